@@ -1,0 +1,2 @@
+//! aranha
+fn main() {}
