@@ -1,0 +1,84 @@
+//! A link as it stands in a page, and what kind of element it came from.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// One reference from a page to somewhere else.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Link {
+    /// As written, with character references decoded, outer white space and control characters trimmed, and tabs
+    /// and line ends removed (WHATWG URL, section 4.4, steps 1 to 3). Relative to [`Page::base`](crate::Page::base).
+    pub href: String,
+    /// Where it was found.
+    pub kind: LinkKind,
+    /// The author asks not to follow or not to vouch (`rel` holds nofollow, ugc or sponsored) wherever the page
+    /// has this link.
+    pub nofollow: bool,
+}
+
+/// The kind of place a link was found in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LinkKind {
+    /// `<a href>`.
+    Anchor,
+    /// `<area href>` of an image map.
+    Area,
+    /// `<frame src>`, `<iframe src>`.
+    Frame,
+    /// `<form action>` with GET; only when wanted.
+    Form,
+    /// `<meta http-equiv=refresh>`: a redirect in the page.
+    Refresh,
+    /// `<link rel=canonical>`.
+    Canonical,
+    /// `<link rel=alternate>`: other languages, feeds.
+    Alternate,
+    /// Any other `<link>` that leads to a page (next, prev, help …), and `cite` and `longdesc` attributes.
+    Link,
+    /// What the page needs to be shown: images, style sheets, scripts, media; only when wanted.
+    Asset,
+    /// Found by pattern in a script or an event handler: it may not be a URL at all. Only when wanted.
+    Script,
+}
+
+impl LinkKind {
+    /// The letter of Heritrix's discovery path: `L` link, `E` embed, `R` redirect, `S` submission of a form, `X`
+    /// speculative.
+    pub fn letter(self) -> char {
+        match self {
+            LinkKind::Anchor
+            | LinkKind::Area
+            | LinkKind::Canonical
+            | LinkKind::Alternate
+            | LinkKind::Link => 'L',
+            LinkKind::Frame | LinkKind::Asset => 'E',
+            LinkKind::Refresh => 'R',
+            LinkKind::Form => 'S',
+            LinkKind::Script => 'X',
+        }
+    }
+
+    /// The name people read and filters use.
+    pub fn name(self) -> &'static str {
+        match self {
+            LinkKind::Anchor => "anchor",
+            LinkKind::Area => "area",
+            LinkKind::Frame => "frame",
+            LinkKind::Form => "form",
+            LinkKind::Refresh => "refresh",
+            LinkKind::Canonical => "canonical",
+            LinkKind::Alternate => "alternate",
+            LinkKind::Link => "link",
+            LinkKind::Asset => "asset",
+            LinkKind::Script => "script",
+        }
+    }
+}
+
+impl fmt::Display for LinkKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}

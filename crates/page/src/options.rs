@@ -1,0 +1,42 @@
+//! What to look for in a page and how much of it to keep: the `[page]` section of the configuration.
+
+use serde::{Deserialize, Serialize};
+
+/// Switches and bounds of [`read`](crate::read). The defaults suit a crawl of pages for text; an archive that is
+/// to be replayed wants `assets` as well.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// Also images, style sheets, scripts, media and the like ([`LinkKind::Asset`](crate::LinkKind::Asset)).
+    pub assets: bool,
+    /// Also the targets of forms that use GET.
+    pub forms: bool,
+    /// Also URLs found by pattern in inline scripts and event handlers (T2): speculative by nature.
+    pub scripts: bool,
+    /// Gather the text. Without it [`Page::text`](crate::Page::text) is empty and its digest 0.
+    pub text: bool,
+    /// Links kept per page; the rest is counted in a remark.
+    pub max_links: usize,
+    /// Bytes of text kept per page.
+    pub max_text: usize,
+    /// Bytes of one href; longer ones are left out and remarked (68 KB of nulls have been seen in one, T1).
+    pub max_href: usize,
+    /// Characters of one word of text: longer strings without white space are left out (T5). 0 keeps all.
+    /// Scripts written without spaces (Chinese, Japanese, Thai …) do not count.
+    pub max_word: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            assets: false,
+            forms: false,
+            scripts: false,
+            text: true,
+            max_links: 20_000,
+            max_text: 4 << 20,
+            max_href: 8 << 10,
+            max_word: 30,
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The record that reading produces: everything the Verdict needs to know about one page.
+
+use crate::{Link, MediaType, Remark};
+
+/// What is in a page. Hrefs are as written: joining them with the base is the URL crate's business.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Page {
+    /// What the content is, after the declared type was checked against it.
+    pub media_type: MediaType,
+    /// The type as declared (without parameters, lower case), when a header was sent.
+    pub declared: Option<String>,
+    /// Name of the character set by the Encoding Standard ("UTF-8", "windows-1252"); empty when the content is
+    /// not text.
+    pub charset: &'static str,
+    /// `<title>`, white space folded.
+    pub title: Option<String>,
+    /// `<meta name=description>`, else `og:description`.
+    pub description: Option<String>,
+    /// `<html lang>`, else `<meta http-equiv=content-language>`, else the `Content-Language` header when it names
+    /// one language.
+    pub language: Option<String>,
+    /// `<link rel=canonical>`, as written; it is among the links too.
+    pub canonical: Option<String>,
+    /// The first `<base href>`, as written: what the links are relative to, itself relative to the page's URL.
+    pub base: Option<String>,
+    /// `(name, content)` of robots meta tags, in document order: `robots`, `googlebot` and the like, lower case.
+    pub robots: Vec<(String, String)>,
+    /// In document order, each distinct (href without its fragment, kind) once.
+    pub links: Vec<Link>,
+    /// Readable text: words separated by one space, block elements break lines; no scripts, no styles.
+    pub text: String,
+    /// xxh3-64 of the text with line breaks taken as spaces, so that mark-up and formatting do not matter (D2).
+    /// 0 when there is no text.
+    pub text_digest: u64,
+    /// What was wrong, in the order it was noticed.
+    pub remarks: Vec<Remark>,
+}
