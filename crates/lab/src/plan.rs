@@ -1,0 +1,108 @@
+//! The plan of a lab web: a few numbers from which everything else follows.
+//!
+//! First file to read after the crate's own page. A [`Plan`] is all that is kept of a web: sites, pages,
+//! links and answers are computed from it when they are asked for, so that a hundred thousand sites cost no
+//! more memory than ten. The same plan on the same port gives the same bytes, on every run.
+
+use std::time::Duration;
+
+use crate::hazard::Hazard;
+
+/// How large sites are: Zipf's law by rank. The site of rank r (from 1) has `largest / r` pages and never
+/// fewer than `smallest`, so that the total is the same whatever the seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Pages of the smallest sites.
+    pub smallest: usize,
+    /// Pages of the largest site.
+    pub largest: usize,
+}
+
+/// How long sites think before they answer: each site has one latency of its own between the two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Latency {
+    /// Latency of the fastest site.
+    pub least: Duration,
+    /// Latency of the slowest site.
+    pub most: Duration,
+}
+
+/// A deterministic web.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// Where all chance comes from.
+    pub seed: u64,
+    /// Honest sites: `site000.lab` and on; hostile ones come on top.
+    pub sites: usize,
+    /// How many pages they have.
+    pub pages: Sizes,
+    /// Addresses that the sites share: more sites than addresses make virtual hosts.
+    pub addresses: usize,
+    /// How many of the first sites are given as seeds; the others are found by links.
+    pub seeds: usize,
+    /// Time between the request and the first byte of the answer.
+    pub latency: Latency,
+    /// Port of all HTTP servers; 0 takes a free one. Absolute links contain the port: fix it where two runs
+    /// must give the same bytes.
+    pub port: u16,
+    /// Time to live of DNS answers.
+    pub ttl: Duration,
+    /// Hostile sites to serve, one site each: `calendar.lab`, `drip.lab` and so on.
+    pub hazards: Vec<Hazard>,
+    /// Keep every request for [`crate::Lab::log`]; without it requests are only counted.
+    pub keep_log: bool,
+}
+
+impl Plan {
+    /// For tests: 12 sites on 6 addresses, about 150 pages.
+    pub fn small(seed: u64) -> Plan {
+        Plan {
+            seed,
+            sites: 12,
+            pages: Sizes {
+                smallest: 4,
+                largest: 36,
+            },
+            addresses: 6,
+            seeds: 3,
+            latency: Latency::default(),
+            port: 0,
+            ttl: Duration::from_secs(300),
+            hazards: Vec::new(),
+            keep_log: true,
+        }
+    }
+
+    /// For `aranha demo`: 24 sites on 12 addresses, about 600 pages, with latencies as on a good day.
+    pub fn demo() -> Plan {
+        Plan {
+            sites: 24,
+            pages: Sizes {
+                smallest: 6,
+                largest: 130,
+            },
+            addresses: 12,
+            seeds: 4,
+            latency: Latency {
+                least: Duration::from_millis(5),
+                most: Duration::from_millis(60),
+            },
+            ..Plan::small(2006)
+        }
+    }
+
+    /// For measurements: as many sites as asked for, one address for every four, requests counted only.
+    pub fn large(sites: usize) -> Plan {
+        Plan {
+            sites,
+            pages: Sizes {
+                smallest: 8,
+                largest: (sites / 4).clamp(40, 5000),
+            },
+            addresses: (sites / 4).max(1),
+            seeds: sites.div_ceil(100).max(1),
+            keep_log: false,
+            ..Plan::small(1)
+        }
+    }
+}
