@@ -1,0 +1,175 @@
+//! Durations as people write them in configuration and on the command line: `2s`, `1h30m`, `7d`, `500ms`.
+//!
+//! Use with serde: `#[serde(with = "aranha_url::duration")]` on a `Duration`, `…::duration::option` on an
+//! `Option<Duration>`, `…::duration::list` on a `Vec<Duration>`. [`parse`] and [`format()`] are exact inverses for
+//! every duration of whole nanoseconds.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serializer, de};
+
+/// Units in falling order, in nanoseconds; the largest that divides is written first.
+const UNITS: [(&str, u128); 8] = [
+    ("w", 7 * 24 * 3600 * 1_000_000_000),
+    ("d", 24 * 3600 * 1_000_000_000),
+    ("h", 3600 * 1_000_000_000),
+    ("m", 60 * 1_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1000),
+    ("ns", 1),
+];
+
+/// Why a text is no duration.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{text}` is no duration: {problem}; write for example 500ms, 2s, 1h30m or 7d")]
+pub struct DurationError {
+    text: String,
+    problem: &'static str,
+}
+
+/// Read a duration: numbers with units (`w d h m s ms us ns`), largest first or not, fractions allowed (`1.5s`).
+/// A bare `0` needs no unit.
+pub fn parse(text: &str) -> Result<Duration, DurationError> {
+    let fail = |problem| DurationError {
+        text: text.to_owned(),
+        problem,
+    };
+    let mut rest = text.trim();
+    if rest == "0" {
+        return Ok(Duration::ZERO);
+    }
+    if rest.is_empty() {
+        return Err(fail("it is empty"));
+    }
+    let mut total = 0u128;
+    while !rest.is_empty() {
+        let digits = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '.')
+            .ok_or_else(|| fail("the unit is missing"))?;
+        let (number, after) = rest.split_at(digits);
+        let after = after.trim_start();
+        let letters = after
+            .find(|c: char| !c.is_alphabetic())
+            .unwrap_or(after.len());
+        let (unit, tail) = after.split_at(letters);
+        let scale = scale(unit).ok_or_else(|| fail("the unit is not known"))?;
+        let nanos = nanos(number, scale).ok_or_else(|| fail("the number cannot be read"))?;
+        total = total
+            .checked_add(nanos)
+            .ok_or_else(|| fail("it is too long"))?;
+        rest = tail.trim_start();
+    }
+    let seconds = u64::try_from(total / 1_000_000_000).map_err(|_| fail("it is too long"))?;
+    Ok(Duration::new(seconds, (total % 1_000_000_000) as u32))
+}
+
+fn scale(unit: &str) -> Option<u128> {
+    let short = match unit {
+        "week" | "weeks" => "w",
+        "day" | "days" => "d",
+        "hour" | "hours" => "h",
+        "min" | "minute" | "minutes" => "m",
+        "sec" | "second" | "seconds" => "s",
+        "µs" | "μs" => "us",
+        other => other,
+    };
+    UNITS
+        .iter()
+        .find(|(name, _)| *name == short)
+        .map(|(_, nanos)| *nanos)
+}
+
+/// `whole[.fraction]` times the unit, exactly; digits below a nanosecond are cut.
+fn nanos(number: &str, scale: u128) -> Option<u128> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if (whole.is_empty() && fraction.is_empty()) || fraction.len() > 18 || fraction.contains('.') {
+        return None;
+    }
+    let read = |digits: &str| {
+        if digits.is_empty() {
+            Some(0)
+        } else {
+            digits.parse::<u128>().ok()
+        }
+    };
+    let below = read(fraction)?.checked_mul(scale)? / 10u128.pow(fraction.len() as u32);
+    read(whole)?.checked_mul(scale)?.checked_add(below)
+}
+
+/// Write a duration so that [`parse`] reads the same again: `1h30m`, `2s`, `0s`.
+pub fn format(duration: Duration) -> String {
+    use std::fmt::Write as _;
+    let mut rest = duration.as_nanos();
+    if rest == 0 {
+        return "0s".to_owned();
+    }
+    let mut text = String::new();
+    for (unit, nanos) in &UNITS[1..] {
+        let count = rest / nanos;
+        if count > 0 {
+            rest %= nanos;
+            let _ = write!(text, "{count}{unit}");
+        }
+    }
+    text
+}
+
+/// For `#[serde(with = "aranha_url::duration")]` on a `Duration`.
+pub fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&format(*duration))
+}
+
+/// For `#[serde(with = "aranha_url::duration")]` on a `Duration`.
+pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    parse(&text).map_err(de::Error::custom)
+}
+
+/// For `#[serde(with = "aranha_url::duration::option")]` on an `Option<Duration>`.
+pub mod option {
+    use super::{Deserialize, Deserializer, Duration, Serializer, de, format, parse};
+
+    /// None is the format's own null, or the absent key in TOML.
+    pub fn serialize<S: Serializer>(
+        duration: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match duration {
+            Some(duration) => serializer.serialize_some(&format(*duration)),
+            None => serializer.serialize_none(),
+        }
+    }
+
+    /// Give the field `#[serde(default)]` too, so that an absent key is none.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        Option::<String>::deserialize(deserializer)?
+            .map(|text| parse(&text).map_err(de::Error::custom))
+            .transpose()
+    }
+}
+
+/// For `#[serde(with = "aranha_url::duration::list")]` on a `Vec<Duration>`.
+pub mod list {
+    use super::{Deserialize, Deserializer, Duration, Serializer, de, format, parse};
+
+    /// An array of strings.
+    pub fn serialize<S: Serializer>(
+        durations: &[Duration],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(durations.iter().map(|duration| format(*duration)))
+    }
+
+    /// An array of strings.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Vec<Duration>, D::Error> {
+        Vec::<String>::deserialize(deserializer)?
+            .iter()
+            .map(|text| parse(text).map_err(de::Error::custom))
+            .collect()
+    }
+}

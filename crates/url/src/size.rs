@@ -1,0 +1,216 @@
+//! Byte sizes as people write them: `10MiB`, `1GB`, `512`, `1.5MiB`. Binary units (KiB) are powers of 1024,
+//! decimal ones (kB, KB) powers of 1000.
+//!
+//! Use with serde: `#[serde(with = "aranha_url::size")]` on a `u64` or `usize`, `…::size::option` on an option of
+//! one, `…::size::map` on a `BTreeMap<String, u64>`. A bare integer is read as bytes.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::{Deserialize, Deserializer, Serializer, de};
+
+/// Units by what they multiply with; the first that divides a size is the one it is written in.
+const UNITS: [(&str, u64); 9] = [
+    ("TiB", 1 << 40),
+    ("TB", 1_000_000_000_000),
+    ("GiB", 1 << 30),
+    ("GB", 1_000_000_000),
+    ("MiB", 1 << 20),
+    ("MB", 1_000_000),
+    ("KiB", 1 << 10),
+    ("kB", 1000),
+    ("B", 1),
+];
+
+/// Why a text is no size.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{text}` is no size: {problem}; write for example 512, 64KiB, 10MiB or 1GB")]
+pub struct SizeError {
+    text: String,
+    problem: &'static str,
+}
+
+/// Read a size in bytes. Units without regard to case; `K`, `M`, `G`, `T` alone are binary, as `ls -h` has them.
+pub fn parse(text: &str) -> Result<u64, SizeError> {
+    let fail = |problem| SizeError {
+        text: text.to_owned(),
+        problem,
+    };
+    let trimmed = text.trim();
+    let digits = trimmed
+        .find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_')
+        .unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(digits);
+    let scale = scale(unit.trim_start()).ok_or_else(|| fail("the unit is not known"))?;
+    let number = number.replace('_', "");
+    let (whole, fraction) = number.split_once('.').unwrap_or((&number, ""));
+    if whole.is_empty() || fraction.contains('.') || fraction.len() > 12 {
+        return Err(fail("the number cannot be read"));
+    }
+    let whole: u128 = whole
+        .parse()
+        .map_err(|_| fail("the number cannot be read"))?;
+    let part: u128 = if fraction.is_empty() {
+        0
+    } else {
+        fraction
+            .parse()
+            .map_err(|_| fail("the number cannot be read"))?
+    };
+    let bytes = whole
+        .checked_mul(u128::from(scale))
+        .and_then(|bytes| {
+            bytes.checked_add(part * u128::from(scale) / 10u128.pow(fraction.len() as u32))
+        })
+        .ok_or_else(|| fail("it is too large"))?;
+    u64::try_from(bytes).map_err(|_| fail("it is too large"))
+}
+
+fn scale(unit: &str) -> Option<u64> {
+    let lower = unit.to_ascii_lowercase();
+    let name = match lower.as_str() {
+        "" | "byte" | "bytes" => "b",
+        "k" => "kib",
+        "m" => "mib",
+        "g" => "gib",
+        "t" => "tib",
+        other => other,
+    };
+    UNITS
+        .iter()
+        .find(|(known, _)| known.eq_ignore_ascii_case(name))
+        .map(|(_, bytes)| *bytes)
+}
+
+/// Write a size in the largest unit that loses nothing: `10MiB`, `1GB`, `1500B`.
+pub fn format(bytes: u64) -> String {
+    let (unit, scale) = UNITS
+        .iter()
+        .find(|(_, scale)| bytes >= *scale && bytes % scale == 0)
+        .copied()
+        .unwrap_or(("B", 1));
+    format!("{}{unit}", bytes / scale)
+}
+
+/// For `#[serde(with = "aranha_url::size")]`.
+pub fn serialize<T, S>(size: &T, serializer: S) -> Result<S::Ok, S::Error>
+where
+    T: Copy + TryInto<u64>,
+    S: Serializer,
+{
+    let bytes = (*size)
+        .try_into()
+        .map_err(|_| serde::ser::Error::custom("size does not fit 64 bits"))?;
+    serializer.serialize_str(&format(bytes))
+}
+
+/// For `#[serde(with = "aranha_url::size")]`: a string with a unit, or an integer of bytes.
+pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: TryFrom<u64>,
+    D: Deserializer<'de>,
+{
+    deserializer.deserialize_any(SizeVisitor(PhantomData))
+}
+
+struct SizeVisitor<T>(PhantomData<T>);
+
+impl<T: TryFrom<u64>> SizeVisitor<T> {
+    fn narrow<E: de::Error>(bytes: u64) -> Result<T, E> {
+        T::try_from(bytes).map_err(|_| E::custom("size is too large"))
+    }
+}
+
+impl<T: TryFrom<u64>> de::Visitor<'_> for SizeVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("a size such as \"10MiB\", or a number of bytes")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        Self::narrow(parse(text).map_err(E::custom)?)
+    }
+
+    fn visit_u64<E: de::Error>(self, bytes: u64) -> Result<T, E> {
+        Self::narrow(bytes)
+    }
+
+    fn visit_i64<E: de::Error>(self, bytes: i64) -> Result<T, E> {
+        Self::narrow(u64::try_from(bytes).map_err(|_| E::custom("a size cannot be negative"))?)
+    }
+}
+
+/// One size, where a container of sizes wants an element type.
+struct Size(u64);
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+        deserialize(deserializer).map(Size)
+    }
+}
+
+/// For `#[serde(with = "aranha_url::size::option")]` on an option of a size.
+pub mod option {
+    use super::{Deserialize, Deserializer, Serializer, Size, de, format};
+
+    /// None is the format's own null, or the absent key in TOML.
+    #[expect(
+        clippy::ref_option,
+        reason = "serde calls `with` modules by this signature"
+    )]
+    pub fn serialize<T, S>(size: &Option<T>, serializer: S) -> Result<S::Ok, S::Error>
+    where
+        T: Copy + TryInto<u64>,
+        S: Serializer,
+    {
+        match size {
+            Some(size) => {
+                let bytes = (*size)
+                    .try_into()
+                    .map_err(|_| serde::ser::Error::custom("size does not fit 64 bits"))?;
+                serializer.serialize_some(&format(bytes))
+            }
+            None => serializer.serialize_none(),
+        }
+    }
+
+    /// Give the field `#[serde(default)]` too, so that an absent key is none.
+    pub fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+    where
+        T: TryFrom<u64>,
+        D: Deserializer<'de>,
+    {
+        Option::<Size>::deserialize(deserializer)?
+            .map(|Size(bytes)| {
+                T::try_from(bytes).map_err(|_| de::Error::custom("size is too large"))
+            })
+            .transpose()
+    }
+}
+
+/// For `#[serde(with = "aranha_url::size::map")]` on a `BTreeMap<String, u64>`: limits by media type.
+pub mod map {
+    use std::collections::BTreeMap;
+
+    use super::{Deserialize, Deserializer, Serializer, Size, format};
+
+    /// A table of strings.
+    pub fn serialize<S: Serializer>(
+        sizes: &BTreeMap<String, u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(sizes.iter().map(|(name, bytes)| (name, format(*bytes))))
+    }
+
+    /// A table of strings or integers.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<String, u64>, D::Error> {
+        let sizes = BTreeMap::<String, Size>::deserialize(deserializer)?;
+        Ok(sizes
+            .into_iter()
+            .map(|(name, Size(bytes))| (name, bytes))
+            .collect())
+    }
+}
