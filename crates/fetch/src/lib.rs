@@ -1,0 +1,36 @@
+//! Fetch: from a canonical URL to the server's bytes. The only crate that opens sockets to the web.
+//!
+//! ```text
+//! Web::resolve ─► guard ─► Web::fetch ─► connect (guard again) ─► exchange ─► decode ─► Fetched
+//!   dns               request head, cookies    tcp, tls            head, body
+//! ```
+//!
+//! A [`Web`] is shared by all visits: options, DNS cache, TLS sessions, address guard. A [`Session`] belongs to
+//! one visit and holds its kept-alive connection. [`Web::fetch`] never fails: what the web does is data, and every
+//! fetch ends within [`Options::total_timeout`] in a [`Fetched`] whose result is an [`Answer`] or one [`Failure`]
+//! out of a closed list.
+//!
+//! What always holds:
+//! - **No socket is opened to an address that the guard has not passed**, whatever name led to it: the check sits
+//!   inside the one function that connects (`connect.rs`).
+//! - **The bytes kept are the server's**, chunk borders and odd spellings included; what was understood of them
+//!   stands beside them.
+//! - **Redirects are not followed here**: the caller reads `Location` as a link.
+//!
+//! Read first: `web.rs` (the order of things), then `exchange.rs` (one request, one answer).
+
+mod answer;
+mod cookies;
+mod failure;
+mod options;
+mod request;
+mod session;
+mod web;
+
+pub use answer::{Answer, Fetched, Remark, Timings, Truncated};
+pub use cookies::Cookies;
+pub use failure::{Failure, FetchSetupError};
+pub use options::Options;
+pub use request::Request;
+pub use session::Session;
+pub use web::{Resolved, Web};

@@ -1,0 +1,102 @@
+//! The `[fetch]` table of the configuration: who we say we are, and every limit.
+
+use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+/// Limits and identity for all fetches of a crawl.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// The `User-Agent` header, contact included (N9).
+    pub user_agent: String,
+    /// The `From` header: an e-mail address that reaches a person.
+    pub from: Option<String>,
+    /// The `Accept` header (N8).
+    pub accept: String,
+    /// The `Accept-Language` header.
+    pub accept_language: Option<String>,
+    /// For the TCP connection.
+    #[serde(with = "aranha_url::duration")]
+    pub connect_timeout: Duration,
+    /// For the TLS handshake.
+    #[serde(with = "aranha_url::duration")]
+    pub tls_timeout: Duration,
+    /// From the request's end to the answer's first byte.
+    #[serde(with = "aranha_url::duration")]
+    pub first_byte_timeout: Duration,
+    /// Between two arrivals of bytes.
+    #[serde(with = "aranha_url::duration")]
+    pub idle_timeout: Duration,
+    /// For the whole fetch, from the call to the last byte.
+    #[serde(with = "aranha_url::duration")]
+    pub total_timeout: Duration,
+    /// Bytes a second below which an answer is given up, judged over `min_speed_window`; 0 = no limit.
+    pub min_speed: u64,
+    /// The window over which the speed is judged.
+    #[serde(with = "aranha_url::duration")]
+    pub min_speed_window: Duration,
+    /// Longest answer head, bytes.
+    #[serde(with = "aranha_url::size")]
+    pub max_head: u64,
+    /// Longest body on the wire; what is over is cut and the rest kept (N6).
+    #[serde(with = "aranha_url::size")]
+    pub max_body: u64,
+    /// Longest body after decoding, a guard against compression bombs.
+    #[serde(with = "aranha_url::size")]
+    pub max_decoded: u64,
+    /// Accepted media types, as `text/html` or `text/*`; empty = all. An answer that names none is accepted.
+    pub media_types: Vec<String>,
+    /// `max_body` for single media types, as `text/html` or `image/*`; the more exact name wins.
+    pub max_body_by_type: BTreeMap<String, u64>,
+    /// Refuse servers whose certificate does not verify. Off: the answer is kept and the fault recorded.
+    pub verify_tls: bool,
+    /// Let the address guard pass private, loopback, link-local and other special ranges.
+    pub allow_private: bool,
+    /// DNS servers to ask, the load spread over them; empty = the system's.
+    pub resolvers: Vec<SocketAddr>,
+    /// For one look-up, all tries at all servers included.
+    #[serde(with = "aranha_url::duration")]
+    pub dns_timeout: Duration,
+    /// DNS answers live at least this long.
+    #[serde(with = "aranha_url::duration")]
+    pub dns_ttl_min: Duration,
+    /// DNS answers live at most this long.
+    #[serde(with = "aranha_url::duration")]
+    pub dns_ttl_max: Duration,
+    /// Look-ups on the way at once (N4).
+    pub dns_concurrency: usize,
+    /// Names kept in the DNS cache.
+    pub dns_cache: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            user_agent: concat!("aranha/", env!("CARGO_PKG_VERSION")).to_owned(),
+            from: None,
+            accept: "text/html,application/xhtml+xml,*/*;q=0.8".to_owned(),
+            accept_language: None,
+            connect_timeout: Duration::from_secs(10),
+            tls_timeout: Duration::from_secs(10),
+            first_byte_timeout: Duration::from_secs(30),
+            idle_timeout: Duration::from_secs(20),
+            total_timeout: Duration::from_mins(2),
+            min_speed: 100,
+            min_speed_window: Duration::from_secs(30),
+            max_head: 64 << 10,
+            max_body: 20 << 20,
+            max_decoded: 100 << 20,
+            media_types: Vec::new(),
+            max_body_by_type: BTreeMap::new(),
+            verify_tls: false,
+            allow_private: false,
+            resolvers: Vec::new(),
+            dns_timeout: Duration::from_secs(10),
+            dns_ttl_min: Duration::from_mins(5),
+            dns_ttl_max: Duration::from_hours(24),
+            dns_concurrency: 200,
+            dns_cache: 200_000,
+        }
+    }
+}
