@@ -1,0 +1,57 @@
+//! What goes in ([`Exchange`]) and what comes back ([`Stored`]).
+
+use std::net::IpAddr;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// One fetch to keep: the wire bytes and what the fetcher understood of them.
+#[derive(Debug, Clone, Default)]
+pub struct Exchange {
+    /// The URL that was asked for.
+    pub url: String,
+    /// When the request was sent, Unix time in milliseconds.
+    pub time_ms: i64,
+    /// The address that answered.
+    pub address: Option<IpAddr>,
+    /// The request as sent.
+    pub request: Bytes,
+    /// The answer as it came: head, then body with its chunks.
+    pub response: Bytes,
+    /// How many bytes of `response` are the head, empty line included.
+    pub head_length: usize,
+    /// The body without transfer coding, content coding kept: what duplicates are judged on.
+    pub payload: Bytes,
+    /// The status, for the index.
+    pub status: u16,
+    /// The media type as identified (`WARC-Identified-Payload-Type`, and `mime` in the index); may be empty.
+    pub media_type: String,
+    /// Why the answer is not whole, in WARC's words: `length`, `time`, `disconnect`, `unspecified`.
+    pub truncated: Option<&'static str>,
+    /// Fields of the metadata record: via, hopsFromSeed, fetchTimeMs, outlink …
+    pub metadata: Vec<(String, String)>,
+}
+
+/// An exchange that has been written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stored {
+    /// Where the response or revisit record is.
+    pub location: Location,
+    /// SHA-1 of the payload without transfer coding.
+    pub digest: [u8; 20],
+    /// Whether the payload was known, and only the head was written.
+    pub revisit: bool,
+    /// Bytes that all records of the exchange take on the disk.
+    pub written: u64,
+}
+
+/// Where a response or revisit record lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Location {
+    /// The file's serial number, the NNNNN of its name.
+    pub volume: u32,
+    /// Offset of the record's gzip member.
+    pub offset: u64,
+    /// Length of that member.
+    pub length: u32,
+}

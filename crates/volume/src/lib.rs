@@ -1,0 +1,32 @@
+//! Volumes: what was fetched, kept as WARC 1.1 files that other people's tools read.
+//!
+//! Last step of the flow: a visit hands an [`Exchange`] to [`Archive::append`] and gets a [`Receipt`];
+//! when [`Archive::sync`] has returned, the bytes are durable and the page may be recorded in the frontier
+//! (invariant 4 of DESIGN.md: a record without bytes never exists). Everything that reads a collection
+//! (`aranha cat`, `text`, `check`, replay) comes in through [`Reader`] and [`check`].
+//!
+//! What always holds:
+//! - A file under `archive/` without the suffix `.open` is whole, and never written again.
+//! - A record is one gzip member; the records of one exchange lie side by side, response or revisit first.
+//! - A revisit record refers to a response that lies before it in the same file or in a file that was durable
+//!   before this one was begun, so that no crash leaves a revisit without its original.
+//! - Memory is bounded by [`Options`] and by the size at which files are rolled.
+//!
+//! Read first: [`Archive`], then `record` (what a record looks like), `writer` (how it reaches the disk),
+//! `duplicates` (docs/decisions/0004), `repair`. Formats: ISO 28500:2017 (WARC 1.1), RFC 1952 (gzip members).
+
+mod archive;
+mod error;
+mod exchange;
+mod options;
+mod reader;
+mod repair;
+mod verify;
+
+pub use archive::{Archive, Receipt};
+pub use error::VolumeError;
+pub use exchange::{Exchange, Location, Stored};
+pub use options::Options;
+pub use reader::{Reader, Record};
+pub use repair::{Mended, Repairs};
+pub use verify::{CheckReport, Fault, Progress, check};
