@@ -1,0 +1,87 @@
+//! What types cannot say: values that are well-formed and make no sense.
+
+use std::fmt::Display;
+
+use aranha_url::{Blacklist, Filter};
+
+use super::error::ConfigError;
+use super::{Config, Crawl, Origins};
+
+/// The first complaint, with the key and who set it.
+pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigError> {
+    let complain = |key: &str, (sentence, hint): (String, Option<String>)| ConfigError::Value {
+        key: key.to_owned(),
+        origin: origins.of(key),
+        sentence,
+        hint,
+    };
+    for (key, test) in TESTS {
+        test(&config.crawl).map_err(|complaint| complain(key, complaint))?;
+    }
+    Ok(())
+}
+
+type Complaint = (String, Option<String>);
+type Test = fn(&Crawl) -> Result<(), Complaint>;
+
+const TESTS: &[(&str, Test)] = &[
+    ("crawl.sites", |crawl| at_least_one(crawl.sites, "no site could be visited")),
+    ("crawl.connections", |crawl| at_least_one(crawl.connections, "no page could be asked for")),
+    ("crawl.pause_factor", |crawl| {
+        require(
+            crawl.pause_factor.is_finite() && crawl.pause_factor >= 0.0,
+            "must be 0 or more",
+            "0 switches the adaptation off",
+        )
+    }),
+    ("crawl.rate", |crawl| {
+        require(crawl.rate != Some(0), "nothing could be fetched", "\"none\" lifts the limit")
+    }),
+    ("crawl.tlds", |crawl| {
+        let good = |tld: &String| {
+            let bare = tld.trim_start_matches('.');
+            !bare.is_empty() && !bare.contains(['/', ':', ' ', '*'])
+        };
+        require(crawl.tlds.iter().all(good), "is not a list of top-level domains", "for example [\"pt\", \"br\"]")
+    }),
+    ("crawl.product", |crawl| {
+        let good = |c: char| c.is_ascii_alphabetic() || c == '-' || c == '_';
+        require(
+            !crawl.product.is_empty() && crawl.product.chars().all(good),
+            "is not a product token: letters, `-` and `_` only (RFC 9309, 2.2.1)",
+            "put a version or an address into fetch.user_agent",
+        )
+    }),
+    ("crawl.contact", |crawl| {
+        header(&crawl.contact)?;
+        let contact = &crawl.contact;
+        require(
+            contact.is_empty() || contact.contains("://") || contact.contains('@'),
+            "is neither the address of a web page nor a mail address",
+            "for example https://example.org/crawler or crawler@example.org",
+        )
+    }),
+    ("crawl.accept", |crawl| filters(&crawl.accept)),
+    ("crawl.reject", |crawl| filters(&crawl.reject)),
+    ("crawl.blacklist", |crawl| {
+        Blacklist::parse_lines(&crawl.blacklist.join("\n")).map(drop).map_err(|error| (error.to_string(), None))
+    }),
+];
+
+fn require(holds: bool, sentence: &str, hint: &str) -> Result<(), Complaint> {
+    if holds { Ok(()) } else { Err((sentence.to_owned(), Some(hint.to_owned()))) }
+}
+
+fn at_least_one(value: usize, otherwise: &str) -> Result<(), Complaint> {
+    require(value > 0, &format!("is 0: {otherwise}"), "use 1 or more")
+}
+
+fn header(value: &str) -> Result<(), Complaint> {
+    let good = value.chars().all(|c| !c.is_control() && c.is_ascii());
+    require(good, "cannot be sent in a header", "use plain ASCII on one line")
+}
+
+fn filters(texts: &[String]) -> Result<(), Complaint> {
+    let complain = |text: &String, error: &dyn Display| (format!("in `{text}`: {error}"), None);
+    texts.iter().try_for_each(|text| Filter::parse(text).map(drop).map_err(|error| complain(text, &error)))
+}

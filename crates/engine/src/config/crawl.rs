@@ -1,0 +1,135 @@
+//! The sections that the engine itself acts on: `[crawl]`, `[thresholds]`, `[log]`.
+//!
+//! Times are texts (`"2s"`, `"1h30m"`), sizes are texts or bytes (`"10MiB"`, `4096`), limits may be `"none"`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use aranha_url::Reach;
+use serde::{Deserialize, Serialize};
+
+use super::limit;
+
+/// What is crawled, how fast, and in whose name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Crawl {
+    /// How far from the seeds the crawl reaches (U12).
+    pub scope: Reach,
+    /// Top-level domains that are in scope whatever the seeds are (`["pt", "br"]`).
+    pub tlds: Vec<String>,
+    /// Links from a seed; 0 fetches the seeds only.
+    #[serde(with = "limit::count")]
+    pub depth: Option<u16>,
+    /// Stop after this many pages.
+    #[serde(with = "limit::count")]
+    pub pages: Option<u64>,
+    /// Stop after this long, counted anew at each start.
+    #[serde(with = "limit::time")]
+    pub time: Option<Duration>,
+    /// Stop when this much has been written to volumes.
+    #[serde(with = "limit::size")]
+    pub size: Option<u64>,
+    /// A URL must match one of these filters (U10); none given, all match.
+    pub accept: Vec<String>,
+    /// A URL that matches one of these filters is refused.
+    pub reject: Vec<String>,
+    /// URLs, domains and address ranges never visited (U11).
+    pub blacklist: Vec<String>,
+    /// Files with one such entry a line; a relative name is looked for beside the configuration file.
+    pub blacklist_files: Vec<PathBuf>,
+
+    /// Sites visited at once.
+    pub sites: usize,
+    /// Requests at once to one site. More than 1 only where the site's owner agrees.
+    pub connections: usize,
+    /// Bytes a second taken from the network, all sites together.
+    #[serde(with = "limit::size")]
+    pub rate: Option<u64>,
+    /// Courtesy pause: from the end of an answer to the next request to the same site or address (F7, F8).
+    #[serde(with = "aranha_url::duration")]
+    pub pause: Duration,
+    /// The pause is at least this many times what the last answer took (R3); 0 switches that off.
+    pub pause_factor: f64,
+    /// Neither `pause_factor` nor a site's Crawl-delay makes a pause longer than this.
+    #[serde(with = "aranha_url::duration")]
+    pub max_pause: Duration,
+    /// A visit checks in this often: what a crash can repeat.
+    #[serde(with = "aranha_url::duration")]
+    pub check_in: Duration,
+    /// A visit gives up its slot after this long when other sites wait (F7).
+    #[serde(with = "aranha_url::duration")]
+    pub quantum: Duration,
+    /// A crawl with nothing to do waits this long for a retry to come due before it ends.
+    #[serde(with = "aranha_url::duration")]
+    pub linger: Duration,
+
+    /// The name robots.txt files know us by, and the first word of the User-Agent.
+    pub product: String,
+    /// Who is responsible: a web page or a mail address, sent with every request (N9). It goes into
+    /// `fetch.user_agent` and `fetch.from` where these are not set.
+    pub contact: String,
+    /// Follow links marked `rel=nofollow`. Pages whose robots meta tag says nofollow are obeyed always.
+    pub follow_nofollow: bool,
+}
+
+impl Default for Crawl {
+    fn default() -> Self {
+        Self {
+            scope: Reach::Host,
+            tlds: Vec::new(),
+            depth: None,
+            pages: None,
+            time: None,
+            size: None,
+            accept: Vec::new(),
+            reject: Vec::new(),
+            blacklist: Vec::new(),
+            blacklist_files: Vec::new(),
+            sites: 1000,
+            connections: 1,
+            rate: None,
+            pause: Duration::from_secs(2),
+            pause_factor: 1.0,
+            max_pause: Duration::from_mins(1),
+            check_in: Duration::from_secs(5),
+            quantum: Duration::from_mins(5),
+            linger: Duration::from_secs(30),
+            product: "aranha".to_owned(),
+            contact: String::new(),
+            follow_nofollow: false,
+        }
+    }
+}
+
+/// What a site may cost before it is taken for a trap: its links are then no longer followed, what was fetched is
+/// kept (D5; V 5.4). Off by default: scope, URL rules and limits hold most traps, and a large honest site is common.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Thresholds {
+    /// Pages fetched from one site.
+    #[serde(with = "limit::count")]
+    pub urls: Option<u64>,
+    /// Pages of one site whose content another page of it had already.
+    #[serde(with = "limit::count")]
+    pub duplicates: Option<u64>,
+    /// Links from where the site was entered.
+    #[serde(with = "limit::count")]
+    pub depth: Option<u16>,
+}
+
+/// What is written about the crawl, beside the archive.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// `logs/crawl.log`: one line a fetch, Heritrix's twelve fields.
+    pub crawl: bool,
+    /// What the program says of itself on stderr: `tracing` directives such as `warn` or `aranha_fetch=debug`.
+    pub level: String,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { crawl: true, level: "warn".to_owned() }
+    }
+}

@@ -1,0 +1,169 @@
+//! One layer of configuration: a table, and the origin of each of its leaves.
+//!
+//! A layer is read on its own against [`Config`], because every section takes its missing values from its defaults:
+//! so the complaint about a key or a value carries the place where it stands.
+
+use std::fs;
+use std::path::Path;
+
+use toml::{Table, Value};
+
+use super::error::{ConfigError, Place};
+use super::leaf::{Leaf, leaves};
+use super::nearest::nearest;
+use super::profile::Profile;
+use super::{Config, Origin};
+
+/// What the command line set: each value with its dotted key and the flag's name.
+#[derive(Clone, Debug, Default)]
+pub struct Flags(Vec<Setting>);
+
+#[derive(Clone, Debug)]
+struct Setting {
+    flag: String,
+    key: &'static str,
+    value: Value,
+}
+
+impl Flags {
+    /// `flag` with its dashes (`--pause`); `key` is the dotted key it sets (`crawl.pause`).
+    pub fn set(&mut self, flag: impl Into<String>, key: &'static str, value: impl Into<Value>) {
+        self.0.push(Setting { flag: flag.into(), key, value: value.into() });
+    }
+}
+
+/// A layer that has been read and found good by itself.
+#[derive(Debug, Default)]
+pub(super) struct Layer {
+    pub(super) table: Table,
+    pub(super) origins: Vec<(String, Origin)>,
+}
+
+impl Layer {
+    /// A configuration file.
+    pub(super) fn file(path: &Path) -> Result<Self, ConfigError> {
+        let text = fs::read_to_string(path)
+            .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+        let (mut table, leaves) = read(&text).map_err(|error| locate(path, &text, &error))?;
+        settle_files(&mut table, path);
+        let origin = |leaf: Leaf| {
+            let (line, _) = position(&text, leaf.span.start);
+            (leaf.key, Origin::File { path: path.to_owned(), line })
+        };
+        Ok(Self { table, origins: leaves.into_iter().map(origin).collect() })
+    }
+
+    /// A built-in profile; the tests read them all.
+    pub(super) fn profile(profile: &Profile) -> Self {
+        let (table, leaves) = read(profile.text).expect("built-in profiles are tested");
+        let origin = || Origin::Profile(profile.name.to_owned());
+        Self { table, origins: leaves.into_iter().map(|leaf| (leaf.key, origin())).collect() }
+    }
+
+    /// The command line, one layer a flag.
+    pub(super) fn flags(flags: &Flags) -> Result<Vec<Self>, ConfigError> {
+        flags.0.iter().map(Self::flag).collect()
+    }
+
+    fn flag(setting: &Setting) -> Result<Self, ConfigError> {
+        let table = nest(setting.key, setting.value.clone());
+        match table.clone().try_into::<Config>() {
+            Ok(_) => {
+                let origin = Origin::Flag(setting.flag.clone());
+                Ok(Self { table, origins: vec![(setting.key.to_owned(), origin)] })
+            }
+            Err(error) => Err(ConfigError::Flag {
+                flag: setting.flag.clone(),
+                sentence: error.message().to_owned(),
+            }),
+        }
+    }
+
+    /// The profile this layer names.
+    pub(super) fn named_profile(&self) -> Option<&str> {
+        self.table.get("profile").and_then(Value::as_str)
+    }
+}
+
+fn read(text: &str) -> Result<(Table, Vec<Leaf>), toml::de::Error> {
+    toml::from_str::<Config>(text)?;
+    Ok((toml::from_str(text)?, leaves(text)?))
+}
+
+/// `a.b` and a value as the table `{ a = { b = value } }`.
+fn nest(key: &str, value: Value) -> Table {
+    match key.split_once('.') {
+        Some((first, rest)) => Table::from_iter([(first.to_owned(), Value::Table(nest(rest, value)))]),
+        None => Table::from_iter([(key.to_owned(), value)]),
+    }
+}
+
+/// Names of files inside a configuration file are relative to it, not to where the program was started.
+fn settle_files(table: &mut Table, path: &Path) {
+    let Some(folder) = path.parent() else { return };
+    let files = table.get_mut("crawl").and_then(|crawl| crawl.get_mut("blacklist_files"));
+    for file in files.and_then(Value::as_array_mut).into_iter().flatten() {
+        if let Value::String(name) = file {
+            *name = folder.join(&*name).display().to_string();
+        }
+    }
+}
+
+fn locate(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
+    let (line, column) = position(text, error.span().map_or(0, |span| span.start));
+    let place = Place { path: path.to_owned(), line, column };
+    let (sentence, hint) = explain(error.message());
+    ConfigError::File { place, sentence, hint }
+}
+
+/// Line and column of a byte, both from 1.
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let before = &text[..text.floor_char_boundary(offset)];
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+}
+
+/// The reader's message in the words of the configuration; the keys it expected become a hint.
+fn explain(message: &str) -> (String, Option<String>) {
+    let Some(rest) = message.strip_prefix("unknown field `") else {
+        return (message.trim_end().replace('\n', ", "), None);
+    };
+    let mut words = rest.split('`');
+    let key = words.next().unwrap_or_default();
+    let known: Vec<&str> = words.skip(1).step_by(2).collect();
+    (format!("unknown key `{key}`"), Some(advise(key, &known)))
+}
+
+fn advise(key: &str, known: &[&str]) -> String {
+    let defaults = toml::to_string(&Config::default()).expect("the defaults are TOML");
+    let elsewhere = leaves(&defaults).expect("what was just written is TOML");
+    let home = |leaf: &&Leaf| leaf.key.rsplit('.').next() == Some(key) && !leaf.table.is_empty();
+    if let Some(leaf) = elsewhere.iter().find(home) {
+        return format!("`{key}` belongs in [{}]", leaf.table);
+    }
+    match nearest(key, known.iter().copied()) {
+        Some(word) => format!("did you mean `{word}`?"),
+        None => format!("the keys here are {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_count_from_one_in_characters() {
+        assert_eq!(position("", 0), (1, 1));
+        assert_eq!(position("ab\ncd", 4), (2, 2));
+        assert_eq!(position("é = 1", 3), (1, 3));
+        assert_eq!(position("ab", 99), (1, 3));
+    }
+
+    #[test]
+    fn file_names_are_relative_to_their_file() {
+        let mut table = nest("crawl.blacklist_files", Value::from(vec!["black.txt", "/etc/black.txt"]));
+        settle_files(&mut table, Path::new("somewhere/aranha.toml"));
+        let expected = Value::from(vec!["somewhere/black.txt", "/etc/black.txt"]);
+        assert_eq!(table["crawl"]["blacklist_files"], expected);
+    }
+}

@@ -1,0 +1,125 @@
+//! Limits in configuration: a value, or the word `"none"`.
+//!
+//! TOML has no null, and a limit that a profile sets must be removable by a file. So an absent limit is written out.
+//! Each module here is a serde `with` for an `Option`.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{self, Deserializer, Visitor};
+
+/// How a limit says that there is none.
+pub(super) const NONE: &str = "none";
+
+/// Reads `"none"`, or what `number` and `text` make of a number or a text.
+struct Limit<T> {
+    expected: &'static str,
+    number: fn(u64) -> Option<T>,
+    text: fn(&str) -> Result<T, String>,
+    marker: PhantomData<T>,
+}
+
+impl<T> Visitor<'_> for Limit<T> {
+    type Value = Option<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.expected)
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
+        let refused = || E::invalid_value(de::Unexpected::Signed(value), &self.expected);
+        let value = u64::try_from(value).map_err(|_| refused())?;
+        (self.number)(value).map(Some).ok_or_else(refused)
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
+        let refused = || E::invalid_value(de::Unexpected::Unsigned(value), &self.expected);
+        (self.number)(value).map(Some).ok_or_else(refused)
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<Self::Value, E> {
+        if value == NONE {
+            return Ok(None);
+        }
+        (self.text)(value).map(Some).map_err(E::custom)
+    }
+}
+
+fn read<'de, T, D: Deserializer<'de>>(
+    deserializer: D,
+    expected: &'static str,
+    number: fn(u64) -> Option<T>,
+    text: fn(&str) -> Result<T, String>,
+) -> Result<Option<T>, D::Error> {
+    deserializer.deserialize_any(Limit { expected, number, text, marker: PhantomData })
+}
+
+/// A number of things: `5000` or `"none"`.
+pub(super) mod count {
+    use serde::{Deserializer, Serialize, Serializer};
+
+    const EXPECTED: &str = "a whole number or \"none\"";
+
+    pub(in super::super) fn serialize<T: Serialize, S: Serializer>(
+        value: &Option<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => value.serialize(serializer),
+            None => serializer.serialize_str(super::NONE),
+        }
+    }
+
+    pub(in super::super) fn deserialize<'de, T: TryFrom<u64>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<T>, D::Error> {
+        let text = |text: &str| Err(format!("{text:?} is not {EXPECTED}"));
+        super::read(deserializer, EXPECTED, |number| T::try_from(number).ok(), text)
+    }
+}
+
+/// A time: `"8h"` or `"none"`.
+pub(super) mod time {
+    use std::time::Duration;
+
+    use serde::{Deserializer, Serializer};
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        value: &Option<Duration>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => aranha_url::duration::serialize(value, serializer),
+            None => serializer.serialize_str(super::NONE),
+        }
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Duration>, D::Error> {
+        let text = |text: &str| aranha_url::duration::parse(text).map_err(|error| error.to_string());
+        super::read(deserializer, "a time such as \"8h\", or \"none\"", |_| None, text)
+    }
+}
+
+/// A number of bytes: `"100GiB"`, `4096` or `"none"`.
+pub(super) mod size {
+    use serde::{Deserializer, Serializer};
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        value: &Option<u64>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => aranha_url::size::serialize(value, serializer),
+            None => serializer.serialize_str(super::NONE),
+        }
+    }
+
+    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<u64>, D::Error> {
+        let text = |text: &str| aranha_url::size::parse(text).map_err(|error| error.to_string());
+        super::read(deserializer, "a size such as \"10GiB\", or \"none\"", Some, text)
+    }
+}

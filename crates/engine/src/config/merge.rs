@@ -1,0 +1,58 @@
+//! Layers become one configuration.
+
+use toml::{Table, Value};
+
+use super::error::ConfigError;
+use super::layer::Layer;
+use super::nearest::nearest;
+use super::profile::{self, PROFILES, Profile};
+use super::{Config, Layers, Origin, Origins, check, derive};
+
+pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
+    let files = layers.files.iter().map(|path| Layer::file(path)).collect::<Result<Vec<_>, _>>()?;
+    let named = files.iter().rev().find_map(Layer::named_profile);
+    let profile = choose(layers.profile.as_deref().or(named))?;
+    let flags = Layer::flags(&layers.flags)?;
+
+    let mut table = Table::try_from(Config::default()).expect("the defaults are TOML");
+    let mut origins = Origins::default();
+    for layer in std::iter::once(Layer::profile(profile)).chain(files).chain(flags) {
+        overlay(&mut table, layer.table);
+        for (key, origin) in layer.origins {
+            origins.set(&key, origin);
+        }
+    }
+    table.insert("profile".to_owned(), Value::from(profile.name));
+    if layers.profile.is_some() {
+        origins.set("profile", Origin::Flag("--profile".to_owned()));
+    }
+    let mut config: Config =
+        table.try_into().map_err(|error: toml::de::Error| ConfigError::Layers(error.message().to_owned()))?;
+    check::check(&config, &origins)?;
+    derive::identity(&mut config, &mut origins);
+    Ok((config, origins))
+}
+
+fn choose(name: Option<&str>) -> Result<&'static Profile, ConfigError> {
+    let name = name.unwrap_or(profile::DEFAULT);
+    profile::find(name).ok_or_else(|| {
+        let names = || PROFILES.iter().map(|profile| profile.name);
+        let hint = match nearest(name, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("the profiles are {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        ConfigError::Profile { name: name.to_owned(), hint }
+    })
+}
+
+/// `over` on top of `base`: tables are joined, everything else is replaced.
+fn overlay(base: &mut Table, over: Table) {
+    for (key, value) in over {
+        match (base.get_mut(&key), value) {
+            (Some(Value::Table(below)), Value::Table(above)) => overlay(below, above),
+            (_, value) => {
+                base.insert(key, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Where a value in force came from.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+
+/// The layer that set a value. Its `Display` is what `aranha config show` prints beside the value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// Built into the program.
+    Default,
+    /// A named profile.
+    Profile(String),
+    /// A configuration file.
+    File {
+        /// As it was named.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+    },
+    /// Made from another value, named by its key.
+    Derived(&'static str),
+    /// A command-line flag, with its dashes: `--pause`.
+    Flag(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => formatter.write_str("default"),
+            Self::Profile(name) => write!(formatter, "profile {name}"),
+            Self::File { path, line } => write!(formatter, "{}, line {line}", path.display()),
+            Self::Derived(key) => write!(formatter, "from {key}"),
+            Self::Flag(flag) => write!(formatter, "flag {flag}"),
+        }
+    }
+}
+
+/// The origin of every value that is not a built-in default, by dotted key (`crawl.pause`).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Origins(BTreeMap<String, Origin>);
+
+impl Origins {
+    /// Who set this key.
+    pub fn of(&self, key: &str) -> Origin {
+        self.0.get(key).cloned().unwrap_or(Origin::Default)
+    }
+
+    /// A later layer replaces the value, and all below it when it was a table.
+    pub(super) fn set(&mut self, key: &str, origin: Origin) {
+        let below = format!("{key}.");
+        self.0.retain(|known, _| !known.starts_with(&below));
+        self.0.insert(key.to_owned(), origin);
+    }
+}
