@@ -1,0 +1,93 @@
+//! The Global Frontier: every site and page that the crawl knows, and which visit holds which site (F1; V 5).
+//!
+//! In the flow it stands at both ends: [`Frontier::check_out`] hands sites to visits, [`Frontier::check_in`] takes
+//! back what they fetched and found. A visit tells the links of its own site apart by itself (it knows every key of
+//! the site); links to other sites are only appended here and de-duplicated when their site is next checked out, so
+//! that the cost of a link does not grow with the crawl (F4; V 5.3).
+//!
+//! What always holds:
+//! - **A site is leased to one visit at a time.**
+//! - **What was checked in survives a crash at any instant**: a batch is one transaction, links to other sites and all.
+//! - **A page is admitted once**: known keys are checked before a page becomes pending.
+//! - **Memory is bounded by [`Options`]**, plus the keys of the sites being handed out.
+//! - **Time is given by the caller**, in unix milliseconds.
+//!
+//! Read first: [`record`], then the trait below, then [`embedded`] (SQLite) and `docs/decisions/0002-frontier-layout.md`.
+
+pub mod codec;
+pub mod embedded;
+pub mod error;
+pub mod options;
+pub mod outcome;
+pub mod record;
+pub mod retry;
+pub mod status;
+pub mod suite;
+
+use std::time::Duration;
+
+use aranha_url::CanonUrl;
+
+pub use embedded::{Embedded, View};
+pub use error::{FrontierError, LeaseLost};
+pub use options::{External, Options};
+pub use outcome::Outcome;
+pub use record::{
+    Addresses, CheckIn, CheckedIn, Counters, Flags, Lease, Location, Outside, PageRecord, Pending,
+    RobotsFile, Seed, Seeded, SiteFacts, Then,
+};
+pub use retry::Retry;
+pub use status::{
+    Explanation, LeaseEntry, PageTotals, SiteEntry, SiteState, SiteTotals, Status, Waiting,
+};
+
+/// What both engines do, and what [`suite`] tests.
+///
+/// Calls block on the disk: the engine runs them on a thread of their own. A call that returns `Err` changed nothing.
+pub trait Frontier: Send {
+    /// Add seeds: they come first (F6). Pages known already stay as they are.
+    fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError>;
+
+    /// The seeds, in the order in which they were given.
+    fn seeds(&self) -> Result<Vec<String>, FrontierError>;
+
+    /// Lease up to `room` due sites to `node`: seeds first, then the longest wait first (KLWF, F7). The inbox of each
+    /// is merged; sites where nothing new came of it are passed over. The work of one call is bounded, so fewer than
+    /// `room` does not mean that none is left: [`Status::next_due`] tells.
+    fn check_out(&mut self, now: i64, node: &str, room: usize)
+    -> Result<Vec<Lease>, FrontierError>;
+
+    /// Store a group of check-ins durably, all in one transaction. The answers are in the order of the batch; an entry
+    /// whose lease is lost is refused alone.
+    fn check_in(
+        &mut self,
+        now: i64,
+        batch: Vec<CheckIn>,
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError>;
+
+    /// Keep leases alive without a check-in; answers with those that are lost.
+    fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError>;
+
+    /// Give back every lease of a node that is known to be gone; answers how many there were. Their sites are due at
+    /// once, with the windows that were last checked in.
+    fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError>;
+
+    /// Where the crawl stands. Cheap: may be called every second.
+    fn status(&self, now: i64) -> Result<Status, FrontierError>;
+
+    /// Everything known about one URL.
+    fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError>;
+
+    /// Hand the site out no more. A visit under way is told so at its next check-in. True when it was not blocked before.
+    fn block(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
+
+    /// Undo [`Frontier::block`]. True when the site was blocked.
+    fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
+
+    /// Background work (writing and merging runs) for about `budget`, in short transactions; to be called between
+    /// commits. True: there is more to do.
+    fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError>;
+
+    /// Sort the gathered links into inboxes now: at an orderly stop, and by `check_out` itself when it runs dry.
+    fn flush(&mut self, now: i64) -> Result<(), FrontierError>;
+}

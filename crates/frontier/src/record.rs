@@ -1,0 +1,326 @@
+//! The records that pass between a visit and the Global Frontier.
+//!
+//! A link enters as [`Outside`] (or [`Seed`]), waits as [`Pending`], comes to a visit inside a [`Lease`] and returns
+//! as a [`PageRecord`] inside a [`CheckIn`]. Times are unix milliseconds, given by the caller: the frontier has no
+//! clock of its own, so that a simulation can run it (V 5; DESIGN, "Time and the network are parameters").
+//!
+//! Read first: [`Lease`], [`CheckIn`].
+
+use std::net::IpAddr;
+
+use aranha_url::{CanonUrl, PathKey, SiteKey};
+use serde::{Deserialize, Serialize};
+
+pub use crate::outcome::Outcome;
+
+/// A page that waits for its fetch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pending {
+    /// Canonical path and query, as it will be asked.
+    pub path: String,
+    /// Its key.
+    pub key: PathKey,
+    /// Links from a seed.
+    pub depth: u16,
+    /// Links from where this site was entered.
+    pub site_depth: u16,
+    /// Fetches in a row that ended without a lasting answer: 0 for a page never asked.
+    pub tries: u8,
+    /// Heritrix's letter for the link that led here: `-` seed, `L` link, `R` redirect, `E` embed, `X` speculative …
+    pub hop: char,
+    /// URL where it was found; may be empty.
+    pub via: String,
+}
+
+/// A link to another site, on its way to that site's inbox.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outside {
+    /// The site's name, as [`CanonUrl::site`] spells it.
+    pub site: String,
+    /// `https://www.example.org`, as found: a new site is first asked under this name.
+    pub origin: String,
+    /// Canonical path and query.
+    pub path: String,
+    /// Key of `site`.
+    pub site_key: SiteKey,
+    /// Key of `path`.
+    pub path_key: PathKey,
+    /// Links from a seed.
+    pub depth: u16,
+    /// Letter of the link that led here, see [`Pending::hop`].
+    pub hop: char,
+    /// URL of the page that holds the link; may be empty.
+    pub via: String,
+}
+
+impl Outside {
+    /// A link to `url`, found on `via`.
+    pub fn of(url: &CanonUrl, depth: u16, hop: char, via: &str) -> Outside {
+        Outside {
+            site: url.site().to_owned(),
+            origin: url.origin().to_owned(),
+            path: url.path().to_owned(),
+            site_key: url.site_key(),
+            path_key: url.path_key(),
+            depth,
+            hop,
+            via: via.to_owned(),
+        }
+    }
+}
+
+/// A URL to start from: given by the user, by a DNS listing, or the home page of a previous crawl's site (F10).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Seed {
+    /// The site's name.
+    pub site: String,
+    /// Under which name the site is asked.
+    pub origin: String,
+    /// Canonical path and query.
+    pub path: String,
+    /// Key of `site`.
+    pub site_key: SiteKey,
+    /// Key of `path`.
+    pub path_key: PathKey,
+}
+
+impl Seed {
+    /// A seed at `url`.
+    pub fn of(url: &CanonUrl) -> Seed {
+        Seed {
+            site: url.site().to_owned(),
+            origin: url.origin().to_owned(),
+            path: url.path().to_owned(),
+            site_key: url.site_key(),
+            path_key: url.path_key(),
+        }
+    }
+}
+
+/// What [`crate::Frontier::seed`] did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Seeded {
+    /// Pages that were new.
+    pub added: u64,
+    /// Pages that the frontier knew before.
+    pub known: u64,
+}
+
+/// Marks on a fetched page, one bit each; the bits are on disk and keep their meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Flags(pub u16);
+
+impl Flags {
+    /// The page asks not to be indexed.
+    pub const NOINDEX: Flags = Flags(1);
+    /// The page asks that its links are not followed.
+    pub const NOFOLLOW: Flags = Flags(2);
+    /// The body was cut at a limit.
+    pub const TRUNCATED: Flags = Flags(4);
+    /// The body's content coding could not be undone.
+    pub const UNDECODED: Flags = Flags(8);
+    /// The same bytes were already in the archive, under another URL or time.
+    pub const DUPLICATE: Flags = Flags(16);
+    /// A threshold of the site was reached: its links were not followed.
+    pub const CLOSED: Flags = Flags(32);
+
+    /// Whether every mark of `other` is set.
+    pub fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of marks.
+    #[must_use]
+    pub fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+/// Where a record lies in the archive.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Location {
+    /// Serial number of the volume.
+    pub volume: u32,
+    /// First byte of the record.
+    pub offset: u64,
+    /// Bytes of the record.
+    pub length: u32,
+}
+
+/// One fetch, or one refusal, of one page: an entry of the page's history.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PageRecord {
+    /// Canonical path and query.
+    pub path: String,
+    /// Its key.
+    pub key: PathKey,
+    /// Links from a seed.
+    pub depth: u16,
+    /// Links from where the site was entered.
+    pub site_depth: u16,
+    /// When the fetch began, or was refused.
+    pub time: i64,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Media type, without parameters; empty when unknown.
+    pub media_type: String,
+    /// Bytes of the body, decoded.
+    pub size: u64,
+    /// SHA-1 of the body.
+    pub digest: Option<[u8; 20]>,
+    /// Hash of the text; 0 when there is none.
+    pub text_digest: u64,
+    /// Where its bytes are in the archive.
+    pub location: Option<Location>,
+    /// Stored as a revisit record: the bytes are those of an earlier one.
+    pub revisit: bool,
+    /// How long the fetch took.
+    pub duration_ms: u32,
+    /// Fetches in a row without a lasting answer, this one included; 0 after a lasting answer. A page with `next`
+    /// comes back as [`Pending`] with exactly this number.
+    pub tries: u8,
+    /// See [`Pending::hop`].
+    pub hop: char,
+    /// See [`Pending::via`].
+    pub via: String,
+    /// Where a redirect led.
+    pub redirect: Option<String>,
+    /// Marks.
+    pub flags: Flags,
+    /// When the page wants to be asked again: a retry, or a revisit. `None`: done.
+    pub next: Option<i64>,
+}
+
+/// The robots.txt in force at a site.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct RobotsFile {
+    /// When it was fetched.
+    pub fetched: i64,
+    /// Status of the answer; 0: unreachable.
+    pub status: u16,
+    /// Where it was found, after redirects.
+    pub url: String,
+    /// Its bytes.
+    pub body: Vec<u8>,
+}
+
+/// Addresses of a host, as long as DNS let them be believed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Addresses {
+    /// The name that was looked up.
+    pub host: String,
+    /// What it led to.
+    pub list: Vec<IpAddr>,
+    /// Until when.
+    pub expires: i64,
+}
+
+/// What the thresholds (D5) count, over all visits of a site.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Counters {
+    /// Pages fetched.
+    pub fetched: u64,
+    /// Bytes of their bodies.
+    pub bytes: u64,
+    /// Fetches without an answer.
+    pub errors: u64,
+    /// Bodies that were known already.
+    pub duplicates: u64,
+    /// Fetches without an answer since the last answer.
+    pub consecutive_errors: u32,
+}
+
+/// What a visit learns about its site and wants next time; postcard behind a version byte on disk.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SiteFacts {
+    /// Preferred origin, `https://www.example.org`.
+    pub origin: String,
+    /// robots.txt, when it was asked for.
+    pub robots: Option<RobotsFile>,
+    /// Addresses, when they were looked up.
+    pub addresses: Option<Addresses>,
+    /// The site's cookies; opaque here.
+    pub cookies: Vec<u8>,
+    /// Counters for the thresholds.
+    pub counters: Counters,
+    /// Why links are no longer followed, once a threshold was reached.
+    pub closed: Option<String>,
+    /// When the last answer ended: the courtesy pause counts from here.
+    pub last_answer: i64,
+    /// The pause in force at the end of the last visit.
+    pub pause_ms: u32,
+}
+
+/// A site, handed to one visit until it is checked in or the lease expires (invariant 1).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Lease {
+    /// Number of the lease, never used again.
+    pub id: u64,
+    /// The site's name.
+    pub site: String,
+    /// Its key.
+    pub site_key: SiteKey,
+    /// What earlier visits learnt; for a new site only the origin is set.
+    pub facts: SiteFacts,
+    /// Whether a seed lies here.
+    pub seed: bool,
+    /// The window: the first pages to fetch, in order.
+    pub pending: Vec<Pending>,
+    /// Whether further pending pages are on disk.
+    pub more: bool,
+    /// Every page of this site ever admitted, those of the window included; in no order.
+    pub known: Vec<PathKey>,
+    /// When the frontier may give the site to another visit; every check-in moves it on.
+    pub expires: i64,
+}
+
+/// One atomic batch for one lease.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckIn {
+    /// Which lease.
+    pub lease: u64,
+    /// Pages fetched or refused since the last check-in.
+    pub done: Vec<PageRecord>,
+    /// The visit's whole remaining queue, pages in flight included: REPLACES the window that the lease brought or the
+    /// last check-in left. Bounded by the visit's room ([`crate::Options::window`]). A page whose record asks to be
+    /// asked again (`next`) is in the frontier's care and must not be here.
+    pub held: Vec<Pending>,
+    /// New pages of this site that did not fit the visit's queue: appended behind everything pending on disk.
+    pub overflow: Vec<Pending>,
+    /// Keys of pages first seen since the last check-in: new ones in `held`, in `overflow`, or already in `done`.
+    pub keys: Vec<PathKey>,
+    /// Links to other sites.
+    pub outside: Vec<Outside>,
+    /// The site's facts, when they changed.
+    pub facts: Option<SiteFacts>,
+    /// What becomes of the lease.
+    pub then: Then,
+}
+
+/// What becomes of a lease after a check-in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Then {
+    /// The visit goes on.
+    Keep {
+        /// How many more pending pages it can take from disk.
+        want: usize,
+    },
+    /// The visit is over.
+    Release {
+        /// The site is not handed out before this time (courtesy, back-off).
+        due: i64,
+    },
+}
+
+/// The frontier's answer to one [`CheckIn`].
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CheckedIn {
+    /// Further pages for the visit's queue: in the frontier's eyes they are held by the visit from now on.
+    pub more: Vec<Pending>,
+    /// Whether there is still more on disk.
+    pub rest: bool,
+    /// When the lease expires now.
+    pub expires: i64,
+    /// The lease is over: it was released, or the site was blocked meanwhile and the visit must end.
+    pub released: bool,
+}
