@@ -1,9 +1,5 @@
 //! What types cannot say: values that are well-formed and make no sense.
 
-use std::fmt::Display;
-
-use aranha_url::{Blacklist, Filter};
-
 use super::error::ConfigError;
 use super::{Config, Crawl, Origins};
 
@@ -18,15 +14,40 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
     for (key, test) in TESTS {
         test(&config.crawl).map_err(|complaint| complain(key, complaint))?;
     }
-    Ok(())
+    config
+        .scope()
+        .map(drop)
+        .map_err(|error| attribute(error, origins))
+}
+
+/// The scope does not know who set its filters; we do.
+fn attribute(error: ConfigError, origins: &Origins) -> ConfigError {
+    match error {
+        ConfigError::Value {
+            key,
+            sentence,
+            hint,
+            ..
+        } => ConfigError::Value {
+            origin: origins.of(&key),
+            key,
+            sentence,
+            hint,
+        },
+        other => other,
+    }
 }
 
 type Complaint = (String, Option<String>);
 type Test = fn(&Crawl) -> Result<(), Complaint>;
 
 const TESTS: &[(&str, Test)] = &[
-    ("crawl.sites", |crawl| at_least_one(crawl.sites, "no site could be visited")),
-    ("crawl.connections", |crawl| at_least_one(crawl.connections, "no page could be asked for")),
+    ("crawl.sites", |crawl| {
+        at_least_one(crawl.sites, "no site could be visited")
+    }),
+    ("crawl.connections", |crawl| {
+        at_least_one(crawl.connections, "no page could be asked for")
+    }),
     ("crawl.pause_factor", |crawl| {
         require(
             crawl.pause_factor.is_finite() && crawl.pause_factor >= 0.0,
@@ -35,14 +56,22 @@ const TESTS: &[(&str, Test)] = &[
         )
     }),
     ("crawl.rate", |crawl| {
-        require(crawl.rate != Some(0), "nothing could be fetched", "\"none\" lifts the limit")
+        require(
+            crawl.rate != Some(0),
+            "nothing could be fetched",
+            "\"none\" lifts the limit",
+        )
     }),
     ("crawl.tlds", |crawl| {
         let good = |tld: &String| {
             let bare = tld.trim_start_matches('.');
             !bare.is_empty() && !bare.contains(['/', ':', ' ', '*'])
         };
-        require(crawl.tlds.iter().all(good), "is not a list of top-level domains", "for example [\"pt\", \"br\"]")
+        require(
+            crawl.tlds.iter().all(good),
+            "is not a list of top-level domains",
+            "for example [\"pt\", \"br\"]",
+        )
     }),
     ("crawl.product", |crawl| {
         let good = |c: char| c.is_ascii_alphabetic() || c == '-' || c == '_';
@@ -61,15 +90,14 @@ const TESTS: &[(&str, Test)] = &[
             "for example https://example.org/crawler or crawler@example.org",
         )
     }),
-    ("crawl.accept", |crawl| filters(&crawl.accept)),
-    ("crawl.reject", |crawl| filters(&crawl.reject)),
-    ("crawl.blacklist", |crawl| {
-        Blacklist::parse_lines(&crawl.blacklist.join("\n")).map(drop).map_err(|error| (error.to_string(), None))
-    }),
 ];
 
 fn require(holds: bool, sentence: &str, hint: &str) -> Result<(), Complaint> {
-    if holds { Ok(()) } else { Err((sentence.to_owned(), Some(hint.to_owned()))) }
+    if holds {
+        Ok(())
+    } else {
+        Err((sentence.to_owned(), Some(hint.to_owned())))
+    }
 }
 
 fn at_least_one(value: usize, otherwise: &str) -> Result<(), Complaint> {
@@ -78,10 +106,9 @@ fn at_least_one(value: usize, otherwise: &str) -> Result<(), Complaint> {
 
 fn header(value: &str) -> Result<(), Complaint> {
     let good = value.chars().all(|c| !c.is_control() && c.is_ascii());
-    require(good, "cannot be sent in a header", "use plain ASCII on one line")
-}
-
-fn filters(texts: &[String]) -> Result<(), Complaint> {
-    let complain = |text: &String, error: &dyn Display| (format!("in `{text}`: {error}"), None);
-    texts.iter().try_for_each(|text| Filter::parse(text).map(drop).map_err(|error| complain(text, &error)))
+    require(
+        good,
+        "cannot be sent in a header",
+        "use plain ASCII on one line",
+    )
 }

@@ -130,6 +130,9 @@ pub struct Log {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { crawl: true, level: "warn".to_owned() }
+        Self {
+            crawl: true,
+            level: "warn".to_owned(),
+        }
     }
 }

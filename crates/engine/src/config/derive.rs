@@ -6,11 +6,19 @@ const CONTACT: &str = "crawl.contact";
 
 /// Fills in `fetch.user_agent` and `fetch.from` unless a layer set them.
 pub(super) fn identity(config: &mut Config, origins: &mut Origins) {
-    let contact = config.crawl.contact.trim_start_matches("mailto:").to_owned();
+    let contact = config
+        .crawl
+        .contact
+        .trim_start_matches("mailto:")
+        .to_owned();
     if origins.of("fetch.user_agent") == Origin::Default {
         let composed = user_agent(&config.crawl.product, &contact);
         if composed != config.fetch.user_agent {
-            let from = if contact.is_empty() { "crawl.product" } else { CONTACT };
+            let from = if contact.is_empty() {
+                "crawl.product"
+            } else {
+                CONTACT
+            };
             origins.set("fetch.user_agent", Origin::Derived(from));
             config.fetch.user_agent = composed;
         }
@@ -38,13 +46,19 @@ mod tests {
 
     #[track_caller]
     fn check(contact: &str, expected: &str) {
-        assert_eq!(user_agent("aranha", contact), expected.replace("VERSION", env!("CARGO_PKG_VERSION")));
+        assert_eq!(
+            user_agent("aranha", contact),
+            expected.replace("VERSION", env!("CARGO_PKG_VERSION"))
+        );
     }
 
     #[test]
     fn user_agents() {
         check("", "aranha/VERSION");
-        check("https://example.org/bot", "aranha/VERSION (+https://example.org/bot)");
+        check(
+            "https://example.org/bot",
+            "aranha/VERSION (+https://example.org/bot)",
+        );
         check("bot@example.org", "aranha/VERSION (bot@example.org)");
     }
 }

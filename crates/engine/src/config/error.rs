@@ -18,7 +18,13 @@ pub struct Place {
 
 impl fmt::Display for Place {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}, line {}, column {}", self.path.display(), self.line, self.column)
+        write!(
+            formatter,
+            "{}, line {}, column {}",
+            self.path.display(),
+            self.line,
+            self.column
+        )
     }
 }
 
@@ -32,6 +38,22 @@ pub enum ConfigError {
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
+    },
+    /// A black list could not be read.
+    #[error("cannot read the black list {path}: {source}", path = path.display())]
+    ReadList {
+        /// As it was named.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// A black list has a line that is no entry.
+    #[error("{path}: {sentence}", path = path.display())]
+    List {
+        /// As it was named.
+        path: PathBuf,
+        /// What is wrong, and in which line.
+        sentence: String,
     },
     /// A file is not TOML, has a key nobody knows or a value of the wrong kind.
     #[error("{place}: {sentence}")]
@@ -82,7 +104,10 @@ impl ConfigError {
         match self {
             Self::File { hint, .. } | Self::Value { hint, .. } => hint.as_deref(),
             Self::Profile { hint, .. } => Some(hint),
-            Self::Read { .. } | Self::Flag { .. } | Self::Layers(_) => None,
+            Self::List { .. } => Some(
+                "one entry a line: a URL, a domain, an address or a range such as 192.0.2.0/24",
+            ),
+            Self::Read { .. } | Self::ReadList { .. } | Self::Flag { .. } | Self::Layers(_) => None,
         }
     }
 }

@@ -28,7 +28,11 @@ struct Setting {
 impl Flags {
     /// `flag` with its dashes (`--pause`); `key` is the dotted key it sets (`crawl.pause`).
     pub fn set(&mut self, flag: impl Into<String>, key: &'static str, value: impl Into<Value>) {
-        self.0.push(Setting { flag: flag.into(), key, value: value.into() });
+        self.0.push(Setting {
+            flag: flag.into(),
+            key,
+            value: value.into(),
+        });
     }
 }
 
@@ -42,22 +46,39 @@ pub(super) struct Layer {
 impl Layer {
     /// A configuration file.
     pub(super) fn file(path: &Path) -> Result<Self, ConfigError> {
-        let text = fs::read_to_string(path)
-            .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+        let text = fs::read_to_string(path).map_err(|source| ConfigError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
         let (mut table, leaves) = read(&text).map_err(|error| locate(path, &text, &error))?;
         settle_files(&mut table, path);
         let origin = |leaf: Leaf| {
             let (line, _) = position(&text, leaf.span.start);
-            (leaf.key, Origin::File { path: path.to_owned(), line })
+            (
+                leaf.key,
+                Origin::File {
+                    path: path.to_owned(),
+                    line,
+                },
+            )
         };
-        Ok(Self { table, origins: leaves.into_iter().map(origin).collect() })
+        Ok(Self {
+            table,
+            origins: leaves.into_iter().map(origin).collect(),
+        })
     }
 
     /// A built-in profile; the tests read them all.
     pub(super) fn profile(profile: &Profile) -> Self {
         let (table, leaves) = read(profile.text).expect("built-in profiles are tested");
         let origin = || Origin::Profile(profile.name.to_owned());
-        Self { table, origins: leaves.into_iter().map(|leaf| (leaf.key, origin())).collect() }
+        Self {
+            table,
+            origins: leaves
+                .into_iter()
+                .map(|leaf| (leaf.key, origin()))
+                .collect(),
+        }
     }
 
     /// The command line, one layer a flag.
@@ -70,7 +91,10 @@ impl Layer {
         match table.clone().try_into::<Config>() {
             Ok(_) => {
                 let origin = Origin::Flag(setting.flag.clone());
-                Ok(Self { table, origins: vec![(setting.key.to_owned(), origin)] })
+                Ok(Self {
+                    table,
+                    origins: vec![(setting.key.to_owned(), origin)],
+                })
             }
             Err(error) => Err(ConfigError::Flag {
                 flag: setting.flag.clone(),
@@ -93,7 +117,9 @@ fn read(text: &str) -> Result<(Table, Vec<Leaf>), toml::de::Error> {
 /// `a.b` and a value as the table `{ a = { b = value } }`.
 fn nest(key: &str, value: Value) -> Table {
     match key.split_once('.') {
-        Some((first, rest)) => Table::from_iter([(first.to_owned(), Value::Table(nest(rest, value)))]),
+        Some((first, rest)) => {
+            Table::from_iter([(first.to_owned(), Value::Table(nest(rest, value)))])
+        }
         None => Table::from_iter([(key.to_owned(), value)]),
     }
 }
@@ -101,7 +127,9 @@ fn nest(key: &str, value: Value) -> Table {
 /// Names of files inside a configuration file are relative to it, not to where the program was started.
 fn settle_files(table: &mut Table, path: &Path) {
     let Some(folder) = path.parent() else { return };
-    let files = table.get_mut("crawl").and_then(|crawl| crawl.get_mut("blacklist_files"));
+    let files = table
+        .get_mut("crawl")
+        .and_then(|crawl| crawl.get_mut("blacklist_files"));
     for file in files.and_then(Value::as_array_mut).into_iter().flatten() {
         if let Value::String(name) = file {
             *name = folder.join(&*name).display().to_string();
@@ -111,16 +139,27 @@ fn settle_files(table: &mut Table, path: &Path) {
 
 fn locate(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
     let (line, column) = position(text, error.span().map_or(0, |span| span.start));
-    let place = Place { path: path.to_owned(), line, column };
+    let place = Place {
+        path: path.to_owned(),
+        line,
+        column,
+    };
     let (sentence, hint) = explain(error.message());
-    ConfigError::File { place, sentence, hint }
+    ConfigError::File {
+        place,
+        sentence,
+        hint,
+    }
 }
 
 /// Line and column of a byte, both from 1.
 fn position(text: &str, offset: usize) -> (usize, usize) {
     let before = &text[..text.floor_char_boundary(offset)];
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+    (
+        before.matches('\n').count() + 1,
+        before[start..].chars().count() + 1,
+    )
 }
 
 /// The reader's message in the words of the configuration; the keys it expected become a hint.
@@ -161,7 +200,10 @@ mod tests {
 
     #[test]
     fn file_names_are_relative_to_their_file() {
-        let mut table = nest("crawl.blacklist_files", Value::from(vec!["black.txt", "/etc/black.txt"]));
+        let mut table = nest(
+            "crawl.blacklist_files",
+            Value::from(vec!["black.txt", "/etc/black.txt"]),
+        );
         settle_files(&mut table, Path::new("somewhere/aranha.toml"));
         let expected = Value::from(vec!["somewhere/black.txt", "/etc/black.txt"]);
         assert_eq!(table["crawl"]["blacklist_files"], expected);

@@ -30,7 +30,11 @@ fn walk(table: &DeTable<'_>, prefix: &str, found: &mut Vec<Leaf>) {
         let key = dotted(prefix, name.get_ref());
         match value.get_ref() {
             DeValue::Table(inner) => walk(inner, &key, found),
-            _ => found.push(Leaf { table: prefix.to_owned(), key, span: whole(name, value) }),
+            _ => found.push(Leaf {
+                table: prefix.to_owned(),
+                key,
+                span: whole(name, value),
+            }),
         }
     }
 }
@@ -41,9 +45,20 @@ fn whole<A, B>(name: &Spanned<A>, value: &Spanned<B>) -> Range<usize> {
 
 /// `name` below `prefix`; quoted where TOML would quote it.
 pub(super) fn dotted(prefix: &str, name: &str) -> String {
-    let bare = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-    let name = if bare { name.to_owned() } else { format!("{name:?}") };
-    if prefix.is_empty() { name } else { format!("{prefix}.{name}") }
+    let bare = !name.is_empty()
+        && name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
+    let name = if bare {
+        name.to_owned()
+    } else {
+        format!("{name:?}")
+    };
+    if prefix.is_empty() {
+        name
+    } else {
+        format!("{prefix}.{name}")
+    }
 }
 
 #[cfg(test)]
@@ -64,6 +79,9 @@ mod tests {
             ("b", "b.\"a/b\"", "\"a/b\" = \"x\""),
             ("a.q", "a.q.r", "r = true"),
         ];
-        assert_eq!(found, expected.map(|(table, key, text)| (table.to_owned(), key.to_owned(), text)));
+        assert_eq!(
+            found,
+            expected.map(|(table, key, text)| (table.to_owned(), key.to_owned(), text))
+        );
     }
 }

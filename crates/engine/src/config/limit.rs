@@ -51,7 +51,12 @@ fn read<'de, T, D: Deserializer<'de>>(
     number: fn(u64) -> Option<T>,
     text: fn(&str) -> Result<T, String>,
 ) -> Result<Option<T>, D::Error> {
-    deserializer.deserialize_any(Limit { expected, number, text, marker: PhantomData })
+    deserializer.deserialize_any(Limit {
+        expected,
+        number,
+        text,
+        marker: PhantomData,
+    })
 }
 
 /// A number of things: `5000` or `"none"`.
@@ -74,7 +79,12 @@ pub(super) mod count {
         deserializer: D,
     ) -> Result<Option<T>, D::Error> {
         let text = |text: &str| Err(format!("{text:?} is not {EXPECTED}"));
-        super::read(deserializer, EXPECTED, |number| T::try_from(number).ok(), text)
+        super::read(
+            deserializer,
+            EXPECTED,
+            |number| T::try_from(number).ok(),
+            text,
+        )
     }
 }
 
@@ -97,8 +107,14 @@ pub(super) mod time {
     pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {
-        let text = |text: &str| aranha_url::duration::parse(text).map_err(|error| error.to_string());
-        super::read(deserializer, "a time such as \"8h\", or \"none\"", |_| None, text)
+        let text =
+            |text: &str| aranha_url::duration::parse(text).map_err(|error| error.to_string());
+        super::read(
+            deserializer,
+            "a time such as \"8h\", or \"none\"",
+            |_| None,
+            text,
+        )
     }
 }
 
@@ -120,6 +136,11 @@ pub(super) mod size {
         deserializer: D,
     ) -> Result<Option<u64>, D::Error> {
         let text = |text: &str| aranha_url::size::parse(text).map_err(|error| error.to_string());
-        super::read(deserializer, "a size such as \"10GiB\", or \"none\"", Some, text)
+        super::read(
+            deserializer,
+            "a size such as \"10GiB\", or \"none\"",
+            Some,
+            text,
+        )
     }
 }

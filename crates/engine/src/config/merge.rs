@@ -9,14 +9,21 @@ use super::profile::{self, PROFILES, Profile};
 use super::{Config, Layers, Origin, Origins, check, derive};
 
 pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
-    let files = layers.files.iter().map(|path| Layer::file(path)).collect::<Result<Vec<_>, _>>()?;
+    let files = layers
+        .files
+        .iter()
+        .map(|path| Layer::file(path))
+        .collect::<Result<Vec<_>, _>>()?;
     let named = files.iter().rev().find_map(Layer::named_profile);
     let profile = choose(layers.profile.as_deref().or(named))?;
     let flags = Layer::flags(&layers.flags)?;
 
     let mut table = Table::try_from(Config::default()).expect("the defaults are TOML");
     let mut origins = Origins::default();
-    for layer in std::iter::once(Layer::profile(profile)).chain(files).chain(flags) {
+    for layer in std::iter::once(Layer::profile(profile))
+        .chain(files)
+        .chain(flags)
+    {
         overlay(&mut table, layer.table);
         for (key, origin) in layer.origins {
             origins.set(&key, origin);
@@ -26,8 +33,9 @@ pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
     if layers.profile.is_some() {
         origins.set("profile", Origin::Flag("--profile".to_owned()));
     }
-    let mut config: Config =
-        table.try_into().map_err(|error: toml::de::Error| ConfigError::Layers(error.message().to_owned()))?;
+    let mut config: Config = table
+        .try_into()
+        .map_err(|error: toml::de::Error| ConfigError::Layers(error.message().to_owned()))?;
     check::check(&config, &origins)?;
     derive::identity(&mut config, &mut origins);
     Ok((config, origins))
@@ -39,9 +47,15 @@ fn choose(name: Option<&str>) -> Result<&'static Profile, ConfigError> {
         let names = || PROFILES.iter().map(|profile| profile.name);
         let hint = match nearest(name, names()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("the profiles are {}", names().collect::<Vec<_>>().join(", ")),
+            None => format!(
+                "the profiles are {}",
+                names().collect::<Vec<_>>().join(", ")
+            ),
         };
-        ConfigError::Profile { name: name.to_owned(), hint }
+        ConfigError::Profile {
+            name: name.to_owned(),
+            hint,
+        }
     })
 }
 

@@ -22,6 +22,7 @@ mod merge;
 mod nearest;
 mod origin;
 mod profile;
+mod scope;
 mod show;
 
 use std::path::PathBuf;
@@ -55,7 +56,7 @@ pub struct Config {
     /// `[frontier]`: leases, windows, external links.
     pub frontier: aranha_frontier::Options,
     /// `[retry]`: which outcomes are tried again, after how long, how often (F11).
-    pub retry: aranha_frontier::retry::Table,
+    pub retry: aranha_frontier::Retry,
     /// `[log]`: what is written about the crawl.
     pub log: Log,
 }
@@ -71,7 +72,7 @@ impl Default for Config {
             page: aranha_page::Options::default(),
             volume: aranha_volume::Options::default(),
             frontier: aranha_frontier::Options::default(),
-            retry: aranha_frontier::retry::Table::default(),
+            retry: aranha_frontier::Retry::default(),
             log: Log::default(),
         }
     }

@@ -1,7 +1,10 @@
 //! The nearest known word to a misspelt one, for hints.
 
 /// The candidate with the fewest edits from `word`, if that is few enough to be a slip of the fingers.
-pub(super) fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(super) fn nearest<'a>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let room = (word.chars().count() / 3).max(1) + 1;
     candidates
         .into_iter()
@@ -33,7 +36,11 @@ mod tests {
 
     #[track_caller]
     fn check(word: &str, expected: Option<&str>) {
-        assert_eq!(nearest(word, ["pause", "pages", "depth", "max_body"]), expected, "{word}");
+        assert_eq!(
+            nearest(word, ["pause", "pages", "depth", "max_body"]),
+            expected,
+            "{word}"
+        );
     }
 
     #[test]

@@ -19,7 +19,11 @@ pub struct Profile {
 
 /// All of them.
 pub const PROFILES: &[Profile] = &[
-    Profile { name: DEFAULT, about: "today's sensible values for the public web", text: "" },
+    Profile {
+        name: DEFAULT,
+        about: "today's sensible values for the public web",
+        text: "",
+    },
     Profile {
         name: "vn2006",
         about: "the limits of the Viuva Negra crawls of the Portuguese web (2005)",

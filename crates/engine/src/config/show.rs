@@ -19,7 +19,11 @@ pub(super) fn entries(config: &Config, origins: &Origins) -> Vec<Entry> {
     let entry = |leaf: Leaf| {
         let value: toml::Table = text[leaf.span].parse().expect("a leaf's own text is TOML");
         let value = value.into_iter().next().expect("a leaf has a value").1;
-        Entry { origin: origins.of(&leaf.key), key: leaf.key, value }
+        Entry {
+            origin: origins.of(&leaf.key),
+            key: leaf.key,
+            value,
+        }
     };
     leaves.into_iter().map(entry).collect()
 }
@@ -69,5 +73,7 @@ fn push_leaf(shown: &mut String, text: &str, leaf: &Leaf, origins: &Origins) {
 
 /// An origin may hold a path with anything in it; a comment ends at its line.
 fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .collect()
 }

@@ -9,7 +9,13 @@ fn layers(text: &str) -> (tempfile::TempDir, Layers) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("aranha.toml");
     std::fs::write(&path, text).expect("a file");
-    (folder, Layers { files: vec![path], ..Layers::default() })
+    (
+        folder,
+        Layers {
+            files: vec![path],
+            ..Layers::default()
+        },
+    )
 }
 
 /// What loading a file with this text complains about, as people see it (`FILE` for its path).
@@ -34,43 +40,83 @@ fn table(config: &Config) -> toml::Table {
 fn defaults_survive_the_way_through_toml() {
     let (config, origins) = Config::load(&Layers::default()).expect("the defaults are good");
     assert_eq!(table(&config), table(&Config::default()));
-    assert!(config.entries(&origins).iter().all(|entry| entry.origin == Origin::Default));
+    assert!(
+        config
+            .entries(&origins)
+            .iter()
+            .all(|entry| entry.origin == Origin::Default)
+    );
 }
 
 #[test]
 fn every_profile_loads() {
     for profile in PROFILES {
-        let layers = Layers { profile: Some(profile.name.to_owned()), ..Layers::default() };
-        let (config, _) = Config::load(&layers).unwrap_or_else(|error| panic!("{}: {error}", profile.name));
+        let layers = Layers {
+            profile: Some(profile.name.to_owned()),
+            ..Layers::default()
+        };
+        let (config, _) =
+            Config::load(&layers).unwrap_or_else(|error| panic!("{}: {error}", profile.name));
         assert_eq!(config.profile, profile.name);
     }
 }
 
 #[test]
 fn vn2006_is_table_7() {
-    let layers = Layers { profile: Some("vn2006".to_owned()), ..Layers::default() };
+    let layers = Layers {
+        profile: Some("vn2006".to_owned()),
+        ..Layers::default()
+    };
     let (config, origins) = Config::load(&layers).expect("a built-in profile");
-    assert_eq!(config.thresholds, Thresholds { urls: Some(5000), duplicates: Some(10), depth: Some(5) });
+    assert_eq!(
+        config.thresholds,
+        Thresholds {
+            urls: Some(5000),
+            duplicates: Some(10),
+            depth: Some(5)
+        }
+    );
     assert_eq!(config.url.max_length, 200);
     assert_eq!(config.fetch.max_body, 2_000_000);
     assert_eq!(config.fetch.total_timeout, Duration::from_mins(1));
     assert_eq!(config.crawl.pause, Duration::from_secs(2));
-    assert_eq!(origins.of("thresholds.urls"), Origin::Profile("vn2006".to_owned()));
+    assert_eq!(
+        origins.of("thresholds.urls"),
+        Origin::Profile("vn2006".to_owned())
+    );
     assert_eq!(origins.of("crawl.sites"), Origin::Default);
 }
 
 #[test]
 fn a_later_layer_wins_and_its_origin_is_kept() {
-    let (_folder, mut layers) = layers("profile = \"vn2006\"\n\n[thresholds]\nurls = 7\ndepth = \"none\"\n[crawl]\npause = \"9s\"\n");
+    let (_folder, mut layers) = layers(
+        "profile = \"vn2006\"\n\n[thresholds]\nurls = 7\ndepth = \"none\"\n[crawl]\npause = \"9s\"\n",
+    );
     layers.flags.set("--pause", "crawl.pause", "500ms");
     let (config, origins) = Config::load(&layers).expect("all layers are good");
     assert_eq!(config.crawl.pause, Duration::from_millis(500));
-    assert_eq!(config.thresholds, Thresholds { urls: Some(7), duplicates: Some(10), depth: None });
-    let file = |line| Origin::File { path: layers.files[0].clone(), line };
+    assert_eq!(
+        config.thresholds,
+        Thresholds {
+            urls: Some(7),
+            duplicates: Some(10),
+            depth: None
+        }
+    );
+    let file = |line| Origin::File {
+        path: layers.files[0].clone(),
+        line,
+    };
     assert_eq!(origins.of("profile"), file(1));
     assert_eq!(origins.of("thresholds.urls"), file(4));
-    assert_eq!(origins.of("thresholds.duplicates"), Origin::Profile("vn2006".to_owned()));
-    assert_eq!(origins.of("crawl.pause"), Origin::Flag("--pause".to_owned()));
+    assert_eq!(
+        origins.of("thresholds.duplicates"),
+        Origin::Profile("vn2006".to_owned())
+    );
+    assert_eq!(
+        origins.of("crawl.pause"),
+        Origin::Flag("--pause".to_owned())
+    );
 }
 
 #[test]
@@ -89,8 +135,14 @@ fn unknown_keys_are_refused_with_a_hint() {
         "[crawl]\nscope = \"host\"\n  puase = \"1s\"\n",
         "FILE, line 3, column 3: unknown key `puase`\nhint: did you mean `pause`?",
     );
-    complaint("pause = \"1s\"\n", "FILE, line 1, column 1: unknown key `pause`\nhint: `pause` belongs in [crawl]");
-    complaint("[crawll]\n", "FILE, line 1, column 2: unknown key `crawll`\nhint: did you mean `crawl`?");
+    complaint(
+        "pause = \"1s\"\n",
+        "FILE, line 1, column 1: unknown key `pause`\nhint: `pause` belongs in [crawl]",
+    );
+    complaint(
+        "[crawll]\n",
+        "FILE, line 1, column 2: unknown key `crawll`\nhint: did you mean `crawl`?",
+    );
     complaint(
         "[thresholds]\nzeitgeist = 1",
         "FILE, line 2, column 1: unknown key `zeitgeist`\nhint: the keys here are urls, duplicates, depth",
@@ -121,13 +173,18 @@ fn wrong_kinds_are_refused_where_they_stand() {
 fn broken_toml_is_refused_where_it_breaks() {
     let (_folder, layers) = layers("[crawl]\npause = \n");
     let error = Config::load(&layers).expect_err("this is not TOML");
-    let ConfigError::File { place, .. } = error else { panic!("{error}") };
+    let ConfigError::File { place, .. } = error else {
+        panic!("{error}")
+    };
     assert_eq!((place.line, place.column), (2, 9));
 }
 
 #[test]
 fn senseless_values_are_refused_with_who_set_them() {
-    complaint("[crawl]\n\nsites = 0\n", "crawl.sites (FILE, line 3): is 0: no site could be visited\nhint: use 1 or more");
+    complaint(
+        "[crawl]\n\nsites = 0\n",
+        "crawl.sites (FILE, line 3): is 0: no site could be visited\nhint: use 1 or more",
+    );
     complaint(
         "[crawl]\nproduct = \"my bot/1\"",
         "crawl.product (FILE, line 2): is not a product token: letters, `-` and `_` only (RFC 9309, 2.2.1)\n\
@@ -145,12 +202,20 @@ fn flags_are_named_in_complaints() {
     let mut layers = Layers::default();
     layers.flags.set("--pause", "crawl.pause", "soon");
     let error = Config::load(&layers).expect_err("no such duration");
-    assert!(error.to_string().starts_with("--pause: `soon` is no duration"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("--pause: `soon` is no duration"),
+        "{error}"
+    );
 }
 
 #[test]
 fn an_unknown_profile_names_the_known_ones() {
-    let layers = Layers { profile: Some("vn2005".to_owned()), ..Layers::default() };
+    let layers = Layers {
+        profile: Some("vn2005".to_owned()),
+        ..Layers::default()
+    };
     let error = Config::load(&layers).expect_err("no such profile");
     assert_eq!(error.to_string(), "there is no profile named `vn2005`");
     assert_eq!(error.hint(), Some("did you mean `vn2006`?"));
@@ -158,24 +223,45 @@ fn an_unknown_profile_names_the_known_ones() {
 
 #[test]
 fn a_missing_file_is_named() {
-    let layers = Layers { files: vec!["nowhere/aranha.toml".into()], ..Layers::default() };
+    let layers = Layers {
+        files: vec!["nowhere/aranha.toml".into()],
+        ..Layers::default()
+    };
     let error = Config::load(&layers).expect_err("no such file");
-    assert!(error.to_string().starts_with("cannot read the configuration nowhere/aranha.toml: "), "{error}");
+    assert!(
+        error
+            .to_string()
+            .starts_with("cannot read the configuration nowhere/aranha.toml: "),
+        "{error}"
+    );
 }
 
 #[test]
 fn the_contact_goes_into_what_is_sent() {
     let mut layers = Layers::default();
-    layers.flags.set("--contact", "crawl.contact", "bot@example.org");
+    layers
+        .flags
+        .set("--contact", "crawl.contact", "bot@example.org");
     let (config, origins) = Config::load(&layers).expect("good");
-    assert_eq!(config.fetch.user_agent, concat!("aranha/", env!("CARGO_PKG_VERSION"), " (bot@example.org)"));
+    assert_eq!(
+        config.fetch.user_agent,
+        concat!("aranha/", env!("CARGO_PKG_VERSION"), " (bot@example.org)")
+    );
     assert_eq!(config.fetch.from.as_deref(), Some("bot@example.org"));
-    assert_eq!(origins.of("fetch.user_agent"), Origin::Derived("crawl.contact"));
+    assert_eq!(
+        origins.of("fetch.user_agent"),
+        Origin::Derived("crawl.contact")
+    );
 
-    layers.flags.set("--user-agent", "fetch.user_agent", "mine/2");
+    layers
+        .flags
+        .set("--user-agent", "fetch.user_agent", "mine/2");
     let (config, origins) = Config::load(&layers).expect("good");
     assert_eq!(config.fetch.user_agent, "mine/2");
-    assert_eq!(origins.of("fetch.user_agent"), Origin::Flag("--user-agent".to_owned()));
+    assert_eq!(
+        origins.of("fetch.user_agent"),
+        Origin::Flag("--user-agent".to_owned())
+    );
 }
 
 #[test]
@@ -187,32 +273,60 @@ fn show_is_toml_again_and_says_where_from() {
     let again: Config = toml::from_str(&shown).expect("what is shown can be read");
     assert_eq!(table(&again), table(&config));
     let path = layers.files[0].display();
-    let line = |start: &str| shown.lines().find(|line| line.starts_with(start)).expect("the key is shown").to_owned();
-    assert!(line("pause = ").ends_with(&format!("# {path}, line 2")), "{shown}");
+    let line = |start: &str| {
+        shown
+            .lines()
+            .find(|line| line.starts_with(start))
+            .expect("the key is shown")
+            .to_owned()
+    };
+    assert!(
+        line("pause = ").ends_with(&format!("# {path}, line 2")),
+        "{shown}"
+    );
     assert!(line("pages = 10").ends_with("# flag --pages"), "{shown}");
     assert!(line("depth = \"none\"").ends_with("# default"), "{shown}");
 }
 
 #[test]
 fn what_is_kept_gives_the_same_configuration_again() {
-    let (folder, mut layers) = layers("profile = \"vn2006\"\n[crawl]\npause = \"3s\"\n[fetch.max_body_by_type]\n\"text/html\" = 5\n");
+    let (folder, mut layers) = layers(
+        "profile = \"vn2006\"\n[crawl]\npause = \"3s\"\n[fetch.max_body_by_type]\n\"text/html\" = 5\n",
+    );
     layers.flags.set("--tld", "crawl.tlds", vec!["pt", "br"]);
-    layers.flags.set("--contact", "crawl.contact", "bot@example.org");
+    layers
+        .flags
+        .set("--contact", "crawl.contact", "bot@example.org");
     let (config, origins) = Config::load(&layers).expect("good");
     let kept = config.show_own(&origins);
-    assert!(!kept.contains("user_agent") && !kept.contains("thresholds"), "{kept}");
+    assert!(
+        !kept.contains("user_agent") && !kept.contains("thresholds"),
+        "{kept}"
+    );
 
     let path = folder.path().join("kept.toml");
     std::fs::write(&path, &kept).expect("a file");
-    let (again, _) = Config::load(&Layers { files: vec![path], ..Layers::default() }).expect("good");
+    let (again, _) = Config::load(&Layers {
+        files: vec![path],
+        ..Layers::default()
+    })
+    .expect("good");
     assert_eq!(table(&again), table(&config), "{kept}");
 }
 
 #[test]
 fn the_example_in_the_documentation_is_the_defaults() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/aranha.toml");
-    let (config, origins) = Config::load(&Layers { files: vec![path], ..Layers::default() }).expect("the example is good");
+    let (config, origins) = Config::load(&Layers {
+        files: vec![path],
+        ..Layers::default()
+    })
+    .expect("the example is good");
     assert_eq!(table(&config), table(&Config::default()));
-    let missing: Vec<_> = config.entries(&origins).into_iter().filter(|entry| entry.origin == Origin::Default).collect();
+    let missing: Vec<_> = config
+        .entries(&origins)
+        .into_iter()
+        .filter(|entry| entry.origin == Origin::Default)
+        .collect();
     assert!(missing.is_empty(), "the example leaves out {missing:?}");
 }

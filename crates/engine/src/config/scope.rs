@@ -1,0 +1,78 @@
+//! The scope and the black list that a configuration describes, ready to judge URLs.
+
+use std::fs;
+
+use aranha_url::{Blacklist, Filter, Scope};
+
+use super::{Config, ConfigError};
+
+impl Config {
+    /// The scope without its seeds (U12, U10, U11).
+    pub fn scope(&self) -> Result<Scope, ConfigError> {
+        let crawl = &self.crawl;
+        let accept = any_of("crawl.accept", &crawl.accept)?;
+        let reject = any_of("crawl.reject", &crawl.reject)?;
+        Ok(Scope::new(
+            crawl.scope,
+            &crawl.tlds,
+            accept,
+            reject,
+            self.blacklist()?,
+            crawl.depth,
+        ))
+    }
+
+    /// All black list entries, those in files included.
+    pub fn blacklist(&self) -> Result<Blacklist, ConfigError> {
+        let mut lines = self.crawl.blacklist.join("\n");
+        for path in &self.crawl.blacklist_files {
+            let text = fs::read_to_string(path).map_err(|source| ConfigError::ReadList {
+                path: path.clone(),
+                source,
+            })?;
+            // Each file is read by itself first, so that the complaint's line is that file's.
+            Blacklist::parse_lines(&text).map_err(|error| ConfigError::List {
+                path: path.clone(),
+                sentence: error.to_string(),
+            })?;
+            lines.push('\n');
+            lines.push_str(&text);
+        }
+        Blacklist::parse_lines(&lines)
+            .map_err(|error| wrong("crawl.blacklist", error.to_string(), None))
+    }
+}
+
+/// One filter that matches what any of them matches; none of none.
+fn any_of(key: &str, texts: &[String]) -> Result<Option<Filter>, ConfigError> {
+    for text in texts {
+        Filter::parse(text).map_err(|error| {
+            wrong(
+                key,
+                format!("in `{text}`: {error}"),
+                Some(error.hint.clone()),
+            )
+        })?;
+    }
+    let joined = match texts {
+        [] => return Ok(None),
+        [single] => single.clone(),
+        several => several
+            .iter()
+            .map(|text| format!("({text})"))
+            .collect::<Vec<_>>()
+            .join(" or "),
+    };
+    Filter::parse(&joined)
+        .map(Some)
+        .map_err(|error| wrong(key, error.to_string(), Some(error.hint.clone())))
+}
+
+fn wrong(key: &str, sentence: String, hint: Option<String>) -> ConfigError {
+    ConfigError::Value {
+        key: key.to_owned(),
+        origin: super::Origin::Default,
+        sentence,
+        hint,
+    }
+}
