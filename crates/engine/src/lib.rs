@@ -1,1 +1,36 @@
-//! aranha-engine
+//! The engine joins the steps: it is the only crate that knows the loop.
+//!
+//! ```text
+//! node ──check-out──► visit (one task a site) ──► collect: resolve, gate, fetch, read, archive
+//!   ▲                    │                                                  │
+//!   └── commit ◄─────────┴── check-in: pages done, queue left, links found ◄┘
+//! ```
+//!
+//! * [`Node`] keeps as many visits going as it has room for, until nothing is left or [`Stop`] is asked.
+//! * `visit` is one site: its Local Frontier, robots.txt, its courtesy pause, its thresholds.
+//! * `collect` is one page: from its URL to what is known about it.
+//! * `commit` keeps invariant 4: bytes durable first, then the record in the frontier.
+//! * `courtesy` keeps invariant 2 per address, `clock` makes time a parameter.
+//!
+//! Read [`Node::run`] first, then `visit`.
+
+mod clock;
+mod collect;
+mod collection;
+mod commit;
+pub mod config;
+mod courtesy;
+mod crawllog;
+mod node;
+mod permission;
+mod rate;
+mod stop;
+mod tally;
+mod visit;
+
+pub use clock::Clock;
+pub use collection::Collection;
+pub use config::Config;
+pub use node::{EngineError, Node, Summary};
+pub use stop::{Reason, Stop};
+pub use tally::{Snapshot, Tally};

@@ -1,0 +1,372 @@
+//! The collector: one page, from its URL to what is known about it.
+//!
+//! Resolve, pass the address's gate, fetch, read, canonicalise and judge the links, hand the bytes
+//! to the archive. It runs as a task of its own, so that one visit's pages can be read on several
+//! cores; it holds nothing of the visit and decides nothing about it: what to do next is the
+//! visit's business.
+//!
+//! Redirects are links (N11): they are returned, not followed.
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use aranha_fetch::{Answer, Failure, Fetched, Request, Resolved, Session};
+use aranha_frontier::{Flags, Outcome, Outside, PageRecord, Pending};
+use aranha_page::{Input, Page};
+use aranha_robots::Directives;
+use aranha_url::{Base, CanonUrl, SiteKey};
+use aranha_volume::Exchange;
+use http::header;
+use tokio::time::Instant;
+
+use crate::commit::Done;
+use crate::node::Context;
+use crate::tally::add;
+
+/// A page to collect.
+pub(crate) struct Assignment {
+    pub(crate) url: CanonUrl,
+    pub(crate) pending: Pending,
+    pub(crate) cookie: Option<String>,
+    /// Depth of the last page of this site whose links are followed (D5); `None` follows all.
+    pub(crate) follow: bool,
+}
+
+/// A link to a page of the same site.
+pub(crate) struct Inside {
+    pub(crate) url: CanonUrl,
+    pub(crate) hop: char,
+}
+
+/// A page collected.
+pub(crate) struct Collected {
+    pub(crate) session: Session,
+    pub(crate) pending: Pending,
+    pub(crate) url: CanonUrl,
+    pub(crate) done: Done,
+    pub(crate) inside: Vec<Inside>,
+    pub(crate) outside: Vec<Outside>,
+    /// Where a redirect leads, inside or outside, in scope or not.
+    pub(crate) redirect: Option<CanonUrl>,
+    pub(crate) headers: Option<http::HeaderMap>,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) resolved: Option<Resolved>,
+    pub(crate) took: Duration,
+    pub(crate) ended: Instant,
+    /// The archive could not take it: the page is not done, the crawl is stopping.
+    pub(crate) lost: bool,
+}
+
+/// One request and its end, with the name resolved and the address's courtesy kept.
+pub(crate) async fn ask(
+    context: &Context,
+    session: &mut Session,
+    url: &CanonUrl,
+    cookie: Option<String>,
+    any_type: bool,
+) -> (Option<Resolved>, Result<Fetched, Failure>) {
+    let resolved = match context.web.resolve(url.host()).await {
+        Ok(resolved) => resolved,
+        Err(failure) => return (None, Err(failure)),
+    };
+    let Some(&address) = resolved.addresses.first() else {
+        return (None, Err(Failure::DnsNotFound));
+    };
+    context.rate.wait().await;
+    let permit = context.gates.enter(address).await;
+    let mut headers = Vec::new();
+    if let Some(cookie) = cookie {
+        headers.push(("Cookie", cookie));
+    }
+    let request = Request {
+        url,
+        address,
+        headers,
+        max_body: None,
+        any_type,
+    };
+    let fetched = context.web.fetch(session, request).await;
+    drop(permit);
+    let received = fetched.response.len() as u64;
+    context.rate.take(received);
+    add(&context.tally.received, received);
+    (Some(resolved), Ok(fetched))
+}
+
+/// Collects one page. Always returns; may be cancelled, and then nothing has been recorded.
+pub(crate) async fn collect(
+    context: &Context,
+    mut session: Session,
+    assignment: Assignment,
+) -> Collected {
+    let Assignment {
+        url,
+        pending,
+        cookie,
+        follow,
+    } = assignment;
+    let began = context.clock.now();
+    let started = Instant::now();
+    let (resolved, asked) = ask(context, &mut session, &url, cookie, false).await;
+    let mut record = blank(&pending, began);
+    let mut collected = Collected {
+        session,
+        done: Done {
+            is_page: true,
+            record: record.clone(),
+            url: url.as_str().to_owned(),
+            receipt: None,
+            notes: String::new(),
+        },
+        pending,
+        url,
+        inside: Vec::new(),
+        outside: Vec::new(),
+        redirect: None,
+        headers: None,
+        retry_after: None,
+        resolved,
+        took: started.elapsed(),
+        ended: Instant::now(),
+        lost: false,
+    };
+    let fetched = match asked {
+        Ok(fetched) => fetched,
+        Err(failure) => {
+            record.outcome = outcome(&failure);
+            collected.done.notes = failure.to_string();
+            collected.done.record = record;
+            return collected;
+        }
+    };
+    record.time = fetched.started_ms;
+    record.duration_ms = fetched.timings.total.as_millis().min(u128::from(u32::MAX)) as u32;
+    collected.ended = fetched.finished;
+    collected.took = fetched.timings.total;
+    match &fetched.result {
+        Err(failure) => {
+            record.outcome = outcome(failure);
+            collected.done.notes = failure.to_string();
+        }
+        Ok(answer) => {
+            read(context, answer, follow, &mut record, &mut collected, &fetched).await;
+        }
+    }
+    collected.done.record = record;
+    collected
+}
+
+async fn read(
+    context: &Context,
+    answer: &Answer,
+    follow: bool,
+    record: &mut PageRecord,
+    collected: &mut Collected,
+    fetched: &Fetched,
+) {
+    record.outcome = if answer.unwanted {
+        Outcome::Unwanted(answer.status)
+    } else {
+        Outcome::Answer(answer.status)
+    };
+    record.size = answer.body.len() as u64;
+    if answer.truncated.is_some() {
+        record.flags = record.flags.with(Flags::TRUNCATED);
+    }
+    collected.headers = Some(answer.headers.clone());
+    collected.retry_after = retry_after(answer, record.time);
+    let text = |name| answer.headers.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
+    if matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
+        let target = answer
+            .headers
+            .get(header::LOCATION)
+            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        match target.as_deref().map(|href| context.canon.join(&Base::of(&collected.url), href)) {
+            Some(Ok(target)) => {
+                record.redirect = Some(target.as_str().to_owned());
+                collected.redirect = Some(target);
+            }
+            Some(Err(rejected)) => {
+                record.outcome = Outcome::NoTarget;
+                collected.done.notes = rejected.to_string();
+            }
+            None => record.outcome = Outcome::NoTarget,
+        }
+    }
+    if answer.unwanted {
+        record.media_type = text(header::CONTENT_TYPE).unwrap_or_default().chars().take(100).collect();
+        return;
+    }
+    let page = aranha_page::read(
+        &Input {
+            url: collected.url.as_str(),
+            content_type: text(header::CONTENT_TYPE),
+            body: &answer.body,
+            content_language: text(header::CONTENT_LANGUAGE),
+        },
+        &context.config.page,
+    );
+    record.media_type = page.media_type.to_string();
+    record.text_digest = page.text_digest;
+    let directives = directives(&page, answer, &context.product);
+    if directives.noindex {
+        record.flags = record.flags.with(Flags::NOINDEX);
+    }
+    if directives.nofollow {
+        record.flags = record.flags.with(Flags::NOFOLLOW);
+    }
+    add(&context.tally.links, page.links.len() as u64);
+    let obeyed = directives.nofollow && !context.config.crawl.follow_nofollow;
+    if follow && !obeyed && (200..300).contains(&answer.status) {
+        links(context, &page, collected);
+    }
+    let exchange = Exchange {
+        url: collected.url.as_str().to_owned(),
+        time_ms: fetched.started_ms,
+        address: fetched.address,
+        request: fetched.request.clone(),
+        response: fetched.response.clone(),
+        head_length: answer.head_length,
+        payload: answer.payload.clone(),
+        status: answer.status,
+        media_type: record.media_type.clone(),
+        truncated: answer.truncated.map(aranha_fetch::Truncated::as_str),
+        metadata: metadata(record, &page, fetched),
+    };
+    match context.archive.append(exchange).await {
+        Ok(receipt) => collected.done.receipt = Some(receipt),
+        Err(error) => {
+            context.give_up(&error);
+            collected.lost = true;
+        }
+    }
+}
+
+fn directives(page: &Page, answer: &Answer, product: &str) -> Directives {
+    let mut all = Directives::default();
+    for (name, content) in &page.robots {
+        all |= Directives::meta(name, content, product);
+    }
+    for value in answer.headers.get_all("x-robots-tag") {
+        if let Ok(value) = value.to_str() {
+            all |= Directives::header(value, product);
+        }
+    }
+    all
+}
+
+/// Canonicalises the page's links, leaves out what is out of scope, and sorts the rest into this
+/// site's and other sites'.
+fn links(context: &Context, page: &Page, collected: &mut Collected) {
+    let site: SiteKey = collected.url.site_key();
+    let own = Base::of(&collected.url);
+    let base = match &page.base {
+        Some(href) => own.with_href(href),
+        None => own,
+    };
+    let scope = context.scope.read().unwrap_or_else(PoisonError::into_inner);
+    for link in &page.links {
+        if link.nofollow && !context.config.crawl.follow_nofollow {
+            continue;
+        }
+        let Ok(url) = context.canon.join(&base, &link.href) else {
+            continue;
+        };
+        let hop = link.kind.letter();
+        if !scope.judge(&url, deeper(&collected.pending, hop)).inside {
+            continue;
+        }
+        if url.site_key() == site {
+            collected.inside.push(Inside { url, hop });
+        } else {
+            collected.outside.push(outside(&url, &collected.pending, hop, &collected.url));
+        }
+    }
+}
+
+/// Links from a seed: a redirect leads no deeper.
+pub(crate) fn deeper(from: &Pending, hop: char) -> u16 {
+    if hop == 'R' {
+        from.depth
+    } else {
+        from.depth.saturating_add(1)
+    }
+}
+
+/// A link to another site, as its inbox takes it.
+pub(crate) fn outside(url: &CanonUrl, from: &Pending, hop: char, via: &CanonUrl) -> Outside {
+    Outside::of(url, deeper(from, hop), hop, via.as_str())
+}
+
+/// The record of a page before anything is known about its answer.
+pub(crate) fn blank(pending: &Pending, time: i64) -> PageRecord {
+    PageRecord {
+        path: pending.path.clone(),
+        key: pending.key,
+        depth: pending.depth,
+        site_depth: pending.site_depth,
+        time,
+        outcome: Outcome::Reset,
+        media_type: String::new(),
+        size: 0,
+        digest: None,
+        text_digest: 0,
+        location: None,
+        revisit: false,
+        duration_ms: 0,
+        tries: pending.tries.saturating_add(1),
+        hop: pending.hop,
+        via: pending.via.clone(),
+        redirect: None,
+        flags: Flags::default(),
+        next: None,
+    }
+}
+
+/// The frontier's word for the fetcher's.
+pub(crate) fn outcome(failure: &Failure) -> Outcome {
+    match failure {
+        Failure::DnsNotFound | Failure::DnsNoAddress => Outcome::DnsNotFound,
+        Failure::DnsFailed(_) | Failure::DnsTimeout => Outcome::DnsFailed,
+        Failure::AddressRefused { .. } => Outcome::AddressRefused,
+        Failure::ConnectFailed(_) => Outcome::ConnectFailed,
+        Failure::ConnectTimeout => Outcome::ConnectTimeout,
+        Failure::TlsFailed(_) => Outcome::TlsFailed,
+        Failure::Timeout => Outcome::Timeout,
+        Failure::Stalled => Outcome::Stalled,
+        Failure::Reset => Outcome::Reset,
+        Failure::Protocol(_) => Outcome::Protocol,
+    }
+}
+
+/// `Retry-After` in both of its forms, as the time from now.
+fn retry_after(answer: &Answer, now: i64) -> Option<Duration> {
+    let value = answer.headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = value.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = httpdate::parse_http_date(value).ok()?;
+    let date = date.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(date.saturating_sub(Duration::from_millis(now.max(0) as u64)))
+}
+
+fn metadata(record: &PageRecord, page: &Page, fetched: &Fetched) -> Vec<(String, String)> {
+    let mut fields = vec![
+        ("hopsFromSeed".to_owned(), record.depth.to_string()),
+        ("fetchTimeMs".to_owned(), record.duration_ms.to_string()),
+    ];
+    let mut put = |name: &str, value: &str| {
+        if !value.is_empty() {
+            fields.push((name.to_owned(), value.to_owned()));
+        }
+    };
+    put("via", &record.via);
+    put("charsetForLinkExtraction", page.charset);
+    put("title", page.title.as_deref().unwrap_or_default());
+    put("language", page.language.as_deref().unwrap_or_default());
+    put("tlsFault", fetched.tls_fault.as_deref().unwrap_or_default());
+    for remark in &page.remarks {
+        put("remark", &remark.to_string());
+    }
+    fields
+}

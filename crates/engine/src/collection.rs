@@ -1,0 +1,47 @@
+//! A collection on disk: one directory, named places in it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The directory of a crawl. Knows where things are; opens none of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Collection {
+    root: PathBuf,
+}
+
+impl Collection {
+    /// A collection at this path, which need not exist yet.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// `aranha.toml`, the configuration in force.
+    pub fn configuration(&self) -> PathBuf {
+        self.root.join("aranha.toml")
+    }
+
+    /// `frontier.db`: sites, pages, inbox, leases.
+    pub fn frontier(&self) -> PathBuf {
+        self.root.join("frontier.db")
+    }
+
+    /// `logs/crawl.log`, one line a fetch.
+    pub fn crawl_log(&self) -> PathBuf {
+        self.root.join("logs").join("crawl.log")
+    }
+
+    /// Whether a crawl has been here.
+    pub fn exists(&self) -> bool {
+        self.frontier().exists()
+    }
+
+    /// Makes the directories.
+    pub fn create(&self) -> io::Result<()> {
+        std::fs::create_dir_all(self.root.join("logs"))
+    }
+}

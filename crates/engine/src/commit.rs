@@ -1,0 +1,226 @@
+//! Group commit: many visits' check-ins, one sync of the volume, one transaction of the frontier.
+//!
+//! **Invariant 4** is this order: wait until every page's bytes are written, make them durable,
+//! only then record the pages. A crash between the two leaves bytes without a record; the page is
+//! fetched again. While one group is on its way to the disk the next one gathers by itself, so the
+//! cost of a sync is shared by all who came meanwhile and no timer is needed.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use aranha_frontier::{CheckIn, CheckedIn, Frontier, FrontierError, PageRecord};
+use aranha_volume::{Archive, Receipt, VolumeError};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::clock::Clock;
+use crate::crawllog::{CrawlLog, Line};
+use crate::stop::{Reason, Stop};
+use crate::tally::{Tally, add};
+
+/// Longest that the frontier's housekeeping may keep a commit waiting.
+const TIDY_BUDGET: Duration = Duration::from_millis(20);
+/// How many check-ins may wait for the disk before visits have to.
+const QUEUE: usize = 4096;
+
+/// The frontier, shared. Its calls block, so they run on the blocking threads.
+#[derive(Clone)]
+pub(crate) struct Shared(Arc<Mutex<Box<dyn Frontier>>>);
+
+impl Shared {
+    pub(crate) fn new(frontier: Box<dyn Frontier>) -> Self {
+        Self(Arc::new(Mutex::new(frontier)))
+    }
+
+    pub(crate) async fn call<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut dyn Frontier) -> T + Send + 'static,
+    ) -> T {
+        let shared = Arc::clone(&self.0);
+        tokio::task::spawn_blocking(move || {
+            work(shared.lock().unwrap_or_else(PoisonError::into_inner).as_mut())
+        })
+        .await
+        .expect("the frontier does not panic, and blocking tasks are not cancelled")
+    }
+}
+
+/// A page done: what is known about it, and the promise of its bytes.
+pub(crate) struct Done {
+    /// Recorded in the frontier; a robots.txt file is archived and logged but is no page.
+    pub(crate) is_page: bool,
+    pub(crate) record: PageRecord,
+    pub(crate) url: String,
+    pub(crate) receipt: Option<Receipt>,
+    pub(crate) notes: String,
+}
+
+/// One visit's check-in on its way. `check_in.done` is empty: it is made from `done`.
+pub(crate) struct Submission {
+    pub(crate) check_in: CheckIn,
+    pub(crate) done: Vec<Done>,
+    pub(crate) visit: u64,
+    pub(crate) reply: oneshot::Sender<Committed>,
+}
+
+/// What a visit hears back. No answer at all means that the crawl is stopping with an error.
+#[derive(Debug)]
+pub(crate) struct Committed {
+    /// `None` when the lease was lost: the visit must end.
+    pub(crate) checked_in: Option<CheckedIn>,
+    /// How many of the pages had content that the archive held already.
+    pub(crate) duplicates: u64,
+}
+
+/// The sending side, for visits.
+pub(crate) type Submissions = mpsc::Sender<Submission>;
+
+pub(crate) fn channel() -> (Submissions, mpsc::Receiver<Submission>) {
+    mpsc::channel(QUEUE)
+}
+
+/// What makes the pages durable.
+pub(crate) struct Committer {
+    pub(crate) frontier: Shared,
+    pub(crate) archive: Archive,
+    pub(crate) log: Option<CrawlLog>,
+    pub(crate) clock: Clock,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) stop: Stop,
+    /// Told after each commit that sent links to other sites: there may be new sites to visit.
+    pub(crate) news: Arc<tokio::sync::Notify>,
+}
+
+#[derive(Debug, thiserror::Error)]
+enum CommitError {
+    #[error(transparent)]
+    Volume(#[from] VolumeError),
+    #[error(transparent)]
+    Frontier(#[from] FrontierError),
+    #[error("cannot write the crawl log: {0}")]
+    Log(#[from] std::io::Error),
+}
+
+impl CommitError {
+    fn reason(&self) -> Reason {
+        let full = match self {
+            Self::Volume(error) => error.is_full(),
+            Self::Frontier(error) => error.is_full(),
+            Self::Log(error) => error.kind() == std::io::ErrorKind::StorageFull,
+        };
+        if full {
+            Reason::DiskFull(self.to_string())
+        } else {
+            Reason::Failed(self.to_string())
+        }
+    }
+}
+
+impl Committer {
+    /// Runs until every visit has dropped its sender. After an error it drops what it is sent,
+    /// so that visits hear at once that nothing can be recorded any more.
+    pub(crate) async fn run(mut self, mut submissions: mpsc::Receiver<Submission>) {
+        let mut untidy = false;
+        loop {
+            let mut group = Vec::new();
+            tokio::select! {
+                biased;
+                count = submissions.recv_many(&mut group, QUEUE) => if count == 0 { break },
+                () = tokio::time::sleep(TIDY_BUDGET), if untidy => {}
+            }
+            match self.commit(group).await {
+                Ok(more) => untidy = more,
+                Err(error) => {
+                    self.stop.ask(error.reason());
+                    submissions.close();
+                    while submissions.recv().await.is_some() {}
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Commits one group; says whether housekeeping is left.
+    async fn commit(&mut self, group: Vec<Submission>) -> Result<bool, CommitError> {
+        if group.is_empty() {
+            let now = self.clock.now();
+            return Ok(self.frontier.call(move |frontier| frontier.tidy(now, TIDY_BUDGET)).await?);
+        }
+        let mut check_ins = Vec::with_capacity(group.len());
+        let mut replies = Vec::with_capacity(group.len());
+        let mut lines = Vec::new();
+        let mut appended = false;
+        let mut news = false;
+        for submission in group {
+            let Submission {
+                mut check_in,
+                done,
+                visit,
+                reply,
+            } = submission;
+            let mut duplicates = 0;
+            for mut page in done {
+                if let Some(receipt) = page.receipt.take() {
+                    let stored = receipt.await?;
+                    appended = true;
+                    page.record.digest = Some(stored.digest);
+                    page.record.revisit = stored.revisit;
+                    let place = stored.location;
+                    page.record.location = Some(aranha_frontier::Location {
+                        volume: place.volume,
+                        offset: place.offset,
+                        length: place.length,
+                    });
+                    duplicates += u64::from(stored.revisit && page.is_page);
+                    add(&self.tally.written, stored.written);
+                }
+                if page.is_page {
+                    check_in.done.push(page.record.clone());
+                }
+                lines.push((page, visit));
+            }
+            add(&self.tally.duplicates, duplicates);
+            news |= !check_in.outside.is_empty() || matches!(check_in.then, aranha_frontier::Then::Release { .. });
+            check_ins.push(check_in);
+            replies.push((reply, duplicates));
+        }
+        if appended {
+            self.archive.sync().await?;
+        }
+        let now = self.clock.now();
+        let (answers, untidy) = self
+            .frontier
+            .call(move |frontier| {
+                let answers = frontier.check_in(now, check_ins)?;
+                Ok::<_, FrontierError>((answers, frontier.tidy(now, TIDY_BUDGET)?))
+            })
+            .await?;
+        self.write_log(&lines)?;
+        add(&self.tally.commits, 1);
+        for ((reply, duplicates), answer) in replies.into_iter().zip(answers) {
+            // A visit that no longer listens has nothing left to learn.
+            let _ = reply.send(Committed {
+                checked_in: answer.ok(),
+                duplicates,
+            });
+        }
+        if news {
+            self.news.notify_one();
+        }
+        Ok(untidy)
+    }
+
+    fn write_log(&mut self, lines: &[(Done, u64)]) -> std::io::Result<()> {
+        let Some(log) = &mut self.log else {
+            return Ok(());
+        };
+        for (page, visit) in lines {
+            log.write(&Line {
+                url: &page.url,
+                record: &page.record,
+                visit: *visit,
+                notes: &page.notes,
+            })?;
+        }
+        log.flush()
+    }
+}

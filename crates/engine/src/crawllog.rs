@@ -1,0 +1,120 @@
+//! `logs/crawl.log`: one line a fetch, Heritrix's twelve fields, so that its tools read it (F13).
+//!
+//! ```text
+//! time status size url hop via type visit fetched+ms digest source notes
+//! ```
+//!
+//! What has no status of its own gets Heritrix's negative code. Fields never hold white space
+//! or control characters: URLs are canonical, the rest is escaped. A line is written when its
+//! page is committed, so the log never tells of a page that a crash could take back.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use aranha_frontier::{Outcome, PageRecord};
+use data_encoding::BASE32;
+
+/// One fetch, as the log tells it.
+#[derive(Debug)]
+pub(crate) struct Line<'a> {
+    pub(crate) url: &'a str,
+    pub(crate) record: &'a PageRecord,
+    pub(crate) visit: u64,
+    pub(crate) notes: &'a str,
+}
+
+/// The open log. Appends; flushed after each group commit.
+#[derive(Debug)]
+pub(crate) struct CrawlLog(BufWriter<File>);
+
+impl CrawlLog {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let file = OpenOptions::new().create(true).append(true).open(path)?;
+        Ok(Self(BufWriter::with_capacity(1 << 16, file)))
+    }
+
+    pub(crate) fn write(&mut self, line: &Line<'_>) -> io::Result<()> {
+        let record = line.record;
+        let digest = record.digest.map_or_else(
+            || "-".to_owned(),
+            |digest| format!("sha1:{}", BASE32.encode(&digest)),
+        );
+        let mut notes = String::new();
+        if !matches!(record.outcome, Outcome::Answer(_)) {
+            notes = record.outcome.to_string();
+        }
+        if record.revisit {
+            push_note(&mut notes, "duplicate");
+        }
+        push_note(&mut notes, line.notes);
+        writeln!(
+            self.0,
+            "{} {:>5} {:>10} {} {} {} {} #{:03} {}+{} {} - {}",
+            timestamp(record.time, "%Y-%m-%dT%H:%M:%S%.3fZ"),
+            code(record.outcome),
+            record.size,
+            line.url,
+            record.hop,
+            field(&record.via),
+            field(&record.media_type),
+            line.visit,
+            timestamp(record.time, "%Y%m%d%H%M%S%3f"),
+            record.duration_ms,
+            digest,
+            field(&notes),
+        )
+    }
+
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
+fn push_note(notes: &mut String, note: &str) {
+    if note.is_empty() {
+        return;
+    }
+    if !notes.is_empty() {
+        notes.push(',');
+    }
+    notes.push_str(note);
+}
+
+fn timestamp(ms: i64, format: &str) -> String {
+    jiff::Timestamp::from_millisecond(ms)
+        .unwrap_or_default()
+        .strftime(format)
+        .to_string()
+}
+
+/// A field without white space and control characters; "-" when there is nothing to say.
+fn field(text: &str) -> String {
+    if text.is_empty() {
+        return "-".to_owned();
+    }
+    text.chars()
+        .map(|letter| {
+            if letter.is_whitespace() || letter.is_control() {
+                '_'
+            } else {
+                letter
+            }
+        })
+        .collect()
+}
+
+/// Heritrix's fetch status codes.
+fn code(outcome: Outcome) -> i32 {
+    match outcome {
+        Outcome::Answer(status) | Outcome::Unwanted(status) => i32::from(status),
+        Outcome::DnsNotFound | Outcome::DnsFailed => -1,
+        Outcome::ConnectFailed | Outcome::ConnectTimeout | Outcome::TlsFailed => -2,
+        Outcome::Reset | Outcome::Protocol | Outcome::NoTarget => -3,
+        Outcome::Timeout | Outcome::Stalled => -4,
+        Outcome::RobotsUnreachable => -61,
+        Outcome::RobotsRefused => -9998,
+        Outcome::AddressRefused | Outcome::Blocked => -5001,
+        Outcome::OutOfScope => -5000,
+    }
+}

@@ -1,0 +1,468 @@
+//! A node: keeps as many visits going as it has room for, until nothing is left or it is told to stop.
+//!
+//! It pulls sites from the Global Frontier when it has room (F2), one task a site. It ends when no site
+//! can be handed out and none will be soon; when a limit of the user's is reached; when it is asked to
+//! stop; or when the disk or the frontier fails. In each case every visit checks in first, the open
+//! volume is closed and indexed, and nothing that was checked in is lost.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use aranha_fetch::{FetchSetupError, Web};
+use aranha_frontier::{Frontier, FrontierError, Pending, Seed, Status};
+use aranha_url::{Blacklist, BlacklistError, CanonUrl, Canonicaliser, Filter, FilterError, Scope};
+use aranha_volume::{Archive, Repairs, VolumeError};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::clock::Clock;
+use crate::collect::deeper;
+use crate::collection::Collection;
+use crate::commit::{Committer, Shared, Submissions, channel};
+use crate::config::Config;
+use crate::courtesy::Gates;
+use crate::crawllog::CrawlLog;
+use crate::rate::Rate;
+use crate::stop::{Reason, Stop};
+use crate::tally::{Snapshot, Tally};
+use crate::visit::visit;
+
+/// The frontier is asked for sites at most this often.
+const BREATH: Duration = Duration::from_millis(20);
+/// With room left and nothing to hand out, it is asked again after this at the latest.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Why a crawl could not begin or go on: aranha's own trouble, not the web's.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// The frontier could not be opened or used.
+    #[error(transparent)]
+    Frontier(#[from] FrontierError),
+    /// The archive could not be opened or closed.
+    #[error(transparent)]
+    Volume(#[from] VolumeError),
+    /// The network side could not be set up.
+    #[error(transparent)]
+    Fetch(#[from] FetchSetupError),
+    /// A filter in the configuration is wrong.
+    #[error(transparent)]
+    Filter(#[from] FilterError),
+    /// A black list in the configuration is wrong.
+    #[error(transparent)]
+    Blacklist(#[from] BlacklistError),
+    /// A file of the collection could not be written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which.
+        path: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// What all visits share.
+pub(crate) struct Context {
+    pub(crate) config: Config,
+    pub(crate) web: Web,
+    pub(crate) archive: Archive,
+    pub(crate) canon: Canonicaliser,
+    pub(crate) scope: RwLock<Scope>,
+    pub(crate) gates: Gates,
+    pub(crate) rate: Rate,
+    pub(crate) clock: Clock,
+    pub(crate) stop: Stop,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) submissions: Submissions,
+    pub(crate) budget: Budget,
+    /// The name robots.txt files know us by.
+    pub(crate) product: String,
+    /// When this process began, if an earlier one worked on the collection.
+    pub(crate) resumed: Option<Instant>,
+    others_wait: AtomicBool,
+    /// Where seeds redirected to: seeds in their turn.
+    adopted: Mutex<Vec<CanonUrl>>,
+}
+
+impl Context {
+    /// Whether sites are waiting for a slot.
+    pub(crate) fn others_wait(&self) -> bool {
+        self.others_wait.load(Relaxed)
+    }
+
+    /// The archive cannot take any more: ask everybody to stop.
+    pub(crate) fn give_up(&self, error: &VolumeError) {
+        self.stop.ask(reason_of(error));
+    }
+
+    /// Whether a redirect is followed. Where a seed leads is wanted like the seed: a user who asks for a
+    /// site under its old name means the new one.
+    pub(crate) fn wants_redirect(&self, target: &CanonUrl, from: &Pending, seed: bool) -> bool {
+        let depth = deeper(from, 'R');
+        let inside = {
+            let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
+            scope.judge(target, depth).inside
+        };
+        if inside || !seed {
+            return inside;
+        }
+        let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
+        scope.add_seed(target);
+        let inside = scope.judge(target, depth).inside;
+        if inside {
+            self.adopted
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(target.clone());
+        }
+        inside
+    }
+}
+
+fn reason_of(error: &VolumeError) -> Reason {
+    if error.is_full() {
+        Reason::DiskFull(error.to_string())
+    } else {
+        Reason::Failed(error.to_string())
+    }
+}
+
+/// How many more pages this process may fetch.
+#[derive(Debug)]
+pub(crate) struct Budget(Option<AtomicI64>);
+
+impl Budget {
+    fn new(pages: Option<u64>) -> Self {
+        Self(pages.map(|pages| AtomicI64::new(pages.min(i64::MAX as u64) as i64)))
+    }
+
+    /// Takes one page; the name of the limit when there is none left.
+    pub(crate) fn take(&self) -> Result<(), &'static str> {
+        match &self.0 {
+            Some(left) if left.fetch_sub(1, Relaxed) <= 0 => {
+                left.fetch_add(1, Relaxed);
+                Err("pages")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A fetch that brought no page does not count.
+    pub(crate) fn give_back(&self) {
+        if let Some(left) = &self.0 {
+            left.fetch_add(1, Relaxed);
+        }
+    }
+}
+
+/// How a crawl ended.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    /// Why.
+    pub reason: Reason,
+    /// What this process did.
+    pub tally: Snapshot,
+    /// Where the collection stands.
+    pub status: Status,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// One process at work on a collection.
+pub struct Node {
+    context: Arc<Context>,
+    frontier: Shared,
+    committer: tokio::task::JoinHandle<()>,
+    news: Arc<Notify>,
+    repairs: Repairs,
+}
+
+impl Node {
+    /// Opens everything a crawl needs; an earlier crash is repaired here. `frontier` is open already,
+    /// which is also the lock on the collection. Must be called within a tokio runtime.
+    pub fn open(
+        collection: &Collection,
+        config: Config,
+        frontier: Box<dyn Frontier>,
+        resumed: bool,
+        stop: Stop,
+    ) -> Result<Self, EngineError> {
+        let clock = Clock::new();
+        let tally = Arc::new(Tally::default());
+        let canon = Canonicaliser::new(config.url.clone());
+        let blacklist = config.blacklist()?;
+        let scope = scope(&config, &canon, blacklist.clone(), frontier.as_ref())?;
+        let mut volume = config.volume.clone();
+        volume.warcinfo = warcinfo(&config);
+        let (archive, repairs) = Archive::open(collection.root(), volume)?;
+        let log = CrawlLog::open(&collection.crawl_log()).map_err(|source| EngineError::File {
+            path: collection.crawl_log().display().to_string(),
+            source,
+        })?;
+        let frontier = Shared::new(frontier);
+        let news = Arc::new(Notify::new());
+        let (submissions, receiver) = channel();
+        let committer = Committer {
+            frontier: frontier.clone(),
+            archive: archive.clone(),
+            log: config.log.crawl.then_some(log),
+            clock,
+            tally: Arc::clone(&tally),
+            stop: stop.clone(),
+            news: Arc::clone(&news),
+        };
+        let context = Context {
+            web: Web::new(config.fetch_options(), blacklist)?,
+            gates: Gates::new(config.crawl.pause, resumed),
+            rate: Rate::new(config.crawl.rate),
+            budget: Budget::new(config.crawl.pages),
+            product: config.crawl.product.clone(),
+            archive,
+            canon,
+            scope: RwLock::new(scope),
+            clock,
+            stop,
+            tally,
+            submissions,
+            resumed: resumed.then(Instant::now),
+            others_wait: AtomicBool::new(false),
+            adopted: Mutex::new(Vec::new()),
+            config,
+        };
+        Ok(Self {
+            context: Arc::new(context),
+            frontier,
+            committer: tokio::spawn(committer.run(receiver)),
+            news,
+            repairs,
+        })
+    }
+
+    /// What an earlier crash made necessary.
+    pub fn repairs(&self) -> &Repairs {
+        &self.repairs
+    }
+
+    /// Live counters.
+    pub fn tally(&self) -> Arc<Tally> {
+        Arc::clone(&self.context.tally)
+    }
+
+    /// A function that asks the frontier where it stands.
+    pub fn status(&self) -> impl AsyncFn() -> Result<Status, FrontierError> + use<> {
+        let (frontier, clock) = (self.frontier.clone(), self.context.clock);
+        async move || {
+            let now = clock.now();
+            frontier.call(move |frontier| frontier.status(now)).await
+        }
+    }
+
+    /// Crawls. Returns when every visit has checked in and the volume is closed.
+    pub async fn run(self) -> Result<Summary, EngineError> {
+        let began = Instant::now();
+        let mut visits = JoinSet::new();
+        let outcome = self.pull(&mut visits, began).await;
+        if let Err(error) = &outcome {
+            self.context.stop.ask(if error.is_full() {
+                Reason::DiskFull(error.to_string())
+            } else {
+                Reason::Failed(error.to_string())
+            });
+        }
+        self.context.stop.ask(Reason::Finished);
+        while visits.join_next().await.is_some() {}
+        self.adopt().await?;
+        let Self {
+            context,
+            frontier,
+            committer,
+            ..
+        } = self;
+        let (archive, clock, stop, tally) = (
+            context.archive.clone(),
+            context.clock,
+            context.stop.clone(),
+            Arc::clone(&context.tally),
+        );
+        // The last sender goes with the context, and with it the committer ends.
+        drop(context);
+        let _ = committer.await;
+        if let Err(error) = archive.close().await {
+            stop.ask(reason_of(&error));
+        }
+        let now = clock.now();
+        let status = frontier
+            .call(move |frontier| {
+                frontier.flush(now)?;
+                frontier.status(now)
+            })
+            .await?;
+        Ok(Summary {
+            reason: stop.reason().unwrap_or(Reason::Finished),
+            tally: tally.snapshot(),
+            status,
+            took: began.elapsed(),
+        })
+    }
+
+    /// Hands out sites until there are none or somebody asks to stop.
+    async fn pull(&self, visits: &mut JoinSet<()>, began: Instant) -> Result<(), FrontierError> {
+        let context = &self.context;
+        let slots = context.config.crawl.sites.max(1);
+        let deadline = context.config.crawl.time.map(|time| began + time);
+        loop {
+            while visits.try_join_next().is_some() {}
+            self.check_limits(deadline);
+            if context.stop.asked() {
+                return Ok(());
+            }
+            self.adopt().await?;
+            let room = slots.saturating_sub(visits.len());
+            let next = if room > 0 {
+                let now = context.clock.now();
+                let (leases, next) = self
+                    .frontier
+                    .call(move |frontier| {
+                        let leases = frontier.check_out(now, "local", room)?;
+                        let next = if leases.len() < room {
+                            frontier.status(now)?.next_due
+                        } else {
+                            Some(now)
+                        };
+                        Ok::<_, FrontierError>((leases, next))
+                    })
+                    .await?;
+                for lease in leases {
+                    visits.spawn(visit(Arc::clone(context), lease));
+                }
+                next
+            } else {
+                Some(context.clock.now())
+            };
+            context.tally.visits.store(visits.len() as u64, Relaxed);
+            let full = visits.len() >= slots;
+            context.others_wait.store(full, Relaxed);
+            if visits.is_empty() && self.is_over(next) {
+                return Ok(());
+            }
+            self.wait(visits, full, next, deadline).await;
+        }
+    }
+
+    fn check_limits(&self, deadline: Option<Instant>) {
+        let context = &self.context;
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            context.stop.ask(Reason::Limit("time"));
+        }
+        if let Some(size) = context.config.crawl.size
+            && context.tally.written.load(Relaxed) >= size
+        {
+            context.stop.ask(Reason::Limit("size"));
+        }
+    }
+
+    /// With no visit under way: nothing comes due within the time that the user would wait.
+    fn is_over(&self, next: Option<i64>) -> bool {
+        let linger = self.context.config.crawl.linger.as_millis() as i64;
+        next.is_none_or(|due| due - self.context.clock.now() > linger)
+    }
+
+    /// Until something happened that may bring a site, or at least a breath.
+    async fn wait(&self, visits: &mut JoinSet<()>, full: bool, next: Option<i64>, deadline: Option<Instant>) {
+        let context = &self.context;
+        let soon = Instant::now() + BREATH;
+        let due = next.map_or(soon + PATIENCE, |due| {
+            context.clock.instant(due).min(soon + PATIENCE).max(soon)
+        });
+        tokio::select! {
+            Some(_) = visits.join_next() => {}
+            () = self.news.notified(), if !full => {}
+            () = tokio::time::sleep_until(due), if !full => {}
+            () = tokio::time::sleep_until(soon + PATIENCE), if full => {}
+            () = sleep_until(deadline) => {}
+            () = context.stop.wait() => return,
+        }
+        tokio::select! {
+            () = tokio::time::sleep_until(soon) => {}
+            () = context.stop.wait() => {}
+        }
+    }
+
+    /// Makes seeds of where seeds redirected to.
+    async fn adopt(&self) -> Result<(), FrontierError> {
+        let adopted: Vec<Seed> = {
+            let mut adopted = self.context.adopted.lock().unwrap_or_else(PoisonError::into_inner);
+            adopted.drain(..).map(|url| Seed::of(&url)).collect()
+        };
+        if !adopted.is_empty() {
+            let now = self.context.clock.now();
+            self.frontier
+                .call(move |frontier| frontier.seed(now, &adopted))
+                .await?;
+        }
+        Ok(())
+    }
+}
+
+async fn sleep_until(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => tokio::time::sleep_until(deadline).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The scope of the configuration around the seeds that the frontier knows.
+pub fn scope(
+    config: &Config,
+    canon: &Canonicaliser,
+    blacklist: Blacklist,
+    frontier: &dyn Frontier,
+) -> Result<Scope, EngineError> {
+    let crawl = &config.crawl;
+    let mut scope = Scope::new(
+        crawl.scope,
+        &crawl.tlds,
+        any_of(&crawl.accept)?,
+        any_of(&crawl.reject)?,
+        blacklist,
+        crawl.depth,
+    );
+    let mut seen = HashSet::new();
+    for seed in frontier.seeds()? {
+        if let Ok(url) = canon.canon(&seed)
+            && seen.insert(url.key())
+        {
+            scope.add_seed(&url);
+        }
+    }
+    Ok(scope)
+}
+
+/// One filter that matches what any of these match; `None` for an empty list.
+fn any_of(filters: &[String]) -> Result<Option<Filter>, FilterError> {
+    if filters.is_empty() {
+        return Ok(None);
+    }
+    // Each alone first, so that a complaint quotes what the user wrote.
+    for filter in filters {
+        Filter::parse(filter)?;
+    }
+    Filter::parse(&format!("({})", filters.join(") or ("))).map(Some)
+}
+
+fn warcinfo(config: &Config) -> Vec<(String, String)> {
+    let mut fields = vec![
+        (
+            "software".to_owned(),
+            concat!("aranha/", env!("CARGO_PKG_VERSION")).to_owned(),
+        ),
+        ("robots".to_owned(), "obey".to_owned()),
+        ("http-header-user-agent".to_owned(), config.user_agent()),
+    ];
+    if !config.crawl.contact.is_empty() {
+        fields.push(("operator".to_owned(), config.crawl.contact.clone()));
+    }
+    fields
+}

@@ -1,0 +1,186 @@
+//! robots.txt of the site being visited (R1): from the site's facts while it is fresh, else asked for.
+//!
+//! RFC 9309: an answer of 4xx means no rules, 5xx or no answer means that nothing may be fetched for
+//! now, up to five redirects are followed, a copy is used for at most a day. The file is archived and
+//! logged like a page, with the hop letter `P` (prerequisite), but it is no page of the frontier.
+
+use aranha_fetch::{Fetched, Session};
+use aranha_frontier::{Outcome, Pending, RobotsFile};
+use aranha_robots::{Access, Robots, Rules};
+use aranha_url::{Base, CanonUrl};
+use aranha_volume::Exchange;
+use http::header;
+use tokio::time::Instant;
+
+use crate::collect::{ask, blank, outcome};
+use crate::commit::Done;
+use crate::node::Context;
+
+/// A copy may be used this long (RFC 9309, 2.4).
+const FRESH_MS: i64 = 24 * 3600 * 1000;
+/// Redirects followed (RFC 9309, 2.3.1.2).
+const REDIRECTS: usize = 5;
+
+/// Whether the copy may still be used.
+pub(crate) fn is_fresh(file: &RobotsFile, now: i64) -> bool {
+    now - file.fetched < FRESH_MS
+}
+
+/// The rules of a copy; `None` when it says that the file could not be had, and so nothing may be fetched.
+pub(crate) fn rules(file: &RobotsFile, product: &str) -> Option<Rules> {
+    let status = (file.status != 0).then_some(file.status);
+    match aranha_robots::access(status) {
+        Access::Use => Some(Robots::parse(&file.body).agent(product)),
+        Access::AllowAll => Some(Robots::allow_all().agent(product)),
+        Access::DenyAll => None,
+    }
+}
+
+/// What asking brought.
+pub(crate) struct Asked {
+    pub(crate) file: RobotsFile,
+    /// How it ended, for the retry table.
+    pub(crate) outcome: Outcome,
+    /// For the archive and the log.
+    pub(crate) done: Vec<Done>,
+    /// The redirect led to this site's twin: its preferred origin.
+    pub(crate) origin: Option<String>,
+}
+
+/// Asks for the file, not before `allowed`, which it moves on by the pause after each answer.
+pub(crate) async fn request(
+    context: &Context,
+    session: &mut Session,
+    start: CanonUrl,
+    allowed: &mut Instant,
+) -> Asked {
+    let mut asked = Asked {
+        file: RobotsFile {
+            fetched: context.clock.now(),
+            status: 0,
+            url: start.as_str().to_owned(),
+            body: Vec::new(),
+        },
+        outcome: Outcome::Timeout,
+        done: Vec::new(),
+        origin: None,
+    };
+    let site = start.site_key();
+    let mut url = start;
+    for _ in 0..=REDIRECTS {
+        tokio::time::sleep_until(*allowed).await;
+        let began = context.clock.now();
+        let (_, fetched) = ask(context, session, &url, None, true).await;
+        *allowed = Instant::now() + context.config.crawl.pause;
+        let (done, end) = keep(context, &url, began, fetched).await;
+        asked.outcome = done.record.outcome;
+        asked.done.push(done);
+        match end {
+            End::Failed => return asked,
+            End::Answer { status, body } => {
+                asked.file.status = status;
+                asked.file.body = body;
+                asked.file.url = url.as_str().to_owned();
+                return asked;
+            }
+            End::Redirect(href) => match context.canon.join(&Base::of(&url), &href) {
+                Ok(target) => {
+                    if target.site_key() == site {
+                        asked.origin = Some(target.origin().to_owned());
+                    }
+                    url = target;
+                }
+                Err(_) => break,
+            },
+        }
+    }
+    // Too many redirects, or one to nowhere: as if there were no file (RFC 9309, 2.3.1.2).
+    asked.file.status = 404;
+    asked
+}
+
+enum End {
+    Failed,
+    Answer { status: u16, body: Vec<u8> },
+    Redirect(String),
+}
+
+async fn keep(
+    context: &Context,
+    url: &CanonUrl,
+    began: i64,
+    fetched: Result<Fetched, aranha_fetch::Failure>,
+) -> (Done, End) {
+    let pending = Pending {
+        path: url.path().to_owned(),
+        key: url.path_key(),
+        depth: 0,
+        site_depth: 0,
+        tries: 0,
+        hop: 'P',
+        via: String::new(),
+    };
+    let mut done = Done {
+        is_page: false,
+        record: blank(&pending, began),
+        url: url.as_str().to_owned(),
+        receipt: None,
+        notes: String::new(),
+    };
+    let fetched = match fetched {
+        Ok(fetched) => fetched,
+        Err(failure) => {
+            done.record.outcome = outcome(&failure);
+            done.notes = failure.to_string();
+            return (done, End::Failed);
+        }
+    };
+    done.record.duration_ms = fetched.timings.total.as_millis().min(u128::from(u32::MAX)) as u32;
+    let answer = match &fetched.result {
+        Ok(answer) => answer,
+        Err(failure) => {
+            done.record.outcome = outcome(failure);
+            done.notes = failure.to_string();
+            return (done, End::Failed);
+        }
+    };
+    done.record.outcome = Outcome::Answer(answer.status);
+    done.record.size = answer.body.len() as u64;
+    let media_type = answer
+        .headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .and_then(|value| value.split(';').next())
+        .unwrap_or("text/plain")
+        .trim()
+        .to_ascii_lowercase();
+    done.record.media_type.clone_from(&media_type);
+    let exchange = Exchange {
+        url: url.as_str().to_owned(),
+        time_ms: fetched.started_ms,
+        address: fetched.address,
+        request: fetched.request.clone(),
+        response: fetched.response.clone(),
+        head_length: answer.head_length,
+        payload: answer.payload.clone(),
+        status: answer.status,
+        media_type,
+        truncated: answer.truncated.map(aranha_fetch::Truncated::as_str),
+        metadata: Vec::new(),
+    };
+    match context.archive.append(exchange).await {
+        Ok(receipt) => done.receipt = Some(receipt),
+        Err(error) => context.give_up(&error),
+    }
+    let target = answer.headers.get(header::LOCATION);
+    let end = match (answer.status, target) {
+        (301 | 302 | 303 | 307 | 308, Some(target)) => {
+            End::Redirect(String::from_utf8_lossy(target.as_bytes()).into_owned())
+        }
+        (status, _) => End::Answer {
+            status,
+            body: answer.body.to_vec(),
+        },
+    };
+    (done, end)
+}

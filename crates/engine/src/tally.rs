@@ -1,0 +1,73 @@
+//! What the crawl has done since this process began: counters that anybody may read at any time.
+//!
+//! Only for people to look at. What decides anything is in the frontier.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Live counters. Written by visits, read by the progress display.
+#[derive(Debug, Default)]
+pub struct Tally {
+    /// Pages answered, whatever the status.
+    pub pages: AtomicU64,
+    /// Pages whose content was already in the archive.
+    pub duplicates: AtomicU64,
+    /// Fetches that ended in no answer.
+    pub failures: AtomicU64,
+    /// Answers of 400 and above.
+    pub refusals: AtomicU64,
+    /// Pages not asked for because robots.txt says so.
+    pub excluded: AtomicU64,
+    /// Bytes that came over the wire.
+    pub received: AtomicU64,
+    /// Compressed bytes written to volumes.
+    pub written: AtomicU64,
+    /// Links found in pages, before any test.
+    pub links: AtomicU64,
+    /// Sites being visited now.
+    pub visits: AtomicU64,
+    /// Sites visited in all (a site that is visited twice counts twice).
+    pub visited: AtomicU64,
+    /// Group commits made.
+    pub commits: AtomicU64,
+}
+
+/// The counters at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[expect(missing_docs, reason = "the fields of Tally, which says what they are")]
+pub struct Snapshot {
+    pub pages: u64,
+    pub duplicates: u64,
+    pub failures: u64,
+    pub refusals: u64,
+    pub excluded: u64,
+    pub received: u64,
+    pub written: u64,
+    pub links: u64,
+    pub visits: u64,
+    pub visited: u64,
+    pub commits: u64,
+}
+
+impl Tally {
+    /// The counters now, each read once.
+    pub fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            pages: self.pages.load(Relaxed),
+            duplicates: self.duplicates.load(Relaxed),
+            failures: self.failures.load(Relaxed),
+            refusals: self.refusals.load(Relaxed),
+            excluded: self.excluded.load(Relaxed),
+            received: self.received.load(Relaxed),
+            written: self.written.load(Relaxed),
+            links: self.links.load(Relaxed),
+            visits: self.visits.load(Relaxed),
+            visited: self.visited.load(Relaxed),
+            commits: self.commits.load(Relaxed),
+        }
+    }
+}
+
+/// Adds to a counter that nothing waits for.
+pub(crate) fn add(counter: &AtomicU64, amount: u64) {
+    counter.fetch_add(amount, Relaxed);
+}

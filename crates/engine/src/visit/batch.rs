@@ -1,0 +1,50 @@
+//! What a visit has gathered since its last check-in.
+
+use aranha_frontier::{CheckIn, Outside, Pending, SiteFacts, Then};
+use aranha_url::PathKey;
+
+use crate::commit::Done;
+
+/// Pages done after which a check-in is made before its time.
+const LARGE: usize = 512;
+
+/// The contents of the next check-in.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) done: Vec<Done>,
+    pub(super) keys: Vec<PathKey>,
+    pub(super) overflow: Vec<Pending>,
+    pub(super) outside: Vec<Outside>,
+}
+
+impl Batch {
+    pub(super) fn is_empty(&self) -> bool {
+        self.done.is_empty() && self.keys.is_empty() && self.outside.is_empty()
+    }
+
+    pub(super) fn is_large(&self) -> bool {
+        self.done.len() >= LARGE
+    }
+
+    /// Empties the batch into a check-in; the pages done go beside it, until their bytes are durable.
+    pub(super) fn take(
+        &mut self,
+        lease: u64,
+        held: Vec<Pending>,
+        facts: Option<SiteFacts>,
+        then: Then,
+    ) -> (CheckIn, Vec<Done>) {
+        let batch = std::mem::take(self);
+        let check_in = CheckIn {
+            lease,
+            done: Vec::new(),
+            held,
+            overflow: batch.overflow,
+            keys: batch.keys,
+            outside: batch.outside,
+            facts,
+            then,
+        };
+        (check_in, batch.done)
+    }
+}
