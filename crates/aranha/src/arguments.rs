@@ -1,0 +1,131 @@
+//! From what was typed to a command, or to a complaint in our own form.
+//!
+//! clap's own errors are good, but look different from ours: the sentence is kept, its tip becomes our hint, the
+//! usage text is left to `--help`.
+
+use std::io::{self, Write};
+
+use clap::error::ErrorKind;
+use clap::{CommandFactory, Parser};
+
+use crate::commands::Command;
+use crate::complaint::Complaint;
+
+const EXAMPLES: &str = "\
+Examples:
+  aranha crawl https://example.org -c example --contact you@example.org
+  aranha config show --profile vn2006
+  echo 'HTTP://Example.ORG:80/a/../b#c' | aranha url canon
+  aranha robots allowed --agent aranha --file robots.txt https://example.org/private/
+
+Exit status: 0 finished, 1 failed, 2 wrong usage or configuration,
+3 stopped by a full disk or failing DNS, 130 interrupted (3 and 130: the same command continues).";
+
+/// A polite, incremental, archival web crawler.
+#[derive(Parser, Debug)]
+#[command(name = "aranha", version, after_help = EXAMPLES, max_term_width = 100, subcommand_required = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The command that was typed. Help and the version are printed here, and end the program.
+pub(crate) fn read() -> Result<Command, Complaint> {
+    match Arguments::try_parse() {
+        Ok(arguments) => Ok(arguments.command),
+        Err(error) if !error.use_stderr() => {
+            // Help that nobody reads to its end is no fault.
+            let _ = write!(io::stdout(), "{error}");
+            Err(Complaint::quiet())
+        }
+        Err(error) => Err(complain(&error)),
+    }
+}
+
+/// clap's description of the whole command line, for completions.
+pub(crate) fn description() -> clap::Command {
+    Arguments::command()
+}
+
+fn complain(error: &clap::Error) -> Complaint {
+    let text = error.to_string();
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
+        || error.kind() == ErrorKind::MissingSubcommand
+    {
+        return Complaint::usage("a command is missing")
+            .hint(format!("`{} --help` lists them", command(&text)));
+    }
+    let sentence = first_paragraph(&text);
+    match tip(&text) {
+        Some(tip) => Complaint::usage(sentence).hint(tip),
+        None => Complaint::usage(sentence).hint(format!(
+            "`{} --help` shows what can be written",
+            command(&text)
+        )),
+    }
+}
+
+fn first_paragraph(text: &str) -> String {
+    let lines = text
+        .lines()
+        .take_while(|line| !line.trim().is_empty())
+        .map(str::trim);
+    let joined = lines.collect::<Vec<_>>().join(" ");
+    joined.strip_prefix("error: ").unwrap_or(&joined).to_owned()
+}
+
+fn tip(text: &str) -> Option<&str> {
+    text.lines()
+        .find_map(|line| line.trim_start().strip_prefix("tip: "))
+}
+
+/// `aranha url canon` out of `Usage: aranha url canon [OPTIONS]`.
+fn command(text: &str) -> String {
+    let usage = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Usage: "))
+        .unwrap_or("aranha");
+    let words = usage
+        .split(' ')
+        .take_while(|word| !word.starts_with(['[', '<', '-']));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_description_holds_together() {
+        description().debug_assert();
+    }
+
+    #[track_caller]
+    fn check(line: &str, sentence: &str, hint: &str) {
+        let words = line.split(' ');
+        let error = Arguments::try_parse_from(words).expect_err("this line is wrong");
+        let text = error.to_string();
+        assert_eq!(first_paragraph(&text), sentence);
+        let hinted = tip(&text).map_or_else(|| command(&text), str::to_owned);
+        assert_eq!(hinted, hint);
+    }
+
+    #[test]
+    fn clap_s_errors_in_our_form() {
+        check(
+            "aranha crawl --puase 2s",
+            "unexpected argument '--puase' found",
+            "a similar argument exists: '--pause'",
+        );
+        check(
+            "aranha crawl --scope world",
+            "invalid value 'world' for '--scope <REACH>' [possible values: page, prefix, host, domain, any]",
+            "aranha crawl",
+        );
+        check(
+            "aranha robots allowed",
+            "the following required arguments were not provided: --agent <NAME> --file <FILE>",
+            "aranha robots allowed",
+        );
+    }
+}

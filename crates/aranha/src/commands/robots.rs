@@ -1,0 +1,122 @@
+//! `aranha robots`: what a robots.txt file allows, with the rule that decides.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use aranha_robots::{Decision, Robots, Rules};
+use aranha_url::{Canonicaliser, Rules as UrlRules};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+
+use crate::complaint::{Complaint, Status};
+use crate::input::{Item, items};
+use crate::output::Output;
+use crate::plain::Plain;
+
+const ALLOWED_EXAMPLES: &str = "\
+Examples:
+  aranha robots allowed --agent aranha --file robots.txt https://example.org/private/
+  aranha robots allowed --agent aranha --file robots.txt /private/ /public/
+  aranha robots allowed --agent Googlebot --file robots.txt < urls.txt | grep ^refused
+  aranha robots allowed --agent aranha --file robots.txt --json < urls.txt
+
+A line is `allowed` or `refused`, the URL, and the rule that decided, separated by tabs.
+Input that is neither a URL nor a path goes to stderr and makes the exit status 1.";
+
+/// What a robots.txt file allows (RFC 9309)
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Say for each URL whether it may be fetched, and which rule says so
+    #[command(after_help = ALLOWED_EXAMPLES)]
+    Allowed(Allowed),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Allowed {
+    /// The crawler's product token, as robots.txt files name it
+    #[arg(long, value_name = "NAME")]
+    agent: String,
+    /// The robots.txt file
+    #[arg(long, value_name = "FILE")]
+    file: PathBuf,
+    /// URLs or paths; without any, stdin is read, one a line
+    #[arg(value_name = "URL")]
+    urls: Vec<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
+    let Command::Allowed(allowed) = command;
+    let rules = read(&allowed.file)?.agent(&allowed.agent);
+    let canonicaliser = Canonicaliser::new(UrlRules::default());
+    let mut output = Output::new();
+    let mut status = Status::Done;
+    for item in items(allowed.urls) {
+        let item = item?;
+        match path(&canonicaliser, &item) {
+            Ok(path) => answer(&rules, &item, &path, allowed.json, &mut output)?,
+            Err(reason) => {
+                status = Status::Failed;
+                eprintln!("{}: {}: {}", item.place, Plain(&item.text), Plain(&reason));
+            }
+        }
+    }
+    output.finish()?;
+    Ok(status)
+}
+
+fn read(file: &Path) -> Result<Robots, Complaint> {
+    let bytes = fs::read(file).map_err(|error| {
+        Complaint::failed(format!("cannot read {}: {error}", file.display()))
+            .hint("give a robots.txt file with --file")
+    })?;
+    Ok(Robots::parse(&bytes))
+}
+
+/// The path and query that the rules are about. A path may be given as it is.
+fn path(canonicaliser: &Canonicaliser, item: &Item) -> Result<String, String> {
+    if item.text.starts_with('/') && !item.text.starts_with("//") {
+        return Ok(item.text.clone());
+    }
+    let url = canonicaliser
+        .canon(&item.text)
+        .map_err(|reason| reason.to_string())?;
+    Ok(url.path().to_owned())
+}
+
+fn answer(
+    rules: &Rules,
+    item: &Item,
+    path: &str,
+    json: bool,
+    output: &mut Output,
+) -> Result<(), Complaint> {
+    let decision = rules.judge(path);
+    if json {
+        return output.json(&describe(item, &decision));
+    }
+    let word = if decision.allowed {
+        "allowed"
+    } else {
+        "refused"
+    };
+    let rule = decision
+        .rule
+        .as_ref()
+        .map_or_else(|| "no rule".to_owned(), ToString::to_string);
+    output.line(format_args!(
+        "{word}\t{}\t{}",
+        Plain(&item.text),
+        Plain(&rule)
+    ))
+}
+
+fn describe(item: &Item, decision: &Decision) -> Value {
+    let rule = decision
+        .rule
+        .as_ref()
+        .map(|rule| json!({ "line": rule.line, "text": rule.text }));
+    json!({ "url": item.text, "allowed": decision.allowed, "rule": rule })
+}

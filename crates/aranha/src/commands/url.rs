@@ -1,0 +1,90 @@
+//! `aranha url`: the canonical form of URLs, line by line.
+
+use aranha_engine::Config;
+use aranha_engine::config::Layers;
+use aranha_url::{CanonUrl, Canonicaliser, Rejected};
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+use crate::complaint::{Complaint, Status};
+use crate::input::{Item, items};
+use crate::output::Output;
+use crate::plain::Plain;
+
+const CANON_EXAMPLES: &str = "\
+Examples:
+  echo 'HTTP://Example.ORG:80/a/../b#c' | aranha url canon
+  aranha url canon 'https://example.org/list;jsessionid=A1?x=1&PHPSESSID=2'
+  aranha url canon --profile vn2006 https://example.org/index.html
+  aranha url canon --json < urls.txt | jq -r 'select(.reason) | .input'
+
+Canonical URLs go to stdout; what is no URL for us goes to stderr with the reason, and
+makes the exit status 1. With --json both go to stdout, one object a line, in order.";
+
+/// Canonical URLs, line by line
+#[derive(Subcommand, Debug)]
+pub(crate) enum Command {
+    /// Print URLs in canonical form, or the reason why not
+    #[command(after_help = CANON_EXAMPLES)]
+    Canon(Canon),
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct Canon {
+    /// URLs; without any, stdin is read, one a line
+    #[arg(value_name = "URL")]
+    urls: Vec<String>,
+    /// Take the rules in [url] from this configuration
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Take the rules from this profile
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+    /// One JSON object a line: input, and url, site, key, or reason
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
+    let Command::Canon(canon) = command;
+    let layers = Layers {
+        profile: canon.profile,
+        files: canon.config.into_iter().collect(),
+        ..Layers::default()
+    };
+    let (config, _) = Config::load(&layers)?;
+    let canonicaliser = Canonicaliser::new(config.url);
+    let mut output = Output::new();
+    let mut status = Status::Done;
+    for item in items(canon.urls) {
+        let item = item?;
+        let answer = canonicaliser.canon(&item.text);
+        if answer.is_err() {
+            status = Status::Failed;
+        }
+        match (canon.json, &answer) {
+            (true, answer) => output.json(&describe(&item, answer))?,
+            (false, Ok(url)) => output.line(url)?,
+            (false, Err(reason)) => eprintln!(
+                "{}: {}: {}",
+                item.place,
+                Plain(&item.text),
+                Plain(&reason.to_string())
+            ),
+        }
+    }
+    output.finish()?;
+    Ok(status)
+}
+
+fn describe(item: &Item, answer: &Result<CanonUrl, Rejected>) -> Value {
+    match answer {
+        Ok(url) => {
+            let key = url.key();
+            let key = format!("{:016x}{:016x}", key.site.0, key.path.0);
+            json!({ "input": item.text, "url": url.as_str(), "site": url.site(), "key": key })
+        }
+        Err(reason) => json!({ "input": item.text, "reason": reason.to_string() }),
+    }
+}

@@ -1,0 +1,99 @@
+//! How a command ends: an exit status, and a sentence with a hint when something is wrong.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use aranha_engine::config::ConfigError;
+
+use crate::plain::Plain;
+
+/// What scripts read. The numbers are part of the interface (docs/commands.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Status {
+    /// Finished, or a limit that the user set was reached.
+    Done = 0,
+    /// It failed.
+    Failed = 1,
+    /// Wrong usage or configuration; nothing was written.
+    Usage = 2,
+    /// Stopped by a full disk or the DNS breaker; the same command continues.
+    #[expect(dead_code, reason = "crawls end like this")]
+    Stopped = 3,
+    /// Interrupted; the same command continues.
+    #[expect(dead_code, reason = "crawls end like this")]
+    Interrupted = 130,
+}
+
+impl From<Status> for ExitCode {
+    fn from(status: Status) -> Self {
+        Self::from(status as u8)
+    }
+}
+
+/// One clear sentence, what to do about it, and how the program ends.
+#[derive(Debug)]
+pub(crate) struct Complaint {
+    /// Without a full stop. `None` ends quietly.
+    sentence: Option<String>,
+    hint: Option<String>,
+    status: Status,
+}
+
+impl Complaint {
+    /// Something failed on the way.
+    pub(crate) fn failed(sentence: impl Into<String>) -> Self {
+        Self {
+            sentence: Some(sentence.into()),
+            hint: None,
+            status: Status::Failed,
+        }
+    }
+
+    /// What was typed or configured cannot be used.
+    pub(crate) fn usage(sentence: impl Into<String>) -> Self {
+        Self {
+            status: Status::Usage,
+            ..Self::failed(sentence)
+        }
+    }
+
+    /// Whoever read our output has had enough: not a fault.
+    pub(crate) fn quiet() -> Self {
+        Self {
+            sentence: None,
+            hint: None,
+            status: Status::Done,
+        }
+    }
+
+    /// The next step for the user.
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+
+    /// Prints it. Sentence and hint may quote a file or the web: what could move the cursor is escaped.
+    pub(crate) fn report(self) -> ExitCode {
+        let mut stderr = io::stderr().lock();
+        // There is nobody left to tell when stderr is closed too.
+        if let Some(sentence) = &self.sentence {
+            let _ = writeln!(stderr, "error: {}", Plain(sentence));
+        }
+        if let Some(hint) = &self.hint {
+            let _ = writeln!(stderr, "hint: {}", Plain(hint));
+        }
+        self.status.into()
+    }
+}
+
+impl From<ConfigError> for Complaint {
+    fn from(error: ConfigError) -> Self {
+        let complaint = Self::usage(error.to_string());
+        match error.hint() {
+            Some(hint) => complaint.hint(hint),
+            None => complaint.hint("`aranha config show` prints what is in force"),
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Flags that set configuration: each becomes a value with the origin `flag --name`.
+//!
+//! `crawl` acts on them, `config show` shows what they would do. A flag is one line in the struct (what can be typed)
+//! and one in [`Settings::flags`] (what it sets); everything else is the configuration's own business.
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+
+use aranha_engine::config::{Flags, Layers};
+use aranha_url::{duration, size};
+use clap::Args;
+use toml::Value;
+
+/// What may be set on the command line.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// A configuration file, over the collection's own (docs/configuration.md)
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// A named set of values; `aranha config profiles` lists them
+    #[arg(long, value_name = "NAME")]
+    profile: Option<String>,
+
+    /// How far from the seeds: the pages themselves, their directories, their sites, their domains, everything
+    #[arg(long, value_name = "REACH", value_parser = ["page", "prefix", "host", "domain", "any"], help_heading = "What to crawl")]
+    scope: Option<String>,
+    /// Everything under this top-level domain is in scope, too (repeatable)
+    #[arg(
+        long,
+        value_name = "TLD",
+        value_delimiter = ',',
+        help_heading = "What to crawl"
+    )]
+    tld: Vec<String>,
+    /// Links from a seed; 0 takes the seeds only
+    #[arg(short = 'l', long, value_name = "N", value_parser = count, help_heading = "What to crawl")]
+    depth: Option<Value>,
+    /// Only URLs that match this filter, such as 'domain:example.org and not ext:zip' (repeatable: any of them)
+    #[arg(long, value_name = "FILTER", help_heading = "What to crawl")]
+    accept: Vec<String>,
+    /// No URL that matches this filter (repeatable)
+    #[arg(long, value_name = "FILTER", help_heading = "What to crawl")]
+    reject: Vec<String>,
+
+    /// Stop after this many pages
+    #[arg(long, value_name = "N", value_parser = count, help_heading = "When to stop")]
+    pages: Option<Value>,
+    /// Stop after this long: 90s, 8h, 2d
+    #[arg(long, value_name = "TIME", value_parser = time_limit, help_heading = "When to stop")]
+    time: Option<Value>,
+    /// Stop when this much has been archived: 500MB, 20GiB
+    #[arg(long, value_name = "SIZE", value_parser = size_limit, help_heading = "When to stop")]
+    size: Option<Value>,
+
+    /// Courtesy pause between requests to one site or address; a bare number is seconds [default: 2s]
+    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "How fast")]
+    pause: Option<Value>,
+    /// Sites visited at once [default: 1000]
+    #[arg(long, value_name = "N", help_heading = "How fast")]
+    sites: Option<u32>,
+    /// Requests at once to one site; more than 1 only if the site is yours [default: 1]
+    #[arg(long, value_name = "N", help_heading = "How fast")]
+    connections: Option<u32>,
+    /// Bytes a second from the network, all sites together: 10MB
+    #[arg(long, value_name = "SIZE", value_parser = size_limit, help_heading = "How fast")]
+    limit_rate: Option<Value>,
+
+    /// Who is responsible: a web page or a mail address, sent with every request
+    #[arg(long, value_name = "URL-or-MAIL", help_heading = "Network")]
+    contact: Option<String>,
+    /// The whole User-Agent header, instead of name, version and contact
+    #[arg(long, value_name = "TEXT", help_heading = "Network")]
+    user_agent: Option<String>,
+    /// Ask this DNS server instead of the system's (repeatable)
+    #[arg(long, value_name = "IP[:PORT]", value_parser = resolver, help_heading = "Network")]
+    resolver: Vec<SocketAddr>,
+    /// Also private, loopback and other special addresses, which are refused otherwise
+    #[arg(long, help_heading = "Network")]
+    allow_private: bool,
+}
+
+impl Settings {
+    /// All layers above the defaults; `collection` is the file that lies in the collection, if there is one.
+    pub(crate) fn layers(&self, collection: Option<PathBuf>) -> Layers {
+        Layers {
+            profile: self.profile.clone(),
+            files: collection.into_iter().chain(self.config.clone()).collect(),
+            flags: self.flags(),
+        }
+    }
+
+    fn flags(&self) -> Flags {
+        let mut flags = Flags::default();
+        let list = |values: &[String]| (!values.is_empty()).then(|| Value::from(values.to_vec()));
+        let text = |value: &Option<String>| value.clone().map(Value::from);
+        let number = |value: Option<u32>| value.map(|value| Value::from(i64::from(value)));
+        let resolvers: Vec<_> = self.resolver.iter().map(ToString::to_string).collect();
+        for (flag, key, value) in [
+            ("--scope", "crawl.scope", text(&self.scope)),
+            ("--tld", "crawl.tlds", list(&self.tld)),
+            ("--depth", "crawl.depth", self.depth.clone()),
+            ("--accept", "crawl.accept", list(&self.accept)),
+            ("--reject", "crawl.reject", list(&self.reject)),
+            ("--pages", "crawl.pages", self.pages.clone()),
+            ("--time", "crawl.time", self.time.clone()),
+            ("--size", "crawl.size", self.size.clone()),
+            ("--pause", "crawl.pause", self.pause.clone()),
+            ("--sites", "crawl.sites", number(self.sites)),
+            (
+                "--connections",
+                "crawl.connections",
+                number(self.connections),
+            ),
+            ("--limit-rate", "crawl.rate", self.limit_rate.clone()),
+            ("--contact", "crawl.contact", text(&self.contact)),
+            ("--user-agent", "fetch.user_agent", text(&self.user_agent)),
+            ("--resolver", "fetch.resolvers", list(&resolvers)),
+            (
+                "--allow-private",
+                "fetch.allow_private",
+                self.allow_private.then_some(Value::Boolean(true)),
+            ),
+        ] {
+            if let Some(value) = value {
+                flags.set(flag, key, value);
+            }
+        }
+        flags
+    }
+}
+
+const NONE: &str = "none";
+
+fn count(text: &str) -> Result<Value, String> {
+    if text == NONE {
+        return Ok(Value::from(NONE));
+    }
+    match text.parse::<i64>() {
+        Ok(number) if number >= 0 => Ok(Value::from(number)),
+        _ => Err("write a whole number, or none".to_owned()),
+    }
+}
+
+/// wget's users write `2` for two seconds.
+fn time(text: &str) -> Result<Value, String> {
+    let text = if text.parse::<f64>().is_ok() {
+        format!("{text}s")
+    } else {
+        text.to_owned()
+    };
+    duration::parse(&text)
+        .map(|time| Value::from(duration::format(time)))
+        .map_err(|error| error.to_string())
+}
+
+fn time_limit(text: &str) -> Result<Value, String> {
+    if text == NONE {
+        Ok(Value::from(NONE))
+    } else {
+        time(text)
+    }
+}
+
+fn size_limit(text: &str) -> Result<Value, String> {
+    if text == NONE {
+        return Ok(Value::from(NONE));
+    }
+    size::parse(text)
+        .map(|bytes| Value::from(size::format(bytes)))
+        .map_err(|error| error.to_string())
+}
+
+fn resolver(text: &str) -> Result<SocketAddr, String> {
+    const DNS: u16 = 53;
+    text.parse::<SocketAddr>()
+        .or_else(|_| {
+            text.parse::<IpAddr>()
+                .map(|address| SocketAddr::new(address, DNS))
+        })
+        .map_err(|_| {
+            "write an address with or without a port: 192.0.2.1, 127.0.0.1:5353, [2001:db8::1]:53"
+                .to_owned()
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check<T: ToString>(read: fn(&str) -> Result<T, String>, text: &str, expected: Option<&str>) {
+        assert_eq!(
+            read(text).ok().map(|value| value.to_string()).as_deref(),
+            expected,
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn times() {
+        check(time, "0", Some("\"0s\""));
+        check(time, "0s", Some("\"0s\""));
+        check(time, "2", Some("\"2s\""));
+        check(time, "0.5", Some("\"500ms\""));
+        check(time, "0.5s", Some("\"500ms\""));
+        check(time, "1h30m", Some("\"1h30m\""));
+        check(time, "-1", None);
+        check(time, "soon", None);
+        check(time, "inf", None);
+        check(time, "none", None);
+        check(time_limit, "none", Some("\"none\""));
+    }
+
+    #[test]
+    fn numbers_and_sizes() {
+        check(count, "12", Some("12"));
+        check(count, "none", Some("\"none\""));
+        check(count, "-3", None);
+        check(size_limit, "10MiB", Some("\"10MiB\""));
+        check(size_limit, "much", None);
+    }
+
+    #[test]
+    fn resolvers() {
+        check(resolver, "127.0.0.1:5353", Some("127.0.0.1:5353"));
+        check(resolver, "192.0.2.1", Some("192.0.2.1:53"));
+        check(resolver, "2001:db8::1", Some("[2001:db8::1]:53"));
+        check(resolver, "dns.example.org", None);
+    }
+}

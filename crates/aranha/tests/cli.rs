@@ -1,0 +1,310 @@
+//! The command line as a script sees it: stdout, stderr, exit status. No crawl runs here.
+
+mod harness;
+
+use harness::{Run, aranha};
+
+#[test]
+fn url_canon_prints_canonical_urls() {
+    aranha(&["url", "canon"])
+        .input("HTTP://Example.ORG:80/a/../b#c\n\n  https://example.org/%7euser \n")
+        .stdout("http://example.org/b\nhttps://example.org/~user\n")
+        .stderr("")
+        .status(0);
+}
+
+#[test]
+fn url_canon_gives_the_reason_why_not() {
+    let run = aranha(&["url", "canon"]).input("https://example.org/\nmailto:a@example.org\n");
+    assert_eq!(run.stdout_text(), "https://example.org/\n");
+    let complaint = run.stderr_text();
+    assert!(
+        complaint.starts_with("line 2: mailto:a@example.org: "),
+        "{complaint}"
+    );
+    assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    run.status(1);
+}
+
+#[test]
+fn url_canon_escapes_what_could_move_the_cursor() {
+    let run = aranha(&["url", "canon", "mailto:\u{1b}[2Jx"]).input("");
+    assert!(!run.stderr_text().contains('\u{1b}'));
+    assert!(
+        run.stderr_text()
+            .starts_with("argument 1: mailto:\\u{1b}[2Jx: ")
+    );
+    run.status(1);
+}
+
+#[test]
+fn url_canon_json_keeps_the_order() {
+    let run = aranha(&[
+        "url",
+        "canon",
+        "--json",
+        "https://www.example.org/",
+        "javascript:x",
+    ])
+    .input("");
+    let lines: Vec<serde_json::Value> = run
+        .stdout_text()
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .collect();
+    assert_eq!(lines[0]["url"], "https://www.example.org/");
+    assert_eq!(lines[0]["site"], "example.org");
+    assert_eq!(lines[0]["key"].as_str().map(str::len), Some(32));
+    assert_eq!(lines[1]["input"], "javascript:x");
+    assert!(lines[1]["reason"].is_string(), "{}", lines[1]);
+    run.status(1);
+}
+
+#[test]
+fn url_canon_takes_its_rules_from_a_profile() {
+    aranha(&[
+        "url",
+        "canon",
+        "--profile",
+        "vn2006",
+        "https://example.org/a/index.html",
+    ])
+    .input("")
+    .stdout("https://example.org/a/\n")
+    .status(0);
+}
+
+#[test]
+fn robots_allowed_names_the_rule() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("robots.txt");
+    std::fs::write(
+        &file,
+        "User-agent: *\nDisallow: /private/\nAllow: /private/open\n",
+    )
+    .expect("a file");
+    let file = file.display().to_string();
+    let arguments = ["robots", "allowed", "--agent", "aranha", "--file", &file];
+    aranha(&arguments)
+        .input("https://example.org/private/x\nhttps://example.org/private/open\n/public\n")
+        .stdout(
+            "refused\thttps://example.org/private/x\tline 2: Disallow: /private/\n\
+             allowed\thttps://example.org/private/open\tline 3: Allow: /private/open\n\
+             allowed\t/public\tno rule\n",
+        )
+        .stderr("")
+        .status(0);
+    let run = aranha(&[&arguments[..], &["--json", "/private/x"]].concat()).input("");
+    let line: serde_json::Value = serde_json::from_str(&run.stdout_text()).expect("a line of JSON");
+    assert_eq!(line["allowed"], false);
+    assert_eq!(line["rule"]["line"], 2);
+    run.status(0);
+}
+
+#[test]
+fn robots_allowed_wants_its_file() {
+    let run = aranha(&["robots", "allowed", "--agent", "x", "--file", "nowhere.txt"]).input("/\n");
+    assert!(
+        run.stderr_text()
+            .starts_with("error: cannot read nowhere.txt: "),
+        "{}",
+        run.stderr_text()
+    );
+    run.status(1);
+}
+
+#[test]
+fn config_show_says_where_each_value_came_from() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("mine.toml");
+    std::fs::write(&file, "[crawl]\nsites = 5\n").expect("a file");
+    let file = file.display().to_string();
+    let run = aranha(&[
+        "config",
+        "show",
+        "--profile",
+        "vn2006",
+        "--config",
+        &file,
+        "--pause",
+        "0.5",
+    ])
+    .input("");
+    let shown = run.stdout_text();
+    let line = |start: &str| {
+        shown
+            .lines()
+            .find(|line| line.starts_with(start))
+            .unwrap_or_else(|| panic!("{start}: {shown}"))
+    };
+    assert!(line("sites = 5").ends_with(&format!("# {file}, line 2")));
+    assert!(line("pause = \"500ms\"").ends_with("# flag --pause"));
+    assert!(line("urls = 5000").ends_with("# profile vn2006"));
+    assert!(line("quantum = ").ends_with("# default"));
+    run.status(0);
+}
+
+#[test]
+fn config_show_json_is_one_object() {
+    let run = aranha(&["config", "show", "--json", "--pages", "10"]).input("");
+    let all: serde_json::Value = serde_json::from_str(&run.stdout_text()).expect("JSON");
+    assert_eq!(all["crawl.pages"]["value"], 10);
+    assert_eq!(all["crawl.pages"]["origin"], "flag --pages");
+    assert_eq!(all["crawl.pause"]["value"], "2s");
+    assert_eq!(all["crawl.pause"]["origin"], "default");
+    run.status(0);
+}
+
+#[test]
+fn config_show_reads_the_collection_s_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("aranha.toml"), "[crawl]\ndepth = 3\n").expect("a file");
+    let collection = folder.path().display().to_string();
+    let run = aranha(&["config", "show", "-c", &collection]).input("");
+    assert!(
+        run.stdout_text().contains("\ndepth = 3 "),
+        "{}",
+        run.stdout_text()
+    );
+    run.status(0);
+}
+
+/// `config check` of a file with this text; `FILE` stands for its path in what is expected.
+#[track_caller]
+fn config_check(text: &str, stdout: &str, stderr: &str, status: i32) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("aranha.toml");
+    std::fs::write(&file, text).expect("a file");
+    let file = file.display().to_string();
+    let run = aranha(&["config", "check", &file]).input("");
+    assert_eq!(run.stdout_text().replace(&file, "FILE"), stdout);
+    assert_eq!(run.stderr_text().replace(&file, "FILE"), stderr);
+    run.status(status);
+}
+
+#[test]
+fn config_check_points_at_the_fault() {
+    config_check("[crawl]\npause = \"1s\"\n", "FILE: good\n", "", 0);
+    config_check(
+        "[crawl]\npuase = \"1s\"\n",
+        "",
+        "error: FILE, line 2, column 1: unknown key `puase`\nhint: did you mean `pause`?\n",
+        2,
+    );
+    config_check(
+        "[crawl]\nsites = \"all\"\n",
+        "",
+        "error: FILE, line 2, column 9: invalid type: string \"all\", expected usize\n\
+         hint: `aranha config show` prints what is in force\n",
+        2,
+    );
+}
+
+#[test]
+fn config_profiles_lists_and_prints() {
+    let run = aranha(&["config", "profiles"]).input("");
+    let names: Vec<_> = run
+        .stdout_text()
+        .lines()
+        .filter_map(|line| line.split(' ').next().map(str::to_owned))
+        .collect();
+    assert_eq!(names, ["default", "vn2006", "mysite"]);
+    run.status(0);
+    let run = aranha(&["config", "profiles", "vn2006"]).input("");
+    assert!(run.stdout_text().contains("urls = 5000"));
+    run.status(0);
+    aranha(&["config", "profiles", "vn2007"])
+        .input("")
+        .stdout("")
+        .stderr("error: there is no profile named `vn2007`\nhint: did you mean `vn2006`?\n")
+        .status(2);
+}
+
+#[track_caller]
+fn usage(arguments: &[&str], stderr: &str) {
+    aranha(arguments)
+        .input("")
+        .stdout("")
+        .stderr(stderr)
+        .status(2);
+}
+
+#[test]
+fn wrong_usage_is_one_sentence_and_a_hint() {
+    usage(
+        &[],
+        "error: a command is missing\nhint: `aranha --help` lists them\n",
+    );
+    usage(
+        &["url"],
+        "error: a command is missing\nhint: `aranha url --help` lists them\n",
+    );
+    usage(
+        &["crwal"],
+        "error: unrecognized subcommand 'crwal'\nhint: a similar subcommand exists: 'crawl'\n",
+    );
+    usage(
+        &["crawl", "--puase", "2s"],
+        "error: unexpected argument '--puase' found\nhint: a similar argument exists: '--pause'\n",
+    );
+    usage(
+        &["crawl", "--scope", "world"],
+        "error: invalid value 'world' for '--scope <REACH>' [possible values: page, prefix, host, domain, any]\n\
+         hint: `aranha crawl --help` shows what can be written\n",
+    );
+    usage(
+        &["crawl", "--pause", "soon"],
+        "error: invalid value 'soon' for '--pause <TIME>': `soon` is no duration: the unit is missing; \
+         write for example 500ms, 2s, 1h30m or 7d\n\
+         hint: `aranha crawl --help` shows what can be written\n",
+    );
+    usage(
+        &["config", "show", "--sites", "0"],
+        "error: crawl.sites (flag --sites): is 0: no site could be visited\nhint: use 1 or more\n",
+    );
+}
+
+#[test]
+fn a_pause_may_be_written_in_several_ways() {
+    for pause in ["0", "0s", "0.5s", "2", "1m30s"] {
+        aranha(&["config", "show", "--pause", pause])
+            .input("")
+            .stderr("")
+            .status(0);
+    }
+}
+
+#[test]
+fn help_and_version_go_to_stdout() {
+    aranha(&["--version"])
+        .input("")
+        .stdout(concat!("aranha ", env!("CARGO_PKG_VERSION"), "\n"))
+        .stderr("")
+        .status(0);
+    for command in [
+        &["--help"][..],
+        &["crawl", "--help"],
+        &["url", "canon", "--help"],
+        &["config", "show", "--help"],
+    ] {
+        let run = aranha(command).input("").stderr("");
+        assert!(run.stdout_text().contains("Examples:\n"), "{command:?}");
+        run.status(0);
+    }
+}
+
+#[test]
+fn completions_know_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let run = aranha(&["completions", shell]).input("").stderr("");
+        assert!(run.stdout_text().contains("canon"), "{shell}");
+        run.status(0);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_fault() {
+    let Run { output, .. } = aranha(&["config", "show"]).stdout_closed();
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
