@@ -38,7 +38,7 @@ pub(crate) fn read() -> Result<Command, Complaint> {
             let _ = write!(io::stdout(), "{error}");
             Err(Complaint::quiet())
         }
-        Err(error) => Err(complain(&error)),
+        Err(error) => Err(complain(&error, &command(std::env::args()))),
     }
 }
 
@@ -47,21 +47,20 @@ pub(crate) fn description() -> clap::Command {
     Arguments::command()
 }
 
-fn complain(error: &clap::Error) -> Complaint {
+fn complain(error: &clap::Error, command: &str) -> Complaint {
     let text = error.to_string();
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
         || error.kind() == ErrorKind::MissingSubcommand
     {
         return Complaint::usage("a command is missing")
-            .hint(format!("`{} --help` lists them", command(&text)));
+            .hint(format!("`{command} --help` lists them"));
     }
     let sentence = first_paragraph(&text);
     match tip(&text) {
         Some(tip) => Complaint::usage(sentence).hint(tip),
-        None => Complaint::usage(sentence).hint(format!(
-            "`{} --help` shows what can be written",
-            command(&text)
-        )),
+        None => {
+            Complaint::usage(sentence).hint(format!("`{command} --help` shows what can be written"))
+        }
     }
 }
 
@@ -79,16 +78,18 @@ fn tip(text: &str) -> Option<&str> {
         .find_map(|line| line.trim_start().strip_prefix("tip: "))
 }
 
-/// `aranha url canon` out of `Usage: aranha url canon [OPTIONS]`.
-fn command(text: &str) -> String {
-    let usage = text
-        .lines()
-        .find_map(|line| line.strip_prefix("Usage: "))
-        .unwrap_or("aranha");
-    let words = usage
-        .split(' ')
-        .take_while(|word| !word.starts_with(['[', '<', '-']));
-    words.collect::<Vec<_>>().join(" ")
+/// How far the words that were typed name a command: `aranha url canon` out of `aranha url canon --jsn`.
+fn command(words: impl IntoIterator<Item = String>) -> String {
+    let mut description = Arguments::command();
+    let mut path = description.get_name().to_owned();
+    for word in words.into_iter().skip(1) {
+        let Some(below) = description.find_subcommand(&word) else {
+            break;
+        };
+        path = format!("{path} {word}");
+        description = below.clone();
+    }
+    path
 }
 
 #[cfg(test)]
@@ -102,11 +103,11 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, sentence: &str, hint: &str) {
-        let words = line.split(' ');
-        let error = Arguments::try_parse_from(words).expect_err("this line is wrong");
+        let words = || line.split(' ').map(str::to_owned);
+        let error = Arguments::try_parse_from(words()).expect_err("this line is wrong");
         let text = error.to_string();
         assert_eq!(first_paragraph(&text), sentence);
-        let hinted = tip(&text).map_or_else(|| command(&text), str::to_owned);
+        let hinted = tip(&text).map_or_else(|| command(words()), str::to_owned);
         assert_eq!(hinted, hint);
     }
 

@@ -13,7 +13,7 @@ use crate::complaint::{Complaint, Status};
 /// What can be done.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    Crawl(crawl::Arguments),
+    Crawl(Box<crawl::Arguments>),
     #[command(subcommand)]
     Config(config::Command),
     #[command(subcommand)]

@@ -65,6 +65,7 @@ pub(super) mod count {
 
     const EXPECTED: &str = "a whole number or \"none\"";
 
+    #[expect(clippy::ref_option, reason = "serde calls it so")]
     pub(in super::super) fn serialize<T: Serialize, S: Serializer>(
         value: &Option<T>,
         serializer: S,
@@ -94,6 +95,7 @@ pub(super) mod time {
 
     use serde::{Deserializer, Serializer};
 
+    #[expect(clippy::ref_option, reason = "serde calls it so")]
     pub(in super::super) fn serialize<S: Serializer>(
         value: &Option<Duration>,
         serializer: S,
@@ -122,6 +124,7 @@ pub(super) mod time {
 pub(super) mod size {
     use serde::{Deserializer, Serializer};
 
+    #[expect(clippy::ref_option, reason = "serde calls it so")]
     pub(in super::super) fn serialize<S: Serializer>(
         value: &Option<u64>,
         serializer: S,

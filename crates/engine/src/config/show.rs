@@ -53,7 +53,7 @@ pub(super) fn own(config: &Config, origins: &Origins) -> String {
             continue;
         }
         if leaf.table != table {
-            shown.push_str(&format!("\n[{}]\n", leaf.table));
+            shown.extend(["\n[", &leaf.table, "]\n"]);
             table.clone_from(&leaf.table);
         }
         push_leaf(&mut shown, &text, &leaf, origins);

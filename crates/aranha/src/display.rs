@@ -1,0 +1,259 @@
+//! What a crawl shows while it runs, and what it says at its end.
+//!
+//! Everything here goes to stderr, but for `--json`, which is data. On a terminal one line is kept up to date; into a
+//! file or a pipe a line goes every few seconds, so that a log stays readable.
+
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aranha_engine::{Reason, Summary, Tally};
+use aranha_frontier::{FrontierError, Status};
+use aranha_url::{duration, size};
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use tokio::time::Instant;
+
+/// How often the line on a terminal changes.
+const GLANCE: Duration = Duration::from_millis(250);
+/// How often a line goes to a file or a program.
+const LINE: Duration = Duration::from_secs(5);
+
+/// How much is said, and to whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Voice {
+    /// A line that is kept up to date.
+    Live,
+    /// A line now and then.
+    Lines,
+    /// JSON on stdout.
+    Json,
+    /// Complaints only.
+    Quiet,
+}
+
+impl Voice {
+    pub(crate) fn choose(json: bool, quiet: bool) -> Self {
+        if json {
+            Self::Json
+        } else if quiet {
+            Self::Quiet
+        } else if std::io::stderr().is_terminal() {
+            Self::Live
+        } else {
+            Self::Lines
+        }
+    }
+
+    /// A sentence for people.
+    pub(crate) fn say(self, sentence: &str) {
+        if matches!(self, Self::Live | Self::Lines) {
+            eprintln!("{sentence}");
+        }
+    }
+}
+
+/// Tells how the crawl goes until it is dropped by whoever waits for the crawl's end.
+pub(crate) async fn follow(
+    voice: Voice,
+    tally: Arc<Tally>,
+    status: impl AsyncFn() -> Result<Status, FrontierError>,
+) {
+    let every = match voice {
+        Voice::Live => GLANCE,
+        Voice::Lines | Voice::Json => LINE,
+        Voice::Quiet => return std::future::pending().await,
+    };
+    let bar = Bar::new(voice);
+    let began = Instant::now();
+    let mut speed = Speed::default();
+    let mut ticks = tokio::time::interval_at(Instant::now() + every, every);
+    loop {
+        ticks.tick().await;
+        let now = tally.snapshot();
+        let rate = speed.note(began.elapsed(), now.pages);
+        // The crawl itself finds out when the frontier has failed.
+        let Ok(status) = status().await else { continue };
+        match voice {
+            Voice::Json => println!(
+                "{}",
+                json!({"event": "progress", "seconds": began.elapsed().as_secs(), "pages_per_second": rate,
+                       "tally": now, "queued": status.pages.pending, "later": status.pages.later,
+                       "sites": {"known": status.sites.known, "visited_now": now.visits}})
+            ),
+            _ => bar.show(&format!(
+                "{}  {} pages  {rate:.1}/s  {} of {} sites  {} queued  {} errors  {}",
+                clock(began.elapsed()),
+                grouped(now.pages),
+                now.visits,
+                grouped(status.sites.known),
+                grouped(status.pages.pending),
+                grouped(now.failures + now.refusals),
+                size::format(now.received),
+            )),
+        }
+    }
+}
+
+/// The line on the terminal, which is wiped away when the display ends.
+struct Bar(Option<ProgressBar>);
+
+impl Bar {
+    fn new(voice: Voice) -> Self {
+        Self((voice == Voice::Live).then(|| {
+            let bar = ProgressBar::new_spinner();
+            bar.set_style(
+                ProgressStyle::with_template("{spinner} {wide_msg}").expect("the template is fixed"),
+            );
+            bar
+        }))
+    }
+
+    fn show(&self, line: &str) {
+        match &self.0 {
+            Some(bar) => {
+                bar.set_message(line.to_owned());
+                bar.tick();
+            }
+            None => eprintln!("{line}"),
+        }
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.0 {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// Pages a second over the last few readings.
+#[derive(Default)]
+struct Speed(std::collections::VecDeque<(Duration, u64)>);
+
+impl Speed {
+    const SPAN: Duration = Duration::from_secs(5);
+
+    fn note(&mut self, at: Duration, pages: u64) -> f64 {
+        while self.0.len() > 1 && self.0[1].0 + Self::SPAN < at {
+            self.0.pop_front();
+        }
+        let (first, before) = self.0.front().copied().unwrap_or_default();
+        self.0.push_back((at, pages));
+        let span = (at - first).as_secs_f64();
+        if span > 0.0 { (pages - before) as f64 / span } else { 0.0 }
+    }
+}
+
+/// The last words: what was done, what is left, and how to go on.
+pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
+    let (tally, status) = (&summary.tally, &summary.status);
+    match voice {
+        Voice::Quiet => return,
+        Voice::Json => {
+            let outcomes: serde_json::Map<_, _> = status
+                .outcomes
+                .iter()
+                .map(|(outcome, count)| (outcome.to_string(), json!(count)))
+                .collect();
+            println!(
+                "{}",
+                json!({"event": "end", "reason": summary.reason.to_string(), "seconds": summary.took.as_secs_f64(),
+                       "tally": tally, "outcomes": outcomes,
+                       "pages": {"known": status.pages.known, "done": status.pages.done,
+                                 "queued": status.pages.pending, "later": status.pages.later},
+                       "sites": {"known": status.sites.known, "waiting": status.sites.waiting}})
+            );
+            return;
+        }
+        Voice::Live | Voice::Lines => {}
+    }
+    let seconds = summary.took.as_secs_f64();
+    eprintln!();
+    eprintln!("{} after {}.", sentence(&summary.reason), duration::format(rounded(summary.took)));
+    eprintln!(
+        "  fetched   {} pages, {} ({:.1} pages/s)",
+        grouped(tally.pages),
+        size::format(tally.received),
+        tally.pages as f64 / seconds.max(0.001),
+    );
+    eprintln!(
+        "  archived  {} on disk, {} pages had content stored already",
+        size::format(tally.written),
+        grouped(tally.duplicates)
+    );
+    if tally.failures + tally.refusals + tally.excluded > 0 {
+        eprintln!(
+            "  without   {} answered with an error, {} did not answer, {} refused by robots.txt",
+            grouped(tally.refusals),
+            grouped(tally.failures),
+            grouped(tally.excluded)
+        );
+    }
+    eprintln!(
+        "  in all    {} pages done, {} queued, {} to be tried later, on {} sites",
+        grouped(status.pages.done),
+        grouped(status.pages.pending),
+        grouped(status.pages.later),
+        grouped(status.sites.known)
+    );
+    if status.pages.pending > 0 || status.pages.later > 0 {
+        eprintln!("Go on with:  aranha crawl -c {folder}");
+    }
+}
+
+fn sentence(reason: &Reason) -> String {
+    match reason {
+        Reason::Finished => "Finished".to_owned(),
+        Reason::Limit(limit) => format!("Stopped: the limit of {limit} was reached"),
+        Reason::Interrupted => "Interrupted".to_owned(),
+        Reason::DiskFull(_) => "Stopped: the disk is full".to_owned(),
+        Reason::Failed(_) => "Failed".to_owned(),
+    }
+}
+
+fn rounded(took: Duration) -> Duration {
+    Duration::from_millis(took.as_millis() as u64 / 100 * 100)
+}
+
+fn clock(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+}
+
+/// `1,234,567`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn speed_forgets() {
+        let mut speed = Speed::default();
+        let mut rate = 0.0;
+        for second in 1..=60 {
+            let pages = if second <= 30 { second * 100 } else { 3000 };
+            rate = speed.note(Duration::from_secs(second), pages);
+        }
+        assert!(rate.abs() < f64::EPSILON, "{rate}");
+    }
+}

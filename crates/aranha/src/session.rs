@@ -1,0 +1,166 @@
+//! One crawl from opening the collection to the exit status: what `crawl` and `demo` share.
+//!
+//! Everything that can be refused is refused before the first file is made.
+
+use std::path::Path;
+
+use aranha_engine::{Collection, Config, EngineError, Node, Reason, Stop, Summary};
+use aranha_frontier::{Embedded, Frontier, FrontierError, Seed};
+use aranha_url::{CanonUrl, Canonicaliser};
+
+use crate::complaint::{Complaint, Status};
+use crate::display::{self, Voice};
+
+/// A crawl about to begin.
+pub(crate) struct Session<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) config: Config,
+    /// What a new collection keeps as its `aranha.toml`.
+    pub(crate) kept: String,
+    pub(crate) seeds: Vec<CanonUrl>,
+    pub(crate) voice: Voice,
+}
+
+impl Session<'_> {
+    /// Crawls until the end, Ctrl-C, or a limit. Must run within a tokio runtime.
+    pub(crate) async fn run(self) -> Result<Status, Complaint> {
+        let Self { folder, config, kept, seeds, voice } = self;
+        let name = folder.display().to_string();
+        let collection = Collection::at(folder);
+        let resumed = collection.exists();
+        if !resumed && seeds.is_empty() {
+            return Err(Complaint::usage(format!("there is no crawl in {name}, and no URL to begin with"))
+                .hint(format!("aranha crawl https://example.org -c {name}")));
+        }
+        collection
+            .create()
+            .map_err(|error| Complaint::failed(format!("cannot make the collection {name}: {error}"))
+                .hint("choose a folder that you may write to with -c"))?;
+        let mut frontier = Embedded::open(folder, config.frontier.clone()).map_err(refused)?;
+        if !resumed {
+            keep_configuration(&collection, &kept)?;
+        }
+        let now = aranha_engine::Clock::new().now();
+        let list: Vec<Seed> = seeds.iter().map(Seed::of).collect();
+        frontier.seed(now, &list).map_err(refused)?;
+        let stop = Stop::new();
+        let node = Node::open(&collection, config, Box::new(frontier), resumed, stop.clone()).map_err(broken)?;
+        tell_repairs(voice, &node);
+        listen(stop, voice)?;
+        let tally = node.tally();
+        let status = node.status();
+        let summary = tokio::select! {
+            summary = node.run() => summary.map_err(broken)?,
+            () = display::follow(voice, tally, status) => unreachable!("the display does not end by itself"),
+        };
+        display::summary(voice, &summary, &name);
+        ended(&summary, &name)
+    }
+}
+
+/// Reads seeds: every one is good, or nothing begins.
+pub(crate) fn seeds(
+    canon: &Canonicaliser,
+    texts: impl IntoIterator<Item = (String, String)>,
+) -> Result<Vec<CanonUrl>, Complaint> {
+    let mut seeds = Vec::new();
+    for (place, text) in texts {
+        let url = canon
+            .canon(&text)
+            .or_else(|rejected| {
+                // People type example.org and mean the web.
+                if text.contains("://") { Err(rejected) } else { canon.canon(&format!("https://{text}")).map_err(|_| rejected) }
+            })
+            .map_err(|rejected| {
+                Complaint::usage(format!("{place}: `{text}` is no URL to crawl: {rejected}"))
+                    .hint("write it in full, like https://example.org/")
+            })?;
+        seeds.push(url);
+    }
+    Ok(seeds)
+}
+
+fn keep_configuration(collection: &Collection, kept: &str) -> Result<(), Complaint> {
+    let path = collection.configuration();
+    if path.exists() {
+        return Ok(());
+    }
+    std::fs::write(&path, kept)
+        .map_err(|error| Complaint::failed(format!("cannot write {}: {error}", path.display())))
+}
+
+fn tell_repairs(voice: Voice, node: &Node) {
+    for mended in &node.repairs().mended {
+        voice.say(&format!(
+            "repaired {}: {} records kept, {} bytes of a torn record cut off",
+            mended.path.display(),
+            mended.records,
+            mended.cut
+        ));
+    }
+    for path in &node.repairs().damaged {
+        eprintln!("warning: {} cannot be read; it was set aside, not deleted", path.display());
+    }
+}
+
+/// The first Ctrl-C asks everybody to check in; the second ends the process at once, which loses nothing either.
+fn listen(stop: Stop, voice: Voice) -> Result<(), Complaint> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let failed = |error| Complaint::failed(format!("cannot listen for signals: {error}"));
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    tokio::spawn(async move {
+        let mut asked = false;
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            if asked {
+                std::process::exit(Status::Interrupted as i32);
+            }
+            asked = true;
+            voice.say("\nstopping: visits are checking in (Ctrl-C again ends at once)");
+            stop.ask(Reason::Interrupted);
+        }
+    });
+    Ok(())
+}
+
+fn ended(summary: &Summary, name: &str) -> Result<Status, Complaint> {
+    match &summary.reason {
+        Reason::Finished | Reason::Limit(_) => Ok(Status::Done),
+        Reason::Interrupted => Ok(Status::Interrupted),
+        Reason::DiskFull(detail) => Err(Complaint::stopped(detail.clone())
+            .hint(format!("make room, then go on with `aranha crawl -c {name}`: nothing is lost"))),
+        Reason::Failed(detail) => Err(Complaint::failed(detail.clone())
+            .hint(format!("what was checked in is safe; `aranha crawl -c {name}` goes on from there"))),
+    }
+}
+
+/// Why the frontier would not open.
+pub(crate) fn refused(error: FrontierError) -> Complaint {
+    let sentence = error.to_string();
+    match error {
+        FrontierError::Locked { .. } => {
+            Complaint::failed(sentence).hint("wait for it to end, stop it with Ctrl-C, or choose another folder with -c")
+        }
+        FrontierError::Missing { .. } => {
+            Complaint::usage(sentence).hint("name a collection with -c, or make one with `aranha crawl`")
+        }
+        FrontierError::Full { .. } => Complaint::stopped(sentence).hint("make room, then run the same command again"),
+        _ => Complaint::failed(sentence),
+    }
+}
+
+fn broken(error: EngineError) -> Complaint {
+    match error {
+        EngineError::Frontier(error) => refused(error),
+        EngineError::Config(error) => error.into(),
+        EngineError::Volume(aranha_volume::VolumeError::Full { path }) => {
+            Complaint::stopped(format!("no space left on the disk that holds {}", path.display()))
+                .hint("make room, then run the same command again")
+        }
+        other => Complaint::failed(other.to_string()),
+    }
+}
