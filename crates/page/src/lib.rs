@@ -17,11 +17,26 @@
 //!
 //! Read [`Page`] first, then `html`.
 
+mod charset;
+mod element;
+mod gather;
+mod harvest;
+mod html;
 mod link;
 mod media;
+mod meta;
+mod name;
 mod options;
 mod page;
+mod pattern;
+mod prescan;
+mod rel;
 mod remark;
+mod sniff;
+mod srcset;
+mod style;
+mod tag;
+mod text;
 
 pub use link::{Link, LinkKind};
 pub use media::MediaType;
@@ -42,8 +57,46 @@ pub struct Input<'a> {
     pub content_language: Option<&'a str>,
 }
 
-/// Reads a page. Never fails; see the crate's own page for what that means.
+/// Reads a page. Never fails; the crate's own page says what that means.
 pub fn read(input: &Input<'_>, options: &Options) -> Page {
-    let _ = (input, options);
-    Page::default()
+    let mut page = Page::default();
+    let (media_type, declared) =
+        media::decide(input.content_type, input.url, input.body, &mut page.remarks);
+    if media_type.is_text() {
+        let markup = media_type.is_html() || media_type.is_xml();
+        let decoded = charset::decode(
+            input.body,
+            input.content_type,
+            input.url,
+            markup,
+            &mut page.remarks,
+        );
+        page.charset = decoded.charset;
+        if media_type.is_html() {
+            let xml = media_type == MediaType::XHTML;
+            html::read(&decoded.text, xml, options, &mut page);
+        } else if media_type == MediaType::TEXT && options.text {
+            plain(&decoded.text, options, &mut page);
+        }
+    }
+    if page.language.is_none() {
+        page.language = input
+            .content_language
+            .and_then(|value| meta::language(value.as_bytes()));
+    }
+    page.media_type = media_type;
+    page.declared = declared;
+    page
+}
+
+/// Plain text: its words, in lines.
+fn plain(content: &str, options: &Options, page: &mut Page) {
+    let mut words = text::Text::new(options.max_text, options.max_word, true);
+    words.push(content.as_bytes());
+    let (text, cut) = words.finish();
+    page.text_digest = text::digest(&text);
+    page.text = text;
+    if cut {
+        page.remarks.push(Remark::TextCut);
+    }
 }

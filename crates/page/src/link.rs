@@ -35,7 +35,7 @@ pub enum LinkKind {
     Canonical,
     /// `<link rel=alternate>`: other languages, feeds.
     Alternate,
-    /// Any other `<link>` that leads to a page (next, prev, help …), and `cite` and `longdesc` attributes.
+    /// Any other `<link>` that leads to a page (next, prev, help …).
     Link,
     /// What the page needs to be shown: images, style sheets, scripts, media; only when wanted.
     Asset,

@@ -1,0 +1,256 @@
+//! Character set: which one, and the body as UTF-8.
+//!
+//! Second step of [`read`](crate::read), for content that is text. The order is that of WHATWG HTML, section
+//! 13.2.3: byte-order mark, header, `meta` or XML declaration in the first 1024 bytes (`prescan`), detection. Two
+//! things differ from a browser. Undeclared bytes that are valid UTF-8 are UTF-8. And a declared UTF-8 that is plainly
+//! false (more broken sequences than good ones) is given to the detector: a corpus wants the accents.
+//!
+//! **What always holds.** A body that already is UTF-8 is borrowed, not copied; a character cut in two by a size
+//! limit is dropped without a remark.
+
+use std::borrow::Cow;
+
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
+use encoding_rs::{Encoding, UTF_8};
+
+use crate::{Remark, prescan};
+
+/// Bytes given to the detector: it has made up its mind long before.
+const DETECTED: usize = 256 << 10;
+/// Bytes of an unknown label worth repeating in a remark.
+const LABEL: usize = 40;
+
+/// The body as text.
+pub(crate) struct Decoded<'a> {
+    pub(crate) text: Cow<'a, str>,
+    pub(crate) charset: &'static str,
+}
+
+/// Decodes `body`. `markup` says whether a declaration inside the body counts.
+pub(crate) fn decode<'a>(
+    body: &'a [u8],
+    content_type: Option<&str>,
+    url: &str,
+    markup: bool,
+    remarks: &mut Vec<Remark>,
+) -> Decoded<'a> {
+    let (declared, body) = if let Some((encoding, length)) = Encoding::for_bom(body) {
+        (Some(encoding), &body[length..])
+    } else {
+        let header = content_type.and_then(parameter);
+        let declared = header
+            .and_then(|label| known(label.as_bytes(), remarks))
+            .or_else(|| {
+                let label = markup.then(|| prescan::label(body)).flatten()?;
+                known(&label, remarks).map(prescan::as_ascii_superset)
+            });
+        (declared, body)
+    };
+    if declared.is_none_or(|encoding| encoding == UTF_8)
+        && let Some(text) = valid(body)
+    {
+        return Decoded {
+            text: Cow::Borrowed(text),
+            charset: UTF_8.name(),
+        };
+    }
+    let encoding = match declared {
+        Some(encoding) if encoding != UTF_8 || is_mostly_utf8(body) => encoding,
+        Some(encoding) => {
+            let found = detect(body, url);
+            if found != encoding {
+                let (declared, found) = (encoding.name(), found.name());
+                remarks.push(Remark::CharsetRepaired { declared, found });
+            }
+            found
+        }
+        None => detect(body, url),
+    };
+    let (text, malformed) = encoding.decode_without_bom_handling(body);
+    if malformed {
+        remarks.push(Remark::Malformed);
+    }
+    Decoded {
+        text,
+        charset: encoding.name(),
+    }
+}
+
+/// The body as UTF-8 without a copy; a last character that was cut off is left out.
+fn valid(body: &[u8]) -> Option<&str> {
+    match str::from_utf8(body) {
+        Ok(text) => Some(text),
+        Err(error) if error.error_len().is_none() => {
+            str::from_utf8(&body[..error.valid_up_to()]).ok()
+        }
+        Err(_) => None,
+    }
+}
+
+/// Whether the bytes outside ASCII are more often good UTF-8 than not.
+fn is_mostly_utf8(body: &[u8]) -> bool {
+    let (mut good, mut broken) = (0_usize, 0_usize);
+    for chunk in body.utf8_chunks() {
+        good += chunk.valid().bytes().filter(|byte| *byte >= 0xC0).count();
+        broken += usize::from(!chunk.invalid().is_empty());
+    }
+    good >= broken
+}
+
+fn detect(body: &[u8], url: &str) -> &'static Encoding {
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    // Only bytes outside ASCII tell character sets apart: start near the first.
+    let start = Encoding::ascii_valid_up_to(body).saturating_sub(DETECTED / 4);
+    let sample = &body[start..body.len().min(start + DETECTED)];
+    detector.feed(sample, start + sample.len() == body.len());
+    detector.guess(top_level_domain(url), Utf8Detection::Deny)
+}
+
+/// The encoding a label names; one that nothing is known about is remarked.
+fn known(label: &[u8], remarks: &mut Vec<Remark>) -> Option<&'static Encoding> {
+    let found = Encoding::for_label(label);
+    if found.is_none() && !label.trim_ascii().is_empty() {
+        let label = &label[..label.len().min(LABEL)];
+        remarks.push(Remark::CharsetUnknown {
+            label: String::from_utf8_lossy(label).into_owned(),
+        });
+    }
+    found
+}
+
+/// The `charset` parameter of a `Content-Type` header, quoted or not.
+fn parameter(header: &str) -> Option<&str> {
+    header.split(';').skip(1).find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        let value = value.trim().trim_matches(['"', '\'']).trim();
+        (name.trim().eq_ignore_ascii_case("charset") && !value.is_empty()).then_some(value)
+    })
+}
+
+/// The last label of the host, as the detector wants it: lower-case ASCII, no address.
+fn top_level_domain(url: &str) -> Option<&[u8]> {
+    let (_, rest) = url.split_once("://")?;
+    let authority = rest.split(['/', '?', '#', '\\']).next()?;
+    let host = authority.rsplit('@').next()?.split(':').next()?;
+    let label = host.trim_end_matches('.').rsplit('.').next()?.as_bytes();
+    let good = label
+        .iter()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-');
+    let named = label.iter().any(u8::is_ascii_lowercase);
+    (good && named).then_some(label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(
+        body: &[u8],
+        header: Option<&str>,
+        url: &str,
+        charset: &str,
+        text: &str,
+    ) -> Vec<Remark> {
+        let mut remarks = Vec::new();
+        let decoded = decode(body, header, url, true, &mut remarks);
+        assert_eq!((decoded.charset, &*decoded.text), (charset, text));
+        remarks
+    }
+
+    #[test]
+    fn mark_before_header_before_meta_before_detection() {
+        check(
+            b"\xEF\xBB\xBFol\xC3\xA1",
+            Some("text/html; charset=latin1"),
+            "",
+            "UTF-8",
+            "olá",
+        );
+        check(b"\xFF\xFEo\0l\0\xE1\0", None, "", "UTF-16LE", "olá");
+        check(
+            b"ol\xE1",
+            Some("text/html; Charset=\"ISO-8859-1\""),
+            "",
+            "windows-1252",
+            "olá",
+        );
+        let meta = b"<meta charset=iso-8859-2>\xB1";
+        check(meta, None, "", "ISO-8859-2", "<meta charset=iso-8859-2>ą");
+        check(
+            meta,
+            Some("text/html;charset=windows-1252"),
+            "",
+            "windows-1252",
+            "<meta charset=iso-8859-2>±",
+        );
+        check("olá".as_bytes(), None, "", "UTF-8", "olá");
+        check(b"plain", None, "", "UTF-8", "plain");
+    }
+
+    #[test]
+    fn the_domain_is_a_hint() {
+        let russian = b"\xCF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0";
+        check(
+            russian,
+            None,
+            "http://example.ru/",
+            "windows-1251",
+            "Привет, мир",
+        );
+        for url in [
+            "http://1.2.3.4/",
+            "http://[::1]/",
+            "http://exa\u{e9}.\u{e9}/",
+            "http:///",
+            "x",
+            "http://A.RU",
+        ] {
+            let mut remarks = Vec::new();
+            decode(russian, None, url, true, &mut remarks);
+        }
+    }
+
+    #[test]
+    fn faults_are_remarked() {
+        assert_eq!(
+            check(b"x", Some("text/html; charset=klingon"), "", "UTF-8", "x"),
+            [Remark::CharsetUnknown {
+                label: "klingon".into()
+            }]
+        );
+        assert_eq!(
+            check(
+                "cortado é".as_bytes().split_last().unwrap().1,
+                None,
+                "",
+                "UTF-8",
+                "cortado "
+            ),
+            []
+        );
+        let good = "é é é é \u{FFFD}";
+        assert_eq!(
+            check(
+                b"\xC3\xA9 \xC3\xA9 \xC3\xA9 \xC3\xA9 \xFF",
+                Some("a/b;charset=utf-8"),
+                "",
+                "UTF-8",
+                good
+            ),
+            [Remark::Malformed]
+        );
+        assert_eq!(
+            check(
+                b"S\xE3o Jo\xE3o n\xE3o \xE9 a\xED",
+                Some("a/b; charset=utf-8"),
+                "http://a.pt/",
+                "windows-1252",
+                "São João não é aí"
+            ),
+            [Remark::CharsetRepaired {
+                declared: "UTF-8",
+                found: "windows-1252"
+            }]
+        );
+    }
+}

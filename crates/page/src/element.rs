@@ -1,0 +1,239 @@
+//! What each element of HTML means to a crawler: where its links are, how its text is laid out, how the tokenizer
+//! reads what is inside. `html` asks these questions once per tag; everything that is not in the table is plain
+//! inline mark-up and means nothing.
+
+use html5gum::State;
+
+use crate::name::key;
+use crate::text::Gap;
+
+/// Elements told apart; those treated alike share a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Element {
+    /// Inline, unknown, or the end tag of anything: nothing to do.
+    Other,
+    Anchor,
+    Area,
+    Audio,
+    Base,
+    /// Starts and ends a line.
+    Block,
+    Body,
+    Break,
+    Button,
+    /// Separated by a space from its neighbours.
+    Cell,
+    Embed,
+    ForeignObject,
+    Form,
+    Frame,
+    Html,
+    Iframe,
+    Image,
+    Input,
+    Link,
+    Math,
+    Meta,
+    Object,
+    Plaintext,
+    Script,
+    Source,
+    Style,
+    Svg,
+    SvgImage,
+    Template,
+    Textarea,
+    Title,
+    Track,
+    Video,
+    Xmp,
+}
+
+use Element as E;
+
+const NAMES: &[(&[u8], Element)] = &[
+    (b"a", E::Anchor),
+    (b"address", E::Block),
+    (b"area", E::Area),
+    (b"article", E::Block),
+    (b"aside", E::Block),
+    (b"audio", E::Audio),
+    (b"base", E::Base),
+    (b"blockquote", E::Block),
+    (b"body", E::Body),
+    (b"br", E::Break),
+    (b"button", E::Button),
+    (b"caption", E::Block),
+    (b"center", E::Block),
+    (b"dd", E::Block),
+    (b"details", E::Block),
+    (b"dialog", E::Block),
+    (b"dir", E::Block),
+    (b"div", E::Block),
+    (b"dl", E::Block),
+    (b"dt", E::Block),
+    (b"embed", E::Embed),
+    (b"fieldset", E::Block),
+    (b"figcaption", E::Block),
+    (b"figure", E::Block),
+    (b"footer", E::Block),
+    (b"foreignobject", E::ForeignObject),
+    (b"form", E::Form),
+    (b"frame", E::Frame),
+    (b"h1", E::Block),
+    (b"h2", E::Block),
+    (b"h3", E::Block),
+    (b"h4", E::Block),
+    (b"h5", E::Block),
+    (b"h6", E::Block),
+    (b"header", E::Block),
+    (b"hgroup", E::Block),
+    (b"hr", E::Block),
+    (b"html", E::Html),
+    (b"iframe", E::Iframe),
+    (b"image", E::SvgImage),
+    (b"img", E::Image),
+    (b"input", E::Input),
+    (b"legend", E::Block),
+    (b"li", E::Block),
+    (b"link", E::Link),
+    (b"main", E::Block),
+    (b"math", E::Math),
+    (b"menu", E::Block),
+    (b"meta", E::Meta),
+    (b"nav", E::Block),
+    (b"noframes", E::Block),
+    (b"object", E::Object),
+    (b"ol", E::Block),
+    (b"optgroup", E::Block),
+    (b"option", E::Block),
+    (b"p", E::Block),
+    (b"plaintext", E::Plaintext),
+    (b"pre", E::Block),
+    (b"script", E::Script),
+    (b"search", E::Block),
+    (b"section", E::Block),
+    (b"source", E::Source),
+    (b"style", E::Style),
+    (b"summary", E::Block),
+    (b"svg", E::Svg),
+    (b"table", E::Block),
+    (b"tbody", E::Block),
+    (b"td", E::Cell),
+    (b"template", E::Template),
+    (b"textarea", E::Textarea),
+    (b"tfoot", E::Block),
+    (b"th", E::Cell),
+    (b"thead", E::Block),
+    (b"title", E::Title),
+    (b"tr", E::Block),
+    (b"track", E::Track),
+    (b"ul", E::Block),
+    (b"video", E::Video),
+    (b"xmp", E::Xmp),
+];
+
+const SLOTS: usize = 256;
+
+/// Open addressing, filled by the compiler: one multiplication and, nearly always, one comparison per tag.
+static TABLE: [(u128, Element); SLOTS] = {
+    let mut table = [(0, Element::Other); SLOTS];
+    let mut index = 0;
+    while index < NAMES.len() {
+        let (name, element) = NAMES[index];
+        let key = key(name);
+        let mut at = slot(key);
+        while table[at].0 != 0 {
+            at = (at + 1) % SLOTS;
+        }
+        table[at] = (key, element);
+        index += 1;
+    }
+    table
+};
+
+const fn slot(key: u128) -> usize {
+    let folded = (key as u64) ^ ((key >> 64) as u64);
+    (folded.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56) as usize
+}
+
+impl Element {
+    /// Looks up a name by its key.
+    #[inline]
+    pub(crate) fn named(key: u128) -> Element {
+        let mut at = slot(key);
+        loop {
+            let (found, element) = TABLE[at];
+            if found == key || found == 0 {
+                return element;
+            }
+            at = (at + 1) % SLOTS;
+        }
+    }
+
+    /// The state in which the tokenizer reads what follows the start tag (WHATWG HTML, section 13.2.6, "generic raw
+    /// text element parsing algorithm" and its callers). `noscript`, `noframes` and `noembed` are not here on
+    /// purpose: what a browser without scripts or frames would show has links in it.
+    pub(crate) fn state(self) -> Option<State> {
+        Some(match self {
+            Element::Title | Element::Textarea => State::RcData,
+            Element::Script => State::ScriptData,
+            Element::Style | Element::Iframe | Element::Xmp => State::RawText,
+            Element::Plaintext => State::PlainText,
+            _ => return None,
+        })
+    }
+
+    /// What separates the text before a tag of this element from the text after it.
+    #[inline]
+    pub(crate) fn gap(self) -> Gap {
+        match self {
+            Element::Block
+            | Element::Body
+            | Element::Break
+            | Element::Form
+            | Element::Html
+            | Element::Plaintext
+            | Element::Title
+            | Element::Xmp => Gap::Line,
+            Element::Cell
+            | Element::Button
+            | Element::Iframe
+            | Element::Input
+            | Element::Object
+            | Element::Textarea
+            | Element::Svg => Gap::Space,
+            _ => Gap::None,
+        }
+    }
+
+    /// Whether this start tag ends a forgotten `<svg>` or `<math>` (section 13.2.6.5). The list there is longer;
+    /// these are the ones that matter once the rest of a page hangs on it.
+    pub(crate) fn leaves_foreign(self) -> bool {
+        matches!(
+            self,
+            Element::Block
+                | Element::Body
+                | Element::Break
+                | Element::Embed
+                | Element::Image
+                | Element::Meta
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_found_and_no_other() {
+        for (name, element) in NAMES {
+            assert_eq!(Element::named(key(name)), *element);
+        }
+        for name in [&b"span"[..], b"", b"aa", b"divdiv", b"blockquot"] {
+            assert_eq!(Element::named(key(name)), Element::Other);
+        }
+        assert_eq!(Element::named(0), Element::Other);
+    }
+}

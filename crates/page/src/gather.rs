@@ -1,0 +1,233 @@
+//! The links of a page, each once.
+//!
+//! `html` hands over attribute values as they stand; here they are cleaned as a browser cleans them (WHATWG URL,
+//! section 4.4, steps 1 to 3), bounded, and kept once. Repeats, which are most links of a real page, cost a hash
+//! and a comparison and allocate nothing. The fragment does not count in the comparison: to a crawler `a#b` and `a#c`
+//! are one page.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::{Link, LinkKind, Options, Remark};
+
+/// Collects links.
+#[derive(Debug)]
+pub(crate) struct Links {
+    list: Vec<Link>,
+    /// Hash of (href without fragment, kind) to its place in the list.
+    seen: HashMap<u64, usize, BuildHasherDefault<Ready>>,
+    scratch: Vec<u8>,
+    max: usize,
+    max_href: usize,
+    left_out: usize,
+    long: usize,
+    longest: usize,
+}
+
+impl Links {
+    pub(crate) fn new(options: &Options) -> Links {
+        Links {
+            list: Vec::new(),
+            seen: HashMap::default(),
+            scratch: Vec::new(),
+            max: options.max_links,
+            max_href: options.max_href,
+            left_out: 0,
+            long: 0,
+            longest: 0,
+        }
+    }
+
+    /// Adds an href as written. `data:` and `javascript:` lead nowhere and are passed over.
+    pub(crate) fn add(&mut self, raw: &[u8], kind: LinkKind, nofollow: bool) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let href = clean(raw, &mut scratch);
+        if href.len() > self.max_href {
+            // An image in a data: URL is long by nature, and no link.
+            if !leads_nowhere(href) {
+                self.long += 1;
+                self.longest = self.longest.max(href.len());
+            }
+        } else if !leads_nowhere(href) {
+            self.insert(href, kind, nofollow);
+        }
+        self.scratch = scratch;
+    }
+
+    fn insert(&mut self, href: &[u8], kind: LinkKind, nofollow: bool) {
+        let page = without_fragment(href);
+        let hash = xxh3_64_with_seed(page, kind as u64);
+        if let Some(link) = self
+            .seen
+            .get(&hash)
+            .and_then(|place| self.list.get_mut(*place))
+        {
+            // Two hrefs of one hash are not to be met in practice; were they, both would be kept.
+            if link.kind == kind && without_fragment(link.href.as_bytes()) == page {
+                link.nofollow &= nofollow;
+                return;
+            }
+        }
+        if self.list.len() >= self.max {
+            self.left_out += 1;
+            return;
+        }
+        self.seen.insert(hash, self.list.len());
+        let href = String::from_utf8_lossy(href).into_owned();
+        self.list.push(Link {
+            href,
+            kind,
+            nofollow,
+        });
+    }
+
+    /// The links, and what had to be left out.
+    pub(crate) fn finish(self, remarks: &mut Vec<Remark>) -> Vec<Link> {
+        if self.long > 0 {
+            remarks.push(Remark::LongHrefs {
+                count: self.long,
+                longest: self.longest,
+            });
+        }
+        if self.left_out > 0 {
+            remarks.push(Remark::LinksCut {
+                left_out: self.left_out,
+            });
+        }
+        self.list
+    }
+}
+
+/// An href without outer spaces and control characters, and without tabs and line ends anywhere.
+pub(crate) fn clean<'a>(raw: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
+    let start = raw
+        .iter()
+        .position(|byte| *byte > b' ')
+        .unwrap_or(raw.len());
+    let end = raw
+        .iter()
+        .rposition(|byte| *byte > b' ')
+        .map_or(start, |last| last + 1);
+    let href = &raw[start..end];
+    if memchr::memchr3(b'\t', b'\n', b'\r', href).is_none() {
+        return href;
+    }
+    scratch.clear();
+    scratch.extend(
+        href.iter()
+            .filter(|byte| !matches!(byte, b'\t' | b'\n' | b'\r')),
+    );
+    scratch
+}
+
+fn without_fragment(href: &[u8]) -> &[u8] {
+    &href[..memchr::memchr(b'#', href).unwrap_or(href.len())]
+}
+
+fn leads_nowhere(href: &[u8]) -> bool {
+    let is = |scheme: &[u8]| {
+        href.get(..scheme.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    is(b"javascript:") || is(b"data:")
+}
+
+/// The keys are hashes already.
+#[derive(Debug, Default)]
+struct Ready(u64);
+
+impl Hasher for Ready {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gather(options: &Options, hrefs: &[(&str, bool)]) -> (Vec<(String, bool)>, Vec<Remark>) {
+        let mut links = Links::new(options);
+        for (href, nofollow) in hrefs {
+            links.add(href.as_bytes(), LinkKind::Anchor, *nofollow);
+        }
+        let mut remarks = Vec::new();
+        let list = links.finish(&mut remarks);
+        (
+            list.into_iter()
+                .map(|link| (link.href, link.nofollow))
+                .collect(),
+            remarks,
+        )
+    }
+
+    #[test]
+    fn cleaned_and_kept_once() {
+        let (list, remarks) = gather(
+            &Options::default(),
+            &[
+                ("  a\tb\n", false),
+                ("ab#x", false),
+                ("\u{1}c ", true),
+                ("c", false),
+                ("d", false),
+                ("d", true),
+                ("", false),
+                ("#top", false),
+                ("JavaScript:void(0)", false),
+                ("data:text/plain,x", false),
+            ],
+        );
+        let expected = [("ab", false), ("c", false), ("d", false), ("", false)];
+        assert_eq!(
+            list,
+            expected.map(|(href, nofollow)| (href.to_owned(), nofollow))
+        );
+        assert_eq!(remarks, []);
+    }
+
+    #[test]
+    fn bounded_and_remarked() {
+        let options = Options {
+            max_links: 2,
+            max_href: 3,
+            ..Options::default()
+        };
+        let data = format!("data:{}", "x".repeat(100));
+        let (list, remarks) = gather(
+            &options,
+            &[
+                ("a", false),
+                ("b", false),
+                ("c", false),
+                ("a", false),
+                ("abcd", false),
+                ("abcdef", false),
+                (&data, false),
+            ],
+        );
+        assert_eq!(list.len(), 2);
+        assert_eq!(
+            remarks,
+            [
+                Remark::LongHrefs {
+                    count: 2,
+                    longest: 6
+                },
+                Remark::LinksCut { left_out: 1 }
+            ]
+        );
+    }
+}

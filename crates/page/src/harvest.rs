@@ -1,0 +1,225 @@
+//! What a complete tag gives: links, metadata, places where the text breaks.
+//!
+//! `html` knows the syntax, this module the meaning. It fills a [`Page`] at the end of the pass.
+
+use crate::element::Element;
+use crate::gather::Links;
+use crate::tag::{Attribute, Tag};
+use crate::text::{Text, string};
+use crate::{LinkKind, Options, Page, Remark, meta, pattern, rel, srcset, style, text};
+
+/// Bytes of a title or description worth keeping.
+const SHORT: usize = 2048;
+/// Robots meta tags kept; more is nonsense.
+const ROBOTS: usize = 32;
+
+/// Everything gathered so far.
+#[derive(Debug)]
+pub(crate) struct Harvest<'a> {
+    pub(crate) text: Text,
+    pub(crate) title: Text,
+    links: Links,
+    options: &'a Options,
+    title_seen: bool,
+    description: Option<String>,
+    /// `og:description`: second best.
+    social: Option<String>,
+    language: Option<String>,
+    pragma_language: Option<String>,
+    canonical: Option<String>,
+    base: Option<String>,
+    robots: Vec<(String, String)>,
+}
+
+impl<'a> Harvest<'a> {
+    /// `length` is that of the page, to size buffers by.
+    pub(crate) fn new(options: &'a Options, length: usize) -> Harvest<'a> {
+        let mut text = Text::new(options.max_text, options.max_word, false);
+        if options.text {
+            text.reserve(length / 4);
+        }
+        Harvest {
+            text,
+            title: Text::new(SHORT, 0, false),
+            links: Links::new(options),
+            options,
+            title_seen: false,
+            description: None,
+            social: None,
+            language: None,
+            pragma_language: None,
+            canonical: None,
+            base: None,
+            robots: Vec::new(),
+        }
+    }
+
+    /// Whether a `<title>` that begins now is the page's: the first is.
+    pub(crate) fn wants_title(&mut self) -> bool {
+        !std::mem::replace(&mut self.title_seen, true)
+    }
+
+    /// A start tag.
+    pub(crate) fn element(&mut self, element: Element, tag: &Tag) {
+        match element {
+            Element::Anchor => self.anchor(tag, LinkKind::Anchor),
+            Element::Area => self.anchor(tag, LinkKind::Area),
+            Element::Frame | Element::Iframe => self.add(tag, Attribute::Src, LinkKind::Frame),
+            Element::Base => {
+                if let Some(href) = tag.get(Attribute::Href) {
+                    self.base.get_or_insert_with(|| cleaned(href));
+                }
+            }
+            Element::Link => self.link(tag),
+            Element::Meta => self.meta(tag),
+            Element::Html => {
+                if let Some(value) = tag.get(Attribute::Lang) {
+                    self.language = self.language.take().or_else(|| meta::language(value));
+                }
+            }
+            Element::Form => {
+                let method = tag.get(Attribute::Method).unwrap_or_default();
+                if method.trim_ascii().is_empty()
+                    || method.trim_ascii().eq_ignore_ascii_case(b"get")
+                {
+                    self.add(tag, Attribute::Action, LinkKind::Form);
+                }
+            }
+            _ => {}
+        }
+        if self.options.assets {
+            self.assets(element, tag);
+        }
+    }
+
+    /// A script or an event handler, whole.
+    pub(crate) fn script(&mut self, script: &[u8]) {
+        pattern::urls(script, |url| self.links.add(url, LinkKind::Script, false));
+    }
+
+    /// A style sheet or a `style` attribute, whole.
+    pub(crate) fn style(&mut self, sheet: &[u8]) {
+        style::urls(sheet, |url| self.links.add(url, LinkKind::Asset, false));
+    }
+
+    fn add(&mut self, tag: &Tag, attribute: Attribute, kind: LinkKind) {
+        if let Some(href) = tag.get(attribute) {
+            self.links.add(href, kind, false);
+        }
+    }
+
+    fn anchor(&mut self, tag: &Tag, kind: LinkKind) {
+        let Some(href) = tag.get(Attribute::Href) else {
+            return;
+        };
+        let nofollow = tag.get(Attribute::Rel).is_some_and(rel::nofollow);
+        self.links.add(href, kind, nofollow);
+        if self.options.scripts && is_script(href) {
+            self.script(href);
+        }
+    }
+
+    fn link(&mut self, tag: &Tag) {
+        let Some(href) = tag.get(Attribute::Href) else {
+            return;
+        };
+        let relation = tag.get(Attribute::Rel).unwrap_or_default();
+        let Some(kind) = rel::kind(relation) else {
+            return;
+        };
+        if kind == LinkKind::Canonical {
+            self.canonical.get_or_insert_with(|| cleaned(href));
+        }
+        if kind != LinkKind::Asset || self.options.assets {
+            self.links.add(href, kind, rel::nofollow(relation));
+        }
+    }
+
+    fn meta(&mut self, tag: &Tag) {
+        let Some(content) = tag.get(Attribute::Content) else {
+            return;
+        };
+        if let Some(pragma) = tag.get(Attribute::HttpEquiv) {
+            let pragma = pragma.trim_ascii();
+            if pragma.eq_ignore_ascii_case(b"refresh") {
+                if let Some(url) = meta::refresh(content) {
+                    self.links.add(url, LinkKind::Refresh, false);
+                }
+            } else if pragma.eq_ignore_ascii_case(b"content-language") {
+                self.pragma_language = self
+                    .pragma_language
+                    .take()
+                    .or_else(|| meta::language(content));
+            }
+        }
+        let Some(name) = tag
+            .get(Attribute::Name)
+            .or_else(|| tag.get(Attribute::Property))
+        else {
+            return;
+        };
+        let name = name.trim_ascii();
+        if name.eq_ignore_ascii_case(b"description") {
+            self.description = self.description.take().or_else(|| folded(content));
+        } else if name.eq_ignore_ascii_case(b"og:description") {
+            self.social = self.social.take().or_else(|| folded(content));
+        } else if meta::addresses_robots(name) && self.robots.len() < ROBOTS {
+            let name = string(name.to_ascii_lowercase());
+            self.robots
+                .push((name, folded(content).unwrap_or_default()));
+        }
+    }
+
+    fn assets(&mut self, element: Element, tag: &Tag) {
+        if !matches!(element, Element::Frame | Element::Iframe) {
+            self.add(tag, Attribute::Src, LinkKind::Asset);
+        }
+        self.add(tag, Attribute::LazySrc, LinkKind::Asset);
+        self.add(tag, Attribute::Extra, LinkKind::Asset);
+        if element == Element::SvgImage {
+            self.add(tag, Attribute::Href, LinkKind::Asset);
+        }
+        for attribute in [Attribute::Srcset, Attribute::LazySrcset] {
+            if let Some(set) = tag.get(attribute) {
+                srcset::urls(set, |url| self.links.add(url, LinkKind::Asset, false));
+            }
+        }
+    }
+
+    /// Hands everything over.
+    pub(crate) fn finish(self, page: &mut Page) {
+        let (title, _) = self.title.finish();
+        page.title = Some(title).filter(|title| !title.is_empty());
+        page.description = self.description.or(self.social);
+        page.language = self.language.or(self.pragma_language);
+        page.canonical = self.canonical;
+        page.base = self.base;
+        page.robots = self.robots;
+        page.links = self.links.finish(&mut page.remarks);
+        let (text, cut) = self.text.finish();
+        page.text_digest = text::digest(&text);
+        page.text = text;
+        if cut {
+            page.remarks.push(Remark::TextCut);
+        }
+    }
+}
+
+fn is_script(href: &[u8]) -> bool {
+    let scheme = b"javascript:";
+    href.trim_ascii_start()
+        .get(..scheme.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+}
+
+/// An attribute of free text: white space folded, bounded; `None` when nothing is left.
+fn folded(value: &[u8]) -> Option<String> {
+    let mut text = Text::new(SHORT, 0, false);
+    text.push(value);
+    Some(text.finish().0).filter(|text| !text.is_empty())
+}
+
+fn cleaned(href: &[u8]) -> String {
+    let mut scratch = Vec::new();
+    String::from_utf8_lossy(crate::gather::clean(href, &mut scratch)).into_owned()
+}

@@ -1,0 +1,188 @@
+//! URLs in scripts, found by pattern (T2).
+//!
+//! Nothing is run. Two things are taken for URLs: an absolute `http://` or `https://` address anywhere, and a quoted
+//! string that is a path to something with the extension of a page. Both are guesses
+//! ([`LinkKind::Script`](crate::LinkKind::Script)), so the rules are narrow: what a script puts together from pieces
+//! is left alone (`"/item.php?id=" + n` ends in an equals sign; a template has `${`).
+
+use std::ops::ControlFlow;
+
+/// Longest string worth looking at.
+const LONGEST: usize = 2048;
+
+/// Extensions of what a path in a script may lead to.
+const PAGES: &[&[u8]] = &[
+    b"html", b"htm", b"xhtml", b"shtml", b"php", b"asp", b"aspx", b"jsp", b"cfm", b"cgi", b"pdf",
+    b"txt", b"xml",
+];
+
+/// Calls `found` with what looks like a URL. Escaped slashes (`\/`) are unescaped.
+pub(crate) fn urls(script: &[u8], mut found: impl FnMut(&[u8])) {
+    let mut scratch = Vec::new();
+    absolute(script, &mut scratch, &mut found);
+    quoted(script, &mut scratch, &mut found);
+}
+
+/// `http://` and `https://`, in quotes or not.
+fn absolute(script: &[u8], scratch: &mut Vec<u8>, found: &mut impl FnMut(&[u8])) {
+    let mut at = 0;
+    while let Some(next) = memchr::memmem::find(&script[at..], b"http") {
+        let start = at + next;
+        at = start + 4;
+        let scheme = script[at..].strip_prefix(b"s").unwrap_or(&script[at..]);
+        if !scheme.starts_with(b":") {
+            continue;
+        }
+        let rest = script[start..].iter().take(LONGEST);
+        let end = start + rest.take_while(|byte| is_url(**byte)).count();
+        let url = unescape(&script[start..end], scratch);
+        let address = url
+            .strip_prefix(b"http://")
+            .or(url.strip_prefix(b"https://"));
+        let Some(host) = address else {
+            continue;
+        };
+        at = end;
+        // A sentence or a bracket may go on behind the address.
+        let trailing = url
+            .iter()
+            .rev()
+            .take_while(|byte| b".,;:!?)]}*".contains(byte))
+            .count();
+        let url = &url[..url.len() - trailing];
+        let named = host
+            .first()
+            .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'[');
+        if named && url.last() != Some(&b'=') && !has_template(url) {
+            found(url);
+        }
+    }
+}
+
+/// Quoted paths.
+fn quoted(script: &[u8], scratch: &mut Vec<u8>, found: &mut impl FnMut(&[u8])) {
+    let mut at = 0;
+    while let Some(next) = memchr::memchr3(b'"', b'\'', b'`', &script[at..]) {
+        let start = at + next + 1;
+        let quote = script[start - 1];
+        let body = &script[start..script.len().min(start + LONGEST)];
+        let step = body.iter().enumerate().try_for_each(|(index, byte)| {
+            if *byte == quote {
+                ControlFlow::Break(Some(index))
+            } else if is_url(*byte) {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(None)
+            }
+        });
+        match step {
+            ControlFlow::Break(Some(length)) => {
+                let path = unescape(&body[..length], scratch);
+                if is_page_path(path) {
+                    found(path);
+                }
+                at = start + length + 1;
+            }
+            // Not a string of URL characters: its end may be the start of one.
+            _ => at = start,
+        }
+    }
+}
+
+/// Whether a string is a relative or absolute path whose last segment has the extension of a page.
+fn is_page_path(path: &[u8]) -> bool {
+    let name_end = path
+        .iter()
+        .position(|byte| matches!(byte, b'?' | b'#'))
+        .unwrap_or(path.len());
+    let (name, query) = path.split_at(name_end);
+    let segment = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    let Some(dot) = memchr::memrchr(b'.', segment) else {
+        return false;
+    };
+    let extension = &segment[dot + 1..];
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~%/+".contains(byte);
+    dot > 0
+        && PAGES
+            .iter()
+            .any(|page| extension.eq_ignore_ascii_case(page))
+        && name.iter().all(plain)
+        && !name.starts_with(b"//")
+        && query.last() != Some(&b'=')
+        && !has_template(query)
+}
+
+fn has_template(url: &[u8]) -> bool {
+    memchr::memchr2(b'{', b'}', url).is_some()
+}
+
+/// Bytes that a URL in a script may have; a backslash because of `\/`.
+fn is_url(byte: u8) -> bool {
+    byte > b' ' && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b'|' | b'^' | 0x7F)
+}
+
+/// `\/` becomes `/`; what follows another escape is dropped.
+fn unescape<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
+    if memchr::memchr(b'\\', bytes).is_none() {
+        return bytes;
+    }
+    scratch.clear();
+    let mut rest = bytes.iter();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'\\' if rest.as_slice().first() == Some(&b'/') => {}
+            b'\\' => break,
+            _ => scratch.push(*byte),
+        }
+    }
+    scratch
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn scripts() {
+        let check = |script: &str, expected: &[&str]| {
+            let mut list = Vec::new();
+            super::urls(script.as_bytes(), |url| {
+                list.push(String::from_utf8(url.to_vec()).unwrap())
+            });
+            assert_eq!(list, expected, "{script}");
+        };
+        check(
+            "location = 'http://a.example/b?c=d';",
+            &["http://a.example/b?c=d"],
+        );
+        check(
+            r#"{"url":"https:\/\/a.example\/b"}"#,
+            &["https://a.example/b"],
+        );
+        check(
+            "window.open(\"/dir/page.html?x=1\")",
+            &["/dir/page.html?x=1"],
+        );
+        check(
+            "go('page.php'); go('../x.htm#y')",
+            &["page.php", "../x.htm#y"],
+        );
+        check("// see http://a.example/b.", &["http://a.example/b"]);
+        check("'/api/' + x + '.html'", &[]);
+        check("'/item.php?id=' + n; `https://a/${x}`", &[]);
+        check("'http://' + host; 'https://'", &[]);
+        check(
+            "var http = 'httpOnly', s = \"a/b\", r = '1.0', t = 'text/html'",
+            &[],
+        );
+        check("don't \"/a.html\"", &["/a.html"]);
+        check("", &[]);
+        check("'", &[]);
+        check("http://ahttp://b", &["http://ahttp://b"]);
+    }
+
+    #[test]
+    fn time_is_linear() {
+        super::urls(&b"'".repeat(1 << 20), |_| {});
+        super::urls(&b"http".repeat(1 << 18), |_| {});
+        super::urls(&b"http://".repeat(1 << 17), |_| {});
+    }
+}

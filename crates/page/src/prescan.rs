@@ -1,0 +1,223 @@
+//! The character set that a document declares about itself, looked for before anything is decoded.
+//!
+//! WHATWG HTML, section 13.2.3.2, "prescan a byte stream to determine its encoding": the first 1024 bytes are
+//! walked tag by tag for `<meta charset>`, `<meta http-equiv=content-type content>` or an XML declaration. Used by
+//! `charset` when neither a byte-order mark nor the header says anything.
+
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+
+/// As far as the standard looks.
+const WINDOW: usize = 1024;
+
+/// The label declared, not yet known to be a real one.
+pub(crate) fn label(body: &[u8]) -> Option<Vec<u8>> {
+    let head = &body[..body.len().min(WINDOW)];
+    if let Some(label) = xml_declaration(head) {
+        return Some(label);
+    }
+    let mut at = 0;
+    while let Some(open) = memchr::memchr(b'<', &head[at..]) {
+        at += open + 1;
+        let rest = &head[at..];
+        if rest.starts_with(b"!--") {
+            // `<!-->` is a whole comment: the dashes may overlap.
+            at += memchr::memmem::find(&rest[1..], b"-->")? + 4;
+        } else if starts_with_ignore_case(rest, b"meta")
+            && rest
+                .get(4)
+                .is_some_and(|byte| is_space(*byte) || *byte == b'/')
+        {
+            let mut attributes = Attributes { bytes: rest, at: 4 };
+            if let Some(label) = meta(&mut attributes) {
+                return Some(label);
+            }
+            at += attributes.at;
+        } else if rest.first().is_some_and(u8::is_ascii_alphabetic)
+            || matches!(rest, [b'/', letter, ..] if letter.is_ascii_alphabetic())
+        {
+            let name = rest
+                .iter()
+                .position(|byte| is_space(*byte) || *byte == b'>')?;
+            let mut attributes = Attributes {
+                bytes: rest,
+                at: name,
+            };
+            while attributes.next().is_some() {}
+            at += attributes.at;
+        } else if matches!(rest.first(), Some(b'!' | b'/' | b'?')) {
+            at += memchr::memchr(b'>', rest)?;
+        }
+    }
+    None
+}
+
+/// A declaration inside a document that could be read as ASCII cannot mean UTF-16 (step "if charset is UTF-16BE/LE").
+pub(crate) fn as_ascii_superset(encoding: &'static Encoding) -> &'static Encoding {
+    if encoding == UTF_16BE || encoding == UTF_16LE {
+        UTF_8
+    } else if encoding == X_USER_DEFINED {
+        WINDOWS_1252
+    } else {
+        encoding
+    }
+}
+
+/// `<?xml … encoding="label" …?>` at the very start.
+fn xml_declaration(head: &[u8]) -> Option<Vec<u8>> {
+    let declaration = head.strip_prefix(b"<?xml")?;
+    let declaration = &declaration[..memchr::memchr(b'>', declaration)?];
+    let at = memchr::memmem::find(declaration, b"encoding")? + "encoding".len();
+    let value = declaration[at..]
+        .trim_ascii_start()
+        .strip_prefix(b"=")?
+        .trim_ascii_start();
+    let (quote, value) = value.split_first()?;
+    let end = memchr::memchr(*quote, value).filter(|_| matches!(quote, b'"' | b'\''))?;
+    Some(value[..end].to_vec())
+}
+
+/// What one `meta` element declares.
+fn meta(attributes: &mut Attributes<'_>) -> Option<Vec<u8>> {
+    let (mut pragma, mut charset, mut content) = (false, None, None);
+    while let Some((name, value)) = attributes.next() {
+        match name.to_ascii_lowercase().as_slice() {
+            b"http-equiv" => pragma |= value.eq_ignore_ascii_case(b"content-type"),
+            b"charset" if charset.is_none() => charset = Some(value.to_vec()),
+            b"content" if content.is_none() => content = in_content(value),
+            _ => {}
+        }
+    }
+    charset
+        .or(content.filter(|_| pragma))
+        .filter(|label| !label.is_empty())
+}
+
+/// The label in `text/html; charset=label` ("extracting a character encoding from a meta element").
+fn in_content(value: &[u8]) -> Option<Vec<u8>> {
+    let lower = value.to_ascii_lowercase();
+    let mut at = 0;
+    loop {
+        at += memchr::memmem::find(&lower[at..], b"charset")? + "charset".len();
+        let rest = lower[at..].trim_ascii_start();
+        let Some(rest) = rest.strip_prefix(b"=") else {
+            continue;
+        };
+        let rest = rest.trim_ascii_start();
+        if let quote @ (b'"' | b'\'') = rest.first()? {
+            let end = memchr::memchr(*quote, &rest[1..])?;
+            return Some(rest[1..=end].to_vec());
+        }
+        let end = rest
+            .iter()
+            .position(|byte| is_space(*byte) || *byte == b';');
+        return Some(rest[..end.unwrap_or(rest.len())].to_vec());
+    }
+}
+
+/// Attributes of a tag, as the prescan reads them (section 13.2.3.2, "get an attribute").
+struct Attributes<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Attributes<'a> {
+    fn next(&mut self) -> Option<(&'a [u8], &'a [u8])> {
+        self.skip(|byte| is_space(byte) || byte == b'/');
+        if self.bytes.get(self.at).is_none_or(|byte| *byte == b'>') {
+            return None;
+        }
+        let start = self.at;
+        // An equals sign that opens a name belongs to it.
+        self.at += 1;
+        self.skip(|byte| !is_space(byte) && !matches!(byte, b'/' | b'>' | b'='));
+        let name = &self.bytes[start..self.at];
+        self.skip(is_space);
+        if self.bytes.get(self.at) != Some(&b'=') {
+            return Some((name, b""));
+        }
+        self.at += 1;
+        self.skip(is_space);
+        let start = self.at;
+        if let Some(quote @ (b'"' | b'\'')) = self.bytes.get(start) {
+            let value = &self.bytes[start + 1..];
+            let Some(length) = memchr::memchr(*quote, value) else {
+                self.at = self.bytes.len();
+                return None;
+            };
+            self.at += length + 2;
+            return Some((name, &value[..length]));
+        }
+        self.skip(|byte| !is_space(byte) && byte != b'>');
+        let value = &self.bytes[start..self.at];
+        // Cut off by the window: half a label would be another one.
+        if self.at == self.bytes.len() {
+            return None;
+        }
+        Some((name, value))
+    }
+
+    fn skip(&mut self, wanted: impl Fn(u8) -> bool) {
+        let rest = &self.bytes[self.at..];
+        self.at += rest
+            .iter()
+            .position(|byte| !wanted(*byte))
+            .unwrap_or(rest.len());
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b'\t' | b'\n' | b'\x0C' | b'\r' | b' ')
+}
+
+fn starts_with_ignore_case(bytes: &[u8], prefix: &[u8]) -> bool {
+    bytes
+        .get(..prefix.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations() {
+        let check = |html: &str, expected: Option<&str>| {
+            let found = label(html.as_bytes()).map(|label| String::from_utf8(label).unwrap());
+            assert_eq!(found.as_deref(), expected, "{html}");
+        };
+        check("<meta charset=utf-8>", Some("utf-8"));
+        check("<META CHARSET = 'latin1' >", Some("latin1"));
+        check("<html><head><meta/charset=\"a\"/>", Some("a"));
+        check(
+            "<meta http-equiv=Content-Type content=\"text/html; charset=koi8-r\">",
+            Some("koi8-r"),
+        );
+        check(
+            "<meta content='text/html; charset= \"x\" ' http-equiv=content-type>",
+            Some("x"),
+        );
+        check("<meta content='charset=x'>", None);
+        check(
+            "<meta http-equiv=content-type content='charset charset=y;z'>",
+            Some("y"),
+        );
+        check("<!-- <meta charset=no> --><meta charset=yes>", Some("yes"));
+        check("<!--><meta charset=yes>", Some("yes"));
+        check("<!--", None);
+        check("<!-", None);
+        check(
+            "<a title='<meta charset=no>'><meta charset=yes>",
+            Some("yes"),
+        );
+        check(
+            "<metadata charset=no><?php <meta charset=no> ?><meta charset=yes>",
+            Some("yes"),
+        );
+        check("<?xml version='1.0' encoding=\"euc-jp\"?>", Some("euc-jp"));
+        check("<meta charset", None);
+        check("<meta charset=\"open", None);
+        check("<meta =x charset=y>", Some("y"));
+        check(&format!("{}<meta charset=far>", " ".repeat(1024)), None);
+        check("<", None);
+    }
+}

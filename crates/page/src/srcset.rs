@@ -1,0 +1,64 @@
+//! URLs of a `srcset` attribute (WHATWG HTML, section 4.8.4.3.10, "parse a srcset attribute").
+
+/// Calls `found` with every URL of the set, descriptors left aside.
+pub(crate) fn urls(set: &[u8], mut found: impl FnMut(&[u8])) {
+    let mut rest = set;
+    loop {
+        let start = rest
+            .iter()
+            .position(|byte| !byte.is_ascii_whitespace() && *byte != b',');
+        let Some(start) = start else {
+            return;
+        };
+        rest = &rest[start..];
+        let end = rest
+            .iter()
+            .position(u8::is_ascii_whitespace)
+            .unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        // A comma may stand inside a URL; at its end it ends the candidate.
+        let commas = word.iter().rev().take_while(|byte| **byte == b',').count();
+        found(&word[..word.len() - commas]);
+        rest = if commas > 0 {
+            after
+        } else {
+            skip_descriptors(after)
+        };
+    }
+}
+
+/// What follows the next comma that is not between parentheses.
+fn skip_descriptors(rest: &[u8]) -> &[u8] {
+    let mut depth = 0_u32;
+    for (index, byte) in rest.iter().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => return &rest[index..],
+            _ => {}
+        }
+    }
+    &[]
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn candidates() {
+        let check = |set: &str, expected: &[&str]| {
+            let mut list = Vec::new();
+            super::urls(set.as_bytes(), |url| {
+                list.push(String::from_utf8(url.to_vec()).unwrap())
+            });
+            assert_eq!(list, expected, "{set}");
+        };
+        check("a.png, b.png 2x", &["a.png", "b.png"]);
+        check("a.png 1x,b.png 2x", &["a.png", "b.png"]);
+        check(" ,, a,b.png 100w , c.png", &["a,b.png", "c.png"]);
+        check("a.png (x, y), b.png", &["a.png", "b.png"]);
+        check("a.png,", &["a.png"]);
+        check("a.png,b.png", &["a.png,b.png"]);
+        check("", &[]);
+        check("a.png (", &["a.png"]);
+    }
+}

@@ -1,0 +1,73 @@
+//! URLs in style sheets: `url(…)` and `@import "…"`. Assets, for those who archive pages to show them again.
+
+/// Calls `found` with every URL of a style sheet.
+pub(crate) fn urls(sheet: &[u8], mut found: impl FnMut(&[u8])) {
+    let mut at = 0;
+    while let Some(next) = memchr::memchr2(b'(', b'@', &sheet[at..]) {
+        at += next + 1;
+        let before = &sheet[..at];
+        let url = if ends_with_ignore_case(before, b"url(") {
+            Some(argument(&sheet[at..]))
+        } else if starts_with_ignore_case(&sheet[at..], b"import") {
+            quoted(sheet[at + "import".len()..].trim_ascii_start())
+        } else {
+            None
+        };
+        if let Some(url) = url.filter(|url| !url.is_empty()) {
+            found(url);
+            at += url.len();
+        }
+    }
+}
+
+/// What stands between the parentheses of `url(…)`, without quotes.
+fn argument(rest: &[u8]) -> &[u8] {
+    let rest = rest.trim_ascii_start();
+    quoted(rest).unwrap_or_else(|| {
+        let end = memchr::memchr3(b')', b'"', b'\n', rest);
+        rest[..end.unwrap_or(0)].trim_ascii_end()
+    })
+}
+
+fn quoted(rest: &[u8]) -> Option<&[u8]> {
+    let (quote, rest) = rest.split_first()?;
+    let end = memchr::memchr2(*quote, b'\n', rest).filter(|_| matches!(quote, b'"' | b'\''))?;
+    Some(&rest[..end])
+}
+
+fn starts_with_ignore_case(bytes: &[u8], prefix: &[u8]) -> bool {
+    bytes
+        .get(..prefix.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+}
+
+fn ends_with_ignore_case(bytes: &[u8], suffix: &[u8]) -> bool {
+    let start = bytes.len().checked_sub(suffix.len());
+    start.is_some_and(|start| bytes[start..].eq_ignore_ascii_case(suffix))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn sheets() {
+        let check = |sheet: &str, expected: &[&str]| {
+            let mut list = Vec::new();
+            super::urls(sheet.as_bytes(), |url| {
+                list.push(String::from_utf8(url.to_vec()).unwrap())
+            });
+            assert_eq!(list, expected, "{sheet}");
+        };
+        check(
+            "a{background:URL( 'x.png' ) no-repeat, url(y.png)}",
+            &["x.png", "y.png"],
+        );
+        check(
+            "@import \"a.css\"; @import url(b.css);",
+            &["a.css", "b.css"],
+        );
+        check("url(", &[]);
+        check("url('open", &[]);
+        check("rgba(1,2)", &[]);
+        check("@media (x)", &[]);
+    }
+}
