@@ -1,42 +1,106 @@
 //! A web to test against: sites, DNS and a log of what the servers saw. Real sockets, loopback only.
+//!
+//! ```text
+//! Plan ─► Web: host ─► site ─► resource ─► outline ─► html ─► Answer       pure
+//!          │                        └──────────► truth: what must be found
+//!          └─► Lab: server ─► request ─► wire ─► exchange ─► log           sockets
+//!                   dns ───────────────────────────────────► log
+//! ```
+//!
+//! Used by tests, by `bench/` and by `aranha demo`. What always holds:
+//! - **Pure.** An answer depends on plan, port, host and path only; nothing is stored, so a hundred thousand
+//!   sites cost no memory until they are visited.
+//! - **Loopback only.** Servers listen on 127.0.0.0/8 or drop who comes from elsewhere.
+//! - **Judged by what servers saw.** Every exchange is logged, however it ends; times are taken in the
+//!   crawler's favour, so that a violation is one.
+//!
+//! Read first: [`Plan`], then `web.rs`; hostile sites are under `hazard/`.
 
+mod answer;
+mod chance;
+mod dns;
+mod exchange;
 mod hazard;
+mod html;
+mod language;
+mod layout;
 mod log;
+mod outline;
 mod plan;
+mod request;
+mod resource;
+mod robots;
+mod server;
+mod site;
 mod truth;
+mod web;
+mod wire;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
+use aranha_url::{Canonicaliser, Rules};
+use tokio::task::JoinSet;
+
+pub use answer::Answer;
 pub use hazard::Hazard;
 pub use log::{Question, Request, Shared, Violation, violations};
 pub use plan::{Latency, Plan, Sizes};
 pub use truth::{Crawler, Expected};
+pub use web::Web;
 
 /// A running lab: HTTP and DNS servers on loopback. They stop when it is dropped.
 #[derive(Debug)]
 pub struct Lab {
-    plan: Plan,
-    log: Arc<log::Log>,
+    shared: Arc<server::Shared>,
     resolver: SocketAddr,
-    port: u16,
+    canonicaliser: Canonicaliser,
+    /// The servers' tasks, aborted on drop.
+    _servers: JoinSet<()>,
 }
 
 impl Lab {
     /// Brings the web up. HTTP listens on one free port of all addresses of the plan, DNS (UDP and TCP) on
     /// a free port of 127.0.0.1.
-    #[expect(clippy::unused_async, reason = "the servers come next")]
     pub async fn start(plan: Plan) -> io::Result<Lab> {
-        let _ = plan;
-        Err(io::ErrorKind::Unsupported.into())
+        let keep_log = plan.keep_log;
+        let wanted_port = plan.port;
+        let web = Web::new(plan, 0);
+        let listeners = server::bind(&web.addresses(), wanted_port).await?;
+        let port = listeners[0].local_addr()?.port();
+        let (udp, tcp) = dns::bind().await?;
+        let resolver = udp.local_addr()?;
+        let shared = Arc::new(server::Shared {
+            web: Web::new(web.plan().clone(), port),
+            log: log::Log::new(keep_log),
+            connections: AtomicU64::new(0),
+        });
+        let mut servers = JoinSet::new();
+        for listener in listeners {
+            servers.spawn(server::accept(listener, Arc::clone(&shared)));
+        }
+        servers.spawn(dns::datagrams(udp, Arc::clone(&shared)));
+        servers.spawn(dns::connections(tcp, Arc::clone(&shared)));
+        Ok(Lab {
+            shared,
+            resolver,
+            canonicaliser: Canonicaliser::new(Rules::default()),
+            _servers: servers,
+        })
     }
 
-    /// The plan it was started with, port filled in.
+    /// The web that is served, without its sockets.
+    pub fn web(&self) -> &Web {
+        &self.shared.web
+    }
+
+    /// The plan it was started with.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        self.web().plan()
     }
 
     /// The lab's DNS server.
@@ -46,12 +110,12 @@ impl Lab {
 
     /// Port of all HTTP servers.
     pub fn port(&self) -> u16 {
-        self.port
+        self.web().port()
     }
 
     /// Where to start: `http://www.site000.lab:PORT/` and so on.
     pub fn seeds(&self) -> Vec<String> {
-        Vec::new()
+        self.web().seeds()
     }
 
     /// Every URL reachable by links and allowed by robots.txt for the default [`Crawler`]: redirects and 404s
@@ -62,50 +126,49 @@ impl Lab {
 
     /// The truth for another crawler, with what is expected of each URL.
     pub fn truth(&self, crawler: &Crawler) -> BTreeMap<String, Expected> {
-        let _ = crawler;
-        BTreeMap::new()
+        self.web().truth(crawler)
     }
 
     /// A URL in the form the truth is told in: canonical by `Canonicaliser::default()`, `www.` folded:
     /// `http://site000.lab:PORT/a`. The text itself when it is no URL.
     pub fn fold(&self, url: &str) -> String {
-        url.to_owned()
+        truth::fold(&self.canonicaliser, url)
     }
 
-    /// All requests whose answers have ended, in the order they ended.
+    /// All requests whose exchanges are over, in the order they ended.
     pub fn log(&self) -> Vec<Request> {
-        self.log.requests()
+        self.shared.log.requests()
     }
 
     /// Those that started at or after an instant.
     pub fn log_since(&self, instant: Instant) -> Vec<Request> {
-        self.log.requests_since(instant)
+        self.shared.log.requests_since(instant)
     }
 
     /// DNS questions asked.
     pub fn questions(&self) -> Vec<Question> {
-        self.log.questions()
+        self.shared.log.questions()
     }
 
     /// Requests answered since the start or the last [`Lab::clear`].
     pub fn count(&self) -> u64 {
-        self.log.count()
+        self.shared.log.count()
     }
 
     /// Forgets all requests and questions.
     pub fn clear(&self) {
-        self.log.clear();
+        self.shared.log.clear();
     }
 
     /// Returns when `n` requests have been answered since the start or the last [`Lab::clear`]. May be
     /// cancelled.
     pub async fn wait_for_requests(&self, n: u64) {
-        self.log.wait_for(n).await;
+        self.shared.log.wait_for(n).await;
     }
 
     /// Pairs of requests to one site or one address closer than the pause, from the end of the answer to the
     /// arrival of the next request.
     pub fn violations(&self, pause: Duration) -> Vec<Violation> {
-        violations(&self.log.requests(), pause)
+        violations(&self.log(), pause)
     }
 }

@@ -25,8 +25,11 @@ pub struct Request {
     pub path: String,
     /// The request's first byte was read.
     pub started: Instant,
-    /// The answer's last byte was handed to the socket, or the exchange broke off.
+    /// The last byte that was sent was handed to the socket; `started` when none was.
     pub ended: Instant,
+    /// The server was done with the exchange: soon after `ended`, but for hazards that hold the client and
+    /// clients that hang up.
+    pub closed: Instant,
     /// Status sent; 0 when none was.
     pub status: u16,
     /// Bytes of the answer on the wire, head included.
@@ -158,7 +161,7 @@ impl Log {
 }
 
 /// Pairs of requests to one site or one address of which the second came less than `pause` after the end of
-/// the first.
+/// the first, or while the first was still held open and stayed so for longer than another pause.
 pub fn violations(requests: &[Request], pause: Duration) -> Vec<Violation> {
     let mut order: Vec<&Request> = requests.iter().collect();
     order.sort_by_key(|request| request.started);
@@ -175,15 +178,16 @@ pub fn violations(requests: &[Request], pause: Duration) -> Vec<Violation> {
                 continue;
             };
             let gap = second.started.saturating_duration_since(first.ended);
-            if gap < pause {
+            let overlap = first.closed.saturating_duration_since(second.started) > pause;
+            if gap < pause || overlap {
                 found.push(Violation {
                     shared,
                     first: (*first).clone(),
                     second: second.clone(),
-                    gap,
+                    gap: if overlap { Duration::ZERO } else { gap },
                 });
             }
-            if second.ended > first.ended {
+            if second.closed > first.closed {
                 *first = second;
             }
         }

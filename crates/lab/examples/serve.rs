@@ -1,0 +1,27 @@
+//! Serves a lab web until it is interrupted: `cargo run -p aranha-lab --example serve -- [small|demo|SITES] [hazards]`.
+
+use std::error::Error;
+
+use aranha_lab::{Hazard, Lab, Plan};
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let mut plan = match arguments.next().as_deref() {
+        None | Some("demo") => Plan::demo(),
+        Some("small") => Plan::small(1),
+        Some(sites) => Plan::large(sites.parse()?),
+    };
+    if arguments.next().as_deref() == Some("hazards") {
+        plan.hazards = Hazard::ALL.to_vec();
+    }
+    plan.keep_log = false;
+    let lab = Lab::start(plan).await?;
+    println!("--resolver {}", lab.resolver());
+    for seed in lab.seeds() {
+        println!("{seed}");
+    }
+    tokio::signal::ctrl_c().await?;
+    eprintln!("{} requests answered", lab.count());
+    Ok(())
+}

@@ -1,0 +1,91 @@
+//! One request being answered on one connection, and its line in the log.
+//!
+//! Honest sites and hazards both write through this, so that whatever they do to the client is logged: the
+//! entry is made when the exchange is dropped, also when the task is aborted or the client goes away. See
+//! `log` for how times are taken.
+
+use std::io;
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpStream;
+use tokio::time::sleep;
+
+use crate::log::{Log, Request};
+
+/// An exchange under way.
+#[derive(Debug)]
+pub(crate) struct Exchange<'a> {
+    stream: &'a TcpStream,
+    log: &'a Log,
+    record: Option<Request>,
+}
+
+impl<'a> Exchange<'a> {
+    pub(crate) fn new(stream: &'a TcpStream, log: &'a Log, record: Request) -> Exchange<'a> {
+        Exchange {
+            stream,
+            log,
+            record: Some(record),
+        }
+    }
+
+    /// The status that the bytes to be sent announce.
+    pub(crate) fn status(&mut self, status: u16) {
+        self.record().status = status;
+    }
+
+    /// All that was meant to be said has been said.
+    pub(crate) fn complete(&mut self) {
+        self.record().complete = true;
+    }
+
+    /// Hands all bytes to the socket.
+    pub(crate) async fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+        while !bytes.is_empty() {
+            self.stream.writable().await?;
+            let now = Instant::now();
+            match self.stream.try_write(bytes) {
+                Ok(written) => {
+                    let record = self.record();
+                    record.ended = now;
+                    record.bytes += written as u64;
+                    bytes = &bytes[written..];
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits, and fails as soon as the client hangs up.
+    pub(crate) async fn wait(&self, duration: Duration) -> io::Result<()> {
+        if duration.is_zero() {
+            return Ok(());
+        }
+        let mut byte = [0];
+        let timer = sleep(duration);
+        tokio::pin!(timer);
+        tokio::select! {
+            () = &mut timer => return Ok(()),
+            read = self.stream.peek(&mut byte) => if read? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            },
+        }
+        timer.await; // the client has more to say and can wait
+        Ok(())
+    }
+
+    fn record(&mut self) -> &mut Request {
+        self.record.as_mut().expect("taken on drop only")
+    }
+}
+
+impl Drop for Exchange<'_> {
+    fn drop(&mut self) {
+        if let Some(mut record) = self.record.take() {
+            record.closed = Instant::now();
+            self.log.request(record);
+        }
+    }
+}

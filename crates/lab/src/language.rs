@@ -1,0 +1,247 @@
+//! The languages of the lab and the words their sentences are made of.
+//!
+//! A table, and the small grammar that reads it: subject, verb, object, and sometimes where or when. The
+//! sentences mean little but look like their language to a language guesser, and there are enough of them
+//! that two pages share one only by rare chance. All words fit in Latin-1, so that sites can be served in it.
+
+use crate::chance::Chance;
+
+/// One language: its code and its words.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Language {
+    /// ISO 639-1.
+    pub(crate) code: &'static str,
+    /// Names of sections, used as path components.
+    pub(crate) sections: [&'static str; 12],
+    /// Words of page names; some not ASCII.
+    pub(crate) slugs: [&'static str; 10],
+    nouns: [&'static str; 30],
+    verbs: [&'static str; 20],
+    places: [&'static str; 16],
+    openings: [&'static str; 8],
+}
+
+pub(crate) static LANGUAGES: [Language; 4] = [PORTUGUESE, ENGLISH, SPANISH, GERMAN];
+
+#[rustfmt::skip] // a table: one word a line helps nobody
+const PORTUGUESE: Language = Language {
+    code: "pt",
+    sections: [
+        "noticias", "cultura", "historia", "viagens", "ciencia", "desporto", "musica", "livros",
+        "cozinha", "jardim", "arquivo", "mapas",
+    ],
+    slugs: [
+        "artigo", "relato", "canção", "entrevista", "visita", "receita", "memória", "estudo",
+        "carta", "coração",
+    ],
+    nouns: [
+        "a aranha", "o pescador", "a biblioteca", "o comboio", "a cidade", "o rio", "a professora",
+        "o jornal", "a montanha", "o mercado", "a janela", "o barco", "a estação", "o padeiro",
+        "a ponte", "o vizinho", "a canção", "o relógio", "a floresta", "o museu", "a criança",
+        "o investigador", "a colina", "o castelo", "a coleção", "o inverno", "a praia",
+        "o arquivo", "a viúva", "o telhado",
+    ],
+    verbs: [
+        "encontrou", "guardou", "procurava", "esqueceu", "atravessou", "mostrou", "recebeu",
+        "perdeu", "descreveu", "conhecia", "abandonou", "protegia", "seguiu", "comprou",
+        "desenhou", "visitou", "ouvia", "lembrava", "construiu", "explicou",
+    ],
+    places: [
+        "junto ao mar", "durante a noite", "em Lisboa", "antes da chuva", "no fim do verão",
+        "perto da escola", "com muita paciência", "sem qualquer pressa", "depois do almoço",
+        "entre duas aldeias", "à sombra das árvores", "na última semana", "há muitos anos",
+        "ao longo da estrada", "por causa do vento", "no coração da serra",
+    ],
+    openings: [
+        "Naquele tempo", "Segundo os jornais", "Ainda hoje", "Por outro lado", "No entanto",
+        "Dizem que", "Ao contrário do esperado", "Todos os anos",
+    ],
+};
+
+#[rustfmt::skip] // a table: one word a line helps nobody
+const ENGLISH: Language = Language {
+    code: "en",
+    sections: [
+        "news", "culture", "history", "travel", "science", "sports", "music", "books", "kitchen",
+        "garden", "archive", "maps",
+    ],
+    slugs: [
+        "article", "report", "café", "interview", "visit", "recipe", "memoir", "study", "letter",
+        "essay",
+    ],
+    nouns: [
+        "the spider", "a fisherman", "the library", "the train", "the city", "a river",
+        "the teacher", "the newspaper", "a mountain", "the market", "the window", "a boat",
+        "the station", "the baker", "the bridge", "a neighbour", "the song", "the clock",
+        "the forest", "a museum", "the child", "the researcher", "a hill", "the castle",
+        "the collection", "the winter", "a beach", "the archive", "the widow", "the roof",
+    ],
+    verbs: [
+        "found", "kept", "was looking for", "forgot", "crossed", "showed", "received", "lost",
+        "described", "knew", "abandoned", "protected", "followed", "bought", "drew", "visited",
+        "listened to", "remembered", "built", "explained",
+    ],
+    places: [
+        "by the sea", "during the night", "in London", "before the rain", "at the end of summer",
+        "near the school", "with great patience", "without any hurry", "after lunch",
+        "between two villages", "in the shade of the trees", "last week", "many years ago",
+        "along the road", "because of the wind", "in the heart of the hills",
+    ],
+    openings: [
+        "At that time", "According to the papers", "Even today", "On the other hand", "However",
+        "They say that", "Against all expectation", "Every year",
+    ],
+};
+
+#[rustfmt::skip] // a table: one word a line helps nobody
+const SPANISH: Language = Language {
+    code: "es",
+    sections: [
+        "noticias", "cultura", "historia", "viajes", "ciencia", "deportes", "musica", "libros",
+        "cocina", "jardin", "archivo", "mapas",
+    ],
+    slugs: [
+        "articulo", "relato", "canción", "entrevista", "visita", "receta", "memoria", "estudio",
+        "carta", "año",
+    ],
+    nouns: [
+        "la araña", "el pescador", "la biblioteca", "el tren", "la ciudad", "el río",
+        "la maestra", "el periódico", "la montaña", "el mercado", "la ventana", "el barco",
+        "la estación", "el panadero", "el puente", "el vecino", "la canción", "el reloj",
+        "el bosque", "el museo", "la niña", "el investigador", "la colina", "el castillo",
+        "la colección", "el invierno", "la playa", "el archivo", "la viuda", "el tejado",
+    ],
+    verbs: [
+        "encontró", "guardó", "buscaba", "olvidó", "cruzó", "mostró", "recibió", "perdió",
+        "describió", "conocía", "abandonó", "protegía", "siguió", "compró", "dibujó", "visitó",
+        "escuchaba", "recordaba", "construyó", "explicó",
+    ],
+    places: [
+        "junto al mar", "durante la noche", "en Sevilla", "antes de la lluvia",
+        "al final del verano", "cerca de la escuela", "con mucha paciencia", "sin ninguna prisa",
+        "después de comer", "entre dos pueblos", "a la sombra de los árboles",
+        "la semana pasada", "hace muchos años", "a lo largo del camino", "a causa del viento",
+        "en el corazón de la sierra",
+    ],
+    openings: [
+        "En aquel tiempo", "Según los periódicos", "Todavía hoy", "Por otra parte",
+        "Sin embargo", "Dicen que", "Contra todo pronóstico", "Todos los años",
+    ],
+};
+
+#[rustfmt::skip] // a table: one word a line helps nobody
+const GERMAN: Language = Language {
+    code: "de",
+    sections: [
+        "nachrichten", "kultur", "geschichte", "reisen", "wissenschaft", "sport", "musik",
+        "buecher", "kueche", "garten", "archiv", "karten",
+    ],
+    slugs: [
+        "artikel", "bericht", "frühling", "interview", "besuch", "rezept", "erinnerung",
+        "studie", "brief", "größe",
+    ],
+    nouns: [
+        "die Spinne", "das Mädchen", "die Bibliothek", "das Schiff", "die Stadt", "das Dorf",
+        "die Lehrerin", "die Zeitung", "das Gebirge", "das Geschäft", "das Fenster", "das Boot",
+        "die Brücke", "die Bäckerin", "das Museum", "die Nachbarin", "das Lied", "die Uhr",
+        "das Tal", "die Sammlung", "das Kind", "die Forscherin", "die Straße", "das Schloss",
+        "das Gedicht", "die Jahreszeit", "die Küste", "das Archiv", "die Witwe", "das Dach",
+    ],
+    verbs: [
+        "fand", "behielt", "suchte", "vergaß", "überquerte", "zeigte", "bekam", "verlor",
+        "beschrieb", "kannte", "verließ", "schützte", "verfolgte", "kaufte", "zeichnete",
+        "besuchte", "hörte", "vermisste", "baute", "erklärte",
+    ],
+    places: [
+        "am Meer", "während der Nacht", "in Berlin", "vor dem Regen", "am Ende des Sommers",
+        "neben der Schule", "mit großer Geduld", "ohne jede Eile", "nach dem Essen",
+        "zwischen zwei Dörfern", "im Schatten der Bäume", "in der letzten Woche",
+        "vor vielen Jahren", "entlang der Straße", "wegen des Windes", "im Herzen der Berge",
+    ],
+    openings: [
+        "Zu jener Zeit", "Laut den Zeitungen", "Noch heute", "Auf der anderen Seite", "Jedoch",
+        "Man sagt", "Gegen alle Erwartung", "In jedem Jahr",
+    ],
+};
+
+impl Language {
+    /// A title: two nouns, as headlines have them.
+    pub(crate) fn title(&self, chance: &mut Chance) -> String {
+        let mut title = String::new();
+        push_capital(&mut title, chance.pick(&self.nouns));
+        title.push_str(", ");
+        title.push_str(chance.pick(&self.nouns));
+        title
+    }
+
+    /// Appends a paragraph of some sentences.
+    pub(crate) fn paragraph(&self, out: &mut String, chance: &mut Chance) {
+        for _ in 0..3 + chance.below(5) {
+            self.sentence(out, chance);
+            out.push(' ');
+        }
+        out.pop();
+    }
+
+    fn sentence(&self, out: &mut String, chance: &mut Chance) {
+        if chance.percent(35) {
+            out.push_str(chance.pick(&self.openings));
+            out.push_str(", ");
+            out.push_str(chance.pick(&self.nouns));
+        } else {
+            push_capital(out, chance.pick(&self.nouns));
+        }
+        self.predicate(out, chance);
+        if chance.percent(40) {
+            out.push_str(", ");
+            out.push_str(chance.pick(&self.nouns));
+            self.predicate(out, chance);
+        }
+        out.push('.');
+    }
+
+    fn predicate(&self, out: &mut String, chance: &mut Chance) {
+        for part in [chance.pick(&self.verbs), chance.pick(&self.nouns)] {
+            out.push(' ');
+            out.push_str(part);
+        }
+        if chance.percent(50) {
+            out.push(' ');
+            out.push_str(chance.pick(&self.places));
+        }
+    }
+}
+
+fn push_capital(out: &mut String, text: &str) {
+    let mut characters = text.chars();
+    out.extend(characters.next().map(|first| first.to_ascii_uppercase()));
+    out.push_str(characters.as_str());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn words_fit_in_latin_1_and_are_distinct() {
+        for language in &LANGUAGES {
+            let words = [&language.nouns[..], &language.verbs, &language.slugs].concat();
+            assert!(words.concat().chars().all(|c| (c as u32) < 256));
+            let distinct: HashSet<_> = words.iter().collect();
+            assert_eq!(distinct.len(), words.len(), "{}", language.code);
+        }
+    }
+
+    #[test]
+    fn paragraphs_differ() {
+        let mut seen = HashSet::new();
+        for page in 0..500 {
+            let mut text = String::new();
+            LANGUAGES[0].paragraph(&mut text, &mut Chance::of(1, &[page]));
+            assert!(text.ends_with('.') && text.len() > 60, "{text}");
+            assert!(seen.insert(text));
+        }
+    }
+}

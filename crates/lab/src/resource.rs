@@ -1,0 +1,210 @@
+//! What a site has under each path: pages of the tree and all that surrounds them.
+//!
+//! `layout` knows the tree; this adds copies, private and hidden pages, redirects, files and what is gone.
+//! The reading is total: every path is some resource, at worst [`Resource::Missing`]. Session identifiers are
+//! taken off first, as servers that hand them out do (U4).
+
+use crate::layout::{Flavour, decode, last_number};
+use crate::robots;
+use crate::site::Site;
+
+/// One thing that can be asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Resource {
+    /// A page of the tree.
+    Page(usize),
+    /// `/index.html` or `/copy/N.html`: the same bytes as page N.
+    Copy(usize),
+    /// The version to print of a leaf: the same text without its frame.
+    Print(usize),
+    /// A page that most robots.txt files exclude.
+    Private(usize),
+    /// The one private page that some of them allow.
+    Open,
+    /// Linked only where links are not to be followed.
+    Hidden(usize),
+    /// Goes to page N by a meta refresh.
+    Refresh(usize),
+    /// A set of frames.
+    Frames,
+    /// An image map.
+    Map,
+    /// Goes elsewhere; the target is a path.
+    Redirect(u16, String),
+    /// The site's robots.txt, absent on some sites.
+    Robots(Option<&'static str>),
+    Style,
+    Logo,
+    Picture(usize),
+    /// Plain text.
+    Note(usize),
+    /// Bytes of no known type.
+    Data(usize),
+    Gone,
+    Missing,
+}
+
+/// Private pages of each site.
+pub(crate) const PRIVATE_PAGES: usize = 3;
+/// Redirects before a chain arrives.
+pub(crate) const CHAIN: usize = 3;
+
+impl Resource {
+    /// The resource under a path and query.
+    pub(crate) fn at(site: &Site, target: &str) -> Resource {
+        let target = without_session(target);
+        if let Some(page) = site.page_at(&target) {
+            return Resource::Page(page);
+        }
+        match target.as_str() {
+            "/robots.txt" => return Resource::Robots(robots::text(site.manners)),
+            "/index.html" => return Resource::Copy(0),
+            "/style.css" => return Resource::Style,
+            "/logo.png" => return Resource::Logo,
+            "/frames.html" => return Resource::Frames,
+            "/map.html" => return Resource::Map,
+            "/private/open.html" => return Resource::Open,
+            _ => {}
+        }
+        if let Some(section) = site.section_at(&format!("{target}/")) {
+            return Resource::Redirect(301, site.page_path(section + 1));
+        }
+        numbered(site, &decode(&target)).unwrap_or(Resource::Missing)
+    }
+
+    /// Status of the answer.
+    pub(crate) fn status(&self) -> u16 {
+        match self {
+            Resource::Redirect(status, _) => *status,
+            Resource::Gone => 410,
+            Resource::Missing | Resource::Robots(None) => 404,
+            _ => 200,
+        }
+    }
+
+    /// Media type of the answer, without parameters.
+    pub(crate) fn media_type(&self) -> &'static str {
+        match self {
+            Resource::Robots(_) | Resource::Note(_) => "text/plain",
+            Resource::Style => "text/css",
+            Resource::Logo | Resource::Picture(_) => "image/png",
+            Resource::Data(_) => "application/octet-stream",
+            _ => "text/html",
+        }
+    }
+}
+
+/// Resources whose path carries a number. The path that the number would have is compared with the one
+/// asked for, so that `/old/007.html` and `/old/7.html?x` are missing.
+fn numbered(site: &Site, target: &str) -> Option<Resource> {
+    let number = last_number(target)?;
+    let leaf = site.is_leaf(number);
+    let folder = target.split('/').nth(1)?;
+    let resource = match folder {
+        "private" if number < PRIVATE_PAGES => Resource::Private(number),
+        "copy" if leaf && site.flavour(number) == Flavour::Copied => Resource::Copy(number),
+        "hidden" if leaf => Resource::Hidden(number),
+        "refresh" if leaf => Resource::Refresh(number),
+        "print" if leaf => Resource::Print(number),
+        "pictures" if leaf => Resource::Picture(number),
+        "notes" if leaf => Resource::Note(number),
+        "data" if leaf => Resource::Data(number),
+        "gone" => Resource::Gone,
+        "old" if leaf => Resource::Redirect(old_status(number), site.page_path(number)),
+        "moved" => return moved(site, target, number),
+        _ => return None,
+    };
+    (path(folder, number) == target).then_some(resource)
+}
+
+/// The path of a numbered resource.
+pub(crate) fn path(folder: &str, number: usize) -> String {
+    match folder {
+        "print" => format!("/print/show.php?print=1&id={number}"),
+        "pictures" => format!("/pictures/{number}.png"),
+        "notes" => format!("/notes/{number}.txt"),
+        "data" => format!("/data/{number}.bin"),
+        _ => format!("/{folder}/{number}.html"),
+    }
+}
+
+/// A link of the chain `/moved/3-N` → `/moved/2-N` → … → page N.
+fn moved(site: &Site, target: &str, leaf: usize) -> Option<Resource> {
+    let step: usize = target
+        .strip_prefix("/moved/")?
+        .split('-')
+        .next()?
+        .parse()
+        .ok()?;
+    if step > CHAIN || !site.is_leaf(leaf) || target != format!("/moved/{step}-{leaf}") {
+        return None;
+    }
+    let next = match step {
+        0 => site.page_path(leaf),
+        _ => format!("/moved/{}-{leaf}", step - 1),
+    };
+    Some(Resource::Redirect(old_status(leaf + step), next))
+}
+
+fn old_status(number: usize) -> u16 {
+    [301, 302, 307, 308, 303][number % 5]
+}
+
+/// The target without `;jsessionid=…` and without a query parameter `PHPSESSID`.
+fn without_session(target: &str) -> String {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let path = path.split(";jsessionid=").next().unwrap_or(path);
+    let kept: Vec<&str> = query
+        .split('&')
+        .filter(|pair| !pair.is_empty() && !pair.starts_with("PHPSESSID="))
+        .collect();
+    if kept.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{path}?{}", kept.join("&"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+
+    fn site() -> Site {
+        Site {
+            size: 100,
+            ..Site::new(&Plan::small(1), 3)
+        }
+    }
+
+    #[test]
+    fn paths_are_read() {
+        let site = site();
+        let check = |target: &str, expected: Resource| {
+            assert_eq!(Resource::at(&site, target), expected, "{target}");
+        };
+        check("/", Resource::Page(0));
+        check("/;jsessionid=AB", Resource::Page(0));
+        check("/index.html", Resource::Copy(0));
+        check("/private/1.html", Resource::Private(1));
+        check("/private/3.html", Resource::Missing);
+        check("/old/50.html?x", Resource::Missing);
+        check("/old/050.html", Resource::Missing);
+        check("/old/5.html", Resource::Missing);
+        check("/old/50.html", Resource::Redirect(301, site.page_path(50)));
+        check(
+            "/moved/1-50",
+            Resource::Redirect(302, "/moved/0-50".to_owned()),
+        );
+        check("/moved/9-50", Resource::Missing);
+        check("/print/show.php?print=1&id=50", Resource::Print(50));
+        check("/gone/1.html", Resource::Gone);
+        check("", Resource::Missing);
+        let section = site.page_path(2);
+        check(
+            section.trim_end_matches('/'),
+            Resource::Redirect(301, section.clone()),
+        );
+        check(&format!("{section}?PHPSESSID=1a"), Resource::Page(2));
+    }
+}

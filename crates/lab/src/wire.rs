@@ -1,0 +1,159 @@
+//! Answers as bytes: content coding, framing, status line.
+//!
+//! RFC 9112 for framing, RFC 9110 8.4 for coding. Each site has its way (see `site`); what the request cannot
+//! take (gzip not accepted, HTTP/1.0) is left out, as a correct server does.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::answer::Answer;
+use crate::chance::Chance;
+use crate::request::Head;
+use crate::site::{Framing, Site};
+
+/// An answer ready to send.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) status: u16,
+    /// The connection ends after it.
+    pub(crate) close: bool,
+}
+
+/// How one exchange is to be written.
+#[derive(Clone, Copy, Debug)]
+struct Manner {
+    gzip: bool,
+    framing: Framing,
+    lower: bool,
+    seed: u64,
+}
+
+/// Writes the answer of a site, or of nobody when the host is unknown. `last` closes the connection.
+pub(crate) fn reply(site: Option<&Site>, head: &Head, answer: Answer, last: bool) -> Reply {
+    let manner = manner(site, head, &answer);
+    let answer = condition(head, answer);
+    let close = last || !head.keep_alive || manner.framing == Framing::Close;
+    let bodiless = answer.status == 304;
+    let body = if manner.gzip && !bodiless {
+        gzip(&answer.body)
+    } else {
+        answer.body
+    };
+    let mut text = format!("HTTP/1.1 {} {}\r\n", answer.status, reason(answer.status));
+    let mut header = |name: &str, value: &str| {
+        let name = if manner.lower {
+            name.to_ascii_lowercase()
+        } else {
+            name.to_owned()
+        };
+        let _ = write!(text, "{name}: {value}\r\n");
+    };
+    for (name, value) in &answer.headers {
+        header(name, value);
+    }
+    if manner.gzip && !bodiless {
+        header("Content-Encoding", "gzip");
+        header("Vary", "Accept-Encoding");
+    }
+    match manner.framing {
+        _ if bodiless => {}
+        Framing::Length => header("Content-Length", &body.len().to_string()),
+        Framing::Chunked => header("Transfer-Encoding", "chunked"),
+        Framing::Close => {}
+    }
+    header("Connection", if close { "close" } else { "keep-alive" });
+    text.push_str("\r\n");
+    let mut bytes = text.into_bytes();
+    if !bodiless && head.method != "HEAD" {
+        match manner.framing {
+            Framing::Chunked => chunk(&mut bytes, &body, manner.seed),
+            Framing::Length | Framing::Close => bytes.extend(body),
+        }
+    }
+    Reply {
+        bytes,
+        status: answer.status,
+        close,
+    }
+}
+
+fn manner(site: Option<&Site>, head: &Head, answer: &Answer) -> Manner {
+    let Some(site) = site else {
+        return Manner {
+            gzip: false,
+            framing: Framing::Length,
+            lower: false,
+            seed: 0,
+        };
+    };
+    let text = answer
+        .header("Content-Type")
+        .is_some_and(|t| t.starts_with("text/"));
+    let known_length = !text || answer.status != 200;
+    Manner {
+        gzip: site.gzip && text && head.gzip && answer.status == 200,
+        framing: match site.framing {
+            _ if known_length => Framing::Length,
+            Framing::Chunked if head.old => Framing::Close,
+            framing => framing,
+        },
+        lower: site.number % 5 == 3,
+        seed: site.seed ^ site.number as u64,
+    }
+}
+
+/// RFC 9110 13.2.2: the tag counts when both are sent.
+fn condition(head: &Head, answer: Answer) -> Answer {
+    let unchanged = match (&head.if_none_match, &head.if_modified_since) {
+        _ if answer.status != 200 => false,
+        (Some(tag), _) => answer.header("ETag") == Some(tag),
+        (None, Some(date)) => answer.header("Last-Modified") == Some(date),
+        (None, None) => false,
+    };
+    if unchanged {
+        answer.not_modified()
+    } else {
+        answer
+    }
+}
+
+pub(crate) fn gzip(body: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), Compression::fast());
+    encoder.write_all(body).expect("writing to memory");
+    encoder.finish().expect("writing to memory")
+}
+
+/// Chunks of many lengths, an extension now and then.
+fn chunk(out: &mut Vec<u8>, body: &[u8], seed: u64) {
+    let mut chance = Chance::of(seed, &[body.len() as u64]);
+    let mut rest = body;
+    while !rest.is_empty() {
+        let (piece, tail) = rest.split_at(rest.len().min(1 + chance.below(4000)));
+        let extension = if chance.percent(10) { ";lab=1" } else { "" };
+        out.extend(format!("{:x}{extension}\r\n", piece.len()).bytes());
+        out.extend(piece);
+        out.extend(b"\r\n");
+        rest = tail;
+    }
+    out.extend(b"0\r\n\r\n");
+}
+
+pub(crate) fn reason(status: u16) -> &'static str {
+    match status {
+        200 => "OK",
+        301 => "Moved Permanently",
+        302 => "Found",
+        303 => "See Other",
+        304 => "Not Modified",
+        307 => "Temporary Redirect",
+        308 => "Permanent Redirect",
+        400 => "Bad Request",
+        404 => "Not Found",
+        410 => "Gone",
+        _ => "",
+    }
+}
