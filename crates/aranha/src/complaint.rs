@@ -17,10 +17,8 @@ pub(crate) enum Status {
     /// Wrong usage or configuration; nothing was written.
     Usage = 2,
     /// Stopped by a full disk or the DNS breaker; the same command continues.
-    #[expect(dead_code, reason = "crawls end like this")]
     Stopped = 3,
     /// Interrupted; the same command continues.
-    #[expect(dead_code, reason = "crawls end like this")]
     Interrupted = 130,
 }
 
@@ -46,6 +44,14 @@ impl Complaint {
             sentence: Some(sentence.into()),
             hint: None,
             status: Status::Failed,
+        }
+    }
+
+    /// It could not go on, but the same command continues later.
+    pub(crate) fn stopped(sentence: impl Into<String>) -> Self {
+        Self {
+            status: Status::Stopped,
+            ..Self::failed(sentence)
         }
     }
 

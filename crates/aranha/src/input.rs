@@ -1,6 +1,7 @@
 //! What a line-by-line command works on: its arguments, or else the lines of stdin.
 
-use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
+use std::path::Path;
 
 use crate::complaint::Complaint;
 
@@ -27,6 +28,37 @@ pub(crate) fn items(arguments: Vec<String>) -> Box<dyn Iterator<Item = Result<It
     }
     let lines = BufReader::new(io::stdin().lock()).split(b'\n').enumerate();
     Box::new(lines.filter_map(|(index, line)| item(index, line).transpose()))
+}
+
+/// Words of the command line with their place.
+pub(crate) fn named(arguments: &[String]) -> impl Iterator<Item = (String, String)> {
+    let place = |(index, text): (usize, &String)| (format!("argument {}", index + 1), text.clone());
+    arguments.iter().enumerate().map(place)
+}
+
+/// The lines of a file, `-` for stdin, with their places; blank lines and lines that begin with `#` are left out.
+pub(crate) fn lines(path: &Path) -> Result<Vec<(String, String)>, Complaint> {
+    let failed = |error| {
+        Complaint::usage(format!("cannot read {}: {error}", path.display()))
+            .hint("one URL a line; `-` reads from stdin")
+    };
+    let bytes = if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
+        bytes
+    } else {
+        std::fs::read(path).map_err(failed)?
+    };
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    let mut lines = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if !line.is_empty() && !line.starts_with('#') {
+            lines.push((format!("{}, line {}", path.display(), index + 1), line.to_owned()));
+        }
+    }
+    Ok(lines)
 }
 
 fn item(index: usize, line: io::Result<Vec<u8>>) -> Result<Option<Item>, Complaint> {

@@ -10,9 +10,11 @@ mod arguments;
 mod collection;
 mod commands;
 mod complaint;
+mod display;
 mod input;
 mod output;
 mod plain;
+mod session;
 mod settings;
 
 use std::process::ExitCode;

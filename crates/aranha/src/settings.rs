@@ -89,6 +89,16 @@ impl Settings {
         }
     }
 
+    /// Without the limits of a single run: what a new collection keeps.
+    pub(crate) fn lasting(&self) -> Self {
+        Self {
+            pages: None,
+            time: None,
+            size: None,
+            ..self.clone()
+        }
+    }
+
     fn flags(&self) -> Flags {
         let mut flags = Flags::default();
         let list = |values: &[String]| (!values.is_empty()).then(|| Value::from(values.to_vec()));

@@ -2,10 +2,15 @@
 
 use std::path::PathBuf;
 
+use aranha_engine::Config;
+use aranha_url::Canonicaliser;
 use clap::Args;
 
 use crate::collection::Collection;
 use crate::complaint::{Complaint, Status};
+use crate::display::Voice;
+use crate::input;
+use crate::session::{self, Session};
 use crate::settings::Settings;
 
 const EXAMPLES: &str = "\
@@ -42,9 +47,39 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
-    let layers = arguments
-        .settings
-        .layers(arguments.collection.configuration());
-    aranha_engine::Config::load(&layers)?;
-    Err(Complaint::failed("not built yet"))
+    let file = arguments.collection.configuration();
+    let (config, _) = Config::load(&arguments.settings.layers(file.clone()))?;
+    let (lasting, origins) = Config::load(&arguments.settings.lasting().layers(file))?;
+    let canon = Canonicaliser::new(config.url.clone());
+    let mut texts: Vec<_> = input::named(&arguments.urls).collect();
+    for file in &arguments.seeds {
+        texts.extend(input::lines(file)?);
+    }
+    let seeds = session::seeds(&canon, texts)?;
+    identify(&config)?;
+    let session = Session {
+        folder: &arguments.collection.folder,
+        kept: lasting.show_own(&origins),
+        config,
+        seeds,
+        voice: Voice::choose(arguments.json, arguments.quiet),
+    };
+    runtime()?.block_on(session.run())
+}
+
+/// Servers must know whom to write to (N9). Without a contact only private addresses are asked.
+fn identify(config: &Config) -> Result<(), Complaint> {
+    if config.crawl.contact.is_empty() && !config.fetch.allow_private {
+        return Err(Complaint::usage("a contact is needed before anything on the public web is asked for")
+            .hint("add --contact with a mail address or a web page of yours"));
+    }
+    Ok(())
+}
+
+/// The threads that visits run on.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Complaint> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Complaint::failed(format!("cannot start the threads of a crawl: {error}")))
 }

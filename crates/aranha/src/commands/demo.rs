@@ -1,0 +1,85 @@
+//! `aranha demo`: a small web on loopback, crawled before your eyes.
+//!
+//! Nothing is pretended: the sites are served by real sockets, their names come from a real DNS server, and what is
+//! left behind is a collection like any other. Nothing outside this machine is asked.
+
+use std::path::PathBuf;
+
+use aranha_engine::config::{Flags, Layers};
+use aranha_engine::{Clock, Config};
+use aranha_lab::{Lab, Plan};
+use aranha_url::Canonicaliser;
+use clap::Args;
+use toml::Value;
+
+use crate::commands::crawl;
+use crate::complaint::{Complaint, Status};
+use crate::display::Voice;
+use crate::session::{self, Session};
+
+const EXAMPLES: &str = "\
+Examples:
+  aranha demo                  into a new folder under the system's temporary folder
+  aranha demo -c try           into ./try
+  aranha demo --pause 500ms    slower, to watch";
+
+/// Crawl a small web that this program serves on loopback: nothing to install, no network needed
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The collection's folder [default: a new one under the system's temporary folder]
+    #[arg(short = 'c', long = "collection", value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// Courtesy pause between requests to one site or address
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    pause: String,
+    /// Progress and summary as JSON, one object a line on stdout
+    #[arg(long)]
+    json: bool,
+    /// No progress display; complaints only
+    #[arg(short = 'q', long)]
+    quiet: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
+    let voice = Voice::choose(arguments.json, arguments.quiet);
+    let folder = arguments.folder.clone().unwrap_or_else(fresh_folder);
+    crawl::runtime()?.block_on(async {
+        let lab = Lab::start(Plan::demo())
+            .await
+            .map_err(|error| Complaint::failed(format!("the demo's web cannot be served: {error}")))?;
+        let mut flags = Flags::default();
+        flags.set("--pause", "crawl.pause", arguments.pause.as_str());
+        flags.set("--scope", "crawl.scope", "any");
+        flags.set("--contact", "crawl.contact", "demo@localhost");
+        flags.set("--allow-private", "fetch.allow_private", true);
+        flags.set("--resolver", "fetch.resolvers", Value::from(vec![lab.resolver().to_string()]));
+        let (config, origins) = Config::load(&Layers { flags, ..Layers::default() })?;
+        let canon = Canonicaliser::new(config.url.clone());
+        let seeds = lab.seeds().into_iter().map(|seed| ("seed".to_owned(), seed));
+        let seeds = session::seeds(&canon, seeds)?;
+        voice.say(&format!(
+            "a web of {} sites is up on loopback (names from {}); crawling it into {}",
+            lab.plan().sites,
+            lab.resolver(),
+            folder.display()
+        ));
+        let first = seeds.first().map(|seed| seed.as_str().to_owned()).unwrap_or_default();
+        let session = Session { folder: &folder, kept: config.show_own(&origins), config, seeds, voice };
+        let status = session.run().await?;
+        let name = folder.display();
+        voice.say(&format!(
+            "\nLook at what came of it:\n  \
+             aranha status -c {name}\n  \
+             aranha pages -c {name}\n  \
+             aranha text {first} -c {name}\n  \
+             aranha why {first} -c {name}\n  \
+             aranha check -c {name}"
+        ));
+        Ok(status)
+    })
+}
+
+fn fresh_folder() -> PathBuf {
+    std::env::temp_dir().join(format!("aranha-demo-{}", Clock::new().now()))
+}

@@ -1,0 +1,121 @@
+//! Whole crawls of the lab web by the real binary, judged by what the lab's servers saw (issue: "It must show").
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use aranha_lab::{Lab, Plan, Request};
+use support::{answered, assert_status, assert_valid, crawl, expected, finish, pages, wait};
+
+const PAUSE: Duration = Duration::from_millis(40);
+
+fn url(lab: &Lab, request: &Request) -> String {
+    lab.fold(&format!("http://{}:{}{}", request.host, lab.port(), request.path))
+}
+
+/// How often each page was asked for; a redirect from one twin to the other is part of the same fetch.
+fn asked(lab: &Lab) -> BTreeMap<String, usize> {
+    let mut asked: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
+    for request in lab.log() {
+        if request.path != "/robots.txt" {
+            let hosts = asked.entry(url(lab, &request)).or_default();
+            *hosts.entry(request.host.clone()).or_default() += 1;
+        }
+    }
+    asked
+        .into_iter()
+        .map(|(url, hosts)| (url, hosts.into_values().max().unwrap_or(0)))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn everything_is_found_once_and_politely() {
+    let lab = Lab::start(Plan::small(7)).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("crawl");
+    assert_status(&finish(crawl(&lab, &collection, "40ms")).await, 0);
+    assert_eq!(answered(&lab, &collection), expected(&lab));
+    assert_eq!(lab.violations(PAUSE), []);
+    let twice: Vec<_> = asked(&lab).into_iter().filter(|(_, times)| *times > 1).collect();
+    assert_eq!(twice, []);
+    assert_valid(&collection);
+    // robots.txt was asked for before anything else, once per site and name.
+    let first: BTreeMap<String, String> =
+        lab.log().into_iter().rev().map(|request| (request.site().to_owned(), request.path)).collect();
+    assert!(first.values().all(|path| path == "/robots.txt"), "{first:?}");
+    // Again: everything is known, nothing is asked for.
+    lab.clear();
+    assert_status(&finish(crawl(&lab, &collection, "40ms")).await, 0);
+    assert_eq!(lab.count(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_crawl_goes_on_where_it_stopped() {
+    let lab = Lab::start(Plan::small(8)).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("crawl");
+    let child = crawl(&lab, &collection, "40ms").stderr(Stdio::null()).spawn().unwrap();
+    lab.wait_for_requests(30).await;
+    let signal = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(signal.success());
+    assert_eq!(wait(child).await.code(), Some(130));
+    assert_valid(&collection);
+    assert!(answered(&lab, &collection).len() < expected(&lab).len());
+    assert_status(&finish(crawl(&lab, &collection, "40ms")).await, 0);
+    assert_eq!(answered(&lab, &collection), expected(&lab));
+    assert_eq!(lab.violations(PAUSE), []);
+    let twice: Vec<_> = asked(&lab).into_iter().filter(|(_, times)| *times > 1).collect();
+    assert_eq!(twice, [], "an orderly stop repeats nothing");
+}
+
+/// Kill -9 at twenty random instants: nothing is lost, what was recorded is not fetched again, courtesy holds across
+/// the kills, every volume is valid.
+#[tokio::test(flavor = "multi_thread")]
+async fn killed_twenty_times() {
+    let lab = Lab::start(Plan::small(9)).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("crawl");
+    let mut chance = std::process::id();
+    // Pages fetched but not recorded when the process died: only these may be fetched again.
+    let mut unrecorded: BTreeMap<String, usize> = BTreeMap::new();
+    let mut kills = 0;
+    while kills < 20 {
+        let began = Instant::now();
+        let seen = lab.count();
+        let mut child = crawl(&lab, &collection, "40ms").stderr(Stdio::null()).spawn().unwrap();
+        // Once this run has asked for something, any instant will do.
+        lab.wait_for_requests(seen + 1).await;
+        chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        tokio::time::sleep(Duration::from_millis(u64::from(chance >> 16) % 250)).await;
+        let ended_by_itself = child.try_wait().unwrap().is_some();
+        child.kill().unwrap();
+        wait(child).await;
+        assert!(!ended_by_itself, "the crawl was over after {kills} kills: the lab is too small for this test");
+        kills += 1;
+        let recorded: BTreeSet<String> = pages(&collection).into_keys().map(|url| lab.fold(&url)).collect();
+        let lost: BTreeSet<String> = lab
+            .log_since(began)
+            .iter()
+            .filter(|request| request.path != "/robots.txt")
+            .map(|request| url(&lab, request))
+            .filter(|url| !recorded.contains(url))
+            .collect();
+        for url in lost {
+            *unrecorded.entry(url).or_default() += 1;
+        }
+    }
+    assert_status(&finish(crawl(&lab, &collection, "40ms")).await, 0);
+    assert_eq!(answered(&lab, &collection), expected(&lab));
+    assert_eq!(lab.violations(PAUSE), []);
+    assert_valid(&collection);
+    for (url, times) in asked(&lab) {
+        let repeats = unrecorded.get(&url).copied().unwrap_or(0);
+        assert!(times <= 1 + repeats, "{url} was fetched {times} times, {repeats} of them unrecorded at a kill");
+    }
+    let repeats: usize = unrecorded.values().sum();
+    println!("{kills} kills, {repeats} fetches repeated, {} pages in all", expected(&lab).len());
+    // Six addresses, a pause of 40 ms, a check-in every 100 ms and the time it takes to reach the disk.
+    assert!(repeats <= kills * 6 * 25, "{repeats}");
+}

@@ -1,0 +1,124 @@
+//! What the whole-crawl tests share: the lab, the real binary, and the tools of others that judge its work.
+
+#![allow(dead_code, reason = "every test file uses its own part of this")]
+#![allow(unreachable_pub, reason = "a module of test binaries, not of a library")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use aranha_lab::Lab;
+use serde_json::Value;
+
+/// The program under test.
+pub fn aranha() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_aranha"));
+    command.stdin(Stdio::null());
+    command
+}
+
+/// `aranha crawl` of the whole lab into `folder`, with the pause given, checking in ten times a second so that little
+/// is repeated after a kill.
+pub fn crawl(lab: &Lab, folder: &Path, pause: &str) -> Command {
+    let settings = folder.with_extension("settings.toml");
+    std::fs::write(&settings, "[crawl]\ncheck_in = \"100ms\"\npause_factor = 0\n").expect("writes");
+    let mut command = aranha();
+    command
+        .arg("crawl")
+        .args(lab.seeds())
+        .arg("-c")
+        .arg(folder)
+        .arg("--config")
+        .arg(settings)
+        .args(["--scope", "any", "--allow-private", "--contact", "test@localhost", "--quiet"])
+        .args(["--pause", pause])
+        .args(["--resolver", &lab.resolver().to_string()]);
+    command
+}
+
+/// Runs to the end without holding up the lab, which lives in this process.
+pub async fn finish(mut command: Command) -> Output {
+    tokio::task::spawn_blocking(move || command.output().expect("the binary runs"))
+        .await
+        .expect("waiting does not panic")
+}
+
+/// Waits for a child without holding up the lab.
+pub async fn wait(mut child: Child) -> std::process::ExitStatus {
+    tokio::task::spawn_blocking(move || child.wait().expect("the child is ours"))
+        .await
+        .expect("waiting does not panic")
+}
+
+#[track_caller]
+pub fn assert_status(output: &Output, status: i32) {
+    assert_eq!(
+        output.status.code(),
+        Some(status),
+        "stdout: {}\nstderr: {}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+/// What `aranha pages --json` tells of a collection: URL to page.
+pub fn pages(folder: &Path) -> BTreeMap<String, Value> {
+    let output = aranha()
+        .args(["pages", "--json", "-c"])
+        .arg(folder)
+        .output()
+        .expect("the binary runs");
+    assert_status(&output, 0);
+    let text = String::from_utf8(output.stdout).expect("JSON is UTF-8");
+    text.lines()
+        .map(|line| {
+            let page: Value = serde_json::from_str(line).expect("a line is an object");
+            (page["url"].as_str().expect("a page has a URL").to_owned(), page)
+        })
+        .collect()
+}
+
+/// Pages that were asked for and answered, in the lab's folded form, with their status.
+pub fn answered(lab: &Lab, folder: &Path) -> BTreeMap<String, u64> {
+    pages(folder)
+        .into_iter()
+        .filter_map(|(url, page)| Some((lab.fold(&url), page["status"].as_u64()?)))
+        .collect()
+}
+
+/// What the lab expects a crawl to find.
+pub fn expected(lab: &Lab) -> BTreeMap<String, u64> {
+    lab.truth(&aranha_lab::Crawler::default())
+        .into_iter()
+        .map(|(url, expected)| (url, u64::from(expected.status)))
+        .collect()
+}
+
+/// Every WARC file of a collection.
+pub fn volumes(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = std::fs::read_dir(folder.join("archive"))
+        .expect("the archive is there")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "an archive holds at least one volume");
+    files
+}
+
+/// A Python tool that `./test` installed.
+pub fn tool(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin").join(name);
+    assert!(path.exists(), "{name} is missing: run ./test once, it installs what the tests need");
+    path
+}
+
+/// warcio reads every record of every volume and verifies every digest.
+#[track_caller]
+pub fn assert_valid(folder: &Path) {
+    let files = volumes(folder);
+    for file in &files {
+        assert!(file.to_string_lossy().ends_with(".warc.gz"), "{} was left open", file.display());
+    }
+    let output = Command::new(tool("warcio")).arg("check").args(&files).output().expect("warcio runs");
+    assert_status(&output, 0);
+}
