@@ -68,6 +68,20 @@ impl Client {
         self.stream.write_all(text.as_bytes()).await.unwrap();
     }
 
+    /// Sends bytes as they are.
+    pub(crate) async fn send(&mut self, text: &str) {
+        self.stream.write_all(text.as_bytes()).await.unwrap();
+    }
+
+    /// Of an answer read to its end: the length its header claims, and the length it has.
+    pub(crate) fn announced_and_sent(&self) -> (usize, usize) {
+        let end = find(&self.buffer, b"\r\n\r\n").unwrap() + 4;
+        let head = String::from_utf8(self.buffer[..end].to_vec()).unwrap();
+        let (_, length) = head.split_once("Content-Length: ").unwrap();
+        let length = length.lines().next().unwrap().parse().unwrap();
+        (length, self.buffer.len() - end)
+    }
+
     pub(crate) async fn answer(&mut self) -> Got {
         let end = loop {
             if let Some(at) = find(&self.buffer, b"\r\n\r\n") {

@@ -1,0 +1,140 @@
+//! Each hazard does what its header says.
+
+mod client;
+
+use std::time::Duration;
+
+use aranha_lab::{Crawler, Hazard, Lab, Plan};
+use client::{Client, read};
+use tokio::time::timeout;
+
+async fn zoo() -> Lab {
+    let plan = Plan {
+        hazards: Hazard::ALL.to_vec(),
+        ..Plan::small(1)
+    };
+    Lab::start(plan).await.unwrap()
+}
+
+async fn get(lab: &Lab, hazard: Hazard, target: &str) -> client::Got {
+    let host = hazard.host();
+    Client::to(lab, host).await.get(host, target, "").await
+}
+
+#[tokio::test]
+async fn hazards_are_linked_and_have_addresses_of_their_own() {
+    let lab = zoo().await;
+    let seed = lab.seeds()[0].clone();
+    let host = seed.split(['/', ':']).nth(3).unwrap();
+    let home = Client::to(&lab, host).await.get(host, "/", "").await;
+    let links = read(&home.text()).links;
+    let honest = Lab::start(Plan::small(1)).await.unwrap().web().addresses();
+    for hazard in Hazard::ALL {
+        let link = format!("http://{}:{}/", hazard.host(), lab.port());
+        assert!(links.contains(&link), "{link}");
+        assert!(!honest.contains(&lab.web().address(hazard.host()).unwrap()));
+        assert_eq!(get(&lab, hazard, "/robots.txt").await.status, 404);
+    }
+    let truth = lab.truth(&Crawler::default());
+    assert!(!truth.keys().any(|url| url.contains("calendar")));
+}
+
+#[tokio::test]
+async fn without_hazards_they_do_not_exist() {
+    let lab = Lab::start(Plan::small(1)).await.unwrap();
+    assert!(
+        Hazard::ALL
+            .iter()
+            .all(|h| lab.web().address(h.host()).is_none())
+    );
+}
+
+#[tokio::test]
+async fn the_calendar_always_has_a_next_month() {
+    let lab = zoo().await;
+    let mut target = "/".to_owned();
+    for _ in 0..10 {
+        let got = get(&lab, Hazard::Calendar, &target).await;
+        let next = read(&got.text()).links.pop().unwrap();
+        assert_ne!(next, target);
+        target = next;
+    }
+    assert_eq!(target, "/month/10");
+}
+
+#[tokio::test]
+async fn circles_close() {
+    let lab = zoo().await;
+    let mut target = "/step/0".to_owned();
+    for _ in 0..5 {
+        let got = get(&lab, Hazard::Circle, &target).await;
+        assert_eq!(got.status, 302);
+        let location = got.header("location").unwrap();
+        target = location[location.find("/step").unwrap()..].to_owned();
+    }
+    assert_eq!(target, "/step/0");
+    let itself = get(&lab, Hazard::Circle, "/self").await;
+    assert!(itself.header("location").unwrap().ends_with("/self"));
+}
+
+#[tokio::test]
+async fn silence_says_nothing_until_the_client_leaves() {
+    let lab = zoo().await;
+    let mut client = Client::to(&lab, Hazard::Silence.host()).await;
+    client.ask(Hazard::Silence.host(), "/", "").await;
+    assert!(
+        timeout(Duration::from_millis(50), client.more())
+            .await
+            .is_err()
+    );
+    drop(client);
+    timeout(Duration::from_secs(5), lab.wait_for_requests(1))
+        .await
+        .expect("logged");
+    assert_eq!(lab.log()[0].bytes, 0);
+}
+
+#[tokio::test]
+async fn drips_come_one_by_one() {
+    let lab = zoo().await;
+    let mut client = Client::to(&lab, Hazard::Drip.host()).await;
+    client.ask(Hazard::Drip.host(), "/", "").await;
+    while timeout(Duration::from_millis(200), client.more())
+        .await
+        .is_ok()
+    {}
+    let early = client.pending();
+    assert!(client.more().await);
+    assert_eq!(client.pending(), early + 1);
+}
+
+#[tokio::test]
+async fn the_endless_body_goes_on() {
+    let lab = zoo().await;
+    for target in ["/", "/stream"] {
+        let mut client = Client::to(&lab, Hazard::Endless.host()).await;
+        client.ask(Hazard::Endless.host(), target, "").await;
+        while client.pending() < 300_000 {
+            assert!(client.more().await);
+        }
+        drop(client);
+    }
+    timeout(Duration::from_secs(5), lab.wait_for_requests(2))
+        .await
+        .expect("both ended");
+    assert!(lab.log().iter().all(|r| !r.complete && r.bytes >= 300_000));
+}
+
+#[tokio::test]
+async fn lengths_lie_both_ways() {
+    let lab = zoo().await;
+    for (target, more) in [("/more", true), ("/less", false)] {
+        let host = Hazard::Length.host();
+        let mut client = Client::to(&lab, host).await;
+        client.ask(host, target, "").await;
+        while client.more().await {}
+        let (announced, sent) = client.announced_and_sent();
+        assert_eq!(announced > sent, more, "{target}: {announced}, {sent}");
+        assert_ne!(announced, sent);
+    }
+}
