@@ -80,6 +80,13 @@ impl Complaint {
         }
     }
 
+    /// Mentions it and goes on.
+    pub(crate) fn mention(&self) {
+        if let Some(sentence) = &self.sentence {
+            eprintln!("left out: {}", Plain(sentence));
+        }
+    }
+
     /// Prints it. Sentence and hint may quote a file or the web: what could move the cursor is escaped.
     pub(crate) fn report(self) -> ExitCode {
         let mut stderr = io::stderr().lock();

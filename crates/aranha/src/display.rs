@@ -103,7 +103,8 @@ impl Bar {
         Self((voice == Voice::Live).then(|| {
             let bar = ProgressBar::new_spinner();
             bar.set_style(
-                ProgressStyle::with_template("{spinner} {wide_msg}").expect("the template is fixed"),
+                ProgressStyle::with_template("{spinner} {wide_msg}")
+                    .expect("the template is fixed"),
             );
             bar
         }))
@@ -142,7 +143,11 @@ impl Speed {
         let (first, before) = self.0.front().copied().unwrap_or_default();
         self.0.push_back((at, pages));
         let span = (at - first).as_secs_f64();
-        if span > 0.0 { (pages - before) as f64 / span } else { 0.0 }
+        if span > 0.0 {
+            (pages - before) as f64 / span
+        } else {
+            0.0
+        }
     }
 }
 
@@ -171,7 +176,11 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
     }
     let seconds = summary.took.as_secs_f64();
     eprintln!();
-    eprintln!("{} after {}.", sentence(&summary.reason), duration::format(rounded(summary.took)));
+    eprintln!(
+        "{} after {}.",
+        sentence(&summary.reason),
+        duration::format(rounded(summary.took))
+    );
     eprintln!(
         "  fetched   {} pages, {} ({:.1} pages/s)",
         grouped(tally.pages),
@@ -219,7 +228,12 @@ fn rounded(took: Duration) -> Duration {
 
 fn clock(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
-    format!("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+    format!(
+        "{:02}:{:02}:{:02}",
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
 }
 
 /// `1,234,567`.
@@ -241,7 +255,12 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped() {
-        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
+        for (number, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
             assert_eq!(grouped(number), text);
         }
     }

@@ -55,7 +55,10 @@ pub(crate) fn lines(path: &Path) -> Result<Vec<(String, String)>, Complaint> {
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
         if !line.is_empty() && !line.starts_with('#') {
-            lines.push((format!("{}, line {}", path.display(), index + 1), line.to_owned()));
+            lines.push((
+                format!("{}, line {}", path.display(), index + 1),
+                line.to_owned(),
+            ));
         }
     }
     Ok(lines)

@@ -6,6 +6,7 @@
 //!
 //! Read first: [`commands`], then [`complaint`].
 
+mod archived;
 mod arguments;
 mod collection;
 mod commands;

@@ -39,7 +39,7 @@ impl Output {
 }
 
 /// `aranha … | head` closes the pipe when it has seen enough: that ends the command, quietly and well.
-fn refused(error: &io::Error) -> Complaint {
+pub(crate) fn refused(error: &io::Error) -> Complaint {
     if error.kind() == ErrorKind::BrokenPipe {
         return Complaint::quiet();
     }

@@ -24,18 +24,26 @@ pub(crate) struct Session<'a> {
 impl Session<'_> {
     /// Crawls until the end, Ctrl-C, or a limit. Must run within a tokio runtime.
     pub(crate) async fn run(self) -> Result<Status, Complaint> {
-        let Self { folder, config, kept, seeds, voice } = self;
+        let Self {
+            folder,
+            config,
+            kept,
+            seeds,
+            voice,
+        } = self;
         let name = folder.display().to_string();
         let collection = Collection::at(folder);
         let resumed = collection.exists();
         if !resumed && seeds.is_empty() {
-            return Err(Complaint::usage(format!("there is no crawl in {name}, and no URL to begin with"))
-                .hint(format!("aranha crawl https://example.org -c {name}")));
+            return Err(Complaint::usage(format!(
+                "there is no crawl in {name}, and no URL to begin with"
+            ))
+            .hint(format!("aranha crawl https://example.org -c {name}")));
         }
-        collection
-            .create()
-            .map_err(|error| Complaint::failed(format!("cannot make the collection {name}: {error}"))
-                .hint("choose a folder that you may write to with -c"))?;
+        collection.create().map_err(|error| {
+            Complaint::failed(format!("cannot make the collection {name}: {error}"))
+                .hint("choose a folder that you may write to with -c")
+        })?;
         let mut frontier = Embedded::open(folder, config.frontier.clone()).map_err(refused)?;
         if !resumed {
             keep_configuration(&collection, &kept)?;
@@ -44,7 +52,14 @@ impl Session<'_> {
         let list: Vec<Seed> = seeds.iter().map(Seed::of).collect();
         frontier.seed(now, &list).map_err(refused)?;
         let stop = Stop::new();
-        let node = Node::open(&collection, config, Box::new(frontier), resumed, stop.clone()).map_err(broken)?;
+        let node = Node::open(
+            &collection,
+            config,
+            Box::new(frontier),
+            resumed,
+            stop.clone(),
+        )
+        .map_err(broken)?;
         tell_repairs(voice, &node);
         listen(stop, voice)?;
         let tally = node.tally();
@@ -69,7 +84,13 @@ pub(crate) fn seeds(
             .canon(&text)
             .or_else(|rejected| {
                 // People type example.org and mean the web.
-                if text.contains("://") { Err(rejected) } else { canon.canon(&format!("https://{text}")).map_err(|_| rejected) }
+                if text.contains("://") {
+                    Err(rejected)
+                } else {
+                    canon
+                        .canon(&format!("https://{text}"))
+                        .map_err(|_| rejected)
+                }
             })
             .map_err(|rejected| {
                 Complaint::usage(format!("{place}: `{text}` is no URL to crawl: {rejected}"))
@@ -99,7 +120,10 @@ fn tell_repairs(voice: Voice, node: &Node) {
         ));
     }
     for path in &node.repairs().damaged {
-        eprintln!("warning: {} cannot be read; it was set aside, not deleted", path.display());
+        eprintln!(
+            "warning: {} cannot be read; it was set aside, not deleted",
+            path.display()
+        );
     }
 }
 
@@ -131,10 +155,12 @@ fn ended(summary: &Summary, name: &str) -> Result<Status, Complaint> {
     match &summary.reason {
         Reason::Finished | Reason::Limit(_) => Ok(Status::Done),
         Reason::Interrupted => Ok(Status::Interrupted),
-        Reason::DiskFull(detail) => Err(Complaint::stopped(detail.clone())
-            .hint(format!("make room, then go on with `aranha crawl -c {name}`: nothing is lost"))),
-        Reason::Failed(detail) => Err(Complaint::failed(detail.clone())
-            .hint(format!("what was checked in is safe; `aranha crawl -c {name}` goes on from there"))),
+        Reason::DiskFull(detail) => Err(Complaint::stopped(detail.clone()).hint(format!(
+            "make room, then go on with `aranha crawl -c {name}`: nothing is lost"
+        ))),
+        Reason::Failed(detail) => Err(Complaint::failed(detail.clone()).hint(format!(
+            "what was checked in is safe; `aranha crawl -c {name}` goes on from there"
+        ))),
     }
 }
 
@@ -142,13 +168,13 @@ fn ended(summary: &Summary, name: &str) -> Result<Status, Complaint> {
 pub(crate) fn refused(error: FrontierError) -> Complaint {
     let sentence = error.to_string();
     match error {
-        FrontierError::Locked { .. } => {
-            Complaint::failed(sentence).hint("wait for it to end, stop it with Ctrl-C, or choose another folder with -c")
+        FrontierError::Locked { .. } => Complaint::failed(sentence)
+            .hint("wait for it to end, stop it with Ctrl-C, or choose another folder with -c"),
+        FrontierError::Missing { .. } => Complaint::usage(sentence)
+            .hint("name a collection with -c, or make one with `aranha crawl`"),
+        FrontierError::Full { .. } => {
+            Complaint::stopped(sentence).hint("make room, then run the same command again")
         }
-        FrontierError::Missing { .. } => {
-            Complaint::usage(sentence).hint("name a collection with -c, or make one with `aranha crawl`")
-        }
-        FrontierError::Full { .. } => Complaint::stopped(sentence).hint("make room, then run the same command again"),
         _ => Complaint::failed(sentence),
     }
 }
@@ -157,10 +183,10 @@ fn broken(error: EngineError) -> Complaint {
     match error {
         EngineError::Frontier(error) => refused(error),
         EngineError::Config(error) => error.into(),
-        EngineError::Volume(aranha_volume::VolumeError::Full { path }) => {
-            Complaint::stopped(format!("no space left on the disk that holds {}", path.display()))
-                .hint("make room, then run the same command again")
-        }
+        EngineError::Volume(aranha_volume::VolumeError::Full { path }) => Complaint::stopped(
+            format!("no space left on the disk that holds {}", path.display()),
+        )
+        .hint("make room, then run the same command again"),
         other => Complaint::failed(other.to_string()),
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Assignment {
     pub(crate) url: CanonUrl,
     pub(crate) pending: Pending,
     pub(crate) cookie: Option<String>,
-    /// Depth of the last page of this site whose links are followed (D5); `None` follows all.
+    /// Whether its links are wanted: a threshold of the site (D5) may forbid it.
     pub(crate) follow: bool,
 }
 
@@ -149,7 +149,15 @@ pub(crate) async fn collect(
             collected.done.notes = failure.to_string();
         }
         Ok(answer) => {
-            read(context, answer, follow, &mut record, &mut collected, &fetched).await;
+            read(
+                context,
+                answer,
+                follow,
+                &mut record,
+                &mut collected,
+                &fetched,
+            )
+            .await;
         }
     }
     collected.done.record = record;
@@ -175,13 +183,21 @@ async fn read(
     }
     collected.headers = Some(answer.headers.clone());
     collected.retry_after = retry_after(answer, record.time);
-    let text = |name| answer.headers.get(name).and_then(|value: &http::HeaderValue| value.to_str().ok());
+    let text = |name| {
+        answer
+            .headers
+            .get(name)
+            .and_then(|value: &http::HeaderValue| value.to_str().ok())
+    };
     if matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
         let target = answer
             .headers
             .get(header::LOCATION)
             .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        match target.as_deref().map(|href| context.canon.join(&Base::of(&collected.url), href)) {
+        match target
+            .as_deref()
+            .map(|href| context.canon.join(&Base::of(&collected.url), href))
+        {
             Some(Ok(target)) => {
                 record.redirect = Some(target.as_str().to_owned());
                 collected.redirect = Some(target);
@@ -194,7 +210,11 @@ async fn read(
         }
     }
     if answer.unwanted {
-        record.media_type = text(header::CONTENT_TYPE).unwrap_or_default().chars().take(100).collect();
+        record.media_type = text(header::CONTENT_TYPE)
+            .unwrap_or_default()
+            .chars()
+            .take(100)
+            .collect();
         return;
     }
     let page = aranha_page::read(
@@ -216,8 +236,7 @@ async fn read(
         record.flags = record.flags.with(Flags::NOFOLLOW);
     }
     add(&context.tally.links, page.links.len() as u64);
-    let obeyed = directives.nofollow && !context.config.crawl.follow_nofollow;
-    if follow && !obeyed && (200..300).contains(&answer.status) {
+    if follow && !directives.nofollow && (200..300).contains(&answer.status) {
         links(context, &page, collected);
     }
     let exchange = Exchange {
@@ -279,7 +298,9 @@ fn links(context: &Context, page: &Page, collected: &mut Collected) {
         if url.site_key() == site {
             collected.inside.push(Inside { url, hop });
         } else {
-            collected.outside.push(outside(&url, &collected.pending, hop, &collected.url));
+            collected
+                .outside
+                .push(outside(&url, &collected.pending, hop, &collected.url));
         }
     }
 }
@@ -341,7 +362,12 @@ pub(crate) fn outcome(failure: &Failure) -> Outcome {
 
 /// `Retry-After` in both of its forms, as the time from now.
 fn retry_after(answer: &Answer, now: i64) -> Option<Duration> {
-    let value = answer.headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+    let value = answer
+        .headers
+        .get(header::RETRY_AFTER)?
+        .to_str()
+        .ok()?
+        .trim();
     if let Ok(seconds) = value.parse::<u64>() {
         return Some(Duration::from_secs(seconds));
     }

@@ -37,7 +37,12 @@ impl Shared {
     ) -> T {
         let shared = Arc::clone(&self.0);
         tokio::task::spawn_blocking(move || {
-            work(shared.lock().unwrap_or_else(PoisonError::into_inner).as_mut())
+            work(
+                shared
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .as_mut(),
+            )
         })
         .await
         .expect("the frontier does not panic, and blocking tasks are not cancelled")
@@ -103,8 +108,8 @@ enum CommitError {
 impl CommitError {
     fn reason(&self) -> Reason {
         let full = match self {
-            Self::Volume(error) => error.is_full(),
-            Self::Frontier(error) => error.is_full(),
+            Self::Volume(error) => matches!(error, VolumeError::Full { .. }),
+            Self::Frontier(error) => matches!(error, FrontierError::Full { .. }),
             Self::Log(error) => error.kind() == std::io::ErrorKind::StorageFull,
         };
         if full {
@@ -143,7 +148,10 @@ impl Committer {
     async fn commit(&mut self, group: Vec<Submission>) -> Result<bool, CommitError> {
         if group.is_empty() {
             let now = self.clock.now();
-            return Ok(self.frontier.call(move |frontier| frontier.tidy(now, TIDY_BUDGET)).await?);
+            return Ok(self
+                .frontier
+                .call(move |frontier| frontier.tidy(now, TIDY_BUDGET))
+                .await?);
         }
         let mut check_ins = Vec::with_capacity(group.len());
         let mut replies = Vec::with_capacity(group.len());
@@ -179,7 +187,8 @@ impl Committer {
                 lines.push((page, visit));
             }
             add(&self.tally.duplicates, duplicates);
-            news |= !check_in.outside.is_empty() || matches!(check_in.then, aranha_frontier::Then::Release { .. });
+            news |= !check_in.outside.is_empty()
+                || matches!(check_in.then, aranha_frontier::Then::Release { .. });
             check_ins.push(check_in);
             replies.push((reply, duplicates));
         }

@@ -21,7 +21,7 @@ const SWEEP_AT: usize = 4096;
 
 /// The gate of every address this process has asked.
 #[derive(Debug)]
-pub struct Gates {
+pub(crate) struct Gates {
     pause: Duration,
     /// The end of the last answer assumed for an address not seen before: the start of the
     /// process when it continues an earlier one, whose last requests nobody wrote down.
@@ -42,7 +42,7 @@ struct Gate {
 
 /// The right to send one request to an address. Its drop is the end of the answer.
 #[derive(Debug)]
-pub struct Permit(OwnedMutexGuard<Gate>);
+pub(crate) struct Permit(OwnedMutexGuard<Gate>);
 
 impl Drop for Permit {
     fn drop(&mut self) {
@@ -53,7 +53,7 @@ impl Drop for Permit {
 impl Gates {
     /// `resumed` says that an earlier process worked on this collection: every address then
     /// counts as answered just now.
-    pub fn new(pause: Duration, resumed: bool) -> Self {
+    pub(crate) fn new(pause: Duration, resumed: bool) -> Self {
         Self {
             pause,
             assumed_end: resumed.then(Instant::now),
@@ -66,7 +66,7 @@ impl Gates {
 
     /// Waits for the address; at once, and without a permit, where no pause is asked for.
     /// May be cancelled: the place in the queue is given up.
-    pub async fn enter(&self, address: IpAddr) -> Option<Permit> {
+    pub(crate) async fn enter(&self, address: IpAddr) -> Option<Permit> {
         if self.pause.is_zero() {
             return None;
         }
@@ -87,15 +87,18 @@ impl Gates {
             table.by_address.retain(|_, gate| {
                 // Held or awaited, or its pause still runs: it must be remembered.
                 Arc::strong_count(gate) > 1
-                    || gate
-                        .try_lock()
-                        .map_or(true, |gate| gate.last_end.is_some_and(|end| end.elapsed() < pause))
+                    || gate.try_lock().map_or(true, |gate| {
+                        gate.last_end.is_some_and(|end| end.elapsed() < pause)
+                    })
             });
             table.sweep_at = (table.by_address.len() * 2).max(SWEEP_AT);
         }
-        Arc::clone(table.by_address.entry(address).or_insert_with(|| {
-            Arc::new(tokio::sync::Mutex::new(Gate { last_end: None }))
-        }))
+        Arc::clone(
+            table
+                .by_address
+                .entry(address)
+                .or_insert_with(|| Arc::new(tokio::sync::Mutex::new(Gate { last_end: None }))),
+        )
     }
 }
 
@@ -142,8 +145,11 @@ mod tests {
             task.await.unwrap();
         }
         let order = order.lock().unwrap();
-        assert!(order.windows(2).all(|pair| pair[0].0 < pair[1].0
-            && pair[1].1 - pair[0].1 >= Duration::from_secs(1)));
+        assert!(
+            order.windows(2).all(
+                |pair| pair[0].0 < pair[1].0 && pair[1].1 - pair[0].1 >= Duration::from_secs(1)
+            )
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,14 +5,13 @@
 //! stop; or when the disk or the frontier fails. In each case every visit checks in first, the open
 //! volume is closed and indexed, and nothing that was checked in is lost.
 
-use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use aranha_fetch::{FetchSetupError, Web};
 use aranha_frontier::{Frontier, FrontierError, Pending, Seed, Status};
-use aranha_url::{Blacklist, BlacklistError, CanonUrl, Canonicaliser, Filter, FilterError, Scope};
+use aranha_url::{CanonUrl, Canonicaliser, Scope};
 use aranha_volume::{Archive, Repairs, VolumeError};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -22,7 +21,7 @@ use crate::clock::Clock;
 use crate::collect::deeper;
 use crate::collection::Collection;
 use crate::commit::{Committer, Shared, Submissions, channel};
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::courtesy::Gates;
 use crate::crawllog::CrawlLog;
 use crate::rate::Rate;
@@ -47,12 +46,9 @@ pub enum EngineError {
     /// The network side could not be set up.
     #[error(transparent)]
     Fetch(#[from] FetchSetupError),
-    /// A filter in the configuration is wrong.
+    /// The configuration cannot be used.
     #[error(transparent)]
-    Filter(#[from] FilterError),
-    /// A black list in the configuration is wrong.
-    #[error(transparent)]
-    Blacklist(#[from] BlacklistError),
+    Config(#[from] ConfigError),
     /// A file of the collection could not be written.
     #[error("{path}: {source}")]
     File {
@@ -122,7 +118,7 @@ impl Context {
 }
 
 fn reason_of(error: &VolumeError) -> Reason {
-    if error.is_full() {
+    if matches!(error, VolumeError::Full { .. }) {
         Reason::DiskFull(error.to_string())
     } else {
         Reason::Failed(error.to_string())
@@ -193,7 +189,7 @@ impl Node {
         let tally = Arc::new(Tally::default());
         let canon = Canonicaliser::new(config.url.clone());
         let blacklist = config.blacklist()?;
-        let scope = scope(&config, &canon, blacklist.clone(), frontier.as_ref())?;
+        let scope = scope(&config, &canon, &frontier.seeds()?)?;
         let mut volume = config.volume.clone();
         volume.warcinfo = warcinfo(&config);
         let (archive, repairs) = Archive::open(collection.root(), volume)?;
@@ -214,7 +210,7 @@ impl Node {
             news: Arc::clone(&news),
         };
         let context = Context {
-            web: Web::new(config.fetch_options(), blacklist)?,
+            web: Web::new(config.fetch.clone(), blacklist)?,
             gates: Gates::new(config.crawl.pause, resumed),
             rate: Rate::new(config.crawl.rate),
             budget: Budget::new(config.crawl.pages),
@@ -265,11 +261,13 @@ impl Node {
         let mut visits = JoinSet::new();
         let outcome = self.pull(&mut visits, began).await;
         if let Err(error) = &outcome {
-            self.context.stop.ask(if error.is_full() {
-                Reason::DiskFull(error.to_string())
-            } else {
-                Reason::Failed(error.to_string())
-            });
+            self.context
+                .stop
+                .ask(if matches!(error, FrontierError::Full { .. }) {
+                    Reason::DiskFull(error.to_string())
+                } else {
+                    Reason::Failed(error.to_string())
+                });
         }
         self.context.stop.ask(Reason::Finished);
         while visits.join_next().await.is_some() {}
@@ -370,7 +368,13 @@ impl Node {
     }
 
     /// Until something happened that may bring a site, or at least a breath.
-    async fn wait(&self, visits: &mut JoinSet<()>, full: bool, next: Option<i64>, deadline: Option<Instant>) {
+    async fn wait(
+        &self,
+        visits: &mut JoinSet<()>,
+        full: bool,
+        next: Option<i64>,
+        deadline: Option<Instant>,
+    ) {
         let context = &self.context;
         let soon = Instant::now() + BREATH;
         let due = next.map_or(soon + PATIENCE, |due| {
@@ -393,7 +397,11 @@ impl Node {
     /// Makes seeds of where seeds redirected to.
     async fn adopt(&self) -> Result<(), FrontierError> {
         let adopted: Vec<Seed> = {
-            let mut adopted = self.context.adopted.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut adopted = self
+                .context
+                .adopted
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             adopted.drain(..).map(|url| Seed::of(&url)).collect()
         };
         if !adopted.is_empty() {
@@ -413,43 +421,19 @@ async fn sleep_until(deadline: Option<Instant>) {
     }
 }
 
-/// The scope of the configuration around the seeds that the frontier knows.
-pub fn scope(
+/// The configuration's scope around these seeds.
+pub(crate) fn scope(
     config: &Config,
     canon: &Canonicaliser,
-    blacklist: Blacklist,
-    frontier: &dyn Frontier,
-) -> Result<Scope, EngineError> {
-    let crawl = &config.crawl;
-    let mut scope = Scope::new(
-        crawl.scope,
-        &crawl.tlds,
-        any_of(&crawl.accept)?,
-        any_of(&crawl.reject)?,
-        blacklist,
-        crawl.depth,
-    );
-    let mut seen = HashSet::new();
-    for seed in frontier.seeds()? {
-        if let Ok(url) = canon.canon(&seed)
-            && seen.insert(url.key())
-        {
+    seeds: &[String],
+) -> Result<Scope, ConfigError> {
+    let mut scope = config.scope()?;
+    for seed in seeds {
+        if let Ok(url) = canon.canon(seed) {
             scope.add_seed(&url);
         }
     }
     Ok(scope)
-}
-
-/// One filter that matches what any of these match; `None` for an empty list.
-fn any_of(filters: &[String]) -> Result<Option<Filter>, FilterError> {
-    if filters.is_empty() {
-        return Ok(None);
-    }
-    // Each alone first, so that a complaint quotes what the user wrote.
-    for filter in filters {
-        Filter::parse(filter)?;
-    }
-    Filter::parse(&format!("({})", filters.join(") or ("))).map(Some)
 }
 
 fn warcinfo(config: &Config) -> Vec<(String, String)> {
@@ -459,7 +443,10 @@ fn warcinfo(config: &Config) -> Vec<(String, String)> {
             concat!("aranha/", env!("CARGO_PKG_VERSION")).to_owned(),
         ),
         ("robots".to_owned(), "obey".to_owned()),
-        ("http-header-user-agent".to_owned(), config.user_agent()),
+        (
+            "http-header-user-agent".to_owned(),
+            config.fetch.user_agent.clone(),
+        ),
     ];
     if !config.crawl.contact.is_empty() {
         fields.push(("operator".to_owned(), config.crawl.contact.clone()));

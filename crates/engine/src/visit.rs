@@ -144,11 +144,19 @@ impl Visit {
         {
             return Some(rules);
         }
-        let start = context.canon.rebuild(&self.facts.origin, "/robots.txt").ok()?;
+        let start = context
+            .canon
+            .rebuild(&self.facts.origin, "/robots.txt")
+            .ok()?;
         let mut session = Session::new();
         let mut allowed = self.allowed;
         let asked = {
-            let mut asking = pin!(permission::request(&context, &mut session, start, &mut allowed));
+            let mut asking = pin!(permission::request(
+                &context,
+                &mut session,
+                start,
+                &mut allowed
+            ));
             loop {
                 let renewal = self.renewal();
                 tokio::select! {
@@ -252,7 +260,8 @@ impl Visit {
         let next_check_in = if self.batch.is_empty() {
             self.renewal()
         } else {
-            self.renewal().min(self.last_check_in + context.config.crawl.check_in)
+            self.renewal()
+                .min(self.last_check_in + context.config.crawl.check_in)
         };
         let may_launch = !self.queue.is_empty() && self.collectors.len() < self.parallel();
         let quiet = self.submitted.is_none();
@@ -307,8 +316,8 @@ impl Visit {
         if self.submitted.is_some() {
             return false;
         }
-        let runs_dry = self.queue.len() < self.window() / 4
-            && (self.rest || !self.batch.overflow.is_empty());
+        let runs_dry =
+            self.queue.len() < self.window() / 4 && (self.rest || !self.batch.overflow.is_empty());
         runs_dry
             || Instant::now() >= self.renewal()
             || (!self.batch.is_empty()
@@ -358,7 +367,8 @@ impl Visit {
     fn send(&mut self, page: Pending, url: CanonUrl, now: i64) {
         let cookie = self.cookies.header(&url, now);
         let below = self.context.config.thresholds.depth;
-        let follow = self.facts.closed.is_none() && below.is_none_or(|depth| page.site_depth < depth);
+        let follow =
+            self.facts.closed.is_none() && below.is_none_or(|depth| page.site_depth < depth);
         self.flying.insert(page.key, page.clone());
         let session = self.sessions.pop().unwrap_or_default();
         let context = Arc::clone(&self.context);
@@ -466,7 +476,13 @@ impl Visit {
     }
 
     /// Plans the next try where the table gives one. True when the page is not done for now.
-    fn try_later(&mut self, page: &Pending, done: &mut Done, patience: Option<Duration>, now: i64) -> bool {
+    fn try_later(
+        &mut self,
+        page: &Pending,
+        done: &mut Done,
+        patience: Option<Duration>,
+        now: i64,
+    ) -> bool {
         let outcome = done.record.outcome;
         if matches!(
             outcome,
@@ -481,7 +497,12 @@ impl Visit {
             self.postpone_site(outcome, outcome);
             return true;
         }
-        let Some(mut due) = self.context.config.retry.next(outcome, done.record.tries, now) else {
+        let Some(mut due) = self
+            .context
+            .config
+            .retry
+            .next(outcome, done.record.tries, now)
+        else {
             done.record.tries = 0;
             return false;
         };
@@ -519,7 +540,9 @@ impl Visit {
         if target.site_key() == self.site_key {
             self.admit(target, page, 'R', url.as_str());
         } else {
-            self.batch.outside.push(collect::outside(target, page, 'R', url));
+            self.batch
+                .outside
+                .push(collect::outside(target, page, 'R', url));
         }
     }
 
@@ -565,7 +588,9 @@ impl Visit {
         if crawl.pause.is_zero() {
             return delay;
         }
-        let slow = took.mul_f64(crawl.pause_factor.max(0.0)).min(crawl.max_pause);
+        let slow = took
+            .mul_f64(crawl.pause_factor.max(0.0))
+            .min(crawl.max_pause);
         crawl.pause.max(delay).max(slow)
     }
 
@@ -642,7 +667,10 @@ impl Visit {
             let answer = reply(&mut self.submitted).await;
             self.hear(answer);
         }
-        let how = self.leave.filter(|leave| *leave != Leave::Now).unwrap_or(how);
+        let how = self
+            .leave
+            .filter(|leave| *leave != Leave::Now)
+            .unwrap_or(how);
         let rest = self.allowed.saturating_duration_since(Instant::now());
         let ready = self.context.clock.now() + rest.as_millis() as i64 + 1;
         let due = match how {

@@ -70,8 +70,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
 /// Servers must know whom to write to (N9). Without a contact only private addresses are asked.
 fn identify(config: &Config) -> Result<(), Complaint> {
     if config.crawl.contact.is_empty() && !config.fetch.allow_private {
-        return Err(Complaint::usage("a contact is needed before anything on the public web is asked for")
-            .hint("add --contact with a mail address or a web page of yours"));
+        return Err(Complaint::usage(
+            "a contact is needed before anything on the public web is asked for",
+        )
+        .hint("add --contact with a mail address or a web page of yours"));
     }
     Ok(())
 }

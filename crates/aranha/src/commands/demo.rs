@@ -45,18 +45,28 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let voice = Voice::choose(arguments.json, arguments.quiet);
     let folder = arguments.folder.clone().unwrap_or_else(fresh_folder);
     crawl::runtime()?.block_on(async {
-        let lab = Lab::start(Plan::demo())
-            .await
-            .map_err(|error| Complaint::failed(format!("the demo's web cannot be served: {error}")))?;
+        let lab = Lab::start(Plan::demo()).await.map_err(|error| {
+            Complaint::failed(format!("the demo's web cannot be served: {error}"))
+        })?;
         let mut flags = Flags::default();
         flags.set("--pause", "crawl.pause", arguments.pause.as_str());
         flags.set("--scope", "crawl.scope", "any");
         flags.set("--contact", "crawl.contact", "demo@localhost");
         flags.set("--allow-private", "fetch.allow_private", true);
-        flags.set("--resolver", "fetch.resolvers", Value::from(vec![lab.resolver().to_string()]));
-        let (config, origins) = Config::load(&Layers { flags, ..Layers::default() })?;
+        flags.set(
+            "--resolver",
+            "fetch.resolvers",
+            Value::from(vec![lab.resolver().to_string()]),
+        );
+        let (config, origins) = Config::load(&Layers {
+            flags,
+            ..Layers::default()
+        })?;
         let canon = Canonicaliser::new(config.url.clone());
-        let seeds = lab.seeds().into_iter().map(|seed| ("seed".to_owned(), seed));
+        let seeds = lab
+            .seeds()
+            .into_iter()
+            .map(|seed| ("seed".to_owned(), seed));
         let seeds = session::seeds(&canon, seeds)?;
         voice.say(&format!(
             "a web of {} sites is up on loopback (names from {}); crawling it into {}",
@@ -64,8 +74,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             lab.resolver(),
             folder.display()
         ));
-        let first = seeds.first().map(|seed| seed.as_str().to_owned()).unwrap_or_default();
-        let session = Session { folder: &folder, kept: config.show_own(&origins), config, seeds, voice };
+        let first = seeds
+            .first()
+            .map(|seed| seed.as_str().to_owned())
+            .unwrap_or_default();
+        let session = Session {
+            folder: &folder,
+            kept: config.show_own(&origins),
+            config,
+            seeds,
+            voice,
+        };
         let status = session.run().await?;
         let name = folder.display();
         voice.say(&format!(

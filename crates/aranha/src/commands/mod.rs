@@ -1,10 +1,19 @@
 //! The verbs, one file each: its arguments, its help with examples, and what it does.
 
+mod cat;
+mod check;
 mod completions;
 mod config;
 mod crawl;
+mod demo;
+mod links;
+mod pages;
 mod robots;
+mod seed;
+mod status;
+mod text;
 mod url;
+mod why;
 
 use clap::Subcommand;
 
@@ -26,7 +35,16 @@ pub(crate) enum Command {
 /// Does it.
 pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
     match command {
+        Command::Demo(arguments) => demo::run(&arguments),
         Command::Crawl(arguments) => crawl::run(&arguments),
+        Command::Seed(command) => seed::run(command),
+        Command::Status(arguments) => status::run(&arguments),
+        Command::Why(arguments) => why::run(&arguments),
+        Command::Pages(arguments) => pages::run(&arguments),
+        Command::Links(arguments) => links::run(&arguments),
+        Command::Text(arguments) => text::run(&arguments),
+        Command::Cat(arguments) => cat::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
         Command::Config(command) => config::run(command),
         Command::Url(command) => url::run(command),
         Command::Robots(command) => robots::run(command),

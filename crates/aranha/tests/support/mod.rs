@@ -1,7 +1,10 @@
 //! What the whole-crawl tests share: the lab, the real binary, and the tools of others that judge its work.
 
 #![allow(dead_code, reason = "every test file uses its own part of this")]
-#![allow(unreachable_pub, reason = "a module of test binaries, not of a library")]
+#![allow(
+    unreachable_pub,
+    reason = "a module of test binaries, not of a library"
+)]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +24,11 @@ pub fn aranha() -> Command {
 /// is repeated after a kill.
 pub fn crawl(lab: &Lab, folder: &Path, pause: &str) -> Command {
     let settings = folder.with_extension("settings.toml");
-    std::fs::write(&settings, "[crawl]\ncheck_in = \"100ms\"\npause_factor = 0\n").expect("writes");
+    std::fs::write(
+        &settings,
+        "[crawl]\ncheck_in = \"100ms\"\npause_factor = 0\n",
+    )
+    .expect("writes");
     let mut command = aranha();
     command
         .arg("crawl")
@@ -30,7 +37,14 @@ pub fn crawl(lab: &Lab, folder: &Path, pause: &str) -> Command {
         .arg(folder)
         .arg("--config")
         .arg(settings)
-        .args(["--scope", "any", "--allow-private", "--contact", "test@localhost", "--quiet"])
+        .args([
+            "--scope",
+            "any",
+            "--allow-private",
+            "--contact",
+            "test@localhost",
+            "--quiet",
+        ])
         .args(["--pause", pause])
         .args(["--resolver", &lab.resolver().to_string()]);
     command
@@ -73,7 +87,10 @@ pub fn pages(folder: &Path) -> BTreeMap<String, Value> {
     text.lines()
         .map(|line| {
             let page: Value = serde_json::from_str(line).expect("a line is an object");
-            (page["url"].as_str().expect("a page has a URL").to_owned(), page)
+            (
+                page["url"].as_str().expect("a page has a URL").to_owned(),
+                page,
+            )
         })
         .collect()
 }
@@ -107,8 +124,13 @@ pub fn volumes(folder: &Path) -> Vec<PathBuf> {
 
 /// A Python tool that `./test` installed.
 pub fn tool(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.venv/bin").join(name);
-    assert!(path.exists(), "{name} is missing: run ./test once, it installs what the tests need");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../.venv/bin")
+        .join(name);
+    assert!(
+        path.exists(),
+        "{name} is missing: run ./test once, it installs what the tests need"
+    );
     path
 }
 
@@ -117,8 +139,16 @@ pub fn tool(name: &str) -> PathBuf {
 pub fn assert_valid(folder: &Path) {
     let files = volumes(folder);
     for file in &files {
-        assert!(file.to_string_lossy().ends_with(".warc.gz"), "{} was left open", file.display());
+        assert!(
+            file.to_string_lossy().ends_with(".warc.gz"),
+            "{} was left open",
+            file.display()
+        );
     }
-    let output = Command::new(tool("warcio")).arg("check").args(&files).output().expect("warcio runs");
+    let output = Command::new(tool("warcio"))
+        .arg("check")
+        .args(&files)
+        .output()
+        .expect("warcio runs");
     assert_status(&output, 0);
 }

@@ -1,0 +1,104 @@
+//! A page of a collection, found by its URL: what the frontier recorded and what the archive holds.
+//!
+//! Works while a crawl is running: both are opened for reading only.
+
+use std::path::Path;
+
+use aranha_engine::Config;
+use aranha_engine::config::Layers;
+use aranha_frontier::{PageRecord, View};
+use aranha_url::{CanonUrl, Canonicaliser};
+use aranha_volume::{Location, Reader, Record, VolumeError};
+
+use crate::collection::Collection;
+use crate::complaint::Complaint;
+use crate::session;
+
+/// Decoded bodies are read up to this; a crawl's own limit is lower by default.
+pub(crate) const LARGEST: usize = 1 << 30;
+
+/// A collection opened for reading.
+pub(crate) struct Archived {
+    pub(crate) view: View,
+    pub(crate) config: Config,
+    pub(crate) canon: Canonicaliser,
+}
+
+impl Archived {
+    /// Opens what a crawl left, or is writing.
+    pub(crate) fn open(collection: &Collection) -> Result<Self, Complaint> {
+        let view = View::open(&collection.folder).map_err(session::refused)?;
+        let files = collection.configuration().into_iter().collect();
+        let (config, _) = Config::load(&Layers {
+            files,
+            ..Layers::default()
+        })?;
+        let canon = Canonicaliser::new(config.url.clone());
+        Ok(Self {
+            view,
+            config,
+            canon,
+        })
+    }
+
+    /// The URL as the frontier knows it.
+    pub(crate) fn url(&self, text: &str) -> Result<CanonUrl, Complaint> {
+        let mut urls = session::seeds(&self.canon, [("argument".to_owned(), text.to_owned())])?;
+        Ok(urls.remove(0))
+    }
+
+    /// The newest stored answer of a page, with the record that tells where it is.
+    pub(crate) fn page(
+        &self,
+        folder: &Path,
+        text: &str,
+    ) -> Result<(PageRecord, Record), Complaint> {
+        let url = self.url(text)?;
+        let why = format!("`aranha why {url}` tells what is known about it");
+        let mut records = self.view.explain(&url).map_err(session::refused)?.records;
+        if records.is_empty() {
+            return Err(Complaint::failed(format!("{url} has not been fetched")).hint(why));
+        }
+        records.retain(|record| record.location.is_some());
+        let Some(record) = records.pop() else {
+            return Err(
+                Complaint::failed(format!("{url} brought no answer that could be stored"))
+                    .hint(why),
+            );
+        };
+        let place = record
+            .location
+            .expect("only records with a location were kept");
+        let location = Location {
+            volume: place.volume,
+            offset: place.offset,
+            length: place.length,
+        };
+        let stored = Reader::open(folder)
+            .and_then(|reader| reader.read_resolved(location))
+            .map_err(|error| unreadable(&error))?;
+        Ok((record, stored))
+    }
+}
+
+/// The archive cannot be read.
+pub(crate) fn unreadable(error: &VolumeError) -> Complaint {
+    Complaint::failed(error.to_string())
+        .hint("`aranha check` reads the whole archive and lists what is wrong")
+}
+
+/// `2026-11-15 20:42:23`, in UTC.
+pub(crate) fn time(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms)
+        .unwrap_or_default()
+        .strftime("%Y-%m-%d %H:%M:%S")
+        .to_string()
+}
+
+/// RFC 3339, for programs.
+pub(crate) fn timestamp(ms: i64) -> String {
+    jiff::Timestamp::from_millisecond(ms)
+        .unwrap_or_default()
+        .strftime("%Y-%m-%dT%H:%M:%S%.3fZ")
+        .to_string()
+}

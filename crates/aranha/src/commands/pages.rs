@@ -1,0 +1,120 @@
+//! `aranha pages`: the pages of a collection, one a line.
+
+use std::ops::ControlFlow;
+
+use aranha_frontier::{Flags, PageRecord};
+use clap::Args;
+use data_encoding::BASE32;
+use serde_json::{Value, json};
+
+use crate::archived::{self, Archived};
+use crate::collection::Collection;
+use crate::complaint::{Complaint, Status};
+use crate::output::Output;
+use crate::plain::Plain;
+use crate::session;
+
+const EXAMPLES: &str = "\
+Examples:
+  aranha pages -c example
+  aranha pages -c example --status 404
+  aranha pages -c example --site www.example.org --history
+  aranha pages -c example --json | jq -r 'select(.type == \"application/pdf\") | .url'
+
+Columns, separated by tabs: status (or what came instead), bytes, media type, time, URL.";
+
+/// List the pages that were fetched or refused; works while a crawl runs
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    collection: Collection,
+    /// Only pages of this site
+    #[arg(long, value_name = "HOST")]
+    site: Option<String>,
+    /// Only pages with this status
+    #[arg(long, value_name = "CODE")]
+    status: Option<u16>,
+    /// Every fetch of every page, not only the newest
+    #[arg(long)]
+    history: bool,
+    /// One JSON object a page
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
+    let archived = Archived::open(&arguments.collection)?;
+    let site = match &arguments.site {
+        Some(host) => Some(archived.url(host)?.site().to_owned()),
+        None => None,
+    };
+    let mut output = Output::new();
+    let mut complaint = None;
+    let mut show = |origin: &str, record: &PageRecord| {
+        if arguments
+            .status
+            .is_some_and(|status| record.outcome.status() != Some(status))
+        {
+            return ControlFlow::Continue(());
+        }
+        let url = format!("{origin}{}", record.path);
+        let shown = if arguments.json {
+            output.json(&json(&url, record))
+        } else {
+            output.line(format_args!(
+                "{}\t{}\t{}\t{}\t{}",
+                record.outcome,
+                record.size,
+                Plain(&record.media_type),
+                archived::timestamp(record.time),
+                Plain(&url)
+            ))
+        };
+        match shown {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                complaint = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    };
+    archived
+        .view
+        .pages(site.as_deref(), arguments.history, &mut show)
+        .map_err(session::refused)?;
+    if let Some(complaint) = complaint {
+        return Err(complaint);
+    }
+    output.finish()?;
+    Ok(Status::Done)
+}
+
+/// A page for programs.
+pub(super) fn json(url: &str, record: &PageRecord) -> Value {
+    let place = record.location.map(
+        |place| json!({"volume": place.volume, "offset": place.offset, "length": place.length}),
+    );
+    json!({
+        "url": url,
+        "status": record.outcome.status(),
+        "outcome": record.outcome.to_string(),
+        "time": archived::timestamp(record.time),
+        "milliseconds": record.duration_ms,
+        "type": record.media_type,
+        "size": record.size,
+        "digest": record.digest.map(|digest| format!("sha1:{}", BASE32.encode(&digest))),
+        "text_digest": format!("{:016x}", record.text_digest),
+        "depth": record.depth,
+        "via": record.via,
+        "hop": record.hop,
+        "redirect": record.redirect,
+        "duplicate": record.revisit,
+        "truncated": record.flags.has(Flags::TRUNCATED),
+        "noindex": record.flags.has(Flags::NOINDEX),
+        "nofollow": record.flags.has(Flags::NOFOLLOW),
+        "tries": record.tries,
+        "next": record.next.map(archived::timestamp),
+        "archive": place,
+    })
+}

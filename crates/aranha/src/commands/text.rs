@@ -1,0 +1,64 @@
+//! `aranha text`: the readable text of a stored page.
+
+use aranha_page::{Input, Page};
+use aranha_volume::Record;
+use clap::Args;
+use serde_json::json;
+
+use crate::archived::{Archived, LARGEST};
+use crate::collection::Collection;
+use crate::complaint::{Complaint, Status};
+use crate::output::Output;
+use crate::plain::Plain;
+
+const EXAMPLES: &str = "\
+Examples:
+  aranha text https://example.org/ -c example
+  aranha text --json https://example.org/ -c example | jq .title";
+
+/// Print the readable text of a stored page
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The page
+    #[arg(value_name = "URL")]
+    url: String,
+    #[command(flatten)]
+    collection: Collection,
+    /// Title, description, language, type and text as one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
+    let archived = Archived::open(&arguments.collection)?;
+    let (record, stored) = archived.page(&arguments.collection.folder, &arguments.url)?;
+    let page = read(&stored, &archived.config.page);
+    let mut output = Output::new();
+    if arguments.json {
+        output.json(&json!({
+            "url": stored.url(), "status": record.outcome.status(), "type": page.media_type.as_str(),
+            "charset": page.charset, "title": page.title, "description": page.description,
+            "language": page.language, "text": page.text,
+            "remarks": page.remarks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        for line in page.text.lines() {
+            output.line(Plain(line))?;
+        }
+    }
+    output.finish()?;
+    Ok(Status::Done)
+}
+
+/// Reads a stored answer again.
+pub(super) fn read(stored: &Record, options: &aranha_page::Options) -> Page {
+    let body = stored.body_decoded(LARGEST);
+    let input = Input {
+        url: stored.url().unwrap_or_default(),
+        content_type: stored.http_header("content-type").as_deref(),
+        body: &body,
+        content_language: stored.http_header("content-language").as_deref(),
+    };
+    aranha_page::read(&input, options)
+}

@@ -1,0 +1,235 @@
+//! `aranha why`: what the crawl makes of a URL, and which rule says so (invariant 9).
+//!
+//! Every question that decides about a page, in the order in which the crawl asks them: is it a URL, is it in scope,
+//! does robots.txt allow it, is it known, what came of it, when is it next.
+
+use aranha_engine::{Clock, Config};
+use aranha_frontier::{Explanation, SiteState, Waiting};
+use aranha_robots::{Access, Robots};
+use aranha_url::CanonUrl;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::archived::{self, Archived};
+use crate::collection::Collection;
+use crate::complaint::{Complaint, Status};
+use crate::display::grouped;
+use crate::output::Output;
+use crate::plain::Plain;
+use crate::session;
+
+const EXAMPLES: &str = "\
+Examples:
+  aranha why https://example.org/private/ -c example
+  aranha why https://example.org/ -c example --json | jq .history";
+
+/// Tell what the crawl makes of a URL, and which rule says so
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The URL
+    #[arg(value_name = "URL")]
+    url: String,
+    #[command(flatten)]
+    collection: Collection,
+    /// As one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
+    let archived = Archived::open(&arguments.collection)?;
+    let url = archived.url(&arguments.url)?;
+    let known = archived.view.explain(&url).map_err(session::refused)?;
+    let answers = Answers {
+        scope: scope(&archived, &url, &known)?,
+        robots: robots(&archived.config, &url, &known),
+        known,
+        url,
+    };
+    let mut output = Output::new();
+    if arguments.json {
+        output.json(&answers.json())?;
+    } else {
+        for (topic, line) in answers.lines() {
+            output.line(format_args!("{topic:<11} {}", Plain(&line)))?;
+        }
+    }
+    output.finish()?;
+    Ok(Status::Done)
+}
+
+struct Answers {
+    url: CanonUrl,
+    /// Whether, and by which rule.
+    scope: (bool, String),
+    /// Whether, and by which rule; `None` while the file has not been asked for.
+    robots: Option<(bool, String)>,
+    known: Explanation,
+}
+
+/// Judged at the depth at which the page was found, or one link from a seed when it was not.
+fn scope(
+    archived: &Archived,
+    url: &CanonUrl,
+    known: &Explanation,
+) -> Result<(bool, String), Complaint> {
+    let mut scope = archived.config.scope()?;
+    for seed in archived.view.seeds().map_err(session::refused)? {
+        if let Ok(seed) = archived.canon.canon(&seed) {
+            scope.add_seed(&seed);
+        }
+    }
+    let depth = match known.records.last() {
+        Some(record) => record.depth,
+        None => u16::from(!known.seed),
+    };
+    let judgement = scope.judge(url, depth);
+    Ok((judgement.inside, judgement.rule.to_string()))
+}
+
+fn robots(config: &Config, url: &CanonUrl, known: &Explanation) -> Option<(bool, String)> {
+    let file = known.facts.as_ref()?.robots.as_ref()?;
+    let fetched = format!("{} of {} UTC", file.url, archived::time(file.fetched));
+    let status = (file.status != 0).then_some(file.status);
+    Some(match aranha_robots::access(status) {
+        Access::AllowAll => (
+            true,
+            format!("no rules: {fetched} answered {}", file.status),
+        ),
+        Access::DenyAll => (
+            false,
+            format!("unreachable, so nothing may be fetched for now: {fetched}"),
+        ),
+        Access::Use => {
+            let rules = Robots::parse(&file.body).agent(&config.crawl.product);
+            let decision = rules.judge(url.path());
+            let rule = decision.rule.map_or_else(
+                || "no rule is about it".to_owned(),
+                |rule| format!("line {}: {}", rule.line, rule.text),
+            );
+            (decision.allowed, format!("{rule} ({fetched})"))
+        }
+    })
+}
+
+impl Answers {
+    fn lines(&self) -> Vec<(&'static str, String)> {
+        let known = &self.known;
+        let mut lines = vec![("url", self.url.to_string())];
+        let (inside, rule) = &self.scope;
+        lines.push((
+            "scope",
+            format!("{}: {rule}", if *inside { "inside" } else { "outside" }),
+        ));
+        lines.push((
+            "robots.txt",
+            match &self.robots {
+                Some((true, rule)) => format!("allowed: {rule}"),
+                Some((false, rule)) => format!("refused: {rule}"),
+                None => "not asked for yet".to_owned(),
+            },
+        ));
+        lines.push(("site", self.site()));
+        if let Some(closed) = known.facts.as_ref().and_then(|facts| facts.closed.as_ref()) {
+            lines.push(("", format!("links are no longer followed: {closed}")));
+        }
+        lines.push(("page", self.page()));
+        for record in &known.records {
+            let mut line = format!("{} UTC  {}", archived::time(record.time), record.outcome);
+            if !record.media_type.is_empty() {
+                line.push_str(&format!(
+                    "  {}  {} bytes",
+                    record.media_type,
+                    grouped(record.size)
+                ));
+            }
+            if record.revisit {
+                line.push_str("  (content stored before)");
+            }
+            if let Some(target) = &record.redirect {
+                line.push_str(&format!("  to {target}"));
+            }
+            lines.push(("fetched", line));
+        }
+        if let Some(record) = known.records.last().filter(|record| !record.via.is_empty()) {
+            lines.push((
+                "found on",
+                format!(
+                    "{} (link {}, {} from a seed)",
+                    record.via, record.hop, record.depth
+                ),
+            ));
+        }
+        lines
+    }
+
+    fn site(&self) -> String {
+        let Some(site) = &self.known.site else {
+            return format!("{} is not known", self.url.site());
+        };
+        let state = match site.state {
+            SiteState::Waiting => match site.due {
+                Some(due) if due > Clock::new().now() => {
+                    format!("waits until {} UTC", archived::time(due))
+                }
+                _ => "waits for a visit".to_owned(),
+            },
+            SiteState::Leased => "is being visited".to_owned(),
+            SiteState::Idle => "has nothing to fetch".to_owned(),
+            SiteState::Blocked => "is blocked".to_owned(),
+        };
+        format!(
+            "{} {state}; {} pages known, {} queued, {} later",
+            site.site,
+            grouped(site.known),
+            grouped(site.pending),
+            grouped(site.later)
+        )
+    }
+
+    fn page(&self) -> String {
+        let known = &self.known;
+        let mut words = match known.waiting {
+            Some(Waiting::Window) => "waits, among the next of its site".to_owned(),
+            Some(Waiting::Queue) => "waits in its site's queue".to_owned(),
+            Some(Waiting::Later(due)) => format!("is tried again at {} UTC", archived::time(due)),
+            None if known.known => "done".to_owned(),
+            None if known.inbox => "linked from another site, not yet taken up".to_owned(),
+            None => "not known: no page with a link to it has been read".to_owned(),
+        };
+        if known.seed {
+            words.push_str(" (a seed)");
+        }
+        words
+    }
+
+    fn json(&self) -> Value {
+        let known = &self.known;
+        let waiting = match known.waiting {
+            Some(Waiting::Window) => json!("next"),
+            Some(Waiting::Queue) => json!("queued"),
+            Some(Waiting::Later(due)) => json!(archived::timestamp(due)),
+            None => Value::Null,
+        };
+        let site = known.site.as_ref().map(|site| {
+            json!({"name": site.site, "state": format!("{:?}", site.state).to_lowercase(),
+                   "due": site.due.map(archived::timestamp), "known": site.known, "pending": site.pending,
+                   "later": site.later})
+        });
+        let history: Vec<_> = known
+            .records
+            .iter()
+            .map(|record| super::pages::json(self.url.as_str(), record))
+            .collect();
+        json!({
+            "url": self.url.as_str(),
+            "scope": {"inside": self.scope.0, "rule": self.scope.1},
+            "robots": self.robots.as_ref().map(|(allowed, rule)| json!({"allowed": allowed, "rule": rule})),
+            "site": site,
+            "closed": known.facts.as_ref().and_then(|facts| facts.closed.clone()),
+            "known": known.known, "seed": known.seed, "inbox": known.inbox, "waiting": waiting,
+            "history": history,
+        })
+    }
+}
