@@ -20,11 +20,21 @@
 //! Read first: `web.rs` (the order of things), then `exchange.rs` (one request, one answer).
 
 mod answer;
+mod chunks;
+mod connect;
 mod cookies;
+mod decode;
+mod dns;
+mod exchange;
 mod failure;
+mod framing;
+mod guard;
+mod head;
 mod options;
+mod pace;
 mod request;
 mod session;
+mod tls;
 mod web;
 
 pub use answer::{Answer, Fetched, Remark, Timings, Truncated};

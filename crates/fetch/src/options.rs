@@ -100,3 +100,76 @@ impl Default for Options {
         }
     }
 }
+
+impl Options {
+    /// Whether a body of this media type (lower case, without parameters) is wanted.
+    pub(crate) fn wants(&self, media_type: &str) -> bool {
+        let covered = |pattern: &String| covers(&pattern.to_ascii_lowercase(), media_type);
+        media_type.is_empty() || self.media_types.is_empty() || self.media_types.iter().any(covered)
+    }
+
+    /// The longest body of this media type.
+    pub(crate) fn body_limit(&self, media_type: &str) -> u64 {
+        let by_type = |exact: bool| {
+            let named =
+                |pattern: &str| covers(pattern, media_type) && (pattern == media_type) == exact;
+            self.max_body_by_type
+                .iter()
+                .find(|(pattern, _)| named(pattern))
+                .map(|(_, limit)| *limit)
+        };
+        by_type(true)
+            .or_else(|| by_type(false))
+            .unwrap_or(self.max_body)
+    }
+}
+
+/// Whether `text/html`, `text/*` or `*/*` covers a media type.
+fn covers(pattern: &str, media_type: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some("*/" | "") => true,
+        Some(group) => media_type.starts_with(group),
+        None => pattern == media_type,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn media_types_by_pattern() {
+        let options = Options {
+            media_types: vec!["text/*".to_owned(), "Application/PDF".to_owned()],
+            max_body_by_type: [("text/*".to_owned(), 10), ("text/html".to_owned(), 20)].into(),
+            max_body: 5,
+            ..Options::default()
+        };
+        for (media_type, wanted, limit) in [
+            ("text/html", true, 20),
+            ("text/plain", true, 10),
+            ("application/pdf", true, 5),
+            ("image/png", false, 5),
+            ("textual/x", false, 5),
+            ("", true, 5),
+        ] {
+            assert_eq!(options.wants(media_type), wanted, "{media_type}");
+            assert_eq!(options.body_limit(media_type), limit, "{media_type}");
+        }
+        assert!(Options::default().wants("image/png"));
+    }
+
+    #[test]
+    fn unknown_keys_are_refused_and_defaults_survive_the_way_out_and_in() {
+        let text = serde_json::to_string(&Options::default()).expect("serializable");
+        assert_eq!(
+            serde_json::from_str::<Options>(&text).expect("the same"),
+            Options::default()
+        );
+        assert_eq!(
+            serde_json::from_str::<Options>("{}").expect("defaults"),
+            Options::default()
+        );
+        serde_json::from_str::<Options>(r#"{"max_bdy": 1}"#).expect_err("unknown key");
+    }
+}

@@ -1,8 +1,14 @@
-//! What is asked: one GET.
+//! What is asked: one GET, and the bytes of its head.
+//!
+//! The order of the headers is that of a well-behaved client: Host, who we are, what we accept, then the request's
+//! own. No value can carry a line break: such a request is refused, never repaired.
 
 use std::net::IpAddr;
 
 use aranha_url::CanonUrl;
+use bytes::Bytes;
+
+use crate::{FetchSetupError, Options};
 
 /// One GET of one URL at one address.
 #[derive(Clone, Debug)]
@@ -29,5 +35,130 @@ impl<'a> Request<'a> {
             max_body: None,
             any_type: false,
         }
+    }
+}
+
+/// The header lines that every request carries, made once.
+#[derive(Debug)]
+pub(crate) struct Identity(String);
+
+impl Identity {
+    pub(crate) fn new(options: &Options) -> Result<Identity, FetchSetupError> {
+        let lines = [
+            ("user_agent", "User-Agent", Some(&options.user_agent)),
+            ("from", "From", options.from.as_ref()),
+            ("accept", "Accept", Some(&options.accept)),
+            (
+                "accept_language",
+                "Accept-Language",
+                options.accept_language.as_ref(),
+            ),
+        ];
+        let mut text = String::new();
+        for (option, name, value) in lines {
+            let Some(value) = value.filter(|value| !value.is_empty()) else {
+                continue;
+            };
+            if !is_sendable(value) {
+                return Err(FetchSetupError::HeaderText { option });
+            }
+            push_line(&mut text, name, value);
+        }
+        push_line(&mut text, "Accept-Encoding", "gzip, br, zstd");
+        Ok(Identity(text))
+    }
+
+    /// The request's head, or the name of the part that cannot be sent.
+    pub(crate) fn head(&self, request: &Request<'_>) -> Result<Bytes, String> {
+        let url = request.url;
+        if url
+            .path()
+            .bytes()
+            .chain(url.authority().bytes())
+            .any(|byte| byte <= b' ' || byte == 0x7f)
+        {
+            return Err("the URL holds a space or a control character".to_owned());
+        }
+        let own: usize = request
+            .headers
+            .iter()
+            .map(|(name, value)| name.len() + value.len() + 4)
+            .sum();
+        let mut head = String::with_capacity(30 + url.as_str().len() + self.0.len() + own);
+        head.push_str("GET ");
+        head.push_str(url.path());
+        head.push_str(" HTTP/1.1\r\n");
+        push_line(&mut head, "Host", url.authority());
+        head.push_str(&self.0);
+        for (name, value) in &request.headers {
+            if http::HeaderName::from_bytes(name.as_bytes()).is_err() || !is_sendable(value) {
+                return Err(format!("the header {} cannot be sent", name.escape_debug()));
+            }
+            push_line(&mut head, name, value);
+        }
+        head.push_str("\r\n");
+        Ok(head.into())
+    }
+}
+
+fn push_line(text: &mut String, name: &str, value: &str) {
+    for part in [name, ": ", value, "\r\n"] {
+        text.push_str(part);
+    }
+}
+
+fn is_sendable(value: &str) -> bool {
+    value
+        .bytes()
+        .all(|byte| byte == b'\t' || !byte.is_ascii_control())
+}
+
+#[cfg(test)]
+mod tests {
+    use aranha_url::{Canonicaliser, Rules};
+
+    use super::*;
+
+    fn head(options: &Options, headers: Vec<(&'static str, String)>) -> Result<String, String> {
+        let url = Canonicaliser::new(Rules::default())
+            .canon("http://example.org:8080/a?b=c")
+            .expect("a URL");
+        let request = Request {
+            headers,
+            ..Request::new(&url, [192, 0, 2, 1].into())
+        };
+        let identity = Identity::new(options).map_err(|error| error.to_string())?;
+        Ok(String::from_utf8(identity.head(&request)?.to_vec()).expect("text"))
+    }
+
+    #[test]
+    fn the_head_is_in_order() {
+        let options = Options {
+            user_agent: "aranha/1 (+https://example.org/bot)".to_owned(),
+            from: Some("bot@example.org".to_owned()),
+            accept: "text/html".to_owned(),
+            accept_language: Some("pt".to_owned()),
+            ..Options::default()
+        };
+        assert_eq!(
+            head(&options, vec![("Cookie", "a=b".to_owned())]).expect("a head"),
+            "GET /a?b=c HTTP/1.1\r\nHost: example.org:8080\r\nUser-Agent: aranha/1 (+https://example.org/bot)\r\n\
+             From: bot@example.org\r\nAccept: text/html\r\nAccept-Language: pt\r\nAccept-Encoding: gzip, br, zstd\r\n\
+             Cookie: a=b\r\n\r\n"
+        );
+    }
+
+    #[test]
+    fn line_breaks_are_refused() {
+        for value in ["a\r\nb", "a\nb", "a\rb", "a\0"] {
+            head(&Options::default(), vec![("Cookie", value.to_owned())]).expect_err(value);
+            let options = Options {
+                user_agent: value.to_owned(),
+                ..Options::default()
+            };
+            head(&options, Vec::new()).expect_err(value);
+        }
+        head(&Options::default(), vec![("Coo\r\nkie", String::new())])
+            .expect_err("a name with a line break");
     }
 }

@@ -1,11 +1,30 @@
 //! The shared part of all fetches, and the order of things in one fetch.
 
-use std::{net::IpAddr, sync::Arc};
+use std::{
+    fmt,
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use aranha_url::Blacklist;
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
 
-use crate::{Failure, FetchSetupError, Fetched, Options, Request, Session};
+use crate::{
+    Answer, Failure, FetchSetupError, Fetched, Options, Remark, Request, Session, Timings,
+    connect::{self, Connection},
+    decode::{self, Coding},
+    dns::Resolver,
+    exchange::{self, Exchanged, Limits, Received},
+    guard::Guard,
+    request::Identity,
+    tls::Tls,
+};
+
+/// Coded bodies from this size on are decoded beside the other fetches of their thread.
+const LARGE_PAYLOAD: usize = 512 << 10;
 
 /// Options, DNS cache, TLS sessions and address guard; cheap to clone.
 #[derive(Clone)]
@@ -15,6 +34,10 @@ pub struct Web {
 
 struct Shared {
     options: Options,
+    guard: Arc<Guard>,
+    resolver: Resolver,
+    tls: Tls,
+    identity: Identity,
 }
 
 /// The addresses of a host, each passed by the guard; IPv4 first.
@@ -28,9 +51,17 @@ pub struct Resolved {
 
 impl Web {
     /// `refused`: address ranges refused beside the guard's own, whatever `allow_private` says.
-    pub fn new(options: Options, _refused: Blacklist) -> Result<Web, FetchSetupError> {
+    pub fn new(options: Options, refused: Blacklist) -> Result<Web, FetchSetupError> {
+        let guard = Arc::new(Guard::new(options.allow_private, refused));
+        let shared = Shared {
+            resolver: Resolver::new(&options, guard.clone())?,
+            tls: Tls::new(options.verify_tls)?,
+            identity: Identity::new(&options)?,
+            guard,
+            options,
+        };
         Ok(Web {
-            shared: Arc::new(Shared { options }),
+            shared: Arc::new(shared),
         })
     }
 
@@ -41,16 +72,193 @@ impl Web {
 
     /// The addresses of a host, from the cache or the name servers; only those that the guard passes. IP literals
     /// (IPv6 in brackets or not) go through the same guard. Concurrent questions for one name are one question.
-    pub async fn resolve(&self, _host: &str) -> Result<Resolved, Failure> {
-        Err(Failure::DnsNotFound)
+    pub async fn resolve(&self, host: &str) -> Result<Resolved, Failure> {
+        self.shared.resolver.resolve(host).await
     }
 
-    /// Brings an answer kept across a restart into the cache.
-    pub fn remember(&self, _host: &str, _resolved: &Resolved) {}
+    /// Brings an answer kept across a restart into the cache. The guard judges it again; an expired one is ignored.
+    pub fn remember(&self, host: &str, resolved: &Resolved) {
+        self.shared.resolver.remember(host, resolved);
+    }
 
     /// One request, one outcome, always within the whole-fetch limit. Reconnects once when a kept-alive connection
     /// turns out closed before any byte of the answer. May be cancelled: the session then has no connection.
-    pub async fn fetch(&self, _session: &mut Session, _request: Request<'_>) -> Fetched {
-        unimplemented!()
+    pub async fn fetch(&self, session: &mut Session, request: Request<'_>) -> Fetched {
+        let begun = Instant::now();
+        let started_ms = unix_ms();
+        let mut fetch = Fetch {
+            shared: &self.shared,
+            limits: Limits {
+                options: &self.shared.options,
+                max_body: request.max_body,
+                any_type: request.any_type,
+                deadline: after(begun, self.shared.options.total_timeout),
+            },
+            timings: Timings::default(),
+            tls_fault: None,
+            connected: false,
+            sent: Bytes::new(),
+            response: Bytes::new(),
+        };
+        let result = fetch.run(session, &request).await;
+        let finished = Instant::now();
+        let max_decoded = self.shared.options.max_decoded;
+        let result = match result {
+            Ok(received) => Ok(read(received, max_decoded).await),
+            Err(failure) => Err(failure),
+        };
+        Fetched {
+            result,
+            request: fetch.sent,
+            response: fetch.response,
+            address: fetch.connected.then_some(request.address),
+            started_ms,
+            finished,
+            timings: Timings {
+                total: finished - begun,
+                ..fetch.timings
+            },
+            tls_fault: fetch.tls_fault,
+        }
     }
+}
+
+impl fmt::Debug for Web {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Web")
+            .field("options", &self.shared.options)
+            .finish_non_exhaustive()
+    }
+}
+
+/// One fetch on its way.
+struct Fetch<'a> {
+    shared: &'a Shared,
+    limits: Limits<'a>,
+    timings: Timings,
+    tls_fault: Option<String>,
+    connected: bool,
+    sent: Bytes,
+    response: Bytes,
+}
+
+impl Fetch<'_> {
+    async fn run(
+        &mut self,
+        session: &mut Session,
+        request: &Request<'_>,
+    ) -> Result<Received, Failure> {
+        let head = self
+            .shared
+            .identity
+            .head(request)
+            .map_err(Failure::Protocol)?;
+        // A kept connection must pass too: the user's list of refused addresses has the last word.
+        self.shared.guard.pass(request.address)?;
+        if let Some(connection) = session.take(request.url, request.address) {
+            self.timings.reused = true;
+            let exchanged = self.exchange(session, connection, &head).await;
+            if !exchanged.silent {
+                return self.end(exchanged);
+            }
+            self.timings.reused = false;
+        }
+        let connection = self.open(request).await?;
+        let exchanged = self.exchange(session, connection, &head).await;
+        self.end(exchanged)
+    }
+
+    async fn open(&mut self, request: &Request<'_>) -> Result<Connection, Failure> {
+        let Shared {
+            guard,
+            tls,
+            options,
+            ..
+        } = self.shared;
+        let deadline = self.limits.deadline;
+        connect::open(
+            guard,
+            tls,
+            options,
+            request.url,
+            request.address,
+            deadline,
+            &mut self.timings,
+        )
+        .await
+    }
+
+    async fn exchange(
+        &mut self,
+        session: &mut Session,
+        mut connection: Connection,
+        head: &Bytes,
+    ) -> Exchanged {
+        self.connected = true;
+        self.sent = head.clone();
+        self.tls_fault.clone_from(&connection.tls_fault);
+        let exchanged = exchange::exchange(&mut connection.stream, head, self.limits).await;
+        if exchanged.reusable {
+            session.keep(connection);
+        }
+        exchanged
+    }
+
+    fn end(&mut self, exchanged: Exchanged) -> Result<Received, Failure> {
+        self.response = exchanged.response;
+        self.timings.first_byte = exchanged.first_byte;
+        exchanged.result
+    }
+}
+
+/// Undoes the codings for reading.
+async fn read(received: Received, max_decoded: u64) -> Answer {
+    let Received {
+        mut head,
+        head_length,
+        payload,
+        truncated,
+        unwanted,
+    } = received;
+    let codings = decode::codings(&head.headers, &mut head.remarks);
+    let (body, remarks) = decode_beside(codings, payload.clone(), max_decoded).await;
+    head.remarks.extend(remarks);
+    Answer {
+        status: head.status,
+        head_length,
+        headers: head.headers,
+        body,
+        payload,
+        truncated,
+        remarks: head.remarks,
+        unwanted,
+    }
+}
+
+async fn decode_beside(codings: Vec<Coding>, payload: Bytes, cap: u64) -> (Bytes, Vec<Remark>) {
+    if codings.is_empty() || payload.len() < LARGE_PAYLOAD {
+        return decode::decode(&codings, &payload, cap);
+    }
+    let work = tokio::task::spawn_blocking(move || decode::decode(&codings, &payload, cap));
+    work.await.unwrap_or_else(|error| {
+        let remark = Remark::Decode {
+            coding: "any".to_owned(),
+            reason: error.to_string(),
+        };
+        (Bytes::new(), vec![remark])
+    })
+}
+
+/// A moment after another, however long the configuration says.
+pub(crate) fn after(moment: Instant, duration: Duration) -> Instant {
+    const FAR: Duration = Duration::from_hours(24 * 365);
+    moment + duration.min(FAR)
+}
+
+/// The wall clock, Unix milliseconds.
+pub(crate) fn unix_ms() -> i64 {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

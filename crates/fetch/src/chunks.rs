@@ -1,0 +1,204 @@
+//! Chunked transfer coding (RFC 9112, 7.1), read in place.
+//!
+//! The body's wire bytes stay where they are; this remembers only where the chunks' data lie, so that a body of one
+//! chunk is a slice and one of many is copied once. Extensions and trailers are skipped; a bare line feed ends a line.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+/// Longest line of a chunk's size with its extensions, and of a trailer field.
+const LONGEST_LINE: usize = 8 << 10;
+
+/// How far the reading of a chunked body has come.
+#[derive(Debug, Default)]
+pub(crate) struct Chunks {
+    state: State,
+    /// Everything before is read.
+    at: usize,
+    data: Vec<Range<usize>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Size,
+    Data(u64),
+    DataEnd,
+    Trailer,
+}
+
+/// What [`Chunks::advance`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// More bytes are needed.
+    More,
+    /// The body ends at this offset.
+    Done(usize),
+    /// The framing is broken.
+    Broken,
+}
+
+impl Chunks {
+    /// Reads on. `body` is everything since the head, the part of earlier calls included.
+    pub(crate) fn advance(&mut self, body: &[u8]) -> Step {
+        loop {
+            match self.state {
+                State::Data(left) => {
+                    let here =
+                        (body.len() - self.at).min(usize::try_from(left).unwrap_or(usize::MAX));
+                    self.extend(here);
+                    let left = left - here as u64;
+                    if left > 0 {
+                        self.state = State::Data(left);
+                        return Step::More;
+                    }
+                    self.state = State::DataEnd;
+                }
+                State::DataEnd => match &body[self.at..] {
+                    [b'\r', b'\n', ..] => self.pass(2, State::Size),
+                    [b'\n', ..] => self.pass(1, State::Size),
+                    [] | [b'\r'] => return Step::More,
+                    _ => return Step::Broken,
+                },
+                State::Size | State::Trailer => {
+                    let rest = &body[self.at..];
+                    let Some(end) = memchr::memchr(b'\n', rest) else {
+                        return if rest.len() > LONGEST_LINE {
+                            Step::Broken
+                        } else {
+                            Step::More
+                        };
+                    };
+                    let line = rest[..end].trim_ascii();
+                    let next = match self.state {
+                        State::Trailer if line.is_empty() => return Step::Done(self.at + end + 1),
+                        State::Trailer => State::Trailer,
+                        _ => match size(line) {
+                            None => return Step::Broken,
+                            Some(0) => State::Trailer,
+                            Some(length) => State::Data(length),
+                        },
+                    };
+                    self.pass(end + 1, next);
+                }
+            }
+        }
+    }
+
+    fn pass(&mut self, bytes: usize, next: State) {
+        self.at += bytes;
+        self.state = next;
+    }
+
+    fn extend(&mut self, bytes: usize) {
+        let end = self.at + bytes;
+        match self.data.last_mut() {
+            Some(last) if last.end == self.at => last.end = end,
+            _ if bytes > 0 => self.data.push(self.at..end),
+            _ => {}
+        }
+        self.at = end;
+    }
+
+    /// No chunk was read: the label may be a lie.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.at == 0
+    }
+
+    /// The last chunk was read and at most the trailer's end is missing, which many servers forget.
+    pub(crate) fn is_past_last_chunk(&self) -> bool {
+        self.state == State::Trailer
+    }
+
+    /// The chunks' data. `body` is the wire bytes that are kept: all that were read, or fewer.
+    pub(crate) fn payload(&self, body: &Bytes) -> Bytes {
+        let kept = |range: &Range<usize>| range.start.min(body.len())..range.end.min(body.len());
+        match &*self.data {
+            [] => Bytes::new(),
+            [one] => body.slice(kept(one)),
+            many => {
+                let mut payload = Vec::with_capacity(many.iter().map(ExactSizeIterator::len).sum());
+                for range in many {
+                    payload.extend_from_slice(&body[kept(range)]);
+                }
+                payload.into()
+            }
+        }
+    }
+}
+
+/// The hexadecimal size at the start of a chunk line; what follows must be an extension.
+fn size(line: &[u8]) -> Option<u64> {
+    let digits = line
+        .iter()
+        .take_while(|byte| byte.is_ascii_hexdigit())
+        .count();
+    let rest = line[digits..].trim_ascii_start();
+    if !(1..=15).contains(&digits) || !(rest.is_empty() || rest.starts_with(b";")) {
+        return None;
+    }
+    u64::from_str_radix(str::from_utf8(&line[..digits]).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(wire: &str, piece: usize) -> (Step, String) {
+        let mut chunks = Chunks::default();
+        let mut step = Step::More;
+        let mut end = 0;
+        while end < wire.len() && step == Step::More {
+            end = (end + piece).min(wire.len());
+            step = chunks.advance(&wire.as_bytes()[..end]);
+        }
+        let body = Bytes::copy_from_slice(wire.as_bytes());
+        (
+            step,
+            String::from_utf8(chunks.payload(&body).to_vec()).expect("text"),
+        )
+    }
+
+    fn check(wire: &str, step: Step, payload: &str) {
+        for piece in [1, 2, 3, 7, 1000] {
+            assert_eq!(
+                read(wire, piece),
+                (step, payload.to_owned()),
+                "{wire:?} by {piece}"
+            );
+        }
+    }
+
+    #[test]
+    fn chunks_are_read_however_they_arrive() {
+        check("0\r\n\r\n", Step::Done(5), "");
+        check("3\r\nabc\r\n0\r\n\r\nmore", Step::Done(13), "abc");
+        check(
+            "3;x=\"y\"\r\nabc\r\nA  \r\n0123456789\r\n000\r\nT: u\r\nV: w\r\n\r\n",
+            Step::Done(50),
+            "abc0123456789",
+        );
+        check("3\nabc\n0\n\n", Step::Done(9), "abc");
+        check("3\r\nabc\r\n", Step::More, "abc");
+        check("5\r\nabc", Step::More, "abc");
+    }
+
+    #[test]
+    fn broken_framing_keeps_what_came_before() {
+        check("<html>\n", Step::Broken, "");
+        check("3\r\nabcd\r\n", Step::Broken, "abc");
+        check("3\r\nabc\r\nxyz\r\n", Step::Broken, "abc");
+        check("-3\r\nabc\r\n", Step::Broken, "");
+        check("ffffffffffffffffff\r\nabc\r\n", Step::Broken, "");
+        check("\r\n", Step::Broken, "");
+    }
+
+    #[test]
+    fn one_chunk_is_a_slice() {
+        let body = Bytes::from_static(b"3\r\nabc\r\n0\r\n\r\n");
+        let mut chunks = Chunks::default();
+        chunks.advance(&body);
+        assert_eq!(chunks.payload(&body).as_ptr(), body[3..].as_ptr());
+    }
+}

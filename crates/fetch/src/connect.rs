@@ -1,0 +1,152 @@
+//! The one place where a socket to the web is opened: guard, TCP, TLS.
+//!
+//! Invariant 3 stands here: [`open`] judges the address itself, in the same function and on the same value that it
+//! connects to. Nothing else in the crate makes a [`TcpStream`].
+
+use std::{
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use aranha_url::{CanonUrl, Scheme};
+use futures_util::FutureExt;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Instant, timeout_at},
+};
+use tokio_rustls::client::TlsStream;
+
+use crate::{Failure, Options, Timings, guard::Guard, tls::Tls, web::after};
+
+/// A connection to one origin at one address.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    pub(crate) stream: Stream,
+    pub(crate) tls_fault: Option<String>,
+    origin: String,
+    address: IpAddr,
+}
+
+impl Connection {
+    /// Whether a request for this URL at this address may go through it.
+    pub(crate) fn serves(&self, url: &CanonUrl, address: IpAddr) -> bool {
+        self.address == address && self.origin == url.origin()
+    }
+
+    /// Whether an idle connection is still quiet. A server that closed, or sent what nobody asked for, shows here.
+    pub(crate) fn is_quiet(&mut self) -> bool {
+        self.stream.read(&mut [0]).now_or_never().is_none()
+    }
+}
+
+/// TCP, with or without TLS.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Plain(TcpStream),
+    Secure(Box<TlsStream<TcpStream>>),
+}
+
+/// Opens a connection if the guard passes its address. The timings of the phases are filled in on the way.
+pub(crate) async fn open(
+    guard: &Guard,
+    tls: &Tls,
+    options: &Options,
+    url: &CanonUrl,
+    address: IpAddr,
+    deadline: Instant,
+    timings: &mut Timings,
+) -> Result<Connection, Failure> {
+    guard.pass(address)?;
+    let begun = Instant::now();
+    let target = SocketAddr::new(address, url.port());
+    let stream = within(
+        options.connect_timeout,
+        deadline,
+        TcpStream::connect(target),
+    )
+    .await
+    .ok_or(Failure::ConnectTimeout)?
+    .map_err(|error| connect_failure(&error))?;
+    // Requests are one small write: waiting for more helps nobody.
+    let _ = stream.set_nodelay(true);
+    timings.connect = begun.elapsed();
+    let (stream, tls_fault) = match url.scheme() {
+        Scheme::Http => (Stream::Plain(stream), None),
+        Scheme::Https => {
+            let begun = Instant::now();
+            let (stream, fault) = within(
+                options.tls_timeout,
+                deadline,
+                tls.secure(stream, url.host()),
+            )
+            .await
+            .ok_or_else(|| Failure::TlsFailed("the handshake took too long".to_owned()))??;
+            timings.tls = begun.elapsed();
+            (Stream::Secure(stream), fault)
+        }
+    };
+    Ok(Connection {
+        stream,
+        tls_fault,
+        origin: url.origin().to_owned(),
+        address,
+    })
+}
+
+/// `None` when the phase's limit, or the whole fetch's, passed first.
+async fn within<T>(limit: Duration, deadline: Instant, work: impl Future<Output = T>) -> Option<T> {
+    let until = after(Instant::now(), limit);
+    timeout_at(until.min(deadline), work).await.ok()
+}
+
+fn connect_failure(error: &io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::TimedOut => Failure::ConnectTimeout,
+        io::ErrorKind::ConnectionRefused => Failure::ConnectFailed("connection refused".to_owned()),
+        _ => Failure::ConnectFailed(error.to_string()),
+    }
+}
+
+impl AsyncRead for Stream {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Stream::Secure(stream) => Pin::new(stream).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Stream {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Stream::Secure(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Secure(stream) => Pin::new(stream).poll_flush(cx),
+        }
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The dates of cookies, read as RFC 6265, 5.1.1 says: parts in any order, anything between them.
+
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
+
+/// Unix milliseconds; `None` when a part is missing or out of its range.
+pub(super) fn parse(text: &str) -> Option<i64> {
+    let (mut time, mut day, mut month, mut year) = (None, None, None, None);
+    for token in text.split(is_delimiter).filter(|token| !token.is_empty()) {
+        if time.is_none() && clock(token).is_some() {
+            time = clock(token);
+        } else if day.is_none() && number(token, 1, 2).is_some() {
+            day = number(token, 1, 2);
+        } else if month.is_none() && month_of(token).is_some() {
+            month = month_of(token);
+        } else if year.is_none() {
+            year = number(token, 2, 4);
+        }
+    }
+    let (time, day, month) = (time?, day?, month?);
+    let year = match year? {
+        short @ 70..=99 => 1900 + short,
+        short @ 0..=69 => 2000 + short,
+        full => full,
+    };
+    if !(1..=31).contains(&day) || year < 1601 {
+        return None;
+    }
+    Some((days(year, month, day) * 86_400 + time) * 1000)
+}
+
+fn is_delimiter(c: char) -> bool {
+    matches!(c, '\t' | ' '..='/' | ';'..='@' | '['..='`' | '{'..='~')
+}
+
+/// The digits at the start of a token, when there are as many as wanted.
+fn number(token: &str, least: usize, most: usize) -> Option<i64> {
+    let digits = token.bytes().take_while(u8::is_ascii_digit).count();
+    if !(least..=most).contains(&digits) {
+        return None;
+    }
+    token[..digits].parse().ok()
+}
+
+fn month_of(token: &str) -> Option<i64> {
+    let start = token.get(..3)?;
+    let place = MONTHS
+        .iter()
+        .position(|month| month.eq_ignore_ascii_case(start))?;
+    Some(place as i64 + 1)
+}
+
+/// Seconds of `hh:mm:ss`.
+fn clock(token: &str) -> Option<i64> {
+    let mut parts = token.splitn(3, ':');
+    let mut part = |most: i64| number(parts.next()?, 1, 2).filter(|value| *value <= most);
+    let (hour, minute, second) = (part(23)?, part(59)?, part(59)?);
+    Some(hour * 3600 + minute * 60 + second)
+}
+
+/// Days from 1970-01-01 to a date of the Gregorian calendar, counted in years that begin in March.
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let in_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + in_year
+        - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, seconds: Option<i64>) {
+        assert_eq!(parse(text), seconds.map(|seconds| seconds * 1000), "{text}");
+    }
+
+    #[test]
+    fn dates_as_servers_write_them() {
+        check("Thu, 01 Jan 1970 00:00:00 GMT", Some(0));
+        check("Tue, 14 Nov 2023 22:13:20 GMT", Some(1_700_000_000));
+        check("Tuesday, 14-Nov-23 22:13:20 GMT", Some(1_700_000_000));
+        check("Tue Nov 14 22:13:20 2023", Some(1_700_000_000));
+        check("14 nov 2023 22:13:20", Some(1_700_000_000));
+        check("22:13:20 2023 14x November", Some(1_700_000_000));
+        check("Thu, 29 Feb 2024 00:00:00 GMT", Some(1_709_164_800));
+        check("Fri, 31-Dec-99 23:59:59 GMT", Some(946_684_799));
+        check("Mon, 01 Jan 69 0:0:0 GMT", Some(3_124_224_000));
+        check("Fri, 31 Dec 9999 23:59:59 GMT", Some(253_402_300_799));
+    }
+
+    #[test]
+    fn what_is_no_date() {
+        for text in [
+            "",
+            "0",
+            "Thu, 01 Jan 1970",
+            "Thu, 01 Foo 1970 00:00:00",
+            "Thu, 32 Jan 1970 00:00:00",
+            "Thu, 01 Jan 1600 00:00:00",
+            "Thu, 01 Jan 1970 24:00:00",
+            "Thu, 01 Jan 1970 00:60:00",
+            "1é:00:00 é",
+        ] {
+            check(text, None);
+        }
+    }
+}

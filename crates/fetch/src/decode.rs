@@ -1,0 +1,416 @@
+//! Content codings undone for reading (RFC 9110, 8.4): gzip, deflate, br, zstd, in layers.
+//!
+//! The bytes stored are the coded ones; this makes the copy that the page reader sees. Output is capped, so that a
+//! small bomb stays small, and a body cut short still gives its beginning. Deflate comes as zlib or raw, as servers
+//! have it; a body that is not coded at all in spite of its label is passed through.
+
+use std::{cell::RefCell, io::Read};
+
+use bytes::Bytes;
+use http::{HeaderMap, header};
+
+use crate::Remark;
+
+/// Layers of coding that are undone; more are an attack or an accident.
+const MOST_LAYERS: usize = 3;
+
+/// zstd's window for content codings: at most 8 MiB (RFC 9659).
+const ZSTD_WINDOW_LOG: u32 = 23;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Coding {
+    Gzip,
+    Deflate,
+    Brotli,
+    Zstd,
+}
+
+impl Coding {
+    fn of(name: &str) -> Option<Coding> {
+        Some(match name {
+            "gzip" | "x-gzip" => Coding::Gzip,
+            "deflate" => Coding::Deflate,
+            "br" => Coding::Brotli,
+            "zstd" => Coding::Zstd,
+            _ => return None,
+        })
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Coding::Gzip => "gzip",
+            Coding::Deflate => "deflate",
+            Coding::Brotli => "br",
+            Coding::Zstd => "zstd",
+        }
+    }
+}
+
+/// The codings to undo, in the order in which they were applied: the content's, then the rare transfer coding other
+/// than chunks. Empty when the headers cannot be followed.
+pub(crate) fn codings(headers: &HeaderMap, remarks: &mut Vec<Remark>) -> Vec<Coding> {
+    let mut codings = Vec::new();
+    let transfer = headers.get_all(header::TRANSFER_ENCODING);
+    for value in headers
+        .get_all(header::CONTENT_ENCODING)
+        .iter()
+        .chain(transfer)
+    {
+        let text = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
+        let names = text.split(',').map(str::trim);
+        for name in names.filter(|name| !matches!(*name, "" | "identity" | "none" | "chunked")) {
+            let Some(coding) = Coding::of(name) else {
+                remarks.push(Remark::UnknownCoding(name.chars().take(40).collect()));
+                return Vec::new();
+            };
+            codings.push(coding);
+        }
+    }
+    if codings.len() > MOST_LAYERS {
+        remarks.push(Remark::TooManyCodings(codings.len()));
+        codings.clear();
+    }
+    codings
+}
+
+/// Undoes the codings, the last applied first. `cap`: bytes of output, of each layer.
+pub(crate) fn decode(codings: &[Coding], payload: &Bytes, cap: u64) -> (Bytes, Vec<Remark>) {
+    let mut body = payload.clone();
+    let mut remarks = Vec::new();
+    for coding in codings.iter().rev() {
+        if body.is_empty() {
+            break;
+        }
+        let mut layer = Layer {
+            out: Vec::new(),
+            cap,
+            stop: None,
+        };
+        layer.undo(*coding, &body);
+        match layer.stop {
+            None => {}
+            Some(Stop::Cut) => remarks.push(Remark::DecodedCut(cap)),
+            Some(Stop::Broken(reason)) => {
+                remarks.push(Remark::Decode {
+                    coding: coding.name().to_owned(),
+                    reason,
+                });
+            }
+            Some(Stop::NotCoded) => {
+                let reason = "the body is not coded".to_owned();
+                remarks.push(Remark::Decode {
+                    coding: coding.name().to_owned(),
+                    reason,
+                });
+                continue;
+            }
+        }
+        body = layer.out.into();
+    }
+    (body, remarks)
+}
+
+/// Why a layer ended before its input.
+enum Stop {
+    Cut,
+    Broken(String),
+    NotCoded,
+}
+
+struct Layer {
+    out: Vec<u8>,
+    cap: u64,
+    stop: Option<Stop>,
+}
+
+impl Layer {
+    fn undo(&mut self, coding: Coding, input: &[u8]) {
+        match coding {
+            Coding::Gzip if !input.starts_with(&[0x1f, 0x8b]) => self.stop = Some(Stop::NotCoded),
+            Coding::Gzip => self.gzip(input),
+            Coding::Deflate => self.deflate(input),
+            Coding::Brotli => self.drain(brotli_decompressor::Decompressor::new(input, 4 << 10)),
+            Coding::Zstd
+                if !input.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) && !is_skippable(input) =>
+            {
+                self.stop = Some(Stop::NotCoded);
+            }
+            Coding::Zstd => self.zstd(input),
+        }
+    }
+
+    /// Whole gzip bodies of one member at once; the rest, and whatever fails, by stream.
+    fn gzip(&mut self, input: &[u8]) {
+        if self.gzip_at_once(input) {
+            return;
+        }
+        let mut rest = input;
+        while rest.starts_with(&[0x1f, 0x8b]) && self.stop.is_none() {
+            let mut member = flate2::bufread::GzDecoder::new(rest);
+            self.drain(&mut member);
+            rest = member.into_inner();
+        }
+    }
+
+    /// Twice as fast as a stream: the trailer tells the size, so that one buffer and one call do. False when the
+    /// trailer does not fit: cut short, several members, junk at the end.
+    fn gzip_at_once(&mut self, input: &[u8]) -> bool {
+        /// Deflate cannot do better than this.
+        const BEST_RATIO: u64 = 1032;
+        thread_local! {
+            static DECOMPRESSOR: RefCell<libdeflater::Decompressor> = RefCell::new(libdeflater::Decompressor::new());
+        }
+        let Some((_, &[c0, c1, c2, c3, s0, s1, s2, s3])) = input.split_last_chunk() else {
+            return false;
+        };
+        let size = u64::from(u32::from_le_bytes([s0, s1, s2, s3]));
+        if size == 0 || size > self.cap || size > input.len() as u64 * BEST_RATIO {
+            return false;
+        }
+        self.out.resize(size as usize, 0);
+        let done = DECOMPRESSOR
+            .with_borrow_mut(|decompressor| decompressor.gzip_decompress(input, &mut self.out));
+        let mut sum = libdeflater::Crc::new();
+        sum.update(&self.out);
+        let right = done == Ok(self.out.len()) && sum.sum() == u32::from_le_bytes([c0, c1, c2, c3]);
+        if !right {
+            self.out.clear();
+        }
+        right
+    }
+
+    fn deflate(&mut self, input: &[u8]) {
+        let is_zlib = matches!(input, [a, b, ..] if a & 0x0f == 8 && u16::from_be_bytes([*a, *b]).is_multiple_of(31));
+        if is_zlib {
+            self.drain(flate2::bufread::ZlibDecoder::new(input));
+        }
+        if self.out.is_empty() {
+            self.stop = None;
+            self.drain(flate2::bufread::DeflateDecoder::new(input));
+        }
+        if self.out.is_empty() && self.stop.is_some() {
+            self.stop = Some(Stop::NotCoded);
+        }
+    }
+
+    fn zstd(&mut self, input: &[u8]) {
+        let decoder = zstd::stream::read::Decoder::with_buffer(input).and_then(|mut decoder| {
+            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+            Ok(decoder)
+        });
+        match decoder {
+            Ok(decoder) => self.drain(decoder),
+            Err(error) => self.stop = Some(Stop::Broken(error.to_string())),
+        }
+    }
+
+    /// Reads a decoder to its end, its fault or the cap. What it gave before a fault is kept.
+    fn drain(&mut self, decoder: impl Read) {
+        let room = self.cap.saturating_sub(self.out.len() as u64);
+        let result = decoder
+            .take(room.saturating_add(1))
+            .read_to_end(&mut self.out);
+        if self.out.len() as u64 > self.cap {
+            self.out.truncate(self.cap as usize);
+            self.stop = Some(Stop::Cut);
+        } else if let Err(error) = result {
+            self.stop = Some(Stop::Broken(error.to_string()));
+        }
+    }
+}
+
+/// A skippable zstd frame may come first (RFC 8878, 3.1.2).
+fn is_skippable(input: &[u8]) -> bool {
+    matches!(input, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::{Compression, write};
+
+    use super::*;
+
+    const CAP: u64 = 1 << 20;
+
+    fn gzip(data: &[u8]) -> Vec<u8> {
+        let mut coder = write::GzEncoder::new(Vec::new(), Compression::default());
+        coder.write_all(data).expect("in memory");
+        coder.finish().expect("in memory")
+    }
+
+    fn zlib(data: &[u8]) -> Vec<u8> {
+        let mut coder = write::ZlibEncoder::new(Vec::new(), Compression::default());
+        coder.write_all(data).expect("in memory");
+        coder.finish().expect("in memory")
+    }
+
+    fn raw(data: &[u8]) -> Vec<u8> {
+        let mut coder = write::DeflateEncoder::new(Vec::new(), Compression::default());
+        coder.write_all(data).expect("in memory");
+        coder.finish().expect("in memory")
+    }
+
+    fn zstandard(data: &[u8]) -> Vec<u8> {
+        zstd::encode_all(data, 3).expect("in memory")
+    }
+
+    /// A brotli stream of uncompressed blocks: no encoder is at hand, the format allows it (RFC 7932, 9.2).
+    fn brotli(data: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        // WBITS=16 is one 0 bit; then per meta-block: ISLAST=0, MNIBBLES=4 (00), MLEN-1 in 16 bits, ISUNCOMPRESSED=1.
+        let mut lead = 1_u32;
+        for block in data.chunks(1 << 16) {
+            let length = block.len() as u32 - 1;
+            // lead bits of 0, then 0, 00, 16 bits, 1, padded to a byte.
+            let bits = (length << (lead + 3)) | (1 << (lead + 19));
+            out.extend_from_slice(&bits.to_le_bytes()[..3]);
+            out.extend_from_slice(block);
+            lead = 0;
+        }
+        out.push(3);
+        out
+    }
+
+    fn sample() -> Vec<u8> {
+        (0..4000)
+            .flat_map(|n| format!("line {n} of the page\n").into_bytes())
+            .collect()
+    }
+
+    #[test]
+    fn every_coding_is_undone() {
+        let data = sample();
+        for (coding, coded) in [
+            (Coding::Gzip, gzip(&data)),
+            (Coding::Deflate, zlib(&data)),
+            (Coding::Deflate, raw(&data)),
+            (Coding::Zstd, zstandard(&data)),
+            (Coding::Brotli, brotli(&data)),
+        ] {
+            let (body, remarks) = decode(&[coding], &coded.into(), CAP);
+            assert_eq!(body, data, "{coding:?}");
+            assert_eq!(remarks, [], "{coding:?}");
+        }
+    }
+
+    #[test]
+    fn layers_are_undone_from_the_outside_in() {
+        let data = sample();
+        let coded = zstandard(&gzip(&zlib(&data)));
+        let (body, remarks) = decode(
+            &[Coding::Deflate, Coding::Gzip, Coding::Zstd],
+            &coded.into(),
+            CAP,
+        );
+        assert_eq!(body, data);
+        assert_eq!(remarks, []);
+    }
+
+    #[test]
+    fn several_members_and_junk_after_them() {
+        let mut coded = gzip(b"one ");
+        coded.extend(gzip(b"two"));
+        coded.extend_from_slice(b"\0\0\0\0\0\0\0\0\0\0\0\0");
+        let (body, remarks) = decode(&[Coding::Gzip], &coded.into(), CAP);
+        assert_eq!(&body[..], b"one two");
+        assert_eq!(remarks, []);
+    }
+
+    #[test]
+    fn a_body_cut_short_gives_its_beginning() {
+        let data = sample();
+        for (coding, coded) in [
+            (Coding::Gzip, gzip(&data)),
+            (Coding::Deflate, zlib(&data)),
+            (Coding::Deflate, raw(&data)),
+            (Coding::Brotli, brotli(&data)),
+        ] {
+            let cut = Bytes::copy_from_slice(&coded[..coded.len() * 2 / 3]);
+            let (body, remarks) = decode(&[coding], &cut, CAP);
+            assert!(
+                body.len() > data.len() / 3,
+                "{coding:?}: {} bytes",
+                body.len()
+            );
+            assert!(data.starts_with(&body), "{coding:?}");
+            assert!(
+                matches!(&remarks[..], [Remark::Decode { .. }]),
+                "{coding:?}: {remarks:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn no_cut_or_flipped_byte_panics() {
+        let data = &sample()[..3000];
+        for (coding, coded) in [
+            (Coding::Gzip, gzip(data)),
+            (Coding::Deflate, zlib(data)),
+            (Coding::Deflate, raw(data)),
+            (Coding::Zstd, zstandard(data)),
+            (Coding::Brotli, brotli(data)),
+        ] {
+            for at in 0..coded.len() {
+                let (body, _) = decode(&[coding], &Bytes::copy_from_slice(&coded[..at]), CAP);
+                assert!(
+                    data.starts_with(&body) || coded.starts_with(&body),
+                    "{coding:?} cut at {at}"
+                );
+                let mut flipped = coded.clone();
+                flipped[at] ^= 0x55;
+                decode(&[coding], &flipped.into(), CAP);
+            }
+        }
+    }
+
+    #[test]
+    fn bombs_are_capped() {
+        let zeros = vec![0; 8 << 20];
+        for (coding, coded) in [
+            (Coding::Gzip, gzip(&zeros)),
+            (Coding::Deflate, zlib(&zeros)),
+            (Coding::Zstd, zstandard(&zeros)),
+            (Coding::Brotli, brotli(&zeros)),
+        ] {
+            let (body, remarks) = decode(&[coding], &coded.into(), 1000);
+            assert_eq!(body.len(), 1000, "{coding:?}");
+            assert_eq!(remarks, [Remark::DecodedCut(1000)], "{coding:?}");
+        }
+        let layered = gzip(&gzip(&zeros));
+        let (body, remarks) = decode(&[Coding::Gzip, Coding::Gzip], &layered.into(), 100_000);
+        assert_eq!(body.len(), 100_000);
+        assert_eq!(remarks, [Remark::DecodedCut(100_000)]);
+    }
+
+    #[test]
+    fn a_body_that_is_not_coded_passes_through() {
+        for coding in [Coding::Gzip, Coding::Zstd, Coding::Deflate] {
+            let (body, remarks) = decode(&[coding], &Bytes::from_static(b"<!DOCTYPE html>"), CAP);
+            assert_eq!(&body[..], b"<!DOCTYPE html>", "{coding:?}");
+            assert!(matches!(&remarks[..], [Remark::Decode { .. }]));
+        }
+    }
+
+    #[test]
+    fn the_header_is_read_as_servers_write_it() {
+        let check = |value: &'static str, expected: &[Coding], remark: bool| {
+            let mut headers = HeaderMap::new();
+            headers.append(
+                header::CONTENT_ENCODING,
+                http::HeaderValue::from_static(value),
+            );
+            let mut remarks = Vec::new();
+            assert_eq!(codings(&headers, &mut remarks), expected, "{value}");
+            assert_eq!(remarks.is_empty(), !remark, "{value}");
+        };
+        check("gzip", &[Coding::Gzip], false);
+        check("X-GZIP , br", &[Coding::Gzip, Coding::Brotli], false);
+        check("identity", &[], false);
+        check("", &[], false);
+        check("utf-8", &[], true);
+        check("gzip, gzip, gzip", &[Coding::Gzip; 3], false);
+        check("gzip, gzip, gzip, gzip", &[], true);
+    }
+}

@@ -1,0 +1,347 @@
+//! One request, one answer, over one connection (RFC 9112).
+//!
+//! The read buffer *is* the record of the wire: the answer is read into one growing buffer, its head and body are
+//! found in place, and the buffer is handed on as it is. Nothing runs beside the exchange: no task, no second future
+//! to drive the connection (docs/decisions/0003-http-exchange.md). Generic over the stream, so that tests need no
+//! socket. Ends within the limits of [`Pace`](crate::pace::Pace), in an answer, perhaps truncated, or a failure.
+
+use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
+
+use bytes::{Buf, Bytes, BytesMut};
+use http::header;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    time::{Instant, timeout_at},
+};
+
+use crate::{
+    Failure, Options, Remark, Truncated,
+    chunks::Step,
+    framing::{self, Framing},
+    head::{self, Head},
+    pace::Pace,
+    web::after,
+};
+
+/// First size of the read buffer: most heads and many pages.
+const FIRST_ROOM: usize = 16 << 10;
+
+/// The buffer grows by at most this for bytes that are only promised.
+const MOST_ROOM: usize = 512 << 10;
+
+/// Interim answers (1xx) before the real one.
+const MOST_INTERIM: usize = 8;
+
+/// Blank bytes before the status line.
+const MOST_BLANK: usize = 1 << 10;
+
+/// The limits of one exchange.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits<'a> {
+    pub(crate) options: &'a Options,
+    pub(crate) max_body: Option<u64>,
+    pub(crate) any_type: bool,
+    /// End of the whole fetch.
+    pub(crate) deadline: Instant,
+}
+
+/// How an exchange ended.
+#[derive(Debug)]
+pub(crate) struct Exchanged {
+    pub(crate) result: Result<Received, Failure>,
+    /// Wire bytes, up to the end of the answer.
+    pub(crate) response: Bytes,
+    pub(crate) first_byte: Duration,
+    /// The connection can serve another request.
+    pub(crate) reusable: bool,
+    /// The connection was closed before a single byte came.
+    pub(crate) silent: bool,
+}
+
+/// An answer taken off the wire, its content coding still on.
+#[derive(Debug)]
+pub(crate) struct Received {
+    pub(crate) head: Head,
+    pub(crate) head_length: usize,
+    pub(crate) payload: Bytes,
+    pub(crate) truncated: Option<Truncated>,
+    pub(crate) unwanted: bool,
+}
+
+/// Sends the request and takes the answer.
+pub(crate) async fn exchange<S>(stream: &mut S, request: &[u8], limits: Limits<'_>) -> Exchanged
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+{
+    let sent = send(stream, request, limits).await;
+    let mut incoming = Incoming {
+        stream,
+        buffer: BytesMut::new(),
+        pace: Pace::new(limits.options, limits.deadline),
+        asked: Instant::now(),
+        first_byte: None,
+        late: false,
+    };
+    let result = match sent {
+        Ok(()) => incoming.head(limits.options.max_head as usize).await,
+        Err(failure) => Err(failure),
+    };
+    let (head, head_length) = match result {
+        Ok(found) => found,
+        Err(failure) => return incoming.failed(failure),
+    };
+    incoming.body(head, head_length, limits).await
+}
+
+async fn send<S: AsyncWrite + Unpin>(
+    stream: &mut S,
+    request: &[u8],
+    limits: Limits<'_>,
+) -> Result<(), Failure> {
+    let until = after(Instant::now(), limits.options.idle_timeout);
+    let work = async {
+        stream.write_all(request).await?;
+        stream.flush().await
+    };
+    match timeout_at(until.min(limits.deadline), work).await {
+        Err(_) => Err(Failure::Timeout),
+        Ok(Err(_)) => Err(Failure::Reset),
+        Ok(Ok(())) => Ok(()),
+    }
+}
+
+/// What one read brought.
+enum More {
+    Bytes,
+    /// Closed by the server, in order or not: TLS without its closing word is as common as a reset.
+    End,
+    /// A limit of time or speed has passed.
+    Late,
+}
+
+struct Incoming<'a, S> {
+    stream: &'a mut S,
+    buffer: BytesMut,
+    pace: Pace<'a>,
+    asked: Instant,
+    first_byte: Option<Duration>,
+    late: bool,
+}
+
+impl<S: AsyncRead + Unpin> Incoming<'_, S> {
+    /// Reads once, into a buffer with at least `room` bytes free.
+    async fn more(&mut self, room: usize) -> More {
+        if self.late {
+            return More::Late;
+        }
+        if self.buffer.capacity() - self.buffer.len() < room {
+            self.buffer.reserve(room);
+        }
+        let Incoming {
+            stream,
+            buffer,
+            pace,
+            ..
+        } = self;
+        let read = poll_fn(|cx| match pin!(stream.read_buf(buffer)).poll(cx) {
+            Poll::Ready(result) => Poll::Ready(Some(result)),
+            Poll::Pending => pace.poll_late(cx).map(|()| None),
+        });
+        match read.await {
+            None => More::Late,
+            Some(Ok(0) | Err(_)) => More::End,
+            Some(Ok(bytes)) => {
+                self.first_byte.get_or_insert_with(|| self.asked.elapsed());
+                // Too slow matters only when more is needed: the caller looks at the bytes first.
+                self.late = !self.pace.received(bytes);
+                More::Bytes
+            }
+        }
+    }
+
+    /// The head of the final answer, which then begins the buffer.
+    async fn head(&mut self, max_head: usize) -> Result<(Head, usize), Failure> {
+        let (mut scanned, mut interim, mut blank) = (0, 0, 0);
+        loop {
+            let before = self
+                .buffer
+                .iter()
+                .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+                .count();
+            self.buffer.advance(before);
+            blank += before;
+            if blank > MOST_BLANK {
+                return Err(Failure::Protocol(
+                    "blank lines instead of a head".to_owned(),
+                ));
+            }
+            head::refuse_start(&self.buffer).map_err(Failure::Protocol)?;
+            let end = head::find_end(&self.buffer, &mut scanned);
+            if end.unwrap_or(self.buffer.len()) > max_head {
+                return Err(Failure::Protocol(format!(
+                    "a head of more than {max_head} bytes"
+                )));
+            }
+            if let Some(end) = end {
+                let head = head::read(&self.buffer[..end]).map_err(Failure::Protocol)?;
+                if head.status >= 200 {
+                    return Ok((head, end));
+                }
+                interim += 1;
+                if head.status == 101 || interim > MOST_INTERIM {
+                    return Err(Failure::Protocol(format!("interim answer {}", head.status)));
+                }
+                self.buffer.advance(end);
+                scanned = 0;
+                continue;
+            }
+            match self.more(FIRST_ROOM.min(max_head).max(64)).await {
+                More::Bytes => {}
+                More::End => return Err(Failure::Reset),
+                More::Late if self.first_byte.is_none() => return Err(Failure::Timeout),
+                More::Late => return Err(Failure::Stalled),
+            }
+        }
+    }
+
+    /// Takes the body, if it is wanted, and ends the exchange.
+    async fn body(mut self, mut head: Head, head_length: usize, limits: Limits<'_>) -> Exchanged {
+        let mut remarks = std::mem::take(&mut head.remarks);
+        let (mut framing, clean) = framing::of(&head, &mut remarks);
+        let media_type = media_type(&head);
+        let unwanted = !limits.any_type
+            && !matches!(framing, Framing::Empty | Framing::Length(0))
+            && !limits.options.wants(&media_type);
+        let limit = limits
+            .max_body
+            .unwrap_or_else(|| limits.options.body_limit(&media_type));
+        let (end, truncated) = if unwanted {
+            (0, Some(Truncated::Unspecified))
+        } else {
+            self.take(&mut framing, head_length, limit, &mut remarks)
+                .await
+        };
+        let here = self.buffer.len() - head_length;
+        // A small unwanted body that has come with the head costs no connection.
+        let whole = match framing {
+            Framing::Length(bytes) if unwanted => here as u64 == bytes,
+            Framing::Close | Framing::UpTo(_) => false,
+            _ => truncated.is_none() && here == end,
+        };
+        if !unwanted && truncated.is_none() && here > end {
+            remarks.push(Remark::Excess);
+        }
+        self.buffer.truncate(head_length + end);
+        let response = self.buffer.freeze();
+        let wire = response.slice(head_length..);
+        let payload = match &framing {
+            Framing::Chunked(chunks) => chunks.payload(&wire),
+            _ => wire,
+        };
+        let reusable = whole && clean && head.persistent;
+        head.remarks = remarks;
+        Exchanged {
+            result: Ok(Received {
+                head,
+                head_length,
+                payload,
+                truncated,
+                unwanted,
+            }),
+            response,
+            first_byte: self.first_byte.unwrap_or_default(),
+            reusable,
+            silent: false,
+        }
+    }
+
+    /// Reads until the body ends or a limit does. Gives the body's length on the wire, as far as it is kept.
+    async fn take(
+        &mut self,
+        framing: &mut Framing,
+        head_length: usize,
+        limit: u64,
+        remarks: &mut Vec<Remark>,
+    ) -> (usize, Option<Truncated>) {
+        loop {
+            let body = &self.buffer[head_length..];
+            let here = body.len();
+            let mut broken = None;
+            let end = match framing {
+                Framing::Empty => Some(0),
+                Framing::Length(bytes) | Framing::UpTo(bytes) => {
+                    (here as u64 >= *bytes).then_some(*bytes as usize)
+                }
+                Framing::Close => None,
+                Framing::Chunked(chunks) => match chunks.advance(body) {
+                    Step::More => None,
+                    Step::Done(end) => Some(end),
+                    Step::Broken => {
+                        remarks.push(Remark::Chunks);
+                        if chunks.is_untouched() {
+                            *framing = Framing::Close;
+                            None
+                        } else {
+                            broken = Some(Truncated::Unspecified);
+                            Some(here)
+                        }
+                    }
+                },
+            };
+            if end.unwrap_or(here) as u64 > limit {
+                return (limit as usize, Some(Truncated::Length));
+            }
+            if let Some(end) = end {
+                return (end, broken);
+            }
+            match self.more(room(framing, here)).await {
+                More::Bytes => {}
+                More::Late => return (here, Some(Truncated::Time)),
+                More::End => return (here, ended(framing)),
+            }
+        }
+    }
+
+    fn failed(self, failure: Failure) -> Exchanged {
+        Exchanged {
+            silent: failure == Failure::Reset && self.first_byte.is_none(),
+            result: Err(failure),
+            response: self.buffer.freeze(),
+            first_byte: self.first_byte.unwrap_or_default(),
+            reusable: false,
+        }
+    }
+}
+
+/// Free space to read into: all that is left when it is known and not too much.
+fn room(framing: &Framing, here: usize) -> usize {
+    match framing {
+        Framing::Length(bytes) | Framing::UpTo(bytes) => {
+            (*bytes - here as u64).min(MOST_ROOM as u64) as usize
+        }
+        _ => 4 << 10,
+    }
+}
+
+/// What the end of the connection means for a body that is not complete by itself.
+fn ended(framing: &Framing) -> Option<Truncated> {
+    match framing {
+        Framing::Close | Framing::UpTo(_) | Framing::Empty => None,
+        Framing::Chunked(chunks) if chunks.is_past_last_chunk() => None,
+        Framing::Chunked(_) | Framing::Length(_) => Some(Truncated::Disconnect),
+    }
+}
+
+/// The media type in lower case without parameters; empty when none is named.
+fn media_type(head: &Head) -> String {
+    let value = head
+        .headers
+        .get(header::CONTENT_TYPE)
+        .map(http::HeaderValue::as_bytes)
+        .unwrap_or_default();
+    let end = value
+        .iter()
+        .position(|byte| matches!(byte, b';' | b','))
+        .unwrap_or(value.len());
+    String::from_utf8_lossy(value[..end].trim_ascii()).to_ascii_lowercase()
+}

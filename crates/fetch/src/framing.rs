@@ -1,0 +1,174 @@
+//! How long a body is (RFC 9112, 6.3), with the mistakes that servers make.
+//!
+//! Transfer-Encoding wins over Content-Length; several lengths that differ are an upper bound; a length that is no
+//! number is none. Framing that is not clean is still read, but its connection serves no second request: what one side
+//! takes for the next answer the other may take for the rest of this one.
+
+use http::{HeaderMap, header};
+
+use crate::{Remark, chunks::Chunks, head::Head};
+
+/// Where the body ends.
+#[derive(Debug)]
+pub(crate) enum Framing {
+    /// No body, whatever the headers say.
+    Empty,
+    /// After so many bytes.
+    Length(u64),
+    /// After so many bytes, or with the connection.
+    UpTo(u64),
+    /// After the last chunk.
+    Chunked(Chunks),
+    /// With the connection.
+    Close,
+}
+
+/// The framing, and whether the connection can be used again after it.
+pub(crate) fn of(head: &Head, remarks: &mut Vec<Remark>) -> (Framing, bool) {
+    if matches!(head.status, 204 | 304) {
+        return (Framing::Empty, true);
+    }
+    let length = length(&head.headers);
+    match transfer(&head.headers) {
+        Transfer::Chunked => (
+            Framing::Chunked(Chunks::default()),
+            matches!(length, Length::None),
+        ),
+        Transfer::Other => (Framing::Close, false),
+        Transfer::None => match length {
+            Length::None => (Framing::Close, false),
+            Length::One(bytes) => (Framing::Length(bytes), true),
+            Length::Several(most) => {
+                remarks.push(Remark::ContentLength("several that differ".to_owned()));
+                (Framing::UpTo(most), false)
+            }
+            Length::Unusable(text) => {
+                remarks.push(Remark::ContentLength(text));
+                (Framing::Close, false)
+            }
+        },
+    }
+}
+
+enum Transfer {
+    None,
+    Chunked,
+    /// Some coding that only the end of the connection delimits.
+    Other,
+}
+
+fn transfer(headers: &HeaderMap) -> Transfer {
+    let mut last = Transfer::None;
+    for value in headers.get_all(header::TRANSFER_ENCODING) {
+        for name in value
+            .as_bytes()
+            .split(|byte| *byte == b',')
+            .map(<[u8]>::trim_ascii)
+        {
+            if name.eq_ignore_ascii_case(b"chunked") {
+                last = Transfer::Chunked;
+            } else if !name.is_empty() && !name.eq_ignore_ascii_case(b"identity") {
+                last = Transfer::Other;
+            }
+        }
+    }
+    last
+}
+
+enum Length {
+    None,
+    One(u64),
+    Several(u64),
+    Unusable(String),
+}
+
+fn length(headers: &HeaderMap) -> Length {
+    let mut found = Length::None;
+    for value in headers.get_all(header::CONTENT_LENGTH) {
+        for part in value
+            .as_bytes()
+            .split(|byte| *byte == b',')
+            .map(<[u8]>::trim_ascii)
+        {
+            let Some(bytes) = number(part) else {
+                return Length::Unusable(String::from_utf8_lossy(part).chars().take(40).collect());
+            };
+            found = match found {
+                Length::One(before) if before != bytes => Length::Several(before.max(bytes)),
+                Length::Several(most) => Length::Several(most.max(bytes)),
+                _ => Length::One(bytes),
+            };
+        }
+    }
+    found
+}
+
+/// Digits only: `parse` would take a sign.
+fn number(text: &[u8]) -> Option<u64> {
+    let text = str::from_utf8(text)
+        .ok()
+        .filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?;
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::head;
+
+    fn check(status: u16, fields: &str, expected: &str, reusable: bool) {
+        let head = head::read(format!("HTTP/1.1 {status} x\r\n{fields}\r\n\r\n").as_bytes())
+            .expect("a head");
+        let (framing, clean) = of(&head, &mut Vec::new());
+        let found = match framing {
+            Framing::Chunked(_) => "Chunked".to_owned(),
+            other => format!("{other:?}"),
+        };
+        assert_eq!(
+            (found.as_str(), clean),
+            (expected, reusable),
+            "{status} {fields}"
+        );
+    }
+
+    #[test]
+    fn framings() {
+        check(200, "Content-Length: 5", "Length(5)", true);
+        check(200, "Content-Length: 5, 5", "Length(5)", true);
+        check(
+            200,
+            "Content-Length: 5\r\nContent-Length: 5",
+            "Length(5)",
+            true,
+        );
+        check(
+            200,
+            "Content-Length: 5\r\nContent-Length: 7",
+            "UpTo(7)",
+            false,
+        );
+        check(200, "Content-Length: 9, 5", "UpTo(9)", false);
+        check(200, "Content-Length: -5", "Close", false);
+        check(200, "Content-Length: +5", "Close", false);
+        check(200, "Content-Length:", "Close", false);
+        check(200, "Content-Length: 99999999999999999999", "Close", false);
+        check(200, "X: y", "Close", false);
+        check(200, "Transfer-Encoding: chunked", "Chunked", true);
+        check(
+            200,
+            "Transfer-Encoding: Chunked\r\nContent-Length: 5",
+            "Chunked",
+            false,
+        );
+        check(200, "Transfer-Encoding: gzip, chunked", "Chunked", true);
+        check(200, "Transfer-Encoding: gzip", "Close", false);
+        check(
+            200,
+            "Transfer-Encoding: identity\r\nContent-Length: 5",
+            "Length(5)",
+            true,
+        );
+        check(204, "Content-Length: 5", "Empty", true);
+        check(304, "Transfer-Encoding: chunked", "Empty", true);
+    }
+}

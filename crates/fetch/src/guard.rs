@@ -1,0 +1,389 @@
+//! The address guard (invariant 3): which addresses may be connected to.
+//!
+//! A name on the web may point anywhere, also at the machine the crawler runs on, its neighbours, or a cloud's
+//! metadata service. The guard judges the *address*, each time, inside `connect.rs`; no name, redirect or changed DNS
+//! answer gets around it. An IPv6 form that carries an IPv4 address is judged by what it carries.
+//!
+//! Ranges: the IANA special-purpose registries (RFC 6890 and its updates), multicast (RFC 5771, RFC 4291), NAT64
+//! (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380). `allow_private` lifts the special ranges, never the
+//! unspecified address, multicast and broadcast, and never the user's own list.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use aranha_url::Blacklist;
+
+use crate::Failure;
+
+/// How far a range is closed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closed {
+    /// Open under `allow_private`.
+    Special,
+    /// Never a web server.
+    Always,
+}
+
+use Closed::{Always, Special};
+
+/// Address, prefix length, words. The first that matches decides.
+const RANGES_V4: &[([u8; 4], u32, Closed, &str)] = &[
+    ([0, 0, 0, 0], 32, Always, "unspecified address"),
+    ([255, 255, 255, 255], 32, Always, "broadcast address"),
+    ([224, 0, 0, 0], 4, Always, "multicast, 224.0.0.0/4"),
+    ([0, 0, 0, 0], 8, Special, "this network, 0.0.0.0/8"),
+    ([10, 0, 0, 0], 8, Special, "private, 10.0.0.0/8"),
+    (
+        [100, 64, 0, 0],
+        10,
+        Special,
+        "carrier-grade NAT, 100.64.0.0/10",
+    ),
+    ([127, 0, 0, 0], 8, Special, "loopback, 127.0.0.0/8"),
+    ([169, 254, 0, 0], 16, Special, "link-local, 169.254.0.0/16"),
+    ([172, 16, 0, 0], 12, Special, "private, 172.16.0.0/12"),
+    (
+        [192, 0, 0, 0],
+        24,
+        Special,
+        "protocol assignments, 192.0.0.0/24",
+    ),
+    ([192, 0, 2, 0], 24, Special, "documentation, 192.0.2.0/24"),
+    ([192, 88, 99, 0], 24, Special, "6to4 relays, 192.88.99.0/24"),
+    ([192, 168, 0, 0], 16, Special, "private, 192.168.0.0/16"),
+    ([198, 18, 0, 0], 15, Special, "benchmarking, 198.18.0.0/15"),
+    (
+        [198, 51, 100, 0],
+        24,
+        Special,
+        "documentation, 198.51.100.0/24",
+    ),
+    (
+        [203, 0, 113, 0],
+        24,
+        Special,
+        "documentation, 203.0.113.0/24",
+    ),
+    ([240, 0, 0, 0], 4, Special, "reserved, 240.0.0.0/4"),
+];
+
+/// As above, for what remains after the forms that carry an IPv4 address.
+const RANGES_V6: &[(Ipv6Addr, u32, Closed, &str)] = &[
+    (
+        v6(0, 0, 0, 0, 0, 0, 0, 0),
+        128,
+        Always,
+        "unspecified address",
+    ),
+    (
+        v6(0xff00, 0, 0, 0, 0, 0, 0, 0),
+        8,
+        Always,
+        "multicast, ff00::/8",
+    ),
+    (v6(0, 0, 0, 0, 0, 0, 0, 1), 128, Special, "loopback, ::1"),
+    (
+        v6(0x64, 0xff9b, 1, 0, 0, 0, 0, 0),
+        48,
+        Special,
+        "local NAT64, 64:ff9b:1::/48",
+    ),
+    (
+        v6(0x100, 0, 0, 0, 0, 0, 0, 0),
+        64,
+        Special,
+        "discard-only, 100::/64",
+    ),
+    (
+        v6(0xfc00, 0, 0, 0, 0, 0, 0, 0),
+        7,
+        Special,
+        "unique local, fc00::/7",
+    ),
+    (
+        v6(0xfe80, 0, 0, 0, 0, 0, 0, 0),
+        10,
+        Special,
+        "link-local, fe80::/10",
+    ),
+    (
+        v6(0xfec0, 0, 0, 0, 0, 0, 0, 0),
+        10,
+        Special,
+        "site-local, fec0::/10",
+    ),
+    (
+        v6(0x2001, 0x2, 0, 0, 0, 0, 0, 0),
+        48,
+        Special,
+        "benchmarking, 2001:2::/48",
+    ),
+    (
+        v6(0x2001, 0x10, 0, 0, 0, 0, 0, 0),
+        28,
+        Special,
+        "ORCHID, 2001:10::/28",
+    ),
+    (
+        v6(0x2001, 0x20, 0, 0, 0, 0, 0, 0),
+        28,
+        Special,
+        "ORCHIDv2, 2001:20::/28",
+    ),
+    (
+        v6(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0),
+        32,
+        Special,
+        "documentation, 2001:db8::/32",
+    ),
+    (
+        v6(0x3fff, 0, 0, 0, 0, 0, 0, 0),
+        20,
+        Special,
+        "documentation, 3fff::/20",
+    ),
+];
+
+#[expect(
+    clippy::too_many_arguments,
+    reason = "the eight groups of an IPv6 address"
+)]
+const fn v6(a: u16, b: u16, c: u16, d: u16, e: u16, f: u16, g: u16, h: u16) -> Ipv6Addr {
+    Ipv6Addr::new(a, b, c, d, e, f, g, h)
+}
+
+/// Judges addresses; part of the shared [`Web`](crate::Web).
+#[derive(Debug)]
+pub(crate) struct Guard {
+    allow_private: bool,
+    refused: Blacklist,
+}
+
+impl Guard {
+    pub(crate) fn new(allow_private: bool, refused: Blacklist) -> Guard {
+        Guard {
+            allow_private,
+            refused,
+        }
+    }
+
+    /// `Ok` when a connection to the address may be opened.
+    pub(crate) fn pass(&self, address: IpAddr) -> Result<(), Failure> {
+        match self.refusal(address) {
+            None => Ok(()),
+            Some(rule) => Err(Failure::AddressRefused { address, rule }),
+        }
+    }
+
+    fn refusal(&self, address: IpAddr) -> Option<String> {
+        if let Some(entry) = self.refused.address(address) {
+            return Some(format!("the black list names {entry}"));
+        }
+        match address {
+            IpAddr::V4(address) => self.judge_v4(address).map(str::to_owned),
+            IpAddr::V6(address) => self.judge_v6(address),
+        }
+    }
+
+    fn judge_v4(&self, address: Ipv4Addr) -> Option<&'static str> {
+        let bits = address.to_bits();
+        RANGES_V4
+            .iter()
+            .find(|(base, length, ..)| (bits ^ u32::from_be_bytes(*base)) >> (32 - length) == 0)
+            .filter(|(_, _, closed, _)| self.is_shut(*closed))
+            .map(|(.., rule)| *rule)
+    }
+
+    fn judge_v6(&self, address: Ipv6Addr) -> Option<String> {
+        for (form, carried) in carried(address) {
+            if let Some(rule) = self.refusal(IpAddr::V4(carried)) {
+                return Some(format!("{form} of {carried}: {rule}"));
+            }
+        }
+        let bits = address.to_bits();
+        let range = RANGES_V6
+            .iter()
+            .find(|(base, length, ..)| (bits ^ base.to_bits()) >> (128 - length) == 0);
+        if let Some((_, _, closed, rule)) = range {
+            return self.is_shut(*closed).then(|| (*rule).to_owned());
+        }
+        let global_unicast = bits >> 125 == 1;
+        let outside = !global_unicast && carried(address).next().is_none() && !self.allow_private;
+        outside.then(|| "reserved, outside 2000::/3".to_owned())
+    }
+
+    fn is_shut(&self, closed: Closed) -> bool {
+        closed == Always || !self.allow_private
+    }
+}
+
+/// The IPv4 addresses inside an IPv6 address, each with the name of the form.
+fn carried(address: Ipv6Addr) -> impl Iterator<Item = (&'static str, Ipv4Addr)> {
+    let bits = address.to_bits();
+    let last = Ipv4Addr::from_bits(bits as u32);
+    let forms: [Option<(&'static str, Ipv4Addr)>; 2] = match address.segments() {
+        [0, 0, 0, 0, 0, 0xffff, ..] => [Some(("IPv4-mapped form", last)), None],
+        [0, 0, 0, 0, 0xffff, 0, ..] => [Some(("IPv4-translated form", last)), None],
+        [0, 0, 0, 0, 0, 0, ..] if bits > 1 => [Some(("IPv4-compatible form", last)), None],
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => [Some(("NAT64 form", last)), None],
+        [0x64, 0xff9b, 1, ..] => [Some(("local NAT64 form", last)), None],
+        [0x2002, ..] => [
+            Some(("6to4 form", Ipv4Addr::from_bits((bits >> 80) as u32))),
+            None,
+        ],
+        [0x2001, 0, ..] => [
+            Some(("Teredo form", Ipv4Addr::from_bits(!(bits as u32)))),
+            Some(("Teredo server", Ipv4Addr::from_bits((bits >> 64) as u32))),
+        ],
+        _ => [None, None],
+    };
+    forms.into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `closed`: refused by default; `always`: refused under `allow_private` too.
+    fn check(address: &str, closed: bool, always: bool) {
+        let address: IpAddr = address.parse().expect("an address");
+        let strict = Guard::new(false, Blacklist::default());
+        let open = Guard::new(true, Blacklist::default());
+        assert_eq!(
+            strict.pass(address).is_err(),
+            closed,
+            "{address} by default"
+        );
+        assert_eq!(
+            open.pass(address).is_err(),
+            always,
+            "{address} under allow_private"
+        );
+    }
+
+    #[test]
+    fn public_addresses_pass() {
+        for address in [
+            "1.1.1.1",
+            "9.255.255.255",
+            "11.0.0.0",
+            "100.63.255.255",
+            "100.128.0.0",
+            "126.255.255.255",
+            "128.0.0.1",
+            "169.253.255.255",
+            "169.255.0.0",
+            "172.15.255.255",
+            "172.32.0.0",
+            "192.0.1.0",
+            "192.167.255.255",
+            "192.169.0.0",
+            "198.17.255.255",
+            "198.20.0.0",
+            "223.255.255.255",
+            "2606:4700::1",
+            "2a00::1",
+            "3ffe::1",
+            "2001:4860:4860::8888",
+            "::ffff:1.1.1.1",
+            "64:ff9b::1.1.1.1",
+            "2002:0101:0101::1",
+            "::1.1.1.1",
+            "2001:0:0101:0101::fefe:fefe",
+        ] {
+            check(address, false, false);
+        }
+    }
+
+    #[test]
+    fn special_ranges_need_allow_private() {
+        for address in [
+            "0.1.2.3",
+            "10.0.0.1",
+            "10.255.255.255",
+            "100.64.0.1",
+            "100.127.255.255",
+            "127.0.0.1",
+            "127.255.255.254",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.0.0.1",
+            "192.0.2.1",
+            "192.88.99.1",
+            "192.168.0.1",
+            "192.168.255.255",
+            "198.18.0.1",
+            "198.19.255.255",
+            "198.51.100.7",
+            "203.0.113.9",
+            "240.0.0.1",
+            "255.255.255.254",
+            "::1",
+            "fe80::1",
+            "febf::1",
+            "fec0::1",
+            "fc00::1",
+            "fdff::1",
+            "fd00:ec2::254",
+            "2001:db8::1",
+            "3fff::1",
+            "3fff:0fff::1",
+            "100::1",
+            "2001:2::1",
+            "2001:1f::1",
+            "2001:20::1",
+            "4000::1",
+            "5f00::1",
+            "::ffff:127.0.0.1",
+            "::ffff:10.0.0.1",
+            "::ffff:169.254.169.254",
+            "::127.0.0.1",
+            "::0.0.0.2",
+            "64:ff9b::10.0.0.1",
+            "64:ff9b::7f00:1",
+            "64:ff9b:1::1.1.1.1",
+            "2002:7f00:1::",
+            "2002:a00:1::1",
+            "2002:a9fe:a9fe::1",
+            "::ffff:0:127.0.0.1",
+            "2001:0:0101:0101::80ff:fffe",
+            "2001:0:7f00:1::fefe:fefe",
+        ] {
+            check(address, true, false);
+        }
+    }
+
+    #[test]
+    fn no_option_opens_what_is_no_host() {
+        for address in [
+            "0.0.0.0",
+            "255.255.255.255",
+            "224.0.0.1",
+            "239.255.255.255",
+            "::",
+            "ff02::1",
+            "ff0e::1",
+            "::ffff:0.0.0.0",
+            "::ffff:224.0.0.1",
+            "::ffff:255.255.255.255",
+            "64:ff9b::e000:1",
+            "64:ff9b::",
+            "2002:e000:1::",
+            "2002::1",
+            "64:ff9b:1::e000:1",
+        ] {
+            check(address, true, true);
+        }
+    }
+
+    #[test]
+    fn the_rule_is_named() {
+        let guard = Guard::new(false, Blacklist::default());
+        let failure = guard.pass("::ffff:169.254.169.254".parse().expect("an address"));
+        assert_eq!(
+            failure.expect_err("refused").to_string(),
+            "the address ::ffff:169.254.169.254 is refused: \
+             IPv4-mapped form of 169.254.169.254: link-local, 169.254.0.0/16"
+        );
+    }
+}

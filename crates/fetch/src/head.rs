@@ -1,0 +1,352 @@
+//! The head of an answer: where it ends, and what it says (RFC 9112, sections 2 to 5).
+//!
+//! Tolerant where servers are known to be odd: bare line feeds, folded lines, spaces before the colon, no reason
+//! phrase, `HTTP/2.0` in HTTP/1 syntax, lines that are no header at all. Not tolerant where there is nothing to read:
+//! an answer without a status line is a protocol failure (N10). Never panics; the bytes themselves are kept elsewhere.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use crate::Remark;
+
+/// Header fields kept of one answer; more are left out with a remark.
+const MOST_FIELDS: usize = 500;
+
+/// What the head says.
+#[derive(Debug)]
+pub(crate) struct Head {
+    pub(crate) status: u16,
+    /// The version allows keep-alive without being asked: a clean `HTTP/1.1`.
+    pub(crate) persistent: bool,
+    pub(crate) headers: HeaderMap,
+    pub(crate) remarks: Vec<Remark>,
+}
+
+/// Where a head ends in the bytes so far; `scanned` remembers how far earlier calls have looked.
+pub(crate) fn find_end(bytes: &[u8], scanned: &mut usize) -> Option<usize> {
+    for at in memchr::memchr_iter(b'\n', &bytes[*scanned..]) {
+        let line_end = *scanned + at;
+        match &bytes[line_end + 1..] {
+            [b'\n', ..] => return Some(line_end + 2),
+            [b'\r', b'\n', ..] => return Some(line_end + 3),
+            _ => {}
+        }
+    }
+    // A blank line may straddle two reads: look at the last three bytes again.
+    *scanned = bytes.len().saturating_sub(3);
+    None
+}
+
+/// Whether the first bytes can still become a status line; the reason when they cannot.
+pub(crate) fn refuse_start(bytes: &[u8]) -> Result<(), String> {
+    const START: &[u8] = b"HTTP/";
+    let length = bytes.len().min(START.len());
+    if bytes[..length].eq_ignore_ascii_case(&START[..length]) {
+        return Ok(());
+    }
+    if bytes.starts_with(b"ICY") {
+        return Err("a radio stream (ICY)".to_owned());
+    }
+    let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(24)])
+        .escape_debug()
+        .to_string();
+    Err(format!("no status line, begins with \"{shown}\""))
+}
+
+/// Reads a whole head, blank line included.
+pub(crate) fn read(head: &[u8]) -> Result<Head, String> {
+    let mut lines = Lines { rest: head };
+    let first = lines.next().unwrap_or_default();
+    let line = status_line(first)?;
+    let mut remarks = Vec::new();
+    if line.odd {
+        remarks.push(Remark::StatusLine(
+            String::from_utf8_lossy(first).into_owned(),
+        ));
+    }
+    // One copy of the head: the values are slices of it.
+    let shared = Bytes::copy_from_slice(lines.rest);
+    let (headers, unread) = fields(&shared);
+    if unread > 0 {
+        remarks.push(Remark::Headers(unread));
+    }
+    let keep_alive = names(&headers, header::CONNECTION, "keep-alive");
+    let close = names(&headers, header::CONNECTION, "close");
+    let persistent = !close && !line.odd && (line.minor >= 1 || keep_alive);
+    Ok(Head {
+        status: line.status,
+        persistent,
+        headers,
+        remarks,
+    })
+}
+
+/// Whether a comma-separated header names a word.
+fn names(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
+    headers
+        .get_all(name)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|part| part.trim().eq_ignore_ascii_case(word))
+}
+
+struct StatusLine {
+    minor: u8,
+    status: u16,
+    odd: bool,
+}
+
+fn status_line(line: &[u8]) -> Result<StatusLine, String> {
+    let refused = || {
+        format!(
+            "status line \"{}\"",
+            String::from_utf8_lossy(&line[..line.len().min(80)]).escape_debug()
+        )
+    };
+    let rest = line.get(5..).ok_or_else(refused)?;
+    let version_length = rest
+        .iter()
+        .position(|byte| byte.is_ascii_whitespace())
+        .ok_or_else(refused)?;
+    let (version, rest) = rest.split_at(version_length);
+    let after = rest.trim_ascii_start();
+    let digits = after
+        .iter()
+        .take_while(|byte| byte.is_ascii_digit())
+        .count();
+    if digits != 3 {
+        return Err(refused());
+    }
+    let status = after[..3]
+        .iter()
+        .fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'));
+    if status < 100 {
+        return Err(refused());
+    }
+    let clean = line.starts_with(b"HTTP/")
+        && rest.len() - after.len() == 1
+        && matches!(after.get(3), None | Some(b' '));
+    let minor = match version {
+        b"1.1" => Some(1),
+        b"1.0" => Some(0),
+        _ => None,
+    };
+    Ok(StatusLine {
+        minor: minor.unwrap_or(1),
+        status,
+        odd: !clean || minor.is_none(),
+    })
+}
+
+/// The field lines as a map, and how many lines could not be read.
+fn fields(bytes: &Bytes) -> (HeaderMap, usize) {
+    let mut headers = HeaderMap::with_capacity(16);
+    let mut unread = 0;
+    let mut lines = Lines { rest: bytes }.peekable();
+    while let Some(line) = lines.next() {
+        let mut folded = None;
+        while let Some(more) =
+            lines.next_if(|next| next.starts_with(b" ") || next.starts_with(b"\t"))
+        {
+            let joined = folded.get_or_insert_with(|| BytesMut::from(line));
+            joined.put_u8(b' ');
+            joined.extend_from_slice(more.trim_ascii());
+        }
+        let line = folded.map_or_else(|| bytes.slice_ref(line), BytesMut::freeze);
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        match field(&line) {
+            Some((name, value)) if headers.len() < MOST_FIELDS => {
+                headers.append(name, value);
+            }
+            _ => unread += 1,
+        }
+    }
+    (headers, unread)
+}
+
+fn field(line: &Bytes) -> Option<(HeaderName, HeaderValue)> {
+    let colon = memchr::memchr(b':', line)?;
+    let name = HeaderName::from_bytes(line[..colon].trim_ascii()).ok()?;
+    let value = line[colon + 1..].trim_ascii();
+    let shared = line.slice_ref(value);
+    let value = HeaderValue::from_maybe_shared(shared).or_else(|_| {
+        let clean: Vec<u8> = value
+            .iter()
+            .map(|byte| if byte.is_ascii_control() { b' ' } else { *byte })
+            .collect();
+        HeaderValue::from_bytes(&clean)
+    });
+    Some((name, value.ok()?))
+}
+
+/// Lines without their ends, `\n` or `\r\n`.
+struct Lines<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Lines<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let (line, rest) = match memchr::memchr(b'\n', self.rest) {
+            Some(at) => (&self.rest[..at], &self.rest[at + 1..]),
+            None => (self.rest, &[][..]),
+        };
+        self.rest = rest;
+        Some(line.strip_suffix(b"\r").unwrap_or(line))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(head: &str, expected: &str) {
+        let found = match read(head.as_bytes()) {
+            Err(reason) => format!("refused: {reason}"),
+            Ok(head) => {
+                let fields: Vec<String> = head
+                    .headers
+                    .iter()
+                    .map(|(name, value)| {
+                        format!("{name}={}", String::from_utf8_lossy(value.as_bytes()))
+                    })
+                    .collect();
+                let remarks: Vec<String> = head.remarks.iter().map(ToString::to_string).collect();
+                format!(
+                    "{} {} [{}] {}",
+                    head.status,
+                    head.persistent,
+                    fields.join("|"),
+                    remarks.join("; ")
+                )
+            }
+        };
+        assert_eq!(found.trim_end(), expected, "{head:?}");
+    }
+
+    #[test]
+    fn heads_are_read() {
+        check("HTTP/1.1 200 OK\r\nA: b\r\n\r\n", "200 true [a=b]");
+        check("HTTP/1.1 200\r\n\r\n", "200 true []");
+        check("HTTP/1.1 200 \r\n\r\n", "200 true []");
+        check(
+            "HTTP/1.1 404 Not  Found é\nA: b\nC:d\n\n",
+            "404 true [a=b|c=d]",
+        );
+        check("HTTP/1.0 200 OK\r\n\r\n", "200 false []");
+        check(
+            "HTTP/1.0 200 OK\r\nConnection: Keep-Alive\r\n\r\n",
+            "200 true [connection=Keep-Alive]",
+        );
+        check(
+            "HTTP/1.1 200 OK\r\nConnection: x, Close\r\n\r\n",
+            "200 false [connection=x, Close]",
+        );
+        check(
+            "HTTP/1.1 200 OK\r\nA : b\r\nC\t: d\r\n\r\n",
+            "200 true [a=b|c=d]",
+        );
+        check(
+            "HTTP/1.1 200 OK\r\nA: b\r\n  c\r\n\td\r\nE: f\r\n\r\n",
+            "200 true [a=b c d|e=f]",
+        );
+        check("HTTP/1.1 200 OK\r\nA:\r\nA: 2\r\n\r\n", "200 true [a=|a=2]");
+        check("HTTP/1.1 200 OK\r\nA: b\x01c\r\n\r\n", "200 true [a=b c]");
+    }
+
+    #[test]
+    fn oddities_are_remarked() {
+        check(
+            "HTTP/2.0 200 OK\r\n\r\n",
+            "200 false [] odd status line: HTTP/2.0 200 OK",
+        );
+        check(
+            "HTTP/1 200 OK\r\n\r\n",
+            "200 false [] odd status line: HTTP/1 200 OK",
+        );
+        check(
+            "HTTP/1.1  200 OK\r\n\r\n",
+            "200 false [] odd status line: HTTP/1.1  200 OK",
+        );
+        check(
+            "http/1.1 200 ok\r\n\r\n",
+            "200 false [] odd status line: http/1.1 200 ok",
+        );
+        check(
+            "HTTP/1.1 200OK\r\n\r\n",
+            "200 false [] odd status line: HTTP/1.1 200OK",
+        );
+        check(
+            "HTTP/1.1 200 OK\r\nno colon\r\nA: b\r\n\r\n",
+            "200 true [a=b] 1 header lines could not be read",
+        );
+        check(
+            "HTTP/1.1 200 OK\r\nb@d: x\r\n: y\r\n\r\n",
+            "200 true [] 2 header lines could not be read",
+        );
+    }
+
+    #[test]
+    fn what_is_no_status_line_is_refused() {
+        check(
+            "HTTP/1.1 20 OK\r\n\r\n",
+            "refused: status line \"HTTP/1.1 20 OK\"",
+        );
+        check(
+            "HTTP/1.1 2000 OK\r\n\r\n",
+            "refused: status line \"HTTP/1.1 2000 OK\"",
+        );
+        check(
+            "HTTP/1.1 abc\r\n\r\n",
+            "refused: status line \"HTTP/1.1 abc\"",
+        );
+        check("HTTP/1.1\r\n\r\n", "refused: status line \"HTTP/1.1\"");
+        check(
+            "HTTP/1.1 099 x\r\n\r\n",
+            "refused: status line \"HTTP/1.1 099 x\"",
+        );
+        for start in ["ICY 200 OK", "<html>", "\0\0", "HTML/1.0"] {
+            assert!(refuse_start(start.as_bytes()).is_err(), "{start}");
+        }
+        for start in ["", "H", "http/1", "HTTP/1.1 200"] {
+            assert!(refuse_start(start.as_bytes()).is_ok(), "{start}");
+        }
+    }
+
+    #[test]
+    fn the_end_is_found_however_the_bytes_arrive() {
+        for (head, body) in [
+            ("HTTP/1.1 200 OK\r\nA: b\r\n\r\n", "\n\nx"),
+            ("HTTP/1.1 200 OK\nA: b\n\n", "x"),
+            ("H\r\n\n", ""),
+        ] {
+            let whole = format!("{head}{body}");
+            for first in 0..=whole.len() {
+                let mut scanned = 0;
+                let early = find_end(&whole.as_bytes()[..first], &mut scanned);
+                let end = early.or_else(|| find_end(whole.as_bytes(), &mut scanned));
+                assert_eq!(end, Some(head.len()), "{whole:?} cut at {first}");
+            }
+        }
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(300))]
+        #[test]
+        fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(0_u8.., 0..200)) {
+            let mut scanned = 0;
+            let _ = find_end(&bytes, &mut scanned);
+            let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
+            head.extend_from_slice(&bytes);
+            proptest::prop_assert!(read(&head).is_ok());
+            let _ = read(&bytes);
+        }
+    }
+}
