@@ -1,41 +1,372 @@
-//! Black lists of URLs, domains and address ranges (U11).
+//! Black lists of URLs, domains and address ranges (U11; V 5.4): what is never asked for, whatever the scope says.
+//!
+//! One entry a line, `#` begins a comment:
+//!
+//! ```text
+//! https://example.org/trap            # this page, under either twin
+//! https://example.org/calendar/*      # everything that begins so
+//! example.net                         # the domain and all below it
+//! 192.0.2.0/24                        # every host that has such an address
+//! 2001:db8::1
+//! ```
+//!
+//! Look-ups are hash look-ups, so lists may be long: one per label of the host, and one per prefix length in use.
 
+use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
 
 use crate::canonical::CanonUrl;
+use crate::canonicaliser::Canonicaliser;
+use crate::key::{PageKey, SiteKey};
+use crate::rules::Rules;
+use crate::site;
 
-/// What must never be asked for, whatever the scope says.
+/// What must never be asked for. Keeps each entry's text: it is the reason given by `aranha why`.
 #[derive(Clone, Debug, Default)]
-pub struct Blacklist {}
+pub struct Blacklist {
+    pages: HashMap<PageKey, String>,
+    /// By site: path prefixes with their entries.
+    prefixes: HashMap<SiteKey, Vec<(String, String)>>,
+    domains: HashMap<String, String>,
+    ranges: HashMap<Range, String>,
+    /// Prefix lengths in use, of IPv4 and IPv6.
+    lengths: [BTreeSet<u8>; 2],
+}
+
+/// A network in CIDR form, bits below the prefix zero.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Range {
+    network: IpAddr,
+    length: u8,
+}
 
 /// A line that is no entry.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("black list, line {line}: {problem}")]
+#[error("black list, line {line}: `{entry}` is {problem}")]
 pub struct BlacklistError {
     /// Counted from 1.
     pub line: usize,
-    /// One sentence, the entry inside.
+    /// The entry as written.
+    pub entry: String,
+    /// What is wrong with it.
     pub problem: String,
 }
 
 impl Blacklist {
-    /// One entry a line: a URL, a domain (its subdomains included), an address or a range in CIDR form.
-    pub fn parse_lines(_text: &str) -> Result<Blacklist, BlacklistError> {
-        Ok(Blacklist::default())
+    /// Read a list; the first line that is no entry is an error.
+    pub fn parse_lines(text: &str) -> Result<Blacklist, BlacklistError> {
+        let mut list = Blacklist::default();
+        list.extend_lines(text)?;
+        Ok(list)
     }
 
-    /// The entry that names this URL or its domain.
-    pub fn url(&self, _url: &CanonUrl) -> Option<&str> {
-        None
+    /// Add the entries of another list.
+    pub fn extend_lines(&mut self, text: &str) -> Result<(), BlacklistError> {
+        let canonicaliser = Canonicaliser::new(Rules {
+            max_length: 0,
+            max_repeats: 0,
+            ..Rules::default()
+        });
+        for (index, line) in text.lines().enumerate() {
+            let entry = without_comment(line.trim_start_matches('\u{feff}')).trim();
+            if !entry.is_empty() {
+                self.add(entry, &canonicaliser)
+                    .map_err(|problem| BlacklistError {
+                        line: index + 1,
+                        entry: entry.to_owned(),
+                        problem,
+                    })?;
+            }
+        }
+        Ok(())
     }
 
-    /// The entry whose range holds this address.
-    pub fn address(&self, _address: IpAddr) -> Option<&str> {
-        None
+    fn add(&mut self, entry: &str, canonicaliser: &Canonicaliser) -> Result<(), String> {
+        if entry.contains("://") {
+            return self.add_url(entry, canonicaliser);
+        }
+        if let Some(range) = Range::parse(entry)? {
+            self.lengths[range.family()].insert(range.length);
+            self.ranges.insert(range, entry.to_owned());
+            return Ok(());
+        }
+        let domain = domain_name(entry).ok_or("no URL, domain, address or address range")?;
+        self.domains.insert(domain, entry.to_owned());
+        Ok(())
+    }
+
+    fn add_url(&mut self, entry: &str, canonicaliser: &Canonicaliser) -> Result<(), String> {
+        let (text, open) = entry
+            .strip_suffix('*')
+            .map_or((entry, false), |text| (text, true));
+        let url = canonicaliser
+            .canon(text)
+            .map_err(|rejected| format!("no URL to shut out: {rejected}"))?;
+        if open {
+            let prefix = (url.path().to_owned(), entry.to_owned());
+            self.prefixes
+                .entry(url.site_key())
+                .or_default()
+                .push(prefix);
+        } else {
+            self.pages.insert(url.key(), entry.to_owned());
+        }
+        Ok(())
+    }
+
+    /// The entry that names this URL, its domain, or the address it is written with.
+    pub fn url(&self, url: &CanonUrl) -> Option<&str> {
+        if self.is_empty() {
+            return None;
+        }
+        self.page(url)
+            .or_else(|| self.domain(url.host()))
+            .or_else(|| self.written_address(url.host()))
+    }
+
+    fn page(&self, url: &CanonUrl) -> Option<&str> {
+        if self.pages.is_empty() && self.prefixes.is_empty() {
+            return None;
+        }
+        let key = url.key();
+        let page = self.pages.get(&key);
+        let prefix = || {
+            let prefixes = self.prefixes.get(&key.site)?;
+            prefixes
+                .iter()
+                .find(|(prefix, _)| url.path().starts_with(prefix))
+                .map(|(_, entry)| entry)
+        };
+        page.or_else(prefix).map(String::as_str)
+    }
+
+    fn domain(&self, host: &str) -> Option<&str> {
+        if self.domains.is_empty() || site::is_address(host) {
+            return None;
+        }
+        let above = std::iter::successors(Some(host), |name| {
+            name.split_once('.').map(|(_, rest)| rest)
+        });
+        above
+            .into_iter()
+            .find_map(|name| self.domains.get(name))
+            .map(String::as_str)
+    }
+
+    fn written_address(&self, host: &str) -> Option<&str> {
+        if self.ranges.is_empty() || !site::is_address(host) {
+            return None;
+        }
+        let address = host
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .parse()
+            .ok()?;
+        self.address(address)
+    }
+
+    /// The entry whose range holds this address. An IPv4 address mapped into IPv6 is taken as what it is.
+    pub fn address(&self, address: IpAddr) -> Option<&str> {
+        let address = address.to_canonical();
+        let lengths = &self.lengths[usize::from(address.is_ipv6())];
+        lengths
+            .iter()
+            .rev()
+            .find_map(|length| self.ranges.get(&Range::of(address, *length)))
+            .map(String::as_str)
     }
 
     /// No entries at all.
     pub fn is_empty(&self) -> bool {
-        true
+        self.pages.is_empty()
+            && self.prefixes.is_empty()
+            && self.domains.is_empty()
+            && self.ranges.is_empty()
+    }
+}
+
+impl Range {
+    /// The network of this length that an address is in; `length` is at most the address's own.
+    fn of(address: IpAddr, length: u8) -> Range {
+        let network = match address {
+            IpAddr::V4(address) => {
+                let mask = u32::MAX.checked_shl(32 - u32::from(length)).unwrap_or(0);
+                IpAddr::from((u32::from(address) & mask).to_be_bytes())
+            }
+            IpAddr::V6(address) => {
+                let mask = u128::MAX.checked_shl(128 - u32::from(length)).unwrap_or(0);
+                IpAddr::from((u128::from(address) & mask).to_be_bytes())
+            }
+        };
+        Range { network, length }
+    }
+
+    /// An address or a range; none where the text is of another kind.
+    fn parse(text: &str) -> Result<Option<Range>, String> {
+        let (address, length) = text
+            .split_once('/')
+            .map_or((text, None), |(address, length)| (address, Some(length)));
+        let Ok(address) = address.trim_matches(['[', ']']).parse::<IpAddr>() else {
+            return Ok(None);
+        };
+        let mapped = address.is_ipv6() && address.to_canonical().is_ipv4();
+        let longest = if address.is_ipv4() { 32 } else { 128 };
+        let length = match length {
+            None => longest,
+            Some(length) => match length.parse::<u8>() {
+                Ok(length) if length <= longest => length,
+                _ => {
+                    return Err(format!(
+                        "a range whose length is not between 0 and {longest}"
+                    ));
+                }
+            },
+        };
+        if mapped && length >= 96 {
+            return Ok(Some(Range::of(address.to_canonical(), length - 96)));
+        }
+        Ok(Some(Range::of(address, length)))
+    }
+
+    fn family(&self) -> usize {
+        usize::from(self.network.is_ipv6())
+    }
+}
+
+/// A `#` begins a comment at the line's start or after a space; in a URL it is a fragment.
+fn without_comment(line: &str) -> &str {
+    let comment = line.match_indices('#').find(|(at, _)| {
+        line[..*at]
+            .chars()
+            .next_back()
+            .is_none_or(char::is_whitespace)
+    });
+    comment.map_or(line, |(at, _)| &line[..at])
+}
+
+/// A domain's canonical name, `*.` or `.` before it left out; none where the text is no domain name.
+pub(crate) fn domain_name(text: &str) -> Option<String> {
+    let text = text
+        .strip_prefix("*.")
+        .or_else(|| text.strip_prefix('.'))
+        .unwrap_or(text);
+    let text = text.strip_suffix('.').unwrap_or(text);
+    let url::Host::Domain(name) = url::Host::parse(text).ok()? else {
+        return None;
+    };
+    let valid = |label: &str| {
+        !label.is_empty()
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+    };
+    name.split('.').all(valid).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIST: &str = "\u{feff}# a comment\n\
+        https://www.example.org/trap#part   # the fragment is no comment\n\
+        http://example.org/calendar/*\r\n\
+        \n\
+        example.net\n\
+        *.Bücher.example\n\
+        10.0.0.0/8\n\
+        192.0.2.77\n\
+        2001:db8::/32\n\
+        ::ffff:198.51.100.0/120\n";
+
+    #[track_caller]
+    fn check_url(url: &str, expected: Option<&str>) {
+        let list = Blacklist::parse_lines(LIST).expect("valid");
+        let url = Canonicaliser::default().canon(url).expect("valid");
+        assert_eq!(list.url(&url), expected, "{url}");
+    }
+
+    #[track_caller]
+    fn check_address(address: &str, expected: Option<&str>) {
+        let list = Blacklist::parse_lines(LIST).expect("valid");
+        assert_eq!(
+            list.address(address.parse().expect("address")),
+            expected,
+            "{address}"
+        );
+    }
+
+    #[test]
+    fn urls() {
+        check_url(
+            "http://example.org/trap",
+            Some("https://www.example.org/trap#part"),
+        );
+        check_url("http://example.org/trap/x", None);
+        check_url(
+            "https://example.org/calendar/2024/",
+            Some("http://example.org/calendar/*"),
+        );
+        check_url("https://example.org/calendar", None);
+        check_url("http://example.net/", Some("example.net"));
+        check_url("http://a.b.example.net:8080/x", Some("example.net"));
+        check_url("http://anexample.net/", None);
+        check_url("http://www.bücher.example/", Some("*.Bücher.example"));
+        check_url("http://10.1.2.3/", Some("10.0.0.0/8"));
+        check_url("http://[2001:db8::5]/", Some("2001:db8::/32"));
+        check_url("http://11.1.2.3/", None);
+    }
+
+    #[test]
+    fn addresses() {
+        check_address("10.255.0.1", Some("10.0.0.0/8"));
+        check_address("::ffff:10.255.0.1", Some("10.0.0.0/8"));
+        check_address("192.0.2.77", Some("192.0.2.77"));
+        check_address("192.0.2.78", None);
+        check_address("2001:db8:1::9", Some("2001:db8::/32"));
+        check_address("2001:db9::9", None);
+        check_address("198.51.100.200", Some("::ffff:198.51.100.0/120"));
+        check_address("198.51.101.1", None);
+    }
+
+    #[test]
+    fn whole_families() {
+        let list = Blacklist::parse_lines("0.0.0.0/0\n::/0").expect("valid");
+        assert_eq!(
+            list.address("203.0.113.9".parse().expect("address")),
+            Some("0.0.0.0/0")
+        );
+        assert_eq!(
+            list.address("2001:db8::1".parse().expect("address")),
+            Some("::/0")
+        );
+    }
+
+    #[track_caller]
+    fn check_error(text: &str, sentence: &str) {
+        assert_eq!(
+            Blacklist::parse_lines(text).expect_err(text).to_string(),
+            sentence
+        );
+    }
+
+    #[test]
+    fn errors() {
+        check_error(
+            "a.org\nnot a domain",
+            "black list, line 2: `not a domain` is no URL, domain, address or address range",
+        );
+        check_error(
+            "10.0.0.0/33",
+            "black list, line 1: `10.0.0.0/33` is a range whose length is not between 0 and 32",
+        );
+        check_error(
+            "ftp://example.org/",
+            "black list, line 1: `ftp://example.org/` is no URL to shut out: scheme `ftp` is not crawled: only http and https are",
+        );
+        assert!(
+            Blacklist::parse_lines("# nothing\n\n")
+                .expect("valid")
+                .is_empty()
+        );
     }
 }

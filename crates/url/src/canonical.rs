@@ -76,8 +76,19 @@ impl CanonUrl {
         CanonUrl { text, place }
     }
 
-    pub(crate) fn place(&self) -> Place {
-        self.place
+    /// The site's name without a port.
+    pub(crate) fn site_host(&self) -> &str {
+        &self.text[self.place.site as usize..self.place.host_end as usize]
+    }
+
+    /// Everything behind `://`.
+    pub(crate) fn below_scheme(&self) -> &str {
+        &self.text[self.place.scheme.authority_start()..]
+    }
+
+    /// The same from the site's name on: without a `www.` that is folded.
+    pub(crate) fn below_www(&self) -> &str {
+        &self.text[self.place.site as usize..]
     }
 
     /// The whole URL: no fragment, no credentials.

@@ -1,23 +1,60 @@
-//! Text in, [`CanonUrl`] or [`Rejected`] out.
+//! Text in, [`CanonUrl`] or [`Rejected`] out (U1 to U7).
+//!
+//! Two ways lead to the same answer: plain links are put together from the base's text (`plain.rs`), everything
+//! else goes through the WHATWG parser with the tolerance browsers have, and is then normalised by RFC 3986:
+//!
+//! 1. Spaces and control characters around the text are cut off, tabs and line ends inside removed, other control
+//!    characters percent-encoded, `\` read as `/`. Scheme and host in lower case, internationalised names in their
+//!    ASCII form, addresses in one spelling, dot segments (`%2e` too) resolved, default port left out, empty path
+//!    `/`. That is the parser's work.
+//! 2. The fragment is dropped. **Credentials are dropped too**: a crawler has no business to log in with what it
+//!    found in a link, and they must not end in logs and archives.
+//! 3. Percent-triplets in upper case, unreserved characters decoded, in path and query. DNS's final dot and a `?`
+//!    with nothing behind it are left out.
+//! 4. The switchable [`Rules`], in this order: sessions, listings, index names; then the limits on length and
+//!    repetition. In this order the result is a fixed point: what a rule leaves, no earlier rule would change.
 
 use url::Url;
 
 use crate::base::Base;
-use crate::canonical::{CanonUrl, Place, Scheme};
+use crate::canonical::{CanonUrl, Place};
+use crate::growth;
+use crate::listing;
+use crate::origin;
+use crate::percent;
+use crate::plain;
 use crate::rejected::Rejected;
 use crate::rules::Rules;
-use crate::site;
+use crate::session::SessionNames;
 
-/// The compiled [`Rules`].
+/// Text longer than this is not parsed at all where a length limit is set: pages hold megabytes in a `href`.
+const LONGEST_TEXT: usize = 1 << 16;
+
+/// The compiled [`Rules`]; cheap to clone, shared by all visits.
 #[derive(Clone, Debug)]
 pub struct Canonicaliser {
     rules: Rules,
+    sessions: SessionNames,
+}
+
+impl Default for Canonicaliser {
+    fn default() -> Canonicaliser {
+        Canonicaliser::new(Rules::default())
+    }
 }
 
 impl Canonicaliser {
     /// Compile the rules.
     pub fn new(rules: Rules) -> Canonicaliser {
-        Canonicaliser { rules }
+        let names: &[String] = if rules.drop_sessions {
+            &rules.session_names
+        } else {
+            &[]
+        };
+        Canonicaliser {
+            sessions: SessionNames::compile(names),
+            rules,
+        }
     }
 
     /// The rules in force.
@@ -27,47 +64,564 @@ impl Canonicaliser {
 
     /// An absolute URL as typed, listed or sent in a header.
     pub fn canon(&self, text: &str) -> Result<CanonUrl, Rejected> {
-        let url = Url::parse(text).map_err(|error| Rejected::Malformed(error.to_string()))?;
-        self.settle(url)
+        let text = self.admit(text)?;
+        match plain::canon(before_fragment(text)) {
+            Some((text, place)) => self.finish(text, place),
+            None => self.settle(&Url::parse(text).map_err(malformed)?),
+        }
     }
 
-    /// A link as written in a page, against the page's base.
+    /// A link as written in a page, against the page's base. Called for every link of every page.
     pub fn join(&self, base: &Base, href: &str) -> Result<CanonUrl, Rejected> {
-        let url = base
-            .url
-            .join(href)
-            .map_err(|error| Rejected::Malformed(error.to_string()))?;
-        self.settle(url)
+        let href = self.admit(href)?;
+        let joined = base
+            .plain
+            .as_ref()
+            .and_then(|base| plain::join(base, before_fragment(href)));
+        match joined {
+            Some((text, place)) => self.finish(text, place),
+            None => self.join_by_parser(base, href),
+        }
     }
 
-    /// Rebuild from a stored origin (`https://www.example.org`) and path (`/a?b`), both already canonical.
+    /// Rebuild from a stored origin (`https://www.example.org`) and path (`/a?b`), both already canonical. The
+    /// rules are not asked again: what was admitted once stays a URL when the rules change.
     pub fn rebuild(&self, origin: &str, path: &str) -> Result<CanonUrl, Rejected> {
-        self.canon(&format!("{origin}{path}"))
+        let place = origin::read(origin, self.rules.fold_www)
+            .ok_or_else(|| Rejected::Malformed(format!("`{origin}` is no stored origin")))?;
+        if !path.starts_with('/') {
+            return Err(Rejected::Malformed(format!("`{path}` is no stored path")));
+        }
+        Ok(CanonUrl::assemble([origin, path].concat(), place))
     }
 
-    fn settle(&self, mut url: Url) -> Result<CanonUrl, Rejected> {
-        let scheme = match url.scheme() {
-            "http" => Scheme::Http,
-            "https" => Scheme::Https,
-            other => return Err(Rejected::Scheme(other.to_owned())),
-        };
-        url.set_fragment(None);
-        let _ = url.set_username("");
-        let _ = url.set_password(None);
-        let host = url.host_str().ok_or(Rejected::NoHost)?;
-        let start = scheme.authority_start() as u32;
-        let fold = if self.rules.fold_www {
-            site::folded(host)
-        } else {
-            0
-        };
-        let place = Place {
-            scheme,
-            port: url.port_or_known_default().unwrap_or(scheme.default_port()),
-            site: start + fold,
-            host_end: start + host.len() as u32,
-            path: url[..url::Position::BeforePath].len() as u32,
-        };
-        Ok(CanonUrl::assemble(url.into(), place))
+    /// What both ways refuse before they look closer.
+    fn admit<'a>(&self, text: &'a str) -> Result<&'a str, Rejected> {
+        let text = text.trim_matches(|c: char| c <= ' ');
+        if let Some(scheme) = foreign_scheme(text) {
+            return Err(Rejected::Scheme(scheme.to_ascii_lowercase()));
+        }
+        let limit = self.rules.max_length;
+        if limit > 0 && text.len() > LONGEST_TEXT.max(limit) {
+            return Err(Rejected::TooLong {
+                length: text.len(),
+                limit,
+            });
+        }
+        Ok(text)
+    }
+
+    /// The slow way of [`Canonicaliser::join`].
+    fn join_by_parser(&self, base: &Base, href: &str) -> Result<CanonUrl, Rejected> {
+        self.settle(&base.url.join(href).map_err(malformed)?)
+    }
+
+    /// Steps 2 and 3: from the parser's URL to canonical text.
+    fn settle(&self, url: &Url) -> Result<CanonUrl, Rejected> {
+        let (mut text, place) = origin::write(url, true, url.as_str().len())?;
+        percent::normalise_into(&mut text, url.path());
+        if let Some(query) = url.query() {
+            text.push('?');
+            percent::normalise_into(&mut text, query);
+        }
+        self.finish(text, place)
+    }
+
+    /// Step 4: the switchable rules. `place` comes with `www.` folded, and is unfolded here where folding is off.
+    fn finish(&self, mut text: String, mut place: Place) -> Result<CanonUrl, Rejected> {
+        if !self.rules.fold_www {
+            place.site = place.scheme.authority_start() as u32;
+        }
+        let start = place.path as usize;
+        let path_end = self.trim(&mut text, start);
+        if let Some(component) = growth::repeated(&text[start..path_end], self.rules.max_repeats) {
+            return Err(Rejected::Repeats {
+                component: component.to_owned(),
+            });
+        }
+        let (length, limit) = (text.len(), self.rules.max_length);
+        if limit > 0 && length > limit {
+            return Err(Rejected::TooLong { length, limit });
+        }
+        Ok(CanonUrl::assemble(text, place))
+    }
+
+    /// Sessions, listings, index names; gives the end of the path.
+    fn trim(&self, text: &mut String, start: usize) -> usize {
+        let mark = memchr::memchr(b'?', &text.as_bytes()[start..]);
+        let mut path_end = mark.map_or(text.len(), |mark| start + mark);
+        if self.rules.drop_sessions
+            && memchr::memchr2(b';', b'(', &text.as_bytes()[start..path_end]).is_some()
+        {
+            path_end = self.sessions.strip_path(text, start, path_end);
+        }
+        if mark.is_some() {
+            let query = path_end + 1;
+            if self.rules.drop_sessions {
+                self.sessions.strip_query(text, query);
+            }
+            let listing = self.rules.trim_listings
+                && text.as_bytes()[path_end - 1] == b'/'
+                && listing::is_reordering(&text[query..]);
+            if listing || query == text.len() {
+                text.truncate(path_end);
+            }
+        }
+        if self.rules.drop_index && path_end == text.len() {
+            path_end = self.index_start(text);
+            text.truncate(path_end);
+        }
+        path_end
+    }
+
+    /// Where a well-known last file name begins, or the end of the text.
+    fn index_start(&self, text: &str) -> usize {
+        let name = memchr::memrchr(b'/', text.as_bytes()).map_or(text.len(), |slash| slash + 1);
+        let known = self
+            .rules
+            .index_names
+            .iter()
+            .any(|index| index.eq_ignore_ascii_case(&text[name..]));
+        if known { name } else { text.len() }
+    }
+}
+
+fn malformed(error: url::ParseError) -> Rejected {
+    match error {
+        url::ParseError::EmptyHost => Rejected::NoHost,
+        url::ParseError::RelativeUrlWithoutBase => {
+            Rejected::Malformed("no scheme: write http:// or https:// before it".to_owned())
+        }
+        other => Rejected::Malformed(other.to_string()),
+    }
+}
+
+fn before_fragment(text: &str) -> &str {
+    memchr::memchr(b'#', text.as_bytes()).map_or(text, |mark| &text[..mark])
+}
+
+/// A scheme, as the URL standard spells them, that is neither http nor https.
+fn foreign_scheme(text: &str) -> Option<&str> {
+    let end = text
+        .bytes()
+        .position(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'-' | b'.'))?;
+    let scheme = &text[..end];
+    let foreign = text.as_bytes()[end] == b':'
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && !scheme.eq_ignore_ascii_case("http")
+        && !scheme.eq_ignore_ascii_case("https");
+    foreign.then_some(scheme)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn all_rules() -> Canonicaliser {
+        Canonicaliser::new(Rules {
+            drop_index: true,
+            ..Rules::default()
+        })
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let canon = Canonicaliser::default().canon(text);
+        assert_eq!(canon.as_ref().map(CanonUrl::as_str), Ok(expected), "{text}");
+    }
+
+    #[track_caller]
+    fn check_rejected(text: &str, sentence: &str) {
+        let rejected = Canonicaliser::default().canon(text).expect_err(text);
+        assert_eq!(rejected.to_string(), sentence, "{text}");
+    }
+
+    #[track_caller]
+    fn check_join(base: &str, href: &str, expected: &str) {
+        let canonicaliser = Canonicaliser::default();
+        let base = Base::of(&canonicaliser.canon(base).expect("base"));
+        let joined = canonicaliser.join(&base, href);
+        assert_eq!(
+            joined.as_ref().map(CanonUrl::as_str),
+            Ok(expected),
+            "{href}"
+        );
+    }
+
+    #[test]
+    fn one_spelling() {
+        check("http://example.org", "http://example.org/");
+        check("HTTP://EXAMPLE.org:80/a", "http://example.org/a");
+        check("https://example.org:443?x", "https://example.org/?x");
+        check("https://example.org:80/", "https://example.org:80/");
+        check(
+            "http://example.org/a/./b/../c/%2e%2E/d",
+            "http://example.org/a/d",
+        );
+        check(
+            "http://example.org/%7euser/%c3%a9?q=%61%2f",
+            "http://example.org/~user/%C3%A9?q=a%2F",
+        );
+        check(
+            "http://example.org/é?ü#top",
+            "http://example.org/%C3%A9?%C3%BC",
+        );
+        check("http://user:secret@example.org/", "http://example.org/");
+        check(
+            "http://user:secret@EXAMPLE.org:8080/x#y",
+            "http://example.org:8080/x",
+        );
+        check("http://bücher.example/", "http://xn--bcher-kva.example/");
+        check("http://example.org./a", "http://example.org/a");
+        check("http://0x7f.1/", "http://127.0.0.1/");
+        check("http://[::0001]:8080/", "http://[::1]:8080/");
+        check("http://example.org/a?", "http://example.org/a");
+        check("http://example.org/a?b?c", "http://example.org/a?b?c");
+    }
+
+    #[test]
+    fn tolerance_of_browsers() {
+        check("  http://example.org/a b\n", "http://example.org/a%20b");
+        check("ht\ntp://exa\tmple.org/\r\nx", "http://example.org/x");
+        check("http:\\\\example.org\\a", "http://example.org/a");
+        check("http:/example.org/a", "http://example.org/a");
+        check("http:example.org", "http://example.org/");
+        check(
+            "http://example.org/\u{0}\u{1}\u{7f}",
+            "http://example.org/%00%01%7F",
+        );
+        check(
+            "http://example.org/a\"<>`{}",
+            "http://example.org/a%22%3C%3E%60%7B%7D",
+        );
+    }
+
+    #[test]
+    fn reasons() {
+        check_rejected(
+            "mailto:someone@example.org",
+            "scheme `mailto` is not crawled: only http and https are",
+        );
+        check_rejected(
+            " JavaScript:void(0)",
+            "scheme `javascript` is not crawled: only http and https are",
+        );
+        check_rejected(
+            "java\nscript:void(0)",
+            "scheme `javascript` is not crawled: only http and https are",
+        );
+        check_rejected(
+            "ftp://example.org/",
+            "scheme `ftp` is not crawled: only http and https are",
+        );
+        check_rejected(
+            "example.org/a",
+            "malformed URL: no scheme: write http:// or https:// before it",
+        );
+        check_rejected("http://", "no host in the URL");
+        check_rejected("http://./", "no host in the URL");
+        check_rejected(
+            "http://a..b/",
+            "malformed URL: host `a..b` has an empty label",
+        );
+        check_rejected(
+            "http://a b/",
+            "malformed URL: invalid international domain name",
+        );
+        check_rejected(
+            "http://example.org:99999/",
+            "malformed URL: invalid port number",
+        );
+        check_rejected(
+            "http://example.org/x/x/x",
+            "path component `x` is repeated too often",
+        );
+        let long = format!("http://example.org/{}", "a".repeat(2000));
+        check_rejected(&long, "URL of 2019 bytes is longer than the limit of 2000");
+        let nulls = format!("http://example.org/{}.", "\0".repeat(68 * 1024));
+        check_rejected(
+            &nulls,
+            "URL of 69652 bytes is longer than the limit of 2000",
+        );
+        let label = format!("http://{}.org/", "a".repeat(64));
+        assert!(Canonicaliser::default().canon(&label).is_err());
+    }
+
+    #[test]
+    fn heuristics_in_order() {
+        check("http://example.org/dir/?C=M;O=A", "http://example.org/dir/");
+        check(
+            "http://example.org/dir?C=M;O=A",
+            "http://example.org/dir?C=M;O=A",
+        );
+        check(
+            "http://example.org/dir/?PHPSESSID=1&N=D",
+            "http://example.org/dir/",
+        );
+        check(
+            "http://example.org/index.html",
+            "http://example.org/index.html",
+        );
+        let all = all_rules();
+        for (text, expected) in [
+            (
+                "http://example.org/a/Index.HTML;jsessionid=1?sessid=3",
+                "http://example.org/a/",
+            ),
+            (
+                "http://example.org/a/index.html?x",
+                "http://example.org/a/index.html?x",
+            ),
+            ("http://example.org/index.html", "http://example.org/"),
+            (
+                "http://example.org/myindex.html",
+                "http://example.org/myindex.html",
+            ),
+        ] {
+            assert_eq!(all.canon(text).expect(text).as_str(), expected);
+        }
+    }
+
+    #[test]
+    fn every_rule_can_be_off() {
+        let off = Canonicaliser::new(Rules {
+            fold_www: false,
+            drop_sessions: false,
+            trim_listings: false,
+            max_length: 0,
+            max_repeats: 0,
+            ..Rules::default()
+        });
+        let text = format!(
+            "http://www.example.org/x/x/x/x/{};jsessionid=1/?C=M;O=A",
+            "y".repeat(5000)
+        );
+        let url = off.canon(&text).expect("nothing forbids it");
+        assert_eq!(url.as_str(), text);
+        assert_eq!(url.site(), "www.example.org");
+    }
+
+    #[test]
+    fn parts() {
+        let url = Canonicaliser::default()
+            .canon("https://www.example.org:8443/a/b?c=d")
+            .expect("valid");
+        assert_eq!(url.scheme().as_str(), "https");
+        assert_eq!(url.host(), "www.example.org");
+        assert_eq!(url.port(), 8443);
+        assert_eq!(url.authority(), "www.example.org:8443");
+        assert_eq!(url.origin(), "https://www.example.org:8443");
+        assert_eq!(url.path(), "/a/b?c=d");
+        assert_eq!((url.path_only(), url.query()), ("/a/b", Some("c=d")));
+        assert_eq!(url.site(), "example.org:8443");
+        let address = Canonicaliser::default()
+            .canon("http://[::1]:81/")
+            .expect("valid");
+        assert_eq!(
+            (address.host(), address.port(), address.site()),
+            ("[::1]", 81, "[::1]:81")
+        );
+    }
+
+    #[test]
+    fn links_of_a_page() {
+        let page = "https://www.example.org/a/b/page.html?x=1";
+        check_join(page, "", page);
+        check_join(page, "#top", page);
+        check_join(page, "?y=2", "https://www.example.org/a/b/page.html?y=2");
+        check_join(
+            page,
+            "other.html#part",
+            "https://www.example.org/a/b/other.html",
+        );
+        check_join(page, "/root", "https://www.example.org/root");
+        check_join(page, "../c", "https://www.example.org/a/c");
+        check_join(page, "../../../../c/", "https://www.example.org/c/");
+        check_join(page, "./c", "https://www.example.org/a/b/c");
+        check_join(page, "..", "https://www.example.org/a/");
+        check_join(page, "c/../d/./e", "https://www.example.org/a/b/d/e");
+        check_join(page, "//other.example/x", "https://other.example/x");
+        check_join(page, "http://other.example", "http://other.example/");
+        check_join(page, "http://other.example?q", "http://other.example/?q");
+        check_join(page, "https:d", "https://www.example.org/a/b/d");
+        check_join(page, "\\d\\e", "https://www.example.org/d/e");
+    }
+
+    #[test]
+    fn base_element() {
+        let canonicaliser = Canonicaliser::default();
+        let page = Base::of(
+            &canonicaliser
+                .canon("http://example.org/a/b")
+                .expect("valid"),
+        );
+        let join = |base: &Base, href| canonicaliser.join(base, href).expect("valid").to_string();
+        assert_eq!(join(&page.with_href("/x/"), "y"), "http://example.org/x/y");
+        assert_eq!(
+            join(&page.with_href("https://www.other.example/%7ex/z#f"), "y"),
+            "https://www.other.example/~x/y"
+        );
+        assert_eq!(
+            join(&page.with_href("https://u:p@other.example./x/z"), "y"),
+            "https://other.example/x/y"
+        );
+        assert_eq!(
+            join(&page.with_href("data:text/html,x"), "y"),
+            "http://example.org/a/y"
+        );
+        assert_eq!(
+            join(&page.with_href("http://a b/"), "y"),
+            "http://example.org/a/y"
+        );
+    }
+
+    #[test]
+    fn rebuilt_is_the_same() {
+        let canonicaliser = Canonicaliser::default();
+        for text in [
+            "https://www.example.org/a?b",
+            "http://[::1]:8080/",
+            "http://127.0.0.1/x",
+            "http://a.example:81/?",
+        ] {
+            let url = canonicaliser.canon(text).expect(text);
+            assert_eq!(canonicaliser.rebuild(url.origin(), url.path()), Ok(url));
+        }
+        for (origin, path) in [
+            ("example.org", "/"),
+            ("ftp://example.org", "/"),
+            ("http://", "/"),
+            ("http://a/b", "/"),
+            ("http://a:x", "/"),
+            ("http://[::1", "/"),
+            ("http://a", "b"),
+        ] {
+            assert!(
+                canonicaliser.rebuild(origin, path).is_err(),
+                "{origin} {path}"
+            );
+        }
+    }
+
+    /// Pieces that the rules, the parser and the fast path treat differently, in any order.
+    fn piece() -> impl Strategy<Value = String> {
+        let fixed = [
+            "/",
+            "//",
+            ".",
+            "..",
+            "./",
+            "../",
+            "%2e",
+            "%",
+            "%4",
+            "%41",
+            "%%34",
+            "%2F",
+            "?",
+            "&",
+            ";",
+            "=",
+            "#",
+            ":",
+            "@",
+            "\\",
+            " ",
+            "\t",
+            "\0",
+            "a",
+            "b",
+            "c/c/c",
+            "index.html",
+            "é",
+            "www.",
+            "example.org",
+            "xn--",
+            "--",
+            "http:",
+            "https://",
+            "http://",
+            "//www.example.org",
+            ":80",
+            ":8080",
+            "1.2.3.4",
+            "0x7f",
+            "[::1]",
+            "sid=1",
+            ";jsessionid=1",
+            "PHPSESSID=2",
+            "(S(lit3py55t21z5v55vlm25s55))",
+            "C=M;O=A",
+            "N=D",
+            "-",
+            "_",
+            "'",
+            "\"",
+            "|",
+            "^",
+            "~",
+            "A",
+            "mailto:",
+            "javascript:",
+            "localhost",
+            "5",
+        ];
+        prop_oneof![8 => proptest::sample::select(fixed.to_vec()).prop_map(str::to_owned), 1 => "\\PC{1,3}"]
+    }
+
+    fn soup() -> impl Strategy<Value = String> {
+        proptest::collection::vec(piece(), 0..10).prop_map(|pieces| pieces.concat())
+    }
+
+    fn page() -> impl Strategy<Value = String> {
+        soup().prop_map(|tail| format!("http://www.example.org/d/e/{tail}"))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        #[test]
+        fn canon_is_a_fixed_point(head in prop_oneof![Just("http://"), Just("https://www.example.org"), Just("")], tail in soup()) {
+            let text = format!("{head}{tail}");
+            for canonicaliser in [Canonicaliser::default(), all_rules()] {
+                if let Ok(once) = canonicaliser.canon(&text) {
+                    prop_assert_eq!(canonicaliser.canon(once.as_str()), Ok(once.clone()));
+                    prop_assert_eq!(canonicaliser.rebuild(once.origin(), once.path()), Ok(once));
+                }
+            }
+        }
+
+        #[test]
+        fn plain_joins_are_the_parsers(page in page(), base_href in proptest::option::of(soup()), href in soup()) {
+            for canonicaliser in [Canonicaliser::default(), all_rules()] {
+                let Ok(page) = canonicaliser.canon(&page) else { continue };
+                let mut base = Base::of(&page);
+                if let Some(base_href) = &base_href {
+                    base = base.with_href(base_href);
+                }
+                let slow = canonicaliser.admit(&href).and_then(|href| canonicaliser.join_by_parser(&base, href));
+                prop_assert_eq!(canonicaliser.join(&base, &href), slow);
+            }
+        }
+
+        #[test]
+        fn plain_canon_is_the_parsers(tail in soup(), host in "[a-z0-9.-]{1,20}") {
+            let canonicaliser = Canonicaliser::default();
+            let text = format!("http://{host}/{tail}");
+            let slow = canonicaliser.admit(&text).and_then(|text| canonicaliser.settle(&Url::parse(text).map_err(malformed)?));
+            prop_assert_eq!(canonicaliser.canon(&text), slow);
+        }
+
+        #[test]
+        fn twins_have_one_key(tail in soup()) {
+            let canonicaliser = Canonicaliser::default();
+            let keys: Vec<_> = ["http://example.org/", "https://example.org/", "http://www.example.org/", "https://www.example.org:443/"]
+                .iter()
+                .filter_map(|head| canonicaliser.canon(&format!("{head}{tail}")).ok())
+                .map(|url| url.key())
+                .collect();
+            prop_assert!(keys.windows(2).all(|pair| pair[0] == pair[1]));
+        }
     }
 }

@@ -173,3 +173,89 @@ pub mod list {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde::Serialize;
+
+    #[track_caller]
+    fn check(text: &str, expected: Duration, canonical: &str) {
+        assert_eq!(parse(text), Ok(expected), "{text}");
+        assert_eq!(format(expected), canonical, "{text}");
+    }
+
+    #[test]
+    fn as_people_write_them() {
+        check("2s", Duration::from_secs(2), "2s");
+        check("1h30m", Duration::from_mins(90), "1h30m");
+        check("7d", Duration::from_hours(7 * 24), "7d");
+        check("2w", Duration::from_hours(14 * 24), "14d");
+        check("500ms", Duration::from_millis(500), "500ms");
+        check("1.5s", Duration::from_millis(1500), "1s500ms");
+        check("0.25h", Duration::from_mins(15), "15m");
+        check(" 1 h 30 min ", Duration::from_mins(90), "1h30m");
+        check("0", Duration::ZERO, "0s");
+        check("10µs", Duration::from_micros(10), "10us");
+        check("90 seconds", Duration::from_secs(90), "1m30s");
+    }
+
+    #[test]
+    fn what_is_none() {
+        for text in [
+            "",
+            "5",
+            "s",
+            "5 parsecs",
+            "1..5s",
+            "-1s",
+            "1h30",
+            "99999999999999999999d",
+            ".s",
+        ] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        assert_eq!(
+            parse("5").expect_err("no unit").to_string(),
+            "`5` is no duration: the unit is missing; write for example 500ms, 2s, 1h30m or 7d"
+        );
+    }
+
+    #[derive(Serialize, Deserialize, PartialEq, Debug)]
+    struct Config {
+        #[serde(with = "super")]
+        pause: Duration,
+        #[serde(default, with = "super::option")]
+        limit: Option<Duration>,
+        #[serde(with = "super::list")]
+        retries: Vec<Duration>,
+    }
+
+    #[test]
+    fn in_configuration() {
+        for limit in [None, Some(Duration::from_mins(1))] {
+            let config = Config {
+                pause: Duration::from_secs(2),
+                limit,
+                retries: vec![Duration::from_hours(1)],
+            };
+            let text = toml::to_string(&config).expect("serializes");
+            assert_eq!(text.contains("limit = \"1m\""), limit.is_some());
+            assert_eq!(
+                toml::from_str::<Config>(&text).expect("reads again"),
+                config
+            );
+        }
+        assert!(toml::from_str::<Config>("pause = '2 apples'\nretries = []").is_err());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+        #[test]
+        fn written_is_read(seconds in any::<u64>(), nanos in 0..1_000_000_000u32) {
+            let duration = Duration::new(seconds, nanos);
+            prop_assert_eq!(parse(&format(duration)), Ok(duration));
+        }
+    }
+}

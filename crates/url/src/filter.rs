@@ -1,45 +1,368 @@
-//! Filter expressions (U10).
+//! Filter expressions (U10; B 4, K 2.3.6): which URLs a crawl keeps, in one line that people can read.
+//!
+//! `domain:example.org and not (path:/private/* or ext:zip) and depth<5`
+//!
+//! | test | true when |
+//! |---|---|
+//! | `domain:a.org,pt` | the host is one of these names or below it |
+//! | `host:www.a.org` | the host, or the site's name without `www.`, is this; `*` stands for anything |
+//! | `prefix:https://a.org/docs` | the URL begins so; without `https://` either scheme and either twin will do |
+//! | `scheme:https` | |
+//! | `path:/a/*.html` | the whole path, without query, matches; `*` stands for anything |
+//! | `query:id=*` | the whole query, or one of its parameters, matches; `query:*` asks for any query |
+//! | `ext:zip,gz` | the path's last name ends so, compared without case |
+//! | `regex:"…"` | found anywhere in the URL |
+//! | `depth<5` | links away from a seed; `<` `<=` `=` `!=` `>=` `>` |
+//!
+//! `not` binds tighter than `and`, `and` tighter than `or`. Values with spaces or quotes stand in `"…"`.
+//! Parsing happens at start-up (`parse.rs`); matching allocates nothing.
+
+mod parse;
 
 use std::fmt;
+use std::str::FromStr;
 
-use crate::canonical::CanonUrl;
+use serde::{Deserialize, Serialize};
 
-/// A parsed filter expression.
-#[derive(Clone, Debug)]
+use crate::canonical::{CanonUrl, Scheme};
+use crate::glob;
+
+/// A parsed filter expression; shows as it was written.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Filter {
     text: String,
+    root: Node,
 }
 
 /// Where and why an expression does not parse.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("filter, column {column}: {problem}")]
+#[error("filter, column {column}: {problem} ({hint})")]
 pub struct FilterError {
     /// Byte offset of the fault, counted from 0.
     pub position: usize,
     /// The same as people count: characters from 1.
     pub column: usize,
-    /// One sentence.
+    /// What is wrong there.
     pub problem: String,
     /// What to write instead.
     pub hint: String,
 }
 
+#[derive(Clone, Debug)]
+enum Node {
+    All(Vec<Node>),
+    Any(Vec<Node>),
+    Not(Box<Node>),
+    Test(Test),
+}
+
+#[derive(Clone, Debug)]
+enum Test {
+    Domain(Vec<String>),
+    Host(Vec<String>),
+    /// With scheme: compared with the whole URL.
+    Prefix(String),
+    /// Without: compared with site and host.
+    BarePrefix(String),
+    Scheme(Vec<Scheme>),
+    Path(String),
+    Query(String),
+    Extension(Vec<String>),
+    Regex(Box<regex::Regex>),
+    Depth(Comparison, u16),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Comparison {
+    Less,
+    LessOrEqual,
+    Equal,
+    NotEqual,
+    GreaterOrEqual,
+    Greater,
+}
+
 impl Filter {
-    /// Parse an expression such as `domain:example.org and not (path:/private/* or ext:zip) and depth<5`.
+    /// Parse an expression.
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
         Ok(Filter {
             text: text.to_owned(),
+            root: parse::parse(text)?,
         })
     }
 
     /// Does the URL, found at this depth, satisfy the expression?
-    pub fn matches(&self, _url: &CanonUrl, _depth: u16) -> bool {
-        true
+    pub fn matches(&self, url: &CanonUrl, depth: u16) -> bool {
+        self.root.holds(url, depth)
     }
+
+    /// The expression as written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+}
+
+impl Node {
+    fn holds(&self, url: &CanonUrl, depth: u16) -> bool {
+        match self {
+            Node::All(nodes) => nodes.iter().all(|node| node.holds(url, depth)),
+            Node::Any(nodes) => nodes.iter().any(|node| node.holds(url, depth)),
+            Node::Not(node) => !node.holds(url, depth),
+            Node::Test(test) => test.holds(url, depth),
+        }
+    }
+}
+
+impl Test {
+    fn holds(&self, url: &CanonUrl, depth: u16) -> bool {
+        match self {
+            Test::Domain(names) => names.iter().any(|name| is_below(url.host(), name)),
+            Test::Host(patterns) => patterns.iter().any(|pattern| {
+                glob::matches(pattern, url.host()) || glob::matches(pattern, url.site_host())
+            }),
+            Test::Prefix(prefix) => url.as_str().starts_with(prefix.as_str()),
+            Test::BarePrefix(prefix) => {
+                url.below_scheme().starts_with(prefix.as_str())
+                    || url.below_www().starts_with(prefix.as_str())
+            }
+            Test::Scheme(schemes) => schemes.contains(&url.scheme()),
+            Test::Path(pattern) => glob::matches(pattern, url.path_only()),
+            Test::Query(pattern) => url.query().is_some_and(|query| {
+                glob::matches(pattern, query)
+                    || query
+                        .split(['&', ';'])
+                        .any(|parameter| glob::matches(pattern, parameter))
+            }),
+            Test::Extension(names) => extension(url.path_only()).is_some_and(|extension| {
+                names
+                    .iter()
+                    .any(|name| name.eq_ignore_ascii_case(extension))
+            }),
+            Test::Regex(regex) => regex.is_match(url.as_str()),
+            Test::Depth(comparison, limit) => comparison.holds(depth, *limit),
+        }
+    }
+}
+
+impl Comparison {
+    fn holds(self, depth: u16, limit: u16) -> bool {
+        match self {
+            Comparison::Less => depth < limit,
+            Comparison::LessOrEqual => depth <= limit,
+            Comparison::Equal => depth == limit,
+            Comparison::NotEqual => depth != limit,
+            Comparison::GreaterOrEqual => depth >= limit,
+            Comparison::Greater => depth > limit,
+        }
+    }
+}
+
+/// Is the host this domain or a name below it?
+pub(crate) fn is_below(host: &str, domain: &str) -> bool {
+    host.strip_suffix(domain)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// What follows the last dot of the path's last name; none for names without a dot and for dot files.
+fn extension(path: &str) -> Option<&str> {
+    let name = path.rsplit('/').next()?;
+    let (stem, extension) = name.rsplit_once('.')?;
+    (!stem.is_empty() && !extension.is_empty()).then_some(extension)
 }
 
 impl fmt::Display for Filter {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(&self.text)
+    }
+}
+
+impl FromStr for Filter {
+    type Err = FilterError;
+
+    fn from_str(text: &str) -> Result<Filter, FilterError> {
+        Filter::parse(text)
+    }
+}
+
+impl TryFrom<String> for Filter {
+    type Error = FilterError;
+
+    fn try_from(text: String) -> Result<Filter, FilterError> {
+        Filter::parse(&text)
+    }
+}
+
+impl From<Filter> for String {
+    fn from(filter: Filter) -> String {
+        filter.text
+    }
+}
+
+impl PartialEq for Filter {
+    fn eq(&self, other: &Filter) -> bool {
+        self.text == other.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canonicaliser::Canonicaliser;
+
+    #[track_caller]
+    fn check(filter: &str, url: &str, depth: u16, expected: bool) {
+        let parsed = Filter::parse(filter).unwrap_or_else(|error| panic!("{filter}: {error}"));
+        let url = Canonicaliser::default().canon(url).expect("valid");
+        assert_eq!(parsed.matches(&url, depth), expected, "{filter} on {url}");
+    }
+
+    const PAGE: &str = "https://www.example.org/docs/a/Guide.PDF?id=5&lang=pt";
+
+    #[test]
+    fn tests_one_by_one() {
+        check("domain:example.org", PAGE, 0, true);
+        check("domain:EXAMPLE.org", PAGE, 0, true);
+        check("domain:org", PAGE, 0, true);
+        check("domain:.org", PAGE, 0, true);
+        check("domain:ample.org", PAGE, 0, false);
+        check("domain:other.net,example.org", PAGE, 0, true);
+        check(
+            "domain:bücher.example",
+            "http://a.xn--bcher-kva.example/",
+            0,
+            true,
+        );
+        check("host:www.example.org", PAGE, 0, true);
+        check("host:example.org", PAGE, 0, true);
+        check("host:*.example.org", PAGE, 0, true);
+        check("host:docs.example.org", PAGE, 0, false);
+        check("prefix:https://www.example.org/docs/", PAGE, 0, true);
+        check("prefix:https://example.org/docs/", PAGE, 0, false);
+        check("prefix:example.org/docs/", PAGE, 0, true);
+        check("prefix:www.example.org/docs/", PAGE, 0, true);
+        check("prefix:example.org", PAGE, 0, true);
+        check("prefix:www.example.or", PAGE, 0, false);
+        check("prefix:HTTPS://WWW.Example.org", PAGE, 0, true);
+        check("scheme:https", PAGE, 0, true);
+        check("scheme:http", PAGE, 0, false);
+        check("scheme:http,https", PAGE, 0, true);
+        check("path:/docs/*", PAGE, 0, true);
+        check("path:/docs", PAGE, 0, false);
+        check("path:*.PDF", PAGE, 0, true);
+        check("query:id=*", PAGE, 0, true);
+        check("query:lang=pt", PAGE, 0, true);
+        check("query:id=5&lang=pt", PAGE, 0, true);
+        check("query:x=*", PAGE, 0, false);
+        check("query:*", "http://example.org/", 0, false);
+        check("ext:pdf", PAGE, 0, true);
+        check("ext:zip,.pdf", PAGE, 0, true);
+        check("ext:org", "http://example.org/", 0, false);
+        check("ext:htaccess", "http://example.org/.htaccess", 0, false);
+        check("regex:/docs/[a-z]/", PAGE, 0, true);
+        check("regex:(?i)guide\\.(pdf|html)", PAGE, 0, true);
+        check(r#"regex:"^https://[^/]+/docs/""#, PAGE, 0, true);
+        check("regex:^/docs", PAGE, 0, false);
+    }
+
+    #[test]
+    fn depth() {
+        for (filter, holds) in [
+            ("depth<5", [true, false, false]),
+            ("depth <= 5", [true, true, false]),
+            ("depth=5", [false, true, false]),
+            ("depth:5", [false, true, false]),
+            ("depth!=5", [true, false, true]),
+            ("depth>=5", [false, true, true]),
+            ("DEPTH > 5", [false, false, true]),
+        ] {
+            for (depth, expected) in [4, 5, 6].into_iter().zip(holds) {
+                check(filter, PAGE, depth, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn logic() {
+        let filter = "domain:example.org and not (path:/private/* or ext:zip) and depth<5";
+        check(filter, PAGE, 0, true);
+        check(filter, PAGE, 5, false);
+        check(filter, "http://example.org/private/x", 0, false);
+        check(filter, "http://example.org/x.zip", 0, false);
+        check("ext:a or ext:pdf and scheme:http", PAGE, 0, false);
+        check("(ext:pdf or ext:a) and scheme:https", PAGE, 0, true);
+        check("ext:pdf or ext:a and scheme:http", PAGE, 0, true);
+        check("not not ext:pdf", PAGE, 0, true);
+        check("NOT ext:zip AND (ext:pdf)", PAGE, 0, true);
+        check("(((ext:pdf)))", PAGE, 0, true);
+        check(
+            "path:/wiki/Mercury_(planet) and not ext:pdf",
+            "http://example.org/wiki/Mercury_(planet)",
+            0,
+            true,
+        );
+        check(
+            "(path:/wiki/Mercury_(planet))",
+            "http://example.org/wiki/Mercury_(planet)",
+            0,
+            true,
+        );
+    }
+
+    #[track_caller]
+    fn check_error(filter: &str, column: usize, problem: &str) {
+        let error = Filter::parse(filter).expect_err(filter);
+        assert_eq!(
+            (error.column, error.problem.as_str()),
+            (column, problem),
+            "{filter}"
+        );
+        assert!(!error.hint.is_empty(), "{filter}");
+    }
+
+    #[test]
+    fn errors_point_at_the_fault() {
+        check_error("", 1, "the filter is empty");
+        check_error("domain:a.org and", 17, "a test is missing");
+        check_error("domain:a.org ext:zip", 14, "`and` or `or` is missing");
+        check_error("(ext:zip", 9, "`)` is missing");
+        check_error("ext:zip)", 8, "this `)` closes nothing");
+        check_error("domian:a.org", 1, "there is no test `domian`");
+        check_error("é domain:a.org", 1, "`é` is no test");
+        check_error("ext:", 5, "the value of `ext` is missing");
+        check_error(
+            "ext:zip and ext: or ext:x",
+            17,
+            "the value of `ext` is missing",
+        );
+        check_error("scheme:ftp", 8, "`ftp` is no scheme that is crawled");
+        check_error("depth<x", 7, "`x` is no depth");
+        check_error("depth", 6, "the comparison is missing");
+        check_error("path:private/*", 6, "a path begins with `/`");
+        check_error(
+            "regex:[a",
+            7,
+            "the regular expression does not parse: unclosed character class",
+        );
+        check_error("path:\"/a", 6, "the quotation mark is not closed");
+        check_error("domain:a..b", 8, "`a..b` is no domain name");
+        check_error(&"(".repeat(200), 101, "parentheses are nested too deeply");
+    }
+
+    #[test]
+    fn in_configuration() {
+        #[derive(serde::Deserialize, Debug)]
+        struct Config {
+            filter: Filter,
+        }
+        let config: Config = toml::from_str("filter = 'ext:pdf'").expect("valid");
+        assert_eq!(config.filter.to_string(), "ext:pdf");
+        let error = toml::from_str::<Config>("filter = 'exd:pdf'")
+            .expect_err("no such test")
+            .to_string();
+        assert!(
+            error.contains("line 1") && error.contains("did you mean `ext`"),
+            "{error}"
+        );
     }
 }

@@ -18,7 +18,8 @@ pub struct Rules {
     pub index_names: Vec<String>,
     /// U4: remove session identifiers from path and query.
     pub drop_sessions: bool,
-    /// Parameter names that are session identifiers, compared without case; a final `*` matches any rest.
+    /// Parameter names that are session identifiers, compared without case. `name*` matches any rest of the
+    /// name; `name=16` asks for a value of at least 16 letters and digits (`sid=123` is some story's number).
     pub session_names: Vec<String>,
     /// U5: trim the re-orderings of Apache's directory listings.
     pub trim_listings: bool,
@@ -52,7 +53,7 @@ const SESSION_NAMES: [&str; 15] = [
     "sessionid",
     "session_id",
     "sessid",
-    "sid",
+    "sid=16",
     "cfid",
     "cftoken",
     "aspsessionid*",

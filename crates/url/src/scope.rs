@@ -1,33 +1,88 @@
 //! Scope (U12): does the crawl want this URL, and which rule says so.
+//!
+//! Asked for every link. In this order: the black list shuts out; a seed is always inside; then depth, the `reject`
+//! filter and the `filter` may shut out; last, the reach from the seeds or a top-level domain must let it in. The
+//! judgement holds references only: nothing is built unless someone reads the rule.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::blacklist::Blacklist;
 use crate::canonical::CanonUrl;
-use crate::filter::Filter;
+use crate::filter::{self, Filter};
+use crate::key::{PageKey, SiteKey};
+use crate::site;
 
-/// How far from the seeds the crawl goes.
+/// How far from the seeds the crawl goes: `--scope page|prefix|host|domain|any`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
     /// The seeds alone.
     Page,
-    /// What lies under a seed's directory.
+    /// What lies below a seed's last `/`, on the seed's site.
     Prefix,
     /// The seeds' sites, twins folded.
     #[default]
     Host,
-    /// The seeds' registrable domains.
+    /// The seeds' registrable domains, by the public suffix list.
     Domain,
     /// Everything.
     Any,
 }
 
-/// The crawl's scope.
+impl Reach {
+    /// As it stands in configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Reach::Page => "page",
+            Reach::Prefix => "prefix",
+            Reach::Host => "host",
+            Reach::Domain => "domain",
+            Reach::Any => "any",
+        }
+    }
+}
+
+impl fmt::Display for Reach {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.as_str())
+    }
+}
+
+impl std::str::FromStr for Reach {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Reach, String> {
+        [
+            Reach::Page,
+            Reach::Prefix,
+            Reach::Host,
+            Reach::Domain,
+            Reach::Any,
+        ]
+        .into_iter()
+        .find(|reach| reach.as_str() == text)
+        .ok_or_else(|| format!("`{text}` is no scope: write page, prefix, host, domain or any"))
+    }
+}
+
+/// The crawl's scope: the configured limits and what the seeds add to them.
 #[derive(Clone, Debug)]
-pub struct Scope {}
+pub struct Scope {
+    reach: Reach,
+    tlds: Vec<String>,
+    filter: Option<Filter>,
+    reject: Option<Filter>,
+    blacklist: Blacklist,
+    max_depth: Option<u16>,
+    seeds: HashSet<PageKey>,
+    sites: HashSet<SiteKey>,
+    /// By site: the seeds' directories, the shortest that hold.
+    prefixes: HashMap<SiteKey, Vec<String>>,
+    domains: HashSet<String>,
+}
 
 /// The answer for one URL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,41 +93,470 @@ pub struct Judgement<'a> {
     pub rule: ScopeRule<'a>,
 }
 
-/// The rule that decided.
+/// The rule that decided. Shows as `scope host: example.org is a seed's site`, `reject: ext:zip` and so on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ScopeRule<'a> {
-    /// Everything is in scope.
-    Any(&'a str),
+    /// An entry of the black list names it.
+    Blacklist(&'a str),
+    /// It is a seed.
+    Seed,
+    /// Further from the seeds than the limit.
+    Depth {
+        /// Where it was found.
+        depth: u16,
+        /// The limit in force.
+        limit: u16,
+    },
+    /// The `reject` filter matches.
+    Reject(&'a str),
+    /// The `filter` does not match.
+    Filter(&'a str),
+    /// Below a top-level domain that is wanted.
+    Tld(&'a str),
+    /// Below this directory of a seed.
+    Prefix(&'a str),
+    /// The site of a seed.
+    Host(&'a str),
+    /// In the registrable domain of a seed.
+    Domain(&'a str),
+    /// Everything is wanted.
+    Any,
+    /// Beyond the reach from the seeds.
+    Beyond {
+        /// The reach in force.
+        reach: Reach,
+        /// The site or domain that is no seed's, or the page itself.
+        name: &'a str,
+    },
 }
 
-impl fmt::Display for ScopeRule<'_> {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("scope any")
+impl Judgement<'_> {
+    fn inside(rule: ScopeRule<'_>) -> Judgement<'_> {
+        Judgement { inside: true, rule }
+    }
+
+    fn outside(rule: ScopeRule<'_>) -> Judgement<'_> {
+        Judgement {
+            inside: false,
+            rule,
+        }
     }
 }
 
 impl Scope {
-    /// A scope without seeds; `tlds` widen it.
+    /// A scope without seeds. `tlds` (`pt`, `co.uk`, with or without a dot before them) widen it: a URL below one of
+    /// them is within reach whatever the seeds are.
     pub fn new(
-        _reach: Reach,
-        _tlds: &[String],
-        _filter: Option<Filter>,
-        _reject: Option<Filter>,
-        _blacklist: Blacklist,
-        _max_depth: Option<u16>,
+        reach: Reach,
+        tlds: &[String],
+        filter: Option<Filter>,
+        reject: Option<Filter>,
+        blacklist: Blacklist,
+        max_depth: Option<u16>,
     ) -> Scope {
-        Scope {}
+        let tlds = tlds
+            .iter()
+            .map(|tld| tld.trim_start_matches(['*', '.']).to_lowercase());
+        Scope {
+            reach,
+            tlds: tlds.filter(|tld| !tld.is_empty()).collect(),
+            filter,
+            reject,
+            blacklist,
+            max_depth,
+            seeds: HashSet::new(),
+            sites: HashSet::new(),
+            prefixes: HashMap::new(),
+            domains: HashSet::new(),
+        }
     }
 
     /// Widen the scope by a seed.
-    pub fn add_seed(&mut self, _seed: &CanonUrl) {}
-
-    /// Is this URL, found at this depth, in scope?
-    pub fn judge<'a>(&'a self, url: &'a CanonUrl, _depth: u16) -> Judgement<'a> {
-        Judgement {
-            inside: true,
-            rule: ScopeRule::Any(url.as_str()),
+    pub fn add_seed(&mut self, seed: &CanonUrl) {
+        let key = seed.key();
+        if !self.seeds.insert(key) {
+            return;
         }
+        match self.reach {
+            Reach::Page | Reach::Any => {}
+            Reach::Prefix => self.add_prefix(key.site, directory(seed.path_only())),
+            Reach::Host => {
+                self.sites.insert(key.site);
+            }
+            Reach::Domain => {
+                self.domains.insert(domain(seed).to_owned());
+            }
+        }
+    }
+
+    fn add_prefix(&mut self, site: SiteKey, prefix: &str) {
+        let prefixes = self.prefixes.entry(site).or_default();
+        if !prefixes
+            .iter()
+            .any(|known| prefix.starts_with(known.as_str()))
+        {
+            prefixes.retain(|known| !known.starts_with(prefix));
+            prefixes.push(prefix.to_owned());
+        }
+    }
+
+    /// Is this URL, found at this depth, wanted?
+    pub fn judge<'a>(&'a self, url: &'a CanonUrl, depth: u16) -> Judgement<'a> {
+        if let Some(entry) = self.blacklist.url(url) {
+            return Judgement::outside(ScopeRule::Blacklist(entry));
+        }
+        let key = url.key();
+        if self.seeds.contains(&key) {
+            return Judgement::inside(ScopeRule::Seed);
+        }
+        match self.max_depth {
+            Some(limit) if depth > limit => {
+                return Judgement::outside(ScopeRule::Depth { depth, limit });
+            }
+            _ => {}
+        }
+        if let Some(reject) = self
+            .reject
+            .as_ref()
+            .filter(|reject| reject.matches(url, depth))
+        {
+            return Judgement::outside(ScopeRule::Reject(reject.as_str()));
+        }
+        if let Some(filter) = self
+            .filter
+            .as_ref()
+            .filter(|filter| !filter.matches(url, depth))
+        {
+            return Judgement::outside(ScopeRule::Filter(filter.as_str()));
+        }
+        self.reaches(url, key.site)
+    }
+
+    fn reaches<'a>(&'a self, url: &'a CanonUrl, site: SiteKey) -> Judgement<'a> {
+        let (rule, name) = match self.reach {
+            Reach::Any => (Some(ScopeRule::Any), ""),
+            Reach::Page => (None, url.as_str()),
+            Reach::Prefix => (self.prefix(url, site).map(ScopeRule::Prefix), url.as_str()),
+            Reach::Host => (
+                self.sites
+                    .contains(&site)
+                    .then_some(ScopeRule::Host(url.site())),
+                url.site(),
+            ),
+            Reach::Domain => {
+                let domain = domain(url);
+                (
+                    self.domains
+                        .contains(domain)
+                        .then_some(ScopeRule::Domain(domain)),
+                    domain,
+                )
+            }
+        };
+        match rule.or_else(|| self.tld(url.host())) {
+            Some(rule) => Judgement::inside(rule),
+            None => Judgement::outside(ScopeRule::Beyond {
+                reach: self.reach,
+                name,
+            }),
+        }
+    }
+
+    fn prefix(&self, url: &CanonUrl, site: SiteKey) -> Option<&str> {
+        let prefixes = self.prefixes.get(&site)?;
+        prefixes
+            .iter()
+            .find(|prefix| url.path().starts_with(prefix.as_str()))
+            .map(String::as_str)
+    }
+
+    fn tld(&self, host: &str) -> Option<ScopeRule<'_>> {
+        self.tlds
+            .iter()
+            .find(|tld| filter::is_below(host, tld))
+            .map(|tld| ScopeRule::Tld(tld))
+    }
+}
+
+/// Up to and with the last `/`.
+fn directory(path: &str) -> &str {
+    &path[..path.rfind('/').map_or(0, |slash| slash + 1)]
+}
+
+/// The registrable domain; for addresses and bare names the host itself.
+fn domain(url: &CanonUrl) -> &str {
+    site::registrable(url.host()).unwrap_or(url.host())
+}
+
+impl fmt::Display for ScopeRule<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ScopeRule::Blacklist(entry) => write!(out, "black list: {entry}"),
+            ScopeRule::Seed => out.write_str("it is a seed"),
+            ScopeRule::Depth { depth, limit } => {
+                write!(out, "depth {depth} is beyond the limit of {limit}")
+            }
+            ScopeRule::Reject(filter) => write!(out, "reject: {filter}"),
+            ScopeRule::Filter(filter) => write!(out, "does not satisfy filter: {filter}"),
+            ScopeRule::Tld(tld) => write!(out, "top-level domain: it is below .{tld}"),
+            ScopeRule::Prefix(prefix) => write!(out, "scope prefix: it is below a seed's {prefix}"),
+            ScopeRule::Host(site) => write!(out, "scope host: {site} is a seed's site"),
+            ScopeRule::Domain(domain) => write!(out, "scope domain: {domain} is a seed's domain"),
+            ScopeRule::Any => out.write_str("scope any: everything is wanted"),
+            ScopeRule::Beyond { reach, name } => match reach {
+                Reach::Page => out.write_str("scope page: it is no seed"),
+                Reach::Prefix => out.write_str("scope prefix: it is below no seed"),
+                Reach::Host => write!(out, "scope host: {name} is no seed's site"),
+                Reach::Domain => write!(out, "scope domain: {name} is no seed's domain"),
+                Reach::Any => out.write_str("scope any"),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::canonicaliser::Canonicaliser;
+
+    fn canon(text: &str) -> CanonUrl {
+        Canonicaliser::default().canon(text).expect(text)
+    }
+
+    fn scope(reach: Reach, seeds: &[&str]) -> Scope {
+        let mut scope = Scope::new(reach, &[], None, None, Blacklist::default(), None);
+        for seed in seeds {
+            scope.add_seed(&canon(seed));
+        }
+        scope
+    }
+
+    #[track_caller]
+    fn check(scope: &Scope, url: &str, depth: u16, inside: bool, rule: &str) {
+        let url = canon(url);
+        let judgement = scope.judge(&url, depth);
+        assert_eq!(
+            (judgement.inside, judgement.rule.to_string().as_str()),
+            (inside, rule),
+            "{url}"
+        );
+    }
+
+    #[test]
+    fn page() {
+        let scope = scope(Reach::Page, &["http://example.org/a"]);
+        check(&scope, "https://www.example.org/a", 0, true, "it is a seed");
+        check(
+            &scope,
+            "http://example.org/b",
+            1,
+            false,
+            "scope page: it is no seed",
+        );
+    }
+
+    #[test]
+    fn prefix() {
+        let scope = scope(
+            Reach::Prefix,
+            &[
+                "http://example.org/docs/x/y.html?q=/",
+                "http://example.org/docs/index.html",
+            ],
+        );
+        check(
+            &scope,
+            "https://www.example.org/docs/z/",
+            1,
+            true,
+            "scope prefix: it is below a seed's /docs/",
+        );
+        check(
+            &scope,
+            "http://example.org/docs",
+            1,
+            false,
+            "scope prefix: it is below no seed",
+        );
+        check(
+            &scope,
+            "http://example.net/docs/",
+            1,
+            false,
+            "scope prefix: it is below no seed",
+        );
+    }
+
+    #[test]
+    fn host() {
+        let scope = scope(
+            Reach::Host,
+            &["http://www.example.org/", "http://127.0.0.1:8080/"],
+        );
+        check(
+            &scope,
+            "https://example.org/x",
+            1,
+            true,
+            "scope host: example.org is a seed's site",
+        );
+        check(
+            &scope,
+            "http://127.0.0.1:8080/x",
+            1,
+            true,
+            "scope host: 127.0.0.1:8080 is a seed's site",
+        );
+        check(
+            &scope,
+            "http://127.0.0.1/x",
+            1,
+            false,
+            "scope host: 127.0.0.1 is no seed's site",
+        );
+        check(
+            &scope,
+            "https://news.example.org/",
+            1,
+            false,
+            "scope host: news.example.org is no seed's site",
+        );
+    }
+
+    #[test]
+    fn domain() {
+        let scope = scope(
+            Reach::Domain,
+            &["http://news.example.co.uk/", "http://localhost/"],
+        );
+        check(
+            &scope,
+            "http://a.b.example.co.uk:81/",
+            1,
+            true,
+            "scope domain: example.co.uk is a seed's domain",
+        );
+        check(
+            &scope,
+            "http://other.co.uk/",
+            1,
+            false,
+            "scope domain: other.co.uk is no seed's domain",
+        );
+        check(
+            &scope,
+            "http://localhost/x",
+            1,
+            true,
+            "scope domain: localhost is a seed's domain",
+        );
+    }
+
+    #[test]
+    fn top_level_domains_widen() {
+        let mut scope = Scope::new(
+            Reach::Host,
+            &[".PT".to_owned(), "co.uk".to_owned()],
+            None,
+            None,
+            Blacklist::default(),
+            None,
+        );
+        scope.add_seed(&canon("http://example.org/"));
+        check(
+            &scope,
+            "http://example.org/x",
+            1,
+            true,
+            "scope host: example.org is a seed's site",
+        );
+        check(
+            &scope,
+            "http://www.tumba.pt/",
+            1,
+            true,
+            "top-level domain: it is below .pt",
+        );
+        check(
+            &scope,
+            "http://a.co.uk/",
+            1,
+            true,
+            "top-level domain: it is below .co.uk",
+        );
+        check(
+            &scope,
+            "http://opt.example/",
+            1,
+            false,
+            "scope host: opt.example is no seed's site",
+        );
+    }
+
+    #[test]
+    fn order_of_the_rules() {
+        let filter = |text| Some(Filter::parse(text).expect("valid"));
+        let blacklist =
+            Blacklist::parse_lines("bad.example\nhttp://example.org/seed2").expect("valid");
+        let mut scope = Scope::new(
+            Reach::Any,
+            &[],
+            filter("not domain:foreign.example"),
+            filter("ext:zip"),
+            blacklist,
+            Some(3),
+        );
+        scope.add_seed(&canon("http://example.org/a.zip"));
+        scope.add_seed(&canon("http://example.org/seed2"));
+        check(&scope, "http://example.org/a.zip", 9, true, "it is a seed");
+        check(
+            &scope,
+            "http://example.org/seed2",
+            0,
+            false,
+            "black list: http://example.org/seed2",
+        );
+        check(
+            &scope,
+            "http://x.bad.example/",
+            0,
+            false,
+            "black list: bad.example",
+        );
+        check(
+            &scope,
+            "http://example.org/b.zip",
+            1,
+            false,
+            "reject: ext:zip",
+        );
+        check(
+            &scope,
+            "http://foreign.example/",
+            1,
+            false,
+            "does not satisfy filter: not domain:foreign.example",
+        );
+        check(
+            &scope,
+            "http://example.org/x",
+            4,
+            false,
+            "depth 4 is beyond the limit of 3",
+        );
+        check(
+            &scope,
+            "http://example.org/x",
+            3,
+            true,
+            "scope any: everything is wanted",
+        );
+    }
+
+    #[test]
+    fn reach_is_read_as_written() {
+        assert_eq!("domain".parse(), Ok(Reach::Domain));
+        assert!("world".parse::<Reach>().is_err());
     }
 }

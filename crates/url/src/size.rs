@@ -86,7 +86,7 @@ fn scale(unit: &str) -> Option<u64> {
 pub fn format(bytes: u64) -> String {
     let (unit, scale) = UNITS
         .iter()
-        .find(|(_, scale)| bytes >= *scale && bytes % scale == 0)
+        .find(|(_, scale)| bytes >= *scale && bytes.is_multiple_of(*scale))
         .copied()
         .unwrap_or(("B", 1));
     format!("{}{unit}", bytes / scale)
@@ -155,10 +155,6 @@ pub mod option {
     use super::{Deserialize, Deserializer, Serializer, Size, de, format};
 
     /// None is the format's own null, or the absent key in TOML.
-    #[expect(
-        clippy::ref_option,
-        reason = "serde calls `with` modules by this signature"
-    )]
     pub fn serialize<T, S>(size: &Option<T>, serializer: S) -> Result<S::Ok, S::Error>
     where
         T: Copy + TryInto<u64>,
@@ -212,5 +208,83 @@ pub mod map {
             .into_iter()
             .map(|(name, Size(bytes))| (name, bytes))
             .collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde::Serialize;
+    use std::collections::BTreeMap;
+
+    #[track_caller]
+    fn check(text: &str, expected: u64, canonical: &str) {
+        assert_eq!(parse(text), Ok(expected), "{text}");
+        assert_eq!(format(expected), canonical, "{text}");
+    }
+
+    #[test]
+    fn as_people_write_them() {
+        check("10MiB", 10 << 20, "10MiB");
+        check("1GB", 1_000_000_000, "1GB");
+        check("512", 512, "512B");
+        check("1.5 MiB", 3 << 19, "1536KiB");
+        check("64k", 64 << 10, "64KiB");
+        check("2kb", 2000, "2kB");
+        check("0", 0, "0B");
+        check("1_000 bytes", 1000, "1kB");
+    }
+
+    #[test]
+    fn what_is_none() {
+        for text in ["", "MiB", "5 apples", "-1", "1..2k", "99999999TiB", "."] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[derive(Serialize, Deserialize, PartialEq, Debug)]
+    struct Config {
+        #[serde(with = "super")]
+        body: u64,
+        #[serde(with = "super")]
+        head: usize,
+        #[serde(default, with = "super::option")]
+        log: Option<u64>,
+        #[serde(with = "super::map")]
+        types: BTreeMap<String, u64>,
+    }
+
+    #[test]
+    fn in_configuration() {
+        for log in [None, Some(1024)] {
+            let config = Config {
+                body: 10 << 20,
+                head: 65536,
+                log,
+                types: BTreeMap::from([("text/html".to_owned(), 5)]),
+            };
+            let text = toml::to_string(&config).expect("serializes");
+            assert!(text.contains("body = \"10MiB\""), "{text}");
+            assert_eq!(
+                toml::from_str::<Config>(&text).expect("reads again"),
+                config
+            );
+        }
+        let config: Config = toml::from_str("body = 5\nhead = '1k'\n[types]\n'a/b' = 7")
+            .expect("integers are bytes");
+        assert_eq!(
+            (config.body, config.head, config.types["a/b"]),
+            (5, 1024, 7)
+        );
+        assert!(toml::from_str::<Config>("body = -5\nhead = 1\n[types]").is_err());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+        #[test]
+        fn written_is_read(bytes in any::<u64>()) {
+            prop_assert_eq!(parse(&format(bytes)), Ok(bytes));
+        }
     }
 }

@@ -1,0 +1,393 @@
+//! The filter's reader: recursive descent over the text, each fault with its place and a hint.
+
+use super::{Comparison, FilterError, Node, Test};
+use crate::canonical::Scheme;
+
+/// The tests by name, for hints.
+const NAMES: [&str; 9] = [
+    "domain", "host", "prefix", "scheme", "path", "query", "ext", "regex", "depth",
+];
+/// Deeper parentheses than anyone writes; bounds the recursion.
+const DEEPEST: usize = 100;
+/// Bytes a compiled regular expression may take.
+const LARGEST_REGEX: usize = 1 << 20;
+
+pub(super) fn parse(text: &str) -> Result<Node, FilterError> {
+    let mut reader = Reader {
+        text,
+        at: 0,
+        open: 0,
+    };
+    reader.skip_space();
+    if reader.at == text.len() {
+        return Err(reader.fault(
+            0,
+            "the filter is empty",
+            "write for example domain:example.org and not ext:zip",
+        ));
+    }
+    let node = reader.alternatives()?;
+    match reader.rest().chars().next() {
+        None => Ok(node),
+        Some(')') => Err(reader.fault(
+            reader.at,
+            "this `)` closes nothing",
+            "remove it, or open it before",
+        )),
+        Some(_) => Err(reader.fault(
+            reader.at,
+            "`and` or `or` is missing",
+            "join tests by and, or, not",
+        )),
+    }
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    at: usize,
+    open: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.at..]
+    }
+
+    fn skip_space(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn fault(
+        &self,
+        position: usize,
+        problem: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> FilterError {
+        FilterError {
+            position,
+            column: self.text[..position].chars().count() + 1,
+            problem: problem.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// Take a word if it stands here by itself.
+    fn word(&mut self, word: &str) -> bool {
+        let rest = self.rest();
+        let here = rest
+            .get(..word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(word))
+            && !rest[word.len()..].starts_with(|c: char| {
+                c.is_alphanumeric() || matches!(c, ':' | '<' | '>' | '=' | '!')
+            });
+        if here {
+            self.at += word.len();
+            self.skip_space();
+        }
+        here
+    }
+
+    fn alternatives(&mut self) -> Result<Node, FilterError> {
+        let mut nodes = vec![self.conjunction()?];
+        while self.word("or") {
+            nodes.push(self.conjunction()?);
+        }
+        Ok(single(nodes, Node::Any))
+    }
+
+    fn conjunction(&mut self) -> Result<Node, FilterError> {
+        let mut nodes = vec![self.negation()?];
+        while self.word("and") {
+            nodes.push(self.negation()?);
+        }
+        Ok(single(nodes, Node::All))
+    }
+
+    fn negation(&mut self) -> Result<Node, FilterError> {
+        let mut negated = false;
+        while self.word("not") {
+            negated = !negated;
+        }
+        let node = if self.rest().starts_with('(') {
+            self.group()?
+        } else {
+            Node::Test(self.test()?)
+        };
+        self.skip_space();
+        Ok(if negated {
+            Node::Not(Box::new(node))
+        } else {
+            node
+        })
+    }
+
+    fn group(&mut self) -> Result<Node, FilterError> {
+        self.open += 1;
+        if self.open > DEEPEST {
+            return Err(self.fault(
+                self.at,
+                "parentheses are nested too deeply",
+                "write a flatter filter",
+            ));
+        }
+        self.at += 1;
+        self.skip_space();
+        let node = self.alternatives()?;
+        if !self.rest().starts_with(')') {
+            return Err(self.fault(
+                self.at,
+                "`)` is missing",
+                "close what was opened, and join tests by and, or, not",
+            ));
+        }
+        self.at += 1;
+        self.open -= 1;
+        Ok(node)
+    }
+
+    fn test(&mut self) -> Result<Test, FilterError> {
+        let start = self.at;
+        let rest = self.rest();
+        let length = rest
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(rest.len());
+        let name = rest[..length].to_ascii_lowercase();
+        self.at += length;
+        if name == "depth" {
+            return self.depth();
+        }
+        if length == 0 {
+            return Err(self.no_test(start));
+        }
+        if !NAMES.contains(&name.as_str()) {
+            return Err(self.fault(start, format!("there is no test `{name}`"), nearest(&name)));
+        }
+        if !self.rest().starts_with(':') {
+            return Err(self.fault(
+                self.at,
+                format!("`:` is missing after `{name}`"),
+                format!("write {name}:value"),
+            ));
+        }
+        self.at += 1;
+        let value_start = self.at;
+        let value = self.value()?;
+        if value.is_empty() {
+            return Err(self.fault(
+                value_start,
+                format!("the value of `{name}` is missing"),
+                "write it right behind the colon",
+            ));
+        }
+        self.build(&name, &value, value_start)
+    }
+
+    fn no_test(&self, start: usize) -> FilterError {
+        match self.rest().split_whitespace().next() {
+            None | Some(")") => self.fault(
+                start,
+                "a test is missing",
+                format!("tests are {}", NAMES.join(", ")),
+            ),
+            Some(word) => self.fault(
+                start,
+                format!("`{word}` is no test"),
+                format!("tests are {}", NAMES.join(", ")),
+            ),
+        }
+    }
+
+    fn depth(&mut self) -> Result<Test, FilterError> {
+        const SIGNS: [(&str, Comparison); 8] = [
+            ("<=", Comparison::LessOrEqual),
+            (">=", Comparison::GreaterOrEqual),
+            ("!=", Comparison::NotEqual),
+            ("==", Comparison::Equal),
+            ("<", Comparison::Less),
+            (">", Comparison::Greater),
+            ("=", Comparison::Equal),
+            (":", Comparison::Equal),
+        ];
+        self.skip_space();
+        let sign = SIGNS.iter().find(|(sign, _)| self.rest().starts_with(sign));
+        let Some((sign, comparison)) = sign else {
+            return Err(self.fault(
+                self.at,
+                "the comparison is missing",
+                "write for example depth<5",
+            ));
+        };
+        self.at += sign.len();
+        self.skip_space();
+        let start = self.at;
+        let value = self.value()?;
+        match value.parse() {
+            Ok(limit) => Ok(Test::Depth(*comparison, limit)),
+            Err(_) => Err(self.fault(
+                start,
+                format!("`{value}` is no depth"),
+                "write a number from 0 to 65535",
+            )),
+        }
+    }
+
+    /// A value: in quotation marks, or up to the next space or the parenthesis that closes the group.
+    fn value(&mut self) -> Result<String, FilterError> {
+        if self.rest().starts_with('"') {
+            return self.quoted();
+        }
+        let mut open = 0;
+        let end = self.rest().find(|c: char| match c {
+            '(' => {
+                open += 1;
+                false
+            }
+            ')' => {
+                open -= 1;
+                open < 0
+            }
+            other => other.is_whitespace(),
+        });
+        let value = &self.rest()[..end.unwrap_or(self.rest().len())];
+        self.at += value.len();
+        Ok(value.to_owned())
+    }
+
+    /// `\"` stands for a quotation mark; any other backslash for itself, so that regular expressions stay readable.
+    fn quoted(&mut self) -> Result<String, FilterError> {
+        let start = self.at;
+        let mut value = String::new();
+        let mut chars = self.rest().char_indices().skip(1).peekable();
+        while let Some((index, c)) = chars.next() {
+            match c {
+                '"' => {
+                    self.at += index + 1;
+                    return Ok(value);
+                }
+                '\\' if matches!(chars.peek(), Some((_, '"'))) => {
+                    value.push('"');
+                    chars.next();
+                }
+                other => value.push(other),
+            }
+        }
+        Err(self.fault(
+            start,
+            "the quotation mark is not closed",
+            "write \\\" for a quotation mark inside",
+        ))
+    }
+
+    fn build(&self, name: &str, value: &str, at: usize) -> Result<Test, FilterError> {
+        let fault = |problem: String, hint: &str| self.fault(at, problem, hint);
+        let items = || {
+            value
+                .split(',')
+                .map(str::trim)
+                .filter(|item| !item.is_empty())
+        };
+        Ok(match name {
+            "domain" => Test::Domain(
+                items()
+                    .map(|item| {
+                        crate::blacklist::domain_name(item).ok_or_else(|| {
+                            fault(
+                                format!("`{item}` is no domain name"),
+                                "write for example example.org or pt",
+                            )
+                        })
+                    })
+                    .collect::<Result<_, _>>()?,
+            ),
+            "host" => Test::Host(items().map(str::to_ascii_lowercase).collect()),
+            "prefix" => prefix(value),
+            "scheme" => Test::Scheme(
+                items()
+                    .map(|item| match item.to_ascii_lowercase().as_str() {
+                        "http" => Ok(Scheme::Http),
+                        "https" => Ok(Scheme::Https),
+                        other => Err(fault(
+                            format!("`{other}` is no scheme that is crawled"),
+                            "write http or https",
+                        )),
+                    })
+                    .collect::<Result<_, _>>()?,
+            ),
+            "path" if !value.starts_with(['/', '*']) => {
+                return Err(fault(
+                    "a path begins with `/`".to_owned(),
+                    "write path:/… or path:*…",
+                ));
+            }
+            "path" => Test::Path(value.to_owned()),
+            "query" => Test::Query(value.trim_start_matches('?').to_owned()),
+            "ext" => Test::Extension(
+                items()
+                    .map(|item| item.trim_start_matches('.').to_owned())
+                    .collect(),
+            ),
+            _ => Test::Regex(Box::new(
+                regex::RegexBuilder::new(value)
+                    .size_limit(LARGEST_REGEX)
+                    .build()
+                    .map_err(|error| {
+                        fault(
+                            format!("the regular expression does not parse: {}", reason(&error)),
+                            "see the syntax of the regex crate",
+                        )
+                    })?,
+            )),
+        })
+    }
+}
+
+fn single(mut nodes: Vec<Node>, many: fn(Vec<Node>) -> Node) -> Node {
+    if nodes.len() == 1 {
+        nodes.remove(0)
+    } else {
+        many(nodes)
+    }
+}
+
+/// Scheme and host in lower case; a host by itself is followed by `/`, or `example.org` would begin
+/// `example.org.elsewhere.net` too.
+fn prefix(value: &str) -> Test {
+    let host_start = value.find("://").map_or(0, |at| at + 3);
+    let host_end = value[host_start..].find('/').map(|at| host_start + at);
+    let mut text = value[..host_end.unwrap_or(value.len())].to_ascii_lowercase();
+    text.push_str(host_end.map_or("/", |end| &value[end..]));
+    if host_start > 0 {
+        Test::Prefix(text)
+    } else {
+        Test::BarePrefix(text)
+    }
+}
+
+/// The last line of the regex crate's drawing says what is wrong.
+fn reason(error: &regex::Error) -> String {
+    let text = error.to_string();
+    let last = text.lines().last().unwrap_or_default();
+    last.trim_start_matches("error:").trim().to_owned()
+}
+
+fn nearest(name: &str) -> String {
+    match NAMES.iter().min_by_key(|known| distance(known, name)) {
+        Some(known) if distance(known, name) <= 2 => format!("did you mean `{known}`?"),
+        _ => format!("tests are {}", NAMES.join(", ")),
+    }
+}
+
+/// Letters to change, add or leave out to make one word of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, letter) in one.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = index + 1;
+        for (column, other_letter) in other.bytes().enumerate() {
+            let change = diagonal + usize::from(letter != other_letter);
+            diagonal = row[column + 1];
+            row[column + 1] = change.min(row[column] + 1).min(diagonal + 1);
+        }
+    }
+    row[other.len()]
+}

@@ -1,0 +1,133 @@
+//! Scheme, host and port in canonical spelling, and where they stand in the text.
+
+use url::Url;
+
+use crate::canonical::{Place, Scheme};
+use crate::rejected::Rejected;
+use crate::site;
+
+/// The longest name DNS can carry (RFC 1035, 2.3.4), in its written form.
+const LONGEST_HOST: usize = 253;
+/// The longest label.
+const LONGEST_LABEL: usize = 63;
+
+/// Write the origin of a parsed URL: credentials and default port left out, the host without DNS's final dot.
+/// `capacity` is what the caller expects the whole text to need.
+pub(crate) fn write(url: &Url, fold: bool, capacity: usize) -> Result<(String, Place), Rejected> {
+    let scheme = scheme(url.scheme())?;
+    let host = url.host_str().unwrap_or_default();
+    let host = host.strip_suffix('.').unwrap_or(host);
+    check_host(host)?;
+    let mut text = String::with_capacity(capacity);
+    text.push_str(scheme.as_str());
+    text.push_str("://");
+    let start = text.len() as u32;
+    text.push_str(host);
+    let host_end = text.len() as u32;
+    if let Some(port) = url.port() {
+        use std::fmt::Write as _;
+        let _ = write!(text, ":{port}");
+    }
+    let place = Place {
+        scheme,
+        port: url.port().unwrap_or(scheme.default_port()),
+        site: start + if fold { site::folded(host) } else { 0 },
+        host_end,
+        path: text.len() as u32,
+    };
+    Ok((text, place))
+}
+
+/// Read a stored origin, which is canonical; none where it is not of that shape.
+pub(crate) fn read(origin: &str, fold: bool) -> Option<Place> {
+    let (scheme, authority) = origin.split_once("://")?;
+    let scheme = scheme_of(scheme)?;
+    let colon = match authority.strip_prefix('[') {
+        Some(address) => {
+            let end = address.find(']')? + 2;
+            (end < authority.len()).then_some(end)
+        }
+        None => memchr::memchr(b':', authority.as_bytes()),
+    };
+    let (host, port) = match colon {
+        Some(colon) => (
+            &authority[..colon],
+            authority[colon..].strip_prefix(':')?.parse().ok()?,
+        ),
+        None => (authority, scheme.default_port()),
+    };
+    let valid = |byte: u8| byte > b' ' && !matches!(byte, b'/' | b'?' | b'#' | b'@' | b'\\');
+    if host.is_empty() || !host.bytes().all(valid) {
+        return None;
+    }
+    let start = scheme.authority_start() as u32;
+    Some(Place {
+        scheme,
+        port,
+        site: start + if fold { site::folded(host) } else { 0 },
+        host_end: start + host.len() as u32,
+        path: origin.len() as u32,
+    })
+}
+
+fn scheme(text: &str) -> Result<Scheme, Rejected> {
+    scheme_of(text).ok_or_else(|| Rejected::Scheme(text.to_owned()))
+}
+
+fn scheme_of(text: &str) -> Option<Scheme> {
+    match text {
+        "http" => Some(Scheme::Http),
+        "https" => Some(Scheme::Https),
+        _ => None,
+    }
+}
+
+/// What the URL standard lets pass and DNS cannot carry.
+fn check_host(host: &str) -> Result<(), Rejected> {
+    if host.is_empty() {
+        return Err(Rejected::NoHost);
+    }
+    if host.starts_with('[') {
+        return Ok(());
+    }
+    let malformed = |problem: &str| Err(Rejected::Malformed(format!("host `{host}` {problem}")));
+    if host.len() > LONGEST_HOST {
+        return malformed("is longer than DNS allows");
+    }
+    if host.split('.').any(str::is_empty) {
+        return malformed("has an empty label");
+    }
+    if host.split('.').any(|label| label.len() > LONGEST_LABEL) {
+        return malformed("has a label longer than DNS allows");
+    }
+    Ok(())
+}
+
+/// Is the host written so plainly that a parser would change nothing? Lower-case letters, digits and hyphens in
+/// labels DNS can carry; no internationalised label, and no last label that could make it an address.
+pub(crate) fn is_plain_host(host: &[u8]) -> bool {
+    if host.is_empty() || host.len() > LONGEST_HOST {
+        return false;
+    }
+    let mut label = 0;
+    for (index, byte) in host.iter().enumerate() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' => {}
+            b'-' if index > label => {
+                // `xn--` and its reserved kin: the parser must look inside.
+                if index == label + 2 && host.get(index + 1) == Some(&b'-') {
+                    return false;
+                }
+            }
+            b'.' if index > label => {
+                label = index + 1;
+                continue;
+            }
+            _ => return false,
+        }
+        if index - label >= LONGEST_LABEL {
+            return false;
+        }
+    }
+    host.get(label).is_some_and(u8::is_ascii_lowercase)
+}

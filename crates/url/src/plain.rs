@@ -1,0 +1,117 @@
+//! Plain links, the many: their canonical URL is the base's text with the link behind it, and no parser is needed.
+//!
+//! A link is plain when it is made of characters that neither the URL standard nor RFC 3986 normalisation would
+//! change (no `%`, no `\`, nothing outside ASCII) and has no dot segments but leading `./` and `../`. Anything else
+//! is left to the slow path. **Both paths give the same answer**: a property test holds them together.
+
+use crate::base::PlainBase;
+use crate::canonical::{Place, Scheme};
+use crate::origin;
+use crate::site;
+
+/// Characters that stand for themselves in a path and in a query alike.
+const PLAIN: [bool; 256] = {
+    let mut table = [false; 256];
+    let plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&()*+,;=:@/";
+    let mut index = 0;
+    while index < plain.len() {
+        table[plain[index] as usize] = true;
+        index += 1;
+    }
+    table
+};
+
+/// A link without its fragment, joined to a base; none where the link is not plain.
+pub(crate) fn join(base: &PlainBase, href: &str) -> Option<(String, Place)> {
+    let bytes = href.as_bytes();
+    let keep = match bytes {
+        [] => base.text.len(),
+        [b'?', ..] => base.path_end,
+        [b'/', b'/', authority @ ..] => return absolute(base.place.scheme, authority, &href[2..]),
+        [b'/', ..] => base.place.path as usize,
+        [b'h', b't', b't', b'p', ..] if href.contains("://") => return canon(href),
+        _ => return relative(base, href),
+    };
+    is_plain(bytes, false).then(|| (concat(&base.text[..keep], href), base.place))
+}
+
+/// An absolute URL without its fragment.
+pub(crate) fn canon(text: &str) -> Option<(String, Place)> {
+    if let Some(rest) = text.strip_prefix("https://") {
+        return absolute(Scheme::Https, rest.as_bytes(), rest);
+    }
+    let rest = text.strip_prefix("http://")?;
+    absolute(Scheme::Http, rest.as_bytes(), rest)
+}
+
+/// A relative path: leading steps are taken in the base's directory, what follows is put behind it.
+fn relative(base: &PlainBase, href: &str) -> Option<(String, Place)> {
+    let root = base.place.path as usize + 1;
+    let mut keep = base.directory_end;
+    let mut rest = href;
+    loop {
+        if let Some(after) = rest.strip_prefix("../") {
+            rest = after;
+            if keep > root {
+                keep = memchr::memrchr(b'/', &base.text.as_bytes()[..keep - 1])? + 1;
+            }
+        } else if let Some(after) = rest.strip_prefix("./") {
+            rest = after;
+        } else {
+            break;
+        }
+    }
+    is_plain(rest.as_bytes(), true).then(|| (concat(&base.text[..keep], rest), base.place))
+}
+
+/// `rest` is what follows `scheme://`.
+fn absolute(scheme: Scheme, bytes: &[u8], rest: &str) -> Option<(String, Place)> {
+    let host_end = memchr::memchr2(b'/', b'?', bytes).unwrap_or(bytes.len());
+    if !origin::is_plain_host(&bytes[..host_end]) || !is_plain(&bytes[host_end..], false) {
+        return None;
+    }
+    let start = scheme.authority_start();
+    let mut text = String::with_capacity(start + rest.len() + 1);
+    text.push_str(scheme.as_str());
+    text.push_str("://");
+    text.push_str(&rest[..host_end]);
+    if bytes.get(host_end) != Some(&b'/') {
+        text.push('/');
+    }
+    text.push_str(&rest[host_end..]);
+    let place = Place {
+        scheme,
+        port: scheme.default_port(),
+        site: start as u32 + site::folded(&rest[..host_end]),
+        host_end: (start + host_end) as u32,
+        path: (start + host_end) as u32,
+    };
+    Some((text, place))
+}
+
+fn concat(head: &str, tail: &str) -> String {
+    let mut text = String::with_capacity(head.len() + tail.len());
+    text.push_str(head);
+    text.push_str(tail);
+    text
+}
+
+/// Only plain characters, and no segment of the path that begins with a dot. In a relative link a `:` before the
+/// query may end a scheme, so it is not plain there.
+fn is_plain(bytes: &[u8], relative: bool) -> bool {
+    let mut segment = relative;
+    for (index, &byte) in bytes.iter().enumerate() {
+        match byte {
+            b'?' => {
+                return bytes[index + 1..]
+                    .iter()
+                    .all(|&byte| PLAIN[byte as usize] || byte == b'?');
+            }
+            b'.' if segment => return false,
+            b':' if relative => return false,
+            _ if !PLAIN[byte as usize] => return false,
+            _ => segment = byte == b'/',
+        }
+    }
+    true
+}

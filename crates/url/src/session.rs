@@ -1,0 +1,238 @@
+//! Session identifiers in URLs (U4; V 4.1, 5.4; P A.6.1): one page under endless names. Removed from the query
+//! (`?a=1&PHPSESSID=…`), from path parameters (`;jsessionid=…`) and where ASP.NET puts them, as a path segment of
+//! their own (`/(S(…))/`).
+//!
+//! A bare name without `=` is left alone, and so is a value that a configured minimum length rules out: story
+//! numbers are called `sid` too (`article.php?sid=123`), and dropping those would lose every story but one.
+
+/// Compiled parameter names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SessionNames {
+    names: Vec<Name>,
+    /// Bit n: some name can match one of n bytes. Most parameters are ruled out by this alone.
+    lengths: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Name {
+    text: String,
+    /// `aspsessionid*`: the name goes on with anything.
+    open: bool,
+    /// `sid=16`: least length of the value, which must then be letters and digits only.
+    value: usize,
+}
+
+impl SessionNames {
+    /// Entries are `name`, `name*`, and either with `=N` behind it.
+    pub(crate) fn compile(entries: &[String]) -> SessionNames {
+        let mut compiled = SessionNames::default();
+        for entry in entries.iter().filter(|entry| !entry.is_empty()) {
+            let (name, value) = entry.split_once('=').unwrap_or((entry, "0"));
+            let text = name.trim_end_matches('*').to_owned();
+            let open = text.len() < name.len();
+            let shortest = text.len().min(63);
+            compiled.lengths |= if open {
+                u64::MAX << shortest
+            } else {
+                1 << shortest
+            };
+            compiled.names.push(Name {
+                text,
+                open,
+                value: value.parse().unwrap_or(0),
+            });
+        }
+        compiled
+    }
+
+    fn is_session(&self, parameter: &str) -> bool {
+        let Some(end) = memchr::memchr(b'=', parameter.as_bytes()) else {
+            return false;
+        };
+        if self.lengths & (1 << end.min(63)) == 0 {
+            return false;
+        }
+        let (name, value) = (&parameter[..end], &parameter[end + 1..]);
+        self.names
+            .iter()
+            .any(|known| known.is(name) && known.takes(value))
+    }
+
+    /// Remove session parameters from a query (without its `?`), in place in `text` from `start`.
+    /// Separators stay with the parameter they precede.
+    pub(crate) fn strip_query(&self, text: &mut String, start: usize) {
+        if !parameters(&text[start..]).any(|(_, parameter)| self.is_session(parameter)) {
+            return;
+        }
+        let query = text.split_off(start);
+        for (separator, parameter) in parameters(&query) {
+            if !self.is_session(parameter) {
+                if text.len() > start {
+                    text.push_str(separator);
+                }
+                text.push_str(parameter);
+            }
+        }
+    }
+
+    /// Remove session parameters and session segments from a path that begins at `start` and ends at `end`;
+    /// gives the new end.
+    pub(crate) fn strip_path(&self, text: &mut String, start: usize, end: usize) -> usize {
+        let path = &text[start..end];
+        if !path[1..].split('/').any(|segment| self.concerns(segment)) {
+            return end;
+        }
+        let mut kept = String::with_capacity(path.len());
+        let last = path[1..].split('/').count() - 1;
+        for (index, segment) in path[1..].split('/').enumerate() {
+            if is_session_segment(segment) {
+                if index == last {
+                    kept.push('/');
+                }
+                continue;
+            }
+            kept.push('/');
+            self.push_segment(&mut kept, segment);
+        }
+        text.replace_range(start..end, &kept);
+        start + kept.len()
+    }
+
+    fn concerns(&self, segment: &str) -> bool {
+        is_session_segment(segment)
+            || segment
+                .split(';')
+                .skip(1)
+                .any(|parameter| self.is_session(parameter))
+    }
+
+    /// One segment without its session parameters, unless that would leave a dot segment: `..;sid=…` is a name,
+    /// `..` is a step up.
+    fn push_segment(&self, kept: &mut String, segment: &str) {
+        let start = kept.len();
+        for (index, parameter) in segment.split(';').enumerate() {
+            if index > 0 && self.is_session(parameter) {
+                continue;
+            }
+            if index > 0 {
+                kept.push(';');
+            }
+            kept.push_str(parameter);
+        }
+        if matches!(&kept[start..], "." | "..") {
+            kept.truncate(start);
+            kept.push_str(segment);
+        }
+    }
+}
+
+impl Name {
+    fn is(&self, name: &str) -> bool {
+        let known = self.text.len();
+        (name.len() == known || (self.open && name.len() > known))
+            && name.as_bytes()[..known].eq_ignore_ascii_case(self.text.as_bytes())
+    }
+
+    fn takes(&self, value: &str) -> bool {
+        self.value == 0
+            || (value.len() >= self.value && value.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+    }
+}
+
+/// The parameters of a query, each with the separator before it (empty for the first).
+fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut from = Some(0);
+    std::iter::from_fn(move || {
+        let start = from?;
+        let end = memchr::memchr2(b'&', b';', &query.as_bytes()[start..])
+            .map_or(query.len(), |at| start + at);
+        from = (end < query.len()).then_some(end + 1);
+        let separator = if start == 0 {
+            ""
+        } else {
+            &query[start - 1..start]
+        };
+        Some((separator, &query[start..end]))
+    })
+}
+
+/// ASP.NET's cookieless session: `(S(lit3py55t21z5v55vlm25s55))`, possibly with other tickets before the `S`.
+fn is_session_segment(segment: &str) -> bool {
+    const IDENTIFIER: usize = 24;
+    let Some(inner) = segment
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix("))"))
+    else {
+        return false;
+    };
+    inner.rfind("S(").is_some_and(|at| {
+        let identifier = &inner[at + 2..];
+        identifier.len() == IDENTIFIER
+            && identifier.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rules::Rules;
+
+    fn names() -> SessionNames {
+        SessionNames::compile(&Rules::default().session_names)
+    }
+
+    #[track_caller]
+    fn check_query(query: &str, expected: &str) {
+        let mut text = format!("?{query}");
+        names().strip_query(&mut text, 1);
+        assert_eq!(&text[1..], expected, "{query}");
+    }
+
+    #[track_caller]
+    fn check_path(path: &str, expected: &str) {
+        let mut text = format!("{path}?q");
+        let end = names().strip_path(&mut text, 0, path.len());
+        assert_eq!(&text[..end], expected, "{path}");
+        assert_eq!(&text[end..], "?q", "what follows the path stays");
+    }
+
+    #[test]
+    fn in_the_query() {
+        check_query("PHPSESSID=abc", "");
+        check_query("a=1&PHPSESSID=abc", "a=1");
+        check_query("phpsessid=abc&a=1", "a=1");
+        check_query("a=1&jsessionid=9;b=2", "a=1;b=2");
+        check_query("CFID=12&CFTOKEN=34&id=5", "id=5");
+        check_query("ASPSESSIONIDQQABCDEF=GHIJ&x", "x");
+        check_query("x&&sessionid=1&y", "x&&y");
+        check_query("PHPSESSID", "PHPSESSID");
+        check_query("mysessid=1&sessid2=2", "mysessid=1&sessid2=2");
+    }
+
+    #[test]
+    fn a_short_sid_is_a_number_of_something_else() {
+        check_query("sid=123", "sid=123");
+        check_query("sid=04/11/15/1234567890", "sid=04/11/15/1234567890");
+        check_query("sid=0123456789abcdef0123456789abcdef", "");
+    }
+
+    #[test]
+    fn in_the_path() {
+        check_path("/shop;jsessionid=09A89732/cart", "/shop/cart");
+        check_path("/shop;v=1;jsessionid=09A89732;w=2", "/shop;v=1;w=2");
+        check_path("/;jsessionid=1", "/");
+        check_path("/a;b=1/c", "/a;b=1/c");
+        check_path("/(S(lit3py55t21z5v55vlm25s55))/order.aspx", "/order.aspx");
+        check_path("/app/(X(1)S(lit3py55t21z5v55vlm25s55))", "/app/");
+        check_path("/wiki/Mercury_(S(1))/x", "/wiki/Mercury_(S(1))/x");
+        check_path("/..;jsessionid=1/x", "/..;jsessionid=1/x");
+    }
+
+    #[test]
+    fn names_of_the_user() {
+        let names = SessionNames::compile(&["token*".to_owned(), "k=4".to_owned()]);
+        let mut text = "tokenized=1&TOKEN=2&k=123&k=1234&t=5".to_owned();
+        names.strip_query(&mut text, 0);
+        assert_eq!(text, "k=123&t=5");
+    }
+}

@@ -1,0 +1,116 @@
+//! The URL standard's own test data, every case of it, through the parser that the canonicaliser stands on.
+//!
+//! `urltestdata.json` is the web-platform-tests file as the `url` crate ships it. Where that crate differs from the
+//! standard the case is listed in `DEVIATIONS` with what it means for a crawl; a deviation that no longer occurs
+//! fails the test too, so that the list stays true. Each http and https case then goes through the canonicaliser.
+
+use aranha_url::{Base, Canonicaliser, Rejected, Rules};
+use serde_json::Value;
+use url::Url;
+
+/// Input and base of the cases the parser answers otherwise. All of them are `file:` URLs, which are refused by
+/// their scheme before any of this could matter.
+const DEVIATIONS: &[(&str, &str)] = &[];
+
+struct Case {
+    input: String,
+    base: Option<String>,
+    /// None where the standard says failure.
+    href: Option<String>,
+}
+
+fn cases() -> Vec<Case> {
+    let data = include_str!("../../../tests/corpus/url/urltestdata.json");
+    let data: Vec<Value> = serde_json::from_str(data).expect("the corpus is JSON");
+    let text = |case: &Value, name: &str| case.get(name).and_then(Value::as_str).map(str::to_owned);
+    data.iter()
+        .filter(|entry| entry.is_object())
+        .map(|case| Case {
+            input: text(case, "input").expect("every case has an input"),
+            base: text(case, "base"),
+            href: text(case, "href"),
+        })
+        .collect()
+}
+
+impl Case {
+    fn parse(&self) -> Option<Url> {
+        match &self.base {
+            Some(base) => Url::parse(base).ok()?.join(&self.input).ok(),
+            None => Url::parse(&self.input).ok(),
+        }
+    }
+
+    fn is_listed(&self) -> bool {
+        let base = self.base.as_deref().unwrap_or_default();
+        DEVIATIONS.contains(&(self.input.as_str(), base))
+    }
+}
+
+#[test]
+fn every_case_of_the_standard() {
+    let cases = cases();
+    assert!(cases.len() >= 819, "the corpus is whole: {}", cases.len());
+    let mut wrong = Vec::new();
+    let mut listed = 0;
+    for case in &cases {
+        let parsed = case.parse();
+        let agrees = parsed.as_ref().map(Url::as_str) == case.href.as_deref();
+        listed += usize::from(case.is_listed());
+        if agrees == case.is_listed() {
+            wrong.push(format!(
+                "{:?} against {:?}: expected {:?}, got {:?}",
+                case.input,
+                case.base,
+                case.href,
+                parsed.map(String::from)
+            ));
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "{} cases:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+    assert_eq!(
+        listed,
+        DEVIATIONS.len(),
+        "every listed deviation is a case of the corpus"
+    );
+}
+
+/// What the standard gives for http and https, the canonicaliser takes and keeps, but for fragment, credentials and
+/// its own rules; what the standard refuses, it refuses.
+#[test]
+fn every_case_through_the_canonicaliser() {
+    let canonicaliser = Canonicaliser::new(Rules {
+        max_length: 0,
+        max_repeats: 0,
+        ..Rules::default()
+    });
+    let mut crawled = 0;
+    for case in cases().iter().filter(|case| !case.is_listed()) {
+        let joined = match &case.base {
+            None => canonicaliser.canon(&case.input),
+            Some(base) => match canonicaliser.canon(base) {
+                Ok(base) => canonicaliser.join(&Base::of(&base), &case.input),
+                Err(_) => continue,
+            },
+        };
+        match &case.href {
+            Some(href) if href.starts_with("http://") || href.starts_with("https://") => {
+                let expected = canonicaliser.canon(href);
+                assert_eq!(joined, expected, "{:?} against {:?}", case.input, case.base);
+                crawled += usize::from(expected.is_ok());
+            }
+            Some(_) => assert!(
+                matches!(joined, Err(Rejected::Scheme(_))),
+                "{:?}: {joined:?}",
+                case.input
+            ),
+            None => assert!(joined.is_err(), "{:?}: {joined:?}", case.input),
+        }
+    }
+    assert!(crawled >= 200, "{crawled} cases end as a page");
+}
