@@ -220,7 +220,7 @@ mod tests {
         );
         assert_eq!(
             check(
-                "cortado é".as_bytes().split_last().unwrap().1,
+                &"cortado é".as_bytes()[.."cortado é".len() - 1],
                 None,
                 "",
                 "UTF-8",

@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn openings() {
         let check = |bytes: &[u8], expected| {
-            assert_eq!(evidence(bytes), expected, "{}", bytes.escape_ascii())
+            assert_eq!(evidence(bytes), expected, "{}", bytes.escape_ascii());
         };
         check(b"<!DOCTYPE HTML>", Evidence::Document);
         check(b"\xEF\xBB\xBF \n<HTML lang=en>", Evidence::Document);

@@ -1,0 +1,87 @@
+//! Whole pages in, whole records out: every file of `tests/corpus/page` is read with everything switched on and
+//! compared with the `.expected` file beside it. `ARANHA_BLESS=1 cargo test -p aranha-page --test corpus` writes the
+//! expected files anew; read the difference before you keep it.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use aranha_page::{Input, Options, Page, read};
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/page")
+}
+
+fn render(page: &Page) -> String {
+    let mut out = String::new();
+    let mut line = |name: &str, value: &dyn std::fmt::Display| {
+        writeln!(out, "{name}: {value}").expect("writing to a string");
+    };
+    line("type", &page.media_type);
+    line("charset", &page.charset);
+    let fields = [
+        ("title", &page.title),
+        ("description", &page.description),
+        ("language", &page.language),
+        ("canonical", &page.canonical),
+        ("base", &page.base),
+    ];
+    for (name, value) in fields {
+        if let Some(value) = value {
+            line(name, value);
+        }
+    }
+    for (name, content) in &page.robots {
+        line(&format!("robots {name}"), content);
+    }
+    for link in &page.links {
+        let nofollow = if link.nofollow { " nofollow" } else { "" };
+        line(&format!("{}{nofollow}", link.kind), &link.href);
+    }
+    for remark in &page.remarks {
+        line("remark", remark);
+    }
+    out.push_str("text:\n");
+    out.push_str(&page.text);
+    out.push('\n');
+    out
+}
+
+#[test]
+fn pages() {
+    let bless = std::env::var_os("ARANHA_BLESS").is_some();
+    let options = Options {
+        assets: true,
+        forms: true,
+        scripts: true,
+        ..Options::default()
+    };
+    let mut count = 0;
+    for entry in std::fs::read_dir(corpus()).expect("the corpus is in the repository") {
+        let path = entry.expect("a readable folder").path();
+        let header = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("html") => "text/html",
+            Some("xhtml") => "application/xhtml+xml",
+            _ => continue,
+        };
+        let body = std::fs::read(&path).expect("a readable file");
+        let url = "http://site.example/dir/page";
+        let page = read(
+            &Input {
+                url,
+                content_type: Some(header),
+                body: &body,
+                content_language: None,
+            },
+            &options,
+        );
+        let found = render(&page);
+        let expected = path.with_extension("expected");
+        if bless {
+            std::fs::write(&expected, &found).expect("a writable folder");
+        }
+        let expected = std::fs::read_to_string(&expected).unwrap_or_default();
+        assert_eq!(found, expected, "{}", path.display());
+        count += 1;
+    }
+    assert!(count >= 12, "only {count} pages in the corpus");
+}
