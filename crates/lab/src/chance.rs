@@ -1,7 +1,7 @@
 //! Chance without state: numbers that depend only on where they are asked for.
 //!
 //! A [`Chance`] is opened for a place (seed, site, page, purpose) and gives the same numbers each time it is
-//! opened there. That is what makes every answer of the lab a pure function of the plan. SplitMix64 (Steele,
+//! opened there. That is what makes every answer of the lab a pure function of the plan. `SplitMix64` (Steele,
 //! Lea, Flood 2014): integers only, so that the numbers are the same on every machine.
 
 /// A stream of numbers for one place.

@@ -84,7 +84,12 @@ impl<'a> Exchange<'a> {
 impl Drop for Exchange<'_> {
     fn drop(&mut self) {
         if let Some(mut record) = self.record.take() {
-            record.closed = Instant::now();
+            // Now is late when the scheduler held us; of a complete answer the end is known better.
+            record.closed = if record.complete {
+                record.ended
+            } else {
+                Instant::now()
+            };
             self.log.request(record);
         }
     }

@@ -114,9 +114,9 @@ impl Writer<'_> {
         self.out
             .push_str("<!-- <a href=\"/missing/comment.html\">old link</a> -->\n");
         if !matches!(resource, Resource::Print(_)) {
-            let _ = write!(
+            let _ = writeln!(
                 self.out,
-                "<script type=\"text/javascript\">var here = \"{}\";</script>\n",
+                "<script type=\"text/javascript\">var here = \"{}\";</script>",
                 self.site.bare()
             );
         }

@@ -4,6 +4,8 @@
 //! sections in turn. Paths carry the page's number, so that a path is read by taking the number out of it
 //! and comparing with the path that this number has: no table is kept.
 
+use std::fmt::Write as _;
+
 use crate::chance::Chance;
 use crate::site::Site;
 
@@ -143,7 +145,7 @@ impl Site {
         };
         let names = &self.language.sections;
         let index = names.iter().position(|known| *known == word)?;
-        let section = index + round * names.len();
+        let section = round.checked_mul(names.len())?.checked_add(index)?;
         (section < self.sections() && self.section_name(section) == name).then_some(section)
     }
 }
@@ -165,7 +167,7 @@ pub(crate) fn encode(text: &str) -> String {
             out.push(character);
         } else {
             for byte in character.encode_utf8(&mut [0; 4]).bytes() {
-                out.push_str(&format!("%{byte:02X}"));
+                let _ = write!(out, "%{byte:02X}");
             }
         }
     }

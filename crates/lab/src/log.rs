@@ -27,8 +27,7 @@ pub struct Request {
     pub started: Instant,
     /// The last byte that was sent was handed to the socket; `started` when none was.
     pub ended: Instant,
-    /// The server was done with the exchange: soon after `ended`, but for hazards that hold the client and
-    /// clients that hang up.
+    /// The exchange was over: `ended` when it is complete, else when the server noticed.
     pub closed: Instant,
     /// Status sent; 0 when none was.
     pub status: u16,

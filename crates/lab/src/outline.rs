@@ -156,7 +156,7 @@ fn leaf(web: &Web, site: &Site, page: usize) -> Outline {
         pen.asset(Markup::Image, &path("pictures", page));
     }
     let row = site.row(page).1;
-    if row % 2 == 0 && page + site.sections() < site.size {
+    if row.is_multiple_of(2) && page + site.sections() < site.size {
         pen.inside(Markup::Anchor, &site.page_path(page + site.sections()));
     }
     flavoured(&mut pen, site, page, flavour);
@@ -241,7 +241,7 @@ impl<'a> Pen<'a> {
     }
 
     fn base(&mut self, base: &str) {
-        self.folder = folder(base).to_owned();
+        folder(base).clone_into(&mut self.folder);
         self.outline.base = Some(base.to_owned());
     }
 
@@ -374,7 +374,12 @@ fn relative(from: &str, target: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
+    use aranha_url::{Base, Canonicaliser, Rules};
+
     use super::*;
+    use crate::plan::Plan;
 
     #[test]
     fn references_are_relative() {
@@ -390,5 +395,37 @@ mod tests {
         check("/a/b/", "/", "../../");
         check("/a/", "/a", "../a");
         check("/a/", "/a/show.php?id=1/2", "show.php?id=1/2");
+    }
+
+    const MARKS: [&str; 11] = [
+        "HTTP:", "//", "/", "../", "./", "here/", ":08000", "#", "jsess", "PHPS", " ",
+    ];
+
+    /// Whatever way a link is written, it leads where it was meant to.
+    #[test]
+    fn all_ways_of_writing_lead_to_the_target() {
+        let web = Web::new(Plan::demo(), 8000);
+        let canonicaliser = Canonicaliser::new(Rules::default());
+        let mut ways: HashSet<&str> = HashSet::new();
+        let mut foreign = false;
+        for number in 0..24 {
+            let site = Site::new(web.plan(), number);
+            for (page, target) in (0..site.size).zip((0..site.size).rev()) {
+                let own_path = site.page_path(page);
+                let url = format!("http://{}:8000{own_path}", site.name());
+                let base = Base::of(&canonicaliser.canon(&url).expect("ours"));
+                let mut pen = Pen::new(&web, &site, &own_path);
+                let expected = site.page_path(target);
+                pen.inside(Markup::Anchor, &expected);
+                let href = &pen.finish().links[0].href;
+                let found = canonicaliser.join(&base, href).expect("ours");
+                assert_eq!(found.path(), expected, "{href:?} on {url}");
+                assert_eq!((found.host(), found.port()), (site.name().as_str(), 8000));
+                ways.extend(MARKS.iter().filter(|mark| href.contains(**mark)));
+                foreign |= !href.is_ascii();
+            }
+        }
+        assert_eq!(ways.len(), MARKS.len(), "{ways:?}");
+        assert!(foreign);
     }
 }

@@ -67,7 +67,7 @@ impl Plan {
             seeds: 3,
             latency: Latency::default(),
             port: 0,
-            ttl: Duration::from_secs(300),
+            ttl: Duration::from_mins(5),
             hazards: Vec::new(),
             keep_log: true,
         }
@@ -79,7 +79,7 @@ impl Plan {
             sites: 24,
             pages: Sizes {
                 smallest: 6,
-                largest: 130,
+                largest: 148,
             },
             addresses: 12,
             seeds: 4,

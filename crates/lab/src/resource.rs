@@ -167,8 +167,11 @@ fn without_session(target: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::plan::Plan;
+    use crate::web::Web;
 
     fn site() -> Site {
         Site {
@@ -206,5 +209,23 @@ mod tests {
             Resource::Redirect(301, section.clone()),
         );
         check(&format!("{section}?PHPSESSID=1a"), Resource::Page(2));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+
+        /// Clients may ask for anything.
+        #[test]
+        fn every_path_is_some_resource(
+            folder in "/?(noticias|news|old|moved|copy|print|private|gone|day)?[-/;?%]{0,3}",
+            number in prop_oneof![Just(u64::MAX), any::<u64>(), 0..200u64],
+            rest in "[a-z0-9%;/?=é.-]{0,12}",
+        ) {
+            let web = Web::new(Plan::small(1), 8000);
+            let answer = web.answer("site001.lab", &format!("{folder}{number}{rest}"));
+            prop_assert!(!answer.body.is_empty());
+            let answer = web.answer("www.site001.lab", &format!("{folder}{number}{rest}"));
+            prop_assert!(!answer.body.is_empty());
+        }
     }
 }

@@ -39,7 +39,10 @@ pub(crate) fn allowed(manners: Manners, agent: &str, path: &str) -> bool {
             (is("aranha") || is("labtest")) && (!private || path.starts_with("/private/open.html"))
         }
         Manners::Pattern => {
-            !is("otherbot") && !path.contains("?print=") && !(private && path.ends_with(".html"))
+            let page = path
+                .rsplit_once('.')
+                .is_some_and(|(_, ending)| ending == "html");
+            !(is("otherbot") || path.contains("?print=") || private && page)
         }
         Manners::Closed => false,
     }

@@ -1,5 +1,7 @@
 //! The log and its judgement, on scripted clients.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod client;
 
 use std::time::{Duration, Instant};

@@ -1,5 +1,7 @@
 //! What the servers put on the wire: framing, coding, keep-alive, conditional requests, virtual hosts.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod client;
 
 use std::collections::BTreeSet;

@@ -1,5 +1,7 @@
 //! The computed truth against a crawl over real sockets, page by page.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod client;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -80,9 +82,12 @@ async fn fetch_robots(lab: &Lab, url: &CanonUrl, canonicaliser: &Canonicaliser) 
     }
 }
 
+/// Agents of a group, and its rules: whether they allow, and what.
+type Group = (Vec<String>, Vec<(bool, String)>);
+
 /// Reads robots.txt for the agent `aranha`: the longest rule wins; `*` and `$` in patterns.
 fn allowed(file: &str, path: &str) -> bool {
-    let mut groups: Vec<(Vec<String>, Vec<(bool, String)>)> = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
     for line in file.trim_start_matches('\u{feff}').lines() {
         let line = line.split('#').next().unwrap();
         let Some((field, value)) = line.split_once(':') else {

@@ -16,9 +16,9 @@ pub(super) async fn serve(exchange: &mut Exchange<'_>, head: &Head) -> io::Resul
     let month = last_number(&head.target).unwrap_or(0);
     let mut body = format!("<title>Month {month}</title><h1>Agenda of month {month}</h1>");
     for day in 1..=28 {
-        let _ = write!(
+        let _ = writeln!(
             body,
-            "<a href=\"/day/{day}/of/{month}\">{day}</a> no events\n"
+            "<a href=\"/day/{day}/of/{month}\">{day}</a> no events"
         );
     }
     let _ = write!(

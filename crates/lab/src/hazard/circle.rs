@@ -19,7 +19,7 @@ pub(super) async fn serve(exchange: &mut Exchange<'_>, head: &Head, web: &Web) -
         return send(exchange, 200, "", body).await;
     }
     let next = match last_number(&head.target) {
-        Some(step) => format!("/step/{}", (step + 1) % ROUND),
+        Some(step) => format!("/step/{}", (step % ROUND + 1) % ROUND),
         None => head.target.clone(),
     };
     let header = format!("Location: http://{}:{}{next}\r\n", head.host, web.port());

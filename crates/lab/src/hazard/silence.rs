@@ -9,5 +9,5 @@ use std::time::Duration;
 use crate::exchange::Exchange;
 
 pub(super) async fn serve(exchange: &mut Exchange<'_>) -> io::Result<()> {
-    exchange.wait(Duration::from_secs(86_400)).await
+    exchange.wait(Duration::from_hours(24)).await
 }
