@@ -1,20 +1,303 @@
-//! The embedded engine: SQLite with blocks and runs. Skeleton: the shape that the engine compiles against.
+//! The embedded engine: SQLite with *blocks and runs*, one writer, made for one machine.
+//!
+//! The layout thinks in sites, not in URLs: a check-in appends one block of page records and one of keys for its site, and
+//! links to other sites are gathered, sorted and written as immutable runs, so that the cost of a URL stays flat however
+//! large the crawl grows. `docs/decisions/0002-frontier-layout.md` draws every table and blob, with the figures.
+//!
+//! What always holds:
+//! - **Only one process writes** (`lock.rs`); it releases all leases when it opens, for they were its predecessor's.
+//! - **Every call is one transaction**; one that fails is rolled back, memory included.
+//! - **A check-in is on the disk when the call returns**: `synchronous=FULL` in WAL mode, one fsync a group commit.
+//!   Check-outs and tidying are not synced: the log is a sequence, so they become durable with the next check-in, and to
+//!   lose them loses nothing that was checked in.
+//!
+//! Read first: `schema.rs`, then `checkout.rs` and `checkin.rs`, then `gather.rs`, `inbox.rs`, `runs.rs`, `merge.rs`.
+
+mod checkin;
+mod checkout;
+mod explain;
+mod facts;
+mod fault;
+mod gather;
+mod inbox;
+mod keys;
+mod leases;
+mod lock;
+mod merge;
+mod pages;
+mod pending;
+mod runs;
+mod schema;
+mod seeds;
+mod sites;
+mod store;
+mod totals;
+mod view;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use crate::{FrontierError, Options};
+use aranha_url::{CanonUrl, SiteKey};
+
+pub use view::{PageEntry, PageFilter, View};
+
+use crate::codec::{Block, Packer};
+use crate::{
+    CheckIn, CheckedIn, Explanation, Frontier, FrontierError, Lease, LeaseLost, Options, Seed,
+    Seeded, Status,
+};
+use fault::Fault;
+use inbox::Inbox;
+use lock::Lock;
+use sites::SiteRow;
+use store::Store;
+use totals::{Count, Totals};
+
+/// The database's name in the collection's folder.
+const FILE: &str = "frontier.db";
 
 /// The embedded engine; the only writer of its collection.
-pub struct Embedded;
+#[derive(Debug)]
+pub struct Embedded {
+    store: Store,
+    options: Options,
+    totals: Totals,
+    inbox: Inbox,
+    /// Leases in force.
+    leased: u64,
+    /// When the gathered links were last made visible because a check-out ran dry.
+    last_flush: i64,
+    /// Memory lent to whoever writes a block.
+    block: Block,
+    /// A failed transaction left memory behind the disk.
+    stale: bool,
+    /// Whether the next commit is to be synced, as last told to the database.
+    durable: Option<bool>,
+    _lock: Lock,
+}
 
 impl Embedded {
     /// Open or create the frontier of the collection in `folder`, take its lock and release all leases.
-    pub fn open(folder: &Path, _options: Options) -> Result<Embedded, FrontierError> {
-        Err(FrontierError::Missing {
-            path: folder.to_owned(),
+    pub fn open(folder: &Path, options: Options) -> Result<Embedded, FrontierError> {
+        let lock = Lock::take(folder)?;
+        let path = folder.join(FILE);
+        let packer = Packer::new().map_err(|source| FrontierError::File {
+            path: path.clone(),
+            source,
+        })?;
+        let db = schema::open_writer(&path, &options).map_err(|fault| fault.at(&path))?;
+        let inbox = Inbox::new(&options);
+        let mut engine = Embedded {
+            store: Store { db, packer, path },
+            options,
+            totals: Totals::default(),
+            inbox,
+            leased: 0,
+            last_flush: 0,
+            block: Block::default(),
+            stale: true,
+            durable: None,
+            _lock: lock,
+        };
+        engine.transact(true, |engine| engine.release(0, None))?;
+        Ok(engine)
+    }
+
+    /// Do `work` in one transaction; when it fails nothing has happened, in memory neither.
+    fn transact<T>(
+        &mut self,
+        durable: bool,
+        work: impl FnOnce(&mut Embedded) -> Result<T, Fault>,
+    ) -> Result<T, FrontierError> {
+        let result = self
+            .begin(durable)
+            .and_then(|()| work(self))
+            .and_then(|value| self.commit().map(|()| value));
+        result.map_err(|fault| {
+            if !self.store.db.is_autocommit() {
+                // The error that counts is the first one.
+                let _ = self.store.db.execute_batch("ROLLBACK");
+            }
+            self.stale = true;
+            fault.at(&self.store.path)
         })
+    }
+
+    fn begin(&mut self, durable: bool) -> Result<(), Fault> {
+        if self.durable != Some(durable) {
+            let level = if durable { "FULL" } else { "NORMAL" };
+            self.store.db.pragma_update(None, "synchronous", level)?;
+            self.durable = Some(durable);
+        }
+        if self.stale {
+            self.reload()?;
+        }
+        self.store.run("BEGIN IMMEDIATE", [])?;
+        Ok(())
+    }
+
+    fn reload(&mut self) -> Result<(), Fault> {
+        self.totals = self.store.totals_read()?;
+        self.inbox.reload(&self.store)?;
+        self.leased = self.store.leases_of(None)?.len() as u64;
+        self.stale = false;
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<(), Fault> {
+        self.totals
+            .set(Count::Gathered, self.inbox.gathered() as i64);
+        self.totals.set(Count::Runs, self.inbox.runs.len() as i64);
+        self.store.totals_write(&mut self.totals)?;
+        self.store.run("COMMIT", [])?;
+        Ok(())
+    }
+
+    /// Write a site's row when it changed.
+    fn save(&mut self, before: &SiteRow, after: &SiteRow) -> Result<(), Fault> {
+        if before != after {
+            self.store.site_update(after)?;
+            self.totals.site(Some(before), after);
+        }
+        Ok(())
+    }
+
+    /// Release the leases of a node, or all.
+    fn release(&mut self, now: i64, node: Option<&str>) -> Result<u64, Fault> {
+        let leases = self.store.leases_of(node)?;
+        for (id, site) in &leases {
+            self.take_back(now, *id, *site)?;
+        }
+        Ok(leases.len() as u64)
+    }
+
+    fn set_blocked(&mut self, now: i64, name: &str, blocked: bool) -> Result<bool, Fault> {
+        let key = SiteKey::of(name).0 as i64;
+        let Some(before) = self.store.site(key)? else {
+            if blocked {
+                let mut row = SiteRow::new(key, name, &format!("https://{name}"), 0);
+                row.blocked = true;
+                self.store.site_insert(&row)?;
+                self.totals.site(None, &row);
+            }
+            return Ok(blocked);
+        };
+        let mut row = before.clone();
+        row.blocked = blocked;
+        row.schedule(now);
+        self.save(&before, &row)?;
+        Ok(before.blocked != blocked)
+    }
+
+    /// Background work until `budget` is spent; true when there is more.
+    fn work(&mut self, now: i64, budget: Duration) -> Result<bool, Fault> {
+        /// Links of a run under way that are written between two looks at the clock.
+        const STEP: usize = 2000;
+        let begun = Instant::now();
+        loop {
+            if self.inbox.is_writing() {
+                self.inbox.write(&self.store, &mut self.totals, now, STEP)?;
+            } else if !self.inbox.merge(&self.store)? {
+                return Ok(false);
+            }
+            if begun.elapsed() >= budget {
+                return Ok(self.inbox.is_writing() || self.inbox.is_merging());
+            }
+        }
     }
 }
 
-/// The reading side, for commands while a crawl runs.
-pub struct View;
+impl Frontier for Embedded {
+    fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError> {
+        self.transact(true, |engine| engine.take_seeds(now, seeds))
+    }
+
+    fn seeds(&self) -> Result<Vec<String>, FrontierError> {
+        self.store
+            .seeds_read()
+            .map_err(|fault| fault.at(&self.store.path))
+    }
+
+    fn check_out(
+        &mut self,
+        now: i64,
+        node: &str,
+        room: usize,
+    ) -> Result<Vec<Lease>, FrontierError> {
+        if room == 0 {
+            return Ok(Vec::new());
+        }
+        self.transact(false, |engine| engine.hand_out(now, node, room))
+    }
+
+    fn check_in(
+        &mut self,
+        now: i64,
+        batch: Vec<CheckIn>,
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError> {
+        if batch.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.transact(true, |engine| engine.take_in(now, batch))
+    }
+
+    fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError> {
+        self.transact(false, |engine| {
+            let expires = engine.expiry(now);
+            let mut lost = Vec::new();
+            for lease in leases {
+                if !engine.store.lease_renew(*lease as i64, expires)? {
+                    lost.push(LeaseLost { lease: *lease });
+                }
+            }
+            Ok(lost)
+        })
+    }
+
+    fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError> {
+        self.transact(true, |engine| engine.release(now, Some(node)))
+    }
+
+    fn status(&self, now: i64) -> Result<Status, FrontierError> {
+        let mut status = self
+            .store
+            .status()
+            .map_err(|fault| fault.at(&self.store.path))?;
+        if status.links_gathered > 0 {
+            let flush = if self.leased == 0 {
+                now
+            } else {
+                self.last_flush.saturating_add(checkout::FLUSH_GAP)
+            };
+            status.next_due = Some(status.next_due.map_or(flush, |due| due.min(flush)));
+        }
+        Ok(status)
+    }
+
+    fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError> {
+        self.store
+            .explain(url)
+            .map_err(|fault| fault.at(&self.store.path))
+    }
+
+    fn block(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
+        self.transact(true, |engine| engine.set_blocked(now, site, true))
+    }
+
+    fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
+        self.transact(true, |engine| engine.set_blocked(now, site, false))
+    }
+
+    fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError> {
+        if !self.stale && !self.inbox.is_writing() && !self.inbox.is_merging() {
+            return Ok(false);
+        }
+        self.transact(false, |engine| engine.work(now, budget))
+    }
+
+    fn flush(&mut self, now: i64) -> Result<(), FrontierError> {
+        self.transact(true, |engine| {
+            engine.inbox.flush(&engine.store, &mut engine.totals, now)
+        })
+    }
+}

@@ -1,0 +1,90 @@
+//! Check-in: one atomic batch for each lease, many in one transaction.
+//!
+//! The order of the pieces does not matter to the disk: they become durable together or not at all.
+
+use super::Embedded;
+use super::checkout::has_more;
+use super::fault::Fault;
+use crate::{CheckIn, CheckedIn, LeaseLost, Then};
+
+/// Whole runs of one level at which a check-in itself lends a hand with merging: nobody tidies.
+const PILED_UP: usize = 3 * super::merge::FAN;
+
+impl Embedded {
+    pub(super) fn take_in(
+        &mut self,
+        now: i64,
+        batch: Vec<CheckIn>,
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, Fault> {
+        let mark = self.inbox.mark();
+        let mut links = 0;
+        let mut answers = Vec::with_capacity(batch.len());
+        for entry in batch {
+            let lease = entry.lease;
+            let outside = entry.outside.len();
+            let answer = self.take_one(now, entry)?;
+            if answer.is_some() {
+                links += outside;
+            }
+            answers.push(answer.ok_or(LeaseLost { lease }));
+        }
+        self.inbox.journal(&self.store, mark, &mut self.block)?;
+        self.inbox.pace(&self.store, &mut self.totals, now, links)?;
+        if self.inbox.ripe_level(PILED_UP).is_some() {
+            self.inbox.merge(&self.store)?;
+        }
+        Ok(answers)
+    }
+
+    /// Store one entry; `None`: its lease is lost.
+    fn take_one(&mut self, now: i64, entry: CheckIn) -> Result<Option<CheckedIn>, Fault> {
+        let id = entry.lease as i64;
+        let Some(key) = self.store.lease_site(id)? else {
+            return Ok(None);
+        };
+        let before = self
+            .store
+            .site(key)?
+            .ok_or_else(|| Fault::damaged("site of lease", id))?;
+        let mut site = before.clone();
+        let (store, block) = (&self.store, &mut self.block);
+        store.pages_append(&mut site, &entry.done, block)?;
+        store.later_append(&mut site, &entry.done, block)?;
+        store.keys_append(&mut site, &entry.keys)?;
+        store.queue_append(&mut site, &entry.overflow, block)?;
+        if let Some(facts) = &entry.facts {
+            store.facts_write(&mut site, facts, block)?;
+        }
+        self.totals.records(&entry.done);
+        self.inbox.send(&entry.outside, &mut self.totals);
+
+        let mut window = entry.held;
+        let mut answer = CheckedIn::default();
+        match entry.then {
+            Then::Keep { want } if !site.blocked => {
+                let more = &mut answer.more;
+                store.later_take(&mut site, now, want, more, block)?;
+                let want = want - more.len();
+                store.queue_take(&mut site, want, more, block)?;
+                window.extend_from_slice(more);
+                answer.rest = has_more(&site, now);
+                answer.expires = self.expiry(now);
+                self.store.lease_renew(id, answer.expires)?;
+            }
+            then => {
+                if let Then::Release { due } = then {
+                    site.free = due;
+                }
+                answer.released = true;
+                answer.expires = now;
+                site.lease = None;
+                self.leased = self.leased.saturating_sub(1);
+                self.store.lease_delete(id)?;
+            }
+        }
+        self.store.held_write(&mut site, &window, &mut self.block)?;
+        site.schedule(now);
+        self.save(&before, &site)?;
+        Ok(Some(answer))
+    }
+}

@@ -1,0 +1,162 @@
+//! Check-out: which sites are handed out, and what a lease brings (F2, F6, F7; V 5).
+//!
+//! A site's inbox is merged here and only here: links whose keys are known are dropped, the others are admitted behind
+//! what waits already. A site that was due for links that all proved known is passed over and goes idle.
+
+use std::collections::HashSet;
+
+use aranha_url::{PathKey, SiteKey};
+
+use super::Embedded;
+use super::fault::Fault;
+use super::sites::SiteRow;
+use crate::{Lease, Pending};
+
+/// Sites looked at in one call, for each one asked for: bounds the work when many prove to have nothing new.
+const LOOKS: usize = 4;
+/// Expired leases taken back in one call.
+const RECLAIMED: usize = 1000;
+/// Links gathered are sorted into runs at most this often (milliseconds) while visits are under way.
+pub(super) const FLUSH_GAP: i64 = 250;
+
+impl Embedded {
+    pub(super) fn hand_out(
+        &mut self,
+        now: i64,
+        node: &str,
+        room: usize,
+    ) -> Result<Vec<Lease>, Fault> {
+        for (id, site) in self.store.leases_expired(now, RECLAIMED)? {
+            self.take_back(now, id, site)?;
+        }
+        let mut leases = Vec::new();
+        let mut looks = room.saturating_mul(LOOKS).saturating_add(16);
+        let mut flushed = false;
+        while leases.len() < room && looks > 0 {
+            let count = (room - leases.len()).min(looks).min(512);
+            let sites = self.store.sites_due(now, count)?;
+            if sites.is_empty() {
+                if flushed || !self.wants_flush(now, leases.is_empty()) {
+                    break;
+                }
+                self.inbox.flush(&self.store, &mut self.totals, now)?;
+                self.last_flush = now;
+                flushed = true;
+            }
+            looks -= sites.len();
+            for site in sites {
+                leases.extend(self.lease(now, node, site)?);
+            }
+        }
+        Ok(leases)
+    }
+
+    /// Whether links in memory should become visible now: room is left, and it is not only a moment since the last time,
+    /// or nothing else can go on.
+    fn wants_flush(&self, now: i64, nothing_found: bool) -> bool {
+        self.inbox.gathered() > 0
+            && ((now - self.last_flush).abs() >= FLUSH_GAP || (nothing_found && self.leased == 0))
+    }
+
+    /// End a lease whose visit is gone: the site is due again with the window last checked in.
+    pub(super) fn take_back(&mut self, now: i64, id: i64, site: i64) -> Result<(), Fault> {
+        self.store.lease_delete(id)?;
+        self.leased = self.leased.saturating_sub(1);
+        if let Some(before) = self.store.site(site)? {
+            let mut row = before.clone();
+            row.lease = None;
+            row.schedule(now);
+            self.save(&before, &row)?;
+        }
+        Ok(())
+    }
+
+    /// Lease one site, unless it has nothing to fetch after all.
+    fn lease(&mut self, now: i64, node: &str, before: SiteRow) -> Result<Option<Lease>, Fault> {
+        let mut site = before.clone();
+        let mut known = self.store.keys_read(&site)?;
+        let mut window = self.store.held_read(&site)?;
+        let held = window.len();
+        let limit = self.options.window.max(1);
+        let room = |window: &Vec<Pending>| limit.saturating_sub(window.len());
+        let (store, block) = (&self.store, &mut self.block);
+        store.later_take(&mut site, now, room(&window), &mut window, block)?;
+        store.queue_take(&mut site, room(&window), &mut window, block)?;
+        if site.inbox {
+            let mut new = admit(store, &self.inbox.runs, &mut site, &mut known)?;
+            // Behind everything that waits already: what does not fit, or must not overtake, goes to the queue.
+            let fits = if site.queued > 0 { 0 } else { room(&window) };
+            let rest = new.split_off(fits.min(new.len()));
+            window.append(&mut new);
+            store.queue_append(&mut site, &rest, block)?;
+        }
+        if window.len() != held {
+            store.held_write(&mut site, &window, block)?;
+        }
+        if window.is_empty() {
+            site.due = None;
+            site.schedule(now);
+            self.save(&before, &site)?;
+            return Ok(None);
+        }
+        let expires = self.expiry(now);
+        let id = self.store.lease_insert(site.key, node, now, expires)?;
+        site.lease = Some(id);
+        site.schedule(now);
+        let facts = self.store.facts_read(&site)?;
+        self.save(&before, &site)?;
+        self.leased += 1;
+        Ok(Some(Lease {
+            id: id as u64,
+            site_key: SiteKey(site.key as u64),
+            facts,
+            seed: site.seed,
+            pending: window,
+            more: has_more(&site, now),
+            known,
+            expires,
+            site: site.name,
+        }))
+    }
+
+    pub(super) fn expiry(&self, now: i64) -> i64 {
+        let lease = i64::try_from(self.options.lease.as_millis()).unwrap_or(i64::MAX);
+        now.saturating_add(lease)
+    }
+}
+
+/// Whether the site has pages on disk that a visit could take now.
+pub(super) fn has_more(site: &SiteRow, now: i64) -> bool {
+    site.queued > 0 || site.later_due.is_some_and(|due| due <= now)
+}
+
+/// Merge the inbox: the pages that are new, in the order in which their links came.
+fn admit(
+    store: &super::store::Store,
+    runs: &[super::runs::Run],
+    site: &mut SiteRow,
+    known: &mut Vec<PathKey>,
+) -> Result<Vec<Pending>, Fault> {
+    let mut seen: HashSet<PathKey> = known.iter().copied().collect();
+    let mut new = Vec::new();
+    site.consumed = store.inbox_walk(runs, site.key, site.consumed, |link| {
+        if seen.insert(link.key) {
+            let (depth, hop, path, via) = link.fields()?;
+            new.push(Pending {
+                path: path.to_owned(),
+                key: link.key,
+                depth,
+                site_depth: 0,
+                tries: 0,
+                hop,
+                via: via.to_owned(),
+            });
+        }
+        Some(())
+    })?;
+    site.inbox = false;
+    let keys: Vec<PathKey> = new.iter().map(|page| page.key).collect();
+    store.keys_append(site, &keys)?;
+    known.extend(keys);
+    Ok(new)
+}

@@ -1,0 +1,57 @@
+//! What visits learnt about their sites: postcard behind a version byte, in the envelope of every block.
+
+use rusqlite::params;
+
+use super::fault::Fault;
+use super::sites::SiteRow;
+use super::store::Store;
+use crate::SiteFacts;
+use crate::codec::Block;
+
+/// Layout of the bytes after it.
+const VERSION: u8 = 1;
+
+impl Store {
+    pub(super) fn facts_write(
+        &self,
+        site: &mut SiteRow,
+        facts: &SiteFacts,
+        block: &mut Block,
+    ) -> Result<(), Fault> {
+        block.clear();
+        block.text.push(VERSION);
+        let text = std::mem::take(&mut block.text);
+        block.text = postcard::to_extend(facts, text)
+            .map_err(|error| Fault::Damaged(format!("facts of {}: {error}", site.name)))?;
+        self.run(
+            "INSERT INTO facts VALUES (?1, ?2) ON CONFLICT DO UPDATE SET facts = excluded.facts",
+            params![site.key, self.packer.seal(block)],
+        )?;
+        if !facts.origin.is_empty() {
+            site.origin.clone_from(&facts.origin);
+        }
+        Ok(())
+    }
+
+    /// The facts; only the origin for a site that was never visited.
+    pub(super) fn facts_read(&self, site: &SiteRow) -> Result<SiteFacts, Fault> {
+        let sealed: Option<Vec<u8>> = self.first(
+            "SELECT facts FROM facts WHERE site = ?1",
+            [site.key],
+            |row| row.get(0),
+        )?;
+        let Some(sealed) = sealed else {
+            return Ok(SiteFacts {
+                origin: site.origin.clone(),
+                ..SiteFacts::default()
+            });
+        };
+        self.packer
+            .open(&sealed)
+            .and_then(|(text, _)| {
+                let (version, bytes) = text.split_first()?;
+                (*version == VERSION).then(|| postcard::from_bytes(bytes).ok())?
+            })
+            .ok_or_else(|| Fault::damaged("facts of site", site.key))
+    }
+}

@@ -1,0 +1,74 @@
+//! Who holds which site. One process writes, so all leases of a collection are released when it is opened.
+
+use super::fault::Fault;
+use super::store::Store;
+use crate::LeaseEntry;
+
+impl Store {
+    pub(super) fn lease_insert(
+        &self,
+        site: i64,
+        node: &str,
+        now: i64,
+        expires: i64,
+    ) -> Result<i64, Fault> {
+        self.insert(
+            "INSERT INTO leases (site, node, since, expires) VALUES (?1, ?2, ?3, ?4)",
+            (site, node, now, expires),
+        )
+    }
+
+    /// The site of a lease in force.
+    pub(super) fn lease_site(&self, id: i64) -> Result<Option<i64>, Fault> {
+        self.first("SELECT site FROM leases WHERE id = ?1", [id], |row| {
+            row.get(0)
+        })
+    }
+
+    /// False when the lease is lost.
+    pub(super) fn lease_renew(&self, id: i64, expires: i64) -> Result<bool, Fault> {
+        let changed = self.run(
+            "UPDATE leases SET expires = ?2 WHERE id = ?1",
+            (id, expires),
+        )?;
+        Ok(changed > 0)
+    }
+
+    pub(super) fn lease_delete(&self, id: i64) -> Result<(), Fault> {
+        self.run("DELETE FROM leases WHERE id = ?1", [id])?;
+        Ok(())
+    }
+
+    pub(super) fn lease_entry(&self, id: i64) -> Result<Option<LeaseEntry>, Fault> {
+        self.first(
+            "SELECT id, node, since, expires FROM leases WHERE id = ?1",
+            [id],
+            |row| {
+                Ok(LeaseEntry {
+                    id: row.get::<_, i64>(0)? as u64,
+                    node: row.get(1)?,
+                    since: row.get(2)?,
+                    expires: row.get(3)?,
+                })
+            },
+        )
+    }
+
+    /// Leases that expired, the oldest first: number and site.
+    pub(super) fn leases_expired(&self, now: i64, count: usize) -> Result<Vec<(i64, i64)>, Fault> {
+        self.all(
+            "SELECT id, site FROM leases WHERE expires <= ?1 ORDER BY expires LIMIT ?2",
+            (now, count as i64),
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+    }
+
+    /// Leases of a node, or of all: number and site.
+    pub(super) fn leases_of(&self, node: Option<&str>) -> Result<Vec<(i64, i64)>, Fault> {
+        self.all(
+            "SELECT id, site FROM leases WHERE ?1 IS NULL OR node = ?1",
+            [node],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
+    }
+}

@@ -1,0 +1,261 @@
+//! Page records: the history of every page, in blocks of one check-in.
+//!
+//! The blocks of a site are a chain from the newest back (`sites.pages`, then `pages.previous`), appended at the end of
+//! the table whatever the site. The bytes of a record are drawn in docs/decisions/0002-frontier-layout.md.
+
+use aranha_url::PathKey;
+use rusqlite::params;
+
+use super::fault::Fault;
+use super::sites::SiteRow;
+use super::store::Store;
+use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
+use crate::{Flags, Location, Outcome, PageRecord};
+
+/// Which optional fields follow.
+mod has {
+    pub(super) const DIGEST: u8 = 1;
+    pub(super) const TEXT_DIGEST: u8 = 2;
+    pub(super) const LOCATION: u8 = 4;
+    pub(super) const REVISIT: u8 = 8;
+    pub(super) const REDIRECT: u8 = 16;
+    pub(super) const NEXT: u8 = 32;
+}
+
+/// Append `record` to a block; `time` is that of the record before.
+fn put_record(block: &mut Block, record: &PageRecord, time: i64) {
+    let fixed = &mut block.fixed;
+    fixed.extend_from_slice(&record.key.0.to_le_bytes());
+    let mut fields = 0;
+    if let Some(digest) = &record.digest {
+        fields |= has::DIGEST;
+        fixed.extend_from_slice(digest);
+    }
+    if record.text_digest != 0 {
+        fields |= has::TEXT_DIGEST;
+        fixed.extend_from_slice(&record.text_digest.to_le_bytes());
+    }
+    for (present, bit) in [
+        (record.location.is_some(), has::LOCATION),
+        (record.revisit, has::REVISIT),
+        (record.redirect.is_some(), has::REDIRECT),
+        (record.next.is_some(), has::NEXT),
+    ] {
+        if present {
+            fields |= bit;
+        }
+    }
+    let text = &mut block.text;
+    let (code, status) = record.outcome.code();
+    text.extend_from_slice(&[fields, code, record.tries]);
+    for number in [
+        u64::from(status),
+        u64::from(record.depth),
+        u64::from(record.site_depth),
+        u64::from(record.flags.0),
+        u64::from(u32::from(record.hop)),
+    ] {
+        put_varint(text, number);
+    }
+    put_str(text, &record.media_type);
+    put_str(text, &record.path);
+    put_str(text, &record.via);
+    put_signed(text, record.time.wrapping_sub(time));
+    put_varint(text, record.size);
+    put_varint(text, u64::from(record.duration_ms));
+    if let Some(location) = record.location {
+        put_varint(text, u64::from(location.volume));
+        put_varint(text, location.offset);
+        put_varint(text, u64::from(location.length));
+    }
+    if let Some(target) = &record.redirect {
+        put_str(text, target);
+    }
+    if let Some(next) = record.next {
+        put_signed(text, next.wrapping_sub(record.time));
+    }
+}
+
+fn read_record(text: &mut Reader<'_>, fixed: &mut Reader<'_>, time: i64) -> Option<PageRecord> {
+    let key = PathKey(fixed.word()?);
+    let (fields, code, tries) = (text.byte()?, text.byte()?, text.byte()?);
+    let outcome = Outcome::from_code(code, text.number()?)?;
+    let (depth, site_depth) = (text.number()?, text.number()?);
+    let flags = Flags(text.number()?);
+    let hop = text.letter()?;
+    let media_type = text.text()?.to_owned();
+    let path = text.text()?.to_owned();
+    let via = text.text()?.to_owned();
+    let time = time.wrapping_add(text.signed()?);
+    let (size, duration_ms) = (text.varint()?, text.number()?);
+    let digest = if fields & has::DIGEST != 0 {
+        Some(fixed.take(20)?.try_into().ok()?)
+    } else {
+        None
+    };
+    let text_digest = if fields & has::TEXT_DIGEST != 0 {
+        fixed.word()?
+    } else {
+        0
+    };
+    let location = if fields & has::LOCATION != 0 {
+        Some(Location {
+            volume: text.number()?,
+            offset: text.varint()?,
+            length: text.number()?,
+        })
+    } else {
+        None
+    };
+    let redirect = if fields & has::REDIRECT != 0 {
+        Some(text.text()?.to_owned())
+    } else {
+        None
+    };
+    let next = if fields & has::NEXT != 0 {
+        Some(time.wrapping_add(text.signed()?))
+    } else {
+        None
+    };
+    Some(PageRecord {
+        path,
+        key,
+        depth,
+        site_depth,
+        time,
+        outcome,
+        media_type,
+        size,
+        digest,
+        text_digest,
+        location,
+        revisit: fields & has::REVISIT != 0,
+        duration_ms,
+        tries,
+        hop,
+        via,
+        redirect,
+        flags,
+        next,
+    })
+}
+
+fn read_block(text: &[u8], fixed: &[u8]) -> Option<Vec<PageRecord>> {
+    let (mut text, mut fixed) = (Reader::new(text), Reader::new(fixed));
+    let mut records = Vec::new();
+    let mut time = 0;
+    while !text.is_empty() {
+        let record = read_record(&mut text, &mut fixed, time)?;
+        time = record.time;
+        records.push(record);
+    }
+    fixed.is_empty().then_some(records)
+}
+
+impl Store {
+    /// Append a check-in's records; `block` lends its memory.
+    pub(super) fn pages_append(
+        &self,
+        site: &mut SiteRow,
+        records: &[PageRecord],
+        block: &mut Block,
+    ) -> Result<(), Fault> {
+        if records.is_empty() {
+            return Ok(());
+        }
+        block.clear();
+        let mut time = 0;
+        for record in records {
+            put_record(block, record, time);
+            time = record.time;
+        }
+        site.pages = self.insert(
+            "INSERT INTO pages (site, previous, records) VALUES (?1, ?2, ?3)",
+            params![site.key, site.pages, self.packer.seal(block)],
+        )?;
+        site.records += records.len() as i64;
+        Ok(())
+    }
+
+    /// Walk the site's records block by block, the newest block first; a block's records are in order of time.
+    pub(super) fn pages_walk(
+        &self,
+        site: &SiteRow,
+        mut visit: impl FnMut(Vec<PageRecord>) -> bool,
+    ) -> Result<(), Fault> {
+        let mut id = site.pages;
+        while id != 0 {
+            let (previous, sealed): (i64, Vec<u8>) = self
+                .first(
+                    "SELECT previous, records FROM pages WHERE id = ?1",
+                    [id],
+                    |row| Ok((row.get(0)?, row.get(1)?)),
+                )?
+                .ok_or_else(|| Fault::damaged("chain of page records at", id))?;
+            let records = self
+                .packer
+                .open(&sealed)
+                .and_then(|(text, fixed)| read_block(&text, fixed))
+                .filter(|_| previous < id)
+                .ok_or_else(|| Fault::damaged("block of page records", id))?;
+            if !visit(records) {
+                break;
+            }
+            id = previous;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::codec::Packer;
+
+    fn record(number: u64) -> PageRecord {
+        PageRecord {
+            path: format!("/page/{number}?q=ã"),
+            key: PathKey(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+            depth: number as u16,
+            site_depth: 3,
+            time: 1_700_000_000_000 - number as i64 * 1500,
+            outcome: Outcome::Answer(200 + number as u16),
+            media_type: "text/html".into(),
+            size: number * 1000,
+            digest: (number % 2 == 0).then_some([number as u8; 20]),
+            text_digest: number % 3,
+            location: (number % 4 == 1).then_some(Location {
+                volume: 7,
+                offset: u64::MAX - number,
+                length: u32::MAX,
+            }),
+            revisit: number % 5 == 0,
+            duration_ms: 42,
+            tries: number as u8,
+            hop: 'L',
+            via: "https://example.org/".into(),
+            redirect: (number % 6 == 0).then(|| "https://example.org/other".into()),
+            flags: Flags::NOINDEX.with(Flags::TRUNCATED),
+            next: (number % 7 == 0).then_some(i64::MAX),
+        }
+    }
+
+    #[test]
+    fn records_come_back() {
+        let records: Vec<_> = (0..100).map(record).collect();
+        let mut block = Block::default();
+        let mut time = 0;
+        for record in &records {
+            put_record(&mut block, record, time);
+            time = record.time;
+        }
+        let packer = Packer::new().expect("memory");
+        let sealed = packer.seal(&block);
+        let (text, fixed) = packer.open(&sealed).expect("opens");
+        assert_eq!(read_block(&text, fixed).expect("reads"), records);
+        for cut in 0..text.len() {
+            let _ = read_block(&text[..cut], fixed);
+        }
+        assert_eq!(read_block(&text, &fixed[1..]), None);
+    }
+}

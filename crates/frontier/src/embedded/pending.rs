@@ -1,0 +1,297 @@
+//! Pages that wait: the window in the hands of a visit (`held`), the queue behind it (`pending`), and those that are
+//! to be asked at a later time (`later`).
+//!
+//! The queue is first in, first out, in blocks of a check-in: breadth first inside a site (F3; V 5.1). A block that is
+//! taken in part is written back shortened, in its place.
+
+use aranha_url::PathKey;
+use rusqlite::params;
+
+use super::fault::Fault;
+use super::sites::SiteRow;
+use super::store::Store;
+use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
+use crate::{PageRecord, Pending};
+
+/// Pages a block at most: a window takes whole blocks with little left over.
+const BLOCK: usize = 256;
+
+fn put_page(block: &mut Block, page: &Pending) {
+    block.fixed.extend_from_slice(&page.key.0.to_le_bytes());
+    let text = &mut block.text;
+    text.push(page.tries);
+    put_varint(text, u64::from(page.depth));
+    put_varint(text, u64::from(page.site_depth));
+    put_varint(text, u64::from(u32::from(page.hop)));
+    put_str(text, &page.path);
+    put_str(text, &page.via);
+}
+
+fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<Pending> {
+    Some(Pending {
+        key: PathKey(fixed.word()?),
+        tries: text.byte()?,
+        depth: text.number()?,
+        site_depth: text.number()?,
+        hop: text.letter()?,
+        path: text.text()?.to_owned(),
+        via: text.text()?.to_owned(),
+    })
+}
+
+fn read_pages(text: &[u8], fixed: &[u8]) -> Option<Vec<Pending>> {
+    let (mut text, mut fixed) = (Reader::new(text), Reader::new(fixed));
+    let mut pages = Vec::with_capacity(fixed.rest().len() / 8);
+    while !text.is_empty() {
+        pages.push(read_page(&mut text, &mut fixed)?);
+    }
+    fixed.is_empty().then_some(pages)
+}
+
+/// Pages with the time at which each is to be asked.
+fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
+    let (mut text, mut fixed) = (Reader::new(text), Reader::new(fixed));
+    let mut pages = Vec::with_capacity(fixed.rest().len() / 8);
+    while !text.is_empty() {
+        let due = text.signed()?;
+        pages.push((due, read_page(&mut text, &mut fixed)?));
+    }
+    fixed.is_empty().then_some(pages)
+}
+
+impl Store {
+    fn seal_pages(&self, pages: &[Pending], block: &mut Block) -> Vec<u8> {
+        block.clear();
+        for page in pages {
+            put_page(block, page);
+        }
+        self.packer.seal(block)
+    }
+
+    /// Replace the window.
+    pub(super) fn held_write(
+        &self,
+        site: &mut SiteRow,
+        pages: &[Pending],
+        block: &mut Block,
+    ) -> Result<(), Fault> {
+        let before = std::mem::replace(&mut site.held, pages.len() as i64);
+        if !pages.is_empty() {
+            let sealed = self.seal_pages(pages, block);
+            self.run(
+                "INSERT INTO held VALUES (?1, ?2) ON CONFLICT DO UPDATE SET pages = excluded.pages",
+                params![site.key, sealed],
+            )?;
+        } else if before > 0 {
+            self.run("DELETE FROM held WHERE site = ?1", [site.key])?;
+        }
+        Ok(())
+    }
+
+    /// The window.
+    pub(super) fn held_read(&self, site: &SiteRow) -> Result<Vec<Pending>, Fault> {
+        if site.held == 0 {
+            return Ok(Vec::new());
+        }
+        self.first(
+            "SELECT pages FROM held WHERE site = ?1",
+            [site.key],
+            |row| row.get::<_, Vec<u8>>(0),
+        )?
+        .and_then(|sealed| self.open_pages(&sealed))
+        .ok_or_else(|| Fault::damaged("window of site", site.key))
+    }
+
+    fn open_pages(&self, sealed: &[u8]) -> Option<Vec<Pending>> {
+        let (text, fixed) = self.packer.open(sealed)?;
+        read_pages(&text, fixed)
+    }
+
+    /// Append to the queue.
+    pub(super) fn queue_append(
+        &self,
+        site: &mut SiteRow,
+        pages: &[Pending],
+        block: &mut Block,
+    ) -> Result<(), Fault> {
+        for part in pages.chunks(BLOCK) {
+            let sealed = self.seal_pages(part, block);
+            self.insert(
+                "INSERT INTO pending (site, pages) VALUES (?1, ?2)",
+                params![site.key, sealed],
+            )?;
+        }
+        site.queued += pages.len() as i64;
+        Ok(())
+    }
+
+    /// Take up to `count` pages from the front of the queue.
+    pub(super) fn queue_take(
+        &self,
+        site: &mut SiteRow,
+        count: usize,
+        out: &mut Vec<Pending>,
+        block: &mut Block,
+    ) -> Result<(), Fault> {
+        let mut count = count.min(site.queued as usize);
+        site.queued -= count as i64;
+        while count > 0 {
+            let (id, mut pages) = self.queue_front(site.key)?;
+            if pages.len() <= count {
+                self.run("DELETE FROM pending WHERE id = ?1", [id])?;
+            } else {
+                let rest = pages.split_off(count);
+                let sealed = self.seal_pages(&rest, block);
+                self.run(
+                    "UPDATE pending SET pages = ?2 WHERE id = ?1",
+                    params![id, sealed],
+                )?;
+            }
+            count -= pages.len();
+            out.append(&mut pages);
+        }
+        Ok(())
+    }
+
+    fn queue_front(&self, site: i64) -> Result<(i64, Vec<Pending>), Fault> {
+        let (id, sealed): (i64, Vec<u8>) = self
+            .first(
+                "SELECT id, pages FROM pending WHERE site = ?1 ORDER BY id LIMIT 1",
+                [site],
+                |row| Ok((row.get(0)?, row.get(1)?)),
+            )?
+            .ok_or_else(|| Fault::damaged("queue of site", site))?;
+        let pages = self
+            .open_pages(&sealed)
+            .filter(|pages| !pages.is_empty())
+            .ok_or_else(|| Fault::damaged("block of pending pages", id))?;
+        Ok((id, pages))
+    }
+
+    /// Whether the page is in the queue: reads all of it.
+    pub(super) fn queue_has(&self, site: &SiteRow, key: PathKey) -> Result<bool, Fault> {
+        let mut statement = self.statement("SELECT id, pages FROM pending WHERE site = ?1")?;
+        let mut rows = statement.query([site.key])?;
+        while let Some(row) = rows.next()? {
+            let pages = self
+                .open_pages(row.get_ref(1)?.as_blob().unwrap_or_default())
+                .ok_or_else(|| Fault::damaged("block of pending pages", row.get(0).unwrap_or(0)))?;
+            if pages.iter().any(|page| page.key == key) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Keep the pages whose records ask for another fetch.
+    pub(super) fn later_append(
+        &self,
+        site: &mut SiteRow,
+        records: &[PageRecord],
+        block: &mut Block,
+    ) -> Result<(), Fault> {
+        let again = records.iter().filter_map(|record| {
+            let page = Pending {
+                path: record.path.clone(),
+                key: record.key,
+                depth: record.depth,
+                site_depth: record.site_depth,
+                tries: record.tries,
+                hop: record.hop,
+                via: record.via.clone(),
+            };
+            Some((record.next?, page))
+        });
+        let pages: Vec<_> = again.collect();
+        if let Some(due) = self.later_insert(site.key, &pages, block)? {
+            site.later += pages.len() as i64;
+            site.later_due = Some(site.later_due.map_or(due, |earlier| earlier.min(due)));
+        }
+        Ok(())
+    }
+
+    fn later_insert(
+        &self,
+        site: i64,
+        pages: &[(i64, Pending)],
+        block: &mut Block,
+    ) -> Result<Option<i64>, Fault> {
+        let Some(due) = pages.iter().map(|(due, _)| *due).min() else {
+            return Ok(None);
+        };
+        block.clear();
+        for (due, page) in pages {
+            put_signed(&mut block.text, *due);
+            put_page(block, page);
+        }
+        self.insert(
+            "INSERT INTO later (site, due, pages) VALUES (?1, ?2, ?3)",
+            params![site, due, self.packer.seal(block)],
+        )?;
+        Ok(Some(due))
+    }
+
+    fn open_later(&self, id: i64, sealed: &[u8]) -> Result<Vec<(i64, Pending)>, Fault> {
+        self.packer
+            .open(sealed)
+            .and_then(|(text, fixed)| read_later(&text, fixed))
+            .ok_or_else(|| Fault::damaged("block of pages for later", id))
+    }
+
+    /// Take up to `count` pages whose time has come.
+    pub(super) fn later_take(
+        &self,
+        site: &mut SiteRow,
+        now: i64,
+        count: usize,
+        out: &mut Vec<Pending>,
+        block: &mut Block,
+    ) -> Result<(), Fault> {
+        let full = out.len() + count;
+        while out.len() < full && site.later_due.is_some_and(|due| due <= now) {
+            let Some((id, sealed)) = self.first(
+                "SELECT id, pages FROM later WHERE site = ?1 ORDER BY due LIMIT 1",
+                [site.key],
+                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)),
+            )?
+            else {
+                return Err(Fault::damaged("pages for later of site", site.key));
+            };
+            let mut rest = Vec::new();
+            for (due, page) in self.open_later(id, &sealed)? {
+                if due <= now && out.len() < full {
+                    out.push(page);
+                    site.later -= 1;
+                } else {
+                    rest.push((due, page));
+                }
+            }
+            self.run("DELETE FROM later WHERE id = ?1", [id])?;
+            self.later_insert(site.key, &rest, block)?;
+            site.later_due = self
+                .first(
+                    "SELECT min(due) FROM later WHERE site = ?1",
+                    [site.key],
+                    |row| row.get(0),
+                )?
+                .flatten();
+        }
+        Ok(())
+    }
+
+    /// When the page is to be asked again: reads all that the site keeps for later.
+    pub(super) fn later_find(&self, site: &SiteRow, key: PathKey) -> Result<Option<i64>, Fault> {
+        let blocks = self.all(
+            "SELECT id, pages FROM later WHERE site = ?1",
+            [site.key],
+            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)),
+        )?;
+        for (id, sealed) in blocks {
+            let pages = self.open_later(id, &sealed)?;
+            if let Some((due, _)) = pages.iter().find(|(_, page)| page.key == key) {
+                return Ok(Some(*due));
+            }
+        }
+        Ok(None)
+    }
+}

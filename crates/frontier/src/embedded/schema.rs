@@ -1,0 +1,109 @@
+//! The tables, and how a database is opened. Every blob is drawn in `docs/decisions/0002-frontier-layout.md`.
+//!
+//! Not here: the tables `run_N`, one for each run of the inbox, which come and go (see `inbox.rs`).
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::fault::Fault;
+use crate::Options;
+
+/// The layout this program writes, in `PRAGMA user_version`.
+pub(super) const LAYOUT: i64 = 1;
+
+/// Large enough that a check-in's block fits a page, small enough that a site's row is not copied with a crowd.
+const PAGE: u32 = 8192;
+
+const TABLES: &str = "
+CREATE TABLE sites (            -- one row a site; keys are the signed reading of the 64-bit hash
+    key INTEGER PRIMARY KEY,
+    name TEXT NOT NULL,
+    origin TEXT NOT NULL,       -- preferred origin; one that ends in '/' or '.' goes on with the name
+    class INTEGER NOT NULL,     -- 0 a seed lies here, 1 found by links
+    due INTEGER,                -- may be handed out from then on; NULL when leased, idle or blocked
+    free INTEGER NOT NULL,      -- courtesy: not before
+    lease INTEGER,
+    blocked INTEGER NOT NULL,
+    inbox INTEGER NOT NULL,     -- 1: links newer than `consumed` wait in the runs
+    consumed INTEGER NOT NULL,  -- newest run whose links were merged
+    held INTEGER NOT NULL,      -- pages in the window
+    queued INTEGER NOT NULL,    -- pages in `pending`
+    later INTEGER NOT NULL,     -- pages in `later`
+    later_due INTEGER,          -- earliest of them
+    known INTEGER NOT NULL,     -- pages ever admitted
+    records INTEGER NOT NULL,   -- history entries
+    pages INTEGER NOT NULL,     -- newest block in `pages`, 0 none
+    keys INTEGER NOT NULL,      -- newest block in `keys`, 0 none
+    key_blocks INTEGER NOT NULL -- blocks of keys ever appended
+);
+CREATE INDEX sites_due ON sites (class, due) WHERE due IS NOT NULL;
+CREATE TABLE facts (site INTEGER PRIMARY KEY, facts BLOB NOT NULL);
+CREATE TABLE pages (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, previous INTEGER NOT NULL, records BLOB NOT NULL);
+CREATE TABLE keys (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, previous INTEGER NOT NULL, keys BLOB NOT NULL);
+CREATE TABLE held (site INTEGER PRIMARY KEY, pages BLOB NOT NULL);
+CREATE TABLE pending (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, pages BLOB NOT NULL);
+CREATE INDEX pending_site ON pending (site);
+CREATE TABLE later (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, due INTEGER NOT NULL, pages BLOB NOT NULL);
+CREATE INDEX later_site ON later (site, due);
+CREATE TABLE leases (id INTEGER PRIMARY KEY AUTOINCREMENT, site INTEGER NOT NULL, node TEXT NOT NULL,
+                     since INTEGER NOT NULL, expires INTEGER NOT NULL);
+CREATE INDEX leases_expires ON leases (expires);
+CREATE TABLE seeds (id INTEGER PRIMARY KEY, url TEXT NOT NULL, site INTEGER NOT NULL, path INTEGER NOT NULL,
+                    time INTEGER NOT NULL, UNIQUE (site, path));
+CREATE TABLE journal (id INTEGER PRIMARY KEY AUTOINCREMENT, links BLOB NOT NULL);
+CREATE TABLE runs (             -- one row a table run_N
+    run INTEGER PRIMARY KEY AUTOINCREMENT,
+    level INTEGER NOT NULL,
+    last INTEGER NOT NULL,      -- newest run of level 0 whose links it holds
+    links INTEGER NOT NULL,
+    journal INTEGER NOT NULL,   -- while it is written: newest journal entry that goes into it
+    upto INTEGER,               -- while it is written: done up to this site key; NULL when whole
+    target INTEGER              -- the run it is being merged into
+);
+CREATE TABLE totals (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE outcomes (outcome INTEGER PRIMARY KEY, count INTEGER NOT NULL); -- code * 65536 + status
+";
+
+/// Open for writing; create the tables in an empty database.
+pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, Fault> {
+    let db = Connection::open(path)?;
+    db.pragma_update(None, "page_size", PAGE)?;
+    db.pragma_update(None, "journal_mode", "WAL")?;
+    db.pragma_update(None, "cache_size", -((options.cache / 1024) as i64))?;
+    db.pragma_update(
+        None,
+        "wal_autocheckpoint",
+        (options.log / u64::from(PAGE)) as i64,
+    )?;
+    db.pragma_update(None, "journal_size_limit", options.log as i64)?;
+    db.pragma_update(None, "temp_store", "MEMORY")?;
+    db.set_prepared_statement_cache_capacity(256);
+    match version(&db)? {
+        0 => {
+            db.execute_batch("BEGIN IMMEDIATE")?;
+            db.execute_batch(TABLES)?;
+            db.pragma_update(None, "user_version", LAYOUT)?;
+            db.execute_batch("COMMIT")?;
+        }
+        LAYOUT => {}
+        found => return Err(Fault::Newer(found)),
+    }
+    Ok(db)
+}
+
+/// Open for reading, beside a writer.
+pub(super) fn open_reader(path: &Path) -> Result<Connection, Fault> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(path, flags)?;
+    db.busy_timeout(std::time::Duration::from_secs(10))?;
+    db.set_prepared_statement_cache_capacity(128);
+    match version(&db)? {
+        LAYOUT => Ok(db),
+        found => Err(Fault::Newer(found)),
+    }
+}
+
+fn version(db: &Connection) -> Result<i64, Fault> {
+    Ok(db.pragma_query_value(None, "user_version", |row| row.get(0))?)
+}

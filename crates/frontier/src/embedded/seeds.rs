@@ -1,0 +1,145 @@
+//! Seeds: where a crawl starts (F6, F10; V 3.1).
+//!
+//! A seed of a site that nobody visits is admitted at once. While a visit holds the site its memory does not know about
+//! a page that comes in by another door, so the seed goes through the inbox like any link, and is merged when the site is
+//! next checked out.
+
+use std::collections::HashSet;
+
+use super::Embedded;
+use super::fault::Fault;
+use super::sites::SiteRow;
+use super::store::Store;
+use super::totals::Count;
+use crate::{Outside, Pending, Seed, Seeded};
+
+impl Embedded {
+    pub(super) fn take_seeds(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, Fault> {
+        let mark = self.inbox.mark();
+        let mut seeded = Seeded::default();
+        for seed in seeds {
+            if self.store.seed_insert(now, seed)? {
+                self.totals.add(Count::Seeds, 1);
+            }
+        }
+        // By site: a site's keys are read once however many seeds it has; the order within a site is kept.
+        let mut order: Vec<&Seed> = seeds.iter().collect();
+        order.sort_by_key(|seed| seed.site_key.0 as i64);
+        for group in order.chunk_by(|a, b| a.site_key == b.site_key) {
+            let added = self.seed_site(now, group)?;
+            seeded.added += added;
+            seeded.known += group.len() as u64 - added;
+        }
+        self.inbox.journal(&self.store, mark, &mut self.block)?;
+        Ok(seeded)
+    }
+
+    /// Add the seeds of one site; answers how many were new.
+    fn seed_site(&mut self, now: i64, seeds: &[&Seed]) -> Result<u64, Fault> {
+        let first = seeds[0];
+        let key = first.site_key.0 as i64;
+        let before = self.store.site(key)?;
+        let mut site = before
+            .clone()
+            .unwrap_or_else(|| SiteRow::new(key, &first.site, &first.origin, 0));
+        site.seed = true;
+        let mut known: HashSet<_> = self.store.keys_read(&site)?.into_iter().collect();
+        let new: Vec<&&Seed> = seeds
+            .iter()
+            .filter(|seed| known.insert(seed.path_key))
+            .collect();
+        if site.lease.is_some() {
+            for seed in &new {
+                self.inbox.send_seed(&outside(seed));
+            }
+        } else {
+            let keys: Vec<_> = new.iter().map(|seed| seed.path_key).collect();
+            let pages: Vec<_> = new.iter().map(|seed| pending(seed)).collect();
+            self.store.keys_append(&mut site, &keys)?;
+            self.admit_seeds(&mut site, pages)?;
+        }
+        if before.is_none() {
+            site.free = now;
+            site.schedule(now);
+            self.store.site_insert(&site)?;
+            self.totals.site(None, &site);
+        } else if let Some(before) = before {
+            site.schedule(now);
+            self.save(&before, &site)?;
+        }
+        Ok(new.len() as u64)
+    }
+
+    /// Into the window while it has room and nothing waits behind it; the rest into the queue.
+    fn admit_seeds(&mut self, site: &mut SiteRow, mut pages: Vec<Pending>) -> Result<(), Fault> {
+        if pages.is_empty() {
+            return Ok(());
+        }
+        let mut window = self.store.held_read(site)?;
+        let fits = if site.queued > 0 {
+            0
+        } else {
+            self.options.window.saturating_sub(window.len())
+        };
+        let rest = pages.split_off(fits.min(pages.len()));
+        if !pages.is_empty() {
+            window.append(&mut pages);
+            self.store.held_write(site, &window, &mut self.block)?;
+        }
+        self.store.queue_append(site, &rest, &mut self.block)
+    }
+}
+
+fn pending(seed: &Seed) -> Pending {
+    Pending {
+        path: seed.path.clone(),
+        key: seed.path_key,
+        depth: 0,
+        site_depth: 0,
+        tries: 0,
+        hop: '-',
+        via: String::new(),
+    }
+}
+
+fn outside(seed: &Seed) -> Outside {
+    Outside {
+        site: seed.site.clone(),
+        origin: seed.origin.clone(),
+        path: seed.path.clone(),
+        site_key: seed.site_key,
+        path_key: seed.path_key,
+        depth: 0,
+        hop: '-',
+        via: String::new(),
+    }
+}
+
+impl Store {
+    /// True when the seed is new to the list.
+    fn seed_insert(&self, now: i64, seed: &Seed) -> Result<bool, Fault> {
+        let changed = self.run(
+            "INSERT INTO seeds (url, site, path, time) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+            (
+                format!("{}{}", seed.origin, seed.path),
+                seed.site_key.0 as i64,
+                seed.path_key.0 as i64,
+                now,
+            ),
+        )?;
+        Ok(changed > 0)
+    }
+
+    pub(super) fn seeds_read(&self) -> Result<Vec<String>, Fault> {
+        self.all("SELECT url FROM seeds ORDER BY id", [], |row| row.get(0))
+    }
+
+    pub(super) fn seeds_has(&self, site: i64, path: i64) -> Result<bool, Fault> {
+        let found = self.first(
+            "SELECT 1 FROM seeds WHERE site = ?1 AND path = ?2",
+            (site, path),
+            |_| Ok(()),
+        )?;
+        Ok(found.is_some())
+    }
+}

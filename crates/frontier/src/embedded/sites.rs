@@ -1,0 +1,257 @@
+//! The rows of `sites`, and when a site is due.
+//!
+//! What always holds: `due` is set exactly when the site is neither leased nor blocked and has something to fetch, now
+//! or at a known time. The index on `(class, due)` is the order of check-out: seeds first (F6), then the longest wait
+//! first (KLWF, F7).
+
+use aranha_url::SiteKey;
+use rusqlite::{Row, params};
+
+use super::fault::Fault;
+use super::store::Store;
+use crate::{SiteEntry, SiteState};
+
+/// One row of `sites`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct SiteRow {
+    pub(super) key: i64,
+    pub(super) name: String,
+    pub(super) origin: String,
+    pub(super) seed: bool,
+    pub(super) due: Option<i64>,
+    pub(super) free: i64,
+    pub(super) lease: Option<i64>,
+    pub(super) blocked: bool,
+    pub(super) inbox: bool,
+    pub(super) consumed: i64,
+    pub(super) held: i64,
+    pub(super) queued: i64,
+    pub(super) later: i64,
+    pub(super) later_due: Option<i64>,
+    pub(super) known: i64,
+    pub(super) records: i64,
+    pub(super) pages: i64,
+    pub(super) keys: i64,
+    pub(super) key_blocks: i64,
+}
+
+impl SiteRow {
+    /// A site just heard of, with nothing to fetch yet.
+    pub(super) fn new(key: i64, name: &str, origin: &str, consumed: i64) -> SiteRow {
+        SiteRow {
+            key,
+            name: name.to_owned(),
+            origin: origin.to_owned(),
+            seed: false,
+            due: None,
+            free: 0,
+            lease: None,
+            blocked: false,
+            inbox: false,
+            consumed,
+            held: 0,
+            queued: 0,
+            later: 0,
+            later_due: None,
+            known: 0,
+            records: 0,
+            pages: 0,
+            keys: 0,
+            key_blocks: 0,
+        }
+    }
+
+    fn read(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
+        let name: String = row.get(1)?;
+        let origin = whole_origin(row.get_ref(2)?.as_str()?, &name);
+        Ok(SiteRow {
+            key: row.get(0)?,
+            name,
+            origin,
+            seed: row.get::<_, i64>(3)? == 0,
+            due: row.get(4)?,
+            free: row.get(5)?,
+            lease: row.get(6)?,
+            blocked: row.get(7)?,
+            inbox: row.get(8)?,
+            consumed: row.get(9)?,
+            held: row.get(10)?,
+            queued: row.get(11)?,
+            later: row.get(12)?,
+            later_due: row.get(13)?,
+            known: row.get(14)?,
+            records: row.get(15)?,
+            pages: row.get(16)?,
+            keys: row.get(17)?,
+            key_blocks: row.get(18)?,
+        })
+    }
+
+    pub(super) fn state(&self) -> SiteState {
+        if self.lease.is_some() {
+            SiteState::Leased
+        } else if self.blocked {
+            SiteState::Blocked
+        } else if self.due.is_some() {
+            SiteState::Waiting
+        } else {
+            SiteState::Idle
+        }
+    }
+
+    /// Set `due` from what there is to fetch; `now` counts for links that have just arrived.
+    pub(super) fn schedule(&mut self, now: i64) {
+        let before = self.due;
+        self.due = if self.lease.is_some() || self.blocked {
+            None
+        } else if self.held + self.queued > 0 {
+            Some(self.free)
+        } else if self.inbox {
+            // Who waits already keeps the place in the queue.
+            let arrived = before.map_or(now, |due| due.min(now));
+            Some(arrived.max(self.free))
+        } else {
+            self.later_due.map(|due| due.max(self.free))
+        };
+    }
+
+    pub(super) fn entry(&self) -> SiteEntry {
+        SiteEntry {
+            site: self.name.clone(),
+            key: SiteKey(self.key as u64),
+            seed: self.seed,
+            state: self.state(),
+            due: self.due,
+            known: self.known as u64,
+            pending: (self.held + self.queued) as u64,
+            later: self.later as u64,
+            records: self.records as u64,
+            inbox: self.inbox,
+        }
+    }
+}
+
+/// `https://www.` for `https://www.example.org` at `example.org`: the name is in the row already.
+fn short_origin<'a>(origin: &'a str, name: &str) -> &'a str {
+    match origin.strip_suffix(name) {
+        Some(prefix) if prefix.ends_with(['/', '.']) => prefix,
+        _ => origin,
+    }
+}
+
+fn whole_origin(short: &str, name: &str) -> String {
+    if short.ends_with(['/', '.']) {
+        format!("{short}{name}")
+    } else {
+        short.to_owned()
+    }
+}
+
+impl Store {
+    pub(super) fn site(&self, key: i64) -> Result<Option<SiteRow>, Fault> {
+        self.first("SELECT * FROM sites WHERE key = ?1", [key], SiteRow::read)
+    }
+
+    /// Whether links wait in the site's inbox; `None` for a site never heard of.
+    pub(super) fn site_inbox(&self, key: i64) -> Result<Option<bool>, Fault> {
+        self.first("SELECT inbox FROM sites WHERE key = ?1", [key], |row| {
+            row.get(0)
+        })
+    }
+
+    /// Newest run whose links the site has merged.
+    pub(super) fn site_consumed(&self, key: i64) -> Result<Option<i64>, Fault> {
+        self.first("SELECT consumed FROM sites WHERE key = ?1", [key], |row| {
+            row.get(0)
+        })
+    }
+
+    pub(super) fn site_insert(&self, site: &SiteRow) -> Result<(), Fault> {
+        self.site_write(
+            "INSERT INTO sites VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
+             ?19)",
+            site,
+        )
+    }
+
+    pub(super) fn site_update(&self, site: &SiteRow) -> Result<(), Fault> {
+        self.site_write(
+            "UPDATE sites SET name = ?2, origin = ?3, class = ?4, due = ?5, free = ?6, lease = ?7, blocked = ?8, \
+             inbox = ?9, consumed = ?10, held = ?11, queued = ?12, later = ?13, later_due = ?14, known = ?15, \
+             records = ?16, pages = ?17, keys = ?18, key_blocks = ?19 WHERE key = ?1",
+            site,
+        )
+    }
+
+    fn site_write(&self, sql: &str, site: &SiteRow) -> Result<(), Fault> {
+        self.run(
+            sql,
+            params![
+                site.key,
+                site.name,
+                short_origin(&site.origin, &site.name),
+                i64::from(!site.seed),
+                site.due,
+                site.free,
+                site.lease,
+                site.blocked,
+                site.inbox,
+                site.consumed,
+                site.held,
+                site.queued,
+                site.later,
+                site.later_due,
+                site.known,
+                site.records,
+                site.pages,
+                site.keys,
+                site.key_blocks,
+            ],
+        )?;
+        Ok(())
+    }
+
+    /// The next sites to hand out, in order; at most `count` of one class.
+    pub(super) fn sites_due(&self, now: i64, count: usize) -> Result<Vec<SiteRow>, Fault> {
+        let sql = "SELECT * FROM sites WHERE class = ?1 AND due <= ?2 ORDER BY due LIMIT ?3";
+        for class in [0, 1] {
+            let found = self.all(sql, (class, now, count as i64), SiteRow::read)?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// When the next site is due.
+    pub(super) fn sites_next(&self) -> Result<Option<i64>, Fault> {
+        let mut next: Option<i64> = None;
+        for class in [0, 1] {
+            let due: Option<i64> = self
+                .first(
+                    "SELECT min(due) FROM sites WHERE class = ?1 AND due IS NOT NULL",
+                    [class],
+                    |row| row.get(0),
+                )?
+                .flatten();
+            next = match (next, due) {
+                (Some(a), Some(b)) => Some(a.min(b)),
+                (a, b) => a.or(b),
+            };
+        }
+        Ok(next)
+    }
+
+    /// Sites in the order of their keys, from behind `after`.
+    pub(super) fn sites_after(
+        &self,
+        after: Option<i64>,
+        count: usize,
+    ) -> Result<Vec<SiteRow>, Fault> {
+        let Some(from) = after.map_or(Some(i64::MIN), |key| key.checked_add(1)) else {
+            return Ok(Vec::new());
+        };
+        let sql = "SELECT * FROM sites WHERE key >= ?1 ORDER BY key LIMIT ?2";
+        self.all(sql, (from, count as i64), SiteRow::read)
+    }
+}

@@ -1,0 +1,57 @@
+//! The database connection with what every table's code needs: statements kept prepared, and the packer.
+//!
+//! Each table has its file, which extends [`Store`] by the few operations on it. The writer and the reader share
+//! them, so that a command sees a block exactly as the crawl does.
+
+use std::path::PathBuf;
+
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
+
+use super::fault::Fault;
+use crate::codec::Packer;
+
+/// A database of a collection, open.
+#[derive(Debug)]
+pub(super) struct Store {
+    pub(super) db: Connection,
+    pub(super) packer: Packer,
+    pub(super) path: PathBuf,
+}
+
+impl Store {
+    pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, Fault> {
+        Ok(self.db.prepare_cached(sql)?)
+    }
+
+    /// Run a statement; answers how many rows it changed.
+    pub(super) fn run(&self, sql: &str, params: impl Params) -> Result<usize, Fault> {
+        Ok(self.statement(sql)?.execute(params)?)
+    }
+
+    /// Insert a row; answers its number.
+    pub(super) fn insert(&self, sql: &str, params: impl Params) -> Result<i64, Fault> {
+        Ok(self.statement(sql)?.insert(params)?)
+    }
+
+    /// The first row, if there is one.
+    pub(super) fn first<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, Fault> {
+        Ok(self.statement(sql)?.query_row(params, read).optional()?)
+    }
+
+    /// All rows.
+    pub(super) fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, Fault> {
+        let mut statement = self.statement(sql)?;
+        let rows = statement.query_map(params, read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
+    }
+}

@@ -1,0 +1,206 @@
+//! Counters for the status, changed in the same transactions as what they count: no question needs a scan.
+
+use std::collections::BTreeMap;
+
+use super::fault::Fault;
+use super::sites::SiteRow;
+use super::store::Store;
+use crate::{Outcome, PageRecord, PageTotals, SiteState, SiteTotals, Status};
+
+/// What is counted; the names are those in the table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Count {
+    Waiting,
+    Leased,
+    Idle,
+    Blocked,
+    Known,
+    Pending,
+    Later,
+    Records,
+    Bytes,
+    Links,
+    Sent,
+    Gathered,
+    Runs,
+    Seeds,
+}
+
+const NAMES: [&str; 14] = [
+    "sites_waiting",
+    "sites_leased",
+    "sites_idle",
+    "sites_blocked",
+    "pages_known",
+    "pages_pending",
+    "pages_later",
+    "records",
+    "bytes",
+    "links",
+    "links_sent",
+    "links_gathered",
+    "runs",
+    "seeds",
+];
+
+/// The counters in memory, and what of them is on disk.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Totals {
+    counts: [i64; NAMES.len()],
+    stored: [i64; NAMES.len()],
+    /// Changes by outcome since the last store.
+    outcomes: BTreeMap<i64, i64>,
+}
+
+impl Totals {
+    pub(super) fn add(&mut self, count: Count, change: i64) {
+        self.counts[count as usize] += change;
+    }
+
+    pub(super) fn set(&mut self, count: Count, value: i64) {
+        self.counts[count as usize] = value;
+    }
+
+    fn of(&self, count: Count) -> u64 {
+        self.counts[count as usize].max(0) as u64
+    }
+
+    pub(super) fn records(&mut self, records: &[PageRecord]) {
+        self.add(Count::Records, records.len() as i64);
+        for record in records {
+            self.add(Count::Bytes, record.size as i64);
+            let (code, status) = record.outcome.code();
+            *self
+                .outcomes
+                .entry(i64::from(code) << 16 | i64::from(status))
+                .or_default() += 1;
+        }
+    }
+
+    /// A site's row changed; `None`: it did not exist.
+    pub(super) fn site(&mut self, before: Option<&SiteRow>, after: &SiteRow) {
+        self.tally(after, 1);
+        if let Some(before) = before {
+            self.tally(before, -1);
+        }
+    }
+
+    fn tally(&mut self, site: &SiteRow, sign: i64) {
+        let state = match site.state() {
+            SiteState::Waiting => Count::Waiting,
+            SiteState::Leased => Count::Leased,
+            SiteState::Idle => Count::Idle,
+            SiteState::Blocked => Count::Blocked,
+        };
+        self.add(state, sign);
+        self.add(Count::Known, sign * site.known);
+        self.add(Count::Pending, sign * (site.held + site.queued));
+        self.add(Count::Later, sign * site.later);
+    }
+}
+
+impl Store {
+    pub(super) fn totals_read(&self) -> Result<Totals, Fault> {
+        let mut totals = Totals::default();
+        let rows = self.all("SELECT name, value FROM totals", [], |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
+        })?;
+        for (name, value) in rows {
+            if let Some(place) = NAMES.iter().position(|known| *known == name) {
+                totals.counts[place] = value;
+            }
+        }
+        totals.stored = totals.counts;
+        Ok(totals)
+    }
+
+    /// Write what changed.
+    pub(super) fn totals_write(&self, totals: &mut Totals) -> Result<(), Fault> {
+        for (place, name) in NAMES.iter().enumerate() {
+            if totals.counts[place] != totals.stored[place] {
+                self.run(
+                    "INSERT INTO totals VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value",
+                    (name, totals.counts[place]),
+                )?;
+            }
+        }
+        totals.stored = totals.counts;
+        for (outcome, change) in std::mem::take(&mut totals.outcomes) {
+            self.run(
+                "INSERT INTO outcomes VALUES (?1, ?2) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+                (outcome, change),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// The status, but for what only the engine knows.
+    pub(super) fn status(&self) -> Result<Status, Fault> {
+        let totals = self.totals_read()?;
+        let outcomes = self
+            .all(
+                "SELECT outcome, count FROM outcomes ORDER BY outcome",
+                [],
+                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)),
+            )?
+            .into_iter()
+            .filter_map(|(code, count)| {
+                let outcome = Outcome::from_code((code >> 16) as u8, code as u16)?;
+                Some((outcome, count as u64))
+            })
+            .collect();
+        let [waiting, leased, idle, blocked] =
+            [Count::Waiting, Count::Leased, Count::Idle, Count::Blocked]
+                .map(|count| totals.of(count));
+        let [known, pending, later] =
+            [Count::Known, Count::Pending, Count::Later].map(|count| totals.of(count));
+        Ok(Status {
+            sites: SiteTotals {
+                known: waiting + leased + idle + blocked,
+                waiting,
+                leased,
+                idle,
+                blocked,
+            },
+            pages: PageTotals {
+                known,
+                pending,
+                later,
+                done: known.saturating_sub(pending + later),
+            },
+            records: totals.of(Count::Records),
+            outcomes,
+            bytes: totals.of(Count::Bytes),
+            links: totals.of(Count::Links),
+            links_sent: totals.of(Count::Sent),
+            links_gathered: totals.of(Count::Gathered),
+            runs: totals.of(Count::Runs),
+            seeds: totals.of(Count::Seeds),
+            next_due: self.next_due()?,
+            disk: self.disk(),
+        })
+    }
+
+    /// Earliest time at which a check-out could hand out something: a due site, or a lease that expires.
+    fn next_due(&self) -> Result<Option<i64>, Fault> {
+        let expires = self
+            .first("SELECT min(expires) FROM leases", [], |row| row.get(0))?
+            .flatten();
+        let due = self.sites_next()?;
+        Ok(match (due, expires) {
+            (Some(due), Some(expires)) => Some(due.min(expires)),
+            (due, expires) => due.or(expires),
+        })
+    }
+
+    fn disk(&self) -> u64 {
+        ["", "-wal"]
+            .iter()
+            .filter_map(|suffix| {
+                let mut path = self.path.clone().into_os_string();
+                path.push(suffix);
+                Some(std::fs::metadata(path).ok()?.len())
+            })
+            .sum()
+    }
+}
