@@ -193,3 +193,74 @@ pub fn violations(requests: &[Request], pause: Duration) -> Vec<Violation> {
     }
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use super::*;
+
+    /// Requests as (host, last octet of the address, started, ended, closed), times in milliseconds; then the
+    /// pairs that are too close for a pause of 100, as (first, second) by their place.
+    fn check(script: &[(&str, u8, u64, u64, u64)], expected: &[(usize, usize)]) {
+        let zero = Instant::now();
+        let at = |milliseconds| zero + Duration::from_millis(milliseconds);
+        let request = |(place, line): (usize, &(&str, u8, u64, u64, u64))| Request {
+            host: line.0.to_owned(),
+            address: Ipv4Addr::new(127, 0, 0, line.1).into(),
+            method: "GET".to_owned(),
+            path: "/".to_owned(),
+            started: at(line.2),
+            ended: at(line.3),
+            closed: at(line.4),
+            status: 200,
+            bytes: 1,
+            complete: line.3 == line.4,
+            agent: String::new(),
+            connection: place as u64,
+        };
+        let requests: Vec<Request> = script.iter().enumerate().map(request).collect();
+        let mut found: Vec<_> = violations(&requests, Duration::from_millis(100))
+            .iter()
+            .map(|v| (v.first.connection as usize, v.second.connection as usize))
+            .collect();
+        found.dedup(); // by site and by address
+        assert_eq!(found, expected, "{script:?}");
+    }
+
+    #[test]
+    fn the_pause_counts_from_the_end() {
+        check(&[("a", 2, 0, 10, 10), ("a", 2, 110, 120, 120)], &[]);
+        check(&[("a", 2, 0, 50, 50), ("a", 2, 110, 120, 120)], &[(0, 1)]);
+        check(&[("a", 2, 0, 10, 10), ("b", 3, 11, 20, 20)], &[]);
+        check(&[("a", 2, 0, 10, 10), ("www.a", 3, 11, 20, 20)], &[(0, 1)]);
+        check(&[("a", 2, 0, 10, 10), ("b", 2, 11, 20, 20)], &[(0, 1)]);
+    }
+
+    #[test]
+    fn a_long_answer_is_not_forgotten_behind_a_short_one() {
+        let script = [
+            ("a", 2, 0, 500, 500),
+            ("b", 3, 100, 110, 110),
+            ("a", 4, 550, 560, 560),
+        ];
+        check(&script, &[(0, 2)]);
+        let script = [
+            ("a", 2, 0, 500, 500),
+            ("a", 3, 100, 110, 110),
+            ("a", 4, 550, 560, 560),
+        ];
+        check(&script, &[(0, 1), (0, 2)]);
+    }
+
+    #[test]
+    fn the_log_may_be_out_of_order() {
+        check(&[("a", 2, 110, 120, 120), ("a", 2, 0, 50, 50)], &[(1, 0)]);
+    }
+
+    #[test]
+    fn a_client_that_gave_up_may_go_on_but_not_while_it_waits() {
+        check(&[("a", 2, 0, 0, 1000), ("a", 2, 1100, 1110, 1110)], &[]);
+        check(&[("a", 2, 0, 0, 1000), ("a", 2, 500, 510, 510)], &[(0, 1)]);
+    }
+}

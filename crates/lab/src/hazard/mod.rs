@@ -1,4 +1,4 @@
-//! Hostile sites, one small file each: what the web does to crawlers (issue by issue there will be more).
+//! Hostile sites, one small file each: what the web does to crawlers.
 //!
 //! A hazard is a site of its own, named after it, at an address of its own, linked from the first seed's home
 //! page when the plan has it. Its file has one function, `serve`, which is given the exchange and may do with
