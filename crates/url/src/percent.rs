@@ -12,23 +12,20 @@ pub(crate) fn normalise_into(out: &mut String, text: &str) {
     while let Some(at) = memchr::memchr(b'%', rest.as_bytes()) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        match triplet(rest.as_bytes()) {
-            Some(byte) => {
-                let safe = stray.is_none_or(|position| out.len() - position > 2);
-                if safe && is_unreserved(byte) {
-                    out.push(char::from(byte));
-                } else {
-                    out.push('%');
-                    out.extend(rest[1..3].chars().map(|digit| digit.to_ascii_uppercase()));
-                }
-                rest = &rest[3..];
-            }
-            None => {
-                stray = Some(out.len());
-                out.push('%');
-                rest = &rest[1..];
-            }
+        let Some(byte) = triplet(rest.as_bytes()) else {
+            stray = Some(out.len());
+            out.push('%');
+            rest = &rest[1..];
+            continue;
+        };
+        let safe = stray.is_none_or(|position| out.len() - position > 2);
+        if safe && is_unreserved(byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.extend(rest[1..3].chars().map(|digit| digit.to_ascii_uppercase()));
         }
+        rest = &rest[3..];
     }
     out.push_str(rest);
 }

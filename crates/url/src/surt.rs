@@ -2,7 +2,7 @@
 //!
 //! The host is reversed so that a domain's pages are neighbours. The form is far coarser than [`crate::CanonUrl`]
 //! (everything in lower case, parameters sorted, `www.` always gone), because replay tools look pages up by it: what
-//! counts is that the keys equal those of PyPI's `surt`, which pywb uses, quirks included.
+//! counts is that the keys equal those of the Python package `surt`, which pywb uses, quirks included.
 //! `tests/corpus/url/surt.tsv` holds them together.
 
 /// SURT form of a URL, for CDXJ keys. Never fails: what is no URL is keyed as text.
@@ -265,7 +265,7 @@ fn strip_asp(query: &mut Vec<u8>) {
     }
 }
 
-/// ColdFusion's pair, in this order only.
+/// The `cfid` and `cftoken` pair, in this order only.
 fn strip_cold_fusion(query: &mut Vec<u8>) {
     const FIRST: &[u8] = b"cfid=";
     const SECOND: &[u8] = b"cftoken=";
