@@ -1,8 +1,14 @@
-//! Robots meta tag and `X-Robots-Tag` (R2).
+//! What a page asks of robots: the robots meta tag and the `X-Robots-Tag` header (R2; V 5.4, C 2.4).
+//!
+//! `nofollow` is obeyed, the others are recorded. Both forms can speak to one agent only: the meta tag by its name
+//! (`<meta name="googlebot" …>`), the header by a prefix (`googlebot: noindex`). Directives with values
+//! (`unavailable_after: …`, `max-snippet:20`) are passed over, and their dates and commas must not be taken for agents.
 
 use std::ops::{BitOr, BitOrAssign};
 
-/// What a page asks of robots; the default asks for nothing.
+use crate::product_token;
+
+/// What a page asks of robots; the default asks for nothing, and `|` merges what several tags ask.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Directives {
     /// Do not index: recorded.
@@ -13,16 +19,83 @@ pub struct Directives {
     pub noarchive: bool,
 }
 
+/// Directives that take a value after a colon.
+const WITH_VALUE: [&str; 5] = [
+    "unavailable_after",
+    "unavailable-after",
+    "max-snippet",
+    "max-image-preview",
+    "max-video-preview",
+];
+
 impl Directives {
-    /// `<meta name=… content=…>`; names other than `robots` and the product's own give none.
-    pub fn meta(_name: &str, _content: &str, _product: &str) -> Directives {
-        Directives::default()
+    /// `<meta name=… content=…>`; names other than `robots` and the product's own ask nothing of us.
+    pub fn meta(name: &str, content: &str, product: &str) -> Directives {
+        if concerns(name.trim(), product) {
+            read(content)
+        } else {
+            Directives::default()
+        }
     }
 
-    /// One `X-Robots-Tag` value.
-    pub fn header(_value: &str, _product: &str) -> Directives {
-        Directives::default()
+    /// One `X-Robots-Tag` value. An agent's name holds for all that follows it, up to the next name.
+    pub fn header(value: &str, product: &str) -> Directives {
+        let mut found = Directives::default();
+        let mut ours = true;
+        for item in value.split(',') {
+            let mut item = item.trim();
+            while let Some((name, rest)) = item
+                .split_once(':')
+                .map(|(name, rest)| (name.trim(), rest.trim()))
+            {
+                if is_agent(name) {
+                    ours = concerns(name, product);
+                    item = rest;
+                } else {
+                    // A value or a piece of a date.
+                    item = "";
+                }
+            }
+            if ours {
+                found |= read(item);
+            }
+        }
+        found
     }
+}
+
+/// Is what is said to this name said to us?
+fn concerns(name: &str, product: &str) -> bool {
+    let product = product_token(product);
+    name == "*"
+        || name.eq_ignore_ascii_case("robots")
+        || (!product.is_empty() && name.eq_ignore_ascii_case(product))
+}
+
+/// A single word before a colon that is no directive with a value.
+fn is_agent(name: &str) -> bool {
+    let word = name == "*"
+        || (name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.bytes().all(|byte| {
+                byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/')
+            }));
+    word && !WITH_VALUE
+        .iter()
+        .any(|directive| directive.eq_ignore_ascii_case(name))
+}
+
+/// Words between commas, semicolons or spaces; unknown ones ask for nothing.
+fn read(content: &str) -> Directives {
+    let mut found = Directives::default();
+    for word in content.split(|c: char| c == ',' || c == ';' || c.is_whitespace()) {
+        let is = |name: &str| word.eq_ignore_ascii_case(name);
+        found |= Directives {
+            noindex: is("noindex") || is("none"),
+            nofollow: is("nofollow") || is("none"),
+            noarchive: is("noarchive") || is("nocache"),
+        };
+    }
+    found
 }
 
 impl BitOr for Directives {
@@ -40,5 +113,96 @@ impl BitOr for Directives {
 impl BitOrAssign for Directives {
     fn bitor_assign(&mut self, other: Directives) {
         *self = *self | other;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `i`, `f` and `a` for noindex, nofollow and noarchive.
+    fn letters(directives: Directives) -> String {
+        [
+            (directives.noindex, 'i'),
+            (directives.nofollow, 'f'),
+            (directives.noarchive, 'a'),
+        ]
+        .into_iter()
+        .filter_map(|(set, letter)| set.then_some(letter))
+        .collect()
+    }
+
+    #[track_caller]
+    fn check_meta(name: &str, content: &str, expected: &str) {
+        assert_eq!(
+            letters(Directives::meta(name, content, "aranha/0.1")),
+            expected,
+            "{name}: {content}"
+        );
+    }
+
+    #[track_caller]
+    fn check_header(value: &str, expected: &str) {
+        assert_eq!(
+            letters(Directives::header(value, "aranha")),
+            expected,
+            "{value}"
+        );
+    }
+
+    #[test]
+    fn meta_tag() {
+        check_meta("robots", "noindex, nofollow", "if");
+        check_meta("ROBOTS", "NOINDEX,NOARCHIVE", "ia");
+        check_meta("robots", "none", "if");
+        check_meta("robots", "noindex nofollow", "if");
+        check_meta("robots", "index, follow, all", "");
+        check_meta("robots", "", "");
+        check_meta("aranha", "nofollow", "f");
+        check_meta("googlebot", "noindex", "");
+        check_meta("description", "noindex", "");
+        check_meta(
+            "robots",
+            "unavailable_after: Sunday, 03-Apr-22 15:00:00 PST, nofollow",
+            "f",
+        );
+        check_meta("robots", "max-snippet:-1, noindexed", "");
+    }
+
+    #[test]
+    fn header() {
+        check_header("noindex", "i");
+        check_header("noindex, nofollow", "if");
+        check_header("none", "if");
+        check_header("googlebot: noindex", "");
+        check_header("googlebot: noindex, nofollow", "");
+        check_header("aranha: noindex, nofollow", "if");
+        check_header("googlebot: nofollow, Aranha: noindex", "i");
+        check_header("noarchive, googlebot: nofollow", "a");
+        check_header("unavailable_after: 25 Jun 2010 15:00:00 PST", "");
+        check_header("unavailable_after: 25 Jun 2010 15:00:00 PST, noindex", "i");
+        check_header(
+            "unavailable_after: Friday, 25-Jun-10 15:00:00 UTC, nofollow",
+            "f",
+        );
+        check_header(
+            "googlebot: unavailable_after: 2010-06-25T15:00:00Z, noindex",
+            "",
+        );
+        check_header(
+            "aranha: unavailable_after: 2010-06-25T15:00:00Z, noindex",
+            "i",
+        );
+        check_header("max-snippet:20, nofollow, max-image-preview: large", "f");
+        check_header("*: nofollow", "f");
+        check_header("", "");
+        check_header(":,:noindex", "");
+    }
+
+    #[test]
+    fn merge() {
+        let mut both = Directives::meta("robots", "noindex", "aranha");
+        both |= Directives::header("nofollow", "aranha");
+        assert_eq!(letters(both), "if");
     }
 }

@@ -1,23 +1,50 @@
-//! A robots.txt file, read line by line.
+//! A robots.txt file, read line by line (RFC 9309, 2.1 and 2.2).
+//!
+//! `User-agent` lines open a group, the `Allow` and `Disallow` lines below belong to it; the next `User-agent` line
+//! after such a rule opens another. Blank lines, `Crawl-delay`, `Sitemap` and unknown records never end a group
+//! (2.2.4), so agents that are only parted by a `Crawl-delay` share one group; a remark tells.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
-use crate::rules::Rules;
+use crate::line::{self, Line, Slip};
+use crate::pattern::Pattern;
+use crate::product_token;
+use crate::rules::{Rule, Rules};
 
-/// A parsed file.
+/// The part of a file that is read (RFC 9309, 2.5): 500 KiB, cut at the end of a line.
+const LONGEST_FILE: usize = 500 * 1024;
+/// No file needs more remarks than this; an HTML page served as robots.txt has thousands.
+const MOST_REMARKS: usize = 100;
+/// A Crawl-delay is cut to a day, the time after which the file is asked for again anyway.
+const LONGEST_DELAY: Duration = Duration::from_hours(24);
+
+/// A parsed file; [`Robots::agent`] gets the rules out of it.
 #[derive(Clone, Debug, Default)]
 pub struct Robots {
+    groups: Vec<Group>,
     sitemaps: Vec<String>,
     remarks: Vec<Remark>,
 }
 
-/// A fault in the file that was tolerated.
+#[derive(Clone, Debug, Default)]
+struct Group {
+    /// Product tokens in lower case; `*` for all.
+    agents: Vec<String>,
+    rules: Vec<Rule>,
+    delay: Option<Duration>,
+    /// An `Allow` or `Disallow` line was seen, an empty one too: the next agent opens a new group.
+    closed: bool,
+}
+
+/// A fault in the file that was tolerated: shows as `line 3: …`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remark {
     /// Counted from 1.
     pub line: u32,
     /// What was wrong and what was made of it.
-    pub text: String,
+    pub text: Cow<'static, str>,
 }
 
 impl fmt::Display for Remark {
@@ -28,32 +55,420 @@ impl fmt::Display for Remark {
 
 impl Robots {
     /// Never fails; at most the first 500 KiB are read.
-    pub fn parse(_bytes: &[u8]) -> Robots {
-        Robots::default()
+    pub fn parse(bytes: &[u8]) -> Robots {
+        let bytes = decoded(bytes);
+        let (bytes, cut) = within_limit(&bytes);
+        let mut robots = Robots::default();
+        let mut number = 0;
+        for line in lines(bytes) {
+            number += 1;
+            robots.take(line, number);
+        }
+        if cut {
+            robots.remark(
+                number,
+                "the file is longer than 500 KiB: what follows was not read",
+            );
+        }
+        robots
     }
 
-    /// Everything may be crawled: the file is unavailable.
+    /// Everything may be crawled: the file is unavailable (4xx).
     pub fn allow_all() -> Robots {
         Robots::default()
     }
 
-    /// Nothing may be crawled: the file is unreachable.
+    /// Nothing may be crawled for now: the file is unreachable.
     pub fn deny_all() -> Robots {
-        Robots::default()
+        let everything = Rule {
+            allow: false,
+            line: 0,
+            text: "robots.txt could not be had: nothing may be fetched until it can".into(),
+            pattern: Pattern::new(b"/"),
+        };
+        let group = Group {
+            agents: vec!["*".to_owned()],
+            rules: vec![everything],
+            ..Group::default()
+        };
+        Robots {
+            groups: vec![group],
+            ..Robots::default()
+        }
     }
 
-    /// The rules for one product token (`aranha`), all its groups merged; those of `*` when none names it.
-    pub fn agent(&self, _product: &str) -> Rules {
-        Rules::default()
+    /// The rules for one product token (`aranha`; a whole User-Agent will do), all its groups merged; those of `*`
+    /// when none names it.
+    pub fn agent(&self, product: &str) -> Rules {
+        let product = product_token(product).to_ascii_lowercase();
+        let names = |group: &&Group, name: &str| group.agents.iter().any(|agent| agent == name);
+        let mut groups: Vec<&Group> = self
+            .groups
+            .iter()
+            .filter(|group| names(group, &product))
+            .collect();
+        if groups.is_empty() || product.is_empty() {
+            groups = self
+                .groups
+                .iter()
+                .filter(|group| names(group, "*"))
+                .collect();
+        }
+        let rules = groups
+            .iter()
+            .flat_map(|group| group.rules.iter().cloned())
+            .collect();
+        Rules::new(rules, groups.iter().filter_map(|group| group.delay).max())
     }
 
-    /// Sitemap lines, as written.
+    /// Sitemap lines, as written; they concern every agent.
     pub fn sitemaps(&self) -> &[String] {
         &self.sitemaps
     }
 
-    /// Faults that were tolerated.
+    /// Faults that were tolerated, the first hundred.
     pub fn remarks(&self) -> &[Remark] {
         &self.remarks
+    }
+
+    fn remark(&mut self, line: u32, text: impl Into<Cow<'static, str>>) {
+        if self.remarks.len() < MOST_REMARKS {
+            self.remarks.push(Remark {
+                line,
+                text: text.into(),
+            });
+        }
+    }
+
+    fn take(&mut self, text: &[u8], number: u32) {
+        let (line, slip) = line::read(text);
+        match slip {
+            Some(Slip::NoColon) => {
+                self.remark(number, "the colon is missing; read as if it were there")
+            }
+            Some(Slip::Misspelt) => self.remark(number, "misspelt; read as what it seems to mean"),
+            None => {}
+        }
+        match line {
+            Line::Blank | Line::Other => {}
+            Line::Garbage => self.remark(number, "not understood, passed over"),
+            Line::Agent(name) => self.agent_line(name, number),
+            Line::Allow(value) => self.rule_line(true, value, text, number),
+            Line::Disallow(value) => self.rule_line(false, value, text, number),
+            Line::Delay(value) => self.delay_line(value, number),
+            Line::Sitemap(value) if value.is_empty() => {
+                self.remark(number, "a sitemap without address, passed over")
+            }
+            Line::Sitemap(value) => self
+                .sitemaps
+                .push(String::from_utf8_lossy(value).into_owned()),
+        }
+    }
+
+    fn agent_line(&mut self, name: &[u8], number: u32) {
+        let name = String::from_utf8_lossy(name);
+        let everyone = name
+            .strip_prefix('*')
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(char::is_whitespace));
+        let agent = if everyone {
+            "*".to_owned()
+        } else {
+            product_token(&name).to_ascii_lowercase()
+        };
+        if agent.is_empty() {
+            self.remark(
+                number,
+                "names no agent: the rules below are for nobody else than the agents beside it",
+            );
+        } else if agent.len() < name.len() {
+            self.remark(
+                number,
+                format!("taken as `{agent}`: a product token has letters, digits, - and _ only"),
+            );
+        }
+        let shared = match self.groups.last_mut() {
+            Some(group) if !group.closed => {
+                group.agents.push(agent);
+                group.delay.is_some()
+            }
+            _ => {
+                self.groups.push(Group {
+                    agents: vec![agent],
+                    ..Group::default()
+                });
+                false
+            }
+        };
+        if shared {
+            self.remark(number, "no Allow or Disallow since the agents above: they share the rules below (RFC 9309, 2.2.1)");
+        }
+    }
+
+    fn rule_line(&mut self, allow: bool, value: &[u8], text: &[u8], number: u32) {
+        let Some(group) = self.groups.last_mut() else {
+            self.remark(number, "a rule before any User-agent line, passed over");
+            return;
+        };
+        group.closed = true;
+        // An empty value matches nothing (RFC 9309, 2.2): `Disallow:` allows everything.
+        if value.is_empty() {
+            return;
+        }
+        let (path, fault) = rooted(value);
+        group.rules.push(Rule {
+            allow,
+            line: number,
+            text: written(text).into(),
+            pattern: Pattern::new(&path),
+        });
+        if let Some(fault) = fault {
+            self.remark(number, fault);
+        }
+    }
+
+    fn delay_line(&mut self, value: &[u8], number: u32) {
+        let delay = delay(value);
+        match (self.groups.last_mut(), delay) {
+            (Some(group), Some(delay)) => group.delay = group.delay.max(Some(delay)),
+            (None, _) => self.remark(
+                number,
+                "a Crawl-delay before any User-agent line, passed over",
+            ),
+            (_, None) => self.remark(
+                number,
+                "a Crawl-delay that is no number of seconds, passed over",
+            ),
+        }
+    }
+}
+
+/// Rules are paths: an address is cut to its path, and a name gets the `/` that it lacks, as its author meant it.
+fn rooted(value: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
+    if matches!(value.first(), Some(b'/' | b'*')) {
+        return (Cow::Borrowed(value), None);
+    }
+    let lower: Vec<u8> = value.iter().take(8).map(u8::to_ascii_lowercase).collect();
+    let authority = [b"http://".as_slice(), b"https://"]
+        .into_iter()
+        .find(|scheme| lower.starts_with(scheme));
+    if let Some(scheme) = authority {
+        let after = &value[scheme.len()..];
+        let path = memchr::memchr(b'/', after).map_or(b"/".as_slice(), |slash| &after[slash..]);
+        return (
+            Cow::Borrowed(path),
+            Some("an address where a path should stand: its path was taken"),
+        );
+    }
+    let path = [b"/", value].concat();
+    (
+        Cow::Owned(path),
+        Some("a path without its first `/`: read as if it were there"),
+    )
+}
+
+/// Seconds, fractions allowed, with a point or a comma; what is not a number is none.
+fn delay(value: &[u8]) -> Option<Duration> {
+    let text = std::str::from_utf8(value).ok()?;
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','))
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    if !matches!(
+        unit.trim().to_ascii_lowercase().as_str(),
+        "" | "s" | "sec" | "secs" | "seconds"
+    ) {
+        return None;
+    }
+    let seconds: f64 = number.replace(',', ".").parse().ok()?;
+    Some(
+        Duration::try_from_secs_f64(seconds)
+            .unwrap_or(LONGEST_DELAY)
+            .min(LONGEST_DELAY),
+    )
+}
+
+/// The line as written, without comment and outer space.
+fn written(line: &[u8]) -> String {
+    let line = memchr::memchr(b'#', line).map_or(line, |mark| &line[..mark]);
+    String::from_utf8_lossy(line.trim_ascii()).into_owned()
+}
+
+/// Without byte order mark, and from UTF-16 where the mark says so.
+fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
+    let wide = |read: fn([u8; 2]) -> u16| {
+        let units = bytes[2..]
+            .chunks_exact(2)
+            .take(LONGEST_FILE)
+            .map(|pair| read([pair[0], pair[1]]));
+        let text: String = char::decode_utf16(units)
+            .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+            .collect();
+        Cow::Owned(text.into_bytes())
+    };
+    match bytes {
+        [0xef, 0xbb, 0xbf, rest @ ..] => Cow::Borrowed(rest),
+        [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
+        _ => Cow::Borrowed(bytes),
+    }
+}
+
+/// The first 500 KiB, without the line that the limit would cut in two: half a path forbids too much.
+fn within_limit(bytes: &[u8]) -> (&[u8], bool) {
+    if bytes.len() <= LONGEST_FILE {
+        return (bytes, false);
+    }
+    let whole_line = matches!(bytes[LONGEST_FILE], b'\n' | b'\r');
+    let head = &bytes[..LONGEST_FILE];
+    let end = if whole_line {
+        LONGEST_FILE
+    } else {
+        memchr::memrchr2(b'\n', b'\r', head).unwrap_or(0)
+    };
+    (&head[..end], true)
+}
+
+/// Lines that end in CR, LF or both.
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = Some(bytes);
+    std::iter::from_fn(move || {
+        let bytes = rest?;
+        let Some(end) = memchr::memchr2(b'\r', b'\n', bytes) else {
+            rest = None;
+            return Some(bytes);
+        };
+        let both = bytes[end..].starts_with(b"\r\n");
+        rest = Some(&bytes[end + 1 + usize::from(both)..]);
+        Some(&bytes[..end])
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(file: &[u8], path: &str, rule: Option<&str>) {
+        let rules = Robots::parse(file).agent("aranha");
+        let decision = rules.judge(path);
+        assert_eq!(
+            decision.rule.map(|rule| rule.to_string()).as_deref(),
+            rule,
+            "{path}"
+        );
+    }
+
+    #[test]
+    fn line_ends_and_marks() {
+        let rule = Some("line 2: Disallow: /x");
+        check(b"User-agent: *\nDisallow: /x\n", "/x", rule);
+        check(b"User-agent: *\r\nDisallow: /x", "/x", rule);
+        check(b"User-agent: *\rDisallow: /x\r", "/x", rule);
+        check(b"\xef\xbb\xbfUser-agent: *\nDisallow: /x", "/x", rule);
+        check(
+            b"User-agent: *\n\n\r\nDisallow: /x",
+            "/x",
+            Some("line 4: Disallow: /x"),
+        );
+        let wide: Vec<u8> = "\u{feff}User-agent: *\nDisallow: /x"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        check(&wide, "/x", rule);
+        check(
+            b"User-agent: *\nDisallow: /\xff\xfe",
+            "/%FF%FE",
+            Some("line 2: Disallow: /\u{fffd}\u{fffd}"),
+        );
+        check(b"", "/x", None);
+        check(b"\xff\xfe", "/x", None);
+    }
+
+    #[test]
+    fn cut_at_a_line() {
+        let mut file = b"User-agent: *\nDisallow: /a\n".to_vec();
+        file.resize(LONGEST_FILE - 12, b'\n');
+        file.extend(b"Disallow: /long/path\nDisallow: /b\n");
+        let robots = Robots::parse(&file);
+        assert!(
+            robots.agent("x").judge("/lo").allowed,
+            "half a line is no rule"
+        );
+        assert!(!robots.agent("x").judge("/a").allowed);
+        assert!(robots.agent("x").judge("/b").allowed);
+        assert_eq!(robots.remarks().len(), 1);
+
+        let mut file = b"User-agent: *\n".to_vec();
+        file.resize(LONGEST_FILE - 12, b'\n');
+        file.extend(b"Disallow: /b\nDisallow: /c");
+        let robots = Robots::parse(&file);
+        assert!(
+            !robots.agent("x").judge("/b").allowed,
+            "a line that just fits is read"
+        );
+        assert!(robots.agent("x").judge("/c").allowed);
+    }
+
+    #[test]
+    fn the_file_itself_and_files_that_are_none() {
+        let denied = Robots::deny_all().agent("aranha");
+        assert!(!denied.judge("/").allowed && !denied.judge("/x?y").allowed);
+        assert!(denied.judge("/robots.txt").allowed);
+        let reason = denied.judge("/").rule.map(|rule| rule.to_string());
+        assert_eq!(
+            reason.as_deref(),
+            Some("robots.txt could not be had: nothing may be fetched until it can")
+        );
+        assert!(Robots::allow_all().agent("aranha").judge("/").allowed);
+        let page = "<!DOCTYPE html>\n<p>Not found\n".repeat(1000);
+        let robots = Robots::parse(page.as_bytes());
+        assert!(robots.agent("aranha").judge("/").allowed);
+        assert_eq!(robots.remarks().len(), MOST_REMARKS);
+    }
+
+    #[test]
+    fn delays() {
+        for (value, expected) in [
+            ("10", Some(10_000)),
+            ("0.5", Some(500)),
+            ("1,5", Some(1500)),
+            ("5 s", Some(5000)),
+            ("0", Some(0)),
+            ("99999999", Some(86_400_000)),
+            ("1e400", None),
+            ("-1", None),
+            ("inf", None),
+            ("NaN", None),
+            ("soon", None),
+            ("5 minutes", None),
+            ("", None),
+            (".", None),
+            ("1.2.3", None),
+        ] {
+            assert_eq!(
+                delay(value.as_bytes()),
+                expected.map(Duration::from_millis),
+                "{value}"
+            );
+        }
+    }
+
+    #[test]
+    fn remarks_name_their_lines() {
+        let robots = Robots::parse(b"Disallow: /a\nUseragent: *\nDisallow b\nCrawl-delay: soon\nfoo\nAllow: https://example.org/c\n");
+        let remarks: Vec<String> = robots.remarks().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            remarks,
+            [
+                "line 1: a rule before any User-agent line, passed over",
+                "line 2: misspelt; read as what it seems to mean",
+                "line 3: the colon is missing; read as if it were there",
+                "line 3: a path without its first `/`: read as if it were there",
+                "line 4: a Crawl-delay that is no number of seconds, passed over",
+                "line 5: not understood, passed over",
+                "line 6: an address where a path should stand: its path was taken",
+            ]
+        );
+        assert!(!robots.agent("x").judge("/b").allowed);
     }
 }

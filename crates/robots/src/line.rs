@@ -1,0 +1,198 @@
+//! One line of robots.txt: what it says, and which fault had to be overlooked to read it so.
+//!
+//! The tolerance comes from what stands in the wild (V 5.4, and what Google reports): missing colons, spaces inside
+//! names, the usual ways to misspell `Disallow`.
+
+/// What a line says; values are trimmed, comments gone.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Line<'a> {
+    /// Nothing but space or a comment.
+    Blank,
+    Agent(&'a [u8]),
+    Allow(&'a [u8]),
+    Disallow(&'a [u8]),
+    Delay(&'a [u8]),
+    Sitemap(&'a [u8]),
+    /// A record that others use (`Host`, `Clean-param` …); no fault.
+    Other,
+    /// No record at all.
+    Garbage,
+}
+
+/// A fault that was overlooked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Slip {
+    NoColon,
+    Misspelt,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Agent,
+    Allow,
+    Disallow,
+    Delay,
+    Sitemap,
+}
+
+/// Names as written without case, spaces, `-` and `_`; the first of each field is the right one.
+const NAMES: [(&str, Field); 20] = [
+    ("useragent", Field::Agent),
+    ("useragents", Field::Agent),
+    ("useragant", Field::Agent),
+    ("usseragent", Field::Agent),
+    ("useagent", Field::Agent),
+    ("disallow", Field::Disallow),
+    ("dissallow", Field::Disallow),
+    ("dissalow", Field::Disallow),
+    ("disalow", Field::Disallow),
+    ("diasllow", Field::Disallow),
+    ("disallaw", Field::Disallow),
+    ("dissallaw", Field::Disallow),
+    ("disallows", Field::Disallow),
+    ("desallow", Field::Disallow),
+    ("allow", Field::Allow),
+    ("alow", Field::Allow),
+    ("allows", Field::Allow),
+    ("sitemap", Field::Sitemap),
+    ("sitemaps", Field::Sitemap),
+    ("crawldelay", Field::Delay),
+];
+
+/// The spellings that are right, in lower case.
+const RIGHT: [&[u8]; 5] = [
+    b"user-agent",
+    b"disallow",
+    b"allow",
+    b"sitemap",
+    b"crawl-delay",
+];
+
+/// Longer names are no name; bounds the work on a line of rubbish.
+const LONGEST_NAME: usize = 24;
+
+/// Read a line without its end.
+pub(crate) fn read(line: &[u8]) -> (Line<'_>, Option<Slip>) {
+    let line = memchr::memchr(b'#', line)
+        .map_or(line, |mark| &line[..mark])
+        .trim_ascii();
+    if line.is_empty() {
+        return (Line::Blank, None);
+    }
+    let colon = memchr::memchr(b':', line);
+    if let Some(colon) = colon {
+        let name = line[..colon].trim_ascii();
+        if let Some(field) = field(name) {
+            let right = RIGHT.iter().any(|right| right.eq_ignore_ascii_case(name));
+            return (
+                record(field, line[colon + 1..].trim_ascii()),
+                (!right).then_some(Slip::Misspelt),
+            );
+        }
+    }
+    if let Some(line) = without_colon(line) {
+        return (line, Some(Slip::NoColon));
+    }
+    let other = colon.is_some_and(|colon| is_name(line[..colon].trim_ascii()));
+    (if other { Line::Other } else { Line::Garbage }, None)
+}
+
+/// `Disallow /x`, `User agent *`: the name is the first word, or the first two.
+fn without_colon(line: &[u8]) -> Option<Line<'_>> {
+    let space = |from: usize| {
+        line[from..]
+            .iter()
+            .position(u8::is_ascii_whitespace)
+            .map(|at| from + at)
+    };
+    let first = space(0)?;
+    if let Some(field) = field(&line[..first]) {
+        return Some(record(field, line[first..].trim_ascii()));
+    }
+    let word = first
+        + line[first..]
+            .iter()
+            .position(|byte| !byte.is_ascii_whitespace())?;
+    let second = space(word).unwrap_or(line.len());
+    field(&line[..second]).map(|field| record(field, line[second..].trim_ascii()))
+}
+
+fn record(field: Field, value: &[u8]) -> Line<'_> {
+    match field {
+        Field::Agent => Line::Agent(value),
+        Field::Allow => Line::Allow(value),
+        Field::Disallow => Line::Disallow(value),
+        Field::Delay => Line::Delay(value),
+        Field::Sitemap => Line::Sitemap(value),
+    }
+}
+
+fn field(name: &[u8]) -> Option<Field> {
+    if name.len() > LONGEST_NAME {
+        return None;
+    }
+    let letters = || {
+        name.iter()
+            .filter(|byte| !matches!(byte, b' ' | b'\t' | b'-' | b'_'))
+            .map(u8::to_ascii_lowercase)
+    };
+    NAMES
+        .iter()
+        .find(|(known, _)| letters().eq(known.bytes()))
+        .map(|(_, field)| *field)
+}
+
+fn is_name(name: &[u8]) -> bool {
+    !name.is_empty()
+        && name.len() <= LONGEST_NAME
+        && name
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Line<'_>, slip: Option<Slip>) {
+        assert_eq!(read(line.as_bytes()), (expected, slip), "{line}");
+    }
+
+    #[test]
+    fn as_it_should_be() {
+        check("User-agent: *", Line::Agent(b"*"), None);
+        check("  DISALLOW :\t/x  # why", Line::Disallow(b"/x"), None);
+        check("Allow:/a b", Line::Allow(b"/a b"), None);
+        check("Disallow:", Line::Disallow(b""), None);
+        check("crawl-delay: 10", Line::Delay(b"10"), None);
+        check(
+            "Sitemap: https://example.org/s.xml",
+            Line::Sitemap(b"https://example.org/s.xml"),
+            None,
+        );
+        check("# comment", Line::Blank, None);
+        check("", Line::Blank, None);
+        check("Host: example.org", Line::Other, None);
+        check("Clean-param: a /x", Line::Other, None);
+    }
+
+    #[test]
+    fn as_it_is_in_the_wild() {
+        check("Disallow /x", Line::Disallow(b"/x"), Some(Slip::NoColon));
+        check(
+            "Disallow /x:y",
+            Line::Disallow(b"/x:y"),
+            Some(Slip::NoColon),
+        );
+        check("User agent *", Line::Agent(b"*"), Some(Slip::NoColon));
+        check("User agent: *", Line::Agent(b"*"), Some(Slip::Misspelt));
+        check("useragent: *", Line::Agent(b"*"), Some(Slip::Misspelt));
+        check("Dissallow: /x", Line::Disallow(b"/x"), Some(Slip::Misspelt));
+        check("Crawl delay: 5", Line::Delay(b"5"), Some(Slip::Misspelt));
+        check("Site-map: /s", Line::Sitemap(b"/s"), Some(Slip::Misspelt));
+        check("<html>", Line::Garbage, None);
+        check("Disallow", Line::Garbage, None);
+        check("please do not: come", Line::Garbage, None);
+    }
+}

@@ -1,0 +1,292 @@
+//! Rule patterns and the octets they are compared by (RFC 9309, 2.2.2 and 2.2.3).
+//!
+//! Both sides are brought to one spelling: unreserved characters decoded, everything that cannot stand in a URL
+//! percent-encoded, triplets in upper case. A `*` or `$` in the URL becomes `%2A` or `%24`, so that in a pattern the
+//! bare characters are the wildcards and the triplets stand for the characters themselves.
+//!
+//! `*` is matched from left to right without ever going back: for prefixes the leftmost place is as good as any, so
+//! time is linear however many stars there are.
+
+use std::borrow::Cow;
+
+/// A compiled pattern.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Pattern {
+    /// The literals between the stars, at least one.
+    pieces: Vec<Vec<u8>>,
+    /// `$` at the end: the path must end with the last piece.
+    anchored: bool,
+    /// How specific the rule is: octets of the pattern in its one spelling, wildcards counted.
+    pub(crate) octets: usize,
+    /// The same with the query decoded further, where that makes a difference: see [`decoded_query`].
+    loose: Option<Box<Pattern>>,
+}
+
+/// A path and query ready to be compared with many patterns.
+pub(crate) struct Subject<'a> {
+    strict: Cow<'a, [u8]>,
+    /// Made where the query has something to decode.
+    loose: Option<Vec<u8>>,
+}
+
+impl Pattern {
+    /// Compile a rule's value, which is not empty.
+    pub(crate) fn new(value: &[u8]) -> Pattern {
+        let normal = normal(value, Side::Rule);
+        let loose = decoded_query(&normal).map(|loose| Box::new(Pattern::compile(&loose)));
+        Pattern {
+            loose,
+            ..Pattern::compile(&normal)
+        }
+    }
+
+    fn compile(normal: &[u8]) -> Pattern {
+        let (body, anchored) = match normal.strip_suffix(b"$") {
+            Some(body) => (body, true),
+            None => (normal, false),
+        };
+        Pattern {
+            pieces: body
+                .split(|byte| *byte == b'*')
+                .map(<[u8]>::to_vec)
+                .collect(),
+            anchored,
+            octets: normal.len(),
+            loose: None,
+        }
+    }
+
+    pub(crate) fn matches(&self, subject: &Subject<'_>) -> bool {
+        if self.matches_octets(&subject.strict) {
+            return true;
+        }
+        match (&self.loose, &subject.loose) {
+            (None, None) => false,
+            (pattern, path) => pattern
+                .as_deref()
+                .unwrap_or(self)
+                .matches_octets(path.as_deref().unwrap_or(&subject.strict)),
+        }
+    }
+
+    fn matches_octets(&self, path: &[u8]) -> bool {
+        let Some((first, rest)) = self.pieces.split_first() else {
+            return true;
+        };
+        let Some(mut path) = path.strip_prefix(first.as_slice()) else {
+            return false;
+        };
+        let Some((last, middle)) = rest.split_last() else {
+            return !self.anchored || path.is_empty();
+        };
+        for piece in middle {
+            match memchr::memmem::find(path, piece) {
+                Some(at) => path = &path[at + piece.len()..],
+                None => return false,
+            }
+        }
+        if self.anchored {
+            path.ends_with(last)
+        } else {
+            memchr::memmem::find(path, last).is_some()
+        }
+    }
+}
+
+impl<'a> Subject<'a> {
+    pub(crate) fn new(path: &'a str) -> Subject<'a> {
+        let strict = normal(path.as_bytes(), Side::Url);
+        Subject {
+            loose: decoded_query(&strict),
+            strict,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Rule,
+    Url,
+}
+
+/// One spelling for rules and URLs; borrowed where nothing changes, which is the rule for canonical URLs.
+fn normal(text: &[u8], side: Side) -> Cow<'_, [u8]> {
+    let Some(first) = text.iter().position(|byte| !is_settled(*byte)) else {
+        return Cow::Borrowed(text);
+    };
+    let mut out = Vec::with_capacity(text.len() + 8);
+    out.extend_from_slice(&text[..first]);
+    let mut index = first;
+    while index < text.len() {
+        let byte = text[index];
+        match triplet(&text[index..]) {
+            Some(decoded) => {
+                if is_unreserved(decoded) {
+                    out.push(decoded);
+                } else {
+                    push_triplet(&mut out, decoded);
+                }
+                index += 3;
+                continue;
+            }
+            None if is_settled(byte) || byte == b'%' => out.push(byte),
+            None if side == Side::Rule && is_wildcard(text, index) => out.push(byte),
+            None => push_triplet(&mut out, byte),
+        }
+        index += 1;
+    }
+    Cow::Owned(out)
+}
+
+/// Any `*`, and a `$` that ends the pattern.
+fn is_wildcard(pattern: &[u8], index: usize) -> bool {
+    pattern[index] == b'*' || (pattern[index] == b'$' && index + 1 == pattern.len())
+}
+
+/// The RFC's own table (2.2.2) has `?baz=https://foo.bar` and `?baz=https%3A%2F%2Ffoo.bar` match each other, though
+/// `:` and `/` are reserved. In a query they separate nothing, so there, and only there, either spelling will do.
+fn decoded_query(normal: &[u8]) -> Option<Vec<u8>> {
+    let mark = memchr::memchr(b'?', normal)?;
+    memchr::memchr(b'%', &normal[mark..])?;
+    let mut out = normal[..mark].to_vec();
+    let mut index = mark;
+    let mut changed = false;
+    while index < normal.len() {
+        match triplet(&normal[index..]) {
+            Some(
+                decoded @ (b':' | b'/' | b'?' | b'@' | b'!' | b'\'' | b'(' | b')' | b',' | b';'),
+            ) => {
+                out.push(decoded);
+                changed = true;
+                index += 3;
+            }
+            _ => {
+                out.push(normal[index]);
+                index += 1;
+            }
+        }
+    }
+    changed.then_some(out)
+}
+
+fn triplet(bytes: &[u8]) -> Option<u8> {
+    if bytes.first() != Some(&b'%') {
+        return None;
+    }
+    let digit = |index: usize| char::from(*bytes.get(index)?).to_digit(16);
+    Some((digit(1)? * 16 + digit(2)?) as u8)
+}
+
+fn push_triplet(out: &mut Vec<u8>, byte: u8) {
+    const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
+    out.extend([
+        b'%',
+        DIGITS[usize::from(byte >> 4)],
+        DIGITS[usize::from(byte & 15)],
+    ]);
+}
+
+/// RFC 3986, 2.3.
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
+}
+
+/// Stands for itself on both sides: unreserved, or reserved (RFC 3986, 2.2) but for the two wildcards.
+fn is_settled(byte: u8) -> bool {
+    is_unreserved(byte)
+        || matches!(
+            byte,
+            b'/' | b'?'
+                | b'='
+                | b'&'
+                | b':'
+                | b'@'
+                | b'!'
+                | b'\''
+                | b'('
+                | b')'
+                | b'+'
+                | b','
+                | b';'
+                | b'['
+                | b']'
+                | b'#'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(pattern: &str, path: &str, expected: bool) {
+        assert_eq!(
+            Pattern::new(pattern.as_bytes()).matches(&Subject::new(path)),
+            expected,
+            "{pattern} on {path}"
+        );
+    }
+
+    #[test]
+    fn wildcards() {
+        check("/", "/anything", true);
+        check("/fish", "/fish.html", true);
+        check("/fish", "/Fish", false);
+        check("/fish*", "/fishheads/yummy.html", true);
+        check("/*.php", "/folder/any.php.file.html", true);
+        check("/*.php", "/windows.PHP", false);
+        check("/*.php$", "/filename.php", true);
+        check("/*.php$", "/filename.php?parameters", false);
+        check("/*.php$", "/a.php.php", true);
+        check("/fish*.php", "/fishheads/catfish.php?x", true);
+        check("*", "/x", true);
+        check("*/x", "/a/b/x", true);
+        check("/$", "/", true);
+        check("/$", "/x", false);
+        check("/a$b", "/a$b", true);
+        check("/a$b", "/ab", false);
+        check("/a*b*c$", "/aXbXcXbXc", true);
+        check("/a**b", "/aXb", true);
+        check("/a*$", "/abc", true);
+        check("/a*a$", "/a", false);
+    }
+
+    #[test]
+    fn one_spelling() {
+        check("/%7Ejoe/", "/~joe/", true);
+        check("/~joe/", "/%7ejoe/x", true);
+        check("/a%2fb", "/a%2Fb", true);
+        check("/a%2fb", "/a/b", false);
+        check("/ツ", "/%E3%83%84", true);
+        check("/%e3%83%84", "/ツ", true);
+        check("/a b", "/a%20b", true);
+        check("/a{b}", "/a%7Bb%7D", true);
+        check("/a|b", "/a%7Cb", true);
+        check("/100%", "/100%", true);
+        check("/%2A", "/*", true);
+        check("/%2A", "/x", false);
+        check("/x%24", "/x$", true);
+        check("/x%24", "/x", false);
+        check("/?u=http://x", "/?u=http%3A%2F%2Fx", true);
+        check("/?u=http%3A%2F%2Fx", "/?u=http://x", true);
+        check("/*%3A%2F%2Fx", "/?u=http%3A%2F%2Fx", true);
+        check("/*://x", "/?u=http%3A%2F%2Fx", true);
+        check("/a%3Fb", "/a?b", false);
+    }
+
+    #[test]
+    fn no_pattern_explodes() {
+        let path = format!("/{}", "a".repeat(5000));
+        let pattern = format!("/{}b$", "*a".repeat(2000));
+        let start = std::time::Instant::now();
+        for _ in 0..20 {
+            check(&pattern, &path, false);
+            check(&format!("/{}", "*aa".repeat(2000)), &path, true);
+        }
+        assert!(
+            start.elapsed().as_secs() < 5,
+            "matching is not linear: {:?}",
+            start.elapsed()
+        );
+    }
+}
