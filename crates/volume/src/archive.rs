@@ -1,43 +1,247 @@
-//! The writing side's handle.
+//! The writing side's handle, and the threads behind it: a queue bounded in bytes, workers that hash and compress, one
+//! writer, one finisher. They end when the last handle is dropped, or at [`Archive::close`], after the queue is empty.
 
+use std::fs::{File, TryLockError};
 use std::future::Future;
 use std::path::Path;
 use std::pin::Pin;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
+use std::thread::JoinHandle;
 
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
-use crate::{Exchange, Options, Repairs, Stored, VolumeError};
+use crate::disk::{Disk, Local};
+use crate::duplicates::Duplicates;
+use crate::encode::{Companions, Encoder, Identifiers};
+use crate::finish::Finisher;
+use crate::shared::Shared;
+use crate::worker::{Job, Worker};
+use crate::writer::{Block, Writer};
+use crate::{Exchange, Options, Repairs, Stored, VolumeError, name, repair};
+
+/// Bytes of queue room that one permit stands for.
+const UNIT: u64 = 1024;
 
 /// The archive of one collection, open for writing. A handle: clones write to the same files.
 #[derive(Debug, Clone)]
-pub struct Archive {}
+pub struct Archive {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    shared: Arc<Shared>,
+    /// Room in the queue, in units of [`UNIT`].
+    room: Arc<Semaphore>,
+    /// All of it: what an exchange larger than the queue takes.
+    room_total: u32,
+    /// None when closed. A std mutex: held for a send that never waits.
+    jobs: Mutex<Option<Sender<Job>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Locked while this process writes here.
+    _lock: File,
+}
 
 impl Archive {
     /// Opens `archive/` and `indexes/` under `dir`, creating them as needed.
     ///
-    /// Files left `.open` by a crash are repaired first: cut to the last whole record, indexed, closed.
+    /// Files left `.open` by a crash are repaired first: cut to the last whole record, indexed, closed. That reads
+    /// them through, at some hundred megabytes a second. No file is created before the first append.
     pub fn open(dir: &Path, options: Options) -> Result<(Self, Repairs), VolumeError> {
-        let _ = (dir, options);
-        Err(VolumeError::Closed)
+        Self::open_on(dir, options, Arc::new(Local))
+    }
+
+    pub(crate) fn open_on(
+        dir: &Path,
+        options: Options,
+        disk: Arc<dyn Disk>,
+    ) -> Result<(Self, Repairs), VolumeError> {
+        let (archive, indexes) = (dir.join("archive"), dir.join("indexes"));
+        for folder in [&archive, &indexes] {
+            std::fs::create_dir_all(folder)
+                .map_err(|source| VolumeError::from_io(folder, source))?;
+        }
+        let lock = lock(&archive)?;
+        let duplicates = Arc::new(Duplicates::open(
+            &indexes.join("duplicates"),
+            &archive,
+            options.dedupe,
+            options.dedupe_memory,
+        )?);
+        let finisher = Finisher {
+            disk: disk.clone(),
+            indexes,
+            duplicates,
+        };
+        let repairs = repair::repair(&archive, &finisher)?;
+        let (_, serial) = name::list(&archive)?;
+        let room_total = (options.queue_size / UNIT).clamp(1, u64::from(u32::MAX >> 4)) as u32;
+        let shared = Arc::new(Shared::default());
+        let (jobs, threads) = start(&shared, &archive, options, disk, finisher, serial)?;
+        let inner = Inner {
+            shared,
+            room: Arc::new(Semaphore::new(room_total as usize)),
+            room_total,
+            jobs: Mutex::new(Some(jobs)),
+            threads: Mutex::new(threads),
+            _lock: lock,
+        };
+        Ok((
+            Self {
+                inner: Arc::new(inner),
+            },
+            repairs,
+        ))
     }
 
     /// Queues an exchange; waits only while the queue is full. The receipt resolves when the records are written,
-    /// which is not yet durable: see [`Archive::sync`].
+    /// which is not yet durable: see [`Archive::sync`]. May be cancelled; then nothing was queued.
     pub async fn append(&self, exchange: Exchange) -> Result<Receipt, VolumeError> {
-        let _ = exchange;
-        Err(VolumeError::Closed)
+        let inner = &*self.inner;
+        inner.shared.alive()?;
+        let units = u32::try_from(exchange.weight() / UNIT + 1).unwrap_or(u32::MAX);
+        let units = units.min(inner.room_total);
+        let room = inner.room.clone().acquire_many_owned(units).await;
+        let room = room.map_err(|_| VolumeError::Closed)?;
+        let (reply, receipt) = oneshot::channel();
+        inner.send(Job {
+            exchange,
+            reply,
+            room,
+        })?;
+        Ok(Receipt(receipt))
     }
 
-    /// Everything whose receipt had resolved before this call is on the disk when it returns.
+    /// Everything whose receipt had resolved before this call is on the disk when it returns. Call it for many
+    /// pages at once: it costs what the disk takes.
     pub async fn sync(&self) -> Result<(), VolumeError> {
-        Err(VolumeError::Closed)
+        let shared = self.inner.shared.clone();
+        blocking(move || shared.sync()).await?
     }
 
     /// Writes what is queued, closes the file, indexes it. Later appends fail with [`VolumeError::Closed`].
+    ///
+    /// Fails with what made an append fail before, if one did. Closing twice is no error.
     pub async fn close(&self) -> Result<(), VolumeError> {
-        Err(VolumeError::Closed)
+        let inner = self.inner.clone();
+        blocking(move || inner.stop()).await?;
+        self.inner.shared.alive()
     }
+}
+
+impl Inner {
+    fn send(&self, job: Job) -> Result<(), VolumeError> {
+        let jobs = self.jobs.lock().expect("no panic while held");
+        let jobs = jobs.as_ref().ok_or(VolumeError::Closed)?;
+        jobs.send(job).map_err(|_| VolumeError::Closed)
+    }
+
+    /// Ends the threads; returns when all is written.
+    fn stop(&self) {
+        self.room.close();
+        self.jobs.lock().expect("no panic while held").take();
+        let mut threads = self.threads.lock().expect("no panic while held");
+        for thread in threads.drain(..) {
+            if thread.join().is_err() {
+                self.shared.fail(VolumeError::Closed);
+            }
+        }
+    }
+}
+
+impl Drop for Inner {
+    /// An archive that was not closed is closed now, and whoever drops it waits.
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// Two writers would repair each other's files: only one may have the directory.
+fn lock(archive: &Path) -> Result<File, VolumeError> {
+    let fault = |source| VolumeError::from_io(archive, source);
+    let directory = File::open(archive).map_err(fault)?;
+    match directory.try_lock() {
+        Ok(()) => Ok(directory),
+        Err(TryLockError::WouldBlock) => Err(VolumeError::InUse {
+            path: archive.to_path_buf(),
+        }),
+        Err(TryLockError::Error(source)) => Err(fault(source)),
+    }
+}
+
+fn start(
+    shared: &Arc<Shared>,
+    archive: &Path,
+    options: Options,
+    disk: Arc<dyn Disk>,
+    finisher: Finisher,
+    serial: u32,
+) -> Result<(Sender<Job>, Vec<JoinHandle<()>>), VolumeError> {
+    let ids = Arc::new(Identifiers::new());
+    let (jobs, queue) = mpsc::channel();
+    let (parcels, ordered) = mpsc::channel();
+    // One waiting and one at work: more would hold the index entries of more files in memory.
+    let (finished, volumes) = mpsc::sync_channel(1);
+    let queue = Arc::new(Mutex::new(queue));
+    let mut threads = Vec::new();
+    let mut spawn = |name: String, work: Box<dyn FnOnce() + Send>| {
+        let thread = std::thread::Builder::new().name(name).spawn(work);
+        threads.push(thread.map_err(|source| VolumeError::from_io(archive, source))?);
+        Ok(())
+    };
+    for number in 0..options.threads.max(1) {
+        let worker = Worker {
+            shared: shared.clone(),
+            duplicates: finisher.duplicates.clone(),
+            ids: ids.clone(),
+            encoder: Encoder::new(options.level),
+            companions: Companions {
+                request: options.request_records,
+                metadata: options.metadata_records,
+            },
+            minimum: options.dedupe_minimum,
+            parcels: parcels.clone(),
+        };
+        let queue = queue.clone();
+        spawn(
+            format!("volume-{number}"),
+            Box::new(move || worker.run(&queue)),
+        )?;
+    }
+    drop(parcels);
+    let writer = Writer {
+        shared: shared.clone(),
+        disk,
+        archive: archive.to_path_buf(),
+        encoder: Encoder::new(options.level),
+        options,
+        ids,
+        serial,
+        finished,
+        current: None,
+        block: Block::default(),
+    };
+    spawn(
+        "volume-write".to_owned(),
+        Box::new(move || writer.run(&ordered)),
+    )?;
+    let shared = shared.clone();
+    spawn(
+        "volume-finish".to_owned(),
+        Box::new(move || finisher.run(&shared, &volumes)),
+    )?;
+    Ok((jobs, threads))
+}
+
+/// Runs what waits for the disk away from the runtime's own threads.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, VolumeError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| VolumeError::Closed)
 }
 
 /// Resolves when the exchange has been written. May be dropped: the exchange is written all the same.
@@ -49,6 +253,7 @@ impl Future for Receipt {
     type Output = Result<Stored, VolumeError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        Pin::new(&mut self.0).poll(context).map(|answer| answer.unwrap_or(Err(VolumeError::Closed)))
+        let answer = Pin::new(&mut self.0).poll(context);
+        answer.map(|answer| answer.unwrap_or(Err(VolumeError::Closed)))
     }
 }

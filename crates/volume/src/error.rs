@@ -23,6 +23,12 @@ pub enum VolumeError {
         /// What the system said.
         source: Arc<io::Error>,
     },
+    /// Another process writes here.
+    #[error("{} is being written by another process", path.display())]
+    InUse {
+        /// The directory.
+        path: PathBuf,
+    },
     /// The archive was closed before.
     #[error("the archive is closed")]
     Closed,
@@ -50,7 +56,10 @@ impl VolumeError {
         let path = path.to_path_buf();
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { path },
-            _ => Self::Io { path, source: Arc::new(source) },
+            _ => Self::Io {
+                path,
+                source: Arc::new(source),
+            },
         }
     }
 }

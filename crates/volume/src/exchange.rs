@@ -55,3 +55,21 @@ pub struct Location {
     /// Length of that member.
     pub length: u32,
 }
+
+impl Exchange {
+    /// Head and body of the response.
+    pub(crate) fn split(&self) -> (&[u8], &[u8]) {
+        self.response
+            .split_at(self.head_length.min(self.response.len()))
+    }
+
+    /// Bytes that it holds in the queue, about.
+    pub(crate) fn weight(&self) -> u64 {
+        let metadata: usize = self
+            .metadata
+            .iter()
+            .map(|(name, value)| name.len() + value.len())
+            .sum();
+        (self.request.len() + self.response.len() + self.payload.len() + metadata) as u64
+    }
+}

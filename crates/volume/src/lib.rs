@@ -16,17 +16,40 @@
 //! `duplicates` (docs/decisions/0004), `repair`. Formats: ISO 28500:2017 (WARC 1.1), RFC 1952 (gzip members).
 
 mod archive;
+mod coding;
+mod digest;
+mod disk;
+mod duplicates;
+mod encode;
 mod error;
+mod escape;
 mod exchange;
+mod filter;
+mod finish;
+mod http;
+mod index;
+mod lookup;
+mod member;
+mod name;
 mod options;
+mod payload;
 mod reader;
+mod record;
 mod repair;
+mod run;
+#[cfg(test)]
+mod sample;
+mod shared;
 mod verify;
+mod worker;
+mod writer;
 
 pub use archive::{Archive, Receipt};
 pub use error::VolumeError;
 pub use exchange::{Exchange, Location, Stored};
+pub use name::Volume;
 pub use options::Options;
-pub use reader::{Reader, Record};
+pub use reader::{Reader, Records};
+pub use record::Record;
 pub use repair::{Mended, Repairs};
 pub use verify::{CheckReport, Fault, Progress, check};

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 pub struct Options {
     /// First part of every file name.
     pub prefix: String,
-    /// A file is closed and the next one begun when it has grown to this many bytes.
+    /// A file is closed and the next one begun when it has grown to this size (or to 200,000 exchanges).
+    #[serde(with = "aranha_url::size")]
     pub roll_size: u64,
     /// gzip level, 1 (fast) to 12 (small), by libdeflate's scale.
     pub level: i32,
@@ -19,8 +20,10 @@ pub struct Options {
     /// Payloads shorter than this are stored again: a revisit record would not be smaller.
     pub dedupe_minimum: usize,
     /// Memory for the filters of the duplicate index, in bytes. With less, more look-ups go to the disk.
+    #[serde(with = "aranha_url::size")]
     pub dedupe_memory: usize,
     /// Exchanges waiting to be written may hold this many bytes; then `append` waits.
+    #[serde(with = "aranha_url::size")]
     pub queue_size: u64,
     /// Whether request records are written.
     pub request_records: bool,

@@ -1,64 +1,239 @@
-//! The reading side: records by location, whole files, revisits followed to their originals.
+//! The reading side: records by location, whole volumes, revisits followed to their originals. Needs nothing from
+//! the writing side but the files, so that it works in another process while a crawl runs.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::{BufReader, Read as _};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
-use bytes::Bytes;
+use flate2::bufread::GzDecoder;
 
-use crate::{Location, VolumeError};
+use crate::digest::{self, Digest};
+use crate::duplicates::Original;
+use crate::index::{self, Form};
+use crate::member::Members;
+use crate::name::{self, Shelf, Volume};
+use crate::record::{self, Record};
+use crate::run::Place;
+use crate::{Location, VolumeError, lookup};
 
 /// Reads the archive of a collection; works while a crawl writes it.
 #[derive(Debug)]
-pub struct Reader {}
+pub struct Reader {
+    archive: PathBuf,
+    indexes: PathBuf,
+    shelf: Shelf,
+}
 
 impl Reader {
     /// Opens the collection's `archive/` and `indexes/` for reading.
     pub fn open(dir: &Path) -> Result<Self, VolumeError> {
-        let _ = dir;
-        Err(VolumeError::Closed)
+        let archive = dir.join("archive");
+        name::list(&archive)?; // a directory that cannot be read is told now
+        Ok(Self {
+            shelf: Shelf::new(&archive),
+            archive,
+            indexes: dir.join("indexes"),
+        })
+    }
+
+    /// All volumes, in order of their serial numbers.
+    pub fn volumes(&self) -> Result<Vec<Volume>, VolumeError> {
+        Ok(name::list(&self.archive)?.0.into_values().collect())
     }
 
     /// The record at this place, as written.
     pub fn read(&self, location: Location) -> Result<Record, VolumeError> {
-        let _ = location;
-        Err(VolumeError::Closed)
+        let (file, path) = self.shelf.open(location.volume)?;
+        let damaged = |fault: String| VolumeError::Damaged {
+            path: path.clone(),
+            offset: location.offset,
+            fault,
+        };
+        let mut bytes = vec![0; location.length as usize];
+        file.read_exact_at(&mut bytes, location.offset)
+            .map_err(|error| damaged(error.to_string()))?;
+        let mut members = Members::new(bytes.as_slice(), location.offset);
+        match members.next() {
+            Ok(Some(member)) if member.length == u64::from(location.length) => {
+                Record::parse(member.bytes).map_err(damaged)
+            }
+            Ok(_) => Err(damaged("the record has another length".to_owned())),
+            Err(error) => Err(damaged(error.to_string())),
+        }
     }
 
     /// The record at this place; when it is a revisit, with the body of its original.
     pub fn read_resolved(&self, location: Location) -> Result<Record, VolumeError> {
-        let _ = location;
-        Err(VolumeError::Closed)
+        self.resolve(self.read(location)?)
+    }
+
+    /// Follows a revisit to its original; other records stay as they are. A revisit whose original cannot be found
+    /// stays alone: [`Record::original`] tells.
+    pub fn resolve(&self, record: Record) -> Result<Record, VolumeError> {
+        if !record.is_revisit() {
+            return Ok(record);
+        }
+        Ok(match self.original(&record)? {
+            Some(original) => record.with_original(original),
+            None => record,
+        })
+    }
+
+    /// The record that a revisit refers to: at the place that it names, else by the indexes, else by reading the
+    /// volumes that have none yet.
+    fn original(&self, revisit: &Record) -> Result<Option<Record>, VolumeError> {
+        let Some(id) = revisit.header("WARC-Refers-To") else {
+            return Ok(None);
+        };
+        if let Some(record) = self.named_place(revisit)
+            && record.header("WARC-Record-ID") == Some(id)
+        {
+            return Ok(Some(record));
+        }
+        let url = revisit
+            .header("WARC-Refers-To-Target-URI")
+            .unwrap_or_default();
+        for location in self.captures(url)? {
+            if let Ok(record) = self.read(location)
+                && record.header("WARC-Record-ID") == Some(id)
+            {
+                return Ok(Some(record));
+            }
+        }
+        for volume in self.volumes()?.iter().filter(|volume| volume.open) {
+            for record in self.records(volume)?.flatten() {
+                if record.1.header("WARC-Record-ID") == Some(id) {
+                    return Ok(Some(record.1));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    fn named_place(&self, revisit: &Record) -> Option<Record> {
+        let (volume, offset) = revisit
+            .header("Aranha-Refers-To-Location")?
+            .split_once(':')?;
+        let (file, _) = self.shelf.open(volume.parse().ok()?).ok()?;
+        let source = lookup::at(file, offset.parse().ok()?).ok()?;
+        let member = Members::new(source, 0).next().ok()??;
+        Record::parse(member.bytes).ok()
+    }
+
+    /// Where the responses and revisits of a URL lie, by the indexes of closed volumes, oldest volume first.
+    pub fn captures(&self, url: &str) -> Result<Vec<Location>, VolumeError> {
+        let mut found = Vec::new();
+        for volume in self.volumes()?.iter().filter(|volume| !volume.open) {
+            let path = self.indexes.join(index::file_name(&volume.name()));
+            found.extend(lookup::captures(&path, volume.serial, url)?);
+        }
+        Ok(found)
+    }
+
+    /// The records of a volume in order, each with its place. Ends at the first that is not whole, with an error
+    /// unless the volume is still being written.
+    pub fn records(&self, volume: &Volume) -> Result<Records, VolumeError> {
+        let (file, path) = self.shelf.open(volume.serial)?;
+        Ok(Records {
+            members: Members::new(BufReader::with_capacity(1 << 18, file), 0),
+            path,
+            volume: volume.clone(),
+            ended: false,
+        })
     }
 }
 
-/// One WARC record.
-#[derive(Debug, Clone)]
-pub struct Record {}
+/// The records of a volume in turn.
+#[derive(Debug)]
+pub struct Records {
+    members: Members<BufReader<File>>,
+    path: PathBuf,
+    volume: Volume,
+    ended: bool,
+}
 
-impl Record {
-    /// The value of a WARC header, by name without regard to case.
-    pub fn header(&self, name: &str) -> Option<&str> {
-        let _ = name;
-        None
+impl Records {
+    /// Where the next record begins; after the last one, how much of the file is whole.
+    pub fn position(&self) -> u64 {
+        self.members.position()
     }
 
-    /// `WARC-Target-URI`.
-    pub fn url(&self) -> Option<&str> {
-        self.header("WARC-Target-URI")
+    fn read(&mut self) -> Result<Option<(Location, Record)>, VolumeError> {
+        let offset = self.members.position();
+        let damaged = |fault: String| VolumeError::Damaged {
+            path: self.path.clone(),
+            offset,
+            fault,
+        };
+        let member = match self.members.next() {
+            Ok(Some(member)) => member,
+            Ok(None) => return Ok(None),
+            Err(error) => return Err(damaged(error.to_string())),
+        };
+        let length = u32::try_from(member.length).map_err(|_| damaged("too long".to_owned()))?;
+        let record = Record::parse(member.bytes).map_err(damaged)?;
+        Ok(Some((
+            Location {
+                volume: self.volume.serial,
+                offset,
+                length,
+            },
+            record,
+        )))
     }
+}
 
-    /// The HTTP head, up to and including its empty line; empty when the record holds none.
-    pub fn http_head(&self) -> Bytes {
-        Bytes::new()
-    }
+impl Iterator for Records {
+    type Item = Result<(Location, Record), VolumeError>;
 
-    /// The HTTP body as stored: chunks and content coding kept.
-    pub fn http_body(&self) -> Bytes {
-        Bytes::new()
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ended {
+            return None;
+        }
+        match self.read() {
+            Ok(Some(record)) => Some(Ok(record)),
+            Ok(None) => {
+                self.ended = true;
+                None
+            }
+            Err(error) => {
+                self.ended = true;
+                (!self.volume.open).then_some(Err(error))
+            }
+        }
     }
+}
 
-    /// The body without transfer and content coding, at most `cap` bytes. What cannot be decoded ends it.
-    pub fn body_decoded(&self, cap: usize) -> Bytes {
-        let _ = cap;
-        Bytes::new()
-    }
+/// What a duplicate has to know of its original in a closed volume; none when it is not there. Reads and inflates
+/// only the beginning of the record.
+pub(crate) fn original_at(shelf: &Shelf, place: Place, key: &Digest) -> Option<Original> {
+    const COMPRESSED: usize = 8 << 10;
+    const HEADER: u64 = 16 << 10;
+    let (file, _) = shelf.open(place.volume).ok()?;
+    let mut packed = vec![0; COMPRESSED];
+    let length = file.read_at(&mut packed, place.offset).ok()?;
+    let mut plain = Vec::with_capacity(4 << 10);
+    // The end is cut off on purpose, so an error is no surprise: what was inflated counts.
+    let _ = GzDecoder::new(&packed[..length])
+        .take(HEADER)
+        .read_to_end(&mut plain);
+    let (fields, _) = record::parse_fields(&plain).ok()?;
+    let get = |name: &str| {
+        fields
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value)
+    };
+    let stored = digest::parse(get("WARC-Payload-Digest")?)?;
+    let right = get("WARC-Type")? == "response" && (place.form == Form::Chunked || stored == *key);
+    right.then_some(Original {
+        id: get("WARC-Record-ID")?.clone(),
+        url: get("WARC-Target-URI")?.as_str().into(),
+        date: get("WARC-Date")?.clone(),
+        digest: stored,
+        form: place.form,
+        place: OnceLock::from((place.volume, place.offset)),
+    })
 }

@@ -1,0 +1,352 @@
+//! An exchange becomes records, each a gzip member (WARC 1.1 sections 4 to 6, annex D). Runs on the worker threads;
+//! one [`Encoder`] each, whose buffers are used again for every record.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use libdeflater::{CompressionLvl, Compressor};
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+use crate::digest::{self, Digest};
+use crate::duplicates::Original;
+use crate::index::{self, Entry};
+use crate::payload::Payload;
+use crate::{Exchange, escape, http};
+
+const HTTP_RESPONSE: &str = "application/http;msgtype=response";
+const HTTP_REQUEST: &str = "application/http;msgtype=request";
+const FIELDS: &str = "application/warc-fields";
+const SAME_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+
+/// Gives out record identifiers: version 4 UUIDs, unique by the process's random salt and a count.
+#[derive(Debug)]
+pub(crate) struct Identifiers {
+    salt: [u64; 2],
+    count: AtomicU64,
+}
+
+impl Identifiers {
+    pub(crate) fn new() -> Self {
+        // RandomState is keyed by the system's random numbers, which are wanted here, and nothing else of it.
+        let random = || RandomState::new().hash_one(std::process::id());
+        Self {
+            salt: [random(), random()],
+            count: AtomicU64::new(0),
+        }
+    }
+
+    /// `<urn:uuid:…>`, as in `WARC-Record-ID`.
+    pub(crate) fn next(&self) -> String {
+        let count = self.count.fetch_add(1, Ordering::Relaxed);
+        let mut bytes =
+            xxh3_128_with_seed(&(self.salt[0] ^ count).to_le_bytes(), self.salt[1]).to_be_bytes();
+        bytes[6] = bytes[6] & 0x0f | 0x40;
+        bytes[8] = bytes[8] & 0x3f | 0x80;
+        let hex = data_encoding::HEXLOWER.encode(&bytes);
+        let groups = [
+            &hex[..8],
+            &hex[8..12],
+            &hex[12..16],
+            &hex[16..20],
+            &hex[20..],
+        ];
+        format!("<urn:uuid:{}>", groups.join("-"))
+    }
+}
+
+/// The records of one exchange, ready to be written.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    /// All members, response or revisit first.
+    pub(crate) bytes: Vec<u8>,
+    /// Its offset is still zero.
+    pub(crate) entry: Entry,
+    /// Of the payload without transfer coding.
+    pub(crate) key: Digest,
+}
+
+/// What the records of an exchange have in common, and what was decided about its payload.
+#[derive(Debug)]
+pub(crate) struct Draft<'exchange> {
+    pub(crate) exchange: &'exchange Exchange,
+    pub(crate) payload: Payload,
+    /// Identifier of the response or revisit.
+    pub(crate) id: String,
+    /// The URL as written in `WARC-Target-URI`.
+    pub(crate) url: Arc<str>,
+    pub(crate) date: String,
+    /// The record to refer to instead of storing the payload.
+    pub(crate) original: Option<Arc<Original>>,
+}
+
+impl<'exchange> Draft<'exchange> {
+    /// Hashes the payload; the duplicate index is asked afterwards.
+    pub(crate) fn new(exchange: &'exchange Exchange, id: String, minimum: usize) -> Self {
+        let mut url = Vec::with_capacity(exchange.url.len());
+        escape::uri(&exchange.url, &mut url);
+        Self {
+            exchange,
+            payload: Payload::of(exchange, minimum),
+            id,
+            url: String::from_utf8_lossy(&url).into(),
+            date: date(exchange.time_ms),
+            original: None,
+        }
+    }
+}
+
+/// `WARC-Date` with milliseconds.
+fn date(time_ms: i64) -> String {
+    format!("{:.3}", index::timestamp(time_ms))
+}
+
+/// Which records go with a response.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Companions {
+    pub(crate) request: bool,
+    pub(crate) metadata: bool,
+}
+
+/// Builds and compresses records.
+pub(crate) struct Encoder {
+    compressor: Compressor,
+    plain: Vec<u8>,
+    packed: Vec<u8>,
+}
+
+impl Encoder {
+    /// Levels outside libdeflate's scale are taken as its nearest end.
+    pub(crate) fn new(level: i32) -> Self {
+        let level = CompressionLvl::new(level.clamp(1, 12)).expect("1 to 12 are levels");
+        Self {
+            compressor: Compressor::new(level),
+            plain: Vec::new(),
+            packed: Vec::new(),
+        }
+    }
+
+    /// The warcinfo record that heads a file.
+    pub(crate) fn warcinfo(
+        &mut self,
+        id: &str,
+        time_ms: i64,
+        file: &str,
+        fields: &[(String, String)],
+    ) -> Vec<u8> {
+        let mut block = Vec::new();
+        append_field(
+            &mut block,
+            "software",
+            concat!("aranha/", env!("CARGO_PKG_VERSION")),
+        );
+        append_field(&mut block, "format", "WARC File Format 1.1");
+        append_field(
+            &mut block,
+            "conformsTo",
+            "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
+        );
+        for (name, value) in fields {
+            append_field(&mut block, name, value);
+        }
+        self.begin("warcinfo", id, &date(time_ms));
+        self.field("WARC-Filename", file);
+        let mut out = Vec::new();
+        self.finish(FIELDS, &block, &mut out);
+        out
+    }
+
+    /// All records of an exchange.
+    pub(crate) fn exchange(
+        &mut self,
+        draft: &Draft<'_>,
+        companions: Companions,
+        ids: &Identifiers,
+    ) -> Encoded {
+        let mut bytes = Vec::new();
+        let entry = self.response(draft, &mut bytes);
+        if companions.request && !draft.exchange.request.is_empty() {
+            self.begin("request", &ids.next(), &draft.date);
+            self.field("WARC-Target-URI", &draft.url);
+            self.field("WARC-Concurrent-To", &draft.id);
+            self.address(draft.exchange);
+            self.finish(HTTP_REQUEST, &draft.exchange.request, &mut bytes);
+        }
+        if companions.metadata && !draft.exchange.metadata.is_empty() {
+            let mut block = Vec::with_capacity(256);
+            for (name, value) in &draft.exchange.metadata {
+                append_field(&mut block, name, value);
+            }
+            self.begin("metadata", &ids.next(), &draft.date);
+            self.field("WARC-Target-URI", &draft.url);
+            self.field("WARC-Concurrent-To", &draft.id);
+            self.finish(FIELDS, &block, &mut bytes);
+        }
+        Encoded {
+            bytes,
+            entry,
+            key: draft.payload.key,
+        }
+    }
+
+    /// The response, or the revisit when there is an original to refer to.
+    fn response(&mut self, draft: &Draft<'_>, out: &mut Vec<u8>) -> Entry {
+        let exchange = draft.exchange;
+        let (head, _) = exchange.split();
+        let media_type = field_value(&exchange.media_type);
+        self.begin(
+            if draft.original.is_some() {
+                "revisit"
+            } else {
+                "response"
+            },
+            &draft.id,
+            &draft.date,
+        );
+        self.field("WARC-Target-URI", &draft.url);
+        self.address(exchange);
+        let stored = match &draft.original {
+            Some(original) => Some(original.digest),
+            None => draft.payload.stored,
+        };
+        if let Some(digest) = &stored {
+            self.field("WARC-Payload-Digest", &digest::label(digest));
+        }
+        if !media_type.is_empty() {
+            self.field("WARC-Identified-Payload-Type", &media_type);
+        }
+        if let Some(reason) = exchange.truncated {
+            self.field("WARC-Truncated", &field_value(reason));
+        }
+        if let Some(original) = &draft.original {
+            self.reference(original);
+        }
+        let block: &[u8] = if draft.original.is_some() {
+            head
+        } else {
+            &exchange.response
+        };
+        let length = self.finish(HTTP_RESPONSE, block, out);
+        Entry {
+            url: draft.url.clone(),
+            time_ms: index::timestamp(exchange.time_ms).as_millisecond(),
+            media_type: index::media_type(&media_type, head),
+            status: http::status(head)
+                .or_else(|| (exchange.status != 0).then_some(exchange.status)),
+            digest: stored,
+            revisit: draft.original.is_some(),
+            offset: 0,
+            length: u32::try_from(length).expect("fetches are limited far below 4 GiB"),
+            original: match draft.original {
+                Some(_) => None,
+                None => draft.payload.form.map(|form| (draft.payload.key, form)),
+            },
+        }
+    }
+
+    /// The fields that lead from a revisit to its original, for every kind of reader.
+    fn reference(&mut self, original: &Original) {
+        self.field("WARC-Profile", SAME_PAYLOAD);
+        self.field("WARC-Refers-To", &original.id);
+        self.field("WARC-Refers-To-Target-URI", &original.url);
+        self.field("WARC-Refers-To-Date", &original.date);
+        if let Some((volume, offset)) = original.place.get() {
+            // Ours: saves the reader a search. Not there when the original was still being compressed.
+            self.field("Aranha-Refers-To-Location", &format!("{volume}:{offset}"));
+        }
+    }
+
+    fn address(&mut self, exchange: &Exchange) {
+        if let Some(address) = exchange.address {
+            self.field("WARC-IP-Address", &address.to_string());
+        }
+    }
+
+    fn begin(&mut self, kind: &str, id: &str, date: &str) {
+        self.plain.clear();
+        self.plain.extend_from_slice(b"WARC/1.1\r\n");
+        self.field("WARC-Type", kind);
+        self.field("WARC-Record-ID", id);
+        self.field("WARC-Date", date);
+    }
+
+    /// Only for values that were escaped or never came from outside.
+    fn field(&mut self, name: &str, value: &str) {
+        for part in [name, ": ", value, "\r\n"] {
+            self.plain.extend_from_slice(part.as_bytes());
+        }
+    }
+
+    /// Ends the header, adds the block, compresses; the length of the member.
+    fn finish(&mut self, content_type: &str, block: &[u8], out: &mut Vec<u8>) -> usize {
+        self.field("WARC-Block-Digest", &digest::label(&digest::sha1(block)));
+        self.field("Content-Type", content_type);
+        self.field("Content-Length", &block.len().to_string());
+        for part in [b"\r\n", block, b"\r\n\r\n"] {
+            self.plain.extend_from_slice(part);
+        }
+        let bound = self.compressor.gzip_compress_bound(self.plain.len());
+        if self.packed.len() < bound {
+            self.packed.resize(bound, 0);
+        }
+        let length = self
+            .compressor
+            .gzip_compress(&self.plain, &mut self.packed)
+            .expect("the buffer has the size that the compressor asked for");
+        out.extend_from_slice(&self.packed[..length]);
+        self.release();
+        length
+    }
+
+    /// One huge record must not hold its memory for ever.
+    fn release(&mut self) {
+        const KEEP: usize = 4 << 20;
+        if self.packed.capacity() > KEEP {
+            (self.plain, self.packed) = (Vec::new(), Vec::new());
+        }
+    }
+}
+
+/// A line of a block of type `application/warc-fields`.
+fn append_field(block: &mut Vec<u8>, name: &str, value: &str) {
+    escape::name(name, block);
+    block.extend_from_slice(b": ");
+    escape::value(value, block);
+    block.extend_from_slice(b"\r\n");
+}
+
+fn field_value(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len());
+    escape::value(text, &mut out);
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn identifiers_are_uuids_and_differ() {
+        let ids = Identifiers::new();
+        let mut seen: Vec<String> = (0..1000).map(|_| ids.next()).collect();
+        assert_eq!(
+            seen[0].len(),
+            "<urn:uuid:00000000-0000-4000-8000-000000000000>".len()
+        );
+        assert!(
+            seen.iter()
+                .all(|id| &id[24..25] == "4" && "89ab".contains(&id[29..30]))
+        );
+        seen.sort();
+        seen.dedup();
+        assert_eq!(seen.len(), 1000);
+        assert_ne!(Identifiers::new().next(), Identifiers::new().next());
+    }
+
+    #[test]
+    fn dates() {
+        assert_eq!(date(1_794_764_880_123), "2026-11-15T17:48:00.123Z");
+        assert_eq!(date(0), "1970-01-01T00:00:00.000Z");
+        assert_eq!(date(i64::MAX), "1970-01-01T00:00:00.000Z");
+    }
+}

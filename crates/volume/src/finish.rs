@@ -1,0 +1,74 @@
+//! The end of a volume's writing: index, duplicates, final name, in this order, so that a crash in between leaves the
+//! file `.open`, and the next start does all of it again. A thread of its own does it, beside the writing of the next.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use crate::VolumeError;
+use crate::disk::{self, Disk, Output};
+use crate::duplicates::Duplicates;
+use crate::index::{self, Entry};
+use crate::shared::Shared;
+
+/// A volume that is written and durable.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) serial: u32,
+    /// Its final name.
+    pub(crate) name: String,
+    /// Where it is now.
+    pub(crate) path: PathBuf,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// What finishing needs.
+#[derive(Debug, Clone)]
+pub(crate) struct Finisher {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) indexes: PathBuf,
+    pub(crate) duplicates: Arc<Duplicates>,
+}
+
+impl Finisher {
+    /// Runs until the writer is gone.
+    pub(crate) fn run(&self, shared: &Shared, volumes: &Receiver<Finished>) {
+        for volume in volumes {
+            if let Err(error) = self.finish(&volume) {
+                tracing::error!("{}: {error}", volume.name);
+                shared.fail(error);
+            }
+        }
+    }
+
+    /// Writes index and duplicates, gives the final name; its path.
+    pub(crate) fn finish(&self, volume: &Finished) -> Result<PathBuf, VolumeError> {
+        let path = self.indexes.join(index::file_name(&volume.name));
+        disk::replace(&*self.disk, &path, |output| write_index(output, volume))?;
+        self.duplicates
+            .finish(&*self.disk, volume.serial, &volume.entries)?;
+        let last = volume
+            .path
+            .parent()
+            .unwrap_or(Path::new("."))
+            .join(&volume.name);
+        self.disk
+            .rename(&volume.path, &last)
+            .map_err(|source| VolumeError::from_io(&last, source))?;
+        Ok(last)
+    }
+}
+
+fn write_index(output: &dyn Output, volume: &Finished) -> io::Result<()> {
+    const BLOCK: usize = 1 << 20;
+    let mut block = Vec::with_capacity(BLOCK + 4096);
+    for line in index::lines(&volume.entries, &volume.name) {
+        block.extend_from_slice(line.as_bytes());
+        if block.len() >= BLOCK {
+            output.append(&block)?;
+            block.clear();
+        }
+    }
+    output.append(&block)
+}

@@ -1,0 +1,220 @@
+//! As much of HTTP/1 as stored messages need: where the head ends, the status, one header, chunks.
+//!
+//! The head is read as the common WARC readers read it (a line of white space ends it), because the payload digest
+//! that we write is verified by them: where their reading differs from the fetcher's, no payload digest is written.
+
+use memchr::memchr;
+
+/// Length of the head with its empty line; all of `message` when there is no empty line.
+pub(crate) fn head_end(message: &[u8]) -> usize {
+    let mut position = 0;
+    while let Some(length) = memchr(b'\n', &message[position..]) {
+        let line = &message[position..=position + length];
+        position += length + 1;
+        if !line[0].is_ascii_graphic() && blank(line) {
+            return position;
+        }
+    }
+    message.len()
+}
+
+/// The status code of a response head; none when the first line is no status line.
+pub(crate) fn status(head: &[u8]) -> Option<u16> {
+    let line = &head[..memchr(b'\n', head).unwrap_or(head.len())];
+    let line = line.trim_ascii();
+    if line.len() < 5 || !line[..5].eq_ignore_ascii_case(b"HTTP/") {
+        return None;
+    }
+    let code = line
+        .split(u8::is_ascii_whitespace)
+        .filter(|word| !word.is_empty())
+        .nth(1)?;
+    std::str::from_utf8(code).ok()?.parse().ok()
+}
+
+/// The first value of a header, by name without regard to case, white space trimmed.
+pub(crate) fn header<'head>(head: &'head [u8], name: &str) -> Option<&'head [u8]> {
+    head.split(|&byte| byte == b'\n').skip(1).find_map(|line| {
+        let colon = memchr(b':', line)?;
+        line[..colon]
+            .trim_ascii_end()
+            .eq_ignore_ascii_case(name.as_bytes())
+            .then(|| line[colon + 1..].trim_ascii())
+    })
+}
+
+/// The transfer coding that a head announces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Transfer {
+    /// None: the body is the payload.
+    Plain,
+    /// Chunks.
+    Chunked,
+    /// Anything else; such payloads take no part in the search for duplicates.
+    Other,
+}
+
+/// What `Transfer-Encoding` says.
+pub(crate) fn transfer(head: &[u8]) -> Transfer {
+    match header(head, "transfer-encoding") {
+        None => Transfer::Plain,
+        Some(value) if value.eq_ignore_ascii_case(b"chunked") => Transfer::Chunked,
+        Some(value) if value.eq_ignore_ascii_case(b"identity") => Transfer::Plain,
+        Some(_) => Transfer::Other,
+    }
+}
+
+/// The data of each chunk in turn.
+#[derive(Debug)]
+pub(crate) struct Chunks<'body> {
+    rest: &'body [u8],
+    /// The last chunk was seen and nothing follows it.
+    pub(crate) whole: bool,
+}
+
+impl<'body> Chunks<'body> {
+    pub(crate) fn new(body: &'body [u8]) -> Self {
+        Self {
+            rest: body,
+            whole: false,
+        }
+    }
+}
+
+impl<'body> Iterator for Chunks<'body> {
+    type Item = &'body [u8];
+
+    /// Ends at the last chunk or at the first fault; a chunk that is cut short is given as far as it goes.
+    fn next(&mut self) -> Option<&'body [u8]> {
+        let (size, start) = chunk_size(self.rest)?;
+        let body = &self.rest[start..];
+        if size == 0 {
+            self.whole = body == b"\r\n";
+            self.rest = &[];
+            return None;
+        }
+        if body.len() < size {
+            self.rest = &[];
+            return Some(body);
+        }
+        let (data, rest) = body.split_at(size);
+        self.rest = rest.strip_prefix(b"\r\n").unwrap_or(&[]);
+        Some(data)
+    }
+}
+
+/// Whether these bytes begin like a chunk; then a reader would take them for one.
+pub(crate) fn begins_like_a_chunk(bytes: &[u8]) -> bool {
+    chunk_size(bytes).is_some()
+}
+
+/// Size of the chunk that begins here, and where its data begins.
+fn chunk_size(bytes: &[u8]) -> Option<(usize, usize)> {
+    let end = memchr(b'\n', &bytes[..bytes.len().min(256)])?;
+    let line = bytes[..end].strip_suffix(b"\r")?;
+    let digits = line.split(|&byte| byte == b';').next()?.trim_ascii();
+    if digits.is_empty() || digits[0] == b'+' {
+        return None;
+    }
+    let size = usize::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    Some((size, end + 1))
+}
+
+/// Whether `body` is `payload` in well-formed chunks. Allocates nothing.
+pub(crate) fn is_chunked_form_of(body: &[u8], payload: &[u8]) -> bool {
+    let mut chunks = Chunks::new(body);
+    let mut rest = payload;
+    for data in chunks.by_ref() {
+        match rest.strip_prefix(data) {
+            Some(after) => rest = after,
+            None => return false,
+        }
+    }
+    chunks.whole && rest.is_empty()
+}
+
+/// The body without chunks, at most `cap` bytes, and whether the chunks were well formed.
+pub(crate) fn dechunk(body: &[u8], cap: usize) -> (Vec<u8>, bool) {
+    let mut chunks = Chunks::new(body);
+    let mut payload = Vec::with_capacity(body.len().min(cap));
+    for data in chunks.by_ref() {
+        let room = cap - payload.len();
+        payload.extend_from_slice(&data[..data.len().min(room)]);
+    }
+    (payload, chunks.whole)
+}
+
+/// Nothing but white space, by the broad definition of the readers that strip lines as Unicode, or as ISO 8859-1
+/// when they are not UTF-8.
+fn blank(line: &[u8]) -> bool {
+    let space = |c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}');
+    match std::str::from_utf8(line) {
+        Ok(line) => line.chars().all(space),
+        Err(_) => line.iter().all(|&byte| space(char::from(byte))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_head(message: &[u8], expected: usize) {
+        assert_eq!(
+            head_end(message),
+            expected,
+            "{:?}",
+            String::from_utf8_lossy(message)
+        );
+    }
+
+    #[test]
+    fn the_head_ends_at_an_empty_line() {
+        check_head(b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nbody", 25);
+        check_head(b"HTTP/1.1 200 OK\nA: b\n\nbody", 22);
+        check_head(b"HTTP/1.1 200 OK\r\n \t\r\nbody", 21);
+        check_head(b"HTTP/1.1 200 OK\r\n\x0b\xa0\r\nbody", 21);
+        check_head(b"HTTP/1.1 200 OK\r\nA: b\r\n", 23);
+        check_head(b"no line end", 11);
+        check_head(b"", 0);
+    }
+
+    #[test]
+    fn status_and_headers() {
+        let head = b"HTTP/1.1  404 Not\r\nTransfer-Encoding : Chunked \r\nA:b\r\n\r\n";
+        assert_eq!(status(head), Some(404));
+        assert_eq!(header(head, "a"), Some(&b"b"[..]));
+        assert_eq!(transfer(head), Transfer::Chunked);
+        assert_eq!(status(b"ICY 200 OK\r\n\r\n"), None);
+        assert_eq!(
+            transfer(b"HTTP/1.1 200\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),
+            Transfer::Other
+        );
+    }
+
+    #[test]
+    fn chunks() {
+        assert!(is_chunked_form_of(
+            b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n",
+            b"abcde"
+        ));
+        assert!(is_chunked_form_of(b"5\r\nabcde\r\n0\r\n\r\n", b"abcde"));
+        assert!(!is_chunked_form_of(b"5\r\nabcde\r\n0\r\n", b"abcde"));
+        assert!(!is_chunked_form_of(
+            b"5\r\nabcde\r\n0\r\nTrailer: x\r\n\r\n",
+            b"abcde"
+        ));
+        assert!(!is_chunked_form_of(b"3\r\nabc\r\n0\r\n\r\n", b"abcde"));
+        assert_eq!(
+            dechunk(b"3\r\nabc\r\n9\r\nde", 100),
+            (b"abcde".to_vec(), false)
+        );
+        assert_eq!(
+            dechunk(b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", 4),
+            (b"abcd".to_vec(), true)
+        );
+        assert_eq!(
+            dechunk(b"ffffffffffffffff\r\nabc", 100),
+            (b"abc".to_vec(), false)
+        );
+    }
+}

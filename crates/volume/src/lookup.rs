@@ -1,0 +1,166 @@
+//! Look-ups in the sorted CDXJ files: by bisection, a few pages read however large the file.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::path::Path;
+
+use crate::{Location, VolumeError, index};
+
+/// The file from this offset on.
+pub(crate) fn at(mut file: File, offset: u64) -> io::Result<BufReader<File>> {
+    file.seek(SeekFrom::Start(offset))?;
+    Ok(BufReader::with_capacity(1 << 16, file))
+}
+
+/// Where the captures of a URL lie, by the index of one volume. An index that is missing holds none.
+pub(crate) fn captures(path: &Path, volume: u32, url: &str) -> Result<Vec<Location>, VolumeError> {
+    let fault = |source| VolumeError::from_io(path, source);
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(fault(error)),
+    };
+    let prefix = format!("{} ", index::key(url));
+    let start = lower_bound(&file, prefix.as_bytes()).map_err(fault)?;
+    let mut found = Vec::new();
+    let mut source = at(file, start).map_err(fault)?;
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        source.read_until(b'\n', &mut line).map_err(fault)?;
+        if line.as_slice() >= prefix.as_bytes() && !line.starts_with(prefix.as_bytes()) {
+            return Ok(found);
+        }
+        if line.is_empty() {
+            return Ok(found);
+        }
+        // The key folds URLs that differ in little; the line has the URL itself.
+        found.extend(
+            parse(&line)
+                .filter(|line| line.url == url)
+                .map(|line| line.location(volume)),
+        );
+    }
+}
+
+/// Offset of a line that is not behind the first one that is at or after `key`, and close to it.
+fn lower_bound(file: &File, key: &[u8]) -> io::Result<u64> {
+    const NEAR: u64 = 1 << 13;
+    let (mut low, mut high) = (0, file.metadata()?.len());
+    let mut line = Vec::new();
+    while high - low > NEAR {
+        let middle = low + (high - low) / 2;
+        let mut source = BufReader::with_capacity(1 << 12, file);
+        source.seek(SeekFrom::Start(middle))?;
+        line.clear();
+        let skipped = source.read_until(b'\n', &mut line)? as u64;
+        line.clear();
+        source.read_until(b'\n', &mut line)?;
+        if line.is_empty() || line.as_slice() >= key {
+            high = middle;
+        } else {
+            low = middle + skipped;
+        }
+    }
+    Ok(low)
+}
+
+/// What a CDXJ line says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Line {
+    pub(crate) key: String,
+    pub(crate) stamp: String,
+    pub(crate) url: String,
+    pub(crate) mime: String,
+    pub(crate) status: Option<String>,
+    pub(crate) digest: Option<String>,
+    pub(crate) length: u32,
+    pub(crate) offset: u64,
+    pub(crate) filename: String,
+}
+
+impl Line {
+    fn location(&self, volume: u32) -> Location {
+        Location {
+            volume,
+            offset: self.offset,
+            length: self.length,
+        }
+    }
+}
+
+/// Reads a line; none when it is not one that [`crate::index`] could have written.
+pub(crate) fn parse(line: &[u8]) -> Option<Line> {
+    let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
+    let (key, rest) = line.split_once(' ')?;
+    let (stamp, json) = rest.split_once(' ')?;
+    let json: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).ok()?;
+    let text = |name: &str| json.get(name)?.as_str().map(str::to_owned);
+    Some(Line {
+        key: key.to_owned(),
+        stamp: stamp.to_owned(),
+        url: text("url")?,
+        mime: text("mime")?,
+        status: text("status"),
+        digest: text("digest"),
+        length: text("length")?.parse().ok()?,
+        offset: text("offset")?.parse().ok()?,
+        filename: text("filename")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::Entry;
+
+    fn entry(n: u64) -> Entry {
+        Entry {
+            url: format!("http://site{}.example/page/{}", n % 97, n / 3).into(),
+            time_ms: 1_794_764_880_000 + n as i64,
+            media_type: "text/html".into(),
+            status: Some(200),
+            digest: None,
+            revisit: false,
+            offset: n,
+            length: 9,
+            original: None,
+        }
+    }
+
+    #[test]
+    fn every_line_is_found_by_bisection() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.cdxj");
+        for count in [0, 1, 5, 3000] {
+            let entries: Vec<Entry> = (0..count).map(entry).collect();
+            std::fs::write(&path, index::lines(&entries, "x.warc.gz").concat()).unwrap();
+            for wanted in entries.iter().step_by(7) {
+                let found = captures(&path, 3, &wanted.url).unwrap();
+                let mut expected: Vec<Location> = entries
+                    .iter()
+                    .filter(|entry| entry.url == wanted.url)
+                    .map(|entry| entry.location(3))
+                    .collect();
+                expected.sort();
+                let mut found = found;
+                found.sort();
+                assert_eq!(found, expected);
+            }
+            assert_eq!(captures(&path, 3, "http://other.example/").unwrap(), []);
+        }
+        assert_eq!(
+            captures(&folder.path().join("none"), 1, "http://a/").unwrap(),
+            []
+        );
+    }
+
+    #[test]
+    fn a_line_reads_back() {
+        let line = parse(entry(5).line("x.warc.gz").as_bytes()).unwrap();
+        assert_eq!((line.offset, line.length), (5, 9));
+        assert_eq!(line.url, "http://site5.example/page/1");
+        assert_eq!(parse(b"no line\n"), None);
+        assert_eq!(parse(b"key 2026 {}\n"), None);
+    }
+}

@@ -1,0 +1,125 @@
+//! gzip members (RFC 1952), one a record: read one by one from a file, with offset and length of each.
+
+use std::io::{self, BufRead, Read};
+
+use flate2::bufread::GzDecoder;
+
+/// One gzip member, inflated.
+#[derive(Debug)]
+pub(crate) struct Member {
+    pub(crate) offset: u64,
+    pub(crate) length: u64,
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The members of a stream in turn. Ends at the end of the stream; a torn or damaged member is an error, after
+/// which nothing more is to be had.
+#[derive(Debug)]
+pub(crate) struct Members<R> {
+    source: Counted<R>,
+}
+
+impl<R: BufRead> Members<R> {
+    /// `offset` is the position of `source` in its file.
+    pub(crate) fn new(source: R, offset: u64) -> Self {
+        Self {
+            source: Counted {
+                source,
+                position: offset,
+            },
+        }
+    }
+
+    /// Where the next member begins.
+    pub(crate) fn position(&self) -> u64 {
+        self.source.position
+    }
+
+    /// The next member; none at the end of the stream.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Member>> {
+        if self.source.fill_buf()?.is_empty() {
+            return Ok(None);
+        }
+        let offset = self.source.position;
+        let mut bytes = Vec::with_capacity(16 << 10);
+        GzDecoder::new(&mut self.source).read_to_end(&mut bytes)?;
+        Ok(Some(Member {
+            offset,
+            length: self.source.position - offset,
+            bytes,
+        }))
+    }
+}
+
+#[derive(Debug)]
+struct Counted<R> {
+    source: R,
+    position: u64,
+}
+
+impl<R: BufRead> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read(buffer)?;
+        self.position += count as u64;
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Counted<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.source.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.source.consume(amount);
+        self.position += amount as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use libdeflater::{CompressionLvl, Compressor};
+
+    use super::*;
+
+    pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
+        let mut compressor = Compressor::new(CompressionLvl::fastest());
+        let mut out = vec![0; compressor.gzip_compress_bound(bytes.len())];
+        let length = compressor.gzip_compress(bytes, &mut out).unwrap();
+        out.truncate(length);
+        out
+    }
+
+    #[test]
+    fn offsets_and_lengths_are_exact_whatever_the_buffer() {
+        let parts: Vec<Vec<u8>> = (0..5u32)
+            .map(|n| n.to_string().repeat(3000).into_bytes())
+            .collect();
+        let members: Vec<Vec<u8>> = parts.iter().map(|part| gzip(part)).collect();
+        let file = members.concat();
+        for buffer in [1, 7, 64, 100_000] {
+            let mut reader = Members::new(BufReader::with_capacity(buffer, file.as_slice()), 0);
+            let mut offset = 0;
+            for (part, member) in parts.iter().zip(&members) {
+                let read = reader.next().unwrap().unwrap();
+                assert_eq!((read.offset, read.length), (offset, member.len() as u64));
+                assert_eq!(&read.bytes, part);
+                offset += read.length;
+            }
+            assert!(reader.next().unwrap().is_none());
+        }
+    }
+
+    #[test]
+    fn a_torn_member_is_an_error_at_every_length() {
+        let member = gzip(b"as dez aranhas tecem as dez teias");
+        for length in 1..member.len() {
+            assert!(
+                Members::new(&member[..length], 0).next().is_err(),
+                "{length}"
+            );
+        }
+    }
+}

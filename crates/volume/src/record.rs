@@ -1,0 +1,213 @@
+//! One WARC record in memory, and how it is read: version line, named fields, empty line, block, two empty lines
+//! (WARC 1.1 section 4). [`crate::encode`] writes them.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use memchr::memmem;
+
+use crate::{coding, http};
+
+/// One WARC record. A revisit that was followed carries its original, and answers with the original's body.
+#[derive(Debug, Clone)]
+pub struct Record {
+    fields: Vec<(String, String)>,
+    block: Bytes,
+    head_length: usize,
+    original: Option<Arc<Record>>,
+}
+
+impl Record {
+    /// Reads what one gzip member holds; the fault in words when it is not one whole record.
+    pub(crate) fn parse(bytes: Vec<u8>) -> Result<Self, String> {
+        let (fields, start) = parse_fields(&bytes)?;
+        let length = field(&fields, "Content-Length").ok_or("no Content-Length")?;
+        let length: usize = length
+            .parse()
+            .map_err(|_| "Content-Length is not a number")?;
+        let end = start
+            .checked_add(length)
+            .ok_or("Content-Length out of range")?;
+        if bytes.len() != end + 4 || !bytes.ends_with(b"\r\n\r\n") {
+            return Err(format!(
+                "the block has {} bytes where Content-Length says {length}",
+                bytes.len().saturating_sub(start + 4)
+            ));
+        }
+        let block = Bytes::from(bytes).slice(start..end);
+        let holds_http = matches!(
+            field(&fields, "WARC-Type"),
+            Some("response" | "revisit" | "request")
+        );
+        let head_length = if holds_http {
+            http::head_end(&block)
+        } else {
+            0
+        };
+        Ok(Self {
+            fields,
+            block,
+            head_length,
+            original: None,
+        })
+    }
+
+    /// All WARC headers, in order.
+    pub fn headers(&self) -> &[(String, String)] {
+        &self.fields
+    }
+
+    /// The value of a WARC header, by name without regard to case.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        field(&self.fields, name)
+    }
+
+    /// `WARC-Type`: response, revisit, request, metadata, warcinfo.
+    pub fn kind(&self) -> &str {
+        self.header("WARC-Type").unwrap_or_default()
+    }
+
+    /// `WARC-Target-URI`.
+    pub fn url(&self) -> Option<&str> {
+        self.header("WARC-Target-URI")
+    }
+
+    /// `WARC-Date` as Unix time in milliseconds.
+    pub fn time_ms(&self) -> Option<i64> {
+        let date: jiff::Timestamp = self.header("WARC-Date")?.parse().ok()?;
+        Some(date.as_millisecond())
+    }
+
+    /// Whether only the head was kept because the payload was known already.
+    pub fn is_revisit(&self) -> bool {
+        self.kind() == "revisit"
+    }
+
+    /// The block as stored: for a response the whole HTTP message, for a revisit its head.
+    pub fn block(&self) -> &Bytes {
+        &self.block
+    }
+
+    /// The record that a revisit refers to, when it was read with [`crate::Reader::read_resolved`].
+    pub fn original(&self) -> Option<&Record> {
+        self.original.as_deref()
+    }
+
+    /// The HTTP head with its empty line; empty when the record holds no HTTP message.
+    pub fn http_head(&self) -> Bytes {
+        self.block.slice(..self.head_length)
+    }
+
+    /// The HTTP status of a response or revisit.
+    pub fn http_status(&self) -> Option<u16> {
+        http::status(&self.block[..self.head_length])
+    }
+
+    /// The first value of an HTTP header, by name without regard to case.
+    pub fn http_header(&self, name: &str) -> Option<String> {
+        let value = http::header(&self.block[..self.head_length], name)?;
+        Some(String::from_utf8_lossy(value).into_owned())
+    }
+
+    /// The HTTP body as stored, chunks and content coding kept; that of the original when a revisit was followed.
+    pub fn http_body(&self) -> Bytes {
+        match &self.original {
+            Some(original) => original.http_body(),
+            None => self.block.slice(self.head_length..),
+        }
+    }
+
+    /// The body without transfer coding, content coding kept, at most `cap` bytes.
+    pub fn payload(&self, cap: usize) -> Vec<u8> {
+        // The framing is the original's, whatever the revisit's own head says.
+        let framing = self.original.as_deref().unwrap_or(self);
+        let body = framing.http_body();
+        if http::transfer(&framing.http_head()) == http::Transfer::Chunked {
+            let (payload, _) = http::dechunk(&body, cap);
+            if !payload.is_empty() || http::begins_like_a_chunk(&body) {
+                return payload;
+            }
+        }
+        body[..body.len().min(cap)].to_vec()
+    }
+
+    /// The body without transfer and content coding, at most `cap` bytes; ends early where decoding fails.
+    pub fn body_decoded(&self, cap: usize) -> Vec<u8> {
+        let payload = self.payload(cap);
+        match http::header(&self.http_head(), "content-encoding") {
+            Some(codings) => coding::decode(codings, payload, cap),
+            None => payload,
+        }
+    }
+
+    pub(crate) fn with_original(mut self, original: Record) -> Self {
+        self.original = Some(Arc::new(original));
+        self
+    }
+}
+
+fn field<'fields>(fields: &'fields [(String, String)], name: &str) -> Option<&'fields str> {
+    let (_, value) = fields
+        .iter()
+        .find(|(key, _)| key.eq_ignore_ascii_case(name))?;
+    Some(value)
+}
+
+/// The named fields at the beginning of `bytes`, and where the block begins.
+pub(crate) fn parse_fields(bytes: &[u8]) -> Result<(Vec<(String, String)>, usize), String> {
+    let end = memmem::find(bytes, b"\r\n\r\n").ok_or("the header does not end")?;
+    let head = std::str::from_utf8(&bytes[..end]).map_err(|_| "the header is not UTF-8")?;
+    let mut lines = head.split("\r\n");
+    match lines.next() {
+        Some("WARC/1.1" | "WARC/1.0") => {}
+        _ => return Err("not a WARC record".to_owned()),
+    }
+    let mut fields = Vec::with_capacity(16);
+    for line in lines {
+        let (name, value) = line.split_once(':').ok_or("a header line has no colon")?;
+        fields.push((name.to_owned(), value.trim().to_owned()));
+    }
+    Ok((fields, end + 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_have_words() {
+        let check = |bytes: &[u8], expected: &str| {
+            let fault = Record::parse(bytes.to_vec()).unwrap_err();
+            assert!(fault.contains(expected), "{fault}");
+        };
+        check(b"", "does not end");
+        check(b"HTTP/1.1 200 OK\r\n\r\n", "not a WARC");
+        check(b"WARC/1.1\r\nA: b\r\n\r\n", "no Content-Length");
+        check(b"WARC/1.1\r\nContent-Length: x\r\n\r\n", "not a number");
+        check(
+            b"WARC/1.1\r\nContent-Length: 2\r\n\r\nabc\r\n\r\n",
+            "3 bytes where",
+        );
+        check(b"WARC/1.1\r\nno colon\r\n\r\n", "no colon");
+        let huge = format!("WARC/1.1\r\nContent-Length: {}\r\n\r\n", usize::MAX);
+        check(huge.as_bytes(), "out of range");
+    }
+
+    #[test]
+    fn a_followed_revisit_answers_with_the_originals_body() {
+        let response = b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 60\r\n\r\n\
+            HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n\r\n\r\n";
+        let original = Record::parse(response.to_vec()).unwrap();
+        assert_eq!(original.http_status(), Some(200));
+        assert_eq!(original.body_decoded(100), b"abc");
+        let revisit = b"WARC/1.1\r\nWARC-Type: revisit\r\nContent-Length: 19\r\n\r\n\
+            HTTP/1.1 203 OK\r\n\r\n\r\n\r\n";
+        let revisit = Record::parse(revisit.to_vec())
+            .unwrap()
+            .with_original(original);
+        assert!(revisit.is_revisit());
+        assert_eq!(revisit.http_status(), Some(203));
+        assert_eq!(revisit.body_decoded(2), b"ab");
+        assert_eq!(revisit.http_body().len(), 13);
+    }
+}

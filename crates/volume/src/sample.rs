@@ -1,0 +1,69 @@
+//! Exchanges for tests.
+
+use std::path::Path;
+
+use bytes::Bytes;
+
+use crate::{Archive, Exchange, Options, Stored};
+
+/// A folder in memory where there is one: tests that repair a thousand times should not wait for a real disk.
+pub(crate) fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let folder = tempfile::tempdir_in(memory);
+    folder.or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// One worker, so that small volumes are the same whenever they are written.
+pub(crate) fn small_options() -> Options {
+    Options {
+        threads: 1,
+        dedupe_minimum: 10,
+        ..Options::default()
+    }
+}
+
+pub(crate) fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+}
+
+/// A page; the number decides the content.
+pub(crate) fn page(number: u32) -> Exchange {
+    let payload = format!(
+        "<title>Página {number}</title>{}",
+        "teia ".repeat(number as usize % 7 + 4)
+    );
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
+    Exchange {
+        url: format!("http://example.org/{number}"),
+        time_ms: 1_794_764_880_000 + i64::from(number),
+        address: Some([192, 0, 2, 1].into()),
+        request: Bytes::from_static(b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"),
+        response: Bytes::from(format!("{head}{payload}")),
+        head_length: head.len(),
+        payload: Bytes::from(payload),
+        status: 200,
+        media_type: "text/html".to_owned(),
+        truncated: None,
+        metadata: vec![("hopsFromSeed".to_owned(), "L".to_owned())],
+    }
+}
+
+/// Writes these and closes.
+pub(crate) fn write_all(
+    folder: &Path,
+    options: Options,
+    exchanges: impl IntoIterator<Item = Exchange>,
+) -> Vec<Stored> {
+    runtime().block_on(async {
+        let (archive, _) = Archive::open(folder, options).unwrap();
+        let mut stored = Vec::new();
+        for exchange in exchanges {
+            stored.push(archive.append(exchange).await.unwrap().await.unwrap());
+        }
+        archive.close().await.unwrap();
+        stored
+    })
+}

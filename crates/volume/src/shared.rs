@@ -1,0 +1,58 @@
+//! What the handle, the workers, the writer and the finisher have in common: the first failure, and the file that
+//! `sync` must reach.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::VolumeError;
+use crate::disk::Output;
+
+/// The state of an archive that is being written.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    /// The first failure. Nothing is appended after it.
+    failure: OnceLock<VolumeError>,
+    /// The first failure to make bytes durable. After it no `sync` can succeed: the kernel may have dropped them.
+    lost: OnceLock<VolumeError>,
+    /// The file being written. Those before it are durable.
+    current: Mutex<Option<(PathBuf, Arc<dyn Output>)>>,
+}
+
+impl Shared {
+    /// An error when appending has failed before.
+    pub(crate) fn alive(&self) -> Result<(), VolumeError> {
+        self.failure
+            .get()
+            .map_or(Ok(()), |error| Err(error.clone()))
+    }
+
+    /// Keeps the first failure, and gives it.
+    pub(crate) fn fail(&self, error: VolumeError) -> VolumeError {
+        self.failure.get_or_init(|| error).clone()
+    }
+
+    pub(crate) fn set_current(&self, current: Option<(PathBuf, Arc<dyn Output>)>) {
+        *self.current.lock().expect("no panic while held") = current;
+    }
+
+    /// Makes durable what was written to the current file. Works after the disk has filled up, too: what was
+    /// written before then is whole.
+    pub(crate) fn sync(&self) -> Result<(), VolumeError> {
+        if let Some(error) = self.lost.get() {
+            return Err(error.clone());
+        }
+        let current = self.current.lock().expect("no panic while held").clone();
+        match current {
+            Some((path, output)) => self.sync_output(&path, &*output),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn sync_output(&self, path: &Path, output: &dyn Output) -> Result<(), VolumeError> {
+        output.sync().map_err(|source| {
+            let error = VolumeError::from_io(path, source);
+            self.fail(error.clone());
+            self.lost.get_or_init(|| error).clone()
+        })
+    }
+}

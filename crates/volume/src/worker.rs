@@ -1,0 +1,116 @@
+//! The threads that hash, ask for duplicates and compress. As many as [`crate::Options::threads`]; each takes the next
+//! exchange from the queue and sends its records to the writer under a ticket.
+
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::duplicates::{Duplicates, Original};
+use crate::encode::{Companions, Draft, Encoder, Identifiers};
+use crate::shared::Shared;
+use crate::writer::{Parcel, Ticketed};
+use crate::{Exchange, Stored, VolumeError};
+
+/// An exchange in the queue.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) exchange: Exchange,
+    pub(crate) reply: oneshot::Sender<Result<Stored, VolumeError>>,
+    pub(crate) room: OwnedSemaphorePermit,
+}
+
+/// What a worker needs.
+pub(crate) struct Worker {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) duplicates: Arc<Duplicates>,
+    pub(crate) ids: Arc<Identifiers>,
+    pub(crate) encoder: Encoder,
+    pub(crate) companions: Companions,
+    pub(crate) minimum: usize,
+    pub(crate) parcels: Sender<Ticketed>,
+}
+
+impl Worker {
+    /// Runs until the queue is closed and empty.
+    pub(crate) fn run(mut self, jobs: &Mutex<Receiver<Job>>) {
+        loop {
+            // The lock is held while waiting: the other workers wait for it instead, in the same queue.
+            let job = jobs.lock().expect("no panic while held").recv();
+            let Ok(Job {
+                exchange,
+                reply,
+                room,
+            }) = job
+            else {
+                return;
+            };
+            if let Err(error) = self.shared.alive() {
+                let _ = reply.send(Err(error));
+                continue;
+            }
+            self.process(&exchange, reply, room);
+        }
+    }
+
+    fn process(
+        &mut self,
+        exchange: &Exchange,
+        reply: oneshot::Sender<Result<Stored, VolumeError>>,
+        room: OwnedSemaphorePermit,
+    ) {
+        let mut draft = Draft::new(exchange, self.ids.next(), self.minimum);
+        let candidate = self.candidate(&draft);
+        let mut ticket = Ticket {
+            number: 0,
+            parcels: &self.parcels,
+            parcel: None,
+        };
+        match &candidate {
+            Some(candidate) => {
+                let key = draft.payload.key;
+                let claim = self.duplicates.claim(key, candidate, &exchange.payload);
+                (ticket.number, draft.original) = (claim.ticket, claim.original);
+            }
+            None => ticket.number = self.duplicates.ticket(),
+        }
+        let encoded = self.encoder.exchange(&draft, self.companions, &self.ids);
+        let original = candidate.filter(|_| draft.original.is_none());
+        ticket.parcel = Some(Box::new(Parcel {
+            encoded,
+            original,
+            reply,
+            room,
+        }));
+    }
+
+    /// What later duplicates would refer to, when this payload takes part in the search.
+    fn candidate(&self, draft: &Draft<'_>) -> Option<Arc<Original>> {
+        if !self.duplicates.enabled() {
+            return None;
+        }
+        let form = draft.payload.form?;
+        Some(Arc::new(Original {
+            id: draft.id.clone(),
+            url: draft.url.clone(),
+            date: draft.date.clone(),
+            digest: draft.payload.stored?,
+            form,
+            place: OnceLock::new(),
+        }))
+    }
+}
+
+/// A place in the order of writing. Sent when dropped, come what may: the writer waits for every ticket.
+struct Ticket<'worker> {
+    number: u64,
+    parcels: &'worker Sender<Ticketed>,
+    parcel: Option<Box<Parcel>>,
+}
+
+impl Drop for Ticket<'_> {
+    fn drop(&mut self) {
+        // The writer outlives the workers, unless it panicked; then the receipts say that the archive is closed.
+        let _ = self.parcels.send((self.number, self.parcel.take()));
+    }
+}

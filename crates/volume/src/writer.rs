@@ -1,0 +1,334 @@
+//! The one thread that writes. Takes encoded exchanges in the order of their tickets, gathers them into large blocks,
+//! appends, answers the receipts; rolls to the next file when one is full.
+//!
+//! What always holds: the file on the disk ends with a whole exchange, or is cut back to that when an append fails;
+//! a file is durable before the next one is begun.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender};
+
+use jiff::Timestamp;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use crate::disk::{Disk, Output};
+use crate::duplicates::Original;
+use crate::encode::{Encoded, Encoder, Identifiers};
+use crate::finish::Finished;
+use crate::index::Entry;
+use crate::name::{self, OPEN};
+use crate::shared::Shared;
+use crate::{Options, Stored, VolumeError};
+
+/// An append to the file has at least this many bytes while there is more to write.
+const BLOCK: usize = 1 << 20;
+/// A file is rolled at this many exchanges, however small: their index entries are kept in memory until then.
+const MOST_EXCHANGES: usize = 200_000;
+
+/// An exchange on its way from a worker to the file.
+#[derive(Debug)]
+pub(crate) struct Parcel {
+    pub(crate) encoded: Encoded,
+    /// Told its place when this exchange is one that others may refer to.
+    pub(crate) original: Option<Arc<Original>>,
+    pub(crate) reply: oneshot::Sender<Result<Stored, VolumeError>>,
+    /// Its share of the queue, given back when it is dropped.
+    pub(crate) room: OwnedSemaphorePermit,
+}
+
+/// A ticket, with what came of it; nothing when the worker failed.
+pub(crate) type Ticketed = (u64, Option<Box<Parcel>>);
+
+/// The state of the writing thread.
+pub(crate) struct Writer {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) archive: PathBuf,
+    pub(crate) options: Options,
+    pub(crate) encoder: Encoder,
+    pub(crate) ids: Arc<Identifiers>,
+    /// Serial number of the last file.
+    pub(crate) serial: u32,
+    pub(crate) finished: SyncSender<Finished>,
+    pub(crate) current: Option<Current>,
+    pub(crate) block: Block,
+}
+
+/// The file being written.
+pub(crate) struct Current {
+    name: String,
+    path: PathBuf,
+    output: Arc<dyn Output>,
+    /// Bytes in the file; all whole exchanges.
+    length: u64,
+    entries: Vec<Entry>,
+}
+
+/// Exchanges that go to the file in one append.
+#[derive(Default)]
+pub(crate) struct Block {
+    bytes: Vec<u8>,
+    waiting: Vec<Waiting>,
+}
+
+struct Waiting {
+    entry: Entry,
+    stored: Stored,
+    reply: oneshot::Sender<Result<Stored, VolumeError>>,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Writer {
+    /// Runs until all workers are gone; then closes the file.
+    pub(crate) fn run(mut self, parcels: &Receiver<Ticketed>) {
+        let mut early: BTreeMap<u64, Option<Box<Parcel>>> = BTreeMap::new();
+        let mut next = 0;
+        while let Ok((ticket, parcel)) = parcels.recv() {
+            early.insert(ticket, parcel);
+            early.extend(parcels.try_iter());
+            while let Some(parcel) = early.remove(&next) {
+                next += 1;
+                if let Some(parcel) = parcel {
+                    self.take(*parcel);
+                }
+            }
+            // Nothing more is ready: whoever waits for a receipt should not wait for others.
+            self.flush();
+        }
+        self.flush();
+        self.close();
+    }
+
+    fn take(&mut self, parcel: Parcel) {
+        if let Err(error) = self.shared.alive() {
+            let _ = parcel.reply.send(Err(error));
+            return;
+        }
+        if self.current.is_none()
+            && let Err(error) = self.create()
+        {
+            let _ = parcel.reply.send(Err(self.shared.fail(error)));
+            return;
+        }
+        let Some(current) = &self.current else { return };
+        let offset = current.length + self.block.bytes.len() as u64;
+        self.block.push(parcel, self.serial, offset);
+        let exchanges = current.entries.len() + self.block.waiting.len();
+        let length = current.length + self.block.bytes.len() as u64;
+        let full = length >= self.options.roll_size || exchanges >= MOST_EXCHANGES;
+        if full || self.block.bytes.len() >= BLOCK {
+            self.flush();
+        }
+        if full {
+            self.close();
+        }
+    }
+
+    /// Begins the next file: its name is durable, its warcinfo record goes with the first block.
+    fn create(&mut self) -> Result<(), VolumeError> {
+        let now = Timestamp::now();
+        let serial = self.serial + 1;
+        let name = name::compose(&self.options.prefix, now, serial);
+        let path = self.archive.join(format!("{name}{OPEN}"));
+        let fault = |source| VolumeError::from_io(&path, source);
+        let output = self.disk.create(&path).map_err(fault)?;
+        self.disk.sync_directory(&self.archive).map_err(fault)?;
+        let (id, fields) = (self.ids.next(), &self.options.warcinfo);
+        let warcinfo = self
+            .encoder
+            .warcinfo(&id, now.as_millisecond(), &name, fields);
+        self.block.bytes.extend_from_slice(&warcinfo);
+        self.serial = serial;
+        self.shared
+            .set_current(Some((path.clone(), output.clone())));
+        self.current = Some(Current {
+            name,
+            path,
+            output,
+            length: 0,
+            entries: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// Appends the block and answers for it. When that fails, the file is cut back to where it was.
+    fn flush(&mut self) {
+        let Some(current) = &mut self.current else {
+            return;
+        };
+        if self.block.bytes.is_empty() {
+            return;
+        }
+        let result = current.output.append(&self.block.bytes);
+        if let Err(source) = result {
+            // When even this fails, the next start repairs the file.
+            let _ = current.output.cut(current.length);
+            let error = self
+                .shared
+                .fail(VolumeError::from_io(&current.path, source));
+            self.block.bytes.clear();
+            for waiting in self.block.waiting.drain(..) {
+                let _ = waiting.reply.send(Err(error.clone()));
+            }
+            return;
+        }
+        current.length += self.block.bytes.len() as u64;
+        self.block.bytes.clear();
+        self.block.bytes.shrink_to(4 * BLOCK);
+        for waiting in self.block.waiting.drain(..) {
+            current.entries.push(waiting.entry);
+            let _ = waiting.reply.send(Ok(waiting.stored)); // nobody has to wait for it
+        }
+    }
+
+    /// Makes the file durable and hands it to the finisher.
+    fn close(&mut self) {
+        let Some(current) = self.current.take() else {
+            return;
+        };
+        if current.entries.is_empty() {
+            // The disk was full before the first exchange.
+            self.shared.set_current(None);
+            let _ = std::fs::remove_file(&current.path);
+            return;
+        }
+        if self
+            .shared
+            .sync_output(&current.path, &*current.output)
+            .is_err()
+        {
+            return; // left `.open`, for the next start to repair
+        }
+        self.shared.set_current(None);
+        let Current {
+            name,
+            path,
+            entries,
+            ..
+        } = current;
+        let _ = self.finished.send(Finished {
+            serial: self.serial,
+            name,
+            path,
+            entries,
+        });
+    }
+}
+
+impl Block {
+    fn push(&mut self, parcel: Parcel, volume: u32, offset: u64) {
+        let Parcel {
+            encoded:
+                Encoded {
+                    bytes,
+                    mut entry,
+                    key,
+                },
+            original,
+            reply,
+            room,
+        } = parcel;
+        entry.offset = offset;
+        if let Some(original) = original {
+            let _ = original.place.set((volume, offset));
+        }
+        let stored = Stored {
+            location: entry.location(volume),
+            digest: key,
+            revisit: entry.revisit,
+            written: bytes.len() as u64,
+        };
+        self.bytes.extend_from_slice(&bytes);
+        self.waiting.push(Waiting {
+            entry,
+            stored,
+            reply,
+            _room: room,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+
+    use crate::disk::faulty::Faulty;
+    use crate::sample::{folder, page, runtime, small_options};
+    use crate::{Archive, Stored, VolumeError, check};
+
+    /// Appends pages one after the other until the disk, which has this much room, is full.
+    async fn fill(folder: &Path, disk: &Faulty) -> (Archive, Vec<Stored>) {
+        let (archive, _) =
+            Archive::open_on(folder, small_options(), Arc::new(disk.clone())).unwrap();
+        let mut stored = Vec::new();
+        for n in 0.. {
+            let receipt = match archive.append(page(n)).await {
+                Ok(receipt) => receipt.await,
+                Err(error) => Err(error),
+            };
+            match receipt {
+                Ok(place) => stored.push(place),
+                Err(VolumeError::Full { .. }) => break,
+                Err(error) => panic!("{error}"),
+            }
+        }
+        (archive, stored)
+    }
+
+    #[test]
+    fn a_full_disk_tears_nothing_and_stays_full() {
+        runtime().block_on(async {
+            for room in (0..9000).step_by(509) {
+                let folder = folder();
+                let disk = Faulty::with_room(room);
+                let (archive, stored) = fill(folder.path(), &disk).await;
+                disk.room.store(1 << 30, Ordering::SeqCst);
+                // Room again, but there would be a gap: the archive stays as it is.
+                assert!(matches!(
+                    archive.append(page(1)).await,
+                    Err(VolumeError::Full { .. })
+                ));
+                archive
+                    .sync()
+                    .await
+                    .expect("what was written before can be made durable");
+                assert!(matches!(
+                    archive.close().await,
+                    Err(VolumeError::Full { .. })
+                ));
+                drop(archive);
+                let open = |entry: fs::DirEntry| entry.path().to_string_lossy().ends_with(".open");
+                let left = fs::read_dir(folder.path().join("archive")).unwrap();
+                assert!(!left.map(Result::unwrap).any(open));
+                let report = check(folder.path(), |_| {}).unwrap();
+                assert!(report.is_sound(), "{room}: {:?}", report.faults);
+                assert_eq!(report.responses, stored.len() as u64);
+            }
+        });
+    }
+
+    #[test]
+    fn a_disk_without_room_for_the_index_leaves_the_file_to_the_next_start() {
+        runtime().block_on(async {
+            let folder = folder();
+            let disk = Faulty::with_room(6000);
+            let (archive, stored) = fill(folder.path(), &disk).await;
+            disk.room.store(0, Ordering::SeqCst);
+            assert!(matches!(
+                archive.close().await,
+                Err(VolumeError::Full { .. })
+            ));
+            drop(archive);
+            let (archive, repairs) = Archive::open(folder.path(), small_options()).unwrap();
+            assert_eq!((repairs.mended.len(), repairs.mended[0].cut), (1, 0));
+            archive.close().await.unwrap();
+            let report = check(folder.path(), |_| {}).unwrap();
+            assert!(report.is_sound(), "{:?}", report.faults);
+            assert_eq!(report.responses, stored.len() as u64);
+        });
+    }
+}

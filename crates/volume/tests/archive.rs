@@ -1,0 +1,487 @@
+//! Writing and reading through the public face: what goes in comes out, duplicates are stored once, files roll, a
+//! killed writer loses nothing that was synced.
+
+mod sample;
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use aranha_volume::{Archive, Exchange, Location, Options, Reader, VolumeError, check};
+use bytes::Bytes;
+use proptest::prelude::*;
+use sample::{TIME_MS, chunked, exchange, gzip, plain, runtime, text, write};
+
+fn sound(folder: &Path) -> aranha_volume::CheckReport {
+    let report = check(folder, |_| {}).unwrap();
+    assert!(report.is_sound(), "{:#?}", report.faults);
+    report
+}
+
+fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.retain(|path| path.to_string_lossy().ends_with(end));
+    files.sort();
+    files
+}
+
+#[test]
+fn what_goes_in_comes_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = chunked("/a?b=c", &text("aranha"), 100);
+    let stored = write(folder.path(), Options::default(), vec![page.clone()]);
+    let reader = Reader::open(folder.path()).unwrap();
+    let record = reader.read(stored[0].location).unwrap();
+    assert_eq!(record.kind(), "response");
+    assert_eq!(record.url(), Some("http://www.example.org/a?b=c"));
+    assert_eq!(record.time_ms(), Some(TIME_MS));
+    assert_eq!(record.header("warc-ip-address"), Some("192.0.2.7"));
+    assert_eq!(
+        record.header("WARC-Identified-Payload-Type"),
+        Some("text/html")
+    );
+    assert_eq!(record.block(), &page.response);
+    assert_eq!(record.http_head(), page.response.slice(..page.head_length));
+    assert_eq!(record.http_body(), page.response.slice(page.head_length..));
+    assert_eq!(record.http_status(), Some(200));
+    assert_eq!(record.http_header("server").as_deref(), Some("lab"));
+    assert_eq!(record.body_decoded(usize::MAX), text("aranha"));
+    assert_eq!(record.body_decoded(5), &text("aranha")[..5]);
+
+    let volume = &reader.volumes().unwrap()[0];
+    let records: Vec<_> = reader
+        .records(volume)
+        .unwrap()
+        .map(|record| record.unwrap().1)
+        .collect();
+    let kinds: Vec<&str> = records.iter().map(|record| record.kind()).collect();
+    assert_eq!(kinds, ["warcinfo", "response", "request", "metadata"]);
+    assert_eq!(
+        records[0].header("WARC-Filename"),
+        Some(volume.name().as_str())
+    );
+    assert_eq!(records[2].block(), &page.request);
+    for companion in &records[2..] {
+        assert_eq!(
+            companion.header("WARC-Concurrent-To"),
+            records[1].header("WARC-Record-ID")
+        );
+    }
+    let metadata = "via: http://www.example.org/\r\ntitle: uma%0D%0Alinha\r\n";
+    assert_eq!(records[3].block(), metadata.as_bytes());
+    assert_eq!(
+        reader.captures("http://www.example.org/a?b=c").unwrap(),
+        [stored[0].location]
+    );
+    assert_eq!(sound(folder.path()).records, 4);
+}
+
+#[test]
+fn the_same_payload_again_is_a_revisit_whatever_its_chunks() {
+    let folder = tempfile::tempdir().unwrap();
+    let body = text("aranha");
+    let mut other_head = chunked("/d", &body, 64);
+    other_head.truncated = Some("time");
+    let stored = write(
+        folder.path(),
+        Options::default(),
+        vec![
+            plain("/a", &body),
+            chunked("/b", &body, 50),
+            chunked("/c", &body, 7),
+            other_head,
+            plain("/e", &text("mosca")),
+            plain("/f", b"tiny"),
+            plain("/g", b"tiny"),
+            plain("/h", b""),
+            plain("/a", &body),
+        ],
+    );
+    let revisits: Vec<bool> = stored.iter().map(|stored| stored.revisit).collect();
+    assert_eq!(
+        revisits,
+        [false, true, true, false, false, false, false, false, true]
+    );
+    assert_eq!(stored[0].digest, stored[2].digest);
+    let reader = Reader::open(folder.path()).unwrap();
+    let original = reader.read(stored[0].location).unwrap();
+    let revisit = reader.read_resolved(stored[2].location).unwrap();
+    for (name, of) in [
+        ("WARC-Refers-To", "WARC-Record-ID"),
+        ("WARC-Refers-To-Target-URI", "WARC-Target-URI"),
+        ("WARC-Refers-To-Date", "WARC-Date"),
+        ("WARC-Payload-Digest", "WARC-Payload-Digest"),
+    ] {
+        assert_eq!(revisit.header(name), original.header(of));
+    }
+    assert_eq!(
+        revisit.header("WARC-Refers-To-Date"),
+        Some("2026-11-15T17:48:00.123Z")
+    );
+    let head = chunked("/c", &body, 7);
+    assert_eq!(revisit.block(), &head.response.slice(..head.head_length));
+    assert_eq!(
+        revisit.original().unwrap().url(),
+        Some("http://www.example.org/a")
+    );
+    assert_eq!(revisit.body_decoded(usize::MAX), body);
+    let truncated = reader.read(stored[3].location).unwrap();
+    assert_eq!(truncated.header("WARC-Truncated"), Some("time"));
+    let report = sound(folder.path());
+    assert_eq!((report.responses, report.revisits, report.lines), (6, 3, 9));
+}
+
+#[test]
+fn duplicates_are_known_across_files_and_restarts() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = || Options {
+        roll_size: 3000,
+        ..Options::default()
+    };
+    let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+    let pages = |way: &str| {
+        names
+            .iter()
+            .map(|name| plain(&format!("/{way}/{name}"), &text(name)))
+            .collect()
+    };
+    let first = write(folder.path(), options(), pages("one"));
+    assert!(first.iter().all(|stored| !stored.revisit));
+    assert!(first.last().unwrap().location.volume > 1);
+    let second = write(folder.path(), options(), pages("two"));
+    assert!(second.iter().all(|stored| stored.revisit));
+    // By the indexes too, not only by the place that the revisit names.
+    let reader = Reader::open(folder.path()).unwrap();
+    for (stored, name) in second.iter().zip(names) {
+        assert_eq!(
+            reader
+                .read_resolved(stored.location)
+                .unwrap()
+                .body_decoded(9999),
+            text(name)
+        );
+        let url = format!("http://www.example.org/one/{name}");
+        assert_eq!(reader.captures(&url).unwrap().len(), 1);
+    }
+    let volumes = files(&folder.path().join("archive"), ".warc.gz");
+    assert_eq!(
+        files(&folder.path().join("indexes"), ".cdxj").len(),
+        volumes.len()
+    );
+    assert_eq!(reader.volumes().unwrap().len(), volumes.len());
+    sound(folder.path());
+
+    // An original whose volume was taken away is stored again, not referred to.
+    fs::remove_file(&volumes[0]).unwrap();
+    let third = write(folder.path(), options(), pages("three"));
+    assert!(!third[0].revisit);
+    assert!(third.last().unwrap().revisit);
+}
+
+#[test]
+fn many_at_once_are_written_whole_and_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options {
+        roll_size: 20_000,
+        queue_size: 30_000,
+        threads: 3,
+        ..Options::default()
+    };
+    runtime().block_on(async {
+        let (archive, _) = Archive::open(folder.path(), options).unwrap();
+        let reader = Reader::open(folder.path()).unwrap();
+        let mut receipts = Vec::new();
+        for n in 0..300 {
+            let page = plain(&format!("/{n}"), &text(&format!("aranha {}", n % 200)));
+            receipts.push((n, archive.append(page).await.unwrap()));
+        }
+        for (n, receipt) in receipts {
+            let stored = receipt.await.unwrap();
+            assert_eq!(stored.revisit, n >= 200, "{n}");
+            // Readable at once, while the file is written.
+            let record = reader.read_resolved(stored.location).unwrap();
+            assert_eq!(
+                record.url(),
+                Some(format!("http://www.example.org/{n}").as_str())
+            );
+            assert_eq!(
+                record.body_decoded(9999),
+                text(&format!("aranha {}", n % 200))
+            );
+        }
+        archive.sync().await.unwrap();
+        let report = check(folder.path(), |_| {}).unwrap();
+        assert!(report.is_sound() && report.open <= 3, "{:?}", report.faults);
+        archive.close().await.unwrap();
+        archive.close().await.unwrap();
+        assert!(matches!(
+            archive.append(plain("/x", b"")).await,
+            Err(VolumeError::Closed)
+        ));
+        archive.sync().await.unwrap();
+    });
+    let report = sound(folder.path());
+    assert_eq!((report.responses, report.revisits), (200, 100));
+    assert!(report.files > 1);
+}
+
+#[test]
+fn only_one_may_write() {
+    let folder = tempfile::tempdir().unwrap();
+    let (archive, _) = Archive::open(folder.path(), Options::default()).unwrap();
+    let second = Archive::open(folder.path(), Options::default());
+    assert!(matches!(second, Err(VolumeError::InUse { .. })));
+    drop(archive);
+    Archive::open(folder.path(), Options::default()).unwrap();
+    assert_eq!(
+        files(&folder.path().join("archive"), "").len(),
+        0,
+        "nothing to keep, no file"
+    );
+}
+
+#[test]
+fn odd_answers_are_kept_as_they_came() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes = |response: &'static [u8], head_length| Exchange {
+        url: "http://www.example.org/odd\r\nWARC-Type: warcinfo\u{2028}é".to_owned(),
+        response: Bytes::from_static(response),
+        head_length,
+        media_type: "text/html\r\nX: y".to_owned(),
+        ..Exchange::default()
+    };
+    let odd = vec![
+        bytes(b"", 0),
+        bytes(b"no head at all, as HTTP/0.9 had it\n\nand a body", 0),
+        bytes(b"HTTP/1.1 200 OK\r\nA: b\r\n", 24),
+        bytes(b"HTTP/1.1 200 OK\r\n \r\nA: b\r\n\r\nbody", 29),
+        bytes(b"\r\nHTTP/1.1 200 OK\r\n\r\nbody", 21),
+        bytes(b"\xff\xfe\0\x01", 999),
+        exchange("/br", &["Content-Encoding: gzip"], b"not gzip", b"not gzip"),
+    ];
+    let stored = write(folder.path(), Options::default(), odd.clone());
+    let reader = Reader::open(folder.path()).unwrap();
+    for (exchange, stored) in odd.iter().zip(&stored) {
+        assert_eq!(
+            reader.read(stored.location).unwrap().block(),
+            &exchange.response
+        );
+    }
+    let record = reader.read(stored[0].location).unwrap();
+    let url = "http://www.example.org/odd%0D%0AWARC-Type:%20warcinfo%E2%80%A8%C3%A9";
+    assert_eq!(record.url(), Some(url));
+    assert_eq!(
+        record.header("WARC-Identified-Payload-Type"),
+        Some("text/html%0D%0AX: y")
+    );
+    sound(folder.path());
+}
+
+#[test]
+fn damage_is_found_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let pages = (0..5).map(|n| plain(&format!("/{n}"), gzip(&text(&n.to_string())).as_slice()));
+    let options = Options {
+        dedupe_minimum: 1,
+        ..Options::default()
+    };
+    let stored = write(folder.path(), options, pages.collect());
+    let volume = files(&folder.path().join("archive"), ".warc.gz").remove(0);
+    let index = files(&folder.path().join("indexes"), ".cdxj").remove(0);
+    let (bytes, lines) = (
+        fs::read(&volume).unwrap(),
+        fs::read_to_string(&index).unwrap(),
+    );
+
+    let mut damaged = bytes.clone();
+    damaged[stored[2].location.offset as usize + 200] ^= 1;
+    fs::write(&volume, &damaged).unwrap();
+    let report = check(folder.path(), |_| {}).unwrap();
+    assert_eq!(report.faults[0].offset, stored[2].location.offset);
+    // Read on behind the damage: the four others are there.
+    assert_eq!(report.responses, 4);
+    fs::write(&volume, &bytes).unwrap();
+
+    let check_index = |text: String, expected: &str| {
+        fs::write(&index, text).unwrap();
+        let report = check(folder.path(), |_| {}).unwrap();
+        assert!(
+            report
+                .faults
+                .iter()
+                .any(|fault| fault.fault.contains(expected)),
+            "{expected}"
+        );
+    };
+    let first = lines.lines().next().unwrap();
+    check_index(lines.replacen("\"200\"", "\"404\"", 1), "says otherwise");
+    check_index(lines.replacen(first, "", 1), "not a CDXJ line");
+    check_index(
+        lines[first.len() + 1..].to_owned(),
+        "no line for the record",
+    );
+    check_index(
+        lines
+            .lines()
+            .rev()
+            .map(|line| format!("{line}\n"))
+            .collect(),
+        "not sorted",
+    );
+    check_index(
+        lines.replacen("\"offset\": \"", "\"offset\": \"9", 1),
+        "no such record",
+    );
+    fs::remove_file(&index).unwrap();
+    assert!(!check(folder.path(), |_| {}).unwrap().is_sound());
+    fs::write(&index, &lines).unwrap();
+    sound(folder.path());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn no_text_from_the_web_breaks_a_record(
+        url in any::<String>(),
+        media_type in any::<String>(),
+        metadata in proptest::collection::vec((any::<String>(), any::<String>()), 0..4),
+        response in proptest::collection::vec(any::<u8>(), 0..300),
+        head_length in 0..400usize,
+    ) {
+        let folder = tempfile::tempdir_in(memory()).unwrap();
+        let exchange = Exchange {
+            url,
+            media_type,
+            metadata: metadata.clone(),
+            payload: Bytes::from(response.clone()),
+            response: Bytes::from(response),
+            head_length,
+            ..Exchange::default()
+        };
+        let stored = write(folder.path(), Options::default(), vec![exchange.clone()]);
+        let report = check(folder.path(), |_| {}).unwrap();
+        prop_assert!(report.is_sound(), "{:?}", report.faults);
+        let reader = Reader::open(folder.path()).unwrap();
+        let record = reader.read(stored[0].location).unwrap();
+        prop_assert_eq!(record.block(), &exchange.response);
+        prop_assert!(record.headers().len() <= 11);
+        let volume = &reader.volumes().unwrap()[0];
+        if let Some(Ok((_, record))) = reader.records(volume).unwrap().nth(2) {
+            let lines = std::str::from_utf8(record.block()).unwrap();
+            prop_assert_eq!(lines.split_terminator("\r\n").count(), metadata.len());
+            prop_assert!(lines.lines().all(|line| line.contains(": ")));
+        }
+    }
+}
+
+fn memory() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() {
+        memory
+    } else {
+        std::env::temp_dir()
+    }
+}
+
+/// Not a test by itself: the process that the next test kills. Says on stdout what is durable.
+#[test]
+fn writer_to_be_killed() {
+    let Ok(folder) = std::env::var("ARANHA_TEST_KILLED_WRITER") else {
+        return;
+    };
+    runtime().block_on(async {
+        let options = Options {
+            roll_size: 200_000,
+            ..Options::default()
+        };
+        let (archive, _) = Archive::open(Path::new(&folder), options).unwrap();
+        for round in 0.. {
+            let mut receipts = Vec::new();
+            for n in 0..20 {
+                let name = format!("{}-{round}-{n}", std::process::id());
+                let body = if n % 4 == 0 {
+                    text("the same")
+                } else {
+                    text(&name)
+                };
+                receipts.push(
+                    archive
+                        .append(plain(&format!("/{name}"), &body))
+                        .await
+                        .unwrap(),
+                );
+            }
+            let mut places = Vec::new();
+            for receipt in receipts {
+                places.push(receipt.await.unwrap().location);
+            }
+            archive.sync().await.unwrap();
+            for place in places {
+                println!("durable {} {} {}", place.volume, place.offset, place.length);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_killed_writer_loses_nothing_that_was_synced() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut durable = Vec::new();
+    for round in 0..4 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "writer_to_be_killed", "--nocapture"])
+            .env("ARANHA_TEST_KILLED_WRITER", folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut seen = 0;
+        for line in lines.by_ref() {
+            let line = line.unwrap();
+            let Some((_, place)) = line.split_once("durable ") else {
+                continue;
+            };
+            durable.push(place.to_owned());
+            seen += 1;
+            if seen > 50 + 131 * round {
+                break;
+            }
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        durable.extend(
+            lines
+                .map_while(Result::ok)
+                .filter_map(|line| Some(line.strip_prefix("durable ")?.to_owned())),
+        );
+    }
+    let (archive, repairs) = Archive::open(folder.path(), Options::default()).unwrap();
+    assert!(repairs.damaged.is_empty(), "{repairs:?}");
+    drop(archive);
+    let report = sound(folder.path());
+    assert!(report.revisits > 0 && report.open == 0);
+    let reader = Reader::open(folder.path()).unwrap();
+    for place in &durable {
+        let numbers: Vec<u64> = place
+            .split(' ')
+            .map_while(|number| number.parse().ok())
+            .collect();
+        let &[volume, offset, length] = numbers.as_slice() else {
+            continue;
+        };
+        let (volume, length) = (volume as u32, length as u32);
+        let record = reader
+            .read_resolved(Location {
+                volume,
+                offset,
+                length,
+            })
+            .unwrap();
+        assert!(!record.body_decoded(9999).is_empty());
+    }
+    assert!(durable.len() > 200);
+}
