@@ -144,7 +144,7 @@ impl Robots {
         let (line, slip) = line::read(text);
         match slip {
             Some(Slip::NoColon) => {
-                self.remark(number, "the colon is missing; read as if it were there")
+                self.remark(number, "the colon is missing; read as if it were there");
             }
             Some(Slip::Misspelt) => self.remark(number, "misspelt; read as what it seems to mean"),
             None => {}
@@ -156,8 +156,8 @@ impl Robots {
             Line::Allow(value) => self.rule_line(true, value, text, number),
             Line::Disallow(value) => self.rule_line(false, value, text, number),
             Line::Delay(value) => self.delay_line(value, number),
-            Line::Sitemap(value) if value.is_empty() => {
-                self.remark(number, "a sitemap without address, passed over")
+            Line::Sitemap([]) => {
+                self.remark(number, "a sitemap without address, passed over");
             }
             Line::Sitemap(value) => self
                 .sitemaps

@@ -11,7 +11,7 @@
 //! - **In doubt the site wins**: a fault that could be read two ways is read as the stricter one.
 //!
 //! RFC 9309 throughout; where it is silent, what Google publishes about its own reader.
-//! Read first: [`file`], then `pattern.rs`.
+//! Read first: [`mod@file`], then `pattern.rs`.
 
 pub mod access;
 pub mod directives;

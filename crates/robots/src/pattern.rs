@@ -152,19 +152,10 @@ fn decoded_query(normal: &[u8]) -> Option<Vec<u8>> {
     let mut index = mark;
     let mut changed = false;
     while index < normal.len() {
-        match triplet(&normal[index..]) {
-            Some(
-                decoded @ (b':' | b'/' | b'?' | b'@' | b'!' | b'\'' | b'(' | b')' | b',' | b';'),
-            ) => {
-                out.push(decoded);
-                changed = true;
-                index += 3;
-            }
-            _ => {
-                out.push(normal[index]);
-                index += 1;
-            }
-        }
+        let decoded = triplet(&normal[index..]).filter(|byte| b":/?@!'(),;".contains(byte));
+        out.push(decoded.unwrap_or(normal[index]));
+        changed |= decoded.is_some();
+        index += if decoded.is_some() { 3 } else { 1 };
     }
     changed.then_some(out)
 }
