@@ -64,11 +64,9 @@ impl Chunks {
                 State::Size | State::Trailer => {
                     let rest = &body[self.at..];
                     let Some(end) = memchr::memchr(b'\n', rest) else {
-                        return if rest.len() > LONGEST_LINE {
-                            Step::Broken
-                        } else {
-                            Step::More
-                        };
+                        let hopeless = self.state == State::Size && !may_be_size(rest);
+                        let broken = hopeless || rest.len() > LONGEST_LINE;
+                        return if broken { Step::Broken } else { Step::More };
                     };
                     let line = rest[..end].trim_ascii();
                     let next = match self.state {
@@ -126,6 +124,14 @@ impl Chunks {
             }
         }
     }
+}
+
+/// Whether the beginning of a line can still become a chunk's size: a body that is not chunked at all shows at once.
+fn may_be_size(start: &[u8]) -> bool {
+    start
+        .trim_ascii_start()
+        .first()
+        .is_none_or(u8::is_ascii_hexdigit)
 }
 
 /// The hexadecimal size at the start of a chunk line; what follows must be an extension.
@@ -187,6 +193,7 @@ mod tests {
     #[test]
     fn broken_framing_keeps_what_came_before() {
         check("<html>\n", Step::Broken, "");
+        check("<html>", Step::Broken, "");
         check("3\r\nabcd\r\n", Step::Broken, "abc");
         check("3\r\nabc\r\nxyz\r\n", Step::Broken, "abc");
         check("-3\r\nabc\r\n", Step::Broken, "");

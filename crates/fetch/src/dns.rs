@@ -3,31 +3,23 @@
 //! A look-up asks for A and AAAA at once; the IPv4 addresses come first in the answer. What is cached is already
 //! judged by the guard, failures included, so that a name that leads nowhere is asked for once and not once a link.
 //! Concurrent questions for one name are one question; when the asker is cancelled, a waiter asks in its place.
+//! The servers (`dns/servers.rs`) take turns, and one that does not answer is left alone for a while.
 //!
 //! Does not keep anything across restarts: the caller stores [`Resolved`] with its site and brings it back.
 
 mod cache;
+mod servers;
 
 use std::{
     collections::HashMap,
-    net::{IpAddr, SocketAddr},
+    net::IpAddr,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use hickory_resolver::{
-    TokioResolver,
-    config::{NameServerConfig, ResolveHosts, ResolverConfig, ServerOrderingStrategy},
-    lookup::Lookup,
-    net::{DnsError, NetError, runtime::TokioRuntimeProvider},
-    proto::{
-        op::ResponseCode,
-        rr::{Name, RData, RecordType},
-    },
-};
 use tokio::sync::{OnceCell, Semaphore};
 
-use self::cache::Cache;
+use self::{cache::Cache, servers::Servers};
 use crate::{Failure, FetchSetupError, Options, Resolved, guard::Guard, web::unix_ms};
 
 /// How long a failure of the servers is believed: long enough to spare them, short enough to try again.
@@ -37,7 +29,7 @@ type Outcome = Result<Resolved, Failure>;
 
 /// The resolver of a crawl.
 pub(crate) struct Resolver {
-    client: TokioResolver,
+    servers: Servers,
     guard: Arc<Guard>,
     cache: Mutex<Cache>,
     asked: Mutex<HashMap<String, Arc<OnceCell<Outcome>>>>,
@@ -50,7 +42,7 @@ pub(crate) struct Resolver {
 impl Resolver {
     pub(crate) fn new(options: &Options, guard: Arc<Guard>) -> Result<Resolver, FetchSetupError> {
         Ok(Resolver {
-            client: client(options)?,
+            servers: Servers::new(options)?,
             guard,
             cache: Mutex::new(Cache::new(options.dns_cache)),
             asked: Mutex::default(),
@@ -83,7 +75,7 @@ impl Resolver {
             return;
         }
         if let Ok(addresses) = self.judge(resolved.addresses.clone()) {
-            let expires_ms = resolved.expires_ms.min(self.expiry(self.ttl_max));
+            let expires_ms = resolved.expires_ms.min(expiry(self.ttl_max));
             lock(&self.cache).put(
                 name,
                 Ok(Resolved {
@@ -98,11 +90,11 @@ impl Resolver {
     /// Asks the servers and caches the outcome, whatever it is.
     async fn ask(&self, name: &str) -> Outcome {
         let _slot = self.slots.acquire().await;
-        let found = match tokio::time::timeout(self.timeout, self.look_up(name)).await {
+        let found = match tokio::time::timeout(self.timeout, self.servers.ask(name)).await {
             Ok(found) => found,
             Err(_) => Found::failed(Failure::DnsTimeout),
         };
-        let expires_ms = self.expiry(match found.outcome {
+        let expires_ms = expiry(match found.outcome {
             Err(Failure::DnsFailed(_) | Failure::DnsTimeout) => FAILURE_TTL.min(self.ttl_min),
             _ => found.ttl.clamp(self.ttl_min, self.ttl_max),
         });
@@ -115,18 +107,6 @@ impl Resolver {
             });
         lock(&self.cache).put(name, outcome.clone(), expires_ms);
         outcome
-    }
-
-    async fn look_up(&self, name: &str) -> Found {
-        // The dot at the end keeps the search list out of it.
-        let Ok(name) = Name::from_ascii(format!("{name}.")) else {
-            return Found::failed(Failure::DnsNotFound);
-        };
-        let (v4, v6) = tokio::join!(
-            self.client.lookup(name.clone(), RecordType::A),
-            self.client.lookup(name, RecordType::AAAA),
-        );
-        Found::of(v4).or(Found::of(v6))
     }
 
     /// The addresses that the guard passes; its refusal when there are none.
@@ -146,43 +126,11 @@ impl Resolver {
             Ok(passed)
         }
     }
-
-    fn expiry(&self, ttl: Duration) -> i64 {
-        unix_ms().saturating_add(i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX))
-    }
 }
 
-fn client(options: &Options) -> Result<TokioResolver, FetchSetupError> {
-    let mut builder = if options.resolvers.is_empty() {
-        TokioResolver::builder_tokio()
-            .map_err(|error| FetchSetupError::SystemResolver(error.to_string()))?
-    } else {
-        let servers = options.resolvers.iter().map(server).collect();
-        let config = ResolverConfig::from_parts(None, Vec::new(), servers);
-        TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
-    };
-    let settings = builder.options_mut();
-    settings.cache_size = 0;
-    settings.attempts = 2;
-    settings.timeout = (options.dns_timeout / 3).max(Duration::from_millis(200));
-    settings.num_concurrent_reqs = 1;
-    settings.max_active_requests = options.dns_concurrency.saturating_mul(2).max(32);
-    settings.server_ordering_strategy = ServerOrderingStrategy::RoundRobin;
-    if !options.resolvers.is_empty() {
-        settings.use_hosts_file = ResolveHosts::Never;
-    }
-    builder.build().map_err(|error| FetchSetupError::Resolver {
-        servers: options.resolvers.clone(),
-        reason: error.to_string(),
-    })
-}
-
-fn server(address: &SocketAddr) -> NameServerConfig {
-    let mut server = NameServerConfig::udp_and_tcp(address.ip());
-    for connection in &mut server.connections {
-        connection.port = address.port();
-    }
-    server
+/// Unix milliseconds of a moment from now on.
+fn expiry(ttl: Duration) -> i64 {
+    unix_ms().saturating_add(i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX))
 }
 
 /// An IP address written as a host, IPv6 with or without brackets.
@@ -205,47 +153,6 @@ impl Found {
         Found {
             outcome: Err(failure),
             ttl: Duration::ZERO,
-        }
-    }
-
-    fn of(result: Result<Lookup, NetError>) -> Found {
-        match result {
-            Ok(lookup) => Found::answer(&lookup),
-            Err(NetError::Timeout) => Found::failed(Failure::DnsTimeout),
-            Err(NetError::Dns(DnsError::NoRecordsFound(none))) => Found {
-                ttl: Duration::from_secs(none.negative_ttl.unwrap_or(0).into()),
-                outcome: Err(match none.response_code {
-                    ResponseCode::NXDomain => Failure::DnsNotFound,
-                    ResponseCode::NoError => Failure::DnsNoAddress,
-                    code => Failure::DnsFailed(code.to_string()),
-                }),
-            },
-            Err(NetError::Dns(DnsError::ResponseCode(code))) => {
-                Found::failed(Failure::DnsFailed(code.to_string()))
-            }
-            Err(error) => Found::failed(Failure::DnsFailed(error.to_string())),
-        }
-    }
-
-    fn answer(lookup: &Lookup) -> Found {
-        let mut addresses = Vec::new();
-        let mut ttl = u32::MAX;
-        for record in lookup.answers() {
-            match record.data {
-                RData::A(address) => addresses.push(IpAddr::V4(address.0)),
-                RData::AAAA(address) => addresses.push(IpAddr::V6(address.0)),
-                _ => {}
-            }
-            ttl = ttl.min(record.ttl);
-        }
-        let outcome = if addresses.is_empty() {
-            Err(Failure::DnsNoAddress)
-        } else {
-            Ok(addresses)
-        };
-        Found {
-            outcome,
-            ttl: Duration::from_secs(ttl.into()),
         }
     }
 

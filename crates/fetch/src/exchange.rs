@@ -81,6 +81,7 @@ where
         asked: Instant::now(),
         first_byte: None,
         late: false,
+        ended: false,
     };
     let result = match sent {
         Ok(()) => incoming.head(limits.options.max_head as usize).await,
@@ -126,6 +127,7 @@ struct Incoming<'a, S> {
     asked: Instant,
     first_byte: Option<Duration>,
     late: bool,
+    ended: bool,
 }
 
 impl<S: AsyncRead + Unpin> Incoming<'_, S> {
@@ -149,7 +151,10 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         });
         match read.await {
             None => More::Late,
-            Some(Ok(0) | Err(_)) => More::End,
+            Some(Ok(0) | Err(_)) => {
+                self.ended = true;
+                More::End
+            }
             Some(Ok(bytes)) => {
                 self.first_byte.get_or_insert_with(|| self.asked.elapsed());
                 // Too slow matters only when more is needed: the caller looks at the bytes first.
@@ -238,7 +243,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             Framing::Chunked(chunks) => chunks.payload(&wire),
             _ => wire,
         };
-        let reusable = whole && clean && head.persistent;
+        let reusable = whole && clean && head.persistent && !self.ended;
         head.remarks = remarks;
         Exchanged {
             result: Ok(Received {

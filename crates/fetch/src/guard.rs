@@ -67,89 +67,31 @@ const RANGES_V4: &[([u8; 4], u32, Closed, &str)] = &[
 ];
 
 /// As above, for what remains after the forms that carry an IPv4 address.
-const RANGES_V6: &[(Ipv6Addr, u32, Closed, &str)] = &[
+const RANGES_V6: &[(u128, u32, Closed, &str)] = &[
+    (0, 128, Always, "unspecified address"),
+    (0xff << 120, 8, Always, "multicast, ff00::/8"),
+    (1, 128, Special, "loopback, ::1"),
     (
-        v6(0, 0, 0, 0, 0, 0, 0, 0),
-        128,
-        Always,
-        "unspecified address",
-    ),
-    (
-        v6(0xff00, 0, 0, 0, 0, 0, 0, 0),
-        8,
-        Always,
-        "multicast, ff00::/8",
-    ),
-    (v6(0, 0, 0, 0, 0, 0, 0, 1), 128, Special, "loopback, ::1"),
-    (
-        v6(0x64, 0xff9b, 1, 0, 0, 0, 0, 0),
+        0x0064_ff9b_0001 << 80,
         48,
         Special,
         "local NAT64, 64:ff9b:1::/48",
     ),
+    (0x0100 << 112, 64, Special, "discard-only, 100::/64"),
+    (0xfc << 120, 7, Special, "unique local, fc00::/7"),
+    (0xfe80 << 112, 10, Special, "link-local, fe80::/10"),
+    (0xfec0 << 112, 10, Special, "site-local, fec0::/10"),
+    (0x2001_0002 << 96, 48, Special, "benchmarking, 2001:2::/48"),
+    (0x2001_0010 << 96, 28, Special, "ORCHID, 2001:10::/28"),
+    (0x2001_0020 << 96, 28, Special, "ORCHIDv2, 2001:20::/28"),
     (
-        v6(0x100, 0, 0, 0, 0, 0, 0, 0),
-        64,
-        Special,
-        "discard-only, 100::/64",
-    ),
-    (
-        v6(0xfc00, 0, 0, 0, 0, 0, 0, 0),
-        7,
-        Special,
-        "unique local, fc00::/7",
-    ),
-    (
-        v6(0xfe80, 0, 0, 0, 0, 0, 0, 0),
-        10,
-        Special,
-        "link-local, fe80::/10",
-    ),
-    (
-        v6(0xfec0, 0, 0, 0, 0, 0, 0, 0),
-        10,
-        Special,
-        "site-local, fec0::/10",
-    ),
-    (
-        v6(0x2001, 0x2, 0, 0, 0, 0, 0, 0),
-        48,
-        Special,
-        "benchmarking, 2001:2::/48",
-    ),
-    (
-        v6(0x2001, 0x10, 0, 0, 0, 0, 0, 0),
-        28,
-        Special,
-        "ORCHID, 2001:10::/28",
-    ),
-    (
-        v6(0x2001, 0x20, 0, 0, 0, 0, 0, 0),
-        28,
-        Special,
-        "ORCHIDv2, 2001:20::/28",
-    ),
-    (
-        v6(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0),
+        0x2001_0db8 << 96,
         32,
         Special,
         "documentation, 2001:db8::/32",
     ),
-    (
-        v6(0x3fff, 0, 0, 0, 0, 0, 0, 0),
-        20,
-        Special,
-        "documentation, 3fff::/20",
-    ),
+    (0x3fff << 112, 20, Special, "documentation, 3fff::/20"),
 ];
-
-#[expect(
-    clippy::too_many_arguments,
-    reason = "the eight groups of an IPv6 address"
-)]
-const fn v6(a: u16, b: u16, c: u16, d: u16, e: u16, f: u16, g: u16, h: u16) -> Ipv6Addr {
-    Ipv6Addr::new(a, b, c, d, e, f, g, h)
-}
 
 /// Judges addresses; part of the shared [`Web`](crate::Web).
 #[derive(Debug)]
@@ -202,7 +144,7 @@ impl Guard {
         let bits = address.to_bits();
         let range = RANGES_V6
             .iter()
-            .find(|(base, length, ..)| (bits ^ base.to_bits()) >> (128 - length) == 0);
+            .find(|(base, length, ..)| (bits ^ base) >> (128 - length) == 0);
         if let Some((_, _, closed, rule)) = range {
             return self.is_shut(*closed).then(|| (*rule).to_owned());
         }

@@ -72,7 +72,9 @@ pub(crate) fn read(head: &[u8]) -> Result<Head, String> {
     }
     let keep_alive = names(&headers, header::CONNECTION, "keep-alive");
     let close = names(&headers, header::CONNECTION, "close");
-    let persistent = !close && !line.odd && (line.minor >= 1 || keep_alive);
+    // Chunks are not HTTP/1.0's: the framing may be a proxy's mistake (RFC 9112, 6.1).
+    let asked = keep_alive && !headers.contains_key(header::TRANSFER_ENCODING);
+    let persistent = !close && !line.odd && (line.minor >= 1 || asked);
     Ok(Head {
         status: line.status,
         persistent,
@@ -107,7 +109,7 @@ fn status_line(line: &[u8]) -> Result<StatusLine, String> {
     let rest = line.get(5..).ok_or_else(refused)?;
     let version_length = rest
         .iter()
-        .position(|byte| byte.is_ascii_whitespace())
+        .position(u8::is_ascii_whitespace)
         .ok_or_else(refused)?;
     let (version, rest) = rest.split_at(version_length);
     let after = rest.trim_ascii_start();

@@ -15,7 +15,7 @@ use tokio::{
 
 /// What the server does next on a connection. After the last act it closes.
 #[derive(Clone, Debug)]
-pub enum Act {
+pub(crate) enum Act {
     /// Reads one request head.
     Ask,
     /// Sends bytes, and lets the client read them before the next act.
@@ -29,19 +29,19 @@ pub enum Act {
 }
 
 /// Text as bytes to send.
-pub fn send(text: &str) -> Act {
+pub(crate) fn send(text: &str) -> Act {
     Act::Send(text.as_bytes().to_vec())
 }
 
 /// A listening script.
-pub struct Server {
-    pub address: SocketAddr,
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
     /// One list of acts per connection, in the order of their arrival; later ones are closed at once.
-    pub async fn start(connections: Vec<Vec<Act>>) -> Server {
+    pub(crate) async fn start(connections: Vec<Vec<Act>>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -62,18 +62,18 @@ impl Server {
         Server { address, requests }
     }
 
-    pub fn url(&self, path: &str) -> CanonUrl {
+    pub(crate) fn url(&self, path: &str) -> CanonUrl {
         canon(&format!("http://{}{path}", self.address))
     }
 
     /// The request heads as they came.
-    pub fn requests(&self) -> Vec<String> {
+    pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("no panic elsewhere").clone()
     }
 }
 
 /// Plays the acts; gives the stream back when it is to be reset.
-pub async fn play<S>(mut stream: S, acts: Vec<Act>, heard: &Mutex<Vec<String>>) -> Option<S>
+pub(crate) async fn play<S>(mut stream: S, acts: Vec<Act>, heard: &Mutex<Vec<String>>) -> Option<S>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
@@ -112,14 +112,14 @@ where
     None
 }
 
-pub fn canon(text: &str) -> CanonUrl {
+pub(crate) fn canon(text: &str) -> CanonUrl {
     Canonicaliser::new(Rules::default())
         .canon(text)
         .expect("a URL")
 }
 
 /// Loopback allowed, nothing asked of the system.
-pub fn options() -> Options {
+pub(crate) fn options() -> Options {
     Options {
         allow_private: true,
         resolvers: vec!["127.0.0.1:1".parse().expect("an address")],
@@ -127,12 +127,12 @@ pub fn options() -> Options {
     }
 }
 
-pub fn web(options: Options) -> Web {
+pub(crate) fn web(options: Options) -> Web {
     Web::new(options, Blacklist::default()).expect("options that work")
 }
 
 /// One GET from the server.
-pub async fn get(web: &Web, session: &mut Session, server: &Server, path: &str) -> Fetched {
+pub(crate) async fn get(web: &Web, session: &mut Session, server: &Server, path: &str) -> Fetched {
     let url = server.url(path);
     web.fetch(session, Request::new(&url, server.address.ip()))
         .await

@@ -1,0 +1,113 @@
+//! CPU per exchange over loopback, the client's thread alone: `cargo bench -p aranha-fetch`.
+//!
+//! A server thread with blocking sockets answers over one kept connection; the client runs on a current-thread runtime,
+//! so that its CPU time is its thread's (`/proc/thread-self/schedstat`). The kernel's share of the system calls is in it.
+
+use std::{
+    io::{Read, Write},
+    net::{SocketAddr, TcpListener},
+    time::Instant,
+};
+
+use aranha_fetch::{Options, Request, Session, Web};
+use aranha_url::{Blacklist, Canonicaliser, Rules};
+
+const EXCHANGES: u32 = 20_000;
+
+fn main() {
+    let page = vec![b'x'; 20 << 10];
+    let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let lines = (0..4000).map(|n| format!("<p>Paragraph {n} of {}</p>\n", n * 7919 % 1000));
+    let text = lines.collect::<Vec<_>>().concat();
+    coder.write_all(text.as_bytes()).expect("in memory");
+    let coded = coder.finish().expect("in memory");
+    let plain = answer("", &page);
+    let mut chunked = head("Transfer-Encoding: chunked\r\n");
+    for chunk in page.chunks(4 << 10) {
+        chunked.extend(format!("{:x}\r\n", chunk.len()).bytes());
+        chunked.extend_from_slice(chunk);
+        chunked.extend_from_slice(b"\r\n");
+    }
+    chunked.extend_from_slice(b"0\r\n\r\n");
+    report("20 KB, Content-Length", plain);
+    report("20 KB, five chunks", chunked);
+    report(
+        &format!("gzip {} to {} bytes", coded.len(), text.len()),
+        answer("Content-Encoding: gzip\r\n", &coded),
+    );
+    report("empty", answer("", b""));
+}
+
+fn head(fields: &str) -> Vec<u8> {
+    format!(
+        "HTTP/1.1 200 OK\r\nServer: nginx/1.26.0\r\nDate: Sun, 15 Nov 2026 12:00:00 GMT\r\n\
+         Content-Type: text/html; charset=utf-8\r\nLast-Modified: Sat, 14 Nov 2026 12:00:00 GMT\r\n\
+         Connection: keep-alive\r\nETag: \"5f3e-62\"\r\nAccept-Ranges: bytes\r\nVary: Accept-Encoding\r\n{fields}\r\n"
+    )
+    .into_bytes()
+}
+
+fn answer(fields: &str, body: &[u8]) -> Vec<u8> {
+    let mut wire = head(&format!("Content-Length: {}\r\n{fields}", body.len()));
+    wire.extend_from_slice(body);
+    wire
+}
+
+fn serve(answer: Vec<u8>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("the client");
+        stream.set_nodelay(true).expect("a socket option");
+        let mut request = [0; 4096];
+        while stream.read(&mut request).is_ok_and(|length| length > 0) {
+            if stream.write_all(&answer).is_err() {
+                return;
+            }
+        }
+    });
+    address
+}
+
+fn report(name: &str, answer: Vec<u8>) {
+    let address = serve(answer);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let options = Options {
+        allow_private: true,
+        resolvers: vec!["127.0.0.1:1".parse().expect("an address")],
+        ..Options::default()
+    };
+    let web = Web::new(options, Blacklist::default()).expect("options that work");
+    let url = Canonicaliser::new(Rules::default())
+        .canon(&format!("http://{address}/page"))
+        .expect("a URL");
+    runtime.block_on(async {
+        let mut session = Session::new();
+        let (begun, before) = (Instant::now(), cpu_ns());
+        for _ in 0..EXCHANGES {
+            let fetched = web
+                .fetch(&mut session, Request::new(&url, address.ip()))
+                .await;
+            assert!(
+                fetched
+                    .result
+                    .is_ok_and(|answer| answer.truncated.is_none())
+            );
+        }
+        let cpu = (cpu_ns() - before) as f64 / f64::from(EXCHANGES) / 1000.0;
+        let wall = begun.elapsed().as_secs_f64() * 1e6 / f64::from(EXCHANGES);
+        println!("{name:<32} {cpu:6.1} µs CPU, {wall:6.1} µs wall");
+    });
+}
+
+/// CPU time of this thread, nanoseconds.
+fn cpu_ns() -> u64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").expect("Linux");
+    text.split(' ')
+        .next()
+        .and_then(|first| first.parse().ok())
+        .expect("a number")
+}

@@ -1,0 +1,208 @@
+//! Kept connections: used again, found closed, never used when in doubt; and what is sent over them.
+
+use std::net::IpAddr;
+
+use crate::server::{Act, Server, canon, get, options, send, web};
+use aranha_fetch::{Request, Session};
+
+const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+
+#[tokio::test]
+async fn a_connection_serves_many_requests() {
+    let acts = [Act::Ask, send(HELLO)]
+        .into_iter()
+        .cycle()
+        .take(20)
+        .collect();
+    let server = Server::start(vec![acts]).await;
+    let (web, mut session) = (web(options()), Session::new());
+    for n in 0..10 {
+        let fetched = get(&web, &mut session, &server, &format!("/{n}")).await;
+        assert_eq!(&fetched.result.unwrap().body[..], b"hello");
+        assert_eq!(fetched.timings.reused, n > 0);
+        assert_eq!(fetched.timings.connect.is_zero(), n > 0);
+    }
+    let requests = server.requests();
+    assert_eq!(requests.len(), 10);
+    assert!(
+        requests[9].starts_with("GET /9 HTTP/1.1\r\nHost: 127.0.0.1:"),
+        "{}",
+        requests[9]
+    );
+}
+
+/// The server closes between two requests, in order or by reset, seen before or only after the request is sent: the
+/// second request goes out over a new connection, once.
+#[tokio::test]
+async fn a_closed_connection_is_replaced_once() {
+    for last in [
+        vec![],
+        vec![Act::Reset],
+        vec![Act::Ask],
+        vec![Act::Ask, Act::Reset],
+    ] {
+        let first = [Act::Ask, send(HELLO)].into_iter().chain(last).collect();
+        let server = Server::start(vec![first, vec![Act::Ask, send(HELLO), Act::Hold]]).await;
+        let (web, mut session) = (web(options()), Session::new());
+        assert!(get(&web, &mut session, &server, "/a").await.result.is_ok());
+        assert!(session.is_open());
+        let fetched = get(&web, &mut session, &server, "/b").await;
+        assert_eq!(&fetched.result.unwrap().body[..], b"hello");
+        assert!(!fetched.timings.reused);
+    }
+}
+
+#[tokio::test]
+async fn a_new_connection_that_closes_is_not_tried_again() {
+    let server = Server::start(vec![vec![Act::Ask], vec![Act::Ask, send(HELLO)]]).await;
+    let (web, mut session) = (web(options()), Session::new());
+    assert_eq!(
+        get(&web, &mut session, &server, "/")
+            .await
+            .result
+            .unwrap_err()
+            .code(),
+        "reset"
+    );
+    assert_eq!(server.requests().len(), 1);
+}
+
+/// Half an answer over a kept connection is the answer: the page may have side effects, and the bytes are evidence.
+#[tokio::test]
+async fn a_kept_connection_that_breaks_inside_an_answer_is_not_tried_again() {
+    let first = vec![Act::Ask, send(HELLO), Act::Ask, send("HTTP/1.1 2")];
+    let server = Server::start(vec![first, vec![Act::Ask, send(HELLO)]]).await;
+    let (web, mut session) = (web(options()), Session::new());
+    assert!(get(&web, &mut session, &server, "/a").await.result.is_ok());
+    let fetched = get(&web, &mut session, &server, "/b").await;
+    assert_eq!(fetched.result.unwrap_err().code(), "reset");
+    assert_eq!(&fetched.response[..], b"HTTP/1.1 2");
+    assert_eq!(server.requests().len(), 2);
+}
+
+/// An answer that nobody asked for must not become the answer to the next request.
+#[tokio::test]
+async fn bytes_between_answers_end_the_connection() {
+    let late = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil";
+    let server = Server::start(vec![
+        vec![Act::Ask, send(HELLO), send(late), Act::Hold],
+        vec![Act::Ask, send(HELLO), Act::Hold],
+    ])
+    .await;
+    let (web, mut session) = (web(options()), Session::new());
+    get(&web, &mut session, &server, "/a").await.result.unwrap();
+    // Lets the late bytes arrive; when they come even later, the length of the answer still bounds what is read.
+    tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    let fetched = get(&web, &mut session, &server, "/b").await;
+    assert_eq!(&fetched.result.unwrap().body[..], b"hello");
+    assert!(!fetched.timings.reused);
+}
+
+#[tokio::test]
+async fn another_origin_gets_another_connection() {
+    let script = || vec![vec![Act::Ask, send(HELLO), Act::Hold]];
+    let (one, two) = (Server::start(script()).await, Server::start(script()).await);
+    let (web, mut session) = (web(options()), Session::new());
+    get(&web, &mut session, &one, "/").await.result.unwrap();
+    let fetched = get(&web, &mut session, &two, "/").await;
+    assert!(fetched.result.is_ok() && !fetched.timings.reused);
+}
+
+#[tokio::test]
+async fn a_cancelled_fetch_leaves_no_connection() {
+    let server = Server::start(vec![vec![
+        Act::Ask,
+        send(HELLO),
+        Act::Ask,
+        send("HTTP/1.1 200 OK\r\n"),
+        Act::Hold,
+    ]])
+    .await;
+    let (web, mut session) = (web(options()), Session::new());
+    get(&web, &mut session, &server, "/a").await.result.unwrap();
+    let cut = tokio::time::timeout(
+        std::time::Duration::from_millis(50),
+        get(&web, &mut session, &server, "/b"),
+    )
+    .await;
+    assert!(cut.is_err());
+    assert!(!session.is_open());
+}
+
+#[tokio::test]
+async fn the_guard_stands_before_every_socket() {
+    let server = Server::start(vec![vec![Act::Ask, send(HELLO)]]).await;
+    let strict = web(aranha_fetch::Options {
+        allow_private: false,
+        ..options()
+    });
+    let url = server.url("/");
+    for address in [
+        "127.0.0.1",
+        "::ffff:127.0.0.1",
+        "0.0.0.0",
+        "::1",
+        "64:ff9b::7f00:1",
+    ] {
+        let address: IpAddr = address.parse().unwrap();
+        let fetched = strict
+            .fetch(&mut Session::new(), Request::new(&url, address))
+            .await;
+        assert_eq!(
+            fetched.result.unwrap_err().code(),
+            "address-refused",
+            "{address}"
+        );
+        assert_eq!(fetched.address, None);
+        assert!(fetched.request.is_empty());
+    }
+    assert_eq!(server.requests().len(), 0);
+    for host in ["127.0.0.1", "[::1]", "::1", "169.254.169.254"] {
+        assert_eq!(
+            strict.resolve(host).await.unwrap_err().code(),
+            "address-refused",
+            "{host}"
+        );
+    }
+    assert_eq!(
+        strict.resolve("9.9.9.9").await.unwrap().addresses,
+        ["9.9.9.9".parse::<IpAddr>().unwrap()]
+    );
+    let listed = aranha_url::Blacklist::parse_lines("127.0.0.0/8").unwrap();
+    let web = aranha_fetch::Web::new(options(), listed).unwrap();
+    let fetched = web
+        .fetch(&mut Session::new(), Request::new(&url, server.address.ip()))
+        .await;
+    assert_eq!(
+        fetched.result.unwrap_err().code(),
+        "address-refused",
+        "the user's list has the last word"
+    );
+}
+
+#[tokio::test]
+async fn nobody_there() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    let url = canon(&format!("http://{address}/"));
+    let fetched = web(options())
+        .fetch(&mut Session::new(), Request::new(&url, address.ip()))
+        .await;
+    assert_eq!(fetched.result.unwrap_err().code(), "connect-failed");
+    assert_eq!(fetched.address, None);
+}
+
+#[tokio::test]
+async fn a_header_with_a_line_break_is_not_sent() {
+    let server = Server::start(vec![vec![Act::Ask, send(HELLO)]]).await;
+    let url = server.url("/");
+    let headers = vec![("Cookie", "a=b\r\nX: y".to_owned())];
+    let request = Request {
+        headers,
+        ..Request::new(&url, server.address.ip())
+    };
+    let fetched = web(options()).fetch(&mut Session::new(), request).await;
+    assert_eq!(fetched.result.unwrap_err().code(), "protocol");
+    assert_eq!(server.requests().len(), 0);
+}
