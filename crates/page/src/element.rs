@@ -184,6 +184,23 @@ impl Element {
         })
     }
 
+    /// Whether its attributes matter to every crawl, not only to one that wants assets or scripts.
+    #[inline]
+    pub(crate) fn has_attributes(self) -> bool {
+        matches!(
+            self,
+            Element::Anchor
+                | Element::Area
+                | Element::Base
+                | Element::Form
+                | Element::Frame
+                | Element::Html
+                | Element::Iframe
+                | Element::Link
+                | Element::Meta
+        )
+    }
+
     /// What separates the text before a tag of this element from the text after it.
     #[inline]
     pub(crate) fn gap(self) -> Gap {

@@ -10,6 +10,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::text::string;
 use crate::{Link, LinkKind, Options, Remark};
 
 /// Collects links.
@@ -75,7 +76,7 @@ impl Links {
             return;
         }
         self.seen.insert(hash, self.list.len());
-        let href = String::from_utf8_lossy(href).into_owned();
+        let href = string(href.to_vec());
         self.list.push(Link {
             href,
             kind,
@@ -84,7 +85,7 @@ impl Links {
     }
 
     /// The links, and what had to be left out.
-    pub(crate) fn finish(self, remarks: &mut Vec<Remark>) -> Vec<Link> {
+    pub(crate) fn finish(&mut self, remarks: &mut Vec<Remark>) -> Vec<Link> {
         if self.long > 0 {
             remarks.push(Remark::LongHrefs {
                 count: self.long,
@@ -96,7 +97,7 @@ impl Links {
                 left_out: self.left_out,
             });
         }
-        self.list
+        std::mem::take(&mut self.list)
     }
 }
 
@@ -111,7 +112,7 @@ pub(crate) fn clean<'a>(raw: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
         .rposition(|byte| *byte > b' ')
         .map_or(start, |last| last + 1);
     let href = &raw[start..end];
-    if memchr::memchr3(b'\t', b'\n', b'\r', href).is_none() {
+    if !any(href, |byte| byte < b' ') {
         return href;
     }
     scratch.clear();
@@ -123,7 +124,17 @@ pub(crate) fn clean<'a>(raw: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
 }
 
 fn without_fragment(href: &[u8]) -> &[u8] {
+    if !any(href, |byte| byte == b'#') {
+        return href;
+    }
     &href[..memchr::memchr(b'#', href).unwrap_or(href.len())]
+}
+
+/// Whether a byte is such. Looks at all of them: hrefs are short, and a loop without an exit becomes vector code.
+fn any(href: &[u8], such: impl Fn(u8) -> bool) -> bool {
+    href.iter()
+        .fold(0, |found, byte| found | u8::from(such(*byte)))
+        != 0
 }
 
 fn leads_nowhere(href: &[u8]) -> bool {

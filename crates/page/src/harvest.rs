@@ -187,14 +187,14 @@ impl<'a> Harvest<'a> {
     }
 
     /// Hands everything over.
-    pub(crate) fn finish(self, page: &mut Page) {
+    pub(crate) fn finish(&mut self, page: &mut Page) {
         let (title, _) = self.title.finish();
         page.title = Some(title).filter(|title| !title.is_empty());
-        page.description = self.description.or(self.social);
-        page.language = self.language.or(self.pragma_language);
-        page.canonical = self.canonical;
-        page.base = self.base;
-        page.robots = self.robots;
+        page.description = self.description.take().or(self.social.take());
+        page.language = self.language.take().or(self.pragma_language.take());
+        page.canonical = self.canonical.take();
+        page.base = self.base.take();
+        page.robots = std::mem::take(&mut self.robots);
         page.links = self.links.finish(&mut page.remarks);
         let (text, cut) = self.text.finish();
         page.text_digest = text::digest(&text);

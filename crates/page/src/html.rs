@@ -20,12 +20,17 @@ use crate::{Options, Page, Remark};
 
 /// Reads HTML into `page`. `xml` says that `/>` ends any element and that CDATA sections are text.
 pub(crate) fn read(html: &str, xml: bool, options: &Options, page: &mut Page) {
-    let mut pass = Pass {
+    let pass = Pass {
         tag: Tag::new(),
         harvest: Harvest::new(options, html.len()),
         options,
+        page,
         xml,
-        content: Content::Text,
+        content: if options.text {
+            Content::Text
+        } else {
+            Content::Mute
+        },
         raw: None,
         raw_name: 0,
         raw_text: Vec::new(),
@@ -34,12 +39,8 @@ pub(crate) fn read(html: &str, xml: bool, options: &Options, page: &mut Page) {
         integration: 0,
         in_tag: false,
     };
-    let Ok(()) = Tokenizer::new_with_emitter(html, &mut pass).finish();
-    let unterminated = pass.in_tag || pass.raw.is_some_and(|raw| raw != Element::Plaintext);
-    pass.harvest.finish(page);
-    if unterminated {
-        page.remarks.push(Remark::Unterminated);
-    }
+    // The tokenizer keeps the pass; what was found is put into the page when it announces the end.
+    let Ok(()) = Tokenizer::new_with_emitter(html, pass).finish();
 }
 
 /// What the characters between tags are at this place.
@@ -57,6 +58,7 @@ struct Pass<'a> {
     tag: Tag,
     harvest: Harvest<'a>,
     options: &'a Options,
+    page: &'a mut Page,
     xml: bool,
     content: Content,
     /// The element whose raw text we are in: only its own end tag ends it.
@@ -168,12 +170,17 @@ impl Pass<'_> {
     }
 }
 
-impl Emitter for &mut Pass<'_> {
+impl Emitter for Pass<'_> {
     type Token = std::convert::Infallible;
 
     fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
 
-    fn emit_eof(&mut self) {}
+    fn emit_eof(&mut self) {
+        self.harvest.finish(self.page);
+        if self.in_tag || self.raw.is_some_and(|raw| raw != Element::Plaintext) {
+            self.page.remarks.push(Remark::Unterminated);
+        }
+    }
 
     fn emit_error(&mut self, _: Error) {}
 
@@ -233,7 +240,7 @@ impl Emitter for &mut Pass<'_> {
     #[inline]
     fn init_attribute(&mut self) {
         self.close_attribute();
-        self.tag.open_attribute();
+        self.tag.open_attribute(self.options);
     }
 
     #[inline]

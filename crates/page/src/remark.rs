@@ -42,7 +42,7 @@ pub enum Remark {
     },
     /// Only the first [`Options::max_text`](crate::Options::max_text) bytes of text were kept.
     TextCut,
-    /// The page ended inside a tag, a comment or a script.
+    /// The page ended inside a tag, or inside an element of raw text: a script, a style sheet, a title.
     Unterminated,
 }
 
@@ -68,7 +68,7 @@ impl fmt::Display for Remark {
                 write!(formatter, "too many links, {left_out} left out")
             }
             Remark::TextCut => formatter.write_str("text cut"),
-            Remark::Unterminated => formatter.write_str("ends inside a tag, comment or script"),
+            Remark::Unterminated => formatter.write_str("ends inside a tag or a script"),
         }
     }
 }

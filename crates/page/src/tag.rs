@@ -3,9 +3,9 @@
 //! `html` fills one `Tag` over and over; values go to one buffer that is reused, and an attribute that nobody wants
 //! is not even copied. The first of several attributes of one name counts, as the standard says.
 
+use crate::Options;
 use crate::element::Element;
 use crate::name::Name;
-use crate::{Options, name};
 
 /// Attributes that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,25 +93,28 @@ impl Tag {
     }
 
     #[inline]
-    pub(crate) fn open_attribute(&mut self) {
-        self.attribute.clear();
-        self.slot = Slot::Open;
+    pub(crate) fn open_attribute(&mut self, options: &Options) {
+        let heard = options.assets || options.scripts || self.element().has_attributes();
+        if heard && self.start {
+            self.attribute.clear();
+            self.slot = Slot::Open;
+        }
     }
 
     #[inline]
     pub(crate) fn push_attribute_name(&mut self, part: &[u8]) {
-        self.attribute.push(part);
+        if self.slot == Slot::Open {
+            self.attribute.push(part);
+        }
     }
 
     /// The name is complete: decides whether its value is wanted.
     #[inline]
     pub(crate) fn open_value(&mut self, options: &Options) {
-        let element = self.element();
-        let wanted = if self.start {
-            wanted(element, &self.attribute, options)
-        } else {
-            None
-        };
+        if self.slot != Slot::Open {
+            return;
+        }
+        let wanted = wanted(self.element(), self.attribute.key(), options);
         self.slot = match wanted {
             Some(attribute) if self.present & bit(attribute) == 0 => Slot::Keep(attribute),
             _ => Slot::Ignore,
@@ -162,53 +165,65 @@ fn bit(attribute: Attribute) -> u32 {
     1 << attribute as u32
 }
 
+/// Names as numbers.
+mod known {
+    use crate::name::key;
+
+    pub(super) const ACTION: u128 = key(b"action");
+    pub(super) const BACKGROUND: u128 = key(b"background");
+    pub(super) const CONTENT: u128 = key(b"content");
+    pub(super) const DATA: u128 = key(b"data");
+    pub(super) const DATA_SRC: u128 = key(b"data-src");
+    pub(super) const DATA_SRCSET: u128 = key(b"data-srcset");
+    pub(super) const HREF: u128 = key(b"href");
+    pub(super) const HTTP_EQUIV: u128 = key(b"http-equiv");
+    pub(super) const IMAGESRCSET: u128 = key(b"imagesrcset");
+    pub(super) const LANG: u128 = key(b"lang");
+    pub(super) const METHOD: u128 = key(b"method");
+    pub(super) const NAME: u128 = key(b"name");
+    pub(super) const ON: u128 = key(b"on");
+    pub(super) const POSTER: u128 = key(b"poster");
+    pub(super) const PROPERTY: u128 = key(b"property");
+    pub(super) const REL: u128 = key(b"rel");
+    pub(super) const SRC: u128 = key(b"src");
+    pub(super) const SRCSET: u128 = key(b"srcset");
+    pub(super) const STYLE: u128 = key(b"style");
+    pub(super) const XLINK_HREF: u128 = key(b"xlink:href");
+    pub(super) const XML_LANG: u128 = key(b"xml:lang");
+}
+
 /// Which attributes of which elements are kept.
 #[inline]
-fn wanted(element: Element, name: &Name, options: &Options) -> Option<Attribute> {
-    let found = match element {
-        Element::Other | Element::Block | Element::Break => None,
-        Element::Anchor | Element::Area | Element::Link => match name.as_bytes() {
-            b"href" | b"xlink:href" => Some(Attribute::Href),
-            b"rel" => Some(Attribute::Rel),
-            b"imagesrcset" if options.assets => Some(Attribute::Srcset),
-            _ => None,
-        },
-        Element::Base => (name.key() == name::key(b"href")).then_some(Attribute::Href),
-        Element::Meta => match name.as_bytes() {
-            b"name" => Some(Attribute::Name),
-            b"content" => Some(Attribute::Content),
-            b"http-equiv" => Some(Attribute::HttpEquiv),
-            b"property" => Some(Attribute::Property),
-            _ => None,
-        },
-        Element::Html => {
-            matches!(name.as_bytes(), b"lang" | b"xml:lang").then_some(Attribute::Lang)
-        }
-        Element::Frame | Element::Iframe => {
-            (name.key() == name::key(b"src")).then_some(Attribute::Src)
-        }
-        Element::Form if options.forms => match name.as_bytes() {
-            b"action" => Some(Attribute::Action),
-            b"method" => Some(Attribute::Method),
-            _ => None,
-        },
-        _ if options.assets => asset(element, name),
+fn wanted(element: Element, name: u128, options: &Options) -> Option<Attribute> {
+    let found = match (element, name) {
+        (
+            Element::Anchor | Element::Area | Element::Link | Element::Base,
+            known::HREF | known::XLINK_HREF,
+        ) => Some(Attribute::Href),
+        (Element::Anchor | Element::Area | Element::Link, known::REL) => Some(Attribute::Rel),
+        (Element::Meta, known::NAME) => Some(Attribute::Name),
+        (Element::Meta, known::CONTENT) => Some(Attribute::Content),
+        (Element::Meta, known::HTTP_EQUIV) => Some(Attribute::HttpEquiv),
+        (Element::Meta, known::PROPERTY) => Some(Attribute::Property),
+        (Element::Html, known::LANG | known::XML_LANG) => Some(Attribute::Lang),
+        (Element::Frame | Element::Iframe, known::SRC) => Some(Attribute::Src),
+        (Element::Form, known::ACTION) if options.forms => Some(Attribute::Action),
+        (Element::Form, known::METHOD) if options.forms => Some(Attribute::Method),
         _ => None,
     };
-    if found.is_some() || !(options.assets || options.scripts) {
-        return found;
+    if found.is_none() && options.assets {
+        let asset = asset(element, name);
+        if asset.is_some() {
+            return asset;
+        }
     }
-    match name.as_bytes() {
-        b"background" if options.assets => Some(Attribute::Extra),
-        b"style" if options.assets => Some(Attribute::Style),
-        [b'o', b'n', _, ..] if options.scripts => Some(Attribute::Handler),
-        _ => None,
-    }
+    let handler = options.scripts && name & 0xFFFF == known::ON && name > 0xFFFF;
+    found.or(handler.then_some(Attribute::Handler))
 }
 
 /// Attributes that name what a page needs to be shown.
-fn asset(element: Element, name: &Name) -> Option<Attribute> {
-    match (element, name.as_bytes()) {
+fn asset(element: Element, name: u128) -> Option<Attribute> {
+    match (element, name) {
         (
             Element::Image
             | Element::Script
@@ -218,14 +233,19 @@ fn asset(element: Element, name: &Name) -> Option<Attribute> {
             | Element::Track
             | Element::Embed
             | Element::Input,
-            b"src",
+            known::SRC,
         ) => Some(Attribute::Src),
-        (Element::Image | Element::Source, b"srcset") => Some(Attribute::Srcset),
+        (Element::Image | Element::Source, known::SRCSET) | (Element::Link, known::IMAGESRCSET) => {
+            Some(Attribute::Srcset)
+        }
         // What scripts copy to src and srcset when the image comes into view.
-        (Element::Image | Element::Source, b"data-src") => Some(Attribute::LazySrc),
-        (Element::Image | Element::Source, b"data-srcset") => Some(Attribute::LazySrcset),
-        (Element::Video, b"poster") | (Element::Object, b"data") => Some(Attribute::Extra),
-        (Element::SvgImage, b"href" | b"xlink:href") => Some(Attribute::Href),
+        (Element::Image | Element::Source, known::DATA_SRC) => Some(Attribute::LazySrc),
+        (Element::Image | Element::Source, known::DATA_SRCSET) => Some(Attribute::LazySrcset),
+        (Element::SvgImage, known::HREF | known::XLINK_HREF) => Some(Attribute::Href),
+        (Element::Video, known::POSTER)
+        | (Element::Object, known::DATA)
+        | (_, known::BACKGROUND) => Some(Attribute::Extra),
+        (_, known::STYLE) => Some(Attribute::Style),
         _ => None,
     }
 }

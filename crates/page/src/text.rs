@@ -9,6 +9,8 @@
 
 use xxhash_rust::xxh3::Xxh3Default;
 
+use crate::name::pack;
+
 /// What separates two words. The order is that of strength.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Gap {
@@ -20,7 +22,10 @@ pub(crate) enum Gap {
 /// Folds characters into text.
 #[derive(Debug)]
 pub(crate) struct Text {
+    /// Longer than the text: room is made in large steps, not for every slice.
     buffer: Vec<u8>,
+    /// Bytes of text in the buffer.
+    length: usize,
     /// Where the current word begins, its separator included.
     word: usize,
     /// The separator before the current word.
@@ -40,6 +45,7 @@ impl Text {
         let max_word = if max_word == 0 { usize::MAX } else { max_word };
         Text {
             buffer: Vec::new(),
+            length: 0,
             word: 0,
             before: Gap::None,
             gap: Gap::None,
@@ -52,7 +58,7 @@ impl Text {
 
     /// Room for what is expected, to save growing step by step.
     pub(crate) fn reserve(&mut self, bytes: usize) {
-        self.buffer.reserve(bytes.min(self.max));
+        self.buffer = vec![0; bytes.min(self.max)];
     }
 
     /// Ends the current word and remembers what must come before the next.
@@ -69,6 +75,101 @@ impl Text {
 
     /// Adds characters. Slices may be cut anywhere, even inside a character.
     pub(crate) fn push(&mut self, mut rest: &[u8]) {
+        if self.lines {
+            return self.push_words(rest);
+        }
+        while let Some(start) = rest.iter().position(|byte| *byte > b' ') {
+            if start > 0 {
+                self.separate(Gap::Space);
+                rest = &rest[start..];
+            }
+            rest = &rest[self.push_blocks(rest)..];
+            let doubtful = rest
+                .iter()
+                .position(|byte| *byte <= b' ')
+                .unwrap_or(rest.len());
+            self.push_words(&rest[..doubtful]);
+            rest = &rest[doubtful..];
+        }
+        if !rest.is_empty() {
+            self.separate(Gap::Space);
+        }
+    }
+
+    /// Adds a slice that begins inside a word or with one, eight bytes at a time, and returns how many it could
+    /// take. It stops at what needs a closer look: white space after white space, a word too long, a byte that may
+    /// begin a white-space character outside ASCII, the bound.
+    #[inline]
+    fn push_blocks(&mut self, bytes: &[u8]) -> usize {
+        let room = bytes.len() + 1 + BLOCK;
+        if self.cut || self.length + room > self.max || self.max_word < BLOCK || bytes.is_empty() {
+            return 0;
+        }
+        self.make_room(room);
+        if self.gap != Gap::None || self.length == 0 {
+            self.begin_word();
+        }
+        let begin = self.length;
+        let mut word = self.word;
+        // Bytes of the current word so far; its separator does not count.
+        let mut since = begin - word - usize::from(word > 0).min(begin - word);
+        let mut after_white = 0;
+        let mut taken = 0;
+        while taken < bytes.len() {
+            let block = Block::read(&bytes[taken..]);
+            let white = block.white();
+            let twice = white & (white << 8 | after_white) != 0;
+            let first = (white.trailing_zeros() / 8) as usize;
+            let ended = since + first.min(block.length);
+            if twice || ended > self.max_word || block.is_doubtful() {
+                break;
+            }
+            let at = begin + taken;
+            self.buffer[at..at + BLOCK].copy_from_slice(&block.with_spaces(white));
+            taken += block.length;
+            if white == 0 {
+                since = ended;
+                after_white = 0;
+            } else {
+                let last = 7 - (white.leading_zeros() / 8) as usize;
+                word = at + last;
+                since = block.length - 1 - last;
+                after_white = u64::from(since == 0) << 7;
+            }
+        }
+        if taken == 0 && self.length > self.word && since == 0 {
+            // The word that was begun may be none.
+            self.length = self.word;
+            self.gap = self.before;
+            return 0;
+        }
+        if word != self.word {
+            self.word = word;
+            self.before = Gap::Space;
+        }
+        self.length = begin + taken;
+        if after_white != 0 {
+            // The white space at the end is no text yet.
+            self.length -= 1;
+            self.gap = Gap::Space;
+        }
+        taken
+    }
+
+    /// Writes the separator that is due, or none at the very start.
+    #[inline]
+    fn begin_word(&mut self) {
+        self.word = self.length;
+        self.before = self.gap;
+        if self.length > 0 {
+            self.buffer[self.length] = if self.gap == Gap::Line { b'\n' } else { b' ' };
+            self.length += 1;
+        }
+        self.gap = Gap::None;
+    }
+
+    /// Adds a slice word by word.
+    fn push_words(&mut self, mut rest: &[u8]) {
         while !self.cut {
             let white = leading_white(rest, self.lines);
             if white.length > 0 {
@@ -85,41 +186,109 @@ impl Text {
     }
 
     /// Adds a piece of a word.
-    #[inline]
     fn add(&mut self, piece: &[u8]) {
-        if self.gap != Gap::None || self.buffer.is_empty() {
-            self.word = self.buffer.len();
-            self.before = self.gap;
-            if !self.buffer.is_empty() {
-                self.buffer
-                    .push(if self.gap == Gap::Line { b'\n' } else { b' ' });
-            }
-            self.gap = Gap::None;
+        self.make_room(piece.len() + 1);
+        if self.gap != Gap::None || self.length == 0 {
+            self.begin_word();
         }
-        if self.buffer.len() + piece.len() > self.max {
+        let end = self.length + piece.len();
+        if end > self.max {
             self.cut = true;
-            self.buffer.truncate(self.word);
+            self.length = self.word;
             return;
         }
-        self.buffer.extend_from_slice(piece);
+        self.buffer[self.length..end].copy_from_slice(piece);
+        self.length = end;
+    }
+
+    #[inline]
+    fn make_room(&mut self, bytes: usize) {
+        let wanted = self.length + bytes;
+        if wanted > self.buffer.len() {
+            self.buffer.resize(wanted.max(2 * self.buffer.len()), 0);
+        }
     }
 
     /// Takes the word just ended back if it is too long to be one.
     #[inline]
     fn end_word(&mut self) {
-        let word = &self.buffer[self.word.min(self.buffer.len())..];
-        if word.len() > self.max_word && counted(word) > self.max_word {
-            self.buffer.truncate(self.word);
+        if self.length - self.word <= self.max_word {
+            return;
+        }
+        if counted(&self.buffer[self.word..self.length]) > self.max_word {
+            self.length = self.word;
             self.gap = self.before;
-            self.word = self.buffer.len();
         }
     }
 
     /// The text, and whether some was left out because of the bound.
-    pub(crate) fn finish(mut self) -> (String, bool) {
+    pub(crate) fn finish(&mut self) -> (String, bool) {
         self.separate(Gap::Line);
-        (string(self.buffer), self.cut)
+        let mut text = std::mem::take(&mut self.buffer);
+        text.truncate(std::mem::take(&mut self.length));
+        text.shrink_to_fit();
+        (string(text), self.cut)
     }
+}
+
+const BLOCK: usize = 8;
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGHS: u64 = 0x80 * ONES;
+
+/// Up to eight bytes looked at together, each in its own lane of a number (first byte lowest). Lanes behind the end
+/// hold a letter.
+#[derive(Clone, Copy)]
+struct Block {
+    lanes: u64,
+    length: usize,
+}
+
+impl Block {
+    #[inline]
+    fn read(bytes: &[u8]) -> Block {
+        if let Some(chunk) = bytes.first_chunk::<BLOCK>() {
+            let lanes = u64::from_le_bytes(*chunk);
+            return Block {
+                lanes,
+                length: BLOCK,
+            };
+        }
+        let letters = u64::from(b'x') * ONES;
+        let lanes = pack(bytes) | letters << (8 * bytes.len());
+        Block {
+            lanes,
+            length: bytes.len(),
+        }
+    }
+
+    /// The high bit of every lane that holds white space or a control character of ASCII.
+    #[inline]
+    fn white(self) -> u64 {
+        // The sum reaches the high bit from 0x21 on.
+        !(((self.lanes & !HIGHS) + (0x80 - 0x21) * ONES) | self.lanes) & HIGHS
+    }
+
+    /// Whether a lane may begin a white-space character outside ASCII: 0xC2, or 0xE0 to 0xE3.
+    #[inline]
+    fn is_doubtful(self) -> bool {
+        if self.lanes & HIGHS == 0 {
+            return false;
+        }
+        has_zero(self.lanes ^ (0xC2 * ONES))
+            || has_zero((self.lanes & (0xFC * ONES)) ^ (0xE0 * ONES))
+    }
+
+    /// The bytes, white space made spaces.
+    #[inline]
+    fn with_spaces(self, white: u64) -> [u8; BLOCK] {
+        let mask = (white >> 7) * 0xFF;
+        (self.lanes & !mask | (u64::from(b' ') * ONES) & mask).to_le_bytes()
+    }
+}
+
+#[inline]
+fn has_zero(lanes: u64) -> bool {
+    lanes.wrapping_sub(ONES) & !lanes & HIGHS != 0
 }
 
 /// Bytes that came out of a valid string, cut only at ASCII or at a character: valid, or nearly so.
@@ -168,7 +337,7 @@ fn leading_white(bytes: &[u8], lines: bool) -> White {
 #[inline]
 fn white_at(bytes: &[u8]) -> Option<usize> {
     match *bytes {
-        [0..=0x20 | 0x7F, ..] => Some(1),
+        [0..=0x20, ..] => Some(1),
         [0xC2, 0x80..=0xA0, ..] => Some(2),
         [0xE1, 0x9A, 0x80, ..]
         | [0xE2, 0x80, 0x80..=0x8B | 0xA8 | 0xA9 | 0xAF, ..]
@@ -185,7 +354,7 @@ fn word_length(bytes: &[u8]) -> usize {
     loop {
         match bytes[at..]
             .iter()
-            .position(|byte| !(0x21..=0x7E).contains(byte))
+            .position(|byte| !(0x21..=0x7F).contains(byte))
         {
             None => return bytes.len(),
             Some(length) => at += length,
@@ -288,6 +457,47 @@ mod tests {
         let mut text = Text::new(100, 30, true);
         text.push(b"one two\r\n\r\n three\tfour\n");
         assert_eq!(text.finish().0, "one two\nthree four");
+    }
+
+    /// The quick way and the word-by-word way are one function.
+    #[test]
+    fn both_ways_agree() {
+        let pieces = [
+            "a",
+            " ",
+            "b c ",
+            "\n x",
+            "  ",
+            "|",
+            "_",
+            "é",
+            "\u{A0}",
+            "longer-than-ten",
+            "12345",
+            "ten-of-ten ",
+            "\0",
+        ];
+        let mut state = 1_u32;
+        for _ in 0..20_000 {
+            let mut quick = Text::new(90, 10, false);
+            let mut slow = Text::new(90, 10, false);
+            let mut log = Vec::new();
+            for _ in 0..12 {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                let piece = pieces[(state >> 16) as usize % pieces.len()];
+                log.push(piece);
+                match piece {
+                    "|" => [&mut quick, &mut slow].map(|text| text.separate(Gap::Line)),
+                    "_" => [&mut quick, &mut slow].map(|text| text.separate(Gap::Space)),
+                    _ => {
+                        quick.push(piece.as_bytes());
+                        slow.push_words(piece.as_bytes());
+                        [(), ()]
+                    }
+                };
+            }
+            assert_eq!(quick.finish(), slow.finish(), "{log:?}");
+        }
     }
 
     #[test]
