@@ -85,14 +85,13 @@ impl SessionNames {
         let mut kept = String::with_capacity(path.len());
         let last = path[1..].split('/').count() - 1;
         for (index, segment) in path[1..].split('/').enumerate() {
-            if is_session_segment(segment) {
-                if index == last {
-                    kept.push('/');
-                }
-                continue;
-            }
+            let before = kept.len();
             kept.push('/');
             self.push_segment(&mut kept, segment);
+            if is_session_segment(&kept[before + 1..]) {
+                // The last segment leaves its slash: what is before it is a directory.
+                kept.truncate(before + usize::from(index == last));
+            }
         }
         text.replace_range(start..end, &kept);
         start + kept.len()
@@ -224,6 +223,7 @@ mod tests {
         check_path("/a;b=1/c", "/a;b=1/c");
         check_path("/(S(lit3py55t21z5v55vlm25s55))/order.aspx", "/order.aspx");
         check_path("/app/(X(1)S(lit3py55t21z5v55vlm25s55))", "/app/");
+        check_path("/a/(S(lit3py55t21z5v55vlm25s55));jsessionid=1/b", "/a/b");
         check_path("/wiki/Mercury_(S(1))/x", "/wiki/Mercury_(S(1))/x");
         check_path("/..;jsessionid=1/x", "/..;jsessionid=1/x");
     }
