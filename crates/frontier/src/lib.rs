@@ -22,13 +22,14 @@ pub mod outcome;
 pub mod record;
 pub mod retry;
 pub mod status;
-pub mod suite;
+#[cfg(test)]
+mod suite;
 
 use std::time::Duration;
 
 use aranha_url::CanonUrl;
 
-pub use embedded::{Embedded, View};
+pub use embedded::{Embedded, PageEntry, PageFilter, View};
 pub use error::{FrontierError, LeaseLost};
 pub use options::{External, Options};
 pub use outcome::Outcome;
@@ -41,7 +42,7 @@ pub use status::{
     Explanation, LeaseEntry, PageTotals, SiteEntry, SiteState, SiteTotals, Status, Waiting,
 };
 
-/// What both engines do, and what [`suite`] tests.
+/// What both engines do, and what one suite of tests holds every engine to.
 ///
 /// Calls block on the disk: the engine runs them on a thread of their own. A call that returns `Err` changed nothing.
 pub trait Frontier: Send {

@@ -1,1 +1,658 @@
-//! Placeholder until the suite is written.
+//! One suite of tests for every engine: what the [`Frontier`] trait promises, whatever is underneath.
+//!
+//! An engine's test module names a [`Place`] and calls [`suite!`]. Each case gets a fresh place; opening a place again
+//! after the engine was dropped must show the same collection, with all leases released.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use aranha_url::{CanonUrl, Canonicaliser, PathKey, Rules, SiteKey};
+
+use crate::*;
+
+/// Where an engine keeps a collection.
+pub(crate) trait Place {
+    type Engine: Frontier;
+    fn open(&self, options: Options) -> Self::Engine;
+}
+
+/// Small limits, so that windows overflow and runs are written.
+pub(crate) fn small() -> Options {
+    Options {
+        window: 4,
+        run_links: 3,
+        recent_links: 8,
+        cache: 1 << 20,
+        ..Options::default()
+    }
+}
+
+pub(crate) fn url(text: &str) -> CanonUrl {
+    Canonicaliser::new(Rules::default())
+        .canon(text)
+        .expect("a URL")
+}
+
+pub(crate) fn seed(text: &str) -> Seed {
+    Seed::of(&url(text))
+}
+
+pub(crate) fn link(text: &str) -> Outside {
+    Outside::of(&url(text), 1, 'L', "https://found.example/")
+}
+
+pub(crate) fn page(path: &str) -> Pending {
+    Pending {
+        path: path.into(),
+        key: PathKey::of(path),
+        depth: 2,
+        site_depth: 1,
+        tries: 0,
+        hop: 'L',
+        via: "https://found.example/".into(),
+    }
+}
+
+pub(crate) fn record(page: &Pending, time: i64, outcome: Outcome) -> PageRecord {
+    PageRecord {
+        path: page.path.clone(),
+        key: page.key,
+        depth: page.depth,
+        site_depth: page.site_depth,
+        time,
+        outcome,
+        media_type: "text/html".into(),
+        size: 1000,
+        digest: Some([7; 20]),
+        text_digest: 5,
+        location: None,
+        revisit: false,
+        duration_ms: 12,
+        tries: 0,
+        hop: page.hop,
+        via: page.via.clone(),
+        redirect: None,
+        flags: Flags::default(),
+        next: None,
+    }
+}
+
+/// A check-in of nothing that gives the lease back.
+pub(crate) fn release(lease: &Lease, due: i64) -> CheckIn {
+    CheckIn {
+        lease: lease.id,
+        done: Vec::new(),
+        held: Vec::new(),
+        overflow: Vec::new(),
+        keys: Vec::new(),
+        outside: Vec::new(),
+        facts: None,
+        then: Then::Release { due },
+    }
+}
+
+/// Everything in the window was fetched.
+fn finish(lease: &Lease, time: i64) -> CheckIn {
+    CheckIn {
+        done: lease
+            .pending
+            .iter()
+            .map(|page| record(page, time, Outcome::Answer(200)))
+            .collect(),
+        ..release(lease, time)
+    }
+}
+
+fn accept(frontier: &mut impl Frontier, now: i64, entry: CheckIn) -> CheckedIn {
+    let mut answers = frontier.check_in(now, vec![entry]).expect("stored");
+    answers.pop().expect("one answer").expect("lease in force")
+}
+
+fn one(frontier: &mut impl Frontier, now: i64) -> Lease {
+    let mut leases = frontier.check_out(now, "node", 1).expect("checks out");
+    assert_eq!(leases.len(), 1, "exactly one site is due");
+    leases.remove(0)
+}
+
+fn sites(leases: &[Lease]) -> Vec<&str> {
+    leases.iter().map(|lease| lease.site.as_str()).collect()
+}
+
+fn paths(pages: &[Pending]) -> Vec<&str> {
+    pages.iter().map(|page| page.path.as_str()).collect()
+}
+
+pub(crate) fn a_seed_is_leased_once(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let seeds = [seed("https://a.example/x"), seed("https://a.example/x")];
+    let seeded = frontier.seed(10, &seeds).expect("seeds");
+    assert_eq!(seeded, Seeded { added: 1, known: 1 });
+    let lease = one(&mut frontier, 10);
+    assert_eq!(lease.site, "a.example");
+    assert_eq!(lease.site_key, SiteKey::of("a.example"));
+    assert_eq!(lease.facts.origin, "https://a.example");
+    assert_eq!(paths(&lease.pending), ["/x"]);
+    assert_eq!(lease.pending[0].hop, '-');
+    assert_eq!(lease.known, [PathKey::of("/x")]);
+    assert!(lease.seed && !lease.more);
+    assert!(
+        frontier
+            .check_out(11, "other", 9)
+            .expect("works")
+            .is_empty()
+    );
+    let status = frontier.status(11).expect("status");
+    assert_eq!(
+        (status.sites.leased, status.sites.waiting, status.seeds),
+        (1, 0, 1)
+    );
+    accept(&mut frontier, 20, finish(&lease, 15));
+    let status = frontier.status(21).expect("status");
+    assert_eq!(
+        status.pages,
+        PageTotals {
+            known: 1,
+            pending: 0,
+            later: 0,
+            done: 1
+        }
+    );
+    assert_eq!(status.outcomes, [(Outcome::Answer(200), 1)]);
+    assert_eq!((status.sites.idle, status.next_due), (1, None));
+    assert_eq!(frontier.seeds().expect("seeds"), ["https://a.example/x"]);
+    let again = frontier.seed(30, &seeds[..1]).expect("seeds");
+    assert_eq!(again, Seeded { added: 0, known: 1 });
+    assert!(frontier.check_out(31, "node", 9).expect("works").is_empty());
+}
+
+pub(crate) fn seeds_come_first_then_the_longest_wait(place: &impl Place) {
+    let mut frontier = place.open(small());
+    frontier
+        .seed(0, &[seed("https://s1.example/")])
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let mut entry = release(&lease, 500);
+    entry.held = lease.pending.clone();
+    entry.outside = vec![link("https://late.example/")];
+    accept(&mut frontier, 100, entry);
+    frontier.flush(100).expect("flushes");
+    // A seed that is due comes before a site found by links that waits for longer.
+    assert_eq!(
+        sites(&frontier.check_out(400, "n", 0).expect("works")),
+        [""; 0]
+    );
+    let both = frontier.check_out(600, "n", 5).expect("works");
+    assert_eq!(sites(&both), ["s1.example", "late.example"]);
+    for (lease, due) in both.iter().zip([900, 800]) {
+        let mut entry = release(lease, due);
+        entry.held = lease.pending.clone();
+        accept(&mut frontier, 700, entry);
+    }
+    assert_eq!(frontier.status(700).expect("status").next_due, Some(800));
+    assert!(frontier.check_out(799, "n", 5).expect("works").is_empty());
+    assert_eq!(
+        sites(&frontier.check_out(800, "n", 5).expect("works")),
+        ["late.example"]
+    );
+    assert_eq!(
+        sites(&frontier.check_out(900, "n", 5).expect("works")),
+        ["s1.example"]
+    );
+}
+
+pub(crate) fn longest_wait_first_among_equals(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let seeds = [
+        "https://a.example/",
+        "https://b.example/",
+        "https://c.example/",
+    ]
+    .map(seed);
+    frontier.seed(0, &seeds).expect("seeds");
+    let leases = frontier.check_out(0, "n", 3).expect("works");
+    for (lease, due) in leases.iter().zip([30, 10, 20]) {
+        let mut entry = release(lease, due);
+        entry.held = lease.pending.clone();
+        accept(&mut frontier, 5, entry);
+    }
+    let first = leases[1].site.clone();
+    let then = leases[2].site.clone();
+    let again = frontier.check_out(40, "n", 2).expect("works");
+    assert_eq!(sites(&again), [first, then]);
+}
+
+pub(crate) fn queue_is_first_in_first_out(place: &impl Place) {
+    let mut frontier = place.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let new: Vec<Pending> = (0..10).map(|n| page(&format!("/{n}"))).collect();
+    let mut entry = finish(&lease, 1);
+    entry.held = new[..2].to_vec();
+    entry.overflow = new[2..7].to_vec();
+    entry.keys = new[..7].iter().map(|page| page.key).collect();
+    entry.then = Then::Keep { want: 2 };
+    let answer = accept(&mut frontier, 2, entry);
+    assert_eq!(paths(&answer.more), ["/2", "/3"]);
+    assert!(answer.rest && !answer.released);
+    // Taken pages are held from now on: a visit that dies here leaves them in the window.
+    let mut entry = release(&lease, 5);
+    entry.held = new[1..4].to_vec();
+    entry.overflow = new[7..].to_vec();
+    entry.keys = new[7..].iter().map(|page| page.key).collect();
+    accept(&mut frontier, 3, entry);
+    let lease = one(&mut frontier, 5);
+    assert_eq!(paths(&lease.pending), ["/1", "/2", "/3", "/4"]);
+    assert!(lease.more);
+    assert_eq!(lease.known.len(), 11);
+    let mut entry = release(&lease, 6);
+    entry.then = Then::Keep { want: 50 };
+    let answer = accept(&mut frontier, 6, entry);
+    assert_eq!(paths(&answer.more), ["/5", "/6", "/7", "/8", "/9"]);
+    assert!(!answer.rest);
+}
+
+pub(crate) fn links_reach_their_site_once(place: &impl Place) {
+    let mut frontier = place.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let mut entry = finish(&lease, 1);
+    entry.outside = ["/1", "/2", "/1", "/3", "/2"]
+        .iter()
+        .map(|path| link(&format!("http://www.b.example{path}")))
+        .collect();
+    accept(&mut frontier, 2, entry);
+    let b = one(&mut frontier, 1000);
+    assert_eq!(b.site, "b.example");
+    assert_eq!(b.facts.origin, "http://www.b.example");
+    assert_eq!(paths(&b.pending), ["/1", "/2", "/3"]);
+    assert!(!b.seed);
+    assert_eq!((b.pending[0].depth, b.pending[0].site_depth), (1, 0));
+    assert_eq!(b.pending[0].via, "https://found.example/");
+    // More links while it is visited, old and new; they wait until the next check-out.
+    let mut entry = finish(&b, 1001);
+    entry.outside = vec![
+        link("https://a.example/"),
+        link("https://b.example/4"),
+        link("https://b.example/1"),
+    ];
+    accept(&mut frontier, 1002, entry);
+    frontier.flush(1002).expect("flushes");
+    let leases = frontier.check_out(3000, "n", 9).expect("works");
+    // a.example was due for a link that proved known: no empty lease.
+    assert_eq!(sites(&leases), ["b.example"]);
+    assert_eq!(paths(&leases[0].pending), ["/4"]);
+    let status = frontier.status(3000).expect("status");
+    assert_eq!(
+        (status.sites.idle, status.pages.known, status.next_due),
+        (1, 5, Some(leases[0].expires))
+    );
+}
+
+pub(crate) fn known_links_make_no_empty_leases(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let names: Vec<String> = (0..40).map(|n| format!("https://s{n}.example/")).collect();
+    let seeds: Vec<Seed> = names.iter().map(|name| seed(name)).collect();
+    frontier.seed(0, &seeds).expect("seeds");
+    let leases = frontier.check_out(0, "n", 40).expect("works");
+    for lease in &leases {
+        let mut entry = finish(lease, 1);
+        entry.outside = names.iter().map(|name| link(name)).collect();
+        accept(&mut frontier, 2, entry);
+    }
+    frontier.flush(3).expect("flushes");
+    // Work is bounded: it may take several calls, and next_due says so.
+    for call in 0.. {
+        assert!(call < 40, "it ends");
+        assert!(frontier.check_out(1000, "n", 1).expect("works").is_empty());
+        if frontier.status(1000).expect("status").next_due.is_none() {
+            break;
+        }
+    }
+    assert_eq!(frontier.status(1000).expect("status").sites.idle, 40);
+}
+
+pub(crate) fn a_lost_lease_is_refused_alone(place: &impl Place) {
+    let options = Options {
+        lease: Duration::from_secs(1),
+        ..small()
+    };
+    let mut frontier = place.open(options);
+    let seeds = [seed("https://a.example/"), seed("https://b.example/")];
+    frontier.seed(0, &seeds).expect("seeds");
+    let leases = frontier.check_out(0, "n", 2).expect("works");
+    assert_eq!(
+        frontier.renew(900, &[leases[1].id, 77]).expect("renews"),
+        [LeaseLost { lease: 77 }]
+    );
+    assert_eq!(frontier.status(900).expect("status").next_due, Some(1000));
+    let taken = frontier.check_out(1500, "m", 2).expect("works");
+    assert_eq!(sites(&taken), [leases[0].site.as_str()]);
+    assert_eq!(taken[0].pending, leases[0].pending);
+    let batch = leases.iter().map(|lease| finish(lease, 1600)).collect();
+    let answers = frontier.check_in(1700, batch).expect("stored");
+    assert_eq!(
+        answers[0],
+        Err(LeaseLost {
+            lease: leases[0].id
+        })
+    );
+    assert!(answers[1].is_ok());
+    assert_eq!(frontier.status(1700).expect("status").records, 1);
+    accept(&mut frontier, 1800, finish(&taken[0], 1750));
+    assert_eq!(frontier.release_all(1900, "m").expect("works"), 0);
+}
+
+pub(crate) fn leases_end_with_their_process(place: &impl Place) {
+    let mut frontier = place.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let mut entry = finish(&lease, 1);
+    entry.held = vec![page("/1"), page("/2")];
+    entry.keys = vec![PathKey::of("/1"), PathKey::of("/2")];
+    entry.outside = vec![link("https://b.example/deep")];
+    entry.then = Then::Keep { want: 0 };
+    entry.facts = Some(SiteFacts {
+        origin: "http://a.example".into(),
+        cookies: b"k=v".to_vec(),
+        last_answer: 17,
+        ..SiteFacts::default()
+    });
+    let facts = entry.facts.clone();
+    accept(&mut frontier, 2, entry);
+    drop(frontier);
+    let mut frontier = place.open(small());
+    let leases = frontier.check_out(3, "n", 9).expect("works");
+    assert_eq!(sites(&leases), ["a.example", "b.example"]);
+    assert_eq!(paths(&leases[0].pending), ["/1", "/2"]);
+    assert_eq!(Some(&leases[0].facts), facts.as_ref());
+    assert_eq!(paths(&leases[1].pending), ["/deep"]);
+    let lost = frontier
+        .check_in(4, vec![release(&lease, 4)])
+        .expect("works");
+    assert_eq!(lost, [Err(LeaseLost { lease: lease.id })]);
+}
+
+pub(crate) fn a_failed_page_comes_back_in_time(place: &impl Place) {
+    let mut frontier = place.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let mut entry = release(&lease, 50);
+    for (path, next) in [("/", 1000), ("/b", 3000), ("/c", 2000)] {
+        let mut failed = record(&page(path), 10, Outcome::Timeout);
+        failed.next = Some(next);
+        failed.tries = 2;
+        entry.done.push(failed);
+    }
+    entry.keys = vec![PathKey::of("/b"), PathKey::of("/c")];
+    accept(&mut frontier, 20, entry);
+    let status = frontier.status(20).expect("status");
+    assert_eq!((status.pages.later, status.pages.done), (3, 0));
+    assert_eq!(status.next_due, Some(1000));
+    assert_eq!(
+        frontier
+            .explain(&url("https://a.example/c"))
+            .expect("explains")
+            .waiting,
+        Some(Waiting::Later(2000))
+    );
+    assert!(frontier.check_out(999, "n", 1).expect("works").is_empty());
+    let lease = one(&mut frontier, 1000);
+    assert_eq!(paths(&lease.pending), ["/"]);
+    assert_eq!(lease.pending[0].tries, 2);
+    let mut entry = finish(&lease, 1001);
+    entry.then = Then::Keep { want: 5 };
+    assert_eq!(paths(&accept(&mut frontier, 2500, entry).more), ["/c"]);
+    let mut entry = release(&lease, 2600);
+    entry.done = vec![record(&page("/c"), 2550, Outcome::Answer(200))];
+    accept(&mut frontier, 2600, entry);
+    assert_eq!(frontier.status(2600).expect("status").next_due, Some(3000));
+    assert_eq!(paths(&one(&mut frontier, 3000).pending), ["/b"]);
+}
+
+pub(crate) fn a_blocked_site_is_not_handed_out(place: &impl Place) {
+    let mut frontier = place.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    assert!(frontier.block(1, "a.example").expect("blocks"));
+    assert!(!frontier.block(1, "a.example").expect("blocks"));
+    assert!(frontier.block(1, "never-seen.example").expect("blocks"));
+    assert!(frontier.check_out(2, "n", 9).expect("works").is_empty());
+    assert_eq!(frontier.status(2).expect("status").sites.blocked, 2);
+    assert!(frontier.unblock(3, "a.example").expect("unblocks"));
+    assert!(!frontier.unblock(3, "b.example").expect("unblocks"));
+    let lease = one(&mut frontier, 3);
+    // Blocked under a visit: what it fetched is stored, then it must end.
+    frontier.block(4, "a.example").expect("blocks");
+    let mut entry = finish(&lease, 5);
+    entry.outside = vec![link("https://never-seen.example/1")];
+    entry.then = Then::Keep { want: 5 };
+    assert!(accept(&mut frontier, 6, entry).released);
+    frontier.flush(7).expect("flushes");
+    assert!(frontier.check_out(9000, "n", 9).expect("works").is_empty());
+    let status = frontier.status(9000).expect("status");
+    assert_eq!(
+        (status.sites.blocked, status.records, status.next_due),
+        (2, 1, None)
+    );
+    frontier
+        .unblock(9000, "never-seen.example")
+        .expect("unblocks");
+    assert_eq!(paths(&one(&mut frontier, 9000).pending), ["/1"]);
+}
+
+fn external(place: &impl Place, policy: External, expected: &[&str]) {
+    let mut frontier = place.open(Options {
+        external: policy,
+        ..small()
+    });
+    frontier
+        .seed(0, &[seed("https://a.example/x")])
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let mut entry = finish(&lease, 1);
+    entry.outside = [
+        "https://b.example/1",
+        "https://b.example/2",
+        "https://a.example/y",
+    ]
+    .map(link)
+    .to_vec();
+    accept(&mut frontier, 2, entry);
+    frontier.flush(3).expect("flushes");
+    let leases = frontier.check_out(4, "n", 9).expect("works");
+    let mut found: Vec<String> = leases
+        .iter()
+        .flat_map(|lease| {
+            lease
+                .pending
+                .iter()
+                .map(|page| format!("{}{}", lease.site, page.path))
+        })
+        .collect();
+    found.sort();
+    assert_eq!(found, expected, "{policy:?}");
+}
+
+pub(crate) fn home_page_policy(place: &impl Place) {
+    external(place, External::HomePage, &["b.example/"]);
+}
+
+pub(crate) fn deep_link_policy(place: &impl Place) {
+    external(
+        place,
+        External::DeepLink,
+        &["a.example/y", "b.example/1", "b.example/2"],
+    );
+}
+
+pub(crate) fn combined_policy(place: &impl Place) {
+    external(
+        place,
+        External::Combined,
+        &["a.example/y", "b.example/", "b.example/1", "b.example/2"],
+    );
+}
+
+pub(crate) fn a_seed_during_a_visit_is_not_lost(place: &impl Place) {
+    for external in [External::DeepLink, External::HomePage] {
+        let name = format!(
+            "https://{}.example",
+            if external == External::HomePage {
+                "h"
+            } else {
+                "d"
+            }
+        );
+        let mut frontier = place.open(Options {
+            external,
+            ..small()
+        });
+        frontier
+            .seed(0, &[seed(&format!("{name}/"))])
+            .expect("seeds");
+        let lease = one(&mut frontier, 0);
+        let more = [seed(&format!("{name}/")), seed(&format!("{name}/new"))];
+        let seeded = frontier.seed(1, &more).expect("seeds");
+        assert_eq!(seeded, Seeded { added: 1, known: 1 });
+        accept(&mut frontier, 2, finish(&lease, 2));
+        let lease = one(&mut frontier, 9000);
+        assert_eq!(paths(&lease.pending), ["/new"]);
+        accept(&mut frontier, 9001, finish(&lease, 9001));
+    }
+}
+
+pub(crate) fn every_answer_can_be_asked_for(place: &impl Place) {
+    let mut frontier = place.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let home = url("https://a.example/");
+    let found = frontier.explain(&home).expect("explains");
+    assert_eq!(
+        (found.known, found.seed, found.waiting),
+        (true, true, Some(Waiting::Window))
+    );
+    assert_eq!(found.lease.expect("leased").node, "node");
+    let mut entry = finish(&lease, 1);
+    entry.overflow = vec![page("/q")];
+    entry.keys = vec![PathKey::of("/q")];
+    entry.outside = vec![link("https://b.example/1")];
+    entry.then = Then::Keep { want: 0 };
+    accept(&mut frontier, 2, entry);
+    let found = frontier.explain(&home).expect("explains");
+    assert_eq!((found.records.len(), found.waiting), (1, None));
+    assert_eq!(found.records[0].outcome, Outcome::Answer(200));
+    let queued = frontier
+        .explain(&url("https://a.example/q"))
+        .expect("explains");
+    assert_eq!(queued.waiting, Some(Waiting::Queue));
+    let outside = url("https://b.example/1");
+    assert!(
+        frontier.explain(&outside).expect("explains").inbox,
+        "in the journal"
+    );
+    frontier.flush(3).expect("flushes");
+    let found = frontier.explain(&outside).expect("explains");
+    assert!(found.inbox && !found.known, "in a run");
+    assert_eq!(found.site.expect("announced").state, SiteState::Waiting);
+    let nothing = frontier
+        .explain(&url("https://c.example/"))
+        .expect("explains");
+    assert_eq!(nothing, Explanation::default());
+}
+
+/// Enough links for several levels of runs; tidied as the crawl goes; nothing lost, nothing twice.
+pub(crate) fn merging_loses_nothing(place: &impl Place) {
+    let mut frontier = place.open(small());
+    frontier
+        .seed(0, &[seed("https://hub.example/")])
+        .expect("seeds");
+    let hub = one(&mut frontier, 0);
+    let mut sent: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let collect = |frontier: &mut dyn Frontier,
+                   now: i64,
+                   room: usize,
+                   found: &mut BTreeMap<String, BTreeSet<String>>| {
+        let leases = frontier.check_out(now, "n", room).expect("works");
+        for mut lease in leases.iter().cloned() {
+            loop {
+                for page in &lease.pending {
+                    let new = found
+                        .entry(lease.site.clone())
+                        .or_default()
+                        .insert(page.path.clone());
+                    assert!(new, "{}{} was handed out twice", lease.site, page.path);
+                }
+                let mut entry = finish(&lease, now);
+                entry.then = Then::Keep { want: 4 };
+                let mut answers = frontier.check_in(now, vec![entry]).expect("stored");
+                let answer = answers.pop().expect("one").expect("in force");
+                lease.pending = answer.more;
+                if lease.pending.is_empty() {
+                    break;
+                }
+            }
+            frontier
+                .check_in(now, vec![release(&lease, now)])
+                .expect("stored");
+        }
+        leases.len()
+    };
+    for round in 0..150i64 {
+        let links: Vec<(String, String)> = (0..5)
+            .map(|n| {
+                let number = (round * 5 + n) * 7919 % 100_003;
+                (
+                    format!("s{}.example", number % 23),
+                    format!("/p{}", number % 211),
+                )
+            })
+            .collect();
+        for (site, path) in &links {
+            sent.entry(site.clone()).or_default().insert(path.clone());
+        }
+        let mut entry = release(&hub, 0);
+        entry.held = hub.pending.clone();
+        entry.outside = links
+            .iter()
+            .map(|(site, path)| link(&format!("https://{site}{path}")))
+            .collect();
+        entry.then = Then::Keep { want: 0 };
+        accept(&mut frontier, round, entry);
+        frontier.tidy(round, Duration::ZERO).expect("tidies");
+        if round % 10 == 9 {
+            collect(&mut frontier, round, 3, &mut found);
+        }
+    }
+    while frontier.tidy(200, Duration::ZERO).expect("tidies") {}
+    assert!(frontier.status(200).expect("status").runs < 24);
+    frontier.flush(200).expect("flushes");
+    while collect(&mut frontier, 250, 5, &mut found) > 0 {}
+    assert_eq!(found, sent);
+}
+
+/// Make a test of every case above.
+macro_rules! suite {
+    ($place:expr) => {
+        suite!($place => a_seed_is_leased_once, seeds_come_first_then_the_longest_wait,
+            longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
+            known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
+            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, home_page_policy, deep_link_policy,
+            combined_policy, a_seed_during_a_visit_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing);
+    };
+    ($place:expr => $($case:ident),*) => {
+        $(#[test] fn $case() { $crate::suite::$case(&$place); })*
+    };
+}
+pub(crate) use suite;

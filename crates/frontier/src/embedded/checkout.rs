@@ -40,7 +40,7 @@ impl Embedded {
                     break;
                 }
                 self.inbox.flush(&self.store, &mut self.totals, now)?;
-                self.last_flush = now;
+                self.last_flush = Some(now);
                 flushed = true;
             }
             looks -= sites.len();
@@ -54,8 +54,10 @@ impl Embedded {
     /// Whether links in memory should become visible now: room is left, and it is not only a moment since the last time,
     /// or nothing else can go on.
     fn wants_flush(&self, now: i64, nothing_found: bool) -> bool {
-        self.inbox.gathered() > 0
-            && ((now - self.last_flush).abs() >= FLUSH_GAP || (nothing_found && self.leased == 0))
+        let lately = self
+            .last_flush
+            .is_some_and(|last| now.saturating_sub(last).abs() < FLUSH_GAP);
+        self.inbox.gathered() > 0 && (!lately || (nothing_found && self.leased == 0))
     }
 
     /// End a lease whose visit is gone: the site is due again with the window last checked in.

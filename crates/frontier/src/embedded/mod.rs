@@ -34,6 +34,9 @@ mod store;
 mod totals;
 mod view;
 
+#[cfg(test)]
+mod tests;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -66,7 +69,7 @@ pub struct Embedded {
     /// Leases in force.
     leased: u64,
     /// When the gathered links were last made visible because a check-out ran dry.
-    last_flush: i64,
+    last_flush: Option<i64>,
     /// Memory lent to whoever writes a block.
     block: Block,
     /// A failed transaction left memory behind the disk.
@@ -93,7 +96,7 @@ impl Embedded {
             totals: Totals::default(),
             inbox,
             leased: 0,
-            last_flush: 0,
+            last_flush: None,
             block: Block::default(),
             stale: true,
             durable: None,
@@ -264,10 +267,9 @@ impl Frontier for Embedded {
             .status()
             .map_err(|fault| fault.at(&self.store.path))?;
         if status.links_gathered > 0 {
-            let flush = if self.leased == 0 {
-                now
-            } else {
-                self.last_flush.saturating_add(checkout::FLUSH_GAP)
+            let flush = match self.last_flush {
+                Some(last) if self.leased > 0 => last.saturating_add(checkout::FLUSH_GAP),
+                _ => now,
             };
             status.next_due = Some(status.next_due.map_or(flush, |due| due.min(flush)));
         }

@@ -1,0 +1,187 @@
+//! The suite on the embedded engine, and what only it promises: the lock, the layout, reading beside a writer.
+
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::suite::{self, Place, link, record, release, seed, small, suite, url};
+use crate::{Outcome, SiteEntry, Then};
+
+pub(crate) struct Folder(TempDir);
+
+impl Folder {
+    pub(crate) fn new() -> Folder {
+        Folder(TempDir::new().expect("a folder"))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().to_owned()
+    }
+}
+
+impl Place for Folder {
+    type Engine = Embedded;
+    fn open(&self, options: Options) -> Embedded {
+        Embedded::open(self.0.path(), options).expect("opens")
+    }
+}
+
+suite!(Folder::new());
+
+#[test]
+fn a_collection_has_one_writer() {
+    let folder = Folder::new();
+    let first = folder.open(small());
+    let error = Embedded::open(&folder.path(), small()).expect_err("locked");
+    assert!(
+        matches!(error, FrontierError::Locked { pid, .. } if pid == std::process::id()),
+        "{error}"
+    );
+    drop(first);
+    folder.open(small());
+}
+
+#[test]
+fn a_newer_layout_is_refused() {
+    let folder = Folder::new();
+    drop(folder.open(small()));
+    let db = rusqlite::Connection::open(folder.path().join(FILE)).expect("opens");
+    db.pragma_update(None, "user_version", 99).expect("sets");
+    drop(db);
+    let error = Embedded::open(&folder.path(), small()).expect_err("newer");
+    assert!(error.to_string().contains("layout 99"), "{error}");
+    let error = View::open(&folder.path()).expect_err("newer");
+    assert!(error.to_string().contains("layout 99"), "{error}");
+}
+
+#[test]
+fn a_folder_without_a_crawl_is_no_view() {
+    let folder = Folder::new();
+    assert!(matches!(
+        View::open(&folder.path()),
+        Err(FrontierError::Missing { .. })
+    ));
+}
+
+#[test]
+fn readers_see_what_is_checked_in() {
+    let folder = Folder::new();
+    let mut frontier = folder.open(small());
+    let view = View::open(&folder.path()).expect("opens");
+    let seeds = ["https://a.example/", "https://www.b.example/x"].map(seed);
+    frontier.seed(0, &seeds).expect("seeds");
+    for round in 0..3 {
+        for lease in frontier.check_out(round, "n", 9).expect("works") {
+            let mut entry = release(&lease, round + 1);
+            entry.held = lease.pending.clone();
+            entry.done = vec![record(
+                &lease.pending[0],
+                round,
+                Outcome::Answer(200 + round as u16),
+            )];
+            entry.outside = vec![link("https://c.example/1")];
+            entry.then = Then::Release { due: round + 1 };
+            frontier.check_in(round, vec![entry]).expect("stored");
+        }
+    }
+    assert_eq!(view.seeds().expect("seeds").len(), 2);
+    let status = view.status(9).expect("status");
+    assert_eq!(status.records, frontier.status(9).expect("status").records);
+    let mut names = Vec::new();
+    view.sites(|entry: SiteEntry| {
+        names.push(entry.site);
+        true
+    })
+    .expect("lists");
+    names.sort();
+    assert_eq!(names[..2], ["a.example", "b.example"]);
+    let list = |filter: PageFilter<'_>| {
+        let mut found = Vec::new();
+        view.pages(&filter, |entry| {
+            found.push(format!("{} {}", entry.url(), entry.record.outcome));
+            true
+        })
+        .expect("lists");
+        found.sort();
+        found
+    };
+    assert_eq!(
+        list(PageFilter {
+            site: Some("b.example"),
+            ..PageFilter::default()
+        }),
+        ["https://www.b.example/x 202"]
+    );
+    let all = PageFilter {
+        all: true,
+        site: Some("a.example"),
+        ..PageFilter::default()
+    };
+    assert_eq!(
+        list(all),
+        [
+            "https://a.example/ 200",
+            "https://a.example/ 201",
+            "https://a.example/ 202"
+        ]
+    );
+    let some = PageFilter {
+        outcome: Some(Outcome::Answer(202)),
+        ..PageFilter::default()
+    };
+    assert_eq!(list(some).len(), 2 + usize::from(list(some).len() == 3));
+    assert!(
+        view.explain(&url("https://c.example/1"))
+            .expect("explains")
+            .inbox
+    );
+}
+
+#[test]
+fn a_transaction_that_fails_leaves_nothing_behind() {
+    let folder = Folder::new();
+    let mut frontier = folder.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let lease = frontier.check_out(0, "n", 1).expect("works").remove(0);
+    let entry = || {
+        let mut entry = release(&lease, 1);
+        entry.done = vec![record(&lease.pending[0], 1, Outcome::Answer(200))];
+        entry.outside = vec![link("https://b.example/1")];
+        entry
+    };
+    // A disk that is full: no page may be added.
+    let pages: i64 = frontier
+        .store
+        .db
+        .pragma_query_value(None, "page_count", |row| row.get(0))
+        .expect("counts");
+    frontier
+        .store
+        .db
+        .pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))
+        .expect("limits");
+    let mut large = entry();
+    large.facts = Some(crate::SiteFacts {
+        cookies: (0..100_000u32)
+            .flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes())
+            .collect(),
+        ..crate::SiteFacts::default()
+    });
+    let before = frontier.status(1).expect("status");
+    let error = frontier.check_in(1, vec![large]).expect_err("full");
+    assert!(matches!(error, FrontierError::Full { .. }), "{error}");
+    assert_eq!(frontier.status(1).expect("status").pages, before.pages);
+    frontier
+        .store
+        .db
+        .pragma_update_and_check(None, "max_page_count", 1_000_000, |_| Ok(()))
+        .expect("limits");
+    frontier.check_in(1, vec![entry()]).expect("stored");
+    let leases = frontier.check_out(1000, "n", 9).expect("works");
+    assert_eq!(leases.len(), 1, "the link was sent with the second try");
+    assert_eq!(leases[0].site, "b.example");
+    let _ = suite::small();
+}
