@@ -40,3 +40,22 @@ impl Default for Options {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_section_of_the_configuration() {
+        let options: Options =
+            toml::from_str("assets = true\nmax_word = 0").expect("a good section");
+        let expected = Options {
+            assets: true,
+            max_word: 0,
+            ..Options::default()
+        };
+        assert_eq!(options, expected);
+        let error = toml::from_str::<Options>("asets = true").expect_err("an unknown key");
+        assert!(error.to_string().contains("asets"), "{error}");
+    }
+}

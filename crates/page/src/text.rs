@@ -297,7 +297,9 @@ pub(crate) fn string(bytes: Vec<u8>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// xxh3-64 of a text with its line breaks read as spaces; 0 for no text.
+/// xxh3-64 of a text with its line breaks read as spaces; 0 for no text. Folding white space is all that is needed
+/// for mark-up and layout not to matter; case is kept, since a text in capitals is another text, and folding it would
+/// cost a second pass over every page.
 pub(crate) fn digest(text: &str) -> u64 {
     if text.is_empty() {
         return 0;
