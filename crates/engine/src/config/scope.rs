@@ -4,7 +4,7 @@ use std::fs;
 
 use aranha_url::{Blacklist, Filter, Scope};
 
-use super::{Config, ConfigError};
+use super::{Config, ConfigError, Origin};
 
 impl Config {
     /// The scope without its seeds (U12, U10, U11).
@@ -46,32 +46,30 @@ impl Config {
 /// One filter that matches what any of them matches; none of none.
 fn any_of(key: &str, texts: &[String]) -> Result<Option<Filter>, ConfigError> {
     for text in texts {
-        Filter::parse(text).map_err(|error| {
-            wrong(
-                key,
-                format!("in `{text}`: {error}"),
-                Some(error.hint.clone()),
-            )
-        })?;
+        parse(key, text)?;
     }
-    let joined = match texts {
-        [] => return Ok(None),
-        [single] => single.clone(),
-        several => several
-            .iter()
-            .map(|text| format!("({text})"))
-            .collect::<Vec<_>>()
-            .join(" or "),
-    };
-    Filter::parse(&joined)
-        .map(Some)
-        .map_err(|error| wrong(key, error.to_string(), Some(error.hint.clone())))
+    match texts {
+        [] => Ok(None),
+        [single] => parse(key, single).map(Some),
+        several => {
+            let parts: Vec<_> = several.iter().map(|text| format!("({text})")).collect();
+            parse(key, &parts.join(" or ")).map(Some)
+        }
+    }
 }
 
+fn parse(key: &str, text: &str) -> Result<Filter, ConfigError> {
+    Filter::parse(text).map_err(|error| {
+        let sentence = format!("in `{text}`, column {}: {}", error.column, error.problem);
+        wrong(key, sentence, Some(error.hint))
+    })
+}
+
+/// Who set the key is known to the caller only: see `check.rs`.
 fn wrong(key: &str, sentence: String, hint: Option<String>) -> ConfigError {
     ConfigError::Value {
         key: key.to_owned(),
-        origin: super::Origin::Default,
+        origin: Origin::Default,
         sentence,
         hint,
     }

@@ -198,6 +198,46 @@ fn senseless_values_are_refused_with_who_set_them() {
 }
 
 #[test]
+fn filters_and_black_lists_are_read_before_the_crawl() {
+    let (_folder, layers) = layers("[crawl]\nreject = [\"ext:zip\", \"domian:a.org\"]\n");
+    let error = Config::load(&layers).expect_err("there is no such test");
+    assert!(
+        error
+            .to_string()
+            .ends_with(", line 2): in `domian:a.org`, column 1: there is no test `domian`"),
+        "{error}"
+    );
+    assert!(error.hint().is_some());
+
+    let (folder, mut layers) = layers_with_list("192.0.2.0/24\n:::\n");
+    let error = Config::load(&layers).expect_err("the second line is no entry");
+    assert!(
+        error
+            .to_string()
+            .contains("black.txt: black list, line 2: "),
+        "{error}"
+    );
+    std::fs::write(folder.path().join("black.txt"), "192.0.2.0/24\n").expect("a file");
+    layers
+        .flags
+        .set("--reject", "crawl.reject", vec!["ext:zip", "ext:gz"]);
+    let (config, _) = Config::load(&layers).expect("good");
+    let blacklist = config.blacklist().expect("good");
+    assert!(
+        blacklist
+            .address("192.0.2.7".parse().expect("an address"))
+            .is_some()
+    );
+    assert!(config.scope().is_ok());
+}
+
+fn layers_with_list(list: &str) -> (tempfile::TempDir, Layers) {
+    let (folder, layers) = layers("[crawl]\nblacklist_files = [\"black.txt\"]\n");
+    std::fs::write(folder.path().join("black.txt"), list).expect("a file");
+    (folder, layers)
+}
+
+#[test]
 fn flags_are_named_in_complaints() {
     let mut layers = Layers::default();
     layers.flags.set("--pause", "crawl.pause", "soon");
