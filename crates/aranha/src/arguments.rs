@@ -13,6 +13,7 @@ use crate::complaint::Complaint;
 
 const EXAMPLES: &str = "\
 Examples:
+  aranha demo
   aranha crawl https://example.org -c example --contact you@example.org
   aranha config show --profile vn2006
   echo 'HTTP://Example.ORG:80/a/../b#c' | aranha url canon

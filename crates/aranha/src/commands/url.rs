@@ -35,7 +35,7 @@ pub(crate) struct Canon {
     /// URLs; without any, stdin is read, one a line
     #[arg(value_name = "URL")]
     urls: Vec<String>,
-    /// Take the rules in [url] from this configuration
+    /// Take the URL rules from this configuration
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Take the rules from this profile
