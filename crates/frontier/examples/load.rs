@@ -6,7 +6,8 @@
 //!
 //! Each check-in brings about 30 page records and 60 links to other sites; GROUP check-ins are one group commit, then the
 //! frontier may tidy for a moment, as the engine lets it. Every million links a line: links/s and page records/s (of the
-//! time spent in calls), memory, bytes on disk, and the longest single call.
+//! time spent in calls), links by second of processor time (making up the web included), memory, bytes on disk, and the
+//! longest single call.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -51,6 +52,19 @@ struct Visit {
     queue: VecDeque<Pending>,
     made: u32,
     next_page: u64,
+}
+
+/// Processor time of this process so far: what the calls cost when others keep the machine busy.
+fn processor() -> Duration {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = text.rsplit(')').next().unwrap_or_default();
+    let ticks: u64 = fields
+        .split_whitespace()
+        .skip(11)
+        .take(2)
+        .filter_map(|number| number.parse::<u64>().ok())
+        .sum();
+    Duration::from_millis(ticks * 10)
 }
 
 /// Time spent in the frontier.
@@ -236,9 +250,9 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<(), Front
     let mut visits: VecDeque<Visit> = VecDeque::new();
     let (mut now, mut links, mut shown) = (0i64, 0u64, 0u64);
     let mut clock = Clock::default();
-    let mut before = (Duration::ZERO, 0, frontier.status(0)?.records);
+    let mut before = (Duration::ZERO, 0, frontier.status(0)?.records, processor());
     println!(
-        "links M  pages M  records M  sites M  links/s  records/s  commit/s  MB mem  GB disk  B/URL  runs  longest ms"
+        "links M  pages M  records M  sites M  links/s  records/s  links/cpu-s  commit/s  MB mem  GB disk  B/URL  runs  longest ms"
     );
     let mut commits = 0;
     while links < target * 1_000_000 {
@@ -267,15 +281,16 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<(), Front
         if links / 1_000_000 > shown {
             shown = links / 1_000_000;
             let status = frontier.status(now)?;
-            let spent = (clock.spent - before.0).as_secs_f64();
+            let spent = clock.spent.saturating_sub(before.0).as_secs_f64();
             println!(
-                "{:7.1}  {:7.1}  {:9.1}  {:7.2}  {:7.0}  {:9.0}  {:8.1}  {:6.0}  {:7.2}  {:5.0}  {:4}  {:.0} {}",
+                "{:7.1}  {:7.1}  {:9.1}  {:7.2}  {:7.0}  {:9.0}  {:11.0}  {:8.1}  {:6.0}  {:7.2}  {:5.0}  {:4}  {:.0} {}",
                 links as f64 / 1e6,
                 status.pages.known as f64 / 1e6,
                 status.records as f64 / 1e6,
                 status.sites.known as f64 / 1e6,
                 (links - before.1) as f64 / spent,
                 (status.records - before.2) as f64 / spent,
+                (links - before.1) as f64 / processor().saturating_sub(before.3).as_secs_f64(),
                 f64::from(commits) / spent,
                 memory() as f64 / 1e6,
                 status.disk as f64 / 1e9,
@@ -284,7 +299,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<(), Front
                 clock.longest.as_secs_f64() * 1e3,
                 clock.longest_call,
             );
-            before = (clock.spent, links, status.records);
+            before = (clock.spent, links, status.records, processor());
             clock.longest = Duration::ZERO;
             commits = 0;
         }

@@ -19,8 +19,8 @@ use std::fmt;
 
 use zstd::bulk::{Compressor, Decompressor};
 
-/// Below this the frame's own bytes eat what is won.
-const WORTH_PACKING: usize = 192;
+/// Below this the tables of the compressor cost more time than the bytes are worth.
+const WORTH_PACKING: usize = 512;
 /// A block never grows beyond this; a length above it is damage.
 const LARGEST: usize = 1 << 30;
 /// Faster than a level that saves 5% more; measured in docs/decisions/0002-frontier-layout.md.
@@ -144,6 +144,8 @@ impl<'a> Reader<'a> {
 pub struct Packer {
     compressor: RefCell<Compressor<'static>>,
     decompressor: RefCell<Decompressor<'static>>,
+    /// Where a frame is made before its length is known.
+    frame: RefCell<Vec<u8>>,
 }
 
 impl fmt::Debug for Packer {
@@ -158,6 +160,7 @@ impl Packer {
         Ok(Packer {
             compressor: RefCell::new(Compressor::new(LEVEL)?),
             decompressor: RefCell::new(Decompressor::new()?),
+            frame: RefCell::default(),
         })
     }
 
@@ -178,9 +181,16 @@ impl Packer {
         if block.text.len() < WORTH_PACKING {
             return false;
         }
-        let Ok(packed) = self.compressor.borrow_mut().compress(&block.text) else {
+        let mut packed = self.frame.borrow_mut();
+        packed.clear();
+        packed.reserve(zstd::zstd_safe::compress_bound(block.text.len()));
+        let mut compressor = self.compressor.borrow_mut();
+        if compressor
+            .compress_to_buffer(&block.text, &mut *packed)
+            .is_err()
+        {
             return false;
-        };
+        }
         if packed.len() + block.text.len() / 8 > block.text.len() {
             return false;
         }

@@ -45,7 +45,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
-            lease: Duration::from_secs(300),
+            lease: Duration::from_mins(5),
             window: 256,
             external: External::DeepLink,
             run_links: 400_000,

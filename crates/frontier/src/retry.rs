@@ -52,9 +52,9 @@ pub struct Retry {
     pub robots_unreachable: Vec<Duration>,
 }
 
-const MINUTE: Duration = Duration::from_secs(60);
-const HOUR: Duration = Duration::from_secs(3600);
-const DAY: Duration = Duration::from_secs(24 * 3600);
+const MINUTE: Duration = Duration::from_mins(1);
+const HOUR: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_hours(24);
 
 impl Default for Retry {
     fn default() -> Retry {

@@ -18,6 +18,9 @@ const LOOKS: usize = 4;
 const RECLAIMED: usize = 1000;
 /// Links gathered are sorted into runs at most this often (milliseconds) while visits are under way.
 pub(super) const FLUSH_GAP: i64 = 250;
+/// Gathered links made visible at a time when a check-out runs dry, and how often in one call.
+const FLUSH_LINKS: usize = 2000;
+const FLUSH_STEPS: usize = 10;
 
 impl Embedded {
     pub(super) fn hand_out(
@@ -31,33 +34,43 @@ impl Embedded {
         }
         let mut leases = Vec::new();
         let mut looks = room.saturating_mul(LOOKS).saturating_add(16);
-        let mut flushed = false;
+        let mut steps = FLUSH_STEPS;
         while leases.len() < room && looks > 0 {
             let count = (room - leases.len()).min(looks).min(512);
             let sites = self.store.sites_due(now, count)?;
             if sites.is_empty() {
-                if flushed || !self.wants_flush(now, leases.is_empty()) {
+                if steps == 0 || !self.wants_flush(now, leases.is_empty()) {
                     break;
                 }
-                self.inbox.flush(&self.store, &mut self.totals, now)?;
-                self.last_flush = Some(now);
-                flushed = true;
+                steps -= 1;
+                self.flush_step(now)?;
             }
             looks -= sites.len();
             for site in sites {
-                leases.extend(self.lease(now, node, site)?);
+                leases.extend(self.lease(now, node, &site)?);
             }
         }
         Ok(leases)
     }
 
-    /// Whether links in memory should become visible now: room is left, and it is not only a moment since the last time,
-    /// or nothing else can go on.
+    /// Make some of the gathered links visible.
+    fn flush_step(&mut self, now: i64) -> Result<(), Fault> {
+        if !self.inbox.is_writing() {
+            self.inbox.freeze(&self.store)?;
+            self.last_flush = Some(now);
+        }
+        self.inbox
+            .write(&self.store, &mut self.totals, now, FLUSH_LINKS)
+    }
+
+    /// Whether links in memory should become visible now: room is left, and a run is being written anyway, or it is not
+    /// only a moment since the last one was begun, or nothing else can go on.
     fn wants_flush(&self, now: i64, nothing_found: bool) -> bool {
         let lately = self
             .last_flush
             .is_some_and(|last| now.saturating_sub(last).abs() < FLUSH_GAP);
-        self.inbox.gathered() > 0 && (!lately || (nothing_found && self.leased == 0))
+        self.inbox.is_writing()
+            || self.inbox.gathered() > 0 && (!lately || (nothing_found && self.leased == 0))
     }
 
     /// End a lease whose visit is gone: the site is due again with the window last checked in.
@@ -74,7 +87,7 @@ impl Embedded {
     }
 
     /// Lease one site, unless it has nothing to fetch after all.
-    fn lease(&mut self, now: i64, node: &str, before: SiteRow) -> Result<Option<Lease>, Fault> {
+    fn lease(&mut self, now: i64, node: &str, before: &SiteRow) -> Result<Option<Lease>, Fault> {
         let mut site = before.clone();
         let mut known = self.store.keys_read(&site)?;
         let mut window = self.store.held_read(&site)?;
@@ -98,7 +111,7 @@ impl Embedded {
         if window.is_empty() {
             site.due = None;
             site.schedule(now);
-            self.save(&before, &site)?;
+            self.save(before, &site)?;
             return Ok(None);
         }
         let expires = self.expiry(now);
@@ -106,7 +119,7 @@ impl Embedded {
         site.lease = Some(id);
         site.schedule(now);
         let facts = self.store.facts_read(&site)?;
-        self.save(&before, &site)?;
+        self.save(before, &site)?;
         self.leased += 1;
         Ok(Some(Lease {
             id: id as u64,

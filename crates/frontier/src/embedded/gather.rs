@@ -1,7 +1,7 @@
 //! Links on their way: gathered in memory, written to the journal in the same transaction as the pages they were found
 //! on (invariant 5), and sorted into a run when there are enough.
 //!
-//! No look-up is made for a link that is sent (V 5.3; Mercator's sieve, IRLbot's DRUM). A link here is
+//! No look-up is made for a link that is sent (V 5.3; Mercator's sieve, the DRUM of `IRLbot`). A link here is
 //!
 //! ```text
 //! site key          8 bytes, lowest first

@@ -158,7 +158,7 @@ impl Inbox {
     }
 
     /// Sort what was gathered; from here on it is written as a run.
-    fn freeze(&mut self, store: &Store) -> Result<(), Fault> {
+    pub(super) fn freeze(&mut self, store: &Store) -> Result<(), Fault> {
         if self.gather.links.is_empty() {
             return Ok(());
         }

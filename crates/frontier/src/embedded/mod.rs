@@ -35,6 +35,8 @@ mod totals;
 mod view;
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 mod tests;
 
 use std::path::Path;

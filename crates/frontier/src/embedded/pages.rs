@@ -222,21 +222,23 @@ mod tests {
             outcome: Outcome::Answer(200 + number as u16),
             media_type: "text/html".into(),
             size: number * 1000,
-            digest: (number % 2 == 0).then_some([number as u8; 20]),
+            digest: number.is_multiple_of(2).then_some([number as u8; 20]),
             text_digest: number % 3,
             location: (number % 4 == 1).then_some(Location {
                 volume: 7,
                 offset: u64::MAX - number,
                 length: u32::MAX,
             }),
-            revisit: number % 5 == 0,
+            revisit: number.is_multiple_of(5),
             duration_ms: 42,
             tries: number as u8,
             hop: 'L',
             via: "https://example.org/".into(),
-            redirect: (number % 6 == 0).then(|| "https://example.org/other".into()),
+            redirect: number
+                .is_multiple_of(6)
+                .then(|| "https://example.org/other".into()),
             flags: Flags::NOINDEX.with(Flags::TRUNCATED),
-            next: (number % 7 == 0).then_some(i64::MAX),
+            next: number.is_multiple_of(7).then_some(i64::MAX),
         }
     }
 
