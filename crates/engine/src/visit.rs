@@ -185,6 +185,7 @@ impl Visit {
         let rules = permission::rules(&asked.file, &context.product);
         self.facts.robots = Some(asked.file);
         if rules.is_none() {
+            add(&context.tally.failures, 1);
             self.facts.counters.consecutive_errors += 1;
             let cause = match asked.outcome {
                 Outcome::Answer(_) => Outcome::RobotsUnreachable,

@@ -1,8 +1,8 @@
 //! `aranha check`: every record and every digest of a collection, verified.
 
 use std::io::IsTerminal;
-use std::ops::ControlFlow;
 
+use aranha_frontier::{PageEntry, PageFilter};
 use aranha_volume::{Location, Reader};
 use clap::Args;
 use serde_json::json;
@@ -97,30 +97,37 @@ fn bytes_of_pages(
 ) -> Result<u64, Complaint> {
     let reader = Reader::open(&arguments.collection.folder).map_err(|error| unreadable(&error))?;
     let mut count = 0;
+    let filter = PageFilter {
+        all: true,
+        ..PageFilter::default()
+    };
+    let look = |entry: PageEntry<'_>| {
+        let Some(place) = entry.record.location else {
+            return true;
+        };
+        count += 1;
+        let location = Location {
+            volume: place.volume,
+            offset: place.offset,
+            length: place.length,
+        };
+        match reader.read(location) {
+            Err(error) => faults.push(format!("{}: {error}", entry.url())),
+            Ok(stored)
+                if stored
+                    .url()
+                    .is_some_and(|url| url.ends_with(&entry.record.path)) => {}
+            Ok(stored) => faults.push(format!(
+                "{}: its place in the archive holds {}",
+                entry.url(),
+                stored.url().unwrap_or("something else")
+            )),
+        }
+        true
+    };
     archived
         .view
-        .pages(None, true, &mut |origin, record| {
-            if let Some(place) = record.location {
-                count += 1;
-                let location = Location {
-                    volume: place.volume,
-                    offset: place.offset,
-                    length: place.length,
-                };
-                let found = reader.read(location);
-                let path = found.as_ref().ok().and_then(|stored| stored.url());
-                match (&found, path) {
-                    (Err(error), _) => faults.push(format!("{origin}{}: {error}", record.path)),
-                    (Ok(_), Some(url)) if url.ends_with(&record.path) => {}
-                    (Ok(_), other) => faults.push(format!(
-                        "{origin}{}: its place in the archive holds {}",
-                        record.path,
-                        other.unwrap_or("something else")
-                    )),
-                }
-            }
-            ControlFlow::Continue(())
-        })
+        .pages(&filter, look)
         .map_err(session::refused)?;
     Ok(count)
 }

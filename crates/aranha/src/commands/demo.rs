@@ -31,7 +31,7 @@ pub(crate) struct Arguments {
     #[arg(short = 'c', long = "collection", value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Courtesy pause between requests to one site or address
-    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    #[arg(long, value_name = "TIME", default_value = "40ms")]
     pause: String,
     /// Progress and summary as JSON, one object a line on stdout
     #[arg(long)]

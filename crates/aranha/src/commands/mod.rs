@@ -22,7 +22,17 @@ use crate::complaint::{Complaint, Status};
 /// What can be done.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
+    Demo(demo::Arguments),
     Crawl(Box<crawl::Arguments>),
+    #[command(subcommand)]
+    Seed(seed::Command),
+    Status(status::Arguments),
+    Why(why::Arguments),
+    Pages(pages::Arguments),
+    Links(links::Arguments),
+    Text(text::Arguments),
+    Cat(cat::Arguments),
+    Check(check::Arguments),
     #[command(subcommand)]
     Config(config::Command),
     #[command(subcommand)]

@@ -1,8 +1,6 @@
 //! `aranha pages`: the pages of a collection, one a line.
 
-use std::ops::ControlFlow;
-
-use aranha_frontier::{Flags, PageRecord};
+use aranha_frontier::{Flags, Outcome, PageEntry, PageFilter, PageRecord};
 use clap::Args;
 use data_encoding::BASE32;
 use serde_json::{Value, json};
@@ -51,14 +49,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     };
     let mut output = Output::new();
     let mut complaint = None;
-    let mut show = |origin: &str, record: &PageRecord| {
-        if arguments
-            .status
-            .is_some_and(|status| record.outcome.status() != Some(status))
-        {
-            return ControlFlow::Continue(());
-        }
-        let url = format!("{origin}{}", record.path);
+    let filter = PageFilter {
+        site: site.as_deref(),
+        outcome: arguments.status.map(Outcome::Answer),
+        all: arguments.history,
+    };
+    let show = |entry: PageEntry<'_>| {
+        let (url, record) = (entry.url(), entry.record);
         let shown = if arguments.json {
             output.json(&json(&url, record))
         } else {
@@ -71,17 +68,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
                 Plain(&url)
             ))
         };
-        match shown {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(error) => {
-                complaint = Some(error);
-                ControlFlow::Break(())
-            }
-        }
+        complaint = shown.err();
+        complaint.is_none()
     };
     archived
         .view
-        .pages(site.as_deref(), arguments.history, &mut show)
+        .pages(&filter, show)
         .map_err(session::refused)?;
     if let Some(complaint) = complaint {
         return Err(complaint);

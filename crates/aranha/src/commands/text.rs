@@ -54,11 +54,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
 /// Reads a stored answer again.
 pub(super) fn read(stored: &Record, options: &aranha_page::Options) -> Page {
     let body = stored.body_decoded(LARGEST);
+    let content_type = stored.http_header("content-type");
+    let content_language = stored.http_header("content-language");
     let input = Input {
         url: stored.url().unwrap_or_default(),
-        content_type: stored.http_header("content-type").as_deref(),
+        content_type: content_type.as_deref(),
         body: &body,
-        content_language: stored.http_header("content-language").as_deref(),
+        content_language: content_language.as_deref(),
     };
     aranha_page::read(&input, options)
 }
