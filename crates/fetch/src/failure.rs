@@ -1,7 +1,6 @@
 //! Why there is no answer: a closed list, each with a stable code and one sentence.
 //!
-//! Najork and Heydon's and the papers' "return codes", sharpened: what a retry table keys on is the variant, what
-//! people read is the [`Display`](std::fmt::Display) sentence. A truncated answer is not in this list: it is an
+//! The return codes of K 2.4, sharpened: what a retry table keys on is the variant, what people read is the [`Display`](std::fmt::Display) sentence. A truncated answer is not in this list: it is an
 //! [`Answer`](crate::Answer) with a mark.
 
 use std::net::{IpAddr, SocketAddr};
