@@ -135,11 +135,10 @@ impl Encoder {
         fields: &[(String, String)],
     ) -> Vec<u8> {
         let mut block = Vec::new();
-        append_field(
-            &mut block,
-            "software",
-            concat!("aranha/", env!("CARGO_PKG_VERSION")),
-        );
+        if !fields.iter().any(|(name, _)| name == "software") {
+            let software = concat!("aranha/", env!("CARGO_PKG_VERSION"));
+            append_field(&mut block, "software", software);
+        }
         append_field(&mut block, "format", "WARC File Format 1.1");
         append_field(
             &mut block,

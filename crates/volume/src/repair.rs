@@ -111,14 +111,15 @@ impl Repairs {
         if cut > 0 {
             self.damaged
                 .extend(keep_tail(volume, scan.end).map_err(fault)?);
-            let file = File::options()
-                .write(true)
-                .open(&volume.path)
-                .map_err(fault)?;
-            file.set_len(scan.end)
-                .and_then(|()| file.sync_all())
-                .map_err(fault)?;
         }
+        // Durable even when nothing is cut: later revisits will refer to what is in it.
+        let file = File::options()
+            .write(true)
+            .open(&volume.path)
+            .map_err(fault)?;
+        file.set_len(scan.end)
+            .and_then(|()| file.sync_all())
+            .map_err(fault)?;
         let path = finisher.finish(&Finished {
             serial: volume.serial,
             name: volume.name(),

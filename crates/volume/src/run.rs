@@ -134,7 +134,7 @@ impl Run {
         Ok(std::iter::from_fn(move || {
             left = left.checked_sub(1)?;
             let mut bytes = [0; SIZE];
-            Some(source.read_exact(&mut bytes).map(|()| decode(bytes)))
+            Some(source.read_exact(&mut bytes).map(|()| decode(&bytes)))
         }))
     }
 
@@ -159,12 +159,12 @@ impl Run {
             let entries = PAGE.min(high - first) as usize;
             let page = &mut page[..entries * SIZE];
             self.file.read_exact_at(page, (first + 1) * SIZE as u64)?;
-            let entries: Vec<Pair> = page.chunks_exact(SIZE).map(decode).collect();
-            match entries.binary_search_by(|entry| entry.0.cmp(digest)) {
-                Ok(found) => return Ok(Some(entries[found].1)),
-                Err(0) if first > low => (high, above) = (first, leading(&entries[0].0)),
+            let (entries, _) = page.as_chunks::<SIZE>();
+            match entries.binary_search_by(|entry| entry[..20].cmp(digest)) {
+                Ok(found) => return Ok(Some(decode(&entries[found]).1)),
+                Err(0) if first > low => (high, above) = (first, leading(&entries[0])),
                 Err(after) if after == entries.len() => {
-                    (low, below) = (first + after as u64, leading(&entries[after - 1].0));
+                    (low, below) = (first + after as u64, leading(&entries[after - 1]));
                 }
                 Err(_) => return Ok(None),
             }
@@ -181,8 +181,9 @@ fn interpolate(key: u64, below: u64, above: u64, length: u64) -> u64 {
     (position as u64).min(length - 1)
 }
 
-fn leading(digest: &Digest) -> u64 {
-    u64::from_be_bytes(digest[..8].try_into().expect("eight bytes"))
+/// The first eight bytes of a digest, or of an entry, as a number.
+fn leading(bytes: &[u8]) -> u64 {
+    u64::from_be_bytes(bytes[..8].try_into().expect("eight bytes"))
 }
 
 fn encode((digest, place): Pair) -> [u8; SIZE] {
@@ -194,11 +195,7 @@ fn encode((digest, place): Pair) -> [u8; SIZE] {
     bytes
 }
 
-fn decode(bytes: impl AsRef<[u8]>) -> Pair {
-    let bytes: &[u8; SIZE] = bytes
-        .as_ref()
-        .try_into()
-        .expect("callers give whole entries");
+fn decode(bytes: &[u8; SIZE]) -> Pair {
     let digest = bytes[..20].try_into().expect("twenty bytes");
     let volume = u32::from_be_bytes(bytes[20..24].try_into().expect("four bytes"));
     let offset = u64::from_be_bytes(bytes[24..].try_into().expect("eight bytes"));

@@ -1,6 +1,8 @@
 //! Writing and reading through the public face: what goes in comes out, duplicates are stored once, files roll, a
 //! killed writer loses nothing that was synced.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 mod sample;
 
 use std::fs;
@@ -58,7 +60,7 @@ fn what_goes_in_comes_out() {
         .unwrap()
         .map(|record| record.unwrap().1)
         .collect();
-    let kinds: Vec<&str> = records.iter().map(|record| record.kind()).collect();
+    let kinds: Vec<&str> = records.iter().map(aranha_volume::Record::kind).collect();
     assert_eq!(kinds, ["warcinfo", "response", "request", "metadata"]);
     assert_eq!(
         records[0].header("WARC-Filename"),
@@ -324,14 +326,7 @@ fn damage_is_found_and_named() {
         lines[first.len() + 1..].to_owned(),
         "no line for the record",
     );
-    check_index(
-        lines
-            .lines()
-            .rev()
-            .map(|line| format!("{line}\n"))
-            .collect(),
-        "not sorted",
-    );
+    check_index(lines.split_inclusive('\n').rev().collect(), "not sorted");
     check_index(
         lines.replacen("\"offset\": \"", "\"offset\": \"9", 1),
         "no such record",

@@ -1,0 +1,265 @@
+//! Other people's tools read what we write: `warcio check` passes, pywb's indexer finds what our index says, and pywb
+//! replays responses and revisits byte for byte from our files and our index as they are.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod sample;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use aranha_volume::{Exchange, Options, check};
+use bytes::Bytes;
+use sample::{chunked, chunks, exchange, gzip, plain, text, write};
+
+/// A program of the virtual environment in the repository's root.
+fn tool(name: &str) -> Command {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let path = root.join(".venv/bin").join(name);
+    assert!(
+        path.exists(),
+        "{name} is not installed\nhint: run ./test in the repository's root once; it makes .venv with warcio and pywb"
+    );
+    Command::new(path)
+}
+
+/// Every kind of record, and every pair of chunked and plain that a revisit can have.
+fn every_kind() -> Vec<Exchange> {
+    let packed = gzip(&text("zipada"));
+    let coded = [
+        "Content-Type: text/plain",
+        "Content-Encoding: gzip",
+        "Transfer-Encoding: chunked",
+    ];
+    let moved = Exchange {
+        response: Bytes::from_static(
+            b"HTTP/1.1 301 Moved\r\nLocation: /plain\r\nContent-Length: 0\r\n\r\n",
+        ),
+        head_length: 62,
+        status: 301,
+        payload: Bytes::new(),
+        ..plain("/moved", b"")
+    };
+    let odd = Exchange {
+        response: Bytes::from_static(b"HTTP/1.1 200 OK\n \nX: y\n\nbody"),
+        head_length: 24,
+        ..plain("/odd", b"body")
+    };
+    let mut pages = vec![
+        plain("/plain", &text("plana")),
+        exchange("/zipped", &coded, &chunks(&packed, 11), &packed),
+        chunked("/chunked", &text("aos bocados"), 100),
+        plain("/plain", &text("plana")),
+        plain("/copy-of-plain", &text("plana")),
+        chunked("/chunked-copy-of-plain", &text("plana"), 33),
+        chunked("/copy-of-chunked", &text("aos bocados"), 7),
+        plain("/plain-copy-of-chunked", &text("aos bocados")),
+        exchange("/copy-of-zipped", &coded, &chunks(&packed, 400), &packed),
+        Exchange {
+            truncated: Some("length"),
+            ..chunked("/cut", &text("cortada"), 64)
+        },
+        moved,
+        odd,
+        plain("/empty", b""),
+        plain("/http09", b"no head at all\n\nbut a body"),
+    ];
+    let last = pages.last_mut().unwrap();
+    last.response = last.payload.clone();
+    last.head_length = 0;
+    for (page, second) in pages.iter_mut().zip(0..) {
+        page.time_ms += second * 1000;
+    }
+    pages
+}
+
+fn archive() -> (tempfile::TempDir, Vec<PathBuf>) {
+    let folder = tempfile::tempdir().unwrap();
+    let warcinfo = vec![("operator".to_owned(), "the tests".to_owned())];
+    let options = Options {
+        roll_size: 2500,
+        dedupe_minimum: 40,
+        warcinfo,
+        ..Options::default()
+    };
+    let stored = write(folder.path(), options, every_kind());
+    let revisits: Vec<bool> = stored.iter().map(|stored| stored.revisit).collect();
+    // A plain copy of what was stored in chunks is stored again: its head cannot describe chunks.
+    let (t, f) = (true, false);
+    assert_eq!(revisits, [f, f, f, t, t, t, t, f, t, f, f, f, f, f]);
+    let report = check(folder.path(), |_| {}).unwrap();
+    assert!(report.is_sound() && report.files > 1, "{:?}", report.faults);
+    let mut files: Vec<PathBuf> = fs::read_dir(folder.path().join("archive"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    files.sort();
+    (folder, files)
+}
+
+#[test]
+fn warcio_check_passes() {
+    let (_folder, files) = archive();
+    let output = tool("warcio")
+        .args(["check", "-v"])
+        .args(&files)
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success(),
+        "{text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(
+        text.contains("digest pass") && !text.contains("failed"),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_index_is_what_pywb_makes_of_the_files() {
+    let (folder, files) = archive();
+    let output = tool("cdx-indexer")
+        .args(["-j", "-s"])
+        .args(&files)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let theirs = String::from_utf8(output.stdout).unwrap();
+    let mut ours = String::new();
+    for entry in fs::read_dir(folder.path().join("indexes")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_file() {
+            ours += &fs::read_to_string(path).unwrap();
+        }
+    }
+    // What a tool may differ in: media type and status of odd answers and revisits, digests that we do not claim.
+    let facts = |text: &str, skip: &[&str]| -> BTreeSet<String> {
+        let fact = |line: &str| {
+            let (key, json) = line.split_once(" {").unwrap();
+            let json: serde_json::Value = serde_json::from_str(&format!("{{{json}")).unwrap();
+            let field = |name: &str| json[name].as_str().unwrap_or("-").to_owned();
+            let fields = ["url", "digest", "length", "offset", "filename"].map(field);
+            format!("{key} {}", fields.join(" "))
+        };
+        let wanted = |line: &&str| !skip.iter().any(|name| line.contains(name));
+        text.lines().filter(wanted).map(fact).collect()
+    };
+    let skip = ["/odd", "/http09"];
+    assert_eq!(facts(&ours, &skip), facts(&theirs, &skip));
+    assert_eq!(facts(&ours, &[]).len(), every_kind().len());
+    assert_eq!(
+        theirs.matches("warc/revisit").count(),
+        ours.matches("warc/revisit").count()
+    );
+}
+
+/// A pywb on a free port, ended with the test.
+struct Pywb {
+    child: Child,
+    port: u16,
+    _home: tempfile::TempDir,
+}
+
+impl Pywb {
+    /// Serves the collection's own folders.
+    fn start(collection: &Path) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
+        let config = format!(
+            "collections:\n  c:\n    index_paths: {0}/indexes\n    archive_paths: {0}/archive/\n",
+            collection.display()
+        );
+        fs::write(home.path().join("config.yaml"), config).unwrap();
+        let mut child = tool("pywb")
+            .args(["-b", "127.0.0.1", "-p", &port.to_string()])
+            .current_dir(home.path())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut log = BufReader::new(child.stderr.take().unwrap());
+        let mut seen = String::new();
+        while !seen.contains("Starting Gevent Server") {
+            assert!(log.read_line(&mut seen).unwrap() > 0, "pywb ended:\n{seen}");
+        }
+        // It must always find a reader for its log.
+        std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
+        Self {
+            child,
+            port,
+            _home: home,
+        }
+    }
+
+    /// Asks for a page as it was on the wire (`id_`); head and body of the answer.
+    fn get(&self, stamp: &str, url: &str) -> (String, Vec<u8>) {
+        // The line in the log comes before the socket listens.
+        let mut stream = (0..200)
+            .find_map(|_| {
+                let stream = TcpStream::connect(("127.0.0.1", self.port)).ok();
+                if stream.is_none() {
+                    std::thread::sleep(std::time::Duration::from_millis(25));
+                }
+                stream
+            })
+            .expect("pywb listens");
+        write!(
+            stream,
+            "GET /c/{stamp}id_/{url} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\nAccept-Encoding: gzip\r\n\r\n",
+            self.port
+        )
+        .unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let end = answer
+            .windows(4)
+            .position(|bytes| bytes == b"\r\n\r\n")
+            .expect("a head")
+            + 4;
+        let body = answer.split_off(end);
+        (String::from_utf8_lossy(&answer).into_owned(), body)
+    }
+}
+
+impl Drop for Pywb {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn pywb_replays_every_page() {
+    let (folder, _) = archive();
+    let pywb = Pywb::start(folder.path());
+    for (page, second) in every_kind().iter().zip(0..) {
+        if ["/odd", "/http09", "/moved", "/empty", "/cut"]
+            .iter()
+            .any(|end| page.url.ends_with(end))
+        {
+            continue;
+        }
+        let (head, body) = pywb.get(&format!("{}", 20_261_115_174_800_u64 + second), &page.url);
+        assert!(head.contains(" 200 "), "{}: {head}", page.url);
+        assert_eq!(body, page.payload, "{}: {head}", page.url);
+    }
+    let (head, _) = pywb.get("20261115174810", "http://www.example.org/moved");
+    assert!(
+        head.contains(" 301 ") && head.to_lowercase().contains("location: /plain"),
+        "{head}"
+    );
+}
