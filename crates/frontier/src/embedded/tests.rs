@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use aranha_url::PathKey;
 use tempfile::TempDir;
 
 use super::*;
@@ -181,4 +182,34 @@ fn a_transaction_that_fails_leaves_nothing_behind() {
     let leases = frontier.check_out(1000, "n", 9).expect("works");
     assert_eq!(leases.len(), 1, "the link was sent with the second try");
     assert_eq!(leases[0].site, "b.example");
+}
+
+#[test]
+fn blocks_of_keys_stay_few() {
+    let folder = Folder::new();
+    let mut frontier = folder.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let lease = frontier.check_out(0, "n", 1).expect("works").remove(0);
+    // The seed was the first block.
+    for round in 2..=200u64 {
+        let mut entry = release(&lease, 1);
+        entry.keys = vec![PathKey(round), PathKey(round + 1000)];
+        entry.held.clone_from(&lease.pending);
+        entry.then = Then::Keep { want: 0 };
+        frontier.check_in(1, vec![entry]).expect("stored");
+        let blocks: i64 = frontier
+            .store
+            .first("SELECT count(*) FROM keys", [], |row| row.get(0))
+            .expect("counts")
+            .expect("a row");
+        let digits = round % 8 + round / 8 % 8 + round / 64;
+        assert_eq!(blocks as u64, digits, "after {round} blocks");
+    }
+    drop(frontier);
+    let mut frontier = folder.open(small());
+    let lease = frontier.check_out(2, "n", 1).expect("works").remove(0);
+    let known: std::collections::BTreeSet<_> = lease.known.iter().collect();
+    assert_eq!((known.len(), lease.known.len()), (399, 399));
 }
