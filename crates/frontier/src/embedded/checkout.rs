@@ -3,12 +3,11 @@
 //! A site's inbox is merged here and only here: links whose keys are known are dropped, the others are admitted behind
 //! what waits already. A site that was due for links that all proved known is passed over and goes idle.
 
-use std::collections::HashSet;
-
 use aranha_url::{PathKey, SiteKey};
 
 use super::Embedded;
 use super::fault::Fault;
+use super::seen::Seen;
 use super::sites::SiteRow;
 use crate::{Lease, Pending};
 
@@ -152,10 +151,10 @@ fn admit(
     site: &mut SiteRow,
     known: &mut Vec<PathKey>,
 ) -> Result<Vec<Pending>, Fault> {
-    let mut seen: HashSet<PathKey> = known.iter().copied().collect();
+    let mut seen: Seen = known.iter().map(|key| key.0).collect();
     let mut new = Vec::new();
     site.consumed = store.inbox_walk(runs, site.key, site.consumed, |link| {
-        if seen.insert(link.key) {
+        if seen.insert(link.key.0) {
             let (depth, hop, path, via) = link.fields()?;
             new.push(Pending {
                 path: path.to_owned(),

@@ -4,13 +4,12 @@
 //! of a few thousand links, each inside a transaction that is made anyway. A site named for the first time gets its row
 //! there, and a site with nothing to do becomes due. Merging is in `merge.rs`.
 
-use std::collections::HashSet;
-
 use aranha_url::PathKey;
 
 use super::fault::Fault;
 use super::gather::{Gather, Recent};
 use super::runs::{Link, RowWriter, Run};
+use super::seen::Seen;
 use super::sites::SiteRow;
 use super::store::Store;
 use super::totals::{Count, Totals};
@@ -38,7 +37,7 @@ pub(super) struct Inbox {
     pub(super) runs: Vec<Run>,
     recent: Recent,
     writer: RowWriter,
-    seen: HashSet<u64>,
+    seen: Seen,
     policy: External,
     home: PathKey,
     run_links: usize,
@@ -52,7 +51,7 @@ impl Inbox {
             runs: Vec::new(),
             recent: Recent::new(options.recent_links),
             writer: RowWriter::default(),
-            seen: HashSet::new(),
+            seen: Seen::default(),
             policy: options.external,
             home: PathKey::of("/"),
             run_links: options.run_links.max(1),

@@ -5,11 +5,10 @@
 //! has consumed is dropped, and so is a link that an earlier run brought already. Levels are merged side by side: a
 //! long merge above does not let small runs pile up below.
 
-use std::collections::HashSet;
-
 use super::fault::Fault;
 use super::inbox::Inbox;
 use super::runs::{RowWriter, Run, read_row};
+use super::seen::Seen;
 use super::store::Store;
 
 /// Runs of a level that make one of the next.
@@ -136,7 +135,7 @@ impl Inbox {
 fn write_rows(store: &Store, target: i64, rows: &[Row]) -> Result<i64, Fault> {
     let insert = format!("INSERT INTO run_{target} VALUES (?1, ?2)");
     let mut writer = RowWriter::default();
-    let mut seen = HashSet::new();
+    let mut seen = Seen::default();
     let mut links = 0;
     for group in rows.chunk_by(|a, b| a.0 == b.0) {
         let site = group[0].0;
@@ -153,7 +152,7 @@ fn write_rows(store: &Store, target: i64, rows: &[Row]) -> Result<i64, Fault> {
         }
         found.sort_by_key(|link| link.run);
         for link in found {
-            if seen.insert(link.key) {
+            if seen.insert(link.key.0) {
                 writer.push(link);
             }
         }

@@ -29,6 +29,7 @@ mod pending;
 mod runs;
 mod schema;
 mod seeds;
+mod seen;
 mod sites;
 mod store;
 mod totals;
