@@ -27,7 +27,7 @@ pub(crate) struct Archived {
 impl Archived {
     /// Opens what a crawl left, or is writing.
     pub(crate) fn open(collection: &Collection) -> Result<Self, Complaint> {
-        let view = View::open(&collection.folder).map_err(session::refused)?;
+        let view = View::open(&collection.folder).map_err(|error| session::refused(&error))?;
         let files = collection.configuration().into_iter().collect();
         let (config, _) = Config::load(&Layers {
             files,
@@ -55,7 +55,11 @@ impl Archived {
     ) -> Result<(PageRecord, Record), Complaint> {
         let url = self.url(text)?;
         let why = format!("`aranha why {url}` tells what is known about it");
-        let mut records = self.view.explain(&url).map_err(session::refused)?.records;
+        let mut records = self
+            .view
+            .explain(&url)
+            .map_err(|error| session::refused(&error))?
+            .records;
         if records.is_empty() {
             return Err(Complaint::failed(format!("{url} has not been fetched")).hint(why));
         }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use aranha_engine::{Reason, Summary, Tally};
 use aranha_frontier::{FrontierError, Status};
-use aranha_url::{duration, size};
+use aranha_url::duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
 use tokio::time::Instant;
@@ -89,7 +89,7 @@ pub(crate) async fn follow(
                 grouped(status.sites.known),
                 grouped(status.pages.pending),
                 grouped(now.failures + now.refusals),
-                size::format(now.received),
+                about(now.received),
             )),
         }
     }
@@ -142,7 +142,7 @@ impl Speed {
         }
         let (first, before) = self.0.front().copied().unwrap_or_default();
         self.0.push_back((at, pages));
-        let span = (at - first).as_secs_f64();
+        let span = at.saturating_sub(first).as_secs_f64();
         if span > 0.0 {
             (pages - before) as f64 / span
         } else {
@@ -184,12 +184,12 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
     eprintln!(
         "  fetched   {} pages, {} ({:.1} pages/s)",
         grouped(tally.pages),
-        size::format(tally.received),
+        about(tally.received),
         tally.pages as f64 / seconds.max(0.001),
     );
     eprintln!(
         "  archived  {} on disk, {} pages had content stored already",
-        size::format(tally.written),
+        about(tally.written),
         grouped(tally.duplicates)
     );
     if tally.failures + tally.refusals + tally.excluded > 0 {
@@ -207,8 +207,14 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         grouped(status.pages.later),
         grouped(status.sites.known)
     );
-    if status.pages.pending > 0 || status.pages.later > 0 {
-        eprintln!("Go on with:  aranha crawl -c {folder}");
+    let left = status.pages.pending + status.pages.later;
+    match status.next_due {
+        Some(due) if left > 0 && summary.reason == Reason::Finished => eprintln!(
+            "What is left waits for servers that did not answer; from {} UTC on:  aranha crawl -c {folder}",
+            crate::archived::time(due)
+        ),
+        _ if left > 0 => eprintln!("Go on with:  aranha crawl -c {folder}"),
+        _ => {}
     }
 }
 
@@ -234,6 +240,21 @@ fn clock(elapsed: Duration) -> String {
         seconds / 60 % 60,
         seconds % 60
     )
+}
+
+/// A size to glance at: `1.4 MB`.
+pub(crate) fn about(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let mut number = bytes as f64;
+    let mut unit = 0;
+    while number >= 999.95 && unit + 1 < UNITS.len() {
+        number /= 1000.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{bytes} B"),
+        _ => format!("{number:.1} {}", UNITS[unit]),
+    }
 }
 
 /// `1,234,567`.
@@ -262,6 +283,20 @@ mod tests {
             (1_234_567, "1,234,567"),
         ] {
             assert_eq!(grouped(number), text);
+        }
+    }
+
+    #[test]
+    fn sizes_at_a_glance() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (999, "999 B"),
+            (1000, "1.0 kB"),
+            (999_960, "1.0 MB"),
+            (1_234_567, "1.2 MB"),
+            (u64::MAX, "18446744.1 TB"),
+        ] {
+            assert_eq!(about(bytes), text);
         }
     }
 

@@ -44,13 +44,15 @@ impl Session<'_> {
             Complaint::failed(format!("cannot make the collection {name}: {error}"))
                 .hint("choose a folder that you may write to with -c")
         })?;
-        let mut frontier = Embedded::open(folder, config.frontier.clone()).map_err(refused)?;
+        let mut frontier =
+            Embedded::open(folder, config.frontier.clone()).map_err(|error| refused(&error))?;
         if !resumed {
             keep_configuration(&collection, &kept)?;
         }
         let now = aranha_engine::Clock::new().now();
         let list: Vec<Seed> = seeds.iter().map(Seed::of).collect();
-        frontier.seed(now, &list).map_err(refused)?;
+        frontier.seed(now, &list).map_err(|error| refused(&error))?;
+        log(&config.log.level)?;
         let stop = Stop::new();
         let node = Node::open(
             &collection,
@@ -99,6 +101,23 @@ pub(crate) fn seeds(
         seeds.push(url);
     }
     Ok(seeds)
+}
+
+/// What the program says of itself, on stderr.
+fn log(level: &str) -> Result<(), Complaint> {
+    use tracing_subscriber::layer::SubscriberExt as _;
+    use tracing_subscriber::util::SubscriberInitExt as _;
+    let targets: tracing_subscriber::filter::Targets = level.parse().map_err(|_| {
+        Complaint::usage(format!("log.level: `{level}` cannot be read"))
+            .hint("write a level such as warn or debug, or aranha_volume=debug,warn")
+    })?;
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    // Only the first crawl of a process can set it, and there is only one.
+    let _ = tracing_subscriber::registry()
+        .with(targets)
+        .with(lines)
+        .try_init();
+    Ok(())
 }
 
 fn keep_configuration(collection: &Collection, kept: &str) -> Result<(), Complaint> {
@@ -165,7 +184,7 @@ fn ended(summary: &Summary, name: &str) -> Result<Status, Complaint> {
 }
 
 /// Why the frontier would not open.
-pub(crate) fn refused(error: FrontierError) -> Complaint {
+pub(crate) fn refused(error: &FrontierError) -> Complaint {
     let sentence = error.to_string();
     match error {
         FrontierError::Locked { .. } => Complaint::failed(sentence)
@@ -181,7 +200,7 @@ pub(crate) fn refused(error: FrontierError) -> Complaint {
 
 fn broken(error: EngineError) -> Complaint {
     match error {
-        EngineError::Frontier(error) => refused(error),
+        EngineError::Frontier(error) => refused(&error),
         EngineError::Config(error) => error.into(),
         EngineError::Volume(aranha_volume::VolumeError::Full { path }) => Complaint::stopped(
             format!("no space left on the disk that holds {}", path.display()),

@@ -1,9 +1,12 @@
 //! A real site nobody here wrote, behind a real server: part of Debian's rust-doc behind nginx, beside `wget -r`.
 //! The whole of it is in `bench/`.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 mod support;
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -42,7 +45,7 @@ impl Nginx {
                 from.display()
             );
             std::os::unix::fs::symlink(&from, root.join(book)).unwrap();
-            index.push_str(&format!("<a href={book}/index.html>{book}</a>\n"));
+            writeln!(index, "<a href={book}/index.html>{book}</a>").unwrap();
         }
         fs::write(root.join("index.html"), index).unwrap();
         let port = TcpListener::bind("127.0.0.1:0")

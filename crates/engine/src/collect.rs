@@ -10,7 +10,7 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use aranha_fetch::{Answer, Failure, Fetched, Request, Resolved, Session};
+use aranha_fetch::{Answer, Failure, Fetched, Request, Resolved, Session, Web};
 use aranha_frontier::{Flags, Outcome, Outside, PageRecord, Pending};
 use aranha_page::{Input, Page};
 use aranha_robots::Directives;
@@ -72,6 +72,10 @@ pub(crate) async fn ask(
     let Some(&address) = resolved.addresses.first() else {
         return (None, Err(Failure::DnsNotFound));
     };
+    if context.config.crawl.contact.is_empty() && Web::is_public(address) {
+        let rule = "a public address, and no contact was given (--contact)".to_owned();
+        return (None, Err(Failure::AddressRefused { address, rule }));
+    }
     context.rate.wait().await;
     let permit = context.gates.enter(address).await;
     let mut headers = Vec::new();

@@ -26,7 +26,7 @@ pub(crate) struct Gates {
     /// The end of the last answer assumed for an address not seen before: the start of the
     /// process when it continues an earlier one, whose last requests nobody wrote down.
     assumed_end: Option<Instant>,
-    gates: Mutex<Table>,
+    table: Mutex<Table>,
 }
 
 #[derive(Debug)]
@@ -57,7 +57,7 @@ impl Gates {
         Self {
             pause,
             assumed_end: resumed.then(Instant::now),
-            gates: Mutex::new(Table {
+            table: Mutex::new(Table {
                 by_address: HashMap::new(),
                 sweep_at: SWEEP_AT,
             }),
@@ -79,7 +79,7 @@ impl Gates {
 
     fn gate(&self, address: IpAddr) -> Arc<tokio::sync::Mutex<Gate>> {
         let mut table = self
-            .gates
+            .table
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         if table.by_address.len() >= table.sweep_at {
@@ -160,8 +160,8 @@ mod tests {
         }
         let _held = gates.enter(ADDRESS).await;
         tokio::time::advance(Duration::from_secs(3)).await;
-        gates.gates.lock().unwrap().sweep_at = 0;
+        gates.table.lock().unwrap().sweep_at = 0;
         gates.enter(IpAddr::from([1, 2, 3, 4])).await;
-        assert_eq!(gates.gates.lock().unwrap().by_address.len(), 2);
+        assert_eq!(gates.table.lock().unwrap().by_address.len(), 2);
     }
 }

@@ -417,7 +417,7 @@ impl Visit {
             self.facts.cookies = postcard::to_stdvec(&self.cookies).unwrap_or_default();
             self.facts_changed = true;
         }
-        self.count(&done.record.outcome, done.record.size);
+        self.count(done.record.outcome, done.record.size);
         if self.try_later(&pending, &mut done, retry_after, now) {
             self.batch.done.push(done);
             return;
@@ -440,7 +440,7 @@ impl Visit {
     }
 
     /// Counts what the site did; a server that does not answer at all is left alone for now.
-    fn count(&mut self, outcome: &Outcome, size: u64) {
+    fn count(&mut self, outcome: Outcome, size: u64) {
         let tally = Arc::clone(&self.context.tally);
         let counters = &mut self.facts.counters;
         if let Outcome::Answer(status) | Outcome::Unwanted(status) = outcome {
@@ -448,10 +448,10 @@ impl Visit {
             counters.bytes += size;
             counters.consecutive_errors = 0;
             add(&tally.pages, 1);
-            if *status >= 400 {
+            if status >= 400 {
                 add(&tally.refusals, 1);
             }
-        } else if *outcome == Outcome::NoTarget {
+        } else if outcome == Outcome::NoTarget {
             counters.fetched += 1;
             counters.consecutive_errors = 0;
             add(&tally.pages, 1);

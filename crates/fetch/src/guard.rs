@@ -116,6 +116,13 @@ impl Guard {
         }
     }
 
+    /// Whether this is an address of the public web: one that passes without `allow_private`.
+    pub(crate) fn is_public(address: IpAddr) -> bool {
+        Guard::new(false, Blacklist::default())
+            .pass(address)
+            .is_ok()
+    }
+
     fn refusal(&self, address: IpAddr) -> Option<String> {
         if let Some(entry) = self.refused.address(address) {
             return Some(format!("the black list names {entry}"));

@@ -65,6 +65,11 @@ impl Web {
         })
     }
 
+    /// Whether an address belongs to the public web, as opposed to the special ranges that the guard knows.
+    pub fn is_public(address: IpAddr) -> bool {
+        Guard::is_public(address)
+    }
+
     /// The options in force.
     pub fn options(&self) -> &Options {
         &self.shared.options

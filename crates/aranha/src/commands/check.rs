@@ -128,6 +128,6 @@ fn bytes_of_pages(
     archived
         .view
         .pages(&filter, look)
-        .map_err(session::refused)?;
+        .map_err(|error| session::refused(&error))?;
     Ok(count)
 }

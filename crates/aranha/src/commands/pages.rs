@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     archived
         .view
         .pages(&filter, show)
-        .map_err(session::refused)?;
+        .map_err(|error| session::refused(&error))?;
     if let Some(complaint) = complaint {
         return Err(complaint);
     }

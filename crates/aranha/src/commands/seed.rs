@@ -111,11 +111,11 @@ fn plant(
         ))
         .hint("choose a folder that you may write to with -c")
     })?;
-    let mut frontier =
-        Embedded::open(&collection.folder, config.frontier).map_err(session::refused)?;
+    let mut frontier = Embedded::open(&collection.folder, config.frontier)
+        .map_err(|error| session::refused(&error))?;
     let seeded = frontier
         .seed(Clock::new().now(), &seeds)
-        .map_err(session::refused)?;
+        .map_err(|error| session::refused(&error))?;
     let mut output = Output::new();
     if json {
         output.json(&json!({"added": seeded.added, "known": seeded.known, "refused": refused}))?;

@@ -1,14 +1,13 @@
 //! `aranha status`: where a crawl stands.
 
 use aranha_engine::Clock;
-use aranha_url::size;
 use clap::Args;
 use serde_json::{Map, json};
 
 use crate::archived::{self, Archived};
 use crate::collection::Collection;
 use crate::complaint::{Complaint, Status};
-use crate::display::grouped;
+use crate::display::{about, grouped};
 use crate::output::Output;
 use crate::session;
 
@@ -32,7 +31,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let archived = Archived::open(&arguments.collection)?;
     let now = Clock::new().now();
-    let status = archived.view.status(now).map_err(session::refused)?;
+    let status = archived
+        .view
+        .status(now)
+        .map_err(|error| session::refused(&error))?;
     let (sites, pages) = (&status.sites, &status.pages);
     let mut output = Output::new();
     if arguments.json {
@@ -63,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         ))?;
         output.line(format_args!(
             "content   {} in {} fetches",
-            size::format(status.bytes),
+            about(status.bytes),
             grouped(status.records)
         ))?;
         for (outcome, count) in &status.outcomes {

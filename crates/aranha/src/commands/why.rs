@@ -40,7 +40,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let archived = Archived::open(&arguments.collection)?;
     let url = archived.url(&arguments.url)?;
-    let known = archived.view.explain(&url).map_err(session::refused)?;
+    let known = archived
+        .view
+        .explain(&url)
+        .map_err(|error| session::refused(&error))?;
     let answers = Answers {
         scope: scope(&archived, &url, &known)?,
         robots: robots(&archived.config, &url, &known),
@@ -75,7 +78,11 @@ fn scope(
     known: &Explanation,
 ) -> Result<(bool, String), Complaint> {
     let mut scope = archived.config.scope()?;
-    for seed in archived.view.seeds().map_err(session::refused)? {
+    for seed in archived
+        .view
+        .seeds()
+        .map_err(|error| session::refused(&error))?
+    {
         if let Ok(seed) = archived.canon.canon(&seed) {
             scope.add_seed(&seed);
         }
@@ -136,21 +143,21 @@ impl Answers {
         }
         lines.push(("page", self.page()));
         for record in &known.records {
-            let mut line = format!("{} UTC  {}", archived::time(record.time), record.outcome);
+            let mut parts = vec![
+                format!("{} UTC", archived::time(record.time)),
+                record.outcome.to_string(),
+            ];
             if !record.media_type.is_empty() {
-                line.push_str(&format!(
-                    "  {}  {} bytes",
-                    record.media_type,
-                    grouped(record.size)
-                ));
+                parts.push(record.media_type.clone());
+                parts.push(format!("{} bytes", grouped(record.size)));
             }
             if record.revisit {
-                line.push_str("  (content stored before)");
+                parts.push("(content stored before)".to_owned());
             }
             if let Some(target) = &record.redirect {
-                line.push_str(&format!("  to {target}"));
+                parts.push(format!("to {target}"));
             }
-            lines.push(("fetched", line));
+            lines.push(("fetched", parts.join("  ")));
         }
         if let Some(record) = known.records.last().filter(|record| !record.via.is_empty()) {
             lines.push((
