@@ -8,7 +8,7 @@ use aranha_engine::Config;
 use aranha_engine::config::Layers;
 use aranha_frontier::{PageRecord, View};
 use aranha_url::{CanonUrl, Canonicaliser};
-use aranha_volume::{Location, Reader, Record, VolumeError};
+use aranha_volume::{Location, Reader, Record};
 
 use crate::collection::Collection;
 use crate::complaint::Complaint;
@@ -54,7 +54,10 @@ impl Archived {
         text: &str,
     ) -> Result<(PageRecord, Record), Complaint> {
         let url = self.url(text)?;
-        let why = format!("`aranha why {url}` tells what is known about it");
+        let why = format!(
+            "`aranha why {url} -c {}` tells what is known about it",
+            folder.display()
+        );
         let mut records = self
             .view
             .explain(&url)
@@ -80,15 +83,14 @@ impl Archived {
         };
         let stored = Reader::open(folder)
             .and_then(|reader| reader.read_resolved(location))
-            .map_err(|error| unreadable(&error))?;
+            .map_err(|error| {
+                Complaint::failed(error.to_string()).hint(format!(
+                    "`aranha check -c {}` reads the whole archive and lists what is wrong",
+                    folder.display()
+                ))
+            })?;
         Ok((record, stored))
     }
-}
-
-/// The archive cannot be read.
-pub(crate) fn unreadable(error: &VolumeError) -> Complaint {
-    Complaint::failed(error.to_string())
-        .hint("`aranha check` reads the whole archive and lists what is wrong")
 }
 
 /// `2026-11-15 20:42:23`, in UTC.

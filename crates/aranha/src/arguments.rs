@@ -10,6 +10,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::commands::Command;
 use crate::complaint::Complaint;
+use crate::output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,12 +36,17 @@ pub(crate) fn read() -> Result<Command, Complaint> {
     match Arguments::try_parse() {
         Ok(arguments) => Ok(arguments.command),
         Err(error) if !error.use_stderr() => {
-            // Help that nobody reads to its end is no fault.
-            let _ = write!(io::stdout(), "{error}");
-            Err(Complaint::quiet())
+            let mut stdout = io::stdout().lock();
+            let written = write!(stdout, "{error}").and_then(|()| stdout.flush());
+            Err(written.map_or_else(|fault| output::refused(&fault), |()| Complaint::quiet()))
         }
-        Err(error) => Err(complain(&error, &command(std::env::args()))),
+        Err(error) => Err(complain(&error, &command(typed()))),
     }
+}
+
+/// The words of the command line. One that is no UTF-8 names no command, but may well stand beside one.
+fn typed() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
 }
 
 /// clap's description of the whole command line, for completions.

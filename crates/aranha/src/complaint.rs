@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use aranha_engine::config::ConfigError;
 
+use crate::output::tell;
 use crate::plain::Plain;
 
 /// What scripts read. The numbers are part of the interface (docs/commands.md).
@@ -83,7 +84,7 @@ impl Complaint {
     /// Mentions it and goes on.
     pub(crate) fn mention(&self) {
         if let Some(sentence) = &self.sentence {
-            eprintln!("left out: {}", Plain(sentence));
+            tell(format_args!("left out: {}", Plain(sentence)));
         }
     }
 
@@ -104,9 +105,13 @@ impl Complaint {
 impl From<ConfigError> for Complaint {
     fn from(error: ConfigError) -> Self {
         let complaint = Self::usage(error.to_string());
-        match error.hint() {
-            Some(hint) => complaint.hint(hint),
-            None => complaint.hint("`aranha config show` prints what is in force"),
+        if let Some(hint) = error.hint() {
+            return complaint.hint(hint);
         }
+        complaint.hint(match error {
+            ConfigError::Read { .. } => "it must be a TOML file in UTF-8 that you may read",
+            ConfigError::ReadList { .. } => "it must be a text file that you may read",
+            _ => "`aranha config show` prints every key with a value that is good",
+        })
     }
 }

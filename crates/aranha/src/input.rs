@@ -4,6 +4,7 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::Path;
 
 use crate::complaint::Complaint;
+use crate::output::tell;
 
 /// One thing to work on, and where it stands for complaints: `argument 2`, `line 17`.
 pub(crate) struct Item {
@@ -24,7 +25,7 @@ pub(crate) fn items(arguments: Vec<String>) -> Box<dyn Iterator<Item = Result<It
         return Box::new(arguments.into_iter().enumerate().map(item));
     }
     if io::stdin().is_terminal() {
-        eprintln!("reading from the keyboard, one a line; Ctrl-D ends");
+        tell("reading from the keyboard, one a line; Ctrl-D ends");
     }
     let lines = BufReader::new(io::stdin().lock()).split(b'\n').enumerate();
     Box::new(lines.filter_map(|(index, line)| item(index, line).transpose()))
@@ -64,8 +65,13 @@ pub(crate) fn lines(path: &Path) -> Result<Vec<(String, String)>, Complaint> {
     Ok(lines)
 }
 
+fn unreadable(error: &io::Error) -> Complaint {
+    Complaint::failed(format!("cannot read stdin: {error}"))
+        .hint("give what to work on as arguments, or pipe it in")
+}
+
 fn item(index: usize, line: io::Result<Vec<u8>>) -> Result<Option<Item>, Complaint> {
-    let line = line.map_err(|error| Complaint::failed(format!("cannot read stdin: {error}")))?;
+    let line = line.map_err(|error| unreadable(&error))?;
     let text = String::from_utf8_lossy(&line).trim().to_owned();
     Ok((!text.is_empty()).then(|| Item {
         place: format!("line {}", index + 1),

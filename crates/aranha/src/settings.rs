@@ -33,7 +33,7 @@ pub(crate) struct Settings {
     )]
     tld: Vec<String>,
     /// Links from a seed; 0 takes the seeds only
-    #[arg(short = 'l', long, value_name = "N", value_parser = count, help_heading = "What to crawl")]
+    #[arg(short = 'l', long, value_name = "N", value_parser = count, allow_hyphen_values = true, help_heading = "What to crawl")]
     depth: Option<Value>,
     /// Only URLs that match this filter, such as 'domain:example.org and not ext:zip' (repeatable: any of them)
     #[arg(long, value_name = "FILTER", help_heading = "What to crawl")]
@@ -43,17 +43,17 @@ pub(crate) struct Settings {
     reject: Vec<String>,
 
     /// Stop after this many pages
-    #[arg(long, value_name = "N", value_parser = count, help_heading = "When to stop")]
+    #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true, help_heading = "When to stop")]
     pages: Option<Value>,
     /// Stop after this long: 90s, 8h, 2d
-    #[arg(long, value_name = "TIME", value_parser = time_limit, help_heading = "When to stop")]
+    #[arg(long, value_name = "TIME", value_parser = time_limit, allow_hyphen_values = true, help_heading = "When to stop")]
     time: Option<Value>,
     /// Stop when this much has been archived: 500MB, 20GiB
-    #[arg(long, value_name = "SIZE", value_parser = size_limit, help_heading = "When to stop")]
+    #[arg(long, value_name = "SIZE", value_parser = size_limit, allow_hyphen_values = true, help_heading = "When to stop")]
     size: Option<Value>,
 
     /// Courtesy pause between requests to one site or address; a bare number is seconds [default: 2s]
-    #[arg(long, value_name = "TIME", value_parser = time, help_heading = "How fast")]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true, help_heading = "How fast")]
     pause: Option<Value>,
     /// Sites visited at once [default: 1000]
     #[arg(long, value_name = "N", help_heading = "How fast")]
@@ -62,7 +62,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "N", help_heading = "How fast")]
     connections: Option<u32>,
     /// Bytes a second from the network, all sites together: 10MB
-    #[arg(long, value_name = "SIZE", value_parser = size_limit, help_heading = "How fast")]
+    #[arg(long, value_name = "SIZE", value_parser = size_limit, allow_hyphen_values = true, help_heading = "How fast")]
     limit_rate: Option<Value>,
 
     /// Who is responsible: a web page or a mail address, sent with every request
@@ -153,6 +153,9 @@ fn count(text: &str) -> Result<Value, String> {
 
 /// wget's users write `2` for two seconds.
 fn time(text: &str) -> Result<Value, String> {
+    if text.starts_with('-') {
+        return Err("a time cannot be negative; 0 is the least".to_owned());
+    }
     let text = if text.parse::<f64>().is_ok() {
         format!("{text}s")
     } else {

@@ -195,7 +195,7 @@ fn config_check_points_at_the_fault() {
         "[crawl]\nsites = \"all\"\n",
         "",
         "error: FILE, line 2, column 9: invalid type: string \"all\", expected usize\n\
-         hint: `aranha config show` prints what is in force\n",
+         hint: `aranha config show` prints every key with a value that is good\n",
         2,
     );
 }
@@ -256,6 +256,17 @@ fn wrong_usage_is_one_sentence_and_a_hint() {
         &["crawl", "--pause", "soon"],
         "error: invalid value 'soon' for '--pause <TIME>': `soon` is no duration: the unit is not known; \
          write for example 500ms, 2s, 1h30m or 7d\n\
+         hint: `aranha crawl --help` shows what can be written\n",
+    );
+    usage(
+        &["crawl", "--pause", "-1"],
+        "error: invalid value '-1' for '--pause <TIME>': a time cannot be negative; 0 is the least\n\
+         hint: `aranha crawl --help` shows what can be written\n",
+    );
+    usage(
+        &["crawl", "--resolver", "nonsense"],
+        "error: invalid value 'nonsense' for '--resolver <IP[:PORT]>': write an address with or without a port: \
+         192.0.2.1, 127.0.0.1:5353, [2001:db8::1]:53\n\
          hint: `aranha crawl --help` shows what can be written\n",
     );
     usage(

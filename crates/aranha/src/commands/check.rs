@@ -1,17 +1,17 @@
 //! `aranha check`: every record and every digest of a collection, verified.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use aranha_frontier::{PageEntry, PageFilter};
-use aranha_volume::{Location, Reader};
+use aranha_volume::{Location, Reader, VolumeError};
 use clap::Args;
 use serde_json::json;
 
-use crate::archived::{Archived, unreadable};
+use crate::archived::Archived;
 use crate::collection::Collection;
 use crate::complaint::{Complaint, Status};
 use crate::display::grouped;
-use crate::output::Output;
+use crate::output::{Output, counted, tell};
 use crate::plain::Plain;
 use crate::session;
 
@@ -36,16 +36,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let folder = &arguments.collection.folder;
     let archived = Archived::open(&arguments.collection)?;
-    let live = std::io::stderr().is_terminal();
-    let report = aranha_volume::check(folder, |progress| {
-        if live {
-            eprint!("\r{} records read", grouped(progress.records));
-        }
-    })
-    .map_err(|error| unreadable(&error))?;
-    if live {
-        eprint!("\r\x1b[K");
-    }
+    let counter = Counter::new();
+    let report = aranha_volume::check(folder, |progress| counter.show(progress.records))
+        .map_err(|error| unreadable(&error))?;
+    drop(counter);
     let mut faults: Vec<String> = report
         .faults
         .iter()
@@ -69,17 +63,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         for fault in &faults {
             output.line(Plain(fault))?;
         }
-        eprintln!(
-            "{} records in {} volumes read, {} pages looked up: {}",
-            grouped(report.records),
-            grouped(report.files),
-            grouped(pages),
+        tell(format_args!(
+            "{} in {} read, {} looked up: {}",
+            counted(report.records, "record"),
+            counted(report.files, "volume"),
+            counted(pages, "page"),
             if faults.is_empty() {
                 "all is well".to_owned()
             } else {
-                format!("{} faults", faults.len())
+                counted(faults.len() as u64, "fault")
             }
-        );
+        ));
     }
     output.finish()?;
     Ok(if faults.is_empty() {
@@ -87,6 +81,40 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     } else {
         Status::Failed
     })
+}
+
+/// The archive as a whole cannot be read.
+fn unreadable(error: &VolumeError) -> Complaint {
+    Complaint::failed(error.to_string())
+        .hint("the folders archive/ and indexes/ of the collection must be there and readable")
+}
+
+/// How far it is, on a terminal that can take a line back; wiped away at the end.
+struct Counter {
+    live: bool,
+}
+
+impl Counter {
+    fn new() -> Self {
+        let able = std::env::var_os("TERM").is_some_and(|name| name != "dumb");
+        Self {
+            live: able && std::io::stderr().is_terminal(),
+        }
+    }
+
+    fn show(&self, records: u64) {
+        if self.live {
+            let _ = write!(std::io::stderr(), "\r{} records read", grouped(records));
+        }
+    }
+}
+
+impl Drop for Counter {
+    fn drop(&mut self) {
+        if self.live {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
 }
 
 /// Invariant 4: a page that is recorded has its bytes in the archive, at the place its record names.

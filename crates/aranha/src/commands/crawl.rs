@@ -6,7 +6,7 @@ use aranha_engine::Config;
 use aranha_url::Canonicaliser;
 use clap::Args;
 
-use crate::collection::Collection;
+use crate::collection::{Collection, MADE};
 use crate::complaint::{Complaint, Status};
 use crate::display::Voice;
 use crate::input;
@@ -26,7 +26,7 @@ was reached, 3 stopped by a full disk or failing DNS, 130 interrupted.";
 
 /// Start a crawl, or continue one
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(MADE)))]
 pub(crate) struct Arguments {
     /// Where to begin; a collection that exists needs none
     #[arg(value_name = "URL")]

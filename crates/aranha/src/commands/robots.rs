@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::complaint::{Complaint, Status};
 use crate::input::{Item, items};
-use crate::output::Output;
+use crate::output::{Output, tell};
 use crate::plain::Plain;
 
 const ALLOWED_EXAMPLES: &str = "\
@@ -59,7 +59,12 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
             Ok(path) => answer(&rules, &item, &path, allowed.json, &mut output)?,
             Err(reason) => {
                 status = Status::Failed;
-                eprintln!("{}: {}: {}", item.place, Plain(&item.text), Plain(&reason));
+                tell(format_args!(
+                    "{}: {}: {}",
+                    item.place,
+                    Plain(&item.text),
+                    Plain(&reason)
+                ));
             }
         }
     }

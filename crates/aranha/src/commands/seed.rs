@@ -3,16 +3,16 @@
 use std::path::PathBuf;
 
 use aranha_engine::config::Layers;
-use aranha_engine::{Clock, Collection as Folder, Config};
+use aranha_engine::{Clock, Config};
 use aranha_frontier::{Embedded, Frontier, Seed};
 use aranha_url::Canonicaliser;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::collection::Collection;
+use crate::collection::{self, Collection, MADE};
 use crate::complaint::{Complaint, Status};
 use crate::display::grouped;
-use crate::output::Output;
+use crate::output::{Output, counted, tell};
 use crate::{input, session};
 
 const EXAMPLES: &str = "\
@@ -33,7 +33,7 @@ pub(crate) enum Command {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(MADE)))]
 pub(crate) struct Add {
     /// Where to begin
     #[arg(value_name = "URL", required = true)]
@@ -46,7 +46,7 @@ pub(crate) struct Add {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(MADE)))]
 pub(crate) struct Import {
     /// One URL or host name a line, `-` for stdin; lines that begin with # are left out
     #[arg(value_name = "FILE", required = true)]
@@ -103,14 +103,14 @@ fn plant(
             Err(complaint) => return Err(complaint),
         }
     }
-    let folder = Folder::at(&collection.folder);
-    folder.create().map_err(|error| {
-        Complaint::failed(format!(
-            "cannot make the collection {}: {error}",
-            collection.folder.display()
-        ))
-        .hint("choose a folder that you may write to with -c")
-    })?;
+    if seeds.is_empty() {
+        return Err(
+            Complaint::usage("there is no URL in what was given: no seed to add").hint(
+                "one URL or host name a line; blank lines and lines that begin with # are left out",
+            ),
+        );
+    }
+    collection::create(&collection.folder)?;
     let mut frontier = Embedded::open(&collection.folder, config.frontier)
         .map_err(|error| session::refused(&error))?;
     let seeded = frontier
@@ -121,12 +121,12 @@ fn plant(
         output.json(&json!({"added": seeded.added, "known": seeded.known, "refused": refused}))?;
         output.finish()?;
     } else {
-        eprintln!(
-            "{} seeds added, {} were known, {} refused",
-            grouped(seeded.added),
+        tell(format_args!(
+            "{} added, {} known before, {} refused",
+            counted(seeded.added, "seed"),
             grouped(seeded.known),
             grouped(refused)
-        );
+        ));
     }
     Ok(Status::Done)
 }

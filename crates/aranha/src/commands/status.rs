@@ -72,6 +72,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             output.line(format_args!("  {:>10}  {outcome}", grouped(*count)))?;
         }
         let next = match status.next_due {
+            // While a visit is going on, what is due next is the end of its lease.
+            _ if sites.leased > 0 && sites.waiting == 0 => {
+                "the visits that are going on".to_owned()
+            }
             None => "nothing is waiting".to_owned(),
             Some(due) if due <= now => "now".to_owned(),
             Some(due) => format!("{} UTC", archived::time(due)),

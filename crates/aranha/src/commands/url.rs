@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use crate::complaint::{Complaint, Status};
 use crate::input::{Item, items};
-use crate::output::Output;
+use crate::output::{Output, tell};
 use crate::plain::Plain;
 
 const CANON_EXAMPLES: &str = "\
@@ -66,12 +66,12 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
         match (canon.json, &answer) {
             (true, answer) => output.json(&describe(&item, answer))?,
             (false, Ok(url)) => output.line(url)?,
-            (false, Err(reason)) => eprintln!(
+            (false, Err(reason)) => tell(format_args!(
                 "{}: {}: {}",
                 item.place,
                 Plain(&item.text),
                 Plain(&reason.to_string())
-            ),
+            )),
         }
     }
     output.finish()?;

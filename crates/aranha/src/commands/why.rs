@@ -4,7 +4,7 @@
 //! does robots.txt allow it, is it known, what came of it, when is it next.
 
 use aranha_engine::{Clock, Config};
-use aranha_frontier::{Explanation, SiteState, Waiting};
+use aranha_frontier::{Explanation, RobotsFile, SiteState, Waiting};
 use aranha_robots::{Access, Robots};
 use aranha_url::CanonUrl;
 use clap::Args;
@@ -106,7 +106,10 @@ fn robots(config: &Config, url: &CanonUrl, known: &Explanation) -> Option<(bool,
         ),
         Access::DenyAll => (
             false,
-            format!("unreachable, so nothing may be fetched for now: {fetched}"),
+            format!(
+                "{}, so nothing may be fetched for now: {fetched}",
+                unreachable(file)
+            ),
         ),
         Access::Use => {
             let rules = Robots::parse(&file.body).agent(&config.crawl.product);
@@ -118,6 +121,15 @@ fn robots(config: &Config, url: &CanonUrl, known: &Explanation) -> Option<(bool,
             (decision.allowed, format!("{rule} ({fetched})"))
         }
     })
+}
+
+/// Why robots.txt could not be had: the status, or, where no answer came, what the crawl noted instead of a file.
+fn unreachable(file: &RobotsFile) -> String {
+    match (file.status, String::from_utf8_lossy(&file.body).trim()) {
+        (0, "") => "unreachable".to_owned(),
+        (0, reason) => format!("unreachable ({reason})"),
+        (status, _) => format!("unreachable (it answered {status})"),
+    }
 }
 
 impl Answers {
