@@ -135,6 +135,11 @@ fn readers_see_what_is_checked_in() {
     assert!(list(some).iter().all(|line| line.ends_with(" 202")));
     let found = view.explain(&url("https://c.example/1")).expect("explains");
     assert!(found.inbox || found.known);
+    // And after the crawl has ended, when no log is left beside the database.
+    drop(view);
+    drop(frontier);
+    let view = View::open(&folder.path()).expect("opens");
+    assert_eq!(view.status(9).expect("status").records, status.records);
 }
 
 #[test]
