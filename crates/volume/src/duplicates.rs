@@ -403,42 +403,4 @@ mod tests {
         assert_eq!(claim(Form::Plain), (4, Some("Plain".to_owned())));
         assert_eq!(duplicates.ticket(), 5);
     }
-
-    /// The figure in docs/decisions/0004: `cargo test --release -p aranha-volume cost -- --ignored --nocapture`.
-    #[test]
-    #[ignore = "a measurement"]
-    fn cost_of_a_claim() {
-        let folder = folder();
-        let duplicates =
-            Duplicates::open(&folder.path().join("d"), folder.path(), true, 64 << 20).unwrap();
-        for serial in 1..=63 {
-            let first = serial * 200_000;
-            duplicates
-                .finish(&Local, serial, &entries(first..first + 200_000))
-                .unwrap();
-        }
-        let runs = duplicates.runs();
-        let (count, memory) = (
-            runs.iter().map(|run| run.count).sum::<u64>(),
-            runs.iter().map(|run| run.memory()).sum::<usize>(),
-        );
-        let candidate = Arc::new(Original {
-            id: String::new(),
-            url: "http://a/".into(),
-            date: String::new(),
-            digest: [0; 20],
-            form: Form::Plain,
-            place: OnceLock::new(),
-        });
-        let keys: Vec<Digest> = (0..200_000u32)
-            .map(|n| digest::sha1(&n.to_be_bytes()))
-            .collect();
-        let start = std::time::Instant::now();
-        for key in &keys {
-            duplicates.claim(*key, &candidate, b"");
-        }
-        let micros = start.elapsed().as_secs_f64() * 1e6 / keys.len() as f64;
-        let runs = runs.len();
-        println!("{count} payloads in {runs} runs, filters {memory} bytes: {micros:.2} µs a claim");
-    }
 }

@@ -1,4 +1,4 @@
-//! How fast pages become WARC records: `cargo run --release -p aranha-volume --example speed -- DIR [N] [LEVEL] [THREADS]`.
+//! How fast pages become WARC records: `cargo run --release -p aranha-volume --example write_speed -- DIR [N] [LEVEL] [THREADS]`.
 //!
 //! Takes the HTML files under DIR round and round until N pages (20,000) were appended, each with a comment that makes
 //! its payload differ, so that none is a duplicate; syncs every 1,000 pages as a crawl does; prints pages and megabytes

@@ -1,4 +1,4 @@
-//! How fast pages are read: `cargo run --release -p aranha-page --example speed -- DIRECTORY [LIMIT [NAME]]`.
+//! How fast pages are read: `cargo run --release -p aranha-page --example read_speed -- DIRECTORY [LIMIT [NAME]]`.
 //!
 //! Reads the HTML files of a directory tree into memory, then times, round by round and in turn: html5gum's bare
 //! tokenizer (an emitter that drops everything), its own callback emitter, `read` with default options, and `read` with everything on. The
