@@ -62,7 +62,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn the_calendar_follows_the_timers() {
         let clock = Clock::at(1_000);
-        tokio::time::advance(Duration::from_secs(86_400)).await;
+        tokio::time::advance(Duration::from_hours(24)).await;
         assert_eq!(clock.now(), 86_401_000);
         assert_eq!(
             clock.instant(86_402_000),
