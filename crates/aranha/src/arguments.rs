@@ -21,7 +21,7 @@ Examples:
   aranha robots allowed --agent aranha --file robots.txt https://example.org/private/
 
 Exit status: 0 finished, 1 failed, 2 wrong usage or configuration,
-3 stopped by a full disk or failing DNS, 130 interrupted (3 and 130: the same command continues).";
+3 stopped by a full disk, 130 interrupted (3 and 130: the same command continues).";
 
 /// A polite, incremental, archival web crawler.
 #[derive(Parser, Debug)]

@@ -17,7 +17,7 @@ pub(crate) enum Status {
     Failed = 1,
     /// Wrong usage or configuration; nothing was written.
     Usage = 2,
-    /// Stopped by a full disk or the DNS breaker; the same command continues.
+    /// Stopped by a full disk; the same command continues.
     Stopped = 3,
     /// Interrupted; the same command continues.
     Interrupted = 130,

@@ -3,7 +3,7 @@
 //! Everything here goes to stderr, but for `--json`, which is data. On a terminal one line is kept up to date; into a
 //! file or a pipe a line goes every few seconds, so that a log stays readable.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,8 +11,16 @@ use aranha_engine::{Reason, Summary, Tally};
 use aranha_frontier::{FrontierError, Status};
 use aranha_url::duration;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::Instant;
+
+use crate::output::tell;
+
+/// An object on stdout. When nobody is left to read it, the crawl goes on.
+fn show_json(value: &Value) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = writeln!(stdout, "{value}").and_then(|()| stdout.flush());
+}
 
 /// How often the line on a terminal changes.
 const GLANCE: Duration = Duration::from_millis(250);
@@ -48,7 +56,7 @@ impl Voice {
     /// A sentence for people.
     pub(crate) fn say(self, sentence: &str) {
         if matches!(self, Self::Live | Self::Lines) {
-            eprintln!("{sentence}");
+            tell(format_args!("{sentence}"));
         }
     }
 }
@@ -75,11 +83,10 @@ pub(crate) async fn follow(
         // The crawl itself finds out when the frontier has failed.
         let Ok(status) = status().await else { continue };
         match voice {
-            Voice::Json => println!(
-                "{}",
-                json!({"event": "progress", "seconds": began.elapsed().as_secs(), "pages_per_second": rate,
+            Voice::Json => show_json(
+                &json!({"event": "progress", "seconds": began.elapsed().as_secs(), "pages_per_second": rate,
                        "tally": now, "queued": status.pages.pending, "later": status.pages.later,
-                       "sites": {"known": status.sites.known, "visited_now": now.visits}})
+                       "sites": {"known": status.sites.known, "visited_now": now.visits}}),
             ),
             _ => bar.show(&format!(
                 "{}  {} pages  {rate:.1}/s  {} of {} sites  {} queued  {} errors  {}",
@@ -116,7 +123,7 @@ impl Bar {
                 bar.set_message(line.to_owned());
                 bar.tick();
             }
-            None => eprintln!("{line}"),
+            None => tell(format_args!("{line}")),
         }
     }
 }
@@ -162,58 +169,57 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
                 .iter()
                 .map(|(outcome, count)| (outcome.to_string(), json!(count)))
                 .collect();
-            println!(
-                "{}",
-                json!({"event": "end", "reason": summary.reason.to_string(), "seconds": summary.took.as_secs_f64(),
+            show_json(
+                &json!({"event": "end", "reason": summary.reason.to_string(), "seconds": summary.took.as_secs_f64(),
                        "tally": tally, "outcomes": outcomes,
                        "pages": {"known": status.pages.known, "done": status.pages.done,
                                  "queued": status.pages.pending, "later": status.pages.later},
-                       "sites": {"known": status.sites.known, "waiting": status.sites.waiting}})
+                       "sites": {"known": status.sites.known, "waiting": status.sites.waiting}}),
             );
             return;
         }
         Voice::Live | Voice::Lines => {}
     }
     let seconds = summary.took.as_secs_f64();
-    eprintln!();
-    eprintln!(
+    tell("");
+    tell(format_args!(
         "{} after {}.",
         sentence(&summary.reason),
         duration::format(rounded(summary.took))
-    );
-    eprintln!(
+    ));
+    tell(format_args!(
         "  fetched   {} pages, {} ({:.1} pages/s)",
         grouped(tally.pages),
         about(tally.received),
         tally.pages as f64 / seconds.max(0.001),
-    );
-    eprintln!(
+    ));
+    tell(format_args!(
         "  archived  {} on disk, {} pages had content stored already",
         about(tally.written),
         grouped(tally.duplicates)
-    );
+    ));
     if tally.failures + tally.refusals + tally.excluded > 0 {
-        eprintln!(
+        tell(format_args!(
             "  without   {} answered with an error, {} did not answer, {} refused by robots.txt",
             grouped(tally.refusals),
             grouped(tally.failures),
             grouped(tally.excluded)
-        );
+        ));
     }
-    eprintln!(
+    tell(format_args!(
         "  in all    {} pages done, {} queued, {} to be tried later, on {} sites",
         grouped(status.pages.done),
         grouped(status.pages.pending),
         grouped(status.pages.later),
         grouped(status.sites.known)
-    );
+    ));
     let left = status.pages.pending + status.pages.later;
     match status.next_due {
-        Some(due) if left > 0 && summary.reason == Reason::Finished => eprintln!(
+        Some(due) if left > 0 && summary.reason == Reason::Finished => tell(format_args!(
             "What is left waits for servers that did not answer; from {} UTC on:  aranha crawl -c {folder}",
             crate::archived::time(due)
-        ),
-        _ if left > 0 => eprintln!("Go on with:  aranha crawl -c {folder}"),
+        )),
+        _ if left > 0 => tell(format_args!("Go on with:  aranha crawl -c {folder}")),
         _ => {}
     }
 }

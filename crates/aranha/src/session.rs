@@ -40,19 +40,21 @@ impl Session<'_> {
             ))
             .hint(format!("aranha crawl https://example.org -c {name}")));
         }
+        log(&config.log.level)?;
+        let config = fit(config, voice);
         collection.create().map_err(|error| {
             Complaint::failed(format!("cannot make the collection {name}: {error}"))
                 .hint("choose a folder that you may write to with -c")
         })?;
         let mut frontier =
             Embedded::open(folder, config.frontier.clone()).map_err(|error| refused(&error))?;
-        if !resumed {
-            keep_configuration(&collection, &kept)?;
-        }
+        keep_configuration(&collection, &kept)?;
         let now = aranha_engine::Clock::new().now();
         let list: Vec<Seed> = seeds.iter().map(Seed::of).collect();
         frontier.seed(now, &list).map_err(|error| refused(&error))?;
-        log(&config.log.level)?;
+        frontier
+            .hasten(now, &list)
+            .map_err(|error| refused(&error))?;
         let stop = Stop::new();
         let node = Node::open(
             &collection,
@@ -101,6 +103,38 @@ pub(crate) fn seeds(
         seeds.push(url);
     }
     Ok(seeds)
+}
+
+/// Raises the limit on open files as far as it goes, and visits no more sites at once than it allows: a socket that
+/// cannot be opened must never look like a server that does not answer.
+fn fit(mut config: Config, voice: Voice) -> Config {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    /// Volumes, indexes, the frontier, look-ups under way, and some room.
+    const OTHERS: u64 = 512;
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        maximum: limit.maximum,
+    };
+    let open = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    };
+    let crawl = &mut config.crawl;
+    if let Some(open) = open {
+        let sites = (open.saturating_sub(OTHERS) / crawl.connections.max(1) as u64).max(1);
+        if sites < crawl.sites as u64 {
+            voice.say(&format!(
+                "note: only {open} files may be open: {sites} sites are visited at once, not {} (ulimit -n)",
+                crawl.sites
+            ));
+            crawl.sites = sites as usize;
+        }
+    }
+    if crawl.connections > 1 && !crawl.pause.is_zero() {
+        voice.say("note: with a pause there is one connection to a site at a time; --pause 0 allows several");
+    }
+    config
 }
 
 /// What the program says of itself, on stderr.

@@ -10,7 +10,7 @@
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use aranha_fetch::{Answer, Failure, Fetched, Request, Resolved, Session, Web};
+use aranha_fetch::{Answer, Failure, Fetched, Request, Resolved, Session, Truncated, Web};
 use aranha_frontier::{Flags, Outcome, Outside, PageRecord, Pending};
 use aranha_page::{Input, Page};
 use aranha_robots::Directives;
@@ -38,6 +38,13 @@ pub(crate) struct Inside {
     pub(crate) hop: char,
 }
 
+/// Where a redirect leads, inside or outside, in scope or not.
+pub(crate) struct Redirect {
+    pub(crate) target: CanonUrl,
+    /// Its path as the server wrote it: what to ask for when the canonical form is the page itself.
+    pub(crate) literal: String,
+}
+
 /// A page collected.
 pub(crate) struct Collected {
     pub(crate) session: Session,
@@ -46,10 +53,10 @@ pub(crate) struct Collected {
     pub(crate) done: Done,
     pub(crate) inside: Vec<Inside>,
     pub(crate) outside: Vec<Outside>,
-    /// Where a redirect leads, inside or outside, in scope or not.
-    pub(crate) redirect: Option<CanonUrl>,
+    pub(crate) redirect: Option<Redirect>,
     pub(crate) headers: Option<http::HeaderMap>,
     pub(crate) retry_after: Option<Duration>,
+    pub(crate) truncated: Option<Truncated>,
     pub(crate) resolved: Option<Resolved>,
     pub(crate) took: Duration,
     pub(crate) ended: Instant,
@@ -57,44 +64,54 @@ pub(crate) struct Collected {
     pub(crate) lost: bool,
 }
 
-/// One request and its end, with the name resolved and the address's courtesy kept.
+/// Addresses of a name tried before its server counts as unreachable.
+const ADDRESSES: usize = 2;
+/// robots.txt is read up to 500 KiB (RFC 9309, 2.5).
+pub(crate) const ROBOTS_SIZE: usize = 500 << 10;
+
+/// One request and its end, with the name resolved and the address's courtesy kept. `robots`: it is for
+/// robots.txt, whatever its media type.
 pub(crate) async fn ask(
     context: &Context,
     session: &mut Session,
     url: &CanonUrl,
     cookie: Option<String>,
-    any_type: bool,
+    robots: bool,
 ) -> (Option<Resolved>, Result<Fetched, Failure>) {
     let resolved = match context.web.resolve(url.host()).await {
         Ok(resolved) => resolved,
         Err(failure) => return (None, Err(failure)),
     };
-    let Some(&address) = resolved.addresses.first() else {
-        return (None, Err(Failure::DnsNotFound));
-    };
-    if context.config.crawl.contact.is_empty() && Web::is_public(address) {
-        let rule = "a public address, and no contact was given (--contact)".to_owned();
-        return (None, Err(Failure::AddressRefused { address, rule }));
+    let mut end = Err(Failure::DnsNotFound);
+    for &address in resolved.addresses.iter().take(ADDRESSES) {
+        if context.config.crawl.contact.is_empty() && Web::is_public(address) {
+            let rule = "a public address, and no contact was given (--contact)".to_owned();
+            end = Err(Failure::AddressRefused { address, rule });
+            continue;
+        }
+        context.rate.wait().await;
+        let permit = context.gates.enter(address).await;
+        let mut request = Request::new(url, address);
+        if let Some(cookie) = &cookie {
+            request.headers.push(("Cookie", cookie.clone()));
+        }
+        request.any_type = robots;
+        request.max_body = robots.then_some(ROBOTS_SIZE as u64);
+        let fetched = context.web.fetch(session, request).await;
+        drop(permit);
+        let received = fetched.response.len() as u64;
+        context.rate.take(received);
+        add(&context.tally.received, received);
+        let unreachable = matches!(
+            fetched.result,
+            Err(Failure::ConnectFailed(_) | Failure::ConnectTimeout)
+        );
+        end = Ok(fetched);
+        if !unreachable {
+            break;
+        }
     }
-    context.rate.wait().await;
-    let permit = context.gates.enter(address).await;
-    let mut headers = Vec::new();
-    if let Some(cookie) = cookie {
-        headers.push(("Cookie", cookie));
-    }
-    let request = Request {
-        url,
-        address,
-        headers,
-        max_body: None,
-        any_type,
-    };
-    let fetched = context.web.fetch(session, request).await;
-    drop(permit);
-    let received = fetched.response.len() as u64;
-    context.rate.take(received);
-    add(&context.tally.received, received);
-    (Some(resolved), Ok(fetched))
+    (Some(resolved), end)
 }
 
 /// Collects one page. Always returns; may be cancelled, and then nothing has been recorded.
@@ -129,6 +146,7 @@ pub(crate) async fn collect(
         redirect: None,
         headers: None,
         retry_after: None,
+        truncated: None,
         resolved,
         took: started.elapsed(),
         ended: Instant::now(),
@@ -187,6 +205,14 @@ async fn read(
     }
     collected.headers = Some(answer.headers.clone());
     collected.retry_after = retry_after(answer, record.time);
+    collected.truncated = answer.truncated.filter(|_| !answer.unwanted);
+    if answer
+        .remarks
+        .iter()
+        .any(|remark| matches!(remark, aranha_fetch::Remark::Decode { .. }))
+    {
+        record.flags = record.flags.with(Flags::UNDECODED);
+    }
     let text = |name| {
         answer
             .headers
@@ -198,15 +224,20 @@ async fn read(
             .headers
             .get(header::LOCATION)
             .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        let base = Base::of(&collected.url);
         match target
             .as_deref()
-            .map(|href| context.canon.join(&Base::of(&collected.url), href))
+            .map(|href| (href, context.canon.join(&base, href)))
         {
-            Some(Ok(target)) => {
+            Some((href, Ok(target))) => {
                 record.redirect = Some(target.as_str().to_owned());
-                collected.redirect = Some(target);
+                let literal = match context.literal.join(&base, href) {
+                    Ok(literal) => literal.path().to_owned(),
+                    Err(_) => target.path().to_owned(),
+                };
+                collected.redirect = Some(Redirect { target, literal });
             }
-            Some(Err(rejected)) => {
+            Some((_, Err(rejected))) => {
                 record.outcome = Outcome::NoTarget;
                 collected.done.notes = rejected.to_string();
             }
@@ -243,8 +274,32 @@ async fn read(
     if follow && !directives.nofollow && (200..300).contains(&answer.status) {
         links(context, &page, collected);
     }
-    let exchange = Exchange {
-        url: collected.url.as_str().to_owned(),
+    let exchange = exchange(
+        &collected.url,
+        fetched,
+        answer,
+        &record.media_type,
+        metadata(record, &page, fetched),
+    );
+    match context.archive.append(exchange).await {
+        Ok(receipt) => collected.done.receipt = Some(receipt),
+        Err(error) => {
+            context.give_up(&error);
+            collected.lost = true;
+        }
+    }
+}
+
+/// What the archive keeps of a fetch.
+pub(crate) fn exchange(
+    url: &CanonUrl,
+    fetched: &Fetched,
+    answer: &Answer,
+    media_type: &str,
+    metadata: Vec<(String, String)>,
+) -> Exchange {
+    Exchange {
+        url: url.as_str().to_owned(),
         time_ms: fetched.started_ms,
         address: fetched.address,
         request: fetched.request.clone(),
@@ -252,16 +307,9 @@ async fn read(
         head_length: answer.head_length,
         payload: answer.payload.clone(),
         status: answer.status,
-        media_type: record.media_type.clone(),
-        truncated: answer.truncated.map(aranha_fetch::Truncated::as_str),
-        metadata: metadata(record, &page, fetched),
-    };
-    match context.archive.append(exchange).await {
-        Ok(receipt) => collected.done.receipt = Some(receipt),
-        Err(error) => {
-            context.give_up(&error);
-            collected.lost = true;
-        }
+        media_type: media_type.to_owned(),
+        truncated: answer.truncated.map(Truncated::as_str),
+        metadata,
     }
 }
 
@@ -309,9 +357,9 @@ fn links(context: &Context, page: &Page, collected: &mut Collected) {
     }
 }
 
-/// Links from a seed: a redirect leads no deeper.
+/// Links from a seed: a redirect leads no deeper, but a second in a row does.
 pub(crate) fn deeper(from: &Pending, hop: char) -> u16 {
-    if hop == 'R' {
+    if hop == 'R' && from.hop != 'R' {
         from.depth
     } else {
         from.depth.saturating_add(1)

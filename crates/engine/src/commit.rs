@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aranha_frontier::{CheckIn, CheckedIn, Frontier, FrontierError, PageRecord};
+use aranha_frontier::{CheckIn, CheckedIn, Frontier, FrontierError, PageRecord, Seed};
 use aranha_volume::{Archive, Receipt, VolumeError};
 use tokio::sync::{mpsc, oneshot};
 
@@ -63,6 +63,8 @@ pub(crate) struct Done {
 pub(crate) struct Submission {
     pub(crate) check_in: CheckIn,
     pub(crate) done: Vec<Done>,
+    /// Seeds that a seed's redirect led to; durable before the redirect is recorded.
+    pub(crate) adopted: Vec<Seed>,
     pub(crate) visit: u64,
     pub(crate) reply: oneshot::Sender<Committed>,
 }
@@ -72,8 +74,6 @@ pub(crate) struct Submission {
 pub(crate) struct Committed {
     /// `None` when the lease was lost: the visit must end.
     pub(crate) checked_in: Option<CheckedIn>,
-    /// How many of the pages had content that the archive held already.
-    pub(crate) duplicates: u64,
 }
 
 /// The sending side, for visits.
@@ -156,16 +156,18 @@ impl Committer {
         let mut check_ins = Vec::with_capacity(group.len());
         let mut replies = Vec::with_capacity(group.len());
         let mut lines = Vec::new();
+        let mut adopted: Vec<Seed> = Vec::new();
         let mut appended = false;
         let mut news = false;
         for submission in group {
             let Submission {
                 mut check_in,
                 done,
+                adopted: seeds,
                 visit,
                 reply,
             } = submission;
-            let mut duplicates = 0;
+            adopted.extend(seeds);
             for mut page in done {
                 if let Some(receipt) = page.receipt.take() {
                     let stored = receipt.await?;
@@ -178,7 +180,9 @@ impl Committer {
                         offset: place.offset,
                         length: place.length,
                     });
-                    duplicates += u64::from(stored.revisit && page.is_page);
+                    if stored.revisit && page.is_page {
+                        add(&self.tally.duplicates, 1);
+                    }
                     add(&self.tally.written, stored.written);
                 }
                 if page.is_page {
@@ -186,11 +190,10 @@ impl Committer {
                 }
                 lines.push((page, visit));
             }
-            add(&self.tally.duplicates, duplicates);
             news |= !check_in.outside.is_empty()
                 || matches!(check_in.then, aranha_frontier::Then::Release { .. });
             check_ins.push(check_in);
-            replies.push((reply, duplicates));
+            replies.push(reply);
         }
         if appended {
             self.archive.sync().await?;
@@ -199,17 +202,19 @@ impl Committer {
         let (answers, untidy) = self
             .frontier
             .call(move |frontier| {
+                if !adopted.is_empty() {
+                    frontier.seed(now, &adopted)?;
+                }
                 let answers = frontier.check_in(now, check_ins)?;
                 Ok::<_, FrontierError>((answers, frontier.tidy(now, TIDY_BUDGET)?))
             })
             .await?;
         self.write_log(&lines)?;
         add(&self.tally.commits, 1);
-        for ((reply, duplicates), answer) in replies.into_iter().zip(answers) {
+        for (reply, answer) in replies.into_iter().zip(answers) {
             // A visit that no longer listens has nothing left to learn.
             let _ = reply.send(Committed {
                 checked_in: answer.ok(),
-                duplicates,
             });
         }
         if news {

@@ -5,13 +5,13 @@
 //! stop; or when the disk or the frontier fails. In each case every visit checks in first, the open
 //! volume is closed and indexed, and nothing that was checked in is lost.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use aranha_fetch::{FetchSetupError, Web};
 use aranha_frontier::{Frontier, FrontierError, Pending, Seed, Status};
-use aranha_url::{CanonUrl, Canonicaliser, Scope};
+use aranha_url::{CanonUrl, Canonicaliser, Rules, Scope};
 use aranha_volume::{Archive, Repairs, VolumeError};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -65,6 +65,8 @@ pub(crate) struct Context {
     pub(crate) web: Web,
     pub(crate) archive: Archive,
     pub(crate) canon: Canonicaliser,
+    /// For redirects to a page's own key: they are asked for as the server wrote them.
+    pub(crate) literal: Canonicaliser,
     pub(crate) scope: RwLock<Scope>,
     pub(crate) gates: Gates,
     pub(crate) rate: Rate,
@@ -78,8 +80,6 @@ pub(crate) struct Context {
     /// When this process began, if an earlier one worked on the collection.
     pub(crate) resumed: Option<Instant>,
     others_wait: AtomicBool,
-    /// Where seeds redirected to: seeds in their turn.
-    adopted: Mutex<Vec<CanonUrl>>,
 }
 
 impl Context {
@@ -93,27 +93,28 @@ impl Context {
         self.stop.ask(reason_of(error));
     }
 
-    /// Whether a redirect is followed. Where a seed leads is wanted like the seed: a user who asks for a
-    /// site under its old name means the new one.
-    pub(crate) fn wants_redirect(&self, target: &CanonUrl, from: &Pending, seed: bool) -> bool {
+    /// Whether a redirect is followed. Where a seed leads is wanted like the seed, and becomes one: a user
+    /// who asks for a site under its old name means the new one.
+    pub(crate) fn wants_redirect(&self, target: &CanonUrl, from: &Pending) -> (bool, Option<Seed>) {
         let depth = deeper(from, 'R');
         let inside = {
             let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
             scope.judge(target, depth).inside
         };
-        if inside || !seed {
-            return inside;
+        if inside || from.hop != '-' {
+            return (inside, None);
         }
         let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
         scope.add_seed(target);
         let inside = scope.judge(target, depth).inside;
-        if inside {
-            self.adopted
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(target.clone());
+        (inside, inside.then(|| Seed::of(target)))
+    }
+
+    /// Counts towards the page limit.
+    pub(crate) fn page_answered(&self) {
+        if self.budget.answered() {
+            self.stop.ask(Reason::Limit("pages"));
         }
-        inside
     }
 }
 
@@ -125,31 +126,51 @@ fn reason_of(error: &VolumeError) -> Reason {
     }
 }
 
-/// How many more pages this process may fetch.
+/// The page limit: how many pages this process may still ask for, and how many have come.
 #[derive(Debug)]
-pub(crate) struct Budget(Option<AtomicI64>);
+pub(crate) struct Budget {
+    limit: Option<u64>,
+    left: AtomicI64,
+    answered: AtomicU64,
+    freed: Notify,
+}
 
 impl Budget {
-    fn new(pages: Option<u64>) -> Self {
-        Self(pages.map(|pages| AtomicI64::new(pages.min(i64::MAX as u64) as i64)))
+    fn new(limit: Option<u64>) -> Self {
+        Self {
+            limit,
+            left: AtomicI64::new(limit.map_or(i64::MAX, |limit| limit.min(i64::MAX as u64) as i64)),
+            answered: AtomicU64::new(0),
+            freed: Notify::new(),
+        }
     }
 
-    /// Takes one page; the name of the limit when there is none left.
-    pub(crate) fn take(&self) -> Result<(), &'static str> {
-        match &self.0 {
-            Some(left) if left.fetch_sub(1, Relaxed) <= 0 => {
-                left.fetch_add(1, Relaxed);
-                Err("pages")
-            }
-            _ => Ok(()),
+    /// Takes one page; false when all are taken by fetches under way.
+    pub(crate) fn take(&self) -> bool {
+        let taken = self.limit.is_none() || self.left.fetch_sub(1, Relaxed) > 0;
+        if !taken {
+            self.left.fetch_add(1, Relaxed);
         }
+        taken
     }
 
     /// A fetch that brought no page does not count.
     pub(crate) fn give_back(&self) {
-        if let Some(left) = &self.0 {
-            left.fetch_add(1, Relaxed);
+        if self.limit.is_some() {
+            self.left.fetch_add(1, Relaxed);
+            self.freed.notify_one();
         }
+    }
+
+    /// Waits until a page may have been given back.
+    pub(crate) async fn freed(&self) {
+        self.freed.notified().await;
+    }
+
+    /// One page has come; true when it was the last.
+    fn answered(&self) -> bool {
+        let count = self.answered.fetch_add(1, Relaxed) + 1;
+        self.limit.is_some_and(|limit| count >= limit)
     }
 }
 
@@ -216,6 +237,12 @@ impl Node {
             budget: Budget::new(config.crawl.pages),
             product: config.crawl.product.clone(),
             archive,
+            literal: Canonicaliser::new(Rules {
+                drop_index: false,
+                drop_sessions: false,
+                trim_listings: false,
+                ..config.url.clone()
+            }),
             canon,
             scope: RwLock::new(scope),
             clock,
@@ -224,7 +251,6 @@ impl Node {
             submissions,
             resumed: resumed.then(Instant::now),
             others_wait: AtomicBool::new(false),
-            adopted: Mutex::new(Vec::new()),
             config,
         };
         Ok(Self {
@@ -270,8 +296,9 @@ impl Node {
                 });
         }
         self.context.stop.ask(Reason::Finished);
-        while visits.join_next().await.is_some() {}
-        self.adopt().await?;
+        while let Some(ended) = visits.join_next().await {
+            self.note(ended);
+        }
         let Self {
             context,
             frontier,
@@ -311,37 +338,32 @@ impl Node {
         let slots = context.config.crawl.sites.max(1);
         let deadline = context.config.crawl.time.map(|time| began + time);
         loop {
-            while visits.try_join_next().is_some() {}
+            while let Some(ended) = visits.try_join_next() {
+                self.note(ended);
+            }
             self.check_limits(deadline);
             if context.stop.asked() {
                 return Ok(());
             }
-            self.adopt().await?;
             let room = slots.saturating_sub(visits.len());
-            let next = if room > 0 {
-                let now = context.clock.now();
-                let (leases, next) = self
-                    .frontier
-                    .call(move |frontier| {
-                        let leases = frontier.check_out(now, "local", room)?;
-                        let next = if leases.len() < room {
-                            frontier.status(now)?.next_due
-                        } else {
-                            Some(now)
-                        };
-                        Ok::<_, FrontierError>((leases, next))
-                    })
-                    .await?;
-                for lease in leases {
-                    visits.spawn(visit(Arc::clone(context), lease));
-                }
-                next
-            } else {
-                Some(context.clock.now())
-            };
+            let now = context.clock.now();
+            let (leases, next) = self
+                .frontier
+                .call(move |frontier| {
+                    let leases = match room {
+                        0 => Vec::new(),
+                        room => frontier.check_out(now, "local", room)?,
+                    };
+                    Ok::<_, FrontierError>((leases, frontier.status(now)?.next_due))
+                })
+                .await?;
+            for lease in leases {
+                visits.spawn(visit(Arc::clone(context), lease));
+            }
             context.tally.visits.store(visits.len() as u64, Relaxed);
             let full = visits.len() >= slots;
-            context.others_wait.store(full, Relaxed);
+            let others_wait = full && next.is_some_and(|due| due <= now);
+            context.others_wait.store(others_wait, Relaxed);
             if visits.is_empty() && self.is_over(next) {
                 return Ok(());
             }
@@ -381,7 +403,7 @@ impl Node {
             context.clock.instant(due).min(soon + PATIENCE).max(soon)
         });
         tokio::select! {
-            Some(_) = visits.join_next() => {}
+            Some(ended) = visits.join_next() => self.note(ended),
             () = self.news.notified(), if !full => {}
             () = tokio::time::sleep_until(due), if !full => {}
             () = tokio::time::sleep_until(soon + PATIENCE), if full => {}
@@ -394,23 +416,12 @@ impl Node {
         }
     }
 
-    /// Makes seeds of where seeds redirected to.
-    async fn adopt(&self) -> Result<(), FrontierError> {
-        let adopted: Vec<Seed> = {
-            let mut adopted = self
-                .context
-                .adopted
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            adopted.drain(..).map(|url| Seed::of(&url)).collect()
-        };
-        if !adopted.is_empty() {
-            let now = self.context.clock.now();
-            self.frontier
-                .call(move |frontier| frontier.seed(now, &adopted))
-                .await?;
+    /// A visit that broke must not be taken for one that is done.
+    fn note(&self, ended: Result<(), tokio::task::JoinError>) {
+        if let Err(error) = ended {
+            let detail = format!("a visit ended abnormally: {error}");
+            self.context.stop.ask(Reason::Failed(detail));
         }
-        Ok(())
     }
 }
 

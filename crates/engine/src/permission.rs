@@ -4,15 +4,14 @@
 //! now, up to five redirects are followed, a copy is used for at most a day. The file is archived and
 //! logged like a page, with the hop letter `P` (prerequisite), but it is no page of the frontier.
 
-use aranha_fetch::{Fetched, Session};
+use aranha_fetch::{Fetched, Session, Truncated};
 use aranha_frontier::{Outcome, Pending, RobotsFile};
 use aranha_robots::{Access, Robots, Rules};
 use aranha_url::{Base, CanonUrl};
-use aranha_volume::Exchange;
 use http::header;
 use tokio::time::Instant;
 
-use crate::collect::{ask, blank, outcome};
+use crate::collect::{ROBOTS_SIZE, ask, blank, exchange, outcome};
 use crate::commit::Done;
 use crate::node::Context;
 
@@ -155,22 +154,18 @@ async fn keep(
         .trim()
         .to_ascii_lowercase();
     done.record.media_type.clone_from(&media_type);
-    let exchange = Exchange {
-        url: url.as_str().to_owned(),
-        time_ms: fetched.started_ms,
-        address: fetched.address,
-        request: fetched.request.clone(),
-        response: fetched.response.clone(),
-        head_length: answer.head_length,
-        payload: answer.payload.clone(),
-        status: answer.status,
-        media_type,
-        truncated: answer.truncated.map(aranha_fetch::Truncated::as_str),
-        metadata: Vec::new(),
-    };
+    let exchange = exchange(url, &fetched, answer, &media_type, Vec::new());
     match context.archive.append(exchange).await {
         Ok(receipt) => done.receipt = Some(receipt),
         Err(error) => context.give_up(&error),
+    }
+    if matches!(
+        answer.truncated,
+        Some(Truncated::Disconnect | Truncated::Time)
+    ) {
+        // Rules behind the cut would not exist for us: as if the file had not come.
+        done.record.outcome = Outcome::Reset;
+        return (done, End::Failed);
     }
     let target = answer.headers.get(header::LOCATION);
     let end = match (answer.status, target) {
@@ -179,7 +174,7 @@ async fn keep(
         }
         (status, _) => End::Answer {
             status,
-            body: answer.body.to_vec(),
+            body: answer.body[..answer.body.len().min(ROBOTS_SIZE)].to_vec(),
         },
     };
     (done, end)

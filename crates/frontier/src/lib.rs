@@ -21,6 +21,7 @@ pub mod options;
 pub mod outcome;
 pub mod record;
 pub mod retry;
+pub mod seen;
 pub mod status;
 #[cfg(test)]
 mod suite;
@@ -38,6 +39,7 @@ pub use record::{
     RobotsFile, Seed, Seeded, SiteFacts, Then,
 };
 pub use retry::Retry;
+pub use seen::Seen;
 pub use status::{
     Explanation, LeaseEntry, PageTotals, SiteEntry, SiteState, SiteTotals, Status, Waiting,
 };
@@ -48,6 +50,10 @@ pub use status::{
 pub trait Frontier: Send {
     /// Add seeds: they come first (F6). Pages known already stay as they are.
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError>;
+
+    /// The user asks for these now: their sites are due at once, and so are pages there that wait for a later try. To be
+    /// called before visits begin: it knows no courtesy.
+    fn hasten(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
     /// The seeds, in the order in which they were given.
     fn seeds(&self) -> Result<Vec<String>, FrontierError>;

@@ -119,8 +119,6 @@ impl Flags {
     pub const TRUNCATED: Flags = Flags(4);
     /// The body's content coding could not be undone.
     pub const UNDECODED: Flags = Flags(8);
-    /// The same bytes were already in the archive, under another URL or time.
-    pub const DUPLICATE: Flags = Flags(16);
     /// A threshold of the site was reached: its links were not followed.
     pub const CLOSED: Flags = Flags(32);
 
@@ -226,8 +224,8 @@ pub struct Counters {
     pub errors: u64,
     /// Bodies that were known already.
     pub duplicates: u64,
-    /// Fetches without an answer since the last answer.
-    pub consecutive_errors: u32,
+    /// Visits in a row that ended because the site could not be had at all; any answer sets it back.
+    pub outages: u32,
 }
 
 /// What a visit learns about its site and wants next time; postcard behind a version byte on disk.

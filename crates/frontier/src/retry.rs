@@ -50,6 +50,9 @@ pub struct Retry {
     /// robots.txt could not be read.
     #[serde(with = "duration::list")]
     pub robots_unreachable: Vec<Duration>,
+    /// The address guard refused: a name may lead elsewhere tomorrow, and the user may allow it.
+    #[serde(with = "duration::list")]
+    pub address_refused: Vec<Duration>,
 }
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -65,9 +68,10 @@ impl Default for Retry {
             tls: vec![12 * HOUR],
             dns_failed: vec![10 * MINUTE, 4 * HOUR, 7 * DAY],
             dns_not_found: vec![7 * DAY],
-            slow_down: vec![10 * MINUTE, HOUR, 12 * HOUR],
+            slow_down: vec![MINUTE, 10 * MINUTE, HOUR, 12 * HOUR],
             server_error: vec![10 * MINUTE, HOUR, 12 * HOUR],
             robots_unreachable: vec![HOUR, 12 * HOUR, DAY],
+            address_refused: vec![DAY, 7 * DAY],
         }
     }
 }
@@ -98,11 +102,10 @@ impl Retry {
                 500..=599 => &self.server_error,
                 _ => return None,
             },
-            Outcome::AddressRefused
-            | Outcome::NoTarget
-            | Outcome::RobotsRefused
-            | Outcome::Blocked
-            | Outcome::OutOfScope => return None,
+            Outcome::AddressRefused => &self.address_refused,
+            Outcome::NoTarget | Outcome::RobotsRefused | Outcome::Blocked | Outcome::OutOfScope => {
+                return None;
+            }
         })
     }
 }
@@ -130,7 +133,8 @@ mod tests {
         check(Outcome::DnsNotFound, 2, None);
         check(Outcome::ConnectFailed, 2, Some(12 * 60));
         check(Outcome::Answer(503), 1, Some(10));
-        check(Outcome::Answer(429), 2, Some(60));
+        check(Outcome::Answer(429), 2, Some(10));
+        check(Outcome::AddressRefused, 1, Some(24 * 60));
     }
 
     #[test]
@@ -141,7 +145,6 @@ mod tests {
             Outcome::Answer(410),
             Outcome::Answer(501),
             Outcome::RobotsRefused,
-            Outcome::AddressRefused,
             Outcome::OutOfScope,
         ] {
             check(outcome, 1, None);

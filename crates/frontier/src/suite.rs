@@ -417,6 +417,39 @@ pub(crate) fn a_failed_page_comes_back_in_time(place: &impl Place) {
     assert_eq!(paths(&one(&mut frontier, 3000).pending), ["/b"]);
 }
 
+pub(crate) fn what_the_user_asks_for_again_is_due_now(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let home = seed("http://a.test/");
+    frontier
+        .seed(0, std::slice::from_ref(&home))
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let failed = PageRecord {
+        next: Some(1_000_000),
+        ..record(&lease.pending[0], 10, Outcome::Timeout)
+    };
+    let entry = CheckIn {
+        done: vec![failed],
+        held: vec![page("/waits")],
+        keys: vec![page("/waits").key],
+        ..release(&lease, 500_000)
+    };
+    accept(&mut frontier, 10, entry);
+    assert!(
+        frontier
+            .check_out(20, "n", 9)
+            .expect("checks out")
+            .is_empty()
+    );
+    frontier
+        .hasten(20, &[home, seed("http://unknown.test/")])
+        .expect("hastens");
+    let lease = one(&mut frontier, 20);
+    let mut found = paths(&lease.pending);
+    found.sort_unstable();
+    assert_eq!(found, ["/", "/waits"]);
+}
+
 pub(crate) fn a_blocked_site_is_not_handed_out(place: &impl Place) {
     let mut frontier = place.open(small());
     frontier
@@ -648,7 +681,7 @@ macro_rules! suite {
         suite!($place => a_seed_is_leased_once, seeds_come_first_then_the_longest_wait,
             longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
             known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
-            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, home_page_policy, deep_link_policy,
+            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, what_the_user_asks_for_again_is_due_now, home_page_policy, deep_link_policy,
             combined_policy, a_seed_during_a_visit_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing);
     };
     ($place:expr => $($case:ident),*) => {

@@ -52,10 +52,8 @@ pub(crate) fn repair(archive: &Path, finisher: &Finisher) -> Result<Repairs, Vol
         match scan(&volume.path) {
             Ok(Some(scan)) => repairs.mend(&volume, scan, finisher)?,
             Ok(None) => repairs.set_aside(&volume)?,
-            Err(error) => {
-                tracing::error!("{}: {error}", volume.path.display());
-                repairs.set_aside(&volume)?;
-            }
+            // A disk that cannot be read today may be readable tomorrow: nothing is moved, nothing begins.
+            Err(error) => return Err(fault(error)),
         }
     }
     Ok(repairs)

@@ -162,11 +162,13 @@ impl Writer {
         }
         let result = current.output.append(&self.block.bytes);
         if let Err(source) = result {
-            // When even this fails, the next start repairs the file.
-            let _ = current.output.cut(current.length);
+            let torn = current.output.cut(current.length).is_err();
             let error = self
                 .shared
                 .fail(VolumeError::from_io(&current.path, source));
+            if torn {
+                self.current = None; // left `.open`, for the next start to repair
+            }
             self.block.bytes.clear();
             for waiting in self.block.waiting.drain(..) {
                 let _ = waiting.reply.send(Err(error.clone()));

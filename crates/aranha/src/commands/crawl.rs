@@ -22,7 +22,7 @@ Examples:
   aranha crawl http://localhost:8000 --profile mysite --allow-private
 
 Ctrl-C checks in and stops; the same command continues. Exit status: 0 finished or a limit
-was reached, 3 stopped by a full disk or failing DNS, 130 interrupted.";
+was reached, 3 stopped by a full disk, 130 interrupted.";
 
 /// Start a crawl, or continue one
 #[derive(Args, Debug)]

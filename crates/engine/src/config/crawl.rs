@@ -94,7 +94,7 @@ impl Default for Crawl {
             max_pause: Duration::from_mins(1),
             check_in: Duration::from_secs(5),
             quantum: Duration::from_mins(5),
-            linger: Duration::from_secs(30),
+            linger: Duration::from_mins(2),
             product: "aranha".to_owned(),
             contact: String::new(),
             follow_nofollow: false,

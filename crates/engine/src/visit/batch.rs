@@ -1,11 +1,11 @@
 //! What a visit has gathered since its last check-in.
 
-use aranha_frontier::{CheckIn, Outside, Pending, SiteFacts, Then};
+use aranha_frontier::{CheckIn, Outside, Pending, Seed, SiteFacts, Then};
 use aranha_url::PathKey;
 
 use crate::commit::Done;
 
-/// Pages done after which a check-in is made before its time.
+/// Pages done, or links by the dozen, after which a check-in is made before its time.
 const LARGE: usize = 512;
 
 /// The contents of the next check-in.
@@ -15,6 +15,8 @@ pub(super) struct Batch {
     pub(super) keys: Vec<PathKey>,
     pub(super) overflow: Vec<Pending>,
     pub(super) outside: Vec<Outside>,
+    /// Where seeds redirected to: seeds in their turn.
+    pub(super) adopted: Vec<Seed>,
 }
 
 impl Batch {
@@ -23,7 +25,7 @@ impl Batch {
     }
 
     pub(super) fn is_large(&self) -> bool {
-        self.done.len() >= LARGE
+        self.done.len() >= LARGE || self.outside.len() + self.overflow.len() >= 64 * LARGE
     }
 
     /// Empties the batch into a check-in; the pages done go beside it, until their bytes are durable.
@@ -33,7 +35,7 @@ impl Batch {
         held: Vec<Pending>,
         facts: Option<SiteFacts>,
         then: Then,
-    ) -> (CheckIn, Vec<Done>) {
+    ) -> (CheckIn, Vec<Done>, Vec<Seed>) {
         let batch = std::mem::take(self);
         let check_in = CheckIn {
             lease,
@@ -45,6 +47,6 @@ impl Batch {
             facts,
             then,
         };
-        (check_in, batch.done)
+        (check_in, batch.done, batch.adopted)
     }
 }

@@ -7,8 +7,8 @@ use aranha_url::{PathKey, SiteKey};
 
 use super::Embedded;
 use super::fault::Fault;
-use super::seen::Seen;
 use super::sites::SiteRow;
+use crate::seen::Seen;
 use crate::{Lease, Pending};
 
 /// Sites looked at in one call, for each one asked for: bounds the work when many prove to have nothing new.

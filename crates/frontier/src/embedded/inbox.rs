@@ -9,11 +9,11 @@ use aranha_url::PathKey;
 use super::fault::Fault;
 use super::gather::{Gather, Recent};
 use super::runs::{Link, RowWriter, Run};
-use super::seen::Seen;
 use super::sites::SiteRow;
 use super::store::Store;
 use super::totals::{Count, Totals};
 use crate::codec::{Block, put_str, put_varint};
+use crate::seen::Seen;
 use crate::{External, Options, Outside};
 
 /// Links of a run that a check-in writes at least; few in tests, so that they see runs half written.

@@ -8,8 +8,8 @@
 use super::fault::Fault;
 use super::inbox::Inbox;
 use super::runs::{RowWriter, Run, read_row};
-use super::seen::Seen;
 use super::store::Store;
+use crate::seen::Seen;
 
 /// Runs of a level that make one of the next.
 pub(super) const FAN: usize = 8;

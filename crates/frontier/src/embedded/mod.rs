@@ -29,7 +29,6 @@ mod pending;
 mod runs;
 mod schema;
 mod seeds;
-mod seen;
 mod sites;
 mod store;
 mod totals;
@@ -216,6 +215,10 @@ impl Embedded {
 impl Frontier for Embedded {
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError> {
         self.transact(true, |engine| engine.take_seeds(now, seeds))
+    }
+
+    fn hasten(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
+        self.transact(true, |engine| engine.bring_forward(now, seeds))
     }
 
     fn seeds(&self) -> Result<Vec<String>, FrontierError> {

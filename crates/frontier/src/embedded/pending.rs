@@ -279,6 +279,30 @@ impl Store {
         Ok(())
     }
 
+    /// All pages of the site that wait for a later try are due now.
+    pub(super) fn later_hasten(
+        &self,
+        site: &mut SiteRow,
+        now: i64,
+        block: &mut Block,
+    ) -> Result<(), Fault> {
+        let blocks = self.all(
+            "SELECT id, pages FROM later WHERE site = ?1",
+            [site.key],
+            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)),
+        )?;
+        for (id, sealed) in blocks {
+            let mut pages = self.open_later(id, &sealed)?;
+            for (due, _) in &mut pages {
+                *due = (*due).min(now);
+            }
+            self.run("DELETE FROM later WHERE id = ?1", [id])?;
+            self.later_insert(site.key, &pages, block)?;
+            site.later_due = site.later_due.map(|due| due.min(now));
+        }
+        Ok(())
+    }
+
     /// When the page is to be asked again: reads all that the site keeps for later.
     pub(super) fn later_find(&self, site: &SiteRow, key: PathKey) -> Result<Option<i64>, Fault> {
         let blocks = self.all(

@@ -70,6 +70,20 @@ impl Embedded {
         Ok(new.len() as u64)
     }
 
+    pub(super) fn bring_forward(&mut self, now: i64, seeds: &[Seed]) -> Result<(), Fault> {
+        for seed in seeds {
+            let Some(before) = self.store.site(seed.site_key.0 as i64)? else {
+                continue;
+            };
+            let mut site = before.clone();
+            site.free = site.free.min(now);
+            self.store.later_hasten(&mut site, now, &mut self.block)?;
+            site.schedule(now);
+            self.save(&before, &site)?;
+        }
+        Ok(())
+    }
+
     /// Into the window while it has room and nothing waits behind it; the rest into the queue.
     fn admit_seeds(&mut self, site: &mut SiteRow, mut pages: Vec<Pending>) -> Result<(), Fault> {
         if pages.is_empty() {

@@ -1,14 +1,14 @@
-//! A set of path keys. The keys are hashes already, so they are not hashed again.
+//! The URL-seen test of one site: a set of path keys (F4). The keys are hashes already, so they are not hashed again.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Keys seen so far.
-pub(super) type Seen = HashSet<u64, BuildHasherDefault<AsItIs>>;
+/// Keys seen so far: eight bytes a page.
+pub type Seen = HashSet<u64, BuildHasherDefault<AsItIs>>;
 
 /// Takes a key for its own hash.
 #[derive(Debug, Default)]
-pub(super) struct AsItIs(u64);
+pub struct AsItIs(u64);
 
 impl Hasher for AsItIs {
     fn write(&mut self, bytes: &[u8]) {

@@ -1,0 +1,370 @@
+//! What the crawl makes of one site that behaves in a particular way: a server of a few lines for each story, the real
+//! binary, and the server's own list of what it was asked.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use support::{aranha, assert_status, pages};
+
+/// What a request is answered with, head and body: `(path, cookie, how often it was asked before)`.
+type Story = dyn Fn(&str, Option<&str>, usize) -> String + Send + Sync;
+
+/// A server that tells a story. Ends with the test's process; every connection serves one request.
+struct Site {
+    port: u16,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Site {
+    fn tell(story: impl Fn(&str, Option<&str>, usize) -> String + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (story, log): (Arc<Story>, _) = (Arc::new(story), Arc::clone(&asked));
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let (story, log) = (Arc::clone(&story), Arc::clone(&log));
+                std::thread::spawn(move || serve(&stream.unwrap(), &*story, &log));
+            }
+        });
+        Self { port, asked }
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.port)
+    }
+
+    /// Paths asked for, robots.txt left out.
+    fn asked(&self) -> Vec<String> {
+        let asked = self.asked.lock().unwrap();
+        asked
+            .iter()
+            .filter(|path| *path != "/robots.txt")
+            .cloned()
+            .collect()
+    }
+}
+
+fn serve(mut stream: &TcpStream, story: &Story, log: &Mutex<Vec<String>>) {
+    let mut lines = BufReader::new(stream).lines();
+    let Some(Ok(first)) = lines.next() else {
+        return;
+    };
+    let path = first.split(' ').nth(1).unwrap().to_owned();
+    let mut cookie = None;
+    for line in lines
+        .map_while(Result::ok)
+        .take_while(|line| !line.is_empty())
+    {
+        if let Some(value) = line.strip_prefix("Cookie: ") {
+            cookie = Some(value.to_owned());
+        }
+    }
+    let before = {
+        let mut log = log.lock().unwrap();
+        let before = log.iter().filter(|asked| **asked == path).count();
+        log.push(path.clone());
+        before
+    };
+    let answer = match path.as_str() {
+        // A story that says nothing about it has no robots.txt.
+        "/robots.txt" => match story(&path, None, before) {
+            answer if answer.is_empty() => status("404 Not Found"),
+            answer => answer,
+        },
+        path => story(path, cookie.as_deref(), before),
+    };
+    let _ = stream.write_all(answer.as_bytes());
+}
+
+fn page(body: &str) -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+fn status(line: &str) -> String {
+    format!("HTTP/1.1 {line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+}
+
+fn links(paths: &[&str]) -> String {
+    let body: String = paths
+        .iter()
+        .map(|path| format!("<a href='{path}'>{path}</a>\n"))
+        .collect();
+    page(&body)
+}
+
+fn crawl(folder: &Path, seed: &str) -> Command {
+    let mut command = aranha();
+    command
+        .args([
+            "crawl",
+            seed,
+            "--allow-private",
+            "--pause",
+            "0",
+            "--quiet",
+            "-c",
+        ])
+        .arg(folder);
+    command
+}
+
+fn run(command: &mut Command) {
+    assert_status(&command.output().unwrap(), 0);
+}
+
+/// Path to outcome, newest record.
+fn outcomes(folder: &Path) -> BTreeMap<String, String> {
+    let path = |url: &str| {
+        url.splitn(4, '/')
+            .nth(3)
+            .map(|rest| format!("/{rest}"))
+            .unwrap()
+    };
+    pages(folder)
+        .into_iter()
+        .map(|(url, page)| (path(&url), page["outcome"].as_str().unwrap().to_owned()))
+        .collect()
+}
+
+fn settings(folder: &Path, text: &str) -> std::path::PathBuf {
+    let file = folder.join("settings.toml");
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+#[test]
+fn a_redirect_to_itself_behind_a_cookie_is_followed() {
+    let site = Site::tell(|path, cookie, _| {
+        match (path, cookie) {
+        ("/", None) => "HTTP/1.1 302 Found\r\nLocation: /\r\nSet-Cookie: seen=1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned(),
+        ("/", Some("seen=1")) => links(&["/inside"]),
+        ("/inside", Some("seen=1")) => page("in"),
+        ("/robots.txt", _) => String::new(),
+        _ => status("404 Not Found"),
+    }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(site.asked(), ["/", "/", "/inside"]);
+    assert_eq!(outcomes(&collection)["/"], "200");
+}
+
+#[test]
+fn a_page_that_redirects_to_itself_for_ever_ends() {
+    let site = Site::tell(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => "HTTP/1.1 302 Found\r\nLocation: /\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            .to_owned(),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    run(&mut crawl(&folder.path().join("c"), &site.url("/")));
+    assert_eq!(site.asked().len(), 4);
+}
+
+#[test]
+fn redirects_in_a_row_lead_deeper() {
+    let site = Site::tell(|path, _, _| {
+        let number: u32 = path.trim_start_matches("/r").parse().unwrap_or(0);
+        match path {
+            "/robots.txt" => String::new(),
+            _ => format!(
+                "HTTP/1.1 301 Moved\r\nLocation: /r{}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+                number + 1
+            ),
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    run(crawl(&folder.path().join("c"), &site.url("/")).args(["--depth", "5"]));
+    assert_eq!(site.asked().len(), 7);
+}
+
+#[test]
+fn one_page_in_trouble_does_not_stop_its_site() {
+    let site = Site::tell(|path, _, _| match path {
+        "/" => links(&["/a", "/broken", "/b", "/c"]),
+        "/broken" => status("503 Service Unavailable"),
+        "/robots.txt" => String::new(),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(site.asked(), ["/", "/a", "/broken", "/b", "/c"]);
+    let page = &pages(&collection)[&site.url("/broken")];
+    assert!(page["next"].is_string(), "it is tried again later: {page}");
+    // Asking for the site again is asking now.
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(site.asked().last().unwrap(), "/broken");
+}
+
+#[test]
+fn patience_is_kept_and_the_crawl_goes_on() {
+    let site = Site::tell(|path, _, before| {
+        match (path, before) {
+        ("/", _) => links(&["/busy", "/other"]),
+        ("/busy", 0) => {
+            "HTTP/1.1 429 Too Many\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned()
+        }
+        ("/robots.txt", _) => String::new(),
+        _ => page(path),
+    }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let file = settings(folder.path(), "[retry]\nslow_down = [\"1ms\"]\n");
+    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    let asked = site.asked();
+    assert_eq!(
+        asked.iter().filter(|path| *path == "/busy").count(),
+        2,
+        "{asked:?}"
+    );
+    assert_eq!(outcomes(&collection)["/busy"], "200");
+    assert_eq!(outcomes(&collection)["/other"], "200");
+}
+
+#[test]
+fn an_answer_cut_off_is_used_and_tried_again() {
+    let site = Site::tell(|path, _, before| {
+        match (path, before) {
+        ("/", 0) => "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5000\r\n\r\n<a href=/early>early</a>".to_owned(),
+        ("/", _) => links(&["/early", "/late"]),
+        ("/robots.txt", _) => String::new(),
+        _ => page(path),
+    }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let file = settings(folder.path(), "[retry]\nreset = [\"1ms\"]\n");
+    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    let outcomes = outcomes(&collection);
+    assert_eq!(outcomes.get("/early").map(String::as_str), Some("200"));
+    assert_eq!(outcomes.get("/late").map(String::as_str), Some("200"));
+}
+
+#[test]
+fn the_page_limit_is_exact() {
+    let site = Site::tell(|path, _, _| match path {
+        "/" => links(&["/a", "/b", "/c", "/d", "/e"]),
+        "/robots.txt" => String::new(),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).args(["--pages", "3", "--connections", "4"]));
+    assert_eq!(site.asked().len(), 3);
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(
+        site.asked().len(),
+        6,
+        "the limit is not kept for the next run"
+    );
+}
+
+#[test]
+fn what_is_queued_is_judged_again() {
+    let site = Site::tell(|path, _, _| match path {
+        "/" => links(&["/calendar/1", "/calendar/2", "/news"]),
+        "/robots.txt" => String::new(),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).args(["--pages", "1"]));
+    run(crawl(&collection, &site.url("/")).args(["--reject", "path:/calendar/*"]));
+    assert_eq!(site.asked(), ["/", "/news"]);
+    assert_eq!(outcomes(&collection)["/calendar/1"], "out of scope");
+}
+
+#[test]
+fn a_black_listed_seed_is_not_asked() {
+    let site = Site::tell(|_, _, _| page("never"));
+    let folder = tempfile::tempdir().unwrap();
+    let file = settings(
+        folder.path(),
+        &format!("[crawl]\nblacklist = [\"{}\"]\n", site.url("/")),
+    );
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    assert_eq!(site.asked(), Vec::<String>::new());
+    assert_eq!(outcomes(&collection)["/"], "blocked");
+}
+
+#[test]
+fn an_address_refused_once_can_be_allowed_later() {
+    let site = Site::tell(|path, _, _| {
+        if path == "/robots.txt" {
+            String::new()
+        } else {
+            page("here")
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(aranha()
+        .args([
+            "crawl",
+            &site.url("/"),
+            "--contact",
+            "me@example.org",
+            "--pause",
+            "0",
+            "--quiet",
+            "-c",
+        ])
+        .arg(&collection));
+    assert_eq!(site.asked(), Vec::<String>::new());
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(outcomes(&collection)["/"], "200");
+}
+
+#[test]
+fn without_robots_txt_nothing_is_asked_until_it_can_be_read() {
+    let site = Site::tell(|path, _, before| {
+        match (path, before) {
+        ("/robots.txt", 0) => status("500 Internal Server Error"),
+        ("/robots.txt", _) => "HTTP/1.1 200 OK\r\nContent-Length: 33\r\nConnection: close\r\n\r\nUser-agent: *\r\nDisallow: /private".to_owned(),
+        ("/", _) => links(&["/private", "/open"]),
+        _ => page(path),
+    }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(site.asked(), Vec::<String>::new());
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(site.asked(), ["/", "/open"]);
+    assert_eq!(outcomes(&collection)["/private"], "robots.txt refused");
+}
+
+#[test]
+fn a_seed_that_moved_is_crawled_where_it_went() {
+    let new = Site::tell(|path, _, _| match path {
+        "/" => links(&["/inside"]),
+        "/robots.txt" => String::new(),
+        _ => page(path),
+    });
+    let target = new.url("/");
+    let old = Site::tell(move |path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => format!(
+            "HTTP/1.1 301 Moved\r\nLocation: {target}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        ),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    run(&mut crawl(&folder.path().join("c"), &old.url("/")));
+    assert_eq!(new.asked(), ["/", "/inside"]);
+}

@@ -1,0 +1,120 @@
+//! The check-ins of a visit: what it has gathered goes to the disk while it works on.
+
+use std::time::Duration;
+
+use aranha_frontier::Then;
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::{Leave, Visit};
+use crate::commit::{Committed, Submission};
+
+/// How long an orderly stop waits for answers on the way.
+const GRACE: Duration = Duration::from_secs(5);
+
+impl Visit {
+    /// Hands the batch over. At most one check-in of a visit is under way.
+    pub(super) async fn submit(&mut self, then: Then) {
+        let (reply, receiver) = oneshot::channel();
+        let held = self.flying.values().chain(&self.queue).cloned().collect();
+        let facts = std::mem::take(&mut self.facts_changed).then(|| self.facts.clone());
+        let overflowed = !self.batch.overflow.is_empty();
+        let (check_in, done, adopted) = self.batch.take(self.lease, held, facts, then);
+        self.rest |= overflowed;
+        self.last_check_in = Instant::now();
+        let submission = Submission {
+            check_in,
+            done,
+            adopted,
+            visit: self.lease,
+            reply,
+        };
+        if self.context.submissions.send(submission).await.is_err() {
+            self.leave = Some(Leave::Silent);
+        } else {
+            self.submitted = Some(receiver);
+        }
+    }
+
+    pub(super) fn take_reply(&mut self) {
+        if let Some(receiver) = &mut self.submitted {
+            match receiver.try_recv() {
+                Ok(committed) => self.hear(Ok(committed)),
+                Err(oneshot::error::TryRecvError::Empty) => {}
+                Err(oneshot::error::TryRecvError::Closed) => self.hear(Err(())),
+            }
+        }
+    }
+
+    pub(super) fn hear(&mut self, reply: Result<Committed, ()>) {
+        self.submitted = None;
+        let Ok(committed) = reply else {
+            self.leave = Some(Leave::Silent);
+            return;
+        };
+        let Some(checked_in) = committed.checked_in.filter(|answer| !answer.released) else {
+            self.leave = Some(Leave::Silent);
+            return;
+        };
+        self.rest = checked_in.rest;
+        self.queue.extend(checked_in.more);
+    }
+
+    /// Waits for the answers on the way. A stop waits only for a moment: late answers are dropped, their
+    /// pages stay pending, and the pause counts from now.
+    async fn drain(&mut self) {
+        let context = std::sync::Arc::clone(&self.context);
+        let late = async {
+            context.stop.wait().await;
+            tokio::time::sleep(GRACE).await;
+        };
+        let mut late = std::pin::pin!(late);
+        while !self.collectors.is_empty() {
+            tokio::select! {
+                Some(joined) = self.collectors.join_next_with_id() => self.land(joined),
+                () = &mut late => {
+                    self.collectors.shutdown().await;
+                    self.allowed = self.allowed.max(Instant::now() + self.pause_after(GRACE));
+                }
+            }
+        }
+    }
+
+    /// The last check-in: everything back, the site released.
+    pub(super) async fn leave(mut self, how: Leave) {
+        let how = self.leave.unwrap_or(how);
+        if how == Leave::Silent {
+            return;
+        }
+        self.drain().await;
+        if self.submitted.is_some() {
+            let answer = reply(&mut self.submitted).await;
+            self.hear(answer);
+        }
+        let how = self
+            .leave
+            .filter(|leave| *leave != Leave::Now)
+            .unwrap_or(how);
+        let rest = self.allowed.saturating_duration_since(Instant::now());
+        let ready = self.context.clock.now() + rest.as_millis() as i64 + 1;
+        let due = match how {
+            Leave::Now => ready,
+            Leave::Until(time) => time.max(ready),
+            Leave::Silent => return,
+        };
+        self.facts.last_answer = self.context.clock.now();
+        self.facts_changed = true;
+        self.submit(Then::Release { due }).await;
+        let _ = reply(&mut self.submitted).await;
+    }
+}
+
+/// The reply to the check-in under way; waits for ever when there is none.
+pub(super) async fn reply(
+    submitted: &mut Option<oneshot::Receiver<Committed>>,
+) -> Result<Committed, ()> {
+    match submitted {
+        Some(receiver) => receiver.await.map_err(|_| ()),
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,308 @@
+//! What an answer means: for the page, for its links, and for the site.
+//!
+//! A page that failed is tried again by the retry table, by itself. A server that cannot be reached at
+//! all, that asks for patience (429, Retry-After), or that fails again and again, is left alone as a
+//! whole: the site is released with the time at which it may be tried again, its pages stay pending (F11).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aranha_fetch::{Resolved, Truncated};
+use aranha_frontier::{Addresses, Flags, Outcome, Pending};
+use aranha_url::CanonUrl;
+use tokio::task::{Id, JoinError};
+
+use super::{Leave, Visit};
+use crate::collect::{self, Collected, Redirect};
+use crate::commit::Done;
+use crate::tally::add;
+
+/// Fetches in a row that mean trouble after which the server counts as down.
+const DOWN_AFTER: u32 = 5;
+/// `Retry-After` is believed up to this.
+const LONGEST_PATIENCE: Duration = Duration::from_hours(7 * 24);
+/// How often one page may redirect to itself or to its twin (www, https).
+const OWN_HOPS: u8 = 3;
+
+impl Visit {
+    /// A collector is back, or broke on its page: that page is recorded, the others go on (M6).
+    pub(super) fn land(&mut self, joined: Result<(Id, Collected), JoinError>) {
+        match joined {
+            Ok((id, collected)) => {
+                self.flying.remove(&id);
+                self.absorb(collected);
+            }
+            Err(error) => {
+                self.context.budget.give_back();
+                if let Some(page) = self.flying.remove(&error.id()) {
+                    self.give_up(&page, Outcome::Protocol, self.context.clock.now());
+                    if let Some(done) = self.batch.done.last_mut() {
+                        done.notes = format!("aranha itself failed on this page: {error}");
+                    }
+                }
+            }
+        }
+    }
+
+    /// Takes in a page: its links, its record, and what it says about the site.
+    fn absorb(&mut self, collected: Collected) {
+        let Collected {
+            session,
+            pending,
+            url,
+            mut done,
+            inside,
+            outside,
+            redirect,
+            headers,
+            retry_after,
+            truncated,
+            resolved,
+            took,
+            ended,
+            lost,
+        } = collected;
+        self.sessions.push(session);
+        self.allowed = self.allowed.max(ended + self.pause_after(took));
+        if lost {
+            self.queue.push_front(pending);
+            return;
+        }
+        if let Some(resolved) = resolved {
+            self.remember(&url, resolved);
+        }
+        let now = self.context.clock.now();
+        if let Some(headers) = &headers
+            && self.cookies.store(&url, headers, now)
+        {
+            self.facts.cookies = postcard::to_stdvec(&self.cookies).unwrap_or_default();
+            self.facts_changed = true;
+        }
+        self.count(done.record.outcome, done.record.size);
+        self.try_later(&pending, &mut done, truncated, retry_after, now);
+        if let Some(redirect) = &redirect {
+            self.follow(redirect, &pending, &url);
+        }
+        for link in &inside {
+            self.admit(&link.url, &pending, link.hop, url.as_str());
+        }
+        self.batch.outside.extend(outside);
+        self.note_text(&mut done);
+        self.batch.done.push(done);
+    }
+
+    /// Pages with the same text: a sign of a trap (D5).
+    fn note_text(&mut self, done: &mut Done) {
+        if self.facts.closed.is_some() {
+            done.record.flags = done.record.flags.with(Flags::CLOSED);
+        }
+        let text = done.record.text_digest;
+        if done.record.outcome != Outcome::Answer(200) || text == 0 || self.texts.insert(text) {
+            return;
+        }
+        self.facts.counters.duplicates += 1;
+        if let Some(limit) = self.context.config.thresholds.duplicates
+            && self.facts.counters.duplicates >= limit
+        {
+            self.close(format!("{limit} pages with a text already seen"));
+        }
+    }
+
+    /// Counts what the site did.
+    fn count(&mut self, outcome: Outcome, size: u64) {
+        let tally = Arc::clone(&self.context.tally);
+        let counters = &mut self.facts.counters;
+        let status = match outcome {
+            Outcome::Answer(status) | Outcome::Unwanted(status) => Some(status),
+            Outcome::NoTarget => Some(300),
+            _ => None,
+        };
+        if let Some(status) = status {
+            counters.fetched += 1;
+            counters.bytes += size;
+            counters.outages = 0;
+            add(&tally.pages, 1);
+            if status >= 400 {
+                add(&tally.refusals, 1);
+            }
+            self.context.page_answered();
+        } else {
+            counters.errors += 1;
+            add(&tally.failures, 1);
+            self.context.budget.give_back();
+        }
+        let trouble = status.is_none_or(|status| status == 429 || status >= 500);
+        self.failing = if trouble { self.failing + 1 } else { 0 };
+        if let Some(urls) = self.context.config.thresholds.urls
+            && self.facts.counters.fetched >= urls
+        {
+            self.close(format!("{urls} pages fetched from this site"));
+        }
+    }
+
+    /// A threshold is reached (D5): the site's links are no longer followed, its contents are kept.
+    fn close(&mut self, reason: String) {
+        if self.facts.closed.is_none() {
+            self.facts.closed = Some(reason);
+            self.facts_changed = true;
+        }
+    }
+
+    /// Plans the next try where the table gives one. An answer cut off in the middle is kept, and tried
+    /// again like one that did not come.
+    fn try_later(
+        &mut self,
+        page: &Pending,
+        done: &mut Done,
+        truncated: Option<Truncated>,
+        patience: Option<Duration>,
+        now: i64,
+    ) {
+        let outcome = match truncated {
+            Some(Truncated::Disconnect) => Outcome::Reset,
+            Some(Truncated::Time) => Outcome::Timeout,
+            _ => done.record.outcome,
+        };
+        if matches!(
+            outcome,
+            Outcome::DnsNotFound
+                | Outcome::DnsFailed
+                | Outcome::ConnectFailed
+                | Outcome::ConnectTimeout
+                | Outcome::AddressRefused
+        ) {
+            // Not this page's fault: it stays pending, and shares the fate of the site.
+            if self.site_failed(outcome) {
+                self.queue.push_front(page.clone());
+            }
+            return;
+        }
+        let tries = done.record.tries;
+        let Some(mut due) = self.context.config.retry.next(outcome, tries, now) else {
+            done.record.tries = 0;
+            return;
+        };
+        if let Some(patience) = patience {
+            due = due.max(now + patience.min(LONGEST_PATIENCE).as_millis() as i64);
+        }
+        done.record.next = Some(due);
+        let asked_for = outcome.status() == Some(429) || patience.is_some();
+        if (asked_for || self.failing >= DOWN_AFTER) && self.leave.is_none() {
+            self.leave = Some(Leave::Until(due));
+        }
+    }
+
+    /// The site as a whole cannot be had: one outage, however many requests were under way. True when it
+    /// is tried again, with its pages pending; false when the table is exhausted and they are given up.
+    pub(super) fn site_failed(&mut self, cause: Outcome) -> bool {
+        if matches!(self.leave, Some(Leave::Until(_))) {
+            return true;
+        }
+        let now = self.context.clock.now();
+        self.facts.counters.outages += 1;
+        let tries = self.facts.counters.outages.min(255) as u8;
+        if let Some(due) = self.context.config.retry.next(cause, tries, now) {
+            self.leave = Some(Leave::Until(due));
+            return true;
+        }
+        while let Some(page) = self.queue.pop_front() {
+            self.give_up(&page, cause, now);
+        }
+        self.leave = Some(Leave::Now);
+        false
+    }
+
+    /// A redirect is a link (N11), but for one that leads to the page itself: its twin under the other name
+    /// or scheme, or the same URL again once a cookie is set. That one is asked for again, a few times; it
+    /// must not be dropped as seen (U3).
+    fn follow(&mut self, redirect: &Redirect, page: &Pending, url: &CanonUrl) {
+        let target = &redirect.target;
+        if target.site_key() == self.site_key && target.path_key() == page.key {
+            let hops = self.own_hops.entry(page.key).or_default();
+            *hops += 1;
+            if *hops <= OWN_HOPS {
+                self.queue.push_front(Pending {
+                    path: redirect.literal.clone(),
+                    ..page.clone()
+                });
+                self.prefer(target);
+            }
+            return;
+        }
+        let (wanted, adopted) = self.context.wants_redirect(target, page);
+        self.batch.adopted.extend(adopted);
+        if !wanted {
+            return;
+        }
+        if target.site_key() == self.site_key {
+            self.admit(target, page, 'R', url.as_str());
+        } else {
+            let link = collect::outside(target, page, 'R', url);
+            self.batch.outside.push(link);
+        }
+    }
+
+    /// The site's pages are asked for under this name from now on. Another host has another robots.txt.
+    fn prefer(&mut self, target: &CanonUrl) {
+        if self.facts.origin == target.origin() {
+            return;
+        }
+        target.origin().clone_into(&mut self.facts.origin);
+        self.facts_changed = true;
+        let same_host = self.facts.robots.as_ref().is_some_and(|file| {
+            let asked = self.context.canon.canon(&file.url);
+            asked.is_ok_and(|asked| asked.host() == target.host())
+        });
+        if !same_host {
+            self.facts.robots = None;
+        }
+    }
+
+    /// The URL-seen test for this site's own links, and the queue behind it.
+    fn admit(&mut self, url: &CanonUrl, from: &Pending, hop: char, via: &str) {
+        let key = url.path_key();
+        if self.facts.closed.is_some() || !self.known.insert(key.0) {
+            return;
+        }
+        self.batch.keys.push(key);
+        let page = Pending {
+            path: url.path().to_owned(),
+            key,
+            depth: collect::deeper(from, hop),
+            site_depth: from.site_depth.saturating_add(u16::from(hop != 'R')),
+            tries: 0,
+            hop,
+            via: via.to_owned(),
+        };
+        if self.rest || !self.batch.overflow.is_empty() || self.queue.len() >= self.window() {
+            self.batch.overflow.push(page);
+        } else {
+            self.queue.push_back(page);
+        }
+    }
+
+    fn remember(&mut self, url: &CanonUrl, resolved: Resolved) {
+        let current = Addresses {
+            host: url.host().to_owned(),
+            list: resolved.addresses,
+            expires: resolved.expires_ms,
+        };
+        if self.facts.addresses.as_ref() != Some(&current) {
+            self.facts.addresses = Some(current);
+            self.facts_changed = true;
+        }
+    }
+
+    /// The pause after an answer that took this long.
+    pub(super) fn pause_after(&self, took: Duration) -> Duration {
+        let crawl = &self.context.config.crawl;
+        let delay = Duration::from_millis(u64::from(self.facts.pause_ms));
+        if crawl.pause.is_zero() {
+            return delay;
+        }
+        let slow = took
+            .mul_f64(crawl.pause_factor.max(0.0))
+            .min(crawl.max_pause);
+        crawl.pause.max(delay).max(slow)
+    }
+}
