@@ -1,4 +1,4 @@
-//! Serves a lab web until it is interrupted: `cargo run -p aranha-lab --example serve -- [small|demo|SITES] [hazards]`.
+//! Serves a lab web until it is interrupted: `cargo run -p aranha-lab --example serve -- [small|demo|SITES] [hazards|HOSTILE]`.
 
 use std::error::Error;
 
@@ -12,9 +12,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Some("small") => Plan::small(1),
         Some(sites) => Plan::large(sites.parse()?),
     };
-    if arguments.next().as_deref() == Some("hazards") {
-        plan.hazards = Hazard::ALL.to_vec();
-    }
+    plan.hazards = match arguments.next().as_deref() {
+        None => Vec::new(),
+        Some("hazards") => Hazard::ALL.to_vec(),
+        Some(hostile) => Plan::zoo(1, hostile.parse()?).hazards,
+    };
     plan.keep_log = false;
     let lab = Lab::start(plan).await?;
     println!("--resolver {}", lab.resolver());

@@ -1,8 +1,8 @@
 //! The lab's DNS server: UDP and TCP on one port of 127.0.0.1.
 //!
-//! Encoded by hand (RFC 1035 4): hazards to come must be able to say what no library would encode. Names of
-//! the plan have one A record each; all else does not exist. Answers carry the question in the letters in which
-//! it was asked, and a SOA record when they are negative, so that resolvers know for how long (RFC 2308).
+//! Names of the plan have one A record each; all else does not exist. Answers carry the question in the letters
+//! in which it was asked, and a SOA record when they are negative, so that resolvers know for how long. Hostile
+//! names answer in their own way ([`Hazard::resolve`](crate::Hazard)); the bytes are made in `packet`.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -13,18 +13,11 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::JoinSet;
 
+use crate::hazard::{Lookup, Said};
 use crate::log::Question;
+use crate::packet::{self, A, Asked, Record};
 use crate::server::Shared;
-use crate::web::Web;
 
-const HEADER: usize = 12;
-const A: u16 = 1;
-const SOA: u16 = 6;
-const INTERNET: u16 = 1;
-const NO_ERROR: u16 = 0;
-const FORMAT_ERROR: u16 = 1;
-const NO_SUCH_NAME: u16 = 3;
-const NOT_IMPLEMENTED: u16 = 4;
 /// Ports tried until one is free for both protocols.
 const ATTEMPTS: usize = 50;
 
@@ -86,15 +79,32 @@ async fn connection(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     }
 }
 
-/// The answer to a query, which is logged; `None` for what is no query at all.
+/// The answer to a query, which is logged; `None` for what is no query at all, and for silence.
 fn respond(shared: &Shared, query: &[u8], tcp: bool) -> Option<Vec<u8>> {
-    if query.len() < HEADER || query[2] & 0x80 != 0 {
+    if query.len() < packet::HEADER || query[2] & 0x80 != 0 {
         return None;
     }
     let Some(asked) = Asked::parse(query) else {
-        return Some(header(query, FORMAT_ERROR, [0; 3]));
+        return Some(packet::header(query, packet::FORMAT_ERROR, [0; 3]));
     };
-    let (code, answer) = answer(&shared.web, query, &asked);
+    let ttl = shared.web.plan().ttl.as_secs() as u32;
+    let (code, bytes) = match said(shared, query, &asked, ttl, tcp) {
+        Said::Records(records) if records.is_empty() => (
+            packet::NO_ERROR,
+            Some(packet::negative(query, &asked, packet::NO_ERROR, ttl)),
+        ),
+        Said::Records(records) => (
+            packet::NO_ERROR,
+            Some(packet::positive(query, &asked, &records, packet::NO_ERROR)),
+        ),
+        Said::Code(packet::NO_SUCH_NAME) => (
+            packet::NO_SUCH_NAME,
+            Some(packet::negative(query, &asked, packet::NO_SUCH_NAME, ttl)),
+        ),
+        Said::Code(code) => (code, Some(packet::failure(query, &asked, code))),
+        Said::Bytes(bytes) => (packet::NO_ERROR, Some(bytes)),
+        Said::Nothing => (Question::UNANSWERED, None),
+    };
     shared.log.question(Question {
         name: asked.name,
         kind: asked.kind,
@@ -102,109 +112,27 @@ fn respond(shared: &Shared, query: &[u8], tcp: bool) -> Option<Vec<u8>> {
         at: Instant::now(),
         code,
     });
-    Some(answer)
+    bytes
 }
 
-/// The question of a query.
-#[derive(Debug, PartialEq, Eq)]
-struct Asked {
-    /// Lower case, without the final dot.
-    name: String,
-    kind: u16,
-    class: u16,
-    /// Where the question ends in the query.
-    end: usize,
-}
-
-impl Asked {
-    fn parse(query: &[u8]) -> Option<Asked> {
-        let number = |at: usize| Some(u16::from_be_bytes([*query.get(at)?, *query.get(at + 1)?]));
-        if number(4)? != 1 {
-            return None;
-        }
-        let mut name = String::new();
-        let mut at = HEADER;
-        loop {
-            let length = usize::from(*query.get(at)?);
-            at += 1;
-            match length {
-                0 => break,
-                64.. => return None, // a pointer has no place in a question
-                _ => {}
-            }
-            let label = query.get(at..at + length)?;
-            if !name.is_empty() {
-                name.push('.');
-            }
-            name.push_str(&String::from_utf8_lossy(label).to_ascii_lowercase());
-            at += length;
-        }
-        Some(Asked {
-            name,
-            kind: number(at)?,
-            class: number(at + 2)?,
-            end: at + 4,
-        })
+/// What there is to say to a question.
+fn said(shared: &Shared, query: &[u8], asked: &Asked, ttl: u32, tcp: bool) -> Said {
+    if query[2] & 0x78 != 0 || asked.class != packet::INTERNET {
+        return Said::Code(packet::NOT_IMPLEMENTED);
     }
-}
-
-fn answer(web: &Web, query: &[u8], asked: &Asked) -> (u16, Vec<u8>) {
-    let question = &query[HEADER..asked.end];
-    let ttl = web.plan().ttl.as_secs() as u32;
-    if query[2] & 0x78 != 0 || asked.class != INTERNET {
-        let mut out = header(query, NOT_IMPLEMENTED, [1, 0, 0]);
-        out.extend(question);
-        return (NOT_IMPLEMENTED, out);
+    let Some(address) = shared.web.address(&asked.name) else {
+        return Said::Code(packet::NO_SUCH_NAME);
+    };
+    match shared.web.spot(&asked.name) {
+        Some(spot) => spot.hazard.resolve(&Lookup {
+            query,
+            asked,
+            address,
+            ttl,
+            tcp,
+            memory: &shared.memory,
+        }),
+        None if asked.kind == A => Said::Records(vec![Record::a(address, ttl)]),
+        None => Said::Records(Vec::new()),
     }
-    match web.address(&asked.name) {
-        Some(address) if asked.kind == A => {
-            let mut out = header(query, NO_ERROR, [1, 1, 0]);
-            out.extend(question);
-            out.extend([0xC0, HEADER as u8]); // the name: see the question
-            record(&mut out, A, ttl, &address.octets());
-            (NO_ERROR, out)
-        }
-        known => {
-            let code = if known.is_some() {
-                NO_ERROR
-            } else {
-                NO_SUCH_NAME
-            };
-            let mut out = header(query, code, [1, 0, 1]);
-            out.extend(question);
-            out.push(0); // the root: the lab is the whole world
-            record(&mut out, SOA, ttl, &authority(ttl));
-            (code, out)
-        }
-    }
-}
-
-/// The header of an answer: authoritative, recursion available, the counts of question, answer and authority.
-fn header(query: &[u8], code: u16, counts: [u16; 3]) -> Vec<u8> {
-    let recursion_desired = u16::from(query[2] & 1) << 8;
-    let opcode = u16::from(query[2] & 0x78) << 8;
-    let flags = 0x8480 | opcode | recursion_desired | code;
-    let mut out = query[..2].to_vec();
-    out.extend(flags.to_be_bytes());
-    for count in counts.into_iter().chain([0]) {
-        out.extend(count.to_be_bytes());
-    }
-    out
-}
-
-fn record(out: &mut Vec<u8>, kind: u16, ttl: u32, data: &[u8]) {
-    out.extend(kind.to_be_bytes());
-    out.extend(INTERNET.to_be_bytes());
-    out.extend(ttl.to_be_bytes());
-    out.extend((data.len() as u16).to_be_bytes());
-    out.extend(data);
-}
-
-/// Data of the SOA record: `ns.lab`, `hostmaster.lab`, then serial, refresh, retry, expiry, least time to live.
-fn authority(ttl: u32) -> Vec<u8> {
-    let mut out = b"\x02ns\x03lab\0\x0ahostmaster\x03lab\0".to_vec();
-    for number in [1, 3600, 600, 86_400, ttl] {
-        out.extend(u32::to_be_bytes(number));
-    }
-    out
 }

@@ -7,23 +7,32 @@
 use std::io;
 use std::time::{Duration, Instant};
 
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::time::sleep;
+use tokio_rustls::server::TlsStream;
 
 use crate::log::{Log, Request};
+
+/// What the bytes go through.
+#[derive(Debug)]
+pub(crate) enum Pipe<'a> {
+    Plain(&'a TcpStream),
+    Secure(&'a mut TlsStream<TcpStream>),
+}
 
 /// An exchange under way.
 #[derive(Debug)]
 pub(crate) struct Exchange<'a> {
-    stream: &'a TcpStream,
+    pipe: Pipe<'a>,
     log: &'a Log,
     record: Option<Request>,
 }
 
 impl<'a> Exchange<'a> {
-    pub(crate) fn new(stream: &'a TcpStream, log: &'a Log, record: Request) -> Exchange<'a> {
+    pub(crate) fn new(pipe: Pipe<'a>, log: &'a Log, record: Request) -> Exchange<'a> {
         Exchange {
-            stream,
+            pipe,
             log,
             record: Some(record),
         }
@@ -39,12 +48,34 @@ impl<'a> Exchange<'a> {
         self.record().complete = true;
     }
 
+    /// Number of the connection, which no two visits of a hazard share.
+    pub(crate) fn connection(&self) -> u64 {
+        self.record.as_ref().map_or(0, |record| record.connection)
+    }
+
+    /// Ends the connection with a reset instead of a farewell, as soon as it is dropped.
+    pub(crate) fn reset(&self) -> io::Result<()> {
+        self.socket().set_zero_linger()
+    }
+
     /// Hands all bytes to the socket.
     pub(crate) async fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            self.stream.writable().await?;
-            let now = Instant::now();
-            match self.stream.try_write(bytes) {
+            let now;
+            let written = match &mut self.pipe {
+                Pipe::Plain(stream) => {
+                    stream.writable().await?;
+                    now = Instant::now();
+                    stream.try_write(bytes)
+                }
+                Pipe::Secure(stream) => {
+                    now = Instant::now();
+                    let written = stream.write(bytes).await;
+                    stream.flush().await?;
+                    written
+                }
+            };
+            match written {
                 Ok(written) => {
                     let record = self.record();
                     record.ended = now;
@@ -58,6 +89,13 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
+    fn socket(&self) -> &TcpStream {
+        match &self.pipe {
+            Pipe::Plain(stream) => stream,
+            Pipe::Secure(stream) => stream.get_ref().0,
+        }
+    }
+
     /// Waits, and fails as soon as the client hangs up.
     pub(crate) async fn wait(&self, duration: Duration) -> io::Result<()> {
         if duration.is_zero() {
@@ -68,7 +106,7 @@ impl<'a> Exchange<'a> {
         tokio::pin!(timer);
         tokio::select! {
             () = &mut timer => return Ok(()),
-            read = self.stream.peek(&mut byte) => if read? == 0 {
+            read = self.socket().peek(&mut byte) => if read? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             },
         }

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Used by tests, by `bench/` and by `aranha demo`. What always holds:
-//! - **Pure.** An answer depends on plan, port, host and path only; nothing is stored, so a hundred thousand
+//! - **Pure.** An honest answer depends on plan, port, host and path only; nothing is stored, so a hundred thousand
 //!   sites cost no memory until they are visited.
 //! - **Loopback only.** Servers listen on 127.0.0.0/8 or drop who comes from elsewhere.
 //! - **Judged by what servers saw.** Every exchange is logged, however it ends; times are taken in the
@@ -17,6 +17,7 @@
 //! Read first: [`Plan`], then `web.rs`; hostile sites are under `hazard/`.
 
 mod answer;
+mod certificate;
 mod chance;
 mod dns;
 mod exchange;
@@ -25,13 +26,17 @@ mod html;
 mod language;
 mod layout;
 mod log;
+mod memory;
 mod outline;
+mod packet;
 mod plan;
 mod request;
 mod resource;
 mod robots;
+mod secure;
 mod server;
 mod site;
+mod trespass;
 mod truth;
 mod web;
 mod wire;
@@ -47,9 +52,10 @@ use aranha_url::{Canonicaliser, Rules};
 use tokio::task::JoinSet;
 
 pub use answer::Answer;
-pub use hazard::Hazard;
+pub use hazard::{Group, Hazard};
 pub use log::{Question, Request, Shared, Violation, violations};
 pub use plan::{Latency, Plan, Sizes};
+pub use trespass::{BLACK_LIST, Trespass};
 pub use truth::{Crawler, Expected};
 pub use web::Web;
 
@@ -70,13 +76,28 @@ impl Lab {
         let keep_log = plan.keep_log;
         let wanted_port = plan.port;
         let web = Web::new(plan, 0);
-        let listeners = server::bind(&web.addresses(), wanted_port).await?;
+        let mut addresses = web.addresses();
+        let hostile = !web.plan().hazards.is_empty();
+        if hostile {
+            addresses.extend(trespass::listened());
+        }
+        let mut listeners = server::bind(&addresses, wanted_port).await?;
         let port = listeners[0].local_addr()?.port();
+        if hostile {
+            // Nobody to count where the machine has no IPv6.
+            listeners.extend(server::bind_six(port).await.ok());
+        }
         let (udp, tcp) = dns::bind().await?;
         let resolver = udp.local_addr()?;
         let shared = Arc::new(server::Shared {
             web: Web::new(web.plan().clone(), port),
             log: log::Log::new(keep_log),
+            memory: memory::Memory::default(),
+            certificates: certificate::Certificates::new(web.plan())?,
+            hostile: web
+                .hazards()
+                .map(|(address, hazard)| (address.into(), hazard))
+                .collect(),
             connections: AtomicU64::new(0),
         });
         let mut servers = JoinSet::new();
@@ -108,7 +129,18 @@ impl Lab {
         self.resolver
     }
 
-    /// Port of all HTTP servers.
+    /// DER of the certificate that signs those of TLS hazards; `None` when the plan has none of them.
+    pub fn authority(&self) -> Option<&[u8]> {
+        let certificates = self.shared.certificates.as_ref()?;
+        Some(&certificates.authority)
+    }
+
+    /// Home pages of all hostile sites, in the order of the plan.
+    pub fn hazard_seeds(&self) -> Vec<String> {
+        self.web().hazard_seeds()
+    }
+
+    /// Port of all HTTP servers, and of those that speak TLS.
     pub fn port(&self) -> u16 {
         self.web().port()
     }
@@ -155,8 +187,14 @@ impl Lab {
         self.shared.log.count()
     }
 
-    /// Forgets all requests and questions.
+    /// Connections to addresses of [`BLACK_LIST`] that the lab can listen on: there should be none.
+    pub fn trespasses(&self) -> Vec<Trespass> {
+        self.shared.log.trespasses()
+    }
+
+    /// Forgets all requests, questions and trespasses, and what hostile sites remember of them.
     pub fn clear(&self) {
+        self.shared.memory.clear();
         self.shared.log.clear();
     }
 

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use crate::trespass::Trespass;
+
 /// One request and how it was answered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
@@ -19,7 +21,7 @@ pub struct Request {
     pub host: String,
     /// The address that was connected to.
     pub address: IpAddr,
-    /// Request method.
+    /// Request method; empty when TLS failed before there was a request.
     pub method: String,
     /// Path and query as sent.
     pub path: String,
@@ -37,6 +39,10 @@ pub struct Request {
     pub complete: bool,
     /// `User-Agent` header, empty when absent.
     pub agent: String,
+    /// `Cookie` header, empty when absent.
+    pub cookie: String,
+    /// `Authorization` header, empty when absent.
+    pub authorization: String,
     /// Connections count from 0 over the life of the lab: the same number means keep-alive.
     pub connection: u64,
 }
@@ -59,8 +65,13 @@ pub struct Question {
     pub tcp: bool,
     /// When it arrived.
     pub at: Instant,
-    /// Answer code: 0 answered, 3 no such name.
+    /// Answer code: 0 answered, 3 no such name; [`Question::UNANSWERED`] when nothing was said.
     pub code: u16,
+}
+
+impl Question {
+    /// In place of a code: the server kept silent.
+    pub const UNANSWERED: u16 = u16::MAX;
 }
 
 /// What two requests that came too close had in common.
@@ -99,6 +110,8 @@ pub(crate) struct Log {
 struct Seen {
     requests: Vec<Request>,
     questions: Vec<Question>,
+    /// Kept whatever the plan says: there should be none.
+    trespasses: Vec<Trespass>,
 }
 
 impl Log {
@@ -121,6 +134,14 @@ impl Log {
         if self.keep {
             self.seen().questions.push(question);
         }
+    }
+
+    pub(crate) fn trespass(&self, trespass: Trespass) {
+        self.seen().trespasses.push(trespass);
+    }
+
+    pub(crate) fn trespasses(&self) -> Vec<Trespass> {
+        self.seen().trespasses.clone()
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -217,6 +238,8 @@ mod tests {
             bytes: 1,
             complete: line.3 == line.4,
             agent: String::new(),
+            cookie: String::new(),
+            authorization: String::new(),
             connection: place as u64,
         };
         let requests: Vec<Request> = script.iter().enumerate().map(request).collect();

@@ -106,17 +106,22 @@ fn home(web: &Web, site: &Site) -> Outline {
     }
     pen.anywhere();
     pen.not_for_us();
-    if web
-        .seed_sites()
-        .next()
-        .is_some_and(|first| first.number == site.number)
-    {
-        for hazard in &web.plan().hazards {
-            let href = format!("http://{}:{}/", hazard.host(), web.port());
-            pen.write(Markup::Anchor, href);
-        }
-    }
+    hostile(&mut pen, web, site);
     pen.finish()
+}
+
+/// Seeds share the links to hostile sites among them.
+fn hostile(pen: &mut Pen<'_>, web: &Web, site: &Site) {
+    if web.plan().hazards.is_empty() {
+        return;
+    }
+    let seeds: Vec<usize> = web.seed_sites().map(|seed| seed.number).collect();
+    let Some(place) = seeds.iter().position(|number| *number == site.number) else {
+        return;
+    };
+    for position in (place..web.plan().hazards.len()).step_by(seeds.len()) {
+        pen.write(Markup::Anchor, web.hazard_home(position));
+    }
 }
 
 /// A section links to its leaves of even row; those of odd row are linked from the leaf before them, unless

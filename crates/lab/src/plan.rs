@@ -47,7 +47,9 @@ pub struct Plan {
     pub port: u16,
     /// Time to live of DNS answers.
     pub ttl: Duration,
-    /// Hostile sites to serve, one site each: `calendar.lab`, `drip.lab` and so on.
+    /// Hostile sites to serve, one site each: `calendar.lab`, `drip.lab` and so on; the second of a kind is
+    /// `calendar2.lab`. They change nothing about the honest sites but for links to them from the seeds' home
+    /// pages.
     pub hazards: Vec<Hazard>,
     /// Keep every request for [`crate::Lab::log`]; without it requests are only counted.
     pub keep_log: bool,
@@ -88,6 +90,16 @@ impl Plan {
                 most: Duration::from_millis(60),
             },
             ..Plan::small(2006)
+        }
+    }
+
+    /// As bad as the web: [`Plan::large`] with so many hostile sites of every kind in turn, requests kept.
+    pub fn zoo(honest_sites: usize, hostile_sites: usize) -> Plan {
+        let kinds = Hazard::ALL.iter().cycle();
+        Plan {
+            hazards: kinds.take(hostile_sites).copied().collect(),
+            keep_log: true,
+            ..Plan::large(honest_sites)
         }
     }
 

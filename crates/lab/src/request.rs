@@ -9,6 +9,12 @@ pub(crate) struct Head {
     /// `Host`, lower case, without port and final dot.
     pub(crate) host: String,
     pub(crate) agent: String,
+    /// `Cookie`, empty when absent.
+    pub(crate) cookie: String,
+    /// `Authorization`, empty when absent.
+    pub(crate) authorization: String,
+    /// A `Range` was asked for.
+    pub(crate) range: bool,
     pub(crate) gzip: bool,
     /// HTTP/1.0.
     pub(crate) old: bool,
@@ -57,6 +63,9 @@ impl Head {
         match name.to_ascii_lowercase().as_str() {
             "host" => self.host = host(value),
             "user-agent" => value.clone_into(&mut self.agent),
+            "cookie" => value.clone_into(&mut self.cookie),
+            "authorization" => value.clone_into(&mut self.authorization),
+            "range" => self.range = true,
             "accept-encoding" => self.gzip = value.contains("gzip") || value.contains('*'),
             "connection" => {
                 let has = |word| value.to_ascii_lowercase().contains(word);

@@ -4,8 +4,9 @@
 //! whoever does not come from loopback is dropped before a byte is read. The site is chosen by the `Host`
 //! header alone, as virtual hosts are. Everything stops when the [`JoinSet`] is dropped.
 
+use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -14,9 +15,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::exchange::Exchange;
+use crate::certificate::Certificates;
+use crate::exchange::{Exchange, Pipe};
+use crate::hazard::{Hazard, Visit};
 use crate::log::{Log, Request};
+use crate::memory::Memory;
 use crate::request::{Head, Parsed, parse};
+use crate::secure;
+use crate::trespass::{self, Trespass};
 use crate::web::{Host, Web};
 use crate::wire;
 
@@ -24,7 +30,7 @@ use crate::wire;
 const SEPARATE_BINDS: usize = 256;
 /// Free ports tried until one is free on all addresses.
 const ATTEMPTS: usize = 50;
-const MAX_HEAD: usize = 64 * 1024;
+pub(crate) const MAX_HEAD: usize = 64 * 1024;
 /// How long an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(75);
 
@@ -33,6 +39,10 @@ const IDLE: Duration = Duration::from_secs(75);
 pub(crate) struct Shared {
     pub(crate) web: Web,
     pub(crate) log: Log,
+    pub(crate) memory: Memory,
+    pub(crate) certificates: Option<Certificates>,
+    /// Who is at an address, for what must be known before the first byte.
+    pub(crate) hostile: HashMap<IpAddr, Hazard>,
     pub(crate) connections: AtomicU64,
 }
 
@@ -62,6 +72,11 @@ async fn bind_all(addresses: &[Ipv4Addr], mut port: u16) -> io::Result<Vec<TcpLi
         listeners.push(listener);
     }
     Ok(listeners)
+}
+
+/// A listener on the one loopback address of version six.
+pub(crate) async fn bind_six(port: u16) -> io::Result<TcpListener> {
+    TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await
 }
 
 /// Accepts for ever. Connections end with this task.
@@ -108,14 +123,35 @@ impl Connection<'_> {
     }
 
     async fn run(mut self) -> io::Result<()> {
+        if trespass::is_refused(self.address) {
+            self.shared.log.trespass(Trespass {
+                address: self.address,
+                at: self.arrived,
+            });
+            return Ok(());
+        }
+        match self.shared.hostile.get(&self.address) {
+            Some(Hazard::Down) => return self.stream.set_zero_linger(),
+            Some(hazard) if hazard.is_secure() => {
+                let (address, number, started) = (self.address, self.number, self.arrived);
+                let entry = |head: &Head| record(head, address, number, started);
+                return secure::serve(self.stream, *hazard, self.shared, entry).await;
+            }
+            _ => {}
+        }
         let mut served = 0;
         while let Some((head, started)) = self.head().await? {
             served += 1;
             let mut exchange = self.exchange(&head, started);
             match self.shared.web.host(&head.host) {
-                Some(Host::Hazard(hazard)) => {
-                    hazard.serve(&mut exchange, &head, &self.shared.web).await?;
-                    return Ok(());
+                Some(Host::Hazard(spot)) => {
+                    let visit = Visit {
+                        exchange,
+                        head: &head,
+                        web: &self.shared.web,
+                        memory: &self.shared.memory,
+                    };
+                    return spot.hazard.serve(visit).await;
                 }
                 host => {
                     if self.honest(&mut exchange, host, &head, served).await? {
@@ -152,21 +188,8 @@ impl Connection<'_> {
     }
 
     fn exchange(&self, head: &Head, started: Instant) -> Exchange<'_> {
-        let record = Request {
-            host: head.host.clone(),
-            address: self.address,
-            method: head.method.clone(),
-            path: head.target.clone(),
-            started,
-            ended: started,
-            closed: started,
-            status: 0,
-            bytes: 0,
-            complete: false,
-            agent: head.agent.clone(),
-            connection: self.number,
-        };
-        Exchange::new(&self.stream, &self.shared.log, record)
+        let record = record(head, self.address, self.number, started);
+        Exchange::new(Pipe::Plain(&self.stream), &self.shared.log, record)
     }
 
     /// The next request, its body read past, and when its first byte was read; `None` when the client is done
@@ -222,5 +245,25 @@ impl Connection<'_> {
                 Err(error) => return Err(error),
             }
         }
+    }
+}
+
+/// The log's line for a request that has just been read.
+fn record(head: &Head, address: IpAddr, connection: u64, started: Instant) -> Request {
+    Request {
+        host: head.host.clone(),
+        address,
+        method: head.method.clone(),
+        path: head.target.clone(),
+        started,
+        ended: started,
+        closed: started,
+        status: 0,
+        bytes: 0,
+        complete: false,
+        agent: head.agent.clone(),
+        cookie: head.cookie.clone(),
+        authorization: head.authorization.clone(),
+        connection,
     }
 }

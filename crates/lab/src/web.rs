@@ -28,7 +28,15 @@ pub(crate) enum Host {
     /// The name of an honest site that redirects to the other.
     Twin(Site),
     /// A hostile site.
-    Hazard(Hazard),
+    Hazard(Spot),
+}
+
+/// A hostile site's place in the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub(crate) hazard: Hazard,
+    /// Where in the plan's list.
+    position: usize,
 }
 
 impl Web {
@@ -54,21 +62,53 @@ impl Web {
             .collect()
     }
 
-    /// The address of a name; `None` when there is no such name.
+    /// The address where a name is served; `None` when there is no such name. Of hostile names the DNS server may
+    /// say something else.
     pub fn address(&self, host: &str) -> Option<Ipv4Addr> {
         Some(match self.host(host)? {
             Host::Site(site) | Host::Twin(site) => site.address,
-            Host::Hazard(hazard) => {
-                let position = self.plan.hazards.iter().position(|h| *h == hazard)?;
-                site::address(self.plan.addresses.max(1) + position)
-            }
+            Host::Hazard(spot) => self.hazard_address(spot.position),
         })
     }
 
     /// All addresses on which the web is served.
     pub fn addresses(&self) -> Vec<Ipv4Addr> {
-        let count = self.plan.addresses.max(1) + self.plan.hazards.len();
-        (0..count).map(site::address).collect()
+        let honest = (0..self.plan.addresses.max(1)).map(site::address);
+        let hostile = self.hazards().filter(|(_, hazard)| hazard.listens());
+        honest.chain(hostile.map(|(address, _)| address)).collect()
+    }
+
+    /// Home pages of all hostile sites, in the order of the plan.
+    pub fn hazard_seeds(&self) -> Vec<String> {
+        let places = 0..self.plan.hazards.len();
+        places.map(|place| self.hazard_home(place)).collect()
+    }
+
+    /// Hostile sites with their addresses.
+    pub(crate) fn hazards(&self) -> impl Iterator<Item = (Ipv4Addr, Hazard)> {
+        let hazards = self.plan.hazards.iter().enumerate();
+        hazards.map(|(position, hazard)| (self.hazard_address(position), *hazard))
+    }
+
+    fn hazard_address(&self, position: usize) -> Ipv4Addr {
+        site::address(self.plan.addresses.max(1) + position)
+    }
+
+    /// The URL that leads into the hostile site at a place of the plan.
+    pub(crate) fn hazard_home(&self, position: usize) -> String {
+        let hazard = self.plan.hazards[position];
+        let before = &self.plan.hazards[..position];
+        let copy = 1 + before.iter().filter(|other| **other == hazard).count();
+        let scheme = hazard.scheme();
+        format!("{scheme}://{}:{}/", hazard.host_of(copy), self.port)
+    }
+
+    /// The hostile site of a name.
+    pub(crate) fn spot(&self, host: &str) -> Option<Spot> {
+        let (hazard, copy) = Hazard::parse(host)?;
+        let same = self.plan.hazards.iter().enumerate();
+        let position = same.filter(|(_, h)| **h == hazard).nth(copy - 1)?.0;
+        Some(Spot { hazard, position })
     }
 
     /// What an honest site answers to `GET` of a path and query. 404 for names that are not served here.
@@ -84,10 +124,9 @@ impl Web {
     }
 
     pub(crate) fn host(&self, host: &str) -> Option<Host> {
-        if let Some(hazard) = self.plan.hazards.iter().find(|h| h.host() == host) {
-            return Some(Host::Hazard(*hazard));
-        }
-        let (number, www) = site::parse(host)?;
+        let Some((number, www)) = site::parse(host) else {
+            return self.spot(host).map(Host::Hazard);
+        };
         let site = self.site(number)?;
         match site.twin {
             _ if www == site.www => Some(Host::Site(site)),

@@ -4,9 +4,10 @@
 
 mod client;
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use aranha_lab::{Crawler, Hazard, Lab, Plan};
+use aranha_lab::{Crawler, Group, Hazard, Lab, Plan, Web};
 use client::{Client, read};
 use tokio::time::timeout;
 
@@ -26,19 +27,46 @@ async fn get(lab: &Lab, hazard: Hazard, target: &str) -> client::Got {
 #[tokio::test]
 async fn hazards_are_linked_and_have_addresses_of_their_own() {
     let lab = zoo().await;
-    let seed = lab.seeds()[0].clone();
-    let host = seed.split(['/', ':']).nth(3).unwrap();
-    let home = Client::to(&lab, host).await.get(host, "/", "").await;
-    let links = read(&home.text()).links;
-    let honest = Lab::start(Plan::small(1)).await.unwrap().web().addresses();
-    for hazard in Hazard::ALL {
-        let link = format!("http://{}:{}/", hazard.host(), lab.port());
-        assert!(links.contains(&link), "{link}");
-        assert!(!honest.contains(&lab.web().address(hazard.host()).unwrap()));
-        assert_eq!(get(&lab, hazard, "/robots.txt").await.status, 404);
+    let mut links = Vec::new();
+    for seed in lab.seeds() {
+        let host = seed.split(['/', ':']).nth(3).unwrap();
+        let home = Client::to(&lab, host).await.get(host, "/", "").await;
+        links.extend(read(&home.text()).links);
     }
-    let truth = lab.truth(&Crawler::default());
-    assert!(!truth.keys().any(|url| url.contains("calendar")));
+    let honest = Lab::start(Plan::small(1)).await.unwrap().web().addresses();
+    for &hazard in Hazard::ALL {
+        let address = lab.web().address(hazard.host()).unwrap();
+        assert!(!honest.contains(&address), "{hazard:?}");
+    }
+    for home in lab.hazard_seeds() {
+        assert!(links.contains(&home), "{home}");
+    }
+    assert_eq!(get(&lab, Hazard::Calendar, "/robots.txt").await.status, 404);
+}
+
+#[test]
+fn the_truth_does_not_know_them() {
+    let plain = Web::new(Plan::large(40), 80);
+    let zoo = Web::new(Plan::zoo(40, 150), 80);
+    assert_eq!(zoo.plan().hazards.len(), 150);
+    let crawler = Crawler::default();
+    assert!(plain.truth(&crawler) == zoo.truth(&crawler));
+    let names: BTreeSet<String> = zoo.hazard_seeds().into_iter().collect();
+    assert_eq!(names.len(), 150, "each has a name of its own");
+    assert!(names.contains("http://calendar2.lab:80/"));
+    assert_eq!(zoo.address("calendar9.lab"), None);
+}
+
+#[test]
+fn the_table_is_complete() {
+    let names: BTreeSet<&str> = Hazard::ALL.iter().map(|h| h.name()).collect();
+    assert_eq!(names.len(), Hazard::ALL.len());
+    for hazard in Hazard::ALL {
+        assert!(hazard.line().ends_with('.'), "{hazard:?}");
+        assert_eq!(hazard.host(), format!("{}.lab", hazard.name()));
+    }
+    let groups: BTreeSet<Group> = Hazard::ALL.iter().map(|h| h.group()).collect();
+    assert_eq!(groups.len(), 5);
 }
 
 #[tokio::test]

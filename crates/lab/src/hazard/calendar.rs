@@ -7,13 +7,10 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::send;
-use crate::exchange::Exchange;
-use crate::layout::last_number;
-use crate::request::Head;
+use super::Visit;
 
-pub(super) async fn serve(exchange: &mut Exchange<'_>, head: &Head) -> io::Result<()> {
-    let month = last_number(&head.target).unwrap_or(0);
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let month = visit.number().unwrap_or(0);
     let mut body = format!("<title>Month {month}</title><h1>Agenda of month {month}</h1>");
     for day in 1..=28 {
         let _ = writeln!(
@@ -21,10 +18,7 @@ pub(super) async fn serve(exchange: &mut Exchange<'_>, head: &Head) -> io::Resul
             "<a href=\"/day/{day}/of/{month}\">{day}</a> no events"
         );
     }
-    let _ = write!(
-        body,
-        "<a href=\"/month/{}\">next month</a>",
-        month.wrapping_add(1)
-    );
-    send(exchange, 200, "", &body).await
+    let next = month.wrapping_add(1);
+    let _ = write!(body, "<a href=\"/month/{next}\">next month</a>");
+    visit.page(&body).await
 }

@@ -6,20 +6,18 @@
 use std::io;
 use std::time::Duration;
 
-use crate::exchange::Exchange;
+use super::Visit;
 
 const INTERVAL: Duration = Duration::from_millis(500);
 const LENGTH: usize = 1 << 20;
 
-pub(super) async fn serve(exchange: &mut Exchange<'_>) -> io::Result<()> {
-    let head =
-        format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {LENGTH}\r\n\r\n");
-    exchange.status(200);
-    exchange.send(head.as_bytes()).await?;
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let header = format!("Content-Length: {LENGTH}\r\n");
+    visit.start(200, &header).await?;
     for _ in 0..LENGTH {
-        exchange.send(b".").await?;
-        exchange.wait(INTERVAL).await?;
+        visit.send(b".").await?;
+        visit.exchange.wait(INTERVAL).await?;
     }
-    exchange.complete();
+    visit.exchange.complete();
     Ok(())
 }

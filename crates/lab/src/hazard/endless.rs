@@ -4,31 +4,18 @@
 //! and keep what it has. It is written a little at a time so that a test does not fill the machine's pipes.
 
 use std::io;
-use std::time::Duration;
 
-use crate::exchange::Exchange;
-use crate::request::Head;
+use super::Visit;
 
 const PIECE: usize = 16 * 1024;
 
-pub(super) async fn serve(exchange: &mut Exchange<'_>, head: &Head) -> io::Result<()> {
-    let chunked = head.target != "/stream";
-    let framing = if chunked {
-        "Transfer-Encoding: chunked\r\n"
-    } else {
-        ""
-    };
-    let text = format!("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n{framing}\r\n");
-    exchange.status(200);
-    exchange.send(text.as_bytes()).await?;
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     let line = "on and on ".repeat(PIECE / 10);
-    let piece = if chunked {
-        format!("{:x}\r\n{line}\r\n", line.len())
-    } else {
-        line
-    };
-    loop {
-        exchange.send(piece.as_bytes()).await?;
-        exchange.wait(Duration::from_millis(1)).await?;
+    if visit.target() == "/stream" {
+        visit.start(200, "").await?;
+        return visit.forever(line.as_bytes()).await;
     }
+    visit.start(200, "Transfer-Encoding: chunked\r\n").await?;
+    let chunk = format!("{:x}\r\n{line}\r\n", line.len());
+    visit.forever(chunk.as_bytes()).await
 }

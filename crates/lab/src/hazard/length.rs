@@ -1,30 +1,30 @@
-//! A Content-Length that lies: more than is sent at `/more`, less than is sent at `/less`.
+//! A Content-Length that lies: more than is sent at `/more`, less than is sent at `/less`, no number at `/word`,
+//! below zero at `/negative`, larger than any memory at `/huge`.
 //!
-//! Imitates scripts that count characters instead of bytes, and broken proxies: N10, P A.3.3. What came must be
-//! kept and marked; the surplus must not be read as the next answer.
+//! Imitates scripts that count characters instead of bytes, and broken proxies: N10, P A.3.3, RFC 9112 6.3. What
+//! came must be kept and marked; the surplus must not be read as the next answer, nor memory set aside for a
+//! number.
 
 use std::io;
 
-use super::send;
-use crate::exchange::Exchange;
-use crate::request::Head;
+use super::Visit;
 
 const BODY: &str = "<title>Length</title><p>The body of a page whose length nobody counted.</p>\n";
 
-pub(super) async fn serve(exchange: &mut Exchange<'_>, head: &Head) -> io::Result<()> {
-    let announced = match head.target.as_str() {
-        "/more" => BODY.len() * 3,
-        "/less" => BODY.len() / 2,
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let announced = match visit.target() {
+        "/more" => (BODY.len() * 3).to_string(),
+        "/less" => (BODY.len() / 2).to_string(),
+        "/word" => "many".to_owned(),
+        "/negative" => "-1".to_owned(),
+        "/huge" => "18446744073709551615".to_owned(),
         _ => {
-            let body = "<title>Lengths</title><a href=/more>more</a> <a href=/less>less</a>";
-            return send(exchange, 200, "", body).await;
+            let links = ["/more", "/less", "/word", "/negative", "/huge"];
+            return visit.index("Lengths", &links).await;
         }
     };
     let text = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {announced}\r\n\r\n{BODY}"
     );
-    exchange.status(200);
-    exchange.send(text.as_bytes()).await?;
-    exchange.complete();
-    Ok(())
+    visit.raw(200, text).await
 }

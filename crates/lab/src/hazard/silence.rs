@@ -1,13 +1,13 @@
 //! Takes the request and says nothing.
 //!
-//! Imitates hung servers behind a live kernel, and tarpits: N5, V 4.1, P A.6.3: without a time-out for the first
-//! byte the crawler waits for ever.
+//! Imitates hung servers behind a live kernel, and tarpits: N5, V 4.1, P A.1.3 A.6.3: without a time-out for the
+//! first byte the crawler waits for ever.
 
 use std::io;
 use std::time::Duration;
 
-use crate::exchange::Exchange;
+use super::Visit;
 
-pub(super) async fn serve(exchange: &mut Exchange<'_>) -> io::Result<()> {
-    exchange.wait(Duration::from_hours(24)).await
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    visit.exchange.wait(Duration::from_hours(24)).await
 }

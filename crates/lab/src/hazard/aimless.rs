@@ -1,0 +1,36 @@
+//! Redirects that lead nowhere: without Location, with an empty one, with two, with one that is no URL.
+//!
+//! P A.3.3 (incomplete headers), N10: a redirect without a target is an error. RFC 9110 10.2.2, 15.4.
+
+use std::io;
+
+use super::Visit;
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let header = match visit.target() {
+        "/none" => "",
+        "/empty" => "Location: \r\n",
+        "/two" => "Location: /one.html\r\nLocation: /two.html\r\n",
+        "/broken" => "Location: http://[::1/\r\n",
+        "/scheme" => "Location: ://nowhere\r\n",
+        "/port" => "Location: http://aimless.lab:99999/\r\n",
+        "/fragment" => "Location: #here\r\n",
+        "/choices" => return visit.answer(300, "", "<a href=/>several</a>").await,
+        "/unasked" => return visit.raw(304, "HTTP/1.1 304 Not Modified\r\n\r\n").await,
+        _ => {
+            let links = [
+                "/none",
+                "/empty",
+                "/two",
+                "/broken",
+                "/scheme",
+                "/port",
+                "/fragment",
+                "/choices",
+                "/unasked",
+            ];
+            return visit.index("Aimless", &links).await;
+        }
+    };
+    visit.answer(302, header, "<p>moved</p>").await
+}

@@ -1,0 +1,45 @@
+//! Answers without a head, and heads of no known protocol.
+//!
+//! HTTP/0.9 as P A.3.3 found it in the wild (a protocol error, N10), the `ICY 200 OK` of radio stations (D8),
+//! `HTTP/2.0` said over HTTP/1, status codes that are none.
+
+use std::io;
+
+use super::Visit;
+
+const BODY: &str = "<title>Ancient</title><p>From before there were heads.</p>\n";
+const VARIANTS: [(&str, &str); 9] = [
+    ("/bare", ""),
+    (
+        "/icy",
+        "ICY 200 OK\r\nicy-name: Radio\r\nContent-Type: audio/mpeg\r\n\r\n",
+    ),
+    ("/two", "HTTP/2.0 200 OK\r\nContent-Type: text/html\r\n\r\n"),
+    ("/newlines", "HTTP/1.0 200 OK\nContent-Type: text/html\n\n"),
+    (
+        "/lower",
+        "http/1.1 200 ok\r\ncontent-type: text/html\r\n\r\n",
+    ),
+    (
+        "/status",
+        "HTTP/1.1 99999 Beyond\r\nContent-Type: text/html\r\n\r\n",
+    ),
+    (
+        "/zero",
+        "HTTP/1.1 000 None\r\nContent-Type: text/html\r\n\r\n",
+    ),
+    ("/word", "HTTP/1.1 OK\r\nContent-Type: text/html\r\n\r\n"),
+    (
+        "/blank",
+        "\r\n\r\n\r\nHTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n",
+    ),
+];
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let target = visit.target().to_owned();
+    if let Some((_, head)) = VARIANTS.iter().find(|(path, _)| *path == target) {
+        return visit.raw(0, format!("{head}{BODY}")).await;
+    }
+    let links: Vec<&str> = VARIANTS.iter().map(|(path, _)| *path).collect();
+    visit.index("Ancient", &links).await
+}

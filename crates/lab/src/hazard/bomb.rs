@@ -1,0 +1,68 @@
+//! Decompression bombs: a gigabyte of nothing in gzip, deflate, zstd and brotli, and gzip inside gzip.
+//!
+//! RFC 9110 8.4 (codings may be layered). Known since 42.zip. The crawler must count what comes out, not what goes
+//! in, and stop: N6. `bits` makes the streams; each is valid to its last byte, checksum included.
+
+use std::io;
+use std::sync::OnceLock;
+
+use super::{Visit, bits};
+use crate::wire::gzip;
+
+/// Size when unpacked.
+const GIGABYTE: u64 = 1 << 30;
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let target = visit.target().to_owned();
+    let (coding, body) = match target.as_str() {
+        "/gzip" => ("gzip", bits::gzip(GIGABYTE)),
+        "/x-gzip" => ("x-gzip", bits::gzip(GIGABYTE)),
+        "/deflate" => ("deflate", bits::zlib(GIGABYTE)),
+        "/raw" => ("deflate", bits::deflate(GIGABYTE)),
+        "/zstd" => ("zstd", bits::zstd(GIGABYTE)),
+        "/br" => ("br", bits::brotli(GIGABYTE)),
+        "/twice" => ("gzip, gzip", layers(2).to_vec()),
+        "/thrice" => ("gzip, gzip, gzip", layers(3).to_vec()),
+        "/zstd-gzip" => ("zstd, gzip", gzip(&bits::zstd(GIGABYTE))),
+        "/hundred" => return hundred(visit).await,
+        _ => {
+            let links = [
+                "/gzip",
+                "/x-gzip",
+                "/deflate",
+                "/raw",
+                "/zstd",
+                "/br",
+                "/twice",
+                "/thrice",
+                "/zstd-gzip",
+                "/hundred",
+            ];
+            return visit.index("Bombs", &links).await;
+        }
+    };
+    let header = format!("Content-Encoding: {coding}\r\n");
+    visit.answer(200, &header, body).await
+}
+
+/// The gzip bomb packed again until it has so many layers; made once.
+fn layers(count: usize) -> &'static [u8] {
+    static TWO: OnceLock<Vec<u8>> = OnceLock::new();
+    static THREE: OnceLock<Vec<u8>> = OnceLock::new();
+    if count == 2 {
+        TWO.get_or_init(|| gzip(&bits::gzip(GIGABYTE)))
+    } else {
+        THREE.get_or_init(|| gzip(layers(2)))
+    }
+}
+
+/// A small page in a hundred layers, all of them named in the header.
+async fn hundred(visit: &mut Visit<'_>) -> io::Result<()> {
+    let mut body = b"<title>Onion</title>".to_vec();
+    for _ in 0..100 {
+        body = gzip(&body);
+    }
+    let codings = ["gzip"; 100].join(", ");
+    let header = format!("Content-Encoding: {codings}\r\n");
+    visit.answer(200, &header, body).await
+}

@@ -1,0 +1,20 @@
+//! A site for one browser only: everybody else is told that theirs is not supported.
+//!
+//! Cloaking, V 4.2, T9: recognised and reported; posing as a browser is no way out (N9). Every path has the same
+//! page.
+
+use std::io;
+
+use super::{Visit, visit::ordinary};
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let agent = &visit.head.agent;
+    let browser = agent.starts_with("Mozilla/5.0 (") && !agent.contains("compatible");
+    if browser {
+        return ordinary(visit).await;
+    }
+    let body = "<title>Unsupported browser</title><h1>Your browser is not supported</h1>\
+        <p>This site uses technology that your browser does not support. Please enable JavaScript and upgrade to \
+        the latest version of Chrome, Firefox, Edge or Safari.</p><a href=/one.html>Continue anyway</a>";
+    visit.page(body).await
+}

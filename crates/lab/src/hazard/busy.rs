@@ -1,0 +1,43 @@
+//! A server that asks for patience: 429 and 503 with Retry-After in seconds, as a date, and as nonsense.
+//!
+//! RFC 6585 4, RFC 9110 10.2.3 (both forms). The first two requests for a page are refused, later ones answered;
+//! `/never` and `/year` ask for more than anyone should grant.
+
+use std::io;
+use std::time::{Duration, SystemTime};
+
+use super::Visit;
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let now = SystemTime::now();
+    let (status, after) = match visit.target() {
+        "/seconds" | "/never" => (429, "1".to_owned()),
+        "/date" => (429, httpdate::fmt_http_date(now + Duration::from_secs(1))),
+        "/past" => (429, "Sun, 06 Nov 1994 08:49:37 GMT".to_owned()),
+        "/nonsense" => (429, "soon".to_owned()),
+        "/negative" => (429, "-5".to_owned()),
+        "/overflow" => (429, "99999999999999999999".to_owned()),
+        "/unavailable" => (503, "1".to_owned()),
+        "/year" => (503, "31536000".to_owned()),
+        _ => {
+            let links = [
+                "/seconds",
+                "/date",
+                "/past",
+                "/nonsense",
+                "/negative",
+                "/overflow",
+                "/unavailable",
+                "/year",
+                "/never",
+            ];
+            return visit.index("Busy", &links).await;
+        }
+    };
+    if visit.times() >= 2 && visit.target() != "/never" {
+        let body = Visit::prose(&mut visit.chance(), 2);
+        return visit.page(&body).await;
+    }
+    let header = format!("Retry-After: {after}\r\n");
+    visit.answer(status, &header, "<title>Busy</title>").await
+}

@@ -1,0 +1,73 @@
+//! Character sets that are wrong, contradict each other, change in the middle or do not exist.
+//!
+//! V 4.2 (malformed pages); the WHATWG encoding sniffing order is what browsers do: mark, header, meta, guess.
+//! The text is the same under every path: "São João, coração, ação".
+
+use std::io;
+
+use super::Visit;
+
+const TEXT: &str = "<p>S\u{e3}o Jo\u{e3}o, cora\u{e7}\u{e3}o, a\u{e7}\u{e3}o</p><a href=\"/cora\u{e7}\u{e3}o.html\">link</a>";
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let latin = |text: &str| -> Vec<u8> { text.chars().map(|c| c as u8).collect() };
+    let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    let (kind, body) = match visit.target() {
+        "/latin-as-utf" => ("; charset=utf-8", latin(TEXT)),
+        "/utf-as-latin" => ("; charset=iso-8859-1", TEXT.into()),
+        "/meta-against-header" => (
+            "; charset=utf-8",
+            format!("<meta charset=koi8-r>{TEXT}").into_bytes(),
+        ),
+        "/two-metas" => (
+            "",
+            latin(&format!(
+                "<meta charset=windows-1252><meta charset=utf-8>{TEXT}"
+            )),
+        ),
+        "/none" => ("", latin(TEXT)),
+        "/unknown" => ("; charset=martian", TEXT.into()),
+        "/wide" => (
+            "; charset=utf-16",
+            [&[0xFF, 0xFE][..], &wide(TEXT)].concat(),
+        ),
+        "/wide-unmarked" => ("", wide(TEXT)),
+        "/mark-against-header" => (
+            "; charset=iso-8859-1",
+            [b"\xEF\xBB\xBF", TEXT.as_bytes()].concat(),
+        ),
+        "/mixed" => ("; charset=utf-8", [TEXT.as_bytes(), &latin(TEXT)].concat()),
+        "/seven" => (
+            "; charset=utf-7",
+            b"+ADw-script+AD4- S+AOM-o Jo+AOM-o".to_vec(),
+        ),
+        "/cut" => (
+            "; charset=utf-8",
+            [TEXT.as_bytes(), b"\xF0\x9F\xA6"].concat(),
+        ),
+        "/overlong" => (
+            "; charset=utf-8",
+            [TEXT.as_bytes(), b"\xC0\xAF\xED\xA0\x80"].concat(),
+        ),
+        _ => {
+            let links = [
+                "/latin-as-utf",
+                "/utf-as-latin",
+                "/meta-against-header",
+                "/two-metas",
+                "/none",
+                "/unknown",
+                "/wide",
+                "/wide-unmarked",
+                "/mark-against-header",
+                "/mixed",
+                "/seven",
+                "/cut",
+                "/overlong",
+            ];
+            return visit.index("Character sets", &links).await;
+        }
+    };
+    let header = format!("Content-Type: text/html{kind}\r\n");
+    visit.answer(200, &header, body).await
+}

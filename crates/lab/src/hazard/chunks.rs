@@ -1,0 +1,70 @@
+//! Chunked bodies that break the rules, one way under each path.
+//!
+//! RFC 9112 7.1 and 6.1; N10, P A.3.3. What can be read is to be kept and marked, sizes are not to be believed,
+//! and a body framed in two ways is how answers are smuggled.
+
+use std::io;
+
+use super::Visit;
+
+/// Path and what follows the head.
+const VARIANTS: [(&str, &str); 12] = [
+    ("/word", "zebra\r\n<p>a size that is no number\r\n0\r\n\r\n"),
+    ("/short", "40\r\n<p>closes inside the chunk"),
+    ("/last", "14\r\n<p>no last chunk....\r\n"),
+    (
+        "/huge",
+        "7fffffffffffffff\r\n<p>a size larger than all memory",
+    ),
+    (
+        "/overflow",
+        "10000000000000000a\r\n<p>a size of more than 64 bits",
+    ),
+    ("/negative", "-1\r\n<p>less than nothing\r\n0\r\n\r\n"),
+    ("/bare", "f\n<p>bare newlines\n0\n\n"),
+    ("/space", "a \r\n<p>a space\r\n0 \r\n\r\n"),
+    ("/glued", "9\r\n<p>glued!8\r\n<p>more!0\r\n\r\n"),
+    ("/empty", "\r\n\r\n\r\n"),
+    ("/extension", "9;x=\"\r\n\";y\r\n<p>quoted\r\n0\r\n\r\n"),
+    (
+        "/plain",
+        "<title>Plain</title><p>not chunked at all, whatever the head says",
+    ),
+];
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let target = visit.target().to_owned();
+    if let Some((_, body)) = VARIANTS.iter().find(|(path, _)| *path == target) {
+        return framed(visit, "", body).await;
+    }
+    match target.as_str() {
+        "/both" => {
+            let body = "2d\r\n<title>Both</title><p>framed in two ways...</p>\r\n0\r\n\r\n";
+            framed(visit, "Content-Length: 10\r\n", body).await
+        }
+        "/twice" => {
+            let body = "11\r\n<p>chunked twice.\r\n0\r\n\r\n";
+            framed(visit, "Transfer-Encoding: chunked\r\n", body).await
+        }
+        "/trailers" => {
+            framed(visit, "", "9\r\n<p>words!\r\n0\r\n").await?;
+            visit.forever(b"X-Trailer: and another\r\n").await
+        }
+        "/sizes" => {
+            framed(visit, "", "").await?;
+            visit.forever(b"0").await // a chunk size that is all zeros and has no end
+        }
+        _ => {
+            let mut links = vec!["/both", "/twice", "/trailers", "/sizes"];
+            links.extend(VARIANTS.iter().map(|(path, _)| *path));
+            visit.index("Chunks", &links).await
+        }
+    }
+}
+
+async fn framed(visit: &mut Visit<'_>, header: &str, body: &str) -> io::Result<()> {
+    let text = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n{header}\r\n{body}"
+    );
+    visit.raw(200, text).await
+}

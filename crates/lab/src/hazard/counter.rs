@@ -1,0 +1,18 @@
+//! A page that links to itself with a counter one higher, in the query, in the path and in a fragment.
+//!
+//! Endless self links: D8, B 4, K 2.3.6. But for the number the page is the same, so that only its near
+//! duplicates (D3) or a threshold tell.
+
+use std::io;
+
+use super::Visit;
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let next = visit.number().unwrap_or(0).wrapping_add(1);
+    let body = format!(
+        "<title>Guest book</title><h1>Guest book</h1><p>Thank you for your visit, guest {next}. \
+        Nobody has written anything yet; be the first to leave a word for those who come after you.</p>\
+        <a href=\"/?n={next}\">reload</a> <a href=\"/guest/{next}.html\">reload</a> <a href=\"#{next}\">top</a>"
+    );
+    visit.page(&body).await
+}

@@ -1,0 +1,18 @@
+//! A name whose answer has a good address and after it a record that is broken.
+//!
+//! P A.2.3: be tolerant, and take the address even if other portions of the record are malformed: N4.
+
+pub(super) use super::visit::ordinary as serve;
+use super::{Lookup, Said};
+use crate::packet::{self, A, Record};
+
+pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
+    if lookup.asked.kind != A {
+        return lookup.usual();
+    }
+    let record = Record::a(lookup.address, lookup.ttl);
+    let mut bytes = packet::positive(lookup.query, lookup.asked, &[record], packet::NO_ERROR);
+    bytes[11] = 1; // one additional record is announced
+    bytes.extend(b"\x3fhalf a label");
+    Said::Bytes(bytes)
+}

@@ -1,0 +1,21 @@
+//! A robots.txt of a gigabyte.
+//!
+//! RFC 9309 2.5: at least 500 kibibytes must be read; the rest may be left. R1. The rule that counts, `/private/`,
+//! comes first; the pages are ordinary.
+
+use std::io;
+
+use super::{Visit, visit::ordinary};
+
+const LINES: usize = 1 << 26;
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    if visit.target() != "/robots.txt" {
+        return ordinary(visit).await;
+    }
+    visit.start(200, "Content-Type: text/plain\r\n").await?;
+    visit.send(b"User-agent: *\nDisallow: /private/\n").await?;
+    visit.repeat(b"Disallow: /abcd\n", LINES).await?;
+    visit.exchange.complete();
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! A name whose answers are broken packets, each question its own kind.
+//!
+//! Malformed responses: N4, P A.2.3, RFC 1035 4.1.4 (pointers that go round), RFC 5452 (answers to what was not
+//! asked must not be believed). No address can be had.
+
+pub(super) use super::visit::ordinary as serve;
+use super::{Lookup, Said};
+use crate::packet::{self, Record};
+
+pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
+    let good = packet::positive(
+        lookup.query,
+        lookup.asked,
+        &[Record::a(lookup.address, lookup.ttl)],
+        packet::NO_ERROR,
+    );
+    let end = lookup.asked.end;
+    let mut bytes = good;
+    match lookup.times() % 7 {
+        0 => bytes.truncate(end + 5), // ends inside the record
+        1 => bytes[6] = 0xFF,         // announces 65281 records
+        2 => bytes[end..end + 2].copy_from_slice(&[0xC0, end as u8]), // a name that points to itself
+        3 => bytes[1] ^= 0xFF, // the answer to another question
+        4 => bytes[end + 10..end + 12].fill(0xFF), // data longer than the packet
+        5 => bytes.truncate(7), // half a header
+        _ => bytes[12] = 63,   // the question's labels run over its end
+    }
+    Said::Bytes(bytes)
+}

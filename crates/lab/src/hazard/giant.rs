@@ -1,0 +1,44 @@
+//! One tag of ten megabytes, and other single things of that size.
+//!
+//! T1, P A.4.1 (unterminated or long strings), T5 (strings without white space are no words). A link follows each,
+//! `/after.html`; it need not be found where the page is cut (N6), but nothing may break.
+
+use std::io;
+
+use super::Visit;
+
+const SIZE: usize = 10 << 20;
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let (start, piece, end): (&str, &[u8], &str) = match visit.target() {
+        "/tag" => ("<a title=\"", b"very long ", "\" href=/in.html>in</a>"),
+        "/attributes" => ("<a ", b"a0000=1 b=\"2\" ", " href=/in.html>in</a>"),
+        "/name" => ("<", b"tagname", " href=/in.html>"),
+        "/word" => ("<p>", b"word", "</p>"),
+        "/comment" => ("<!--", b"- ", "-->"),
+        "/script" => ("<script>", b"f(\"/x\");", "</script>"),
+        "/entity" => ("<p>&", b"amp", ";</p>"),
+        _ => {
+            let links = [
+                "/tag",
+                "/attributes",
+                "/name",
+                "/word",
+                "/comment",
+                "/script",
+                "/entity",
+            ];
+            return visit.index("Giants", &links).await;
+        }
+    };
+    visit.start(200, "").await?;
+    visit
+        .send(format!("<title>Giant</title>{start}").as_bytes())
+        .await?;
+    visit.repeat(piece, SIZE / piece.len()).await?;
+    visit
+        .send(format!("{end}<a href=/after.html>after</a>").as_bytes())
+        .await?;
+    visit.exchange.complete();
+    Ok(())
+}

@@ -1,0 +1,18 @@
+//! Paths that grow: every page has a relative link that should have been absolute, and one that carries the whole
+//! history of the visitor.
+//!
+//! Imitates forgotten root slashes (`a/b/c/c/c/c`: U6, P A.6.2, K 2.3.6) and advertisers that embed the URLs
+//! followed so far (V 4.1, growing URLs). The page is the same at every depth.
+
+use std::fmt::Write as _;
+use std::io;
+
+use super::Visit;
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let history = visit.target().replace('?', "%3F").replace('&', "%26");
+    let mut body = Visit::prose(&mut visit.chance_at("growth"), 2);
+    body.push_str("<a href=\"catalogue/articles/\">articles</a>\n");
+    let _ = writeln!(body, "<a href=\"/go?via={history}\">offers</a>");
+    visit.page(&body).await
+}

@@ -1,0 +1,34 @@
+//! URLs of 68 KB: in a link, in a redirect, in a base, in a host name.
+//!
+//! U6, T1, K 2.3.6, V 5.4 (URLs beyond a maximum length are discarded). RFC 9110 4.1 asks for 8,000 octets at least.
+
+use std::io;
+
+use super::Visit;
+
+const LENGTH: usize = 68 * 1024;
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let long = "abcdefgh/".repeat(LENGTH / 9);
+    match visit.target() {
+        "/" => {
+            let labels = "label.".repeat(LENGTH / 6);
+            let body = format!(
+                "<title>Lengthy</title><a href=\"/path/{long}\">path</a> <a href=\"/?q={long}\">query</a>\n\
+                <a href=\"http://{labels}lab/\">host</a> <a href=\"/redirect\">redirect</a>\n\
+                <a href=\"/based\">base</a> <a href=\"/after.html\">after</a>"
+            );
+            visit.page(&body).await
+        }
+        "/redirect" => visit.redirect(301, &format!("/moved/{long}")).await,
+        "/based" => {
+            let body = format!("<base href=\"/base/{long}\"><title>Base</title><a href=x>x</a>");
+            visit.page(&body).await
+        }
+        _ => {
+            visit
+                .page("<title>Lengthy</title><p>The end of a long way.</p>")
+                .await
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Directory listings with links that sort them anew: eight URLs for one page, in every directory.
+//!
+//! Apache's `mod_autoindex`, `?C=M;O=A` since 2.0 and `?M=A` before (under `/old/`): U5, V 4.1 Figure 2, V 5.4 (0.5%
+//! of 1.2 million URLs).
+
+use std::fmt::Write as _;
+use std::io;
+
+use super::Visit;
+
+const FILES: usize = 6;
+const DIRECTORIES: [&str; 4] = ["/", "/pub/", "/pub/docs/", "/old/"];
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let path = visit.path().to_owned();
+    let query = &visit.target()[path.len()..];
+    if !path.ends_with('/') {
+        let body = Visit::prose(&mut visit.chance_at(&path), 2);
+        return visit.page(&body).await;
+    }
+    if !DIRECTORIES.contains(&path.as_str()) {
+        return visit.answer(404, "", "<title>404 Not Found</title>").await;
+    }
+    let down = query.ends_with('D');
+    let other = if down { 'A' } else { 'D' };
+    let mut body = format!("<title>Index of {path}</title><h1>Index of {path}</h1><pre>\n");
+    for (key, name) in [
+        ('N', "Name"),
+        ('M', "Last modified"),
+        ('S', "Size"),
+        ('D', "Description"),
+    ] {
+        let _ = match path.as_str() {
+            "/old/" => writeln!(body, "<a href=\"?{key}={other}\">{name}</a>"),
+            _ => writeln!(body, "<a href=\"?C={key};O={other}\">{name}</a>"),
+        };
+    }
+    for directory in DIRECTORIES
+        .iter()
+        .filter(|d| d.len() > path.len() && d.starts_with(&path))
+    {
+        let _ = writeln!(body, "<a href=\"{directory}\">{directory}</a>  -");
+    }
+    for place in 1..=FILES {
+        let file = if down { FILES + 1 - place } else { place };
+        let _ = writeln!(
+            body,
+            "<a href=\"file-{file}.html\">file-{file}.html</a>  {}K",
+            file * 7 % 10
+        );
+    }
+    body.push_str("</pre>");
+    visit.page(&body).await
+}

@@ -1,0 +1,93 @@
+//! What hazards have in common: their names, who answers for them, and where they differ from a site over HTTP.
+
+use std::io;
+
+use super::{Hazard, Lookup, Said, Visit};
+use super::{absent, alias, crooked, fleeting, garbled, insider, mixed, mute, rebind, ring};
+use super::{servfail, shifting, truncated};
+
+impl Hazard {
+    /// The name of its n-th site in a plan, from 1.
+    pub fn host_of(self, copy: usize) -> String {
+        match copy {
+            0 | 1 => self.host().to_owned(),
+            _ => format!("{}{copy}.lab", self.name()),
+        }
+    }
+
+    /// The hazard and the copy that a name belongs to, subdomains included where there are any.
+    pub(crate) fn parse(host: &str) -> Option<(Hazard, usize)> {
+        let bare = host.strip_suffix(".lab")?;
+        let (below, label) = match bare.rsplit_once('.') {
+            Some((below, label)) => (Some(below), label),
+            None => (None, bare),
+        };
+        let name = label.trim_end_matches(|c: char| c.is_ascii_digit());
+        let copy = match &label[name.len()..] {
+            "" => 1,
+            digits => digits.parse().ok().filter(|copy| *copy > 1)?,
+        };
+        let hazard = *Hazard::ALL.iter().find(|hazard| hazard.name() == name)?;
+        let known = below.is_none() || hazard.has_subdomains();
+        (known && hazard.host_of(copy).strip_suffix(".lab") == Some(label))
+            .then_some((hazard, copy))
+    }
+
+    /// Scheme of the links that lead to it.
+    pub(crate) fn scheme(self) -> &'static str {
+        if self.is_secure() { "https" } else { "http" }
+    }
+
+    /// Its server speaks TLS, or should.
+    pub(crate) fn is_secure(self) -> bool {
+        use Hazard::{Expired, Handshake, OtherName, PlainText, SelfSigned};
+        matches!(
+            self,
+            Expired | SelfSigned | OtherName | PlainText | Handshake
+        )
+    }
+
+    /// A server is at its address.
+    pub(crate) fn listens(self) -> bool {
+        self != Hazard::Down
+    }
+
+    fn has_subdomains(self) -> bool {
+        use Hazard::{Alias, Ring, Wildcard};
+        matches!(self, Wildcard | Alias | Ring)
+    }
+
+    /// It has a robots.txt of its own.
+    fn has_robots(self) -> bool {
+        use Hazard::{Carousel, Flood, Gate, Patterns, Ribbon, Sitemaps};
+        matches!(self, Flood | Ribbon | Patterns | Gate | Carousel | Sitemaps)
+    }
+
+    /// Answers one request, in its way. robots.txt is absent on most of them, so that crawlers do come in.
+    pub(crate) async fn serve(self, mut visit: Visit<'_>) -> io::Result<()> {
+        if visit.target() == "/robots.txt" && !self.has_robots() {
+            return visit.answer(404, "", "").await;
+        }
+        self.act(&mut visit).await
+    }
+
+    /// What the DNS server says about its names.
+    pub(crate) fn resolve(self, lookup: &Lookup<'_>) -> Said {
+        match self {
+            Hazard::Insider => insider::resolve(lookup),
+            Hazard::Rebind => rebind::resolve(lookup),
+            Hazard::Mixed => mixed::resolve(lookup),
+            Hazard::Absent => absent::resolve(lookup),
+            Hazard::ServFail => servfail::resolve(lookup),
+            Hazard::Mute => mute::resolve(lookup),
+            Hazard::Garbled => garbled::resolve(lookup),
+            Hazard::Crooked => crooked::resolve(lookup),
+            Hazard::Shifting => shifting::resolve(lookup),
+            Hazard::Alias => alias::resolve(lookup),
+            Hazard::Ring => ring::resolve(lookup),
+            Hazard::Fleeting => fleeting::resolve(lookup),
+            Hazard::Truncated => truncated::resolve(lookup),
+            _ => lookup.usual(),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Links and redirects to private networks and to the metadata services of hosting companies.
+//!
+//! 169.254.169.254 and its kin (SSRF in its commonest form), RFC 1918, RFC 6598, RFC 4193, and the forms of version
+//! six that carry an address of version four: mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo
+//! (RFC 4380). These addresses are outside the lab, which cannot count who connects: refuse them all
+//! ([`crate::BLACK_LIST`]) or leave this hazard out.
+
+use std::io;
+
+use super::Visit;
+
+const ADDRESSES: [&str; 19] = [
+    "http://169.254.169.254/latest/meta-data/",
+    "http://169.254.169.254./latest/",
+    "http://2852039166/latest/",
+    "http://[::ffff:169.254.169.254]/latest/",
+    "http://[fd00:ec2::254]/latest/",
+    "http://10.0.0.1/",
+    "http://012.0.0.1/",
+    "http://167772161/",
+    "http://172.16.0.1/",
+    "http://192.168.1.1/",
+    "http://100.64.0.1/",
+    "http://198.18.0.1/",
+    "http://[::ffff:10.0.0.1]/",
+    "http://[64:ff9b::a00:1]/",
+    "http://[64:ff9b:1::a00:1]/",
+    "http://[2002:a00:1::]/",
+    "http://[2001:0:a00:1::f5ff:fffe]/",
+    "http://[fe80::1]/",
+    "http://[::]/",
+];
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    visit.elsewhere("Metadata", 307, &ADDRESSES).await
+}

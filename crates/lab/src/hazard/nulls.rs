@@ -1,0 +1,24 @@
+//! Links with nulls in them: raw, encoded, and 68 KB of them in one.
+//!
+//! T1, K 2.3.6 ("URLs that contain a large number of nulls", up to 68 KB in one case): strings that end early in
+//! one component of a crawler and not in the next.
+
+use std::io;
+
+use super::Visit;
+
+const NULLS: usize = 68 * 1024;
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    if visit.target() != "/" {
+        return visit
+            .page("<title>Nulls</title><p>Found behind nulls.</p>")
+            .await;
+    }
+    let mut body = b"<title>Nu\0lls</title>\n<a href=\"/a\0b.html\">raw</a>\n<a href=\"/c%00d.html\">encoded</a>\n\
+        <a href=\"http://nulls.lab\0.example.org/\">host</a>\n<a href=\"/e&#0;f.html\">reference</a>\n<a href=\"/g"
+        .to_vec();
+    body.resize(body.len() + NULLS, 0);
+    body.extend(b".html\">many</a>\n<a href=\"/after.html\">after</a>\n");
+    visit.answer(200, "", body).await
+}

@@ -1,0 +1,16 @@
+//! A server that answers 416 to whoever asks for a range, however small the page.
+//!
+//! P A.3.2, N7: range errors on files smaller than the range; ask a second time without `Range`. RFC 9110 14.2.
+
+use std::io;
+
+use super::{Visit, visit::ordinary};
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    if visit.head.range {
+        return visit
+            .answer(416, "Content-Range: bytes */900\r\n", "")
+            .await;
+    }
+    ordinary(visit).await
+}

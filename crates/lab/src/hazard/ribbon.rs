@@ -1,0 +1,20 @@
+//! A robots.txt of one line, sixty-four megabytes long.
+//!
+//! RFC 9309 2.5; R1: a reader that goes by lines holds it all. V 5.4: 64.3% of the files break the rules somehow.
+
+use std::io;
+
+use super::{Visit, visit::ordinary};
+
+const TIMES: usize = 4 << 20;
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    if visit.target() != "/robots.txt" {
+        return ordinary(visit).await;
+    }
+    visit.start(200, "Content-Type: text/plain\r\n").await?;
+    visit.send(b"User-agent: * Disallow: /").await?;
+    visit.repeat(b"private/ and so ", TIMES).await?;
+    visit.exchange.complete();
+    Ok(())
+}

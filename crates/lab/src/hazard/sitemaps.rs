@@ -1,0 +1,80 @@
+//! Sitemaps that explode, go round, go down without end, and read the crawler's own files.
+//!
+//! sitemaps.org protocol; "billion laughs" (entity expansion, 2003) and external entities (XXE, CWE-611); indexes
+//! that name themselves and each other. Named in robots.txt, as the protocol asks.
+
+use std::fmt::Write as _;
+use std::io;
+
+use super::{Visit, bits, visit::ordinary};
+
+const FILES: [&str; 8] = [
+    "laughs.xml",
+    "external.xml",
+    "self.xml",
+    "left.xml",
+    "deep-0.xml",
+    "endless.xml",
+    "bomb.xml.gz",
+    "nested.xml",
+];
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let origin = visit.origin();
+    let index = |file: &str| {
+        format!("<sitemapindex><sitemap><loc>{origin}/{file}</loc></sitemap></sitemapindex>")
+    };
+    let xml = "Content-Type: application/xml\r\n";
+    let body = match visit.target() {
+        "/robots.txt" => {
+            let lines = FILES.map(|file| format!("Sitemap: {origin}/{file}\n"));
+            return visit
+                .answer(200, "Content-Type: text/plain\r\n", lines.concat())
+                .await;
+        }
+        "/laughs.xml" => laughs(&origin),
+        "/external.xml" => format!(
+            "<!DOCTYPE urlset [<!ENTITY x SYSTEM \"file:///etc/passwd\"><!ENTITY y SYSTEM \"http://127.166.0.1/\">]>\
+            <urlset><url><loc>{origin}/one.html?&x;&y;</loc></url></urlset>"
+        ),
+        "/self.xml" => index("self.xml"),
+        "/left.xml" => index("right.xml"),
+        "/right.xml" => index("left.xml"),
+        "/nested.xml" => "<urlset>".repeat(100_000),
+        "/bomb.xml.gz" => {
+            return visit
+                .answer(
+                    200,
+                    "Content-Type: application/gzip\r\n",
+                    bits::gzip(512 << 20),
+                )
+                .await;
+        }
+        "/endless.xml" => {
+            visit.start(200, xml).await?;
+            visit.send(b"<urlset>").await?;
+            let entry = format!("<url><loc>{origin}/one.html</loc></url>\n");
+            return visit.forever(entry.as_bytes()).await;
+        }
+        target if target.starts_with("/deep-") => index(&format!(
+            "deep-{}.xml",
+            visit.number().unwrap_or(0).wrapping_add(1)
+        )),
+        _ => return ordinary(visit).await,
+    };
+    visit.answer(200, xml, body).await
+}
+
+/// Ten entities, each ten times the one before it.
+fn laughs(origin: &str) -> String {
+    let mut text = "<?xml version=\"1.0\"?><!DOCTYPE urlset [<!ENTITY l0 \"ha\">\n".to_owned();
+    for level in 1..10 {
+        let inner = format!("&l{};", level - 1).repeat(10);
+        let _ = writeln!(text, "<!ENTITY l{level} \"{inner}\">");
+    }
+    let _ = write!(
+        text,
+        "]><urlset><url><loc>{origin}/one.html?&l9;</loc></url></urlset>"
+    );
+    text
+}

@@ -1,0 +1,43 @@
+//! Markup that is left open: attributes, strings, comments, scripts, tags; and the other faults of hand-made HTML.
+//!
+//! T1, P A.4.1 with its list: mixed quotes, mixed empty tags, unbalanced tags, mixed case, unterminated strings.
+//! Each page has a link before the fault, `/before.html`, and one after it, `/after.html`.
+
+use std::io;
+
+use super::Visit;
+
+const VARIANTS: [(&str, &str); 12] = [
+    ("/attribute", "<img alt=\"This is a photo src=photo.jpg>"),
+    ("/quote", "<img alt='This is a photo src=photo.jpg>"),
+    ("/tag", "<img alt=photo <br <p "),
+    ("/comment", "<!-- nothing to see"),
+    ("/dashes", "<!--> <!---> <!-- -- > --!> <!- x ->"),
+    ("/script", "<script>var a = \"</scr\" + \"ipt>\";"),
+    ("/style", "<style> a { content: \"</p>\" "),
+    ("/title", "<title>never closed"),
+    ("/textarea", "<textarea> <p>"),
+    ("/cdata", "<![CDATA[ <p> ]]"),
+    (
+        "/balance",
+        "<SMALL><B>bold</SMALL></B></p></td></table><li><BR/><Br><IMG ALT=\"a\" SRC='b' border=1>",
+    ),
+    (
+        "/entity",
+        "&#xFFFFFFFF; &#99999999999999999999; &amp &nbsp &notit; &#x1b; &#0;",
+    ),
+];
+
+pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+    let target = visit.target().to_owned();
+    if target == "/" {
+        let links: Vec<&str> = VARIANTS.iter().map(|(path, _)| *path).collect();
+        return visit.index("Unterminated", &links).await;
+    }
+    let fault = VARIANTS.iter().find(|(path, _)| *path == target);
+    let fault = fault.map_or("", |(_, fault)| fault);
+    let body = format!(
+        "<html><body><p>{target}</p><a href=/before.html>before</a>\n{fault}\n<a href=/after.html>after</a>\n"
+    );
+    visit.page(&body).await
+}

@@ -1,0 +1,188 @@
+//! A request in the hands of a hostile site: what it may read and the ways to answer.
+//!
+//! [`Visit::answer`] is for the parts in which a hazard behaves; [`Visit::raw`] sends bytes as they are. All goes
+//! through the exchange, so that all of it is logged.
+
+use std::fmt::Write as _;
+use std::io;
+use std::time::Duration;
+
+use crate::chance::Chance;
+use crate::exchange::Exchange;
+use crate::language::LANGUAGES;
+use crate::layout::last_number;
+use crate::memory::Memory;
+use crate::request::Head;
+use crate::web::Web;
+
+const HAZARD: u64 = 60;
+/// Bytes handed over at a time when a body is made on the way.
+const PIECE: usize = 64 * 1024;
+
+/// One request to a hostile site.
+pub(crate) struct Visit<'a> {
+    pub(crate) exchange: Exchange<'a>,
+    pub(crate) head: &'a Head,
+    pub(crate) web: &'a Web,
+    pub(crate) memory: &'a Memory,
+}
+
+impl Visit<'_> {
+    /// Path and query.
+    pub(super) fn target(&self) -> &str {
+        &self.head.target
+    }
+
+    pub(super) fn path(&self) -> &str {
+        let target = self.target();
+        target.split(['?', ';']).next().unwrap_or(target)
+    }
+
+    /// The last number in the target.
+    pub(super) fn number(&self) -> Option<usize> {
+        last_number(self.target())
+    }
+
+    /// `http://calendar.lab:PORT`.
+    pub(super) fn origin(&self) -> String {
+        format!("http://{}:{}", self.head.host, self.web.port())
+    }
+
+    /// Numbers that depend on host and target only.
+    pub(super) fn chance(&self) -> Chance {
+        self.chance_at(self.target())
+    }
+
+    /// Numbers that depend on the host and on a place of the hazard's choice.
+    pub(super) fn chance_at(&self, place: &str) -> Chance {
+        let bytes = self.head.host.bytes().chain(place.bytes());
+        let place: Vec<u64> = bytes.map(u64::from).collect();
+        Chance::of(self.web.plan().seed ^ HAZARD, &place)
+    }
+
+    /// How often this target of this host was asked for before.
+    pub(super) fn times(&self) -> u64 {
+        let key = format!("{}{}", self.head.host, self.target());
+        self.memory.count(&key)
+    }
+
+    /// A correct page.
+    pub(super) async fn page(&mut self, body: &str) -> io::Result<()> {
+        self.answer(200, "", body).await
+    }
+
+    /// A correct page with a link to each of the hazard's variants.
+    pub(super) async fn index(&mut self, title: &str, links: &[&str]) -> io::Result<()> {
+        let mut body = format!("<title>{title}</title><h1>{title}</h1>\n");
+        for link in links {
+            let _ = writeln!(body, "<p><a href=\"{link}\">{link}</a></p>");
+        }
+        self.page(&body).await
+    }
+
+    /// A correct page with a link to each target; `/to/N` redirects to the N-th.
+    pub(super) async fn elsewhere(
+        &mut self,
+        title: &str,
+        status: u16,
+        targets: &[&str],
+    ) -> io::Result<()> {
+        if let Some(number) = self.number() {
+            return self.redirect(status, targets[number % targets.len()]).await;
+        }
+        let redirects: Vec<String> = (0..targets.len()).map(|n| format!("/to/{n}")).collect();
+        let redirects = redirects.iter().map(String::as_str);
+        let links: Vec<&str> = targets.iter().copied().chain(redirects).collect();
+        self.index(title, &links).await
+    }
+
+    /// A correct answer with header lines of the hazard's own; HTML unless they say otherwise.
+    pub(super) async fn answer(
+        &mut self,
+        status: u16,
+        header: &str,
+        body: impl AsRef<[u8]>,
+    ) -> io::Result<()> {
+        let body = body.as_ref();
+        let header = format!("{header}Content-Length: {}\r\n", body.len());
+        self.start(status, &header).await?;
+        self.send(body).await?;
+        self.exchange.complete();
+        Ok(())
+    }
+
+    /// A redirect.
+    pub(super) async fn redirect(&mut self, status: u16, location: &str) -> io::Result<()> {
+        let header = format!("Location: {location}\r\n");
+        self.answer(status, &header, "moved").await
+    }
+
+    /// The head of an answer whose body follows by [`Visit::send`] until the connection closes.
+    pub(super) async fn start(&mut self, status: u16, header: &str) -> io::Result<()> {
+        let reason = crate::wire::reason(status);
+        let kind = if header.contains("Content-Type") {
+            ""
+        } else {
+            "Content-Type: text/html; charset=utf-8\r\n"
+        };
+        let text = format!("HTTP/1.1 {status} {reason}\r\n{kind}{header}Connection: close\r\n\r\n");
+        self.exchange.status(status);
+        self.send(text.as_bytes()).await
+    }
+
+    /// These bytes and no others; the status is what the log shall say.
+    pub(super) async fn raw(&mut self, status: u16, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+        self.exchange.status(status);
+        self.send(bytes.as_ref()).await?;
+        self.exchange.complete();
+        Ok(())
+    }
+
+    pub(super) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.exchange.send(bytes).await
+    }
+
+    /// A piece of text so many times, in large writes.
+    pub(super) async fn repeat(&mut self, piece: &[u8], times: usize) -> io::Result<()> {
+        let block = piece.repeat((PIECE / piece.len()).clamp(1, times.max(1)));
+        let mut left = piece.len() * times;
+        while left > 0 {
+            let now = left.min(block.len());
+            self.send(&block[..now]).await?;
+            left -= now;
+        }
+        Ok(())
+    }
+
+    /// A piece of text for ever, at most some sixteen megabytes a second, until the client leaves.
+    pub(super) async fn forever(&mut self, piece: &[u8]) -> io::Result<()> {
+        loop {
+            self.repeat(piece, (16 * 1024 / piece.len()).max(1)).await?;
+            self.exchange.wait(Duration::from_millis(1)).await?;
+        }
+    }
+
+    /// Some paragraphs of invented text.
+    pub(super) fn prose(chance: &mut Chance, paragraphs: usize) -> String {
+        let language = &LANGUAGES[chance.below(LANGUAGES.len())];
+        let title = language.title(chance);
+        let mut out = format!("<title>{title}</title>\n<h1>{title}</h1>\n");
+        for _ in 0..paragraphs {
+            out.push_str("<p>");
+            language.paragraph(&mut out, chance);
+            out.push_str("</p>\n");
+        }
+        out
+    }
+}
+
+/// A small correct site, for hazards whose misbehaviour is not in HTTP.
+pub(super) async fn ordinary(visit: &mut Visit<'_>) -> io::Result<()> {
+    let mut body = Visit::prose(&mut visit.chance(), 3);
+    match visit.path() {
+        "/" => body.push_str("<a href=/one.html>one</a> <a href=/two.html>two</a>"),
+        "/one.html" | "/two.html" => body.push_str("<a href=/>home</a>"),
+        _ => return visit.answer(404, "", "<title>Not Found</title>").await,
+    }
+    visit.page(&body).await
+}
