@@ -351,6 +351,32 @@ fn without_robots_txt_nothing_is_asked_until_it_can_be_read() {
 }
 
 #[test]
+fn a_crawl_delay_longer_than_the_pause_is_kept() {
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&times);
+    let site = Site::tell(move |path, _, _| {
+        log.lock().unwrap().push(std::time::Instant::now());
+        match path {
+            "/robots.txt" => {
+                "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nUser-agent: *\nCrawl-delay: 0.3\n"
+                    .to_owned()
+            }
+            "/" => links(&["/a", "/b"]),
+            _ => page(path),
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = crawl(&folder.path().join("c"), &site.url("/"));
+    run(command.args(["--connections", "8"]));
+    let times = times.lock().unwrap();
+    assert_eq!(times.len(), 4);
+    for pair in times.windows(2) {
+        let gap = pair[1] - pair[0];
+        assert!(gap >= std::time::Duration::from_millis(300), "{gap:?}");
+    }
+}
+
+#[test]
 fn a_seed_that_moved_is_crawled_where_it_went() {
     let new = Site::tell(|path, _, _| match path {
         "/" => links(&["/inside"]),
