@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -49,6 +49,8 @@ type Fault = Box<dyn std::error::Error + Send + Sync>;
 fn make(plan: &Plan) -> Result<Certificates, Fault> {
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::new(Vec::<String>::new())?;
+    let name = &mut params.distinguished_name;
+    name.push(DnType::CommonName, "authority of the lab");
     params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = params.self_signed(&key)?;
     let issuer = Issuer::new(params, key);

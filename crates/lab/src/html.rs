@@ -198,7 +198,7 @@ impl Writer<'_> {
     }
 }
 
-fn escape(out: &mut String, text: &str) {
+pub(crate) fn escape(out: &mut String, text: &str) {
     for character in text.chars() {
         match character {
             '&' => out.push_str("&amp;"),

@@ -4,7 +4,8 @@
 //! Plan ─► Web: host ─► site ─► resource ─► outline ─► html ─► Answer       pure
 //!          │                        └──────────► truth: what must be found
 //!          └─► Lab: server ─► request ─► wire ─► exchange ─► log           sockets
-//!                   dns ───────────────────────────────────► log
+//!                   dns ─► packet ────────────────────────► log
+//!                   secure (TLS), trespass (refused addresses)
 //! ```
 //!
 //! Used by tests, by `bench/` and by `aranha demo`. What always holds:

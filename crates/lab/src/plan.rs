@@ -94,6 +94,8 @@ impl Plan {
     }
 
     /// As bad as the web: [`Plan::large`] with so many hostile sites of every kind in turn, requests kept.
+    ///
+    /// Some of them point to private networks outside this machine: crawl it with [`crate::BLACK_LIST`].
     pub fn zoo(honest_sites: usize, hostile_sites: usize) -> Plan {
         let kinds = Hazard::ALL.iter().cycle();
         Plan {

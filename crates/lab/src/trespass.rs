@@ -70,6 +70,16 @@ mod tests {
     use crate::site;
 
     #[test]
+    fn the_black_list_is_one() {
+        let list = aranha_url::Blacklist::parse_lines(&BLACK_LIST.join("\n")).expect("ranges");
+        for number in [1, 8, 200] {
+            assert!(list.address(refused(number).into()).is_some());
+        }
+        assert!(list.address(Ipv6Addr::LOCALHOST.into()).is_some());
+        assert!((0..1000).all(|number| list.address(site::address(number).into()).is_none()));
+    }
+
+    #[test]
     fn sites_are_elsewhere() {
         assert!((0..200_000).all(|number| !is_refused(site::address(number).into())));
         assert!(listened().into_iter().all(|a| is_refused(a.into())));

@@ -21,7 +21,7 @@ const VARIANTS: [(&str, &str); 12] = [
         "10000000000000000a\r\n<p>a size of more than 64 bits",
     ),
     ("/negative", "-1\r\n<p>less than nothing\r\n0\r\n\r\n"),
-    ("/bare", "f\n<p>bare newlines\n0\n\n"),
+    ("/bare", "10\n<p>bare newlines\n0\n\n"),
     ("/space", "a \r\n<p>a space\r\n0 \r\n\r\n"),
     ("/glued", "9\r\n<p>glued!8\r\n<p>more!0\r\n\r\n"),
     ("/empty", "\r\n\r\n\r\n"),
@@ -39,7 +39,7 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     }
     match target.as_str() {
         "/both" => {
-            let body = "2d\r\n<title>Both</title><p>framed in two ways...</p>\r\n0\r\n\r\n";
+            let body = "2f\r\n<title>Both</title><p>framed in two ways...</p>\r\n0\r\n\r\n";
             framed(visit, "Content-Length: 10\r\n", body).await
         }
         "/twice" => {

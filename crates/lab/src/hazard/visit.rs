@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::chance::Chance;
 use crate::exchange::Exchange;
+use crate::html::escape;
 use crate::language::LANGUAGES;
 use crate::layout::last_number;
 use crate::memory::Memory;
@@ -75,7 +76,9 @@ impl Visit<'_> {
     pub(super) async fn index(&mut self, title: &str, links: &[&str]) -> io::Result<()> {
         let mut body = format!("<title>{title}</title><h1>{title}</h1>\n");
         for link in links {
-            let _ = writeln!(body, "<p><a href=\"{link}\">{link}</a></p>");
+            body.push_str("<p><a href=\"");
+            escape(&mut body, link);
+            let _ = writeln!(body, "\">variant</a></p>");
         }
         self.page(&body).await
     }

@@ -1,0 +1,81 @@
+//! Each hazard of the zoo, seen by a client that takes bytes as they come.
+//!
+//! What was there before the zoo (calendar, drip, silence, endless, circle, length) is in `../hazards.rs`.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "../client/mod.rs"]
+mod client;
+
+mod attacks;
+mod content;
+mod names;
+mod robots;
+mod secure;
+mod servers;
+mod traps;
+
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use aranha_lab::{Hazard, Lab, Plan};
+use client::{Client, Got};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// A lab with one hazard.
+async fn with(hazard: Hazard) -> Lab {
+    let plan = Plan {
+        hazards: vec![hazard],
+        ..Plan::small(1)
+    };
+    Lab::start(plan).await.unwrap()
+}
+
+/// An answer that is HTTP, of the lab's only hazard.
+async fn get(lab: &Lab, target: &str) -> Got {
+    let host = lab.plan().hazards[0].host();
+    Client::to(lab, host).await.get(host, target, "").await
+}
+
+/// Links of a page, by a plain reader.
+async fn links(lab: &Lab, target: &str) -> Vec<String> {
+    client::read(&get(lab, target).await.text()).links
+}
+
+/// Bytes as they come, until the connection ends, it is reset, so many have come or nothing comes any more.
+async fn raw(lab: &Lab, target: &str, limit: usize) -> Vec<u8> {
+    raw_with(lab, target, "", limit).await.0
+}
+
+/// The same with header lines; true when it ended with a reset.
+async fn raw_with(lab: &Lab, target: &str, headers: &str, limit: usize) -> (Vec<u8>, bool) {
+    let host = lab.plan().hazards[0].host();
+    let address = lab.web().address(host).unwrap();
+    let mut stream = TcpStream::connect(SocketAddr::new(IpAddr::V4(address), lab.port()))
+        .await
+        .unwrap();
+    let request = format!("GET {target} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut bytes = Vec::new();
+    while bytes.len() < limit {
+        match timeout(Duration::from_secs(2), stream.read_buf(&mut bytes)).await {
+            Err(_) | Ok(Ok(0)) => return (bytes, false),
+            Ok(Ok(_)) => {}
+            Ok(Err(_)) => return (bytes, true),
+        }
+    }
+    (bytes, false)
+}
+
+/// What follows the first empty line.
+fn body(bytes: &[u8]) -> &[u8] {
+    let end = bytes.windows(4).position(|w| w == b"\r\n\r\n").unwrap();
+    &bytes[end + 4..]
+}
+
+/// Bytes with what is not UTF-8 replaced.
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,268 @@
+//! Servers that break the protocol, the connection or their word.
+
+use std::time::{Duration, SystemTime};
+
+use aranha_lab::Hazard;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::{body, get, links, raw, raw_with, text, with};
+
+#[tokio::test]
+async fn preambles_never_end() {
+    let lab = with(Hazard::Preamble).await;
+    for (target, repeated) in [
+        ("/lines", "\r\nX-Filler:"),
+        ("/line", "and so on"),
+        ("/status", "quite all right"),
+    ] {
+        let seen = text(&raw(&lab, target, 200_000).await);
+        assert!(
+            seen.len() >= 200_000 && !seen.contains("\r\n\r\n"),
+            "{target}"
+        );
+        assert!(seen.matches(repeated).count() > 1000, "{target}");
+    }
+    assert_eq!(links(&lab, "/").await.len(), 3);
+}
+
+#[tokio::test]
+async fn interim_answers_come_first_or_alone() {
+    let lab = with(Hazard::Interim).await;
+    let seen = text(&raw(&lab, "/continue", 100_000).await);
+    assert!(seen.matches("HTTP/1.1 100 ").count() > 3000 && !seen.contains("HTTP/1.1 200"));
+    let seen = text(&raw(&lab, "/hints", 100_000).await);
+    assert_eq!(seen.matches("HTTP/1.1 103 ").count(), 30);
+    assert!(seen.ends_with("<p>At last.</p>"));
+}
+
+#[tokio::test]
+async fn chunks_are_broken_each_in_its_way() {
+    let lab = with(Hazard::Chunks).await;
+    let check = async |target: &str, expected: &str| {
+        let seen = text(&raw(&lab, target, 4000).await);
+        assert!(seen.contains("Transfer-Encoding: chunked\r\n"), "{target}");
+        assert!(
+            text(body(seen.as_bytes())).starts_with(expected),
+            "{target}: {seen}"
+        );
+    };
+    check("/word", "zebra\r\n").await;
+    check("/short", "40\r\n<p>closes").await;
+    check("/huge", "7fffffffffffffff\r\n").await;
+    check("/overflow", "10000000000000000a\r\n").await;
+    check("/negative", "-1\r\n").await;
+    check("/bare", "10\n").await;
+    check("/glued", "9\r\n<p>glued!8\r\n").await;
+    check("/plain", "<title>").await;
+    check("/sizes", "000000000000000000000").await;
+    let seen = text(&raw(&lab, "/both", 4000).await);
+    assert!(seen.contains("Content-Length: 10\r\n") && seen.contains("\r\n2f\r\n"));
+    let whole = body(seen.as_bytes());
+    assert!(
+        whole.ends_with(b"0\r\n\r\n") && whole.len() == 4 + 0x2f + 7,
+        "{seen}"
+    );
+    assert_eq!(
+        text(&raw(&lab, "/twice", 4000).await)
+            .matches("Transfer-Encoding")
+            .count(),
+        2
+    );
+    let seen = text(&raw(&lab, "/trailers", 100_000).await);
+    assert!(seen.matches("X-Trailer").count() > 1000);
+    let seen = raw(&lab, "/last", 4000).await;
+    assert!(body(&seen).starts_with(b"14\r\n") && !text(&seen).contains("\r\n0\r\n"));
+    assert_eq!(links(&lab, "/").await.len(), 16);
+}
+
+#[tokio::test]
+async fn the_ancient_have_no_head() {
+    let lab = with(Hazard::Ancient).await;
+    let check = async |target: &str, expected: &str| {
+        let seen = text(&raw(&lab, target, 4000).await);
+        assert!(seen.starts_with(expected), "{target}: {seen}");
+        assert!(seen.ends_with("</p>\n"), "{target}");
+    };
+    check("/bare", "<title>").await;
+    check("/icy", "ICY 200 OK\r\n").await;
+    check("/two", "HTTP/2.0 200").await;
+    check(
+        "/newlines",
+        "HTTP/1.0 200 OK\nContent-Type: text/html\n\n<title>",
+    )
+    .await;
+    check("/status", "HTTP/1.1 99999").await;
+    check("/word", "HTTP/1.1 OK\r\n").await;
+    check("/blank", "\r\n\r\n").await;
+}
+
+#[tokio::test]
+async fn fields_are_strange_and_the_body_is_there() {
+    let lab = with(Hazard::Fields).await;
+    let check = async |target: &str, expected: &[u8]| {
+        let seen = raw(&lab, target, 200_000).await;
+        assert!(
+            seen.windows(expected.len()).any(|w| w == expected),
+            "{target}: {}",
+            text(&seen)
+        );
+        assert_eq!(body(&seen).len(), 58, "{target}: the lengths announced fit");
+    };
+    check("/none", b"HTTP/1.1 200 OK\r\n\r\n").await;
+    check("/lengths", b"Content-Length: 58\r\nContent-Length: 20\r\n").await;
+    check("/list", b"Content-Length: 58, 58\r\n").await;
+    check("/types", b"text/html\r\nContent-Type: image/png").await;
+    check("/folded", b";\r\n  charset=utf-8").await;
+    check("/space", b"Content-Type : ").await;
+    check("/colon", b"\r\nno colon here\r\n").await;
+    check("/control", b"a\0b\x01c\x7f").await;
+    check("/latin", b"caf\xe9").await;
+    check("/return", b"text/html\rX-Bare").await;
+    check("/many", b"X-Line-4999: 4999\r\n").await;
+}
+
+#[tokio::test]
+async fn ranges_are_refused_and_pages_are_not() {
+    let lab = with(Hazard::Ranges).await;
+    let (seen, _) = raw_with(&lab, "/", "Range: bytes=0-400000\r\n", 4000).await;
+    assert!(text(&seen).starts_with("HTTP/1.1 416 "));
+    assert_eq!(get(&lab, "/").await.status, 200);
+}
+
+#[tokio::test]
+async fn the_aimless_redirect_nowhere() {
+    let lab = with(Hazard::Aimless).await;
+    let check = async |target: &str, locations: usize, expected: &str| {
+        let seen = text(&raw(&lab, target, 4000).await);
+        assert!(seen.starts_with("HTTP/1.1 30"), "{target}");
+        assert_eq!(seen.matches("Location:").count(), locations, "{target}");
+        assert!(seen.contains(expected), "{target}");
+    };
+    check("/none", 0, "302").await;
+    check("/empty", 1, "Location: \r\n").await;
+    check("/two", 2, "/two.html").await;
+    check("/broken", 1, "http://[::1/").await;
+    check("/choices", 0, "300").await;
+    check("/unasked", 0, "304").await;
+}
+
+#[tokio::test]
+async fn long_circles_close_and_the_way_onward_does_not() {
+    let lab = with(Hazard::Circle).await;
+    let next = async |target: &str| {
+        let got = get(&lab, target).await;
+        got.header("location")
+            .unwrap()
+            .splitn(4, '/')
+            .last()
+            .unwrap()
+            .to_owned()
+    };
+    assert_eq!(next("/long/58").await, "long/59");
+    assert_eq!(next("/long/59").await, "long/0");
+    assert_eq!(next("/on/123456").await, "on/123457");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_said_with_200() {
+    let lab = with(Hazard::Soft).await;
+    let absent = get(&lab, "/no-such-page-4711").await;
+    assert_eq!(absent.status, 200);
+    assert!(absent.text().contains("not found"));
+    assert!(!get(&lab, "/real.html").await.text().contains("not found"));
+    let shop = get(&lab, "/shop/gone").await;
+    assert_eq!(shop.status, 302);
+    assert!(shop.header("location").unwrap().contains("/error.html"));
+    assert!(
+        get(&lab, "/error.html?from=x")
+            .await
+            .text()
+            .contains("not found")
+    );
+}
+
+#[tokio::test]
+async fn storms_pass_for_some() {
+    let lab = with(Hazard::Storm).await;
+    let all = links(&lab, "/").await;
+    assert_eq!(all.len(), 40);
+    for target in all {
+        assert!(get(&lab, &target).await.status >= 500, "{target}");
+        let again = get(&lab, &target).await.status;
+        assert_eq!(again == 200, target.starts_with("/once/"), "{target}");
+    }
+}
+
+#[tokio::test]
+async fn the_busy_relent_after_two() {
+    let lab = with(Hazard::Busy).await;
+    let got = get(&lab, "/seconds").await;
+    assert_eq!((got.status, got.header("retry-after")), (429, Some("1")));
+    assert_eq!(get(&lab, "/seconds").await.status, 429);
+    assert_eq!(get(&lab, "/seconds").await.status, 200);
+    let got = get(&lab, "/date").await;
+    let date = httpdate_seconds(got.header("retry-after").unwrap());
+    assert!(date.abs_diff(seconds(SystemTime::now())) <= 2, "{date}");
+    for _ in 0..4 {
+        assert_eq!(get(&lab, "/never").await.status, 429);
+    }
+    assert_eq!(
+        get(&lab, "/nonsense").await.header("retry-after"),
+        Some("soon")
+    );
+    assert_eq!(get(&lab, "/unavailable").await.status, 503);
+    lab.clear();
+    assert_eq!(
+        get(&lab, "/seconds").await.status,
+        429,
+        "forgotten with the log"
+    );
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap()
+        .as_secs()
+}
+
+/// Seconds of the day in `Sun, 06 Nov 1994 08:49:37 GMT`, put on today's date.
+fn httpdate_seconds(date: &str) -> u64 {
+    let clock: Vec<u64> = date[17..25]
+        .split(':')
+        .map(|part| part.parse().unwrap())
+        .collect();
+    let day = seconds(SystemTime::now() + Duration::from_secs(1)) / 86_400 * 86_400;
+    day + clock[0] * 3600 + clock[1] * 60 + clock[2]
+}
+
+#[tokio::test]
+async fn resets_come_at_every_byte() {
+    let lab = with(Hazard::Reset).await;
+    let all = links(&lab, "/").await;
+    let whole = raw(&lab, "/close/9999", 4000).await;
+    assert_eq!(body(&whole).len(), 44, "the whole answer is correct");
+    assert_eq!(all.len(), whole.len() + 3);
+    for n in [0, 1, 16, 17, 60, 66, 70, whole.len()] {
+        let (seen, reset) = raw_with(&lab, &format!("/reset/{n}"), "", 4000).await;
+        assert!(
+            reset && whole.starts_with(&seen) && seen.len() <= n,
+            "{n}: {}",
+            seen.len()
+        );
+        let (seen, reset) = raw_with(&lab, &format!("/close/{n}"), "", 4000).await;
+        assert!(!reset && seen.len() == n, "{n}: {}", seen.len());
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_where_a_site_is_down() {
+    let lab = with(Hazard::Down).await;
+    let address = lab.web().address("down.lab").unwrap();
+    let attempt = timeout(
+        Duration::from_secs(2),
+        TcpStream::connect((address, lab.port())),
+    );
+    let error = attempt.await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+}
