@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use aranha_lab::{Hazard, Lab, Plan};
+use aranha_lab::{BLACK_LIST, Hazard, Lab, Plan};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -23,7 +23,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for seed in lab.seeds() {
         println!("{seed}");
     }
+    if !lab.plan().hazards.is_empty() {
+        eprintln!("hostile sites too; refuse {}", BLACK_LIST.join(" "));
+    }
     tokio::signal::ctrl_c().await?;
-    eprintln!("{} requests answered", lab.count());
+    let trespasses = lab.trespasses().len();
+    let requests = lab.count();
+    eprintln!("{requests} requests answered, {trespasses} connections to refused addresses");
     Ok(())
 }
