@@ -1,0 +1,324 @@
+//! Bad input and bad places (issue: "It must show"): one clear sentence, a hint, the right exit status, nothing on
+//! stdout, nothing lost, and no folder where nothing could begin. The real binary throughout; crawls go to the lab.
+
+mod running;
+mod support;
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use aranha_lab::{Lab, Plan};
+use running::{Running, assert_complaint, run};
+use support::{answered, aranha, assert_status, assert_valid, crawl, expected, finish};
+
+/// `aranha` with these arguments and `-c` at a folder that does not exist is refused, and the folder does not appear.
+#[track_caller]
+fn refused(arguments: &[impl AsRef<OsStr>], sentence: &str) {
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("crawl");
+    let output = run(aranha().args(arguments).arg("-c").arg(&folder));
+    assert_complaint(&output, 2, sentence);
+    assert!(!folder.exists(), "a folder was made");
+}
+
+#[test]
+fn a_url_that_cannot_be_read() {
+    let web = ["crawl", "--contact", "test@localhost"];
+    for (url, sentence) in [
+        ("http://[::1", "argument 1: `http://[::1` is no URL"),
+        ("http://", "argument 1: `http://` is no URL"),
+        ("http://a..b/", "host `a..b` has an empty label"),
+        ("http://localhost:99999/", "invalid port number"),
+        ("ht tp://example.org", "no URL"),
+        ("", "argument 1: `` is no URL"),
+        ("file:///etc/hosts", "scheme `file` is not crawled"),
+    ] {
+        refused(&[&web[..], &[url]].concat(), sentence);
+        refused(&["seed", "add", url], sentence);
+    }
+    refused(
+        &[&web[..], &["https://example.org", "http://[::1"]].concat(),
+        "argument 2: ",
+    );
+    let bytes = OsStr::from_bytes(b"http://example.org/\xff");
+    refused(&[OsStr::new("crawl"), bytes], "invalid UTF-8");
+}
+
+/// One bad line among ten thousand: it is named, and none of the others begins anything.
+#[test]
+fn a_seed_file_with_one_bad_line() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("seeds.txt");
+    let mut text: Vec<_> = (1..=10_000)
+        .map(|number| format!("http://host{number}.example/"))
+        .collect();
+    text[4_999] = "http://[bad".to_owned();
+    std::fs::write(&file, text.join("\n")).unwrap();
+    let file = file.to_str().unwrap();
+    let sentence = "seeds.txt, line 5000: `http://[bad` is no URL";
+    refused(
+        &["crawl", "--contact", "test@localhost", "-i", file],
+        sentence,
+    );
+    refused(&["seed", "import", file], sentence);
+}
+
+#[test]
+fn seed_files_without_a_seed() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("empty.txt");
+    std::fs::write(&file, "\n# nothing yet\n\n").unwrap();
+    let file = file.to_str().unwrap();
+    let contact = ["--contact", "test@localhost"];
+    refused(
+        &[&["crawl", "-i", file][..], &contact].concat(),
+        "no URL to begin with",
+    );
+    refused(&["seed", "import", file], "no seed to add");
+    refused(
+        &["crawl", "-i", "/nowhere/seeds.txt"],
+        "cannot read /nowhere/seeds.txt",
+    );
+}
+
+#[test]
+fn a_flag_nobody_knows() {
+    refused(
+        &["crawl", "https://example.org", "--puase", "1s"],
+        "unexpected argument '--puase'",
+    );
+    refused(
+        &["crawl", "https://example.org", "--pages", "many"],
+        "invalid value 'many' for '--pages <N>'",
+    );
+    let bytes = OsStr::from_bytes(b"--\xff");
+    refused(&[OsStr::new("crawl"), bytes], "unexpected argument");
+}
+
+#[test]
+fn reading_where_there_is_nothing() {
+    let page = "https://example.org/";
+    for command in [
+        &["status"][..],
+        &["pages"],
+        &["check"],
+        &["why", page],
+        &["text", page],
+        &["links", page],
+        &["cat", page],
+        &["crawl", "--contact", "test@localhost"],
+    ] {
+        refused(command, " crawl");
+    }
+}
+
+/// Line and column, whichever command reads the file; beside the file nothing appears.
+#[test]
+fn a_broken_configuration() {
+    for (text, sentence) in [
+        (
+            "[crawl]\npuase = \"1s\"\n",
+            "line 2, column 1: unknown key `puase`",
+        ),
+        ("[crawl]\n  pause = 3\n", "line 2, column 11: "),
+        (
+            "[crawl]\npause = \"1s\"\npause = \"2s\"\n",
+            "line 3, column 1: ",
+        ),
+        ("[crawl\n", "line 1, column 7: "),
+        ("[nonsense]\n", "line 1, column 2: unknown key `nonsense`"),
+        ("\n\nfetch = 1\n", "line 3, column 9: "),
+    ] {
+        let place = tempfile::tempdir().expect("a folder");
+        let file = place.path().join("aranha.toml");
+        std::fs::write(&file, text).unwrap();
+        let sentence = format!("{}, {sentence}", file.display());
+        let web = ["https://example.org", "--contact", "test@localhost"];
+        let collection = ["-c", place.path().to_str().unwrap()];
+        for command in [
+            [&["crawl"][..], &web, &collection].concat(),
+            [&["seed", "add", web[0]][..], &collection].concat(),
+            [&["config", "show"][..], &collection].concat(),
+        ] {
+            assert_complaint(&run(aranha().args(&command)), 2, &sentence);
+        }
+        let left: Vec<_> = std::fs::read_dir(place.path()).unwrap().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        refused(
+            &[&["crawl"][..], &web, &["--config", file.to_str().unwrap()]].concat(),
+            &sentence,
+        );
+    }
+}
+
+#[test]
+fn a_file_where_the_collection_should_be() {
+    let place = tempfile::tempdir().expect("a folder");
+    let file = place.path().join("file");
+    std::fs::write(&file, "mine").unwrap();
+    for folder in [file.clone(), file.join("below")] {
+        for command in [
+            &[
+                "crawl",
+                "https://example.org",
+                "--contact",
+                "test@localhost",
+            ][..],
+            &["seed", "add", "https://example.org"],
+        ] {
+            let output = run(aranha().args(command).arg("-c").arg(&folder));
+            assert_complaint(
+                &output,
+                1,
+                &format!("cannot make the collection {}: ", folder.display()),
+            );
+        }
+    }
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
+}
+
+/// `aranha` as somebody whom permissions bind: root keeps its name, but none of its privileges.
+fn bound() -> Command {
+    let root = std::fs::metadata("/proc/self").expect("Linux").uid() == 0;
+    if !root {
+        return aranha();
+    }
+    let mut command = Command::new("setpriv");
+    command
+        .args(["--bounding-set=-all", "--inh-caps=-all"])
+        .arg(env!("CARGO_BIN_EXE_aranha"))
+        .stdin(Stdio::null());
+    command
+}
+
+/// Takes the right to write from a folder, until it is dropped.
+struct ReadOnly<'a>(&'a Path);
+
+impl<'a> ReadOnly<'a> {
+    fn new(folder: &'a Path) -> Self {
+        std::fs::set_permissions(folder, PermissionsExt::from_mode(0o555))
+            .expect("the folder is ours");
+        Self(folder)
+    }
+}
+
+impl Drop for ReadOnly<'_> {
+    fn drop(&mut self) {
+        let _ = std::fs::set_permissions(self.0, PermissionsExt::from_mode(0o755));
+    }
+}
+
+#[test]
+fn a_folder_that_may_not_be_written_to() {
+    let place = tempfile::tempdir().expect("a folder");
+    let _closed = ReadOnly::new(place.path());
+    for folder in [place.path().join("crawl"), place.path().to_owned()] {
+        for command in [
+            &[
+                "crawl",
+                "https://example.org",
+                "--contact",
+                "test@localhost",
+            ][..],
+            &["seed", "add", "https://example.org"],
+        ] {
+            let output = run(bound().args(command).arg("-c").arg(&folder));
+            let sentence = format!(
+                "cannot make the collection {}: Permission denied",
+                folder.display()
+            );
+            assert_complaint(&output, 1, &sentence);
+        }
+    }
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+}
+
+/// The second crawl of a collection is refused and told who has it; readers are not; the first takes no notice, and
+/// ends in order when it is asked to.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collection_in_use() {
+    // Long enough that the first crawl is still at work when it is asked to stop.
+    const PAUSE: &str = "200ms";
+    let lab = Lab::start(Plan::small(11)).await.unwrap();
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path().join("crawl");
+    let mut first = Running::start(crawl(&lab, &folder, PAUSE));
+    lab.wait_for_requests(20).await;
+    let sentence = format!("in use by process {}", first.0.id());
+    let seed = ["seed", "add", "https://example.org", "-c"];
+    assert_complaint(&finish(crawl(&lab, &folder, PAUSE)).await, 1, &sentence);
+    assert_complaint(&run(aranha().args(seed).arg(&folder)), 1, &sentence);
+    for reader in [
+        &["status"][..],
+        &["pages"],
+        &["why", &lab.seeds()[0]],
+        &["check"],
+    ] {
+        assert_status(&run(aranha().args(reader).arg("-c").arg(&folder)), 0);
+    }
+    first.signal("TERM");
+    let ended = first.ended().await;
+    assert_status(&ended, 130);
+    assert_eq!(String::from_utf8_lossy(&ended.stdout), "");
+    assert_valid(&folder);
+    assert!(
+        answered(&lab, &folder).len() < expected(&lab).len(),
+        "it was still at work"
+    );
+    // The same command continues, and finds what is left.
+    assert_status(&finish(crawl(&lab, &folder, "20ms")).await, 0);
+    assert_eq!(answered(&lab, &folder), expected(&lab));
+    readers_that_go_away(&folder, &lab.seeds()[0]);
+}
+
+/// A crawl whose words nobody reads any more goes on to its end.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_crawl_that_nobody_watches() {
+    let lab = Lab::start(Plan::small(13)).await.unwrap();
+    let place = tempfile::tempdir().expect("a folder");
+    for (name, data) in [("words", &[][..]), ("data", &["--json"])] {
+        let folder = place.path().join(name);
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = aranha();
+        command
+            .arg("crawl")
+            .args(lab.seeds())
+            .args(["--scope", "any", "--allow-private", "--pause", "1ms"])
+            .args(["--resolver", &lab.resolver().to_string()])
+            .args(data)
+            .arg("-c")
+            .arg(&folder)
+            .stdout(writer.try_clone().unwrap())
+            .stderr(writer);
+        assert_eq!(finish_unheard(command).await, Some(0), "{name}");
+        assert_eq!(answered(&lab, &folder), expected(&lab), "{name}");
+    }
+}
+
+/// Runs to the end; what it says goes where the command sends it.
+async fn finish_unheard(mut command: Command) -> Option<i32> {
+    let status = tokio::task::spawn_blocking(move || command.status());
+    let ended = status.await.expect("waiting does not panic");
+    ended.expect("the binary runs").code()
+}
+
+/// `aranha … | head` is no fault.
+fn readers_that_go_away(folder: &Path, page: &str) {
+    for command in [
+        &["pages", "--json"][..],
+        &["status"],
+        &["why", page],
+        &["text", page],
+        &["cat", page],
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let output = run(aranha().args(command).arg("-c").arg(folder).stdout(writer));
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{command:?}");
+        assert_status(&output, 0);
+    }
+}
