@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::output::tell;
+use crate::output::{counted, tell};
 
 /// An object on stdout. When nobody is left to read it, the crawl goes on.
 fn show_json(value: &Value) {
@@ -188,8 +188,8 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         duration::format(rounded(summary.took))
     ));
     tell(format_args!(
-        "  fetched   {} pages, {} ({:.1} pages/s)",
-        grouped(tally.pages),
+        "  fetched   {}, {} ({:.1} pages/s)",
+        counted(tally.pages, "page"),
         about(tally.received),
         tally.pages as f64 / seconds.max(0.001),
     ));
@@ -207,12 +207,17 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         ));
     }
     tell(format_args!(
-        "  in all    {} pages done, {} queued, {} to be tried later, on {} sites",
-        grouped(status.pages.done),
+        "  in all    {} done, {} queued, {} to be tried later, on {}",
+        counted(status.pages.done, "page"),
         grouped(status.pages.pending),
         grouped(status.pages.later),
-        grouped(status.sites.known)
+        counted(status.sites.known, "site")
     ));
+    if tally.pages == 0 && tally.failures > 0 {
+        tell(format_args!(
+            "Nothing came:  aranha why URL -c {folder}  tells the reason"
+        ));
+    }
     let left = status.pages.pending + status.pages.later;
     match status.next_due {
         Some(due) if left > 0 && summary.reason == Reason::Finished => tell(format_args!(

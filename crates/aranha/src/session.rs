@@ -2,14 +2,17 @@
 //!
 //! Everything that can be refused is refused before the first file is made.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use aranha_engine::{Collection, Config, EngineError, Node, Reason, Stop, Summary};
 use aranha_frontier::{Embedded, Frontier, FrontierError, Seed};
-use aranha_url::{CanonUrl, Canonicaliser};
+use aranha_url::{CanonUrl, Canonicaliser, Rejected};
 
+use crate::collection;
 use crate::complaint::{Complaint, Status};
 use crate::display::{self, Voice};
+use crate::output::tell;
 
 /// A crawl about to begin.
 pub(crate) struct Session<'a> {
@@ -42,10 +45,7 @@ impl Session<'_> {
         }
         log(&config.log.level)?;
         let config = fit(config, voice);
-        collection.create().map_err(|error| {
-            Complaint::failed(format!("cannot make the collection {name}: {error}"))
-                .hint("choose a folder that you may write to with -c")
-        })?;
+        collection::create(folder)?;
         let mut frontier =
             Embedded::open(folder, config.frontier.clone()).map_err(|error| refused(&error))?;
         keep_configuration(&collection, &kept)?;
@@ -87,13 +87,16 @@ pub(crate) fn seeds(
         let url = canon
             .canon(&text)
             .or_else(|rejected| {
-                // People type example.org and mean the web.
-                if text.contains("://") {
-                    Err(rejected)
-                } else {
+                if is_bare_host(&text, &rejected) {
+                    // A machine's own name, or a bare address, rarely has a certificate.
+                    let own = text.starts_with("localhost")
+                        || text.starts_with(|c: char| c.is_ascii_digit() || c == '[');
+                    let scheme = if own { "http" } else { "https" };
                     canon
-                        .canon(&format!("https://{text}"))
+                        .canon(&format!("{scheme}://{text}"))
                         .map_err(|_| rejected)
+                } else {
+                    Err(rejected)
                 }
             })
             .map_err(|rejected| {
@@ -103,6 +106,22 @@ pub(crate) fn seeds(
         seeds.push(url);
     }
     Ok(seeds)
+}
+
+/// People type `example.org` or `localhost:8000` and mean the web; a path or a mail address is no host.
+fn is_bare_host(text: &str, rejected: &Rejected) -> bool {
+    match rejected {
+        Rejected::Malformed(_) => {
+            text.starts_with(|c: char| c.is_alphanumeric() || c == '[') && !text.contains("://")
+        }
+        // What stands before the colon was taken for a scheme.
+        Rejected::Scheme(host) => {
+            let port = text[host.len()..].trim_start_matches(':');
+            (host.contains('.') || host == "localhost")
+                && port.starts_with(|c: char| c.is_ascii_digit())
+        }
+        _ => false,
+    }
 }
 
 /// Raises the limit on open files as far as it goes, and visits no more sites at once than it allows: a socket that
@@ -159,8 +178,17 @@ fn keep_configuration(collection: &Collection, kept: &str) -> Result<(), Complai
     if path.exists() {
         return Ok(());
     }
-    std::fs::write(&path, kept)
-        .map_err(|error| Complaint::failed(format!("cannot write {}: {error}", path.display())))
+    std::fs::write(&path, kept).map_err(|error| {
+        let sentence = format!("cannot write {}: {error}", path.display());
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                // Half a file would be taken for the whole.
+                let _ = std::fs::remove_file(&path);
+                Complaint::stopped(sentence).hint("make room, then run the same command again")
+            }
+            _ => Complaint::failed(sentence).hint("choose a folder that you may write to with -c"),
+        }
+    })
 }
 
 fn tell_repairs(voice: Voice, node: &Node) {
@@ -173,10 +201,10 @@ fn tell_repairs(voice: Voice, node: &Node) {
         ));
     }
     for path in &node.repairs().damaged {
-        eprintln!(
+        tell(format_args!(
             "warning: {} cannot be read; it was set aside, not deleted",
             path.display()
-        );
+        ));
     }
 }
 
@@ -186,12 +214,14 @@ fn listen(stop: Stop, voice: Voice) -> Result<(), Complaint> {
     let failed = |error| Complaint::failed(format!("cannot listen for signals: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+    let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
     tokio::spawn(async move {
         let mut asked = false;
         loop {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+                _ = hangup.recv() => {}
             }
             if asked {
                 std::process::exit(Status::Interrupted as i32);
@@ -228,7 +258,15 @@ pub(crate) fn refused(error: &FrontierError) -> Complaint {
         FrontierError::Full { .. } => {
             Complaint::stopped(sentence).hint("make room, then run the same command again")
         }
-        _ => Complaint::failed(sentence),
+        FrontierError::File { .. } => Complaint::failed(sentence)
+            .hint("the collection must be yours to write to; or choose another folder with -c"),
+        FrontierError::Newer { .. } => Complaint::failed(sentence)
+            .hint("crawl it with the version that wrote it, or choose another folder with -c"),
+        FrontierError::Database { .. } | FrontierError::Damaged { .. } => {
+            Complaint::failed(sentence).hint(
+                "the pages in archive/ are safe; bring frontier.db back from a copy, or begin again in another folder",
+            )
+        }
     }
 }
 
@@ -240,6 +278,7 @@ fn broken(error: EngineError) -> Complaint {
             format!("no space left on the disk that holds {}", path.display()),
         )
         .hint("make room, then run the same command again"),
-        other => Complaint::failed(other.to_string()),
+        other => Complaint::failed(other.to_string())
+            .hint("what was checked in is safe; the same command goes on once this is put right"),
     }
 }

@@ -70,7 +70,6 @@ impl SmallDisk {
 /// The disk fills up before anything is laid out, at the first pages, in the middle: status 3, and with more room the
 /// same command finds exactly what there is.
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "visits wait for ever for a reply when the disk fills up (engine, visit/handover.rs)"]
 async fn a_disk_that_fills_up() {
     let Some(way) = SmallDisk::namespace() else {
         println!("left out: no mount namespace can be had here, so no disk can be made small");

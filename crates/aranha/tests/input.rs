@@ -35,6 +35,8 @@ fn a_url_that_cannot_be_read() {
         ("ht tp://example.org", "no URL"),
         ("", "argument 1: `` is no URL"),
         ("file:///etc/hosts", "scheme `file` is not crawled"),
+        ("mailto:me@host.invalid", "scheme `mailto` is not crawled"),
+        ("/etc/hosts", "argument 1: `/etc/hosts` is no URL"),
     ] {
         refused(&[&web[..], &[url]].concat(), sentence);
         refused(&["seed", "add", url], sentence);
@@ -93,6 +95,15 @@ fn a_flag_nobody_knows() {
     refused(
         &["crawl", "https://example.org", "--pages", "many"],
         "invalid value 'many' for '--pages <N>'",
+    );
+    refused(
+        &[
+            "crawl",
+            "https://example.org",
+            "--user-agent",
+            "me\nHost: you",
+        ],
+        "fetch.user_agent (flag --user-agent): cannot be sent in a header",
     );
     let bytes = OsStr::from_bytes(b"--\xff");
     refused(&[OsStr::new("crawl"), bytes], "unexpected argument");
@@ -263,6 +274,13 @@ async fn a_collection_in_use() {
     let ended = first.ended().await;
     assert_status(&ended, 130);
     assert_eq!(String::from_utf8_lossy(&ended.stdout), "");
+    assert_valid(&folder);
+    // A terminal that is closed is no other case.
+    let seen = lab.count();
+    let mut second = Running::start(crawl(&lab, &folder, PAUSE));
+    lab.wait_for_requests(seen + 20).await;
+    second.signal("HUP");
+    assert_status(&second.ended().await, 130);
     assert_valid(&folder);
     assert!(
         answered(&lab, &folder).len() < expected(&lab).len(),

@@ -97,11 +97,11 @@ fn status(line: &str) -> String {
 }
 
 fn links(paths: &[&str]) -> String {
-    let body: String = paths
+    let links: Vec<_> = paths
         .iter()
-        .map(|path| format!("<a href='{path}'>{path}</a>\n"))
+        .map(|path| format!("<a href='{path}'>{path}</a>"))
         .collect();
-    page(&body)
+    page(&links.join("\n"))
 }
 
 fn crawl(folder: &Path, seed: &str) -> Command {

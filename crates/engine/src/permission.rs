@@ -73,9 +73,14 @@ pub(crate) async fn request(
         *allowed = Instant::now() + context.config.crawl.pause;
         let (done, end) = keep(context, &url, began, fetched).await;
         asked.outcome = done.record.outcome;
+        let reason = done.notes.clone();
         asked.done.push(done);
         match end {
-            End::Failed => return asked,
+            End::Failed => {
+                // Instead of a file: why there is none, for whoever asks.
+                asked.file.body = reason.into_bytes();
+                return asked;
+            }
             End::Answer { status, body } => {
                 asked.file.status = status;
                 asked.file.body = body;

@@ -36,7 +36,8 @@ impl Finisher {
     pub(crate) fn run(&self, shared: &Shared, volumes: &Receiver<Finished>) {
         for volume in volumes {
             if let Err(error) = self.finish(&volume) {
-                tracing::error!("{}: {error}", volume.name);
+                // Whoever closes the archive is told.
+                tracing::debug!("{}: {error}", volume.name);
                 shared.fail(error);
             }
         }

@@ -50,6 +50,20 @@ pub fn crawl(lab: &Lab, folder: &Path, pause: &str) -> Command {
     command
 }
 
+/// The same among hostile sites: short time-outs, thresholds that end traps, no retries to wait for.
+pub fn zoo_crawl(lab: &Lab, folder: &Path, black_list: &[&str]) -> Command {
+    let mut command = crawl(lab, folder, "10ms");
+    let settings = format!(
+        "[crawl]\ncheck_in = \"500ms\"\npause_factor = 0\nlinger = \"1s\"\nmax_pause = \"100ms\"\nblacklist = {black_list:?}\n\
+         [thresholds]\nurls = 200\n\
+         [fetch]\nconnect_timeout = \"1s\"\ntls_timeout = \"1s\"\nfirst_byte_timeout = \"1s\"\nidle_timeout = \"1s\"\n\
+         total_timeout = \"3s\"\ndns_timeout = \"2s\"\nmax_body = \"2MiB\"\nmax_decoded = \"4MiB\"\n"
+    );
+    std::fs::write(folder.with_extension("settings.toml"), settings).expect("writes");
+    command.args(["--time", "120s"]);
+    command
+}
+
 /// Runs to the end without holding up the lab, which lives in this process.
 pub async fn finish(mut command: Command) -> Output {
     tokio::task::spawn_blocking(move || command.output().expect("the binary runs"))

@@ -14,6 +14,15 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
     for (key, test) in TESTS {
         test(&config.crawl).map_err(|complaint| complain(key, complaint))?;
     }
+    let fetch = &config.fetch;
+    for (key, value) in [
+        ("fetch.user_agent", Some(&fetch.user_agent)),
+        ("fetch.from", fetch.from.as_ref()),
+        ("fetch.accept", Some(&fetch.accept)),
+        ("fetch.accept_language", fetch.accept_language.as_ref()),
+    ] {
+        header(value.map_or("", String::as_str)).map_err(|complaint| complain(key, complaint))?;
+    }
     config
         .scope()
         .map(drop)

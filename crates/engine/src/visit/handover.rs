@@ -105,7 +105,10 @@ impl Visit {
         self.facts.last_answer = self.context.clock.now();
         self.facts_changed = true;
         self.submit(Then::Release { due }).await;
-        let _ = reply(&mut self.submitted).await;
+        // Nothing was submitted when nothing can be recorded any more: there is no reply to wait for.
+        if self.submitted.is_some() {
+            let _ = reply(&mut self.submitted).await;
+        }
     }
 }
 

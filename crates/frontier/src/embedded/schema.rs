@@ -100,6 +100,7 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, Fault> {
     db.set_prepared_statement_cache_capacity(128);
     match version(&db)? {
         LAYOUT => Ok(db),
+        0 => Err(Fault::Empty),
         found => Err(Fault::Newer(found)),
     }
 }
