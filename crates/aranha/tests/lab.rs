@@ -66,6 +66,34 @@ async fn everything_is_found_once_and_politely() {
     assert_eq!(lab.count(), 0);
 }
 
+/// Either name of a site can answer (U3): seeds under the other name, which may not even resolve, find the same pages.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_site_is_found_under_its_other_name() {
+    let lab = Lab::start(Plan::small(7)).await.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("crawl");
+    let other = |seed: &String| match seed.strip_prefix("http://www.") {
+        Some(bare) => format!("http://{bare}"),
+        None => seed.replacen("http://", "http://www.", 1),
+    };
+    let seeds: Vec<_> = lab.seeds().iter().map(other).collect();
+    let command = support::crawl_from(&seeds, &lab, &collection, "10ms");
+    assert_status(&finish(command).await, 0);
+    let absent = |name: &str| {
+        seeds
+            .iter()
+            .any(|seed| seed.contains(&format!("//{name}:")))
+    };
+    assert!(
+        lab.questions()
+            .iter()
+            .any(|question| question.code == 3 && absent(&question.name)),
+        "none of the other names is absent: another lab is needed"
+    );
+    assert_eq!(answered(&lab, &collection), expected(&lab));
+    assert_eq!(lab.violations(Duration::from_millis(10)), []);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupted_crawl_goes_on_where_it_stopped() {
     let lab = Lab::start(Plan::small(8)).await.unwrap();

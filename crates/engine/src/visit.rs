@@ -142,6 +142,38 @@ impl Visit {
         {
             return Some(rules);
         }
+        let mut asked = self.ask_for_rules().await?;
+        if asked.outcome == Outcome::DnsNotFound
+            && let Some(twin) = self.twin()
+        {
+            // Either name can answer (U3).
+            self.batch.done.append(&mut asked.done);
+            self.facts.origin = twin;
+            asked = self.ask_for_rules().await?;
+        }
+        self.facts_changed = true;
+        self.batch.done.extend(asked.done);
+        if let Some(origin) = asked.origin {
+            self.facts.origin = origin;
+        }
+        let rules = permission::rules(&asked.file, &context.product);
+        self.facts.robots = Some(asked.file);
+        if rules.is_some() {
+            self.facts.counters.outages = 0;
+        } else {
+            add(&context.tally.failures, 1);
+            let cause = match asked.outcome {
+                Outcome::Answer(_) => Outcome::RobotsUnreachable,
+                failure => failure,
+            };
+            self.site_failed(cause);
+        }
+        rules
+    }
+
+    /// Asks for robots.txt under the site's preferred name. `None`: the lease is lost, or the crawl stops.
+    async fn ask_for_rules(&mut self) -> Option<permission::Asked> {
+        let context = Arc::clone(&self.context);
         let start = context
             .canon
             .rebuild(&self.facts.origin, "/robots.txt")
@@ -175,24 +207,18 @@ impl Visit {
         };
         self.allowed = allowed;
         self.sessions.push(session);
-        self.facts_changed = true;
-        self.batch.done.extend(asked.done);
-        if let Some(origin) = asked.origin {
-            self.facts.origin = origin;
-        }
-        let rules = permission::rules(&asked.file, &context.product);
-        self.facts.robots = Some(asked.file);
-        if rules.is_some() {
-            self.facts.counters.outages = 0;
-        } else {
-            add(&context.tally.failures, 1);
-            let cause = match asked.outcome {
-                Outcome::Answer(_) => Outcome::RobotsUnreachable,
-                failure => failure,
-            };
-            self.site_failed(cause);
-        }
-        rules
+        Some(asked)
+    }
+
+    /// The site's other name, with or without `www.`.
+    fn twin(&self) -> Option<String> {
+        let (scheme, authority) = self.facts.origin.split_once("://")?;
+        let twin = match authority.strip_prefix("www.") {
+            Some(bare) => format!("{scheme}://{bare}"),
+            None => format!("{scheme}://www.{authority}"),
+        };
+        let url = self.context.canon.canon(&format!("{twin}/")).ok()?;
+        (url.site_key() == self.site_key).then(|| url.origin().to_owned())
     }
 
     /// Records a page that is not fetched, and why.

@@ -23,6 +23,11 @@ pub fn aranha() -> Command {
 /// `aranha crawl` of the whole lab into `folder`, with the pause given, checking in ten times a second so that little
 /// is repeated after a kill.
 pub fn crawl(lab: &Lab, folder: &Path, pause: &str) -> Command {
+    crawl_from(&lab.seeds(), lab, folder, pause)
+}
+
+/// The same from other seeds.
+pub fn crawl_from(seeds: &[String], lab: &Lab, folder: &Path, pause: &str) -> Command {
     let settings = folder.with_extension("settings.toml");
     std::fs::write(
         &settings,
@@ -32,7 +37,7 @@ pub fn crawl(lab: &Lab, folder: &Path, pause: &str) -> Command {
     let mut command = aranha();
     command
         .arg("crawl")
-        .args(lab.seeds())
+        .args(seeds)
         .arg("-c")
         .arg(folder)
         .arg("--config")
