@@ -7,7 +7,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -348,6 +348,74 @@ fn without_robots_txt_nothing_is_asked_until_it_can_be_read() {
     run(&mut crawl(&collection, &site.url("/")));
     assert_eq!(site.asked(), ["/", "/open"]);
     assert_eq!(outcomes(&collection)["/private"], "robots.txt refused");
+}
+
+/// Twins that redirect to each other, name by name: the crawl gives up instead of going to and fro.
+#[test]
+fn twins_that_redirect_to_each_other_end() {
+    let names = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let resolver = names.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        let mut query = [0; 512];
+        while let Ok((length, from)) = names.recv_from(&mut query) {
+            // The question comes back with one answer: its own name, A, IN, 60 s, 127.0.0.1.
+            let end = 12
+                + query[12..length]
+                    .iter()
+                    .position(|byte| *byte == 0)
+                    .unwrap()
+                + 5;
+            let address = query[end - 4..end - 2] == [0, 1];
+            let mut answer = query[..end].to_vec();
+            answer[2..4].copy_from_slice(&[0x81, 0x80]);
+            answer[6..12].copy_from_slice(&[0, u8::from(address), 0, 0, 0, 0]);
+            if address {
+                answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1]);
+            }
+            let _ = names.send_to(&answer, from);
+        }
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let asked = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut host = String::new();
+            let mut robots = false;
+            for line in BufReader::new(&stream).lines().map_while(Result::ok) {
+                robots |= line.contains("/robots.txt");
+                if let Some(name) = line.strip_prefix("Host: ") {
+                    name.clone_into(&mut host);
+                }
+                if line.is_empty() {
+                    break;
+                }
+            }
+            *count.lock().unwrap() += 1;
+            let other = match host.strip_prefix("www.") {
+                Some(bare) => bare.to_owned(),
+                None => format!("www.{host}"),
+            };
+            let answer = if robots {
+                status("404 Not Found")
+            } else {
+                format!(
+                    "HTTP/1.1 301 Moved\r\nLocation: http://{other}/\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+                )
+            };
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = crawl(
+        &folder.path().join("c"),
+        &format!("http://flip.test:{port}/"),
+    );
+    run(command.args(["--resolver", &resolver]));
+    let asked = *asked.lock().unwrap();
+    assert!((4..=12).contains(&asked), "{asked} requests");
 }
 
 #[test]

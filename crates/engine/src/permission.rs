@@ -42,8 +42,6 @@ pub(crate) struct Asked {
     pub(crate) outcome: Outcome,
     /// For the archive and the log.
     pub(crate) done: Vec<Done>,
-    /// The redirect led to this site's twin: its preferred origin.
-    pub(crate) origin: Option<String>,
 }
 
 /// Asks for the file, not before `allowed`, which it moves on by the pause after each answer.
@@ -62,9 +60,7 @@ pub(crate) async fn request(
         },
         outcome: Outcome::Timeout,
         done: Vec::new(),
-        origin: None,
     };
-    let site = start.site_key();
     let mut url = start;
     for _ in 0..=REDIRECTS {
         tokio::time::sleep_until(*allowed).await;
@@ -88,12 +84,7 @@ pub(crate) async fn request(
                 return asked;
             }
             End::Redirect(href) => match context.canon.join(&Base::of(&url), &href) {
-                Ok(target) => {
-                    if target.site_key() == site {
-                        asked.origin = Some(target.origin().to_owned());
-                    }
-                    url = target;
-                }
+                Ok(target) => url = target,
                 Err(_) => break,
             },
         }

@@ -21,7 +21,7 @@ use std::sync::{Arc, PoisonError};
 use aranha_fetch::{Cookies, Resolved, Session};
 use aranha_frontier::{Lease, Outcome, Pending, Seen, SiteFacts, Then};
 use aranha_robots::Rules;
-use aranha_url::{CanonUrl, PathKey, ScopeRule, SiteKey};
+use aranha_url::{CanonUrl, ScopeRule, SiteKey};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -80,8 +80,6 @@ struct Visit {
     submitted: Option<oneshot::Receiver<Committed>>,
     /// No request to this site before this.
     allowed: Instant,
-    /// How often a page redirected to itself, or to its twin.
-    own_hops: HashMap<PathKey, u8>,
     /// Fetches in a row that brought no answer, or one that means trouble.
     failing: u32,
     /// The page limit left nothing to take: wait until somebody gives back.
@@ -123,7 +121,6 @@ impl Visit {
             sessions: Vec::new(),
             submitted: None,
             allowed,
-            own_hops: HashMap::new(),
             failing: 0,
             starved: false,
             began: Instant::now(),
@@ -153,9 +150,6 @@ impl Visit {
         }
         self.facts_changed = true;
         self.batch.done.extend(asked.done);
-        if let Some(origin) = asked.origin {
-            self.facts.origin = origin;
-        }
         let rules = permission::rules(&asked.file, &context.product);
         self.facts.robots = Some(asked.file);
         if rules.is_some() {

@@ -3,7 +3,7 @@
 //! The read buffer *is* the record of the wire: the answer is read into one growing buffer, its head and body are
 //! found in place, and the buffer is handed on as it is. Nothing runs beside the exchange: no task, no second future
 //! to drive the connection (docs/decisions/0003-http-exchange.md). Generic over the stream, so that tests need no
-//! socket. Ends within the limits of [`Pace`](crate::pace::Pace), in an answer, perhaps truncated, or a failure.
+//! socket. Ends within the limits of [`Pace`], in an answer, perhaps truncated, or a failure.
 
 use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
 

@@ -218,11 +218,11 @@ impl Visit {
     fn follow(&mut self, redirect: &Redirect, page: &Pending, url: &CanonUrl) {
         let target = &redirect.target;
         if target.site_key() == self.site_key && target.path_key() == page.key {
-            let hops = self.own_hops.entry(page.key).or_default();
-            *hops += 1;
-            if *hops <= OWN_HOPS {
+            // Counted with the page's tries, which outlive the visit: twins may send us to and fro for ever.
+            if page.tries < OWN_HOPS {
                 self.queue.push_front(Pending {
                     path: redirect.literal.clone(),
+                    tries: page.tries + 1,
                     ..page.clone()
                 });
                 self.prefer(target);
