@@ -3,126 +3,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod story;
 mod support;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
-use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use support::{aranha, assert_status, pages};
-
-/// What a request is answered with, head and body: `(path, cookie, how often it was asked before)`.
-type Story = dyn Fn(&str, Option<&str>, usize) -> String + Send + Sync;
-
-/// A server that tells a story. Ends with the test's process; every connection serves one request.
-struct Site {
-    port: u16,
-    asked: Arc<Mutex<Vec<String>>>,
-}
-
-impl Site {
-    fn tell(story: impl Fn(&str, Option<&str>, usize) -> String + Send + Sync + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = listener.local_addr().unwrap().port();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (story, log): (Arc<Story>, _) = (Arc::new(story), Arc::clone(&asked));
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let (story, log) = (Arc::clone(&story), Arc::clone(&log));
-                std::thread::spawn(move || serve(&stream.unwrap(), &*story, &log));
-            }
-        });
-        Self { port, asked }
-    }
-
-    fn url(&self, path: &str) -> String {
-        format!("http://127.0.0.1:{}{path}", self.port)
-    }
-
-    /// Paths asked for, robots.txt left out.
-    fn asked(&self) -> Vec<String> {
-        let asked = self.asked.lock().unwrap();
-        asked
-            .iter()
-            .filter(|path| *path != "/robots.txt")
-            .cloned()
-            .collect()
-    }
-}
-
-fn serve(mut stream: &TcpStream, story: &Story, log: &Mutex<Vec<String>>) {
-    let mut lines = BufReader::new(stream).lines();
-    let Some(Ok(first)) = lines.next() else {
-        return;
-    };
-    let path = first.split(' ').nth(1).unwrap().to_owned();
-    let mut cookie = None;
-    for line in lines
-        .map_while(Result::ok)
-        .take_while(|line| !line.is_empty())
-    {
-        if let Some(value) = line.strip_prefix("Cookie: ") {
-            cookie = Some(value.to_owned());
-        }
-    }
-    let before = {
-        let mut log = log.lock().unwrap();
-        let before = log.iter().filter(|asked| **asked == path).count();
-        log.push(path.clone());
-        before
-    };
-    let answer = match path.as_str() {
-        // A story that says nothing about it has no robots.txt.
-        "/robots.txt" => match story(&path, None, before) {
-            answer if answer.is_empty() => status("404 Not Found"),
-            answer => answer,
-        },
-        path => story(path, cookie.as_deref(), before),
-    };
-    let _ = stream.write_all(answer.as_bytes());
-}
-
-fn page(body: &str) -> String {
-    format!(
-        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    )
-}
-
-fn status(line: &str) -> String {
-    format!("HTTP/1.1 {line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
-}
-
-fn links(paths: &[&str]) -> String {
-    let links: Vec<_> = paths
-        .iter()
-        .map(|path| format!("<a href='{path}'>{path}</a>"))
-        .collect();
-    page(&links.join("\n"))
-}
-
-fn crawl(folder: &Path, seed: &str) -> Command {
-    let mut command = aranha();
-    command
-        .args([
-            "crawl",
-            seed,
-            "--allow-private",
-            "--pause",
-            "0",
-            "--quiet",
-            "-c",
-        ])
-        .arg(folder);
-    command
-}
-
-fn run(command: &mut Command) {
-    assert_status(&command.output().unwrap(), 0);
-}
+use story::{Site, crawl, links, page, run, status};
+use support::{aranha, pages};
 
 /// Path to outcome, newest record.
 fn outcomes(folder: &Path) -> BTreeMap<String, String> {
@@ -272,6 +163,22 @@ fn the_page_limit_is_exact() {
         6,
         "the limit is not kept for the next run"
     );
+}
+
+#[test]
+fn time_and_size_limits_end_an_endless_site() {
+    let site = Site::tell(|path, _, before| match path {
+        "/robots.txt" => String::new(),
+        _ => links(&[&format!("{path}{before}"), &format!("{path}x")]),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    run(crawl(&folder.path().join("time"), &site.url("/")).args(["--time", "500ms"]));
+    run(crawl(&folder.path().join("size"), &site.url("/")).args(["--size", "20kB"]));
+    let archive = std::fs::read_dir(folder.path().join("size/archive")).unwrap();
+    let size: u64 = archive
+        .map(|file| file.unwrap().metadata().unwrap().len())
+        .sum();
+    assert!((20_000..2_000_000).contains(&size), "{size}");
 }
 
 #[test]

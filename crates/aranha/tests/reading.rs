@@ -1,0 +1,152 @@
+//! What the reading commands print of a collection, beside what the server sent.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod story;
+mod support;
+
+use std::path::Path;
+
+use serde_json::Value;
+use story::{Site, crawl, page, run};
+use support::{aranha, assert_status};
+
+const HOME: &str = "<html lang=pt><title>Casa\u{1b}[31m</title><meta name=description content=lar>\
+    <p>Uma <b>aranha</b> na&nbsp;parede.<script>nada()</script>\
+    <a href=/fundo#x>fundo</a> <a href='/nao' rel=nofollow>nao</a> <img src=/pic.png> <a href=mailto:a@b>m</a>";
+
+/// A small site with one page that robots.txt forbids.
+fn site() -> Site {
+    Site::tell(|path, _, _| match path {
+        "/robots.txt" => {
+            let rules = "User-agent: *\nDisallow: /proibido\n";
+            format!(
+                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{rules}",
+                rules.len()
+            )
+        }
+        "/" => page(HOME),
+        "/fundo" => page("<a href=/proibido>p</a> fim"),
+        _ => story::status("404 Not Found"),
+    })
+}
+
+fn read(arguments: &[&str], collection: &Path) -> String {
+    let output = aranha()
+        .args(arguments)
+        .arg("-c")
+        .arg(collection)
+        .output()
+        .unwrap();
+    assert_status(&output, 0);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn what_was_fetched_can_be_read() {
+    let site = site();
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    let home = site.url("/");
+
+    assert_eq!(read(&["cat", &home], &collection), HOME);
+    assert_eq!(read(&["cat", "--raw", &home], &collection), HOME);
+    assert!(
+        read(&["cat", "--head", &home], &collection)
+            .starts_with("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n")
+    );
+
+    let text = read(&["text", &home], &collection);
+    assert!(
+        text.contains("Uma aranha na") && !text.contains("nada"),
+        "{text}"
+    );
+    let json: Value = serde_json::from_str(&read(&["text", "--json", &home], &collection)).unwrap();
+    assert_eq!(
+        (json["language"].as_str(), json["description"].as_str()),
+        (Some("pt"), Some("lar"))
+    );
+
+    let links = read(&["links", &home], &collection);
+    assert_eq!(
+        links.lines().collect::<Vec<_>>(),
+        [
+            format!("anchor\t{}", site.url("/fundo")),
+            format!("anchor\t{}", site.url("/nao")),
+            "-\tmailto:a@b\t(scheme `mailto` is not crawled: only http and https are)".to_owned(),
+        ]
+    );
+    assert!(
+        read(&["links", "--assets", &home], &collection)
+            .contains(&format!("asset\t{}", site.url("/pic.png")))
+    );
+
+    let pages = read(&["pages"], &collection);
+    let mut rows: Vec<_> = pages
+        .lines()
+        .map(|line| line.split('\t').collect::<Vec<_>>())
+        .collect();
+    rows.sort_by_key(|row| row[4].to_owned());
+    let told: Vec<_> = rows.iter().map(|row| (row[0], row[4].to_owned())).collect();
+    assert_eq!(
+        told,
+        [
+            ("200", site.url("/")),
+            ("200", site.url("/fundo")),
+            ("robots.txt refused", site.url("/proibido")),
+        ]
+    );
+    assert_eq!(
+        read(&["pages", "--status", "200"], &collection)
+            .lines()
+            .count(),
+        2
+    );
+    assert_eq!(read(&["pages", "--site", "example.org"], &collection), "");
+
+    let status: Value = serde_json::from_str(&read(&["status", "--json"], &collection)).unwrap();
+    assert_eq!(status["pages"]["done"], 3);
+    assert_eq!(status["outcomes"]["200"], 2);
+    assert_eq!(status["next_due"], Value::Null);
+    let check: Value = serde_json::from_str(&read(&["check", "--json"], &collection)).unwrap();
+    assert_eq!(check["faults"], Value::Array(Vec::new()));
+    assert_eq!(check["pages"], 2);
+}
+
+#[test]
+fn every_refusal_has_a_reason() {
+    let site = site();
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    let why = |url: &str| read(&["why", url], &collection);
+
+    let refused = why(&site.url("/proibido"));
+    assert!(
+        refused.contains("refused: line 2: Disallow: /proibido"),
+        "{refused}"
+    );
+    assert!(refused.contains("robots.txt refused"), "{refused}");
+    let outside = why("http://example.org/");
+    assert!(outside.contains("outside: "), "{outside}");
+    assert!(outside.contains("is not known"), "{outside}");
+    let done = why(&site.url("/fundo"));
+    assert!(done.contains("200  text/html"), "{done}");
+    assert!(
+        done.contains(&format!("found on    {}", site.url("/"))),
+        "{done}"
+    );
+    let unknown = why(&site.url("/nao"));
+    assert!(
+        unknown.contains("not known: no page with a link to it has been read"),
+        "{unknown}"
+    );
+    let json: Value =
+        serde_json::from_str(&read(&["why", "--json", &site.url("/")], &collection)).unwrap();
+    assert_eq!(
+        (&json["seed"], &json["known"]),
+        (&Value::Bool(true), &Value::Bool(true))
+    );
+    assert_eq!(json["history"][0]["status"], 200);
+}
