@@ -66,6 +66,9 @@ pub struct Answer {
     pub remarks: Vec<Remark>,
     /// The media type is not wanted: the body was not taken.
     pub unwanted: bool,
+    /// Room in the budget of memory, given back with the last copy of the answer.
+    #[expect(dead_code, reason = "held, never read")]
+    pub(crate) shares: std::sync::Arc<[crate::memory::Share]>,
 }
 
 /// Why a body is not whole, in the words of `WARC-Truncated` (WARC 1.1, 5.13).

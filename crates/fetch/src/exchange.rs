@@ -19,6 +19,7 @@ use crate::{
     chunks::Step,
     framing::{self, Framing},
     head::{self, Head},
+    memory::{FREE, Memory, Share},
     pace::Pace,
     web::after,
 };
@@ -39,6 +40,7 @@ const MOST_BLANK: usize = 1 << 10;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits<'a> {
     pub(crate) options: &'a Options,
+    pub(crate) memory: &'a Memory,
     pub(crate) max_body: Option<u64>,
     pub(crate) any_type: bool,
     /// End of the whole fetch.
@@ -66,6 +68,7 @@ pub(crate) struct Received {
     pub(crate) payload: Bytes,
     pub(crate) truncated: Option<Truncated>,
     pub(crate) unwanted: bool,
+    pub(crate) share: Option<Share>,
 }
 
 /// Sends the request and takes the answer.
@@ -81,6 +84,7 @@ where
         asked: Instant::now(),
         first_byte: None,
         late: false,
+        share: None,
         ended: false,
     };
     let result = match sent {
@@ -127,6 +131,8 @@ struct Incoming<'a, S> {
     asked: Instant,
     first_byte: Option<Duration>,
     late: bool,
+    /// Taken when the body grows large.
+    share: Option<Share>,
     ended: bool,
 }
 
@@ -223,7 +229,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         let (end, truncated) = if unwanted {
             (0, Some(Truncated::Unspecified))
         } else {
-            self.take(&mut framing, head_length, limit, &mut remarks)
+            self.take(&mut framing, head_length, limit, limits, &mut remarks)
                 .await
         };
         let here = self.buffer.len() - head_length;
@@ -252,6 +258,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 payload,
                 truncated,
                 unwanted,
+                share: self.share,
             }),
             response,
             first_byte: self.first_byte.unwrap_or_default(),
@@ -266,6 +273,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         framing: &mut Framing,
         head_length: usize,
         limit: u64,
+        limits: Limits<'_>,
         remarks: &mut Vec<Remark>,
     ) -> (usize, Option<Truncated>) {
         loop {
@@ -298,6 +306,12 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             }
             if let Some(end) = end {
                 return (end, broken);
+            }
+            if self.share.is_none() && here + room(framing, here) > FREE {
+                match timeout_at(limits.deadline, limits.memory.wire(limit)).await {
+                    Ok(share) => self.share = Some(share),
+                    Err(_) => return (here, Some(Truncated::Time)),
+                }
             }
             match self.more(room(framing, here)).await {
                 More::Bytes => {}

@@ -30,6 +30,7 @@ mod failure;
 mod framing;
 mod guard;
 mod head;
+mod memory;
 mod options;
 mod pace;
 mod request;

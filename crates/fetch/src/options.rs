@@ -45,6 +45,9 @@ pub struct Options {
     /// Longest body after decoding, a guard against compression bombs.
     #[serde(with = "aranha_url::size")]
     pub max_decoded: u64,
+    /// Memory for all large answers under way together: who finds no room waits, within the whole-fetch limit.
+    #[serde(with = "aranha_url::size")]
+    pub memory: u64,
     /// Accepted media types, as `text/html` or `text/*`; empty = all. An answer that names none is accepted.
     pub media_types: Vec<String>,
     /// `max_body` for single media types, as `text/html` or `image/*`; the more exact name wins.
@@ -87,6 +90,7 @@ impl Default for Options {
             max_head: 64 << 10,
             max_body: 20 << 20,
             max_decoded: 100 << 20,
+            memory: 1 << 30,
             media_types: Vec::new(),
             max_body_by_type: BTreeMap::new(),
             verify_tls: false,

@@ -19,6 +19,7 @@ use crate::{
     dns::Resolver,
     exchange::{self, Exchanged, Limits, Received},
     guard::Guard,
+    memory::{FREE, Memory},
     request::Identity,
     tls::Tls,
 };
@@ -38,6 +39,7 @@ struct Shared {
     resolver: Resolver,
     tls: Tls,
     identity: Identity,
+    memory: Memory,
 }
 
 /// The addresses of a host, each passed by the guard; IPv4 first.
@@ -57,6 +59,7 @@ impl Web {
             resolver: Resolver::new(&options, guard.clone())?,
             tls: Tls::new(options.verify_tls)?,
             identity: Identity::new(&options)?,
+            memory: Memory::new(options.memory),
             guard,
             options,
         };
@@ -95,6 +98,7 @@ impl Web {
             shared: &self.shared,
             limits: Limits {
                 options: &self.shared.options,
+                memory: &self.shared.memory,
                 max_body: request.max_body,
                 any_type: request.any_type,
                 deadline: after(begun, self.shared.options.total_timeout),
@@ -107,9 +111,8 @@ impl Web {
         };
         let result = fetch.run(session, &request).await;
         let finished = Instant::now();
-        let max_decoded = self.shared.options.max_decoded;
         let result = match result {
-            Ok(received) => Ok(read(received, max_decoded).await),
+            Ok(received) => Ok(read(received, &self.shared).await),
             Err(failure) => Err(failure),
         };
         Fetched {
@@ -217,16 +220,25 @@ impl Fetch<'_> {
 }
 
 /// Undoes the codings for reading.
-async fn read(received: Received, max_decoded: u64) -> Answer {
+async fn read(received: Received, shared: &Shared) -> Answer {
     let Received {
         mut head,
         head_length,
         payload,
         truncated,
         unwanted,
+        share,
     } = received;
     let codings = decode::codings(&head.headers, &mut head.remarks);
-    let (body, remarks) = decode_beside(codings, payload.clone(), max_decoded).await;
+    let mut shares: Vec<_> = share.into_iter().collect();
+    let most = shared.options.max_decoded;
+    let free = most.min(FREE as u64);
+    let (mut body, mut remarks) = decode_beside(codings.clone(), payload.clone(), free).await;
+    if free < most && remarks.contains(&Remark::DecodedCut(free)) {
+        // Larger than what needs no room: once more, with room.
+        shares.push(shared.memory.decoded(most).await);
+        (body, remarks) = decode_beside(codings, payload.clone(), most).await;
+    }
     head.remarks.extend(remarks);
     Answer {
         status: head.status,
@@ -237,6 +249,7 @@ async fn read(received: Received, max_decoded: u64) -> Answer {
         truncated,
         remarks: head.remarks,
         unwanted,
+        shares: shares.into(),
     }
 }
 

@@ -130,6 +130,34 @@ async fn a_cancelled_fetch_leaves_no_connection() {
 }
 
 #[tokio::test]
+async fn large_answers_share_one_budget() {
+    let large = format!(
+        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}",
+        2 << 20,
+        "a".repeat(2 << 20)
+    );
+    let script = || vec![Act::Ask, send(&large), Act::Hold];
+    let server = Server::start(vec![script(), script(), script()]).await;
+    let web = web(aranha_fetch::Options {
+        memory: 2 << 20,
+        max_body: 4 << 20,
+        ..options()
+    });
+    let first = get(&web, &mut Session::new(), &server, "/a").await;
+    assert_eq!(first.result.as_ref().unwrap().body.len(), 2 << 20);
+    let wait = std::time::Duration::from_millis(100);
+    let mut session = Session::new();
+    let second = tokio::time::timeout(wait, get(&web, &mut session, &server, "/b")).await;
+    assert!(
+        second.is_err(),
+        "there is no room while the first is in use"
+    );
+    drop(first);
+    let third = get(&web, &mut Session::new(), &server, "/c").await;
+    assert_eq!(third.result.unwrap().body.len(), 2 << 20);
+}
+
+#[tokio::test]
 async fn the_guard_stands_before_every_socket() {
     let server = Server::start(vec![vec![Act::Ask, send(HELLO)]]).await;
     let strict = web(aranha_fetch::Options {
