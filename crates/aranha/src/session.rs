@@ -43,6 +43,12 @@ impl Session<'_> {
             ))
             .hint(format!("aranha crawl https://example.org -c {name}")));
         }
+        if !has_frontier(&collection) && has_volumes(folder) {
+            return Err(Complaint::failed(format!(
+                "{name} holds an archive, but its frontier.db is missing or empty"
+            ))
+            .hint("bring frontier.db back from a copy, or choose another folder with -c"));
+        }
         log(&config.log.level)?;
         let config = fit(config, voice);
         collection::create(folder)?;
@@ -75,6 +81,19 @@ impl Session<'_> {
         display::summary(voice, &summary, &name);
         ended(&summary, &name)
     }
+}
+
+/// A frontier that was laid out: an empty file is what a failed copy leaves.
+fn has_frontier(collection: &Collection) -> bool {
+    std::fs::metadata(collection.frontier()).is_ok_and(|file| file.len() > 0)
+}
+
+fn has_volumes(folder: &Path) -> bool {
+    std::fs::read_dir(folder.join("archive")).is_ok_and(|files| {
+        files
+            .flatten()
+            .any(|file| file.file_name().to_string_lossy().contains(".warc"))
+    })
 }
 
 /// Reads seeds: every one is good, or nothing begins.

@@ -196,6 +196,29 @@ fn what_is_queued_is_judged_again() {
     assert_eq!(outcomes(&collection)["/calendar/1"], "out of scope");
 }
 
+/// Without its frontier a crawl would begin anew in the same folder, and nobody would notice.
+#[test]
+fn an_archive_without_its_frontier_is_not_a_new_crawl() {
+    let site = Site::tell(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    for end in [
+        |path: &Path| std::fs::write(path, ""),
+        |path: &Path| std::fs::remove_file(path),
+    ] {
+        end(&collection.join("frontier.db")).unwrap();
+        let output = crawl(&collection, &site.url("/")).output().unwrap();
+        support::assert_status(&output, 1);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("frontier.db is missing or empty"), "{said}");
+    }
+    assert_eq!(site.asked(), ["/"]);
+}
+
 #[test]
 fn a_black_listed_seed_is_not_asked() {
     let site = Site::tell(|_, _, _| page("never"));
