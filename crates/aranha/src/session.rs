@@ -159,8 +159,14 @@ fn fit(mut config: Config, voice: Voice) -> Config {
         Err(_) => limit.current,
     };
     let crawl = &mut config.crawl;
+    // With a pause a site has one connection, whatever is allowed.
+    let sockets = if crawl.pause.is_zero() {
+        crawl.connections
+    } else {
+        1
+    };
     if let Some(open) = open {
-        let sites = (open.saturating_sub(OTHERS) / crawl.connections.max(1) as u64).max(1);
+        let sites = (open.saturating_sub(OTHERS) / sockets.max(1) as u64).max(1);
         if sites < crawl.sites as u64 {
             voice.say(&format!(
                 "note: only {open} files may be open: {sites} sites are visited at once, not {} (ulimit -n)",
