@@ -19,7 +19,13 @@ use support::{answered, aranha, assert_status, assert_valid, crawl, expected, fi
 fn refused(arguments: &[impl AsRef<OsStr>], sentence: &str) {
     let place = tempfile::tempdir().expect("a folder");
     let folder = place.path().join("crawl");
-    let output = run(aranha().args(arguments).arg("-c").arg(&folder));
+    let mut command = aranha();
+    command.args(arguments).arg("-c").arg(&folder);
+    if arguments[0].as_ref() == "crawl" {
+        // Should it begin after all, no name is looked up outside this machine.
+        command.args(["--resolver", "127.0.0.1:9"]);
+    }
+    let output = run(&mut command);
     assert_complaint(&output, 2, sentence);
     assert!(!folder.exists(), "a folder was made");
 }
@@ -42,7 +48,7 @@ fn a_url_that_cannot_be_read() {
         refused(&["seed", "add", url], sentence);
     }
     refused(
-        &[&web[..], &["https://example.org", "http://[::1"]].concat(),
+        &[&web[..], &["http://127.0.0.1:9/", "http://[::1"]].concat(),
         "argument 2: ",
     );
     let bytes = OsStr::from_bytes(b"http://example.org/\xff");
@@ -89,17 +95,17 @@ fn seed_files_without_a_seed() {
 #[test]
 fn a_flag_nobody_knows() {
     refused(
-        &["crawl", "https://example.org", "--puase", "1s"],
+        &["crawl", "http://127.0.0.1:9/", "--puase", "1s"],
         "unexpected argument '--puase'",
     );
     refused(
-        &["crawl", "https://example.org", "--pages", "many"],
+        &["crawl", "http://127.0.0.1:9/", "--pages", "many"],
         "invalid value 'many' for '--pages <N>'",
     );
     refused(
         &[
             "crawl",
-            "https://example.org",
+            "http://127.0.0.1:9/",
             "--user-agent",
             "me\nHost: you",
         ],
@@ -147,7 +153,7 @@ fn a_broken_configuration() {
         let file = place.path().join("aranha.toml");
         std::fs::write(&file, text).unwrap();
         let sentence = format!("{}, {sentence}", file.display());
-        let web = ["https://example.org", "--contact", "test@localhost"];
+        let web = ["http://127.0.0.1:9/", "--contact", "test@localhost"];
         let collection = ["-c", place.path().to_str().unwrap()];
         for command in [
             [&["crawl"][..], &web, &collection].concat(),
@@ -174,11 +180,11 @@ fn a_file_where_the_collection_should_be() {
         for command in [
             &[
                 "crawl",
-                "https://example.org",
+                "http://127.0.0.1:9/",
                 "--contact",
                 "test@localhost",
             ][..],
-            &["seed", "add", "https://example.org"],
+            &["seed", "add", "http://127.0.0.1:9/"],
         ] {
             let output = run(aranha().args(command).arg("-c").arg(&folder));
             assert_complaint(
@@ -230,11 +236,11 @@ fn a_folder_that_may_not_be_written_to() {
         for command in [
             &[
                 "crawl",
-                "https://example.org",
+                "http://127.0.0.1:9/",
                 "--contact",
                 "test@localhost",
             ][..],
-            &["seed", "add", "https://example.org"],
+            &["seed", "add", "http://127.0.0.1:9/"],
         ] {
             let output = run(bound().args(command).arg("-c").arg(&folder));
             let sentence = format!(
@@ -259,7 +265,7 @@ async fn a_collection_in_use() {
     let mut first = Running::start(crawl(&lab, &folder, PAUSE));
     lab.wait_for_requests(20).await;
     let sentence = format!("in use by process {}", first.0.id());
-    let seed = ["seed", "add", "https://example.org", "-c"];
+    let seed = ["seed", "add", "http://127.0.0.1:9/", "-c"];
     assert_complaint(&finish(crawl(&lab, &folder, PAUSE)).await, 1, &sentence);
     assert_complaint(&run(aranha().args(seed).arg(&folder)), 1, &sentence);
     for reader in [
