@@ -2,7 +2,8 @@
 //!
 //! `User-agent` lines open a group, the `Allow` and `Disallow` lines below belong to it; the next `User-agent` line
 //! after such a rule opens another. Blank lines, `Crawl-delay`, `Sitemap` and unknown records never end a group
-//! (2.2.4), so agents that are only parted by a `Crawl-delay` share one group; a remark tells.
+//! (2.2.4), so agents that are only parted by a `Crawl-delay` share one group; a remark tells. The delay itself, which
+//! the RFC does not know, is for the agents right above it, and for all when it stands above every agent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -24,18 +25,28 @@ const LONGEST_DELAY: Duration = Duration::from_hours(24);
 #[derive(Clone, Debug, Default)]
 pub struct Robots {
     groups: Vec<Group>,
+    /// From a `Crawl-delay` before any agent: for those without one of their own.
+    delay: Option<Duration>,
     sitemaps: Vec<String>,
     remarks: Vec<Remark>,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Group {
-    /// Product tokens in lower case; `*` for all.
-    agents: Vec<String>,
+    agents: Vec<Agent>,
     rules: Vec<Rule>,
-    delay: Option<Duration>,
+    /// The longest delay of each part: an agent after a `Crawl-delay` begins the next. Never empty.
+    delays: Vec<Option<Duration>>,
     /// An `Allow` or `Disallow` line was seen, an empty one too: the next agent opens a new group.
     closed: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Agent {
+    /// Product token in lower case; `*` for all.
+    name: String,
+    /// Index into the group's delays.
+    part: usize,
 }
 
 /// A fault in the file that was tolerated: shows as `line 3: …`.
@@ -50,6 +61,38 @@ pub struct Remark {
 impl fmt::Display for Remark {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "line {}: {}", self.line, self.text)
+    }
+}
+
+impl Group {
+    fn new(name: String) -> Group {
+        Group {
+            agents: vec![Agent { name, part: 0 }],
+            rules: Vec::new(),
+            delays: vec![None],
+            closed: false,
+        }
+    }
+
+    /// One more agent; true when a `Crawl-delay` parts it from those above.
+    fn join(&mut self, name: String) -> bool {
+        if self.delays.last().is_some_and(Option::is_some) {
+            self.delays.push(None);
+        }
+        let part = self.delays.len() - 1;
+        self.agents.push(Agent { name, part });
+        part > 0
+    }
+
+    fn delays_of(&self, name: &str) -> impl Iterator<Item = Option<Duration>> {
+        self.agents
+            .iter()
+            .filter(move |agent| agent.name == name)
+            .map(|agent| self.delays[agent.part])
+    }
+
+    fn names(&self, name: &str) -> bool {
+        self.agents.iter().any(|agent| agent.name == name)
     }
 }
 
@@ -86,11 +129,8 @@ impl Robots {
             text: "robots.txt could not be had: nothing may be fetched until it can".into(),
             pattern: Pattern::new(b"/"),
         };
-        let group = Group {
-            agents: vec!["*".to_owned()],
-            rules: vec![everything],
-            ..Group::default()
-        };
+        let mut group = Group::new("*".to_owned());
+        group.rules.push(everything);
         Robots {
             groups: vec![group],
             ..Robots::default()
@@ -101,24 +141,23 @@ impl Robots {
     /// when none names it.
     pub fn agent(&self, product: &str) -> Rules {
         let product = product_token(product).to_ascii_lowercase();
-        let names = |group: &&Group, name: &str| group.agents.iter().any(|agent| agent == name);
-        let mut groups: Vec<&Group> = self
-            .groups
-            .iter()
-            .filter(|group| names(group, &product))
-            .collect();
-        if groups.is_empty() || product.is_empty() {
-            groups = self
-                .groups
-                .iter()
-                .filter(|group| names(group, "*"))
-                .collect();
+        if !product.is_empty() && self.groups.iter().any(|group| group.names(&product)) {
+            self.named(&product)
+        } else {
+            self.named("*")
         }
-        let rules = groups
-            .iter()
+    }
+
+    fn named(&self, name: &str) -> Rules {
+        let groups = || self.groups.iter().filter(|group| group.names(name));
+        let rules = groups()
             .flat_map(|group| group.rules.iter().cloned())
             .collect();
-        Rules::new(rules, groups.iter().filter_map(|group| group.delay).max())
+        let delay = groups()
+            .flat_map(|group| group.delays_of(name))
+            .max()
+            .flatten();
+        Rules::new(rules, delay.or(self.delay))
     }
 
     /// Sitemap lines, as written; they concern every agent.
@@ -187,15 +226,9 @@ impl Robots {
             );
         }
         let shared = match self.groups.last_mut() {
-            Some(group) if !group.closed => {
-                group.agents.push(agent);
-                group.delay.is_some()
-            }
+            Some(group) if !group.closed => group.join(agent),
             _ => {
-                self.groups.push(Group {
-                    agents: vec![agent],
-                    ..Group::default()
-                });
+                self.groups.push(Group::new(agent));
                 false
             }
         };
@@ -229,11 +262,18 @@ impl Robots {
     fn delay_line(&mut self, value: &[u8], number: u32) {
         let delay = delay(value);
         match (self.groups.last_mut(), delay) {
-            (Some(group), Some(delay)) => group.delay = group.delay.max(Some(delay)),
-            (None, _) => self.remark(
-                number,
-                "a Crawl-delay before any User-agent line, passed over",
-            ),
+            (Some(group), Some(delay)) => {
+                if let Some(longest) = group.delays.last_mut() {
+                    *longest = (*longest).max(Some(delay));
+                }
+            }
+            (None, Some(delay)) => {
+                self.delay = self.delay.max(Some(delay));
+                self.remark(
+                    number,
+                    "a Crawl-delay before any User-agent line: taken for all that have none of their own",
+                );
+            }
             (_, None) => self.remark(
                 number,
                 "a Crawl-delay that is no number of seconds, passed over",
@@ -290,10 +330,10 @@ fn delay(value: &[u8]) -> Option<Duration> {
 /// The line as written, without comment and outer space.
 fn written(line: &[u8]) -> String {
     let line = memchr::memchr(b'#', line).map_or(line, |mark| &line[..mark]);
-    String::from_utf8_lossy(line.trim_ascii()).into_owned()
+    String::from_utf8_lossy(line::trimmed(line)).into_owned()
 }
 
-/// Without byte order mark, and from UTF-16 where the mark says so.
+/// Without byte order mark, a cut one too (as Google reads it), and from UTF-16 where the mark says so.
 fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     let wide = |read: fn([u8; 2]) -> u16| {
         let units = bytes[2..]
@@ -306,7 +346,9 @@ fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
         Cow::Owned(text.into_bytes())
     };
     match bytes {
-        [0xef, 0xbb, 0xbf, rest @ ..] => Cow::Borrowed(rest),
+        [0xef, 0xbb, 0xbf, rest @ ..] | [0xef, 0xbb, rest @ ..] | [0xef, rest @ ..] => {
+            Cow::Borrowed(rest)
+        }
         [0xff, 0xfe, ..] => wide(u16::from_le_bytes),
         [0xfe, 0xff, ..] => wide(u16::from_be_bytes),
         _ => Cow::Borrowed(bytes),

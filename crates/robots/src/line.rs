@@ -73,9 +73,7 @@ const LONGEST_NAME: usize = 24;
 
 /// Read a line without its end.
 pub(crate) fn read(line: &[u8]) -> (Line<'_>, Option<Slip>) {
-    let line = memchr::memchr(b'#', line)
-        .map_or(line, |mark| &line[..mark])
-        .trim_ascii();
+    let line = trimmed(memchr::memchr(b'#', line).map_or(line, |mark| &line[..mark]));
     if line.is_empty() {
         return (Line::Blank, None);
     }
@@ -95,6 +93,16 @@ pub(crate) fn read(line: &[u8]) -> (Line<'_>, Option<Slip>) {
     }
     let other = colon.is_some_and(|colon| is_name(line[..colon].trim_ascii()));
     (if other { Line::Other } else { Line::Garbage }, None)
+}
+
+/// Without outer space and nulls: files padded with nulls are served.
+pub(crate) fn trimmed(line: &[u8]) -> &[u8] {
+    let outer = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
+    let Some(first) = line.iter().position(|byte| !outer(byte)) else {
+        return b"";
+    };
+    let last = line.iter().rposition(|byte| !outer(byte)).unwrap_or(first);
+    &line[first..=last]
 }
 
 /// `Disallow /x`, `User agent *`: the name is the first word, or the first two.
