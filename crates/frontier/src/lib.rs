@@ -35,8 +35,8 @@ pub use error::{FrontierError, LeaseLost};
 pub use options::{External, Options};
 pub use outcome::Outcome;
 pub use record::{
-    Addresses, CheckIn, CheckedIn, Counters, Flags, Lease, Location, Outside, PageRecord, Pending,
-    RobotsFile, Seed, Seeded, SiteFacts, Then,
+    Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Lease, Location, Novelty, Outside,
+    PageRecord, Pending, RobotsFile, Seed, Seeded, SiteFacts, Then,
 };
 pub use retry::Retry;
 pub use seen::Seen;
@@ -88,7 +88,7 @@ pub trait Frontier: Send {
     /// Hand the site out no more. A visit under way is told so at its next check-in. True when it was not blocked before.
     fn block(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
 
-    /// Undo [`Frontier::block`]. True when the site was blocked.
+    /// Undo [`Frontier::block`] and [`Then::Close`]; what made the site a trap is forgotten. True when it was blocked.
     fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
 
     /// Background work (writing and merging runs) for about `budget`, in short transactions; to be called between

@@ -121,6 +121,10 @@ impl Flags {
     pub const UNDECODED: Flags = Flags(8);
     /// A threshold of the site was reached: its links were not followed.
     pub const CLOSED: Flags = Flags(32);
+    /// The answer is what the site says of pages that do not exist (T8).
+    pub const SOFT: Flags = Flags(64);
+    /// The page turns visitors away whose browser it does not like (T9).
+    pub const CLOAKED: Flags = Flags(128);
 
     /// Whether every mark of `other` is set.
     pub fn has(self, other: Flags) -> bool {
@@ -247,6 +251,37 @@ pub struct SiteFacts {
     pub last_answer: i64,
     /// The pause in force at the end of the last visit.
     pub pause_ms: u32,
+    // Fields from here on came with version 2 of the layout.
+    /// How much new content its pages still bring.
+    pub novelty: Novelty,
+    /// What the site says of a page that does not exist, once it was asked (T8).
+    pub absent: Option<Absent>,
+}
+
+/// What is known about the newness of a site's pages (D5, D7); the engine knows what to make of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Novelty {
+    /// Evidence that the site grows without bringing anything, in hundredths.
+    pub evidence: u32,
+    /// Pages with several links into the site.
+    pub pages: u32,
+    /// Their links into the site.
+    pub links: u64,
+    /// Of these, links to pages that were known before.
+    pub back: u64,
+}
+
+/// The answer to a request for a page that cannot exist.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Absent {
+    /// Its status; 0: there was no answer.
+    pub status: u16,
+    /// Hash of its text; 0 when it has none.
+    pub text_digest: u64,
+    /// Sketch of its text, by which near duplicates are known; 0 when it is short.
+    pub sketch: u64,
+    /// Where it redirects to; empty when it does not.
+    pub location: String,
 }
 
 /// A site, handed to one visit until it is checked in or the lease expires (invariant 1).
@@ -308,6 +343,8 @@ pub enum Then {
         /// The site is not handed out before this time (courtesy, back-off).
         due: i64,
     },
+    /// The visit is over, and the site is blocked as by [`crate::Frontier::block`]: a trap. Its pages are set aside.
+    Close,
 }
 
 /// The frontier's answer to one [`CheckIn`].

@@ -15,7 +15,7 @@ pub struct SiteTotals {
     pub leased: u64,
     /// Nothing to fetch.
     pub idle: u64,
-    /// Blocked by the user.
+    /// Blocked by the user, or closed as traps.
     pub blocked: u64,
 }
 
@@ -28,6 +28,8 @@ pub struct PageTotals {
     pub pending: u64,
     /// To be fetched again at a later time.
     pub later: u64,
+    /// To be fetched, but set aside with their site, which is blocked.
+    pub aside: u64,
     /// Fetched or refused, with nothing more to come.
     pub done: u64,
 }
@@ -71,7 +73,7 @@ pub enum SiteState {
     Leased,
     /// Has nothing to fetch.
     Idle,
-    /// Blocked by the user.
+    /// Blocked by the user, or closed as a trap.
     Blocked,
 }
 

@@ -154,6 +154,7 @@ pub(crate) fn a_seed_is_leased_once(place: &impl Place) {
             known: 1,
             pending: 0,
             later: 0,
+            aside: 0,
             done: 1
         }
     );
@@ -344,6 +345,41 @@ pub(crate) fn a_lost_lease_is_refused_alone(place: &impl Place) {
     assert_eq!(frontier.status(1700).expect("status").records, 1);
     accept(&mut frontier, 1800, finish(&taken[0], 1750));
     assert_eq!(frontier.release_all(1900, "m").expect("works"), 0);
+}
+
+pub(crate) fn a_trap_is_set_aside(place: &impl Place) {
+    let mut frontier = place.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let mut entry = finish(&lease, 1);
+    entry.held = vec![page("/1"), page("/2")];
+    entry.keys = vec![PathKey::of("/1"), PathKey::of("/2")];
+    entry.facts = Some(SiteFacts {
+        origin: "http://a.example".into(),
+        closed: Some("a calendar".into()),
+        novelty: crate::Novelty {
+            evidence: 2000,
+            ..crate::Novelty::default()
+        },
+        ..SiteFacts::default()
+    });
+    entry.then = Then::Close;
+    assert!(accept(&mut frontier, 2, entry).released);
+    let status = frontier.status(3).expect("status");
+    assert_eq!((status.pages.pending, status.pages.aside), (0, 2));
+    assert_eq!((status.sites.blocked, status.next_due), (1, None));
+    assert_eq!(frontier.check_out(3, "n", 9).expect("works"), []);
+    drop(frontier);
+    let mut frontier = place.open(small());
+    assert!(frontier.unblock(4, "a.example").expect("unblocks"));
+    let lease = one(&mut frontier, 4);
+    assert_eq!(paths(&lease.pending), ["/1", "/2"]);
+    assert_eq!(lease.facts.closed, None);
+    assert_eq!(lease.facts.novelty, crate::Novelty::default());
+    let status = frontier.status(5).expect("status");
+    assert_eq!((status.pages.pending, status.pages.aside), (2, 0));
 }
 
 pub(crate) fn leases_end_with_their_process(place: &impl Place) {
@@ -681,7 +717,7 @@ macro_rules! suite {
         suite!($place => a_seed_is_leased_once, seeds_come_first_then_the_longest_wait,
             longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
             known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
-            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, what_the_user_asks_for_again_is_due_now, home_page_policy, deep_link_policy,
+            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, home_page_policy, deep_link_policy,
             combined_policy, a_seed_during_a_visit_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing);
     };
     ($place:expr => $($case:ident),*) => {

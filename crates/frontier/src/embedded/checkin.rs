@@ -72,8 +72,10 @@ impl Embedded {
                 self.store.lease_renew(id, answer.expires)?;
             }
             then => {
-                if let Then::Release { due } = then {
-                    site.free = due;
+                match then {
+                    Then::Release { due } => site.free = due,
+                    Then::Close => site.blocked = true,
+                    Then::Keep { .. } => {}
                 }
                 answer.released = true;
                 answer.expires = now;

@@ -189,9 +189,23 @@ impl Embedded {
         };
         let mut row = before.clone();
         row.blocked = blocked;
+        if !blocked {
+            self.reopen(&mut row)?;
+        }
         row.schedule(now);
         self.save(&before, &row)?;
         Ok(before.blocked != blocked)
+    }
+
+    /// Forgets why a site was taken for a trap.
+    fn reopen(&mut self, row: &mut SiteRow) -> Result<(), Fault> {
+        let mut facts = self.store.facts_read(row)?;
+        if facts.closed.take().is_some() {
+            facts.novelty = crate::Novelty::default();
+            facts.counters.duplicates = 0;
+            self.store.facts_write(row, &facts, &mut self.block)?;
+        }
+        Ok(())
     }
 
     /// Background work until `budget` is spent; true when there is more.

@@ -24,9 +24,10 @@ pub(super) enum Count {
     Gathered,
     Runs,
     Seeds,
+    Aside,
 }
 
-const NAMES: [&str; 14] = [
+const NAMES: [&str; 15] = [
     "sites_waiting",
     "sites_leased",
     "sites_idle",
@@ -41,6 +42,7 @@ const NAMES: [&str; 14] = [
     "links_gathered",
     "runs",
     "seeds",
+    "pages_aside",
 ];
 
 /// The counters in memory, and what of them is on disk.
@@ -94,6 +96,11 @@ impl Totals {
         };
         self.add(state, sign);
         self.add(Count::Known, sign * site.known);
+        if site.blocked {
+            let aside = site.held + site.queued + site.later;
+            self.add(Count::Aside, sign * aside);
+            return;
+        }
         self.add(Count::Pending, sign * (site.held + site.queued));
         self.add(Count::Later, sign * site.later);
     }
@@ -152,8 +159,9 @@ impl Store {
         let [waiting, leased, idle, blocked] =
             [Count::Waiting, Count::Leased, Count::Idle, Count::Blocked]
                 .map(|count| totals.of(count));
-        let [known, pending, later] =
-            [Count::Known, Count::Pending, Count::Later].map(|count| totals.of(count));
+        let [known, pending, later, aside] =
+            [Count::Known, Count::Pending, Count::Later, Count::Aside]
+                .map(|count| totals.of(count));
         Ok(Status {
             sites: SiteTotals {
                 known: waiting + leased + idle + blocked,
@@ -166,7 +174,8 @@ impl Store {
                 known,
                 pending,
                 later,
-                done: known.saturating_sub(pending + later),
+                aside,
+                done: known.saturating_sub(pending + later + aside),
             },
             records: totals.of(Count::Records),
             outcomes,
