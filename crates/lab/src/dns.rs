@@ -21,11 +21,11 @@ use crate::server::Shared;
 /// Ports tried until one is free for both protocols.
 const ATTEMPTS: usize = 50;
 
-/// Both sockets on one free port.
-pub(crate) async fn bind() -> io::Result<(UdpSocket, TcpListener)> {
+/// Both sockets on one port; 0 looks for a free one.
+pub(crate) async fn bind(port: u16) -> io::Result<(UdpSocket, TcpListener)> {
     let mut last = None;
-    for _ in 0..ATTEMPTS {
-        let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    for _ in 0..if port == 0 { ATTEMPTS } else { 1 } {
+        let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).await?;
         match TcpListener::bind(udp.local_addr()?).await {
             Ok(tcp) => return Ok((udp, tcp)),
             Err(error) => last = Some(error),

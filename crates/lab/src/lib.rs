@@ -5,10 +5,11 @@
 //!          │                        └──────────► truth: what must be found
 //!          └─► Lab: server ─► request ─► wire ─► exchange ─► log           sockets
 //!                   dns ─► packet ────────────────────────► log
-//!                   secure (TLS), trespass (refused addresses)
+//!                   secure (TLS), trespass (refused addresses), vacuum (no answer)
+//!                   tally: what was seen, added up
 //! ```
 //!
-//! Used by tests, by `bench/` and by `aranha demo`. What always holds:
+//! Used by tests, by `bench/`, by `aranha demo` and by `aranha lab`. What always holds:
 //! - **Pure.** An honest answer depends on plan, port, host and path only; nothing is stored, so a hundred thousand
 //!   sites cost no memory until they are visited.
 //! - **Loopback only.** Servers listen on 127.0.0.0/8 or drop who comes from elsewhere.
@@ -37,8 +38,10 @@ mod robots;
 mod secure;
 mod server;
 mod site;
+mod tally;
 mod trespass;
 mod truth;
+mod vacuum;
 mod web;
 mod wire;
 
@@ -56,6 +59,7 @@ pub use answer::Answer;
 pub use hazard::{Group, Hazard};
 pub use log::{Question, Request, Shared, Violation, violations};
 pub use plan::{Latency, Plan, Sizes};
+pub use tally::{Cost, Tally};
 pub use trespass::{BLACK_LIST, Trespass};
 pub use truth::{Crawler, Expected};
 pub use web::Web;
@@ -66,13 +70,14 @@ pub struct Lab {
     shared: Arc<server::Shared>,
     resolver: SocketAddr,
     canonicaliser: Canonicaliser,
+    _vacuums: Vec<vacuum::Vacuum>,
     /// The servers' tasks, aborted on drop.
     _servers: JoinSet<()>,
 }
 
 impl Lab {
-    /// Brings the web up. HTTP listens on one free port of all addresses of the plan, DNS (UDP and TCP) on
-    /// a free port of 127.0.0.1.
+    /// Brings the web up. HTTP listens on one port of all addresses of the plan, DNS (UDP and TCP) on a port of
+    /// 127.0.0.1; both are free ones unless the plan names them.
     pub async fn start(plan: Plan) -> io::Result<Lab> {
         let keep_log = plan.keep_log;
         let wanted_port = plan.port;
@@ -88,7 +93,13 @@ impl Lab {
             // Nobody to count where the machine has no IPv6.
             listeners.extend(server::bind_six(port).await.ok());
         }
-        let (udp, tcp) = dns::bind().await?;
+        let mut vacuums = Vec::new();
+        for (address, hazard) in web.hazards() {
+            if hazard == Hazard::Void {
+                vacuums.push(vacuum::Vacuum::open(address, port).await?);
+            }
+        }
+        let (udp, tcp) = dns::bind(web.plan().dns_port).await?;
         let resolver = udp.local_addr()?;
         let shared = Arc::new(server::Shared {
             web: Web::new(web.plan().clone(), port),
@@ -111,6 +122,7 @@ impl Lab {
             shared,
             resolver,
             canonicaliser: Canonicaliser::new(Rules::default()),
+            _vacuums: vacuums,
             _servers: servers,
         })
     }

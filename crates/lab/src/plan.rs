@@ -45,6 +45,8 @@ pub struct Plan {
     /// Port of all HTTP servers; 0 takes a free one. Absolute links contain the port: fix it where two runs
     /// must give the same bytes.
     pub port: u16,
+    /// Port of the DNS server; 0 takes a free one. Programs that ask the system's resolver need 53.
+    pub dns_port: u16,
     /// Time to live of DNS answers.
     pub ttl: Duration,
     /// Hostile sites to serve, one site each: `calendar.lab`, `drip.lab` and so on; the second of a kind is
@@ -69,6 +71,7 @@ impl Plan {
             seeds: 3,
             latency: Latency::default(),
             port: 0,
+            dns_port: 0,
             ttl: Duration::from_mins(5),
             hazards: Vec::new(),
             keep_log: true,

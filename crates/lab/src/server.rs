@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -23,6 +23,7 @@ use crate::memory::Memory;
 use crate::request::{Head, Parsed, parse};
 use crate::secure;
 use crate::trespass::{self, Trespass};
+use crate::vacuum;
 use crate::web::{Host, Web};
 use crate::wire;
 
@@ -30,6 +31,8 @@ use crate::wire;
 const SEPARATE_BINDS: usize = 256;
 /// Free ports tried until one is free on all addresses.
 const ATTEMPTS: usize = 50;
+/// Connections that may wait where one socket serves all addresses.
+const BACKLOG: u32 = 1024;
 pub(crate) const MAX_HEAD: usize = 64 * 1024;
 /// How long an idle connection is kept.
 const IDLE: Duration = Duration::from_secs(75);
@@ -67,7 +70,11 @@ pub(crate) async fn bind(addresses: &[Ipv4Addr], port: u16) -> io::Result<Vec<Tc
 async fn bind_all(addresses: &[Ipv4Addr], mut port: u16) -> io::Result<Vec<TcpListener>> {
     let mut listeners = Vec::with_capacity(addresses.len());
     for address in addresses {
-        let listener = TcpListener::bind((*address, port)).await?;
+        let listener = if address.is_unspecified() {
+            vacuum::shared(SocketAddr::new((*address).into(), port))?.listen(BACKLOG)?
+        } else {
+            TcpListener::bind((*address, port)).await?
+        };
         port = listener.local_addr()?.port();
         listeners.push(listener);
     }

@@ -3,8 +3,8 @@
 use std::io;
 
 use super::{Hazard, Lookup, Said, Visit};
-use super::{absent, alias, crooked, fleeting, garbled, insider, mixed, mute, rebind, ring};
-use super::{servfail, shifting, truncated};
+use super::{absent, alias, crooked, descent, fleeting, garbled, insider, mixed, mute, rebind};
+use super::{ring, servfail, shifting, tenants, truncated, tunnel};
 
 impl Hazard {
     /// The name of its n-th site in a plan, from 1.
@@ -49,18 +49,21 @@ impl Hazard {
 
     /// A server is at its address.
     pub(crate) fn listens(self) -> bool {
-        self != Hazard::Down
+        !matches!(self, Hazard::Down | Hazard::Void)
     }
 
     fn has_subdomains(self) -> bool {
-        use Hazard::{Alias, Ring, Wildcard};
-        matches!(self, Wildcard | Alias | Ring)
+        use Hazard::{Alias, Descent, Ring, Tenants, Wildcard};
+        matches!(self, Wildcard | Tenants | Alias | Ring | Descent)
     }
 
     /// It has a robots.txt of its own.
     fn has_robots(self) -> bool {
-        use Hazard::{Carousel, Flood, Gate, Patterns, Ribbon, Sitemaps};
-        matches!(self, Flood | Ribbon | Patterns | Gate | Carousel | Sitemaps)
+        use Hazard::{Carousel, Doorman, Flood, Gate, Patterns, Ribbon, Sitemaps};
+        matches!(
+            self,
+            Flood | Ribbon | Patterns | Gate | Doorman | Carousel | Sitemaps
+        )
     }
 
     /// Answers one request, in its way. robots.txt is absent on most of them, so that crawlers do come in.
@@ -77,6 +80,8 @@ impl Hazard {
             Hazard::Insider => insider::resolve(lookup),
             Hazard::Rebind => rebind::resolve(lookup),
             Hazard::Mixed => mixed::resolve(lookup),
+            Hazard::Tunnel => tunnel::resolve(lookup),
+            Hazard::Tenants => tenants::resolve(lookup),
             Hazard::Absent => absent::resolve(lookup),
             Hazard::ServFail => servfail::resolve(lookup),
             Hazard::Mute => mute::resolve(lookup),
@@ -85,6 +90,7 @@ impl Hazard {
             Hazard::Shifting => shifting::resolve(lookup),
             Hazard::Alias => alias::resolve(lookup),
             Hazard::Ring => ring::resolve(lookup),
+            Hazard::Descent => descent::resolve(lookup),
             Hazard::Fleeting => fleeting::resolve(lookup),
             Hazard::Truncated => truncated::resolve(lookup),
             _ => lookup.usual(),

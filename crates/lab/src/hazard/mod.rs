@@ -27,6 +27,8 @@ mod credentials;
 mod crooked;
 mod crowd;
 mod dates;
+mod descent;
+mod doorman;
 mod down;
 mod drip;
 mod endless;
@@ -59,6 +61,7 @@ mod othername;
 mod patterns;
 mod plaintext;
 mod preamble;
+mod radio;
 mod ranges;
 mod rebind;
 mod reset;
@@ -75,10 +78,14 @@ mod soft;
 mod storm;
 mod symlink;
 mod tarpit;
+mod tenants;
+mod trickle;
 mod truncated;
+mod tunnel;
 mod types;
 mod unterminated;
 mod visit;
+mod void;
 mod wildcard;
 
 use std::io;
@@ -150,6 +157,7 @@ hazards! {
         Session session "Session identifiers in path and query, new on every visit."
         Listing listing "Directory listings with links that sort them anew."
         Wildcard wildcard "Every name under a domain exists: hosts without end."
+        Tenants tenants "Two dozen slow hosts at one address."
         Maze maze "A maze of links and invented text, as fast as it is asked."
         Tarpit tarpit "The maze again, ten seconds a page."
         Counter counter "Links to itself with a counter one higher."
@@ -158,7 +166,9 @@ hazards! {
     Server {
         Silence silence "Takes the request and says nothing."
         Drip drip "One byte of the body every half second."
+        Trickle trickle "A head that comes a byte every half second."
         Endless endless "A body that never ends."
+        Radio radio "A radio station and a camera that never end."
         Preamble preamble "A head that never ends: lines, one line, the status line."
         Interim interim "Interim answers (1xx) without a final one."
         Length length "A Content-Length that is not the body's length, both ways, or no length."
@@ -173,6 +183,7 @@ hazards! {
         Busy busy "429 and 503 with Retry-After in seconds, as a date, and as nonsense."
         Reset reset "Connections reset at byte N, for every N."
         Down down "An address where nobody listens."
+        Void void "An address that does not answer at all."
         Expired expired "TLS: a certificate that has expired."
         SelfSigned selfsigned "TLS: a certificate that nobody vouches for."
         OtherName othername "TLS: a certificate for another name."
@@ -199,12 +210,14 @@ hazards! {
         Insider insider "A name that resolves to a refused address."
         Rebind rebind "A name whose address is good when checked and refused afterwards."
         Mixed mixed "A name with a refused and a good address in one answer."
+        Tunnel tunnel "A name with addresses of version six that carry a refused one."
         Cookies cookies "Cookies by the thousand, and for domains that are not the site's."
         Credentials credentials "Asks for credentials and hands visitors on to others."
         Flood flood "A robots.txt of a gigabyte."
         Ribbon ribbon "A robots.txt of one line, 64 megabytes long."
         Patterns patterns "A robots.txt with patterns built to explode."
         Gate gate "A robots.txt that answers 503 each time."
+        Doorman doorman "A robots.txt that begins and never ends."
         Carousel carousel "A robots.txt that redirects for ever."
         Escape escape "CR, LF, ESC and HTML in titles, headers, URLs and reasons."
         Sitemaps sitemaps "Sitemaps with entity bombs, in circles, without end."
@@ -218,6 +231,7 @@ hazards! {
         Shifting shifting "Another good address with each question."
         Alias alias "A chain of eight aliases with a good end."
         Ring ring "Aliases that lead back to the start."
+        Descent descent "Aliases without end."
         Fleeting fleeting "Addresses that hold for no time at all."
         Truncated truncated "An answer that fits into TCP only."
     }

@@ -228,3 +228,64 @@ async fn every_name_of_the_wildcard_has_its_address() {
         assert_eq!(addresses(&lab, name).await[0].0, own, "{name}");
     }
 }
+
+#[tokio::test]
+async fn the_descent_has_no_bottom() {
+    let lab = with(Hazard::Descent).await;
+    let mut name = "descent.lab".to_owned();
+    for step in 1..=20 {
+        let answer = message(&lab, &name, RecordType::A).await;
+        assert_eq!(answer.answers.len(), 1, "an alias and no address");
+        let RData::CNAME(next) = &answer.answers[0].data else {
+            panic!("{answer:?}");
+        };
+        name = next.0.to_string().trim_end_matches('.').to_owned();
+        assert_eq!(name, format!("down{step}.descent.lab"));
+    }
+}
+
+#[tokio::test]
+async fn tunnels_lead_to_refused_addresses() {
+    let lab = with(Hazard::Tunnel).await;
+    let none = message(&lab, "tunnel.lab", RecordType::A).await;
+    assert!(none.answers.is_empty() && none.metadata.response_code == ResponseCode::NoError);
+    let answer = message(&lab, "tunnel.lab", RecordType::AAAA).await;
+    let found: Vec<String> = answer
+        .answers
+        .iter()
+        .map(|record| record.data.to_string())
+        .collect();
+    assert_eq!(found.len(), 8);
+    for form in [
+        "::ffff:127.166.0.5",
+        "::1",
+        "64:ff9b::7fa6:5",
+        "2002:7fa6:5::1",
+        "fe80::1",
+    ] {
+        assert!(found.contains(&form.to_owned()), "{form} in {found:?}");
+    }
+}
+
+#[tokio::test]
+async fn tenants_share_one_address_and_are_slow() {
+    let lab = with(Hazard::Tenants).await;
+    let hosts = super::links(&lab, "/").await;
+    assert_eq!(hosts.len(), 24);
+    let home = addresses(&lab, "tenants.lab").await;
+    assert_eq!(addresses(&lab, "h23.tenants.lab").await, home);
+    for name in ["h24.tenants.lab", "absurd.tenants.lab"] {
+        let answer = message(&lab, name, RecordType::A).await;
+        assert_eq!(
+            answer.metadata.response_code,
+            ResponseCode::NXDomain,
+            "{name}"
+        );
+    }
+    let started = std::time::Instant::now();
+    let mut client = super::Client::to(&lab, "h5.tenants.lab").await;
+    let page = client.get("h5.tenants.lab", "/", "").await.text();
+    assert!(started.elapsed() >= Duration::from_millis(400));
+    let mut client = super::Client::to(&lab, "h6.tenants.lab").await;
+    assert_ne!(client.get("h6.tenants.lab", "/", "").await.text(), page);
+}

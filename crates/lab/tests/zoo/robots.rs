@@ -98,3 +98,17 @@ async fn sitemaps_are_named_and_none_is_good() {
             .starts_with(&[0x1F, 0x8B])
     );
 }
+
+#[tokio::test]
+async fn the_doorman_talks_for_ever() {
+    let lab = with(Hazard::Doorman).await;
+    let host = Hazard::Doorman.host();
+    let mut client = super::Client::to(&lab, host).await;
+    client.ask(host, "/robots.txt", "").await;
+    let limit = std::time::Duration::from_millis(300);
+    while tokio::time::timeout(limit, client.more()).await.is_ok() {}
+    let early = client.pending();
+    assert!(client.more().await);
+    assert_eq!(client.pending(), early + 1);
+    assert_eq!(get(&lab, "/").await.status, 200);
+}

@@ -6,7 +6,7 @@ use aranha_lab::Hazard;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::{body, get, links, raw, raw_with, text, with};
+use super::{Client, body, get, links, raw, raw_with, text, with};
 
 #[tokio::test]
 async fn preambles_never_end() {
@@ -265,4 +265,59 @@ async fn nobody_is_where_a_site_is_down() {
     );
     let error = attempt.await.unwrap().unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::ConnectionRefused);
+}
+
+#[tokio::test]
+async fn nothing_answers_from_the_void() {
+    let many = aranha_lab::Plan {
+        addresses: 300,
+        ..aranha_lab::Plan::small(1)
+    };
+    for plan in [aranha_lab::Plan::small(1), many] {
+        let hazards = vec![Hazard::Void];
+        let lab = aranha_lab::Lab::start(aranha_lab::Plan { hazards, ..plan });
+        let lab = lab.await.unwrap();
+        let address = lab.web().address("void.lab").unwrap();
+        let connecting = TcpStream::connect((address, lab.port()));
+        assert!(
+            timeout(Duration::from_millis(300), connecting)
+                .await
+                .is_err(),
+            "neither made nor refused"
+        );
+        let other = lab.web().address("site000.lab").unwrap();
+        assert!(TcpStream::connect((other, lab.port())).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn heads_trickle() {
+    let lab = with(Hazard::Trickle).await;
+    let mut client = Client::to(&lab, Hazard::Trickle.host()).await;
+    client.ask(Hazard::Trickle.host(), "/", "").await;
+    for count in 1..=3 {
+        assert!(client.more().await);
+        assert_eq!(client.pending(), count);
+    }
+}
+
+#[tokio::test]
+async fn the_radio_plays_on() {
+    let lab = with(Hazard::Radio).await;
+    let all = links(&lab, "/").await;
+    assert_eq!(all.len(), 5);
+    for target in &all[..4] {
+        let mut client = Client::to(&lab, Hazard::Radio.host()).await;
+        client.ask(Hazard::Radio.host(), target, "").await;
+        let started = std::time::Instant::now();
+        while client.pending() < 10_000 {
+            assert!(client.more().await);
+        }
+        assert!(
+            started.elapsed() > Duration::from_millis(400),
+            "as fast as it is heard"
+        );
+    }
+    let list = get(&lab, "/playlist.m3u").await.text();
+    assert!(list.contains("/listen.mp3\n"), "{list}");
 }

@@ -1,0 +1,33 @@
+//! A name with addresses of version six only, each of which carries or is a refused one.
+//!
+//! IPv4-mapped and -compatible (RFC 4291 2.5.5), NAT64 (RFC 6052), 6to4 (RFC 3056), loopback, link-local and unique
+//! local: a guard that knows version four only lets them pass. Connections to the mapped one and to `::1` are counted
+//! (`trespass`); the others lead nowhere here.
+
+use std::net::Ipv6Addr;
+
+pub(super) use super::visit::ordinary as serve;
+use super::{Lookup, Said};
+use crate::packet::{AAAA, Record};
+use crate::trespass::refused;
+
+pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
+    if lookup.asked.kind != AAAA {
+        return Said::Records(Vec::new());
+    }
+    let address = refused(5);
+    let [a, b, c, d] = address.octets();
+    let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+    let addresses = [
+        address.to_ipv6_mapped(),
+        Ipv6Addr::LOCALHOST,
+        Ipv6Addr::new(0, 0, 0, 0, 0, 0, high, low),
+        Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low),
+        Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, high, low),
+        Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1),
+        Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 1),
+        Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+    ];
+    let records = addresses.map(|address| Record::aaaa(address, lookup.ttl));
+    Said::Records(records.to_vec())
+}
