@@ -6,6 +6,7 @@ mod completions;
 mod config;
 mod crawl;
 mod demo;
+mod lab;
 mod links;
 mod pages;
 mod robots;
@@ -39,6 +40,7 @@ pub(crate) enum Command {
     Url(url::Command),
     #[command(subcommand)]
     Robots(robots::Command),
+    Lab(lab::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -58,6 +60,7 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
         Command::Config(command) => config::run(command),
         Command::Url(command) => url::run(command),
         Command::Robots(command) => robots::run(command),
+        Command::Lab(arguments) => lab::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
     }
 }

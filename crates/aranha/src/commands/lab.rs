@@ -1,0 +1,279 @@
+//! `aranha lab`: the lab's web, honest and hostile sites, served on loopback for anyone to crawl.
+//!
+//! It serves until Ctrl-C and then tells what its servers saw: the judge of a crawl is the web, not the crawler.
+//! `bench/zoo` and `bench/zoo-peers` run it as a process of its own, with `--json`.
+
+mod account;
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use aranha_engine::Clock;
+use aranha_lab::{BLACK_LIST, Hazard, Lab, Latency, Plan};
+use aranha_url::duration;
+use clap::Args;
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::commands::crawl;
+use crate::complaint::{Complaint, Status};
+use crate::output::Output;
+
+const EXAMPLES: &str = "\
+Examples:
+  aranha lab                              100 honest sites and one hostile site of each kind
+  aranha lab --list                       which kinds there are
+  aranha lab --hostile 0                  honest sites only
+  aranha lab --only maze,bomb,rebind      these hostile sites
+  aranha lab --honest 1000 --hostile 300 --json
+
+It prints a command line that crawls it. Ctrl-C ends it and tells what its servers saw.
+Everything is on loopback; some hostile sites link to private networks outside this machine:
+crawl them with the black list that is printed.";
+
+/// Serve a web to try crawlers on: honest sites, and hostile ones of every kind
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Honest sites
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    honest: usize,
+    /// Hostile sites, of every kind in turn [default: one of each]
+    #[arg(long, value_name = "N")]
+    hostile: Option<usize>,
+    /// Hostile sites of these kinds only, in turn
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    only: Vec<String>,
+    /// List the kinds of hostile sites, and end
+    #[arg(long)]
+    list: bool,
+    /// The same seed and port give the same web
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    seed: u64,
+    /// Port of all web servers [default: a free one]
+    #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Port of the DNS server [default: a free one]
+    #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
+    dns_port: u16,
+    /// How long honest sites take to answer: 20ms, or 5ms..60ms for each its own
+    #[arg(long, value_name = "TIME", default_value = "0s", value_parser = latency)]
+    latency: Latency,
+    /// The courtesy pause to judge by, and to crawl with in the command line that is printed
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = time)]
+    pause: Duration,
+    /// Where to write the seeds and the black list [default: a new folder under the system's temporary folder]
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// What is served and what was seen, as one JSON object a line on stdout
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
+    let kinds = kinds(&arguments.only)?;
+    if arguments.list {
+        return list(&kinds, arguments.json);
+    }
+    let hostile = arguments.hostile.unwrap_or(kinds.len());
+    let plan = Plan {
+        seed: arguments.seed,
+        port: arguments.port,
+        dns_port: arguments.dns_port,
+        latency: arguments.latency,
+        hazards: kinds.into_iter().cycle().take(hostile).collect(),
+        ..Plan::zoo(arguments.honest.max(1), 0)
+    };
+    let folder = arguments.folder.clone().unwrap_or_else(fresh_folder);
+    open_files();
+    crawl::runtime()?.block_on(async {
+        let failed = |error| Complaint::failed(format!("cannot listen for signals: {error}"));
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
+        let lab = Lab::start(plan).await.map_err(|error| {
+            Complaint::failed(format!("the lab's web cannot be served: {error}")).hint(
+                "ports below 1024 need privileges; leave --port and --dns-port out for free ones",
+            )
+        })?;
+        write(&lab, &folder)?;
+        announce(&lab, arguments, &folder)?;
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+        account::tell(&lab, arguments.pause, arguments.json)?;
+        Ok(Status::Done)
+    })
+}
+
+/// Kinds by name, all of them for none.
+fn kinds(names: &[String]) -> Result<Vec<Hazard>, Complaint> {
+    if names.is_empty() {
+        return Ok(Hazard::ALL.to_vec());
+    }
+    let find = |name: &String| {
+        let mut all = Hazard::ALL.iter();
+        all.find(|hazard| hazard.name() == name.trim())
+            .copied()
+            .ok_or_else(|| {
+                Complaint::usage(format!("`{name}` is no kind of hostile site"))
+                    .hint("`aranha lab --list` has their names")
+            })
+    };
+    names.iter().map(find).collect()
+}
+
+fn list(kinds: &[Hazard], json: bool) -> Result<Status, Complaint> {
+    let mut output = Output::new();
+    for hazard in kinds {
+        let (name, line) = (hazard.name(), hazard.line());
+        let group = account::group(hazard.group());
+        if json {
+            output.json(&json!({ "name": name, "group": group, "does": line }))?;
+        } else {
+            output.line(format_args!("{name:14}{group:9}{line}"))?;
+        }
+    }
+    output.finish()?;
+    Ok(Status::Done)
+}
+
+fn seeds_file(folder: &Path) -> PathBuf {
+    folder.join("seeds.txt")
+}
+
+fn settings_file(folder: &Path) -> PathBuf {
+    folder.join("lab.toml")
+}
+
+/// The seeds and the black list as files for `--seeds` and `--config`.
+fn write(lab: &Lab, folder: &Path) -> Result<(), Complaint> {
+    let seeds = lab.seeds().join("\n") + "\n";
+    let settings = format!(
+        "# What must not be touched: the lab counts who does.\n[crawl]\nblacklist = {BLACK_LIST:?}\n"
+    );
+    std::fs::create_dir_all(folder)
+        .and_then(|()| std::fs::write(seeds_file(folder), seeds))
+        .and_then(|()| std::fs::write(settings_file(folder), settings))
+        .map_err(|error| {
+            Complaint::failed(format!("cannot write to {}: {error}", folder.display()))
+                .hint("choose another folder with --folder")
+        })
+}
+
+/// What is served, and how to crawl it.
+fn announce(lab: &Lab, arguments: &Arguments, folder: &Path) -> Result<(), Complaint> {
+    let command = format!(
+        "aranha crawl -i {} --config {} --scope any --allow-private --resolver {} --pause {} -c {}",
+        seeds_file(folder).display(),
+        settings_file(folder).display(),
+        lab.resolver(),
+        duration::format(arguments.pause),
+        folder.join("collection").display(),
+    );
+    let plan = lab.plan();
+    let expected = lab.pages().len();
+    let mut output = Output::new();
+    if arguments.json {
+        output.json(&json!({
+            "event": "serving",
+            "resolver": lab.resolver().to_string(),
+            "port": lab.port(),
+            "honest_sites": plan.sites,
+            "hostile_sites": plan.hazards.len(),
+            "expected": expected,
+            "seeds": lab.seeds(),
+            "hostile_seeds": lab.hazard_seeds(),
+            "black_list": BLACK_LIST,
+            "seeds_file": seeds_file(folder),
+            "settings_file": settings_file(folder),
+            "command": command,
+        }))?;
+    } else {
+        let mut text = format!(
+            "{} honest sites with {expected} URLs that a crawl must find, and {} hostile ones, on loopback, port {}.\n\
+             resolver    {}\nseeds       {}\nblack list  {}\n",
+            plan.sites,
+            plan.hazards.len(),
+            lab.port(),
+            lab.resolver(),
+            seeds_file(folder).display(),
+            BLACK_LIST.join(" "),
+        );
+        let _ = writeln!(
+            text,
+            "\nTo crawl it:\n  {command}\n\nCtrl-C ends it and tells what was seen."
+        );
+        output.text(&text)?;
+    }
+    output.finish()
+}
+
+/// A thousand sites are a thousand sockets.
+fn open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    // Where it cannot be raised, fewer connections are accepted at once: the lab is the slower for it.
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    );
+}
+
+fn fresh_folder() -> PathBuf {
+    std::env::temp_dir().join(format!("aranha-lab-{}", Clock::new().now()))
+}
+
+fn time(text: &str) -> Result<Duration, String> {
+    duration::parse(text).map_err(|error| error.to_string())
+}
+
+/// `20ms`, or `5ms..60ms`.
+fn latency(text: &str) -> Result<Latency, String> {
+    let (least, most) = text.split_once("..").unwrap_or((text, text));
+    let latency = Latency {
+        least: time(least)?,
+        most: time(most)?,
+    };
+    if latency.most < latency.least {
+        return Err("write the shorter time first: 5ms..60ms".to_owned());
+    }
+    Ok(latency)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn latencies() {
+        #[track_caller]
+        fn check(text: &str, expected: Option<(u64, u64)>) {
+            let found = latency(text).ok();
+            let found = found.map(|l| (l.least.as_millis() as u64, l.most.as_millis() as u64));
+            assert_eq!(found, expected, "{text}");
+        }
+        check("20ms", Some((20, 20)));
+        check("5ms..60ms", Some((5, 60)));
+        check("60ms..5ms", None);
+        check("soon", None);
+        check("1ms..", None);
+    }
+
+    #[test]
+    fn kinds_by_name() {
+        let names = |list: &[&str]| {
+            list.iter()
+                .map(|name| (*name).to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(&[]).expect("all"), Hazard::ALL);
+        let two = kinds(&names(&["maze", " bomb"])).expect("both exist");
+        assert_eq!(two, [Hazard::Maze, Hazard::Bomb]);
+        assert!(kinds(&names(&["unicorn"])).is_err());
+    }
+}
