@@ -1,0 +1,255 @@
+//! Other people's servers with other people's directory listings: Apache with fancy indexing, nginx with autoindex, and
+//! their names from dnsmasq. The servers' own logs are the judges: every file once, no listing in another order (U5).
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use support::{aranha, assert_status, assert_valid};
+
+const APACHE: &str = "/usr/sbin/apache2";
+const APACHE_MODULES: &str = "/usr/lib/apache2/modules";
+const NGINX: &str = "/usr/sbin/nginx";
+const DNSMASQ: &str = "/usr/sbin/dnsmasq";
+
+/// A server in the foreground, of one process, which ends with the test.
+struct Server {
+    child: Child,
+    /// Where it listens: an address of its own, since a pause is kept by address.
+    address: &'static str,
+    port: u16,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    fn start(
+        folder: &Path,
+        program: &str,
+        address: &'static str,
+        arguments: &[&str],
+        configuration: impl Fn(u16) -> String,
+    ) -> Self {
+        assert!(
+            Path::new(program).exists(),
+            "{program} is missing: run ./test once, it installs what the tests need"
+        );
+        let free = TcpListener::bind((address, 0)).unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let name = Path::new(program).file_name().unwrap();
+        let file = folder.join(name).with_extension("conf");
+        fs::write(&file, configuration(port)).unwrap();
+        let said = folder.join(name).with_extension("out");
+        let child = Command::new(program)
+            .args(arguments)
+            .arg(&file)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(fs::File::create(&said).unwrap())
+            .spawn()
+            .unwrap();
+        let mut server = Self {
+            child,
+            address,
+            port,
+        };
+        while TcpStream::connect((address, port)).is_err() {
+            let ended = server.child.try_wait().unwrap();
+            let words = || fs::read_to_string(&said).unwrap_or_default();
+            assert!(ended.is_none(), "{program} ended at once: {}", words());
+            std::thread::yield_now();
+        }
+        server
+    }
+}
+
+/// The modules that listings need, and no others: neither `mod_status` nor `mod_mime` are there to be relied on.
+fn apache(folder: &Path) -> Server {
+    let here = folder.display();
+    let modules = ["mpm_event", "authz_core", "dir", "autoindex"]
+        .map(|name| format!("LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so\n"))
+        .concat();
+    Server::start(
+        folder,
+        APACHE,
+        "127.0.0.2",
+        &["-X", "-d", "/", "-f"],
+        |port| {
+            format!(
+                "ServerName apache.test\nListen 127.0.0.2:{port}\nPidFile {here}/apache.pid\n\
+                 DefaultRuntimeDir {here}\nErrorLog {here}/apache.err\n{modules}\
+                 User www-data\nGroup www-data\nDocumentRoot {here}/tree\nDirectoryIndex index.html\n\
+                 <Directory {here}/tree>\nRequire all granted\nOptions Indexes\n\
+                 IndexOptions FancyIndexing HTMLTable VersionSort\n</Directory>\n\
+                 LogFormat \"%>s\\t%U\\t%q\" seen\nCustomLog {here}/apache.log seen\n"
+            )
+        },
+    )
+}
+
+fn nginx(folder: &Path) -> Server {
+    let here = folder.display();
+    let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|kind| format!("{kind}_temp_path {here}/{kind};\n"))
+        .concat();
+    Server::start(
+        folder,
+        NGINX,
+        "127.0.0.3",
+        &["-e", "stderr", "-c"],
+        |port| {
+            format!(
+                "daemon off; master_process off; pid {here}/nginx.pid; error_log {here}/nginx.err;\n\
+             events {{ worker_connections 256; }}\n\
+             http {{\n{places}types {{ text/html html; text/plain txt; }}\n\
+             log_format seen '$status\\t$uri\\t$is_args$args'; access_log {here}/nginx.log seen;\n\
+             server {{ listen 127.0.0.3:{port}; root {here}/tree; autoindex on; }} }}\n"
+            )
+        },
+    )
+}
+
+fn dnsmasq(folder: &Path) -> Server {
+    let here = folder.display();
+    let owner = fs::metadata(folder).unwrap().uid();
+    // Started by root it would become nobody, who may not write its log.
+    let user = if owner == 0 { "user=root\n" } else { "" };
+    Server::start(folder, DNSMASQ, "127.0.0.1", &["-k", "-C"], |port| {
+        format!(
+            "port={port}\nlisten-address=127.0.0.1\nbind-interfaces\nno-resolv\nno-hosts\nlocal=/test/\n\
+             host-record=apache.test,127.0.0.2,600\nhost-record=nginx.test,127.0.0.3,600\n\
+             log-queries\nlog-facility={here}/dnsmasq.log\npid-file={here}/dnsmasq.pid\n{user}"
+        )
+    })
+}
+
+/// A tree of folders without a page of their own, so that only listings lead on; names that need encoding among them.
+fn tree(folder: &Path) -> Vec<String> {
+    let mut files = Vec::new();
+    for place in ["", "docs/", "docs/old/", "docs/old/1996/", "a b/", "ação/"] {
+        fs::create_dir_all(folder.join("tree").join(place)).unwrap();
+        for name in ["first.html", "second.html", "note-2.txt", "note-10.txt"] {
+            let path = format!("{place}{name}");
+            let body = format!("<title>{path}</title><p>The file {path}.</p>");
+            fs::write(folder.join("tree").join(&path), body).unwrap();
+            files.push(format!("/{path}"));
+        }
+    }
+    files
+}
+
+/// Paths answered with 200 and how often, decoded; and queries that were asked for.
+fn seen(log: &Path) -> (BTreeMap<String, usize>, Vec<String>) {
+    let text = fs::read_to_string(log).unwrap();
+    let mut paths = BTreeMap::new();
+    let mut queries = Vec::new();
+    for line in text.lines() {
+        let fields: Vec<_> = line.split('\t').collect();
+        if fields[0] == "200" {
+            *paths.entry(decoded(fields[1])).or_default() += 1;
+        }
+        if !matches!(fields[2], "" | "-") {
+            queries.push(line.to_owned());
+        }
+    }
+    (paths, queries)
+}
+
+/// Undoes what logs do to bytes that are not ASCII: `\xc3`.
+fn decoded(path: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = path;
+    while let Some(character) = rest.chars().next() {
+        let escaped = rest.strip_prefix("\\x").and_then(|tail| tail.get(..2));
+        if let Some(byte) = escaped.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            bytes.push(byte);
+            rest = &rest[4..];
+        } else {
+            bytes.extend(character.encode_utf8(&mut [0; 4]).bytes());
+            rest = &rest[character.len_utf8()..];
+        }
+    }
+    String::from_utf8(bytes).unwrap()
+}
+
+fn listed(server: &Server, host: &str) -> String {
+    let url = format!("http://{}:{}/", server.address, server.port);
+    let output = Command::new("wget").args(["-q", "-O", "-", &url]).output();
+    let output = output.expect("wget is installed by ./test");
+    assert!(output.status.success(), "{host} lists its tree");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Crawls both into a collection of this name, with the settings of this name if there are any.
+fn crawl(folder: &Path, [apache, nginx]: [&Server; 2], dnsmasq: &Server, name: &str) -> PathBuf {
+    let collection = folder.join(name);
+    let settings = collection.with_extension("toml");
+    let mut command = aranha();
+    command
+        .arg("crawl")
+        .arg(format!("http://apache.test:{}/", apache.port))
+        .arg(format!("http://nginx.test:{}/", nginx.port))
+        .args(["--pause", "0", "--allow-private", "--quiet", "--resolver"])
+        .arg(format!("{}:{}", dnsmasq.address, dnsmasq.port))
+        .arg("-c")
+        .arg(&collection);
+    if settings.exists() {
+        command.arg("--config").arg(settings);
+    }
+    assert_status(&command.output().unwrap(), 0);
+    collection
+}
+
+#[test]
+fn every_file_behind_a_listing_is_fetched_once_and_no_listing_anew() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path();
+    // Apache gives up root for www-data, which must be able to read.
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let files = tree(folder);
+    let (apache, nginx, dnsmasq) = (apache(folder), nginx(folder), dnsmasq(folder));
+    let offered = listed(&apache, "Apache");
+    assert!(
+        offered.contains("?C=N;O=D") && offered.contains("?C=M;O=A"),
+        "Apache offers other orders: {offered}"
+    );
+    assert!(listed(&nginx, "nginx").contains("docs/"));
+    let collection = crawl(folder, [&apache, &nginx], &dnsmasq, "trimmed");
+    for (name, asked_before) in [("apache", 1), ("nginx", 1)] {
+        let (mut paths, queries) = seen(&folder.join(name).with_extension("log"));
+        assert_eq!(queries, [""; 0], "{name}: a listing in another order");
+        *paths.get_mut("/").unwrap() -= asked_before;
+        for file in &files {
+            assert_eq!(paths.get(file), Some(&1), "{name}: {file} in {paths:?}");
+        }
+        let again: Vec<_> = paths.iter().filter(|(_, times)| **times != 1).collect();
+        assert!(again.is_empty(), "{name}: {again:?}");
+        assert_eq!(paths.len(), files.len() + 6, "{name}: files and folders");
+    }
+    let asked = fs::read_to_string(folder.join("dnsmasq.log")).unwrap();
+    for host in ["apache.test", "nginx.test"] {
+        assert!(
+            asked.contains(&format!("query[A] {host} ")),
+            "{host} was resolved by dnsmasq: {asked}"
+        );
+    }
+    assert_valid(&collection);
+    // Without the rule that trims them they are what a crawl gets lost in: this test can fail.
+    fs::write(folder.join("lost.toml"), "[url]\ntrim_listings = false\n").unwrap();
+    crawl(folder, [&apache, &nginx], &dnsmasq, "lost");
+    let (_, queries) = seen(&folder.join("apache.log"));
+    assert!(queries.len() > 30, "{queries:?}");
+}
