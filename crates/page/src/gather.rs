@@ -41,8 +41,10 @@ impl Links {
         }
     }
 
-    /// Adds an href as written. `data:` and `javascript:` lead nowhere and are passed over.
-    pub(crate) fn add(&mut self, raw: &[u8], kind: LinkKind, nofollow: bool) {
+    /// Adds an href as written and says its place in the list. `data:` and `javascript:` lead nowhere and are passed
+    /// over.
+    pub(crate) fn add(&mut self, raw: &[u8], kind: LinkKind, nofollow: bool) -> Option<usize> {
+        let mut place = None;
         let mut scratch = std::mem::take(&mut self.scratch);
         let href = clean(raw, &mut scratch);
         if href.len() > self.max_href {
@@ -52,28 +54,27 @@ impl Links {
                 self.longest = self.longest.max(href.len());
             }
         } else if !leads_nowhere(href) {
-            self.insert(href, kind, nofollow);
+            place = self.insert(href, kind, nofollow);
         }
         self.scratch = scratch;
+        place
     }
 
-    fn insert(&mut self, href: &[u8], kind: LinkKind, nofollow: bool) {
+    fn insert(&mut self, href: &[u8], kind: LinkKind, nofollow: bool) -> Option<usize> {
         let page = without_fragment(href);
         let hash = xxh3_64_with_seed(page, kind as u64);
-        if let Some(link) = self
-            .seen
-            .get(&hash)
-            .and_then(|place| self.list.get_mut(*place))
+        if let Some(place) = self.seen.get(&hash).copied()
+            && let Some(link) = self.list.get_mut(place)
         {
             // Two hrefs of one hash are not to be met in practice; were they, both would be kept.
             if link.kind == kind && without_fragment(link.href.as_bytes()) == page {
                 link.nofollow &= nofollow;
-                return;
+                return Some(place);
             }
         }
         if self.list.len() >= self.max {
             self.left_out += 1;
-            return;
+            return None;
         }
         self.seen.insert(hash, self.list.len());
         let href = string(href.to_vec());
@@ -82,6 +83,7 @@ impl Links {
             kind,
             nofollow,
         });
+        Some(self.list.len() - 1)
     }
 
     /// The links, and what had to be left out.

@@ -6,7 +6,7 @@ use crate::element::Element;
 use crate::gather::Links;
 use crate::tag::{Attribute, Tag};
 use crate::text::{Text, string};
-use crate::{LinkKind, Options, Page, Remark, meta, pattern, rel, srcset, style, text};
+use crate::{LinkKind, Options, Page, Remark, meta, pattern, rel, srcset, style, wall};
 
 /// Bytes of a title or description worth keeping.
 const SHORT: usize = 2048;
@@ -94,12 +94,16 @@ impl<'a> Harvest<'a> {
 
     /// A script or an event handler, whole.
     pub(crate) fn script(&mut self, script: &[u8]) {
-        pattern::urls(script, |url| self.links.add(url, LinkKind::Script, false));
+        pattern::urls(script, |url| {
+            self.links.add(url, LinkKind::Script, false);
+        });
     }
 
     /// A style sheet or a `style` attribute, whole.
     pub(crate) fn style(&mut self, sheet: &[u8]) {
-        style::urls(sheet, |url| self.links.add(url, LinkKind::Asset, false));
+        style::urls(sheet, |url| {
+            self.links.add(url, LinkKind::Asset, false);
+        });
     }
 
     fn add(&mut self, tag: &Tag, attribute: Attribute, kind: LinkKind) {
@@ -181,7 +185,9 @@ impl<'a> Harvest<'a> {
         }
         for attribute in [Attribute::Srcset, Attribute::LazySrcset] {
             if let Some(set) = tag.get(attribute) {
-                srcset::urls(set, |url| self.links.add(url, LinkKind::Asset, false));
+                srcset::urls(set, |url| {
+                    self.links.add(url, LinkKind::Asset, false);
+                });
             }
         }
     }
@@ -196,11 +202,9 @@ impl<'a> Harvest<'a> {
         page.base = self.base.take();
         page.robots = std::mem::take(&mut self.robots);
         page.links = self.links.finish(&mut page.remarks);
-        let (text, cut) = self.text.finish();
-        page.text_digest = text::digest(&text);
-        page.text = text;
-        if cut {
-            page.remarks.push(Remark::TextCut);
+        crate::keep(&mut self.text, page);
+        if wall::is_wall(&page.text, page.words) {
+            page.remarks.push(Remark::Browser);
         }
     }
 }

@@ -8,7 +8,9 @@
 //! 2. `charset`: byte-order mark, header, `meta` within the first 1024 bytes (`prescan`), then detection with the
 //!    top-level domain as a hint (WHATWG HTML, section 13.2.3; Encoding Standard);
 //! 3. `html`: one pass over the tokens; `element` says what each element means to a crawler, `gather` keeps the
-//!    links, `text` keeps the words, `pattern` looks for URLs in scripts (T1, T2, T5).
+//!    links, `text` keeps the words, `pattern` looks for URLs in scripts (T1, T2, T5); or `listing`: sitemaps and
+//!    feeds, by the events of `xml`, unpacked before by `packed` where the file itself is a gzip file;
+//! 4. `sketch`: what near duplicates are known by (D3); `wall`: whether the page only sends us away (T9).
 //!
 //! **What always holds.** [`read`] never fails and never panics, whatever the bytes: what is wrong with a page is
 //! in [`Page::remarks`]. Time is linear in the length of the body; memory is bounded by the body and by
@@ -18,31 +20,38 @@
 //! Read [`Page`] first, then `html`.
 
 mod charset;
+mod date;
 mod element;
 mod gather;
 mod harvest;
 mod html;
 mod link;
+mod listing;
 mod media;
 mod meta;
 mod name;
 mod options;
+mod packed;
 mod page;
 mod pattern;
 mod prescan;
 mod rel;
 mod remark;
+mod sketch;
 mod sniff;
 mod srcset;
 mod style;
 mod tag;
 mod text;
+mod wall;
+mod xml;
 
 pub use link::{Link, LinkKind};
 pub use media::MediaType;
 pub use options::Options;
 pub use page::Page;
 pub use remark::Remark;
+pub use sketch::{NEAR, distance, near};
 
 /// What a fetch hands over.
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,24 +69,20 @@ pub struct Input<'a> {
 /// Reads a page. Never fails; the crate's own page says what that means.
 pub fn read(input: &Input<'_>, options: &Options) -> Page {
     let mut page = Page::default();
-    let (media_type, declared) =
+    let (mut media_type, declared) =
         media::decide(input.content_type, input.url, input.body, &mut page.remarks);
-    if media_type.is_text() {
-        let markup = media_type.is_html() || media_type.is_xml();
-        let decoded = charset::decode(
-            input.body,
-            input.content_type,
-            input.url,
-            markup,
-            &mut page.remarks,
-        );
-        page.charset = decoded.charset;
-        if media_type.is_html() {
-            let xml = media_type == MediaType::XHTML;
-            html::read(&decoded.text, xml, options, &mut page);
-        } else if media_type == MediaType::TEXT && options.text {
-            plain(&decoded.text, options, &mut page);
+    let unpacked = packed::unpack(input.url, input.body);
+    let mut body = input.body;
+    if let Some(unpacked) = &unpacked
+        && let Some(inside) = media::inside(&unpacked.body)
+    {
+        (media_type, body) = (inside, &unpacked.body);
+        if unpacked.cut {
+            page.remarks.push(Remark::UnpackedCut);
         }
+    }
+    if media_type.is_text() {
+        content(input, body, &media_type, options, &mut page);
     }
     if page.language.is_none() {
         page.language = input
@@ -89,12 +94,39 @@ pub fn read(input: &Input<'_>, options: &Options) -> Page {
     page
 }
 
-/// Plain text: its words, in lines.
-fn plain(content: &str, options: &Options, page: &mut Page) {
-    let mut words = text::Text::new(options.max_text, options.max_word, true);
-    words.push(content.as_bytes());
+/// Reads what is made of characters.
+fn content(
+    input: &Input<'_>,
+    body: &[u8],
+    media_type: &MediaType,
+    options: &Options,
+    page: &mut Page,
+) {
+    let (html, xml) = (media_type.is_html(), media_type.is_xml());
+    let decoded = charset::decode(
+        body,
+        input.content_type,
+        input.url,
+        html || xml,
+        &mut page.remarks,
+    );
+    page.charset = decoded.charset;
+    if html {
+        html::read(&decoded.text, xml, options, page);
+    } else if xml {
+        listing::read(&decoded.text, options, page);
+    } else if *media_type == MediaType::TEXT && options.text {
+        let mut words = text::Text::new(options.max_text, options.max_word, true);
+        words.push(decoded.text.as_bytes());
+        keep(&mut words, page);
+    }
+}
+
+/// Keeps a complete text, and what is derived from it.
+fn keep(words: &mut text::Text, page: &mut Page) {
     let (text, cut) = words.finish();
     page.text_digest = text::digest(&text);
+    (page.words, page.sketch) = sketch::of(&text);
     page.text = text;
     if cut {
         page.remarks.push(Remark::TextCut);

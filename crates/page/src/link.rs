@@ -41,22 +41,28 @@ pub enum LinkKind {
     Asset,
     /// Found by pattern in a script or an event handler: it may not be a URL at all. Only when wanted.
     Script,
+    /// An address in a sitemap, or in an index of sitemaps.
+    Sitemap,
+    /// An entry of a feed.
+    Feed,
 }
 
 impl LinkKind {
     /// The letter of Heritrix's discovery path: `L` link, `E` embed, `R` redirect, `S` submission of a form, `X`
-    /// speculative.
+    /// speculative, `M` from a sitemap.
     pub fn letter(self) -> char {
         match self {
             LinkKind::Anchor
             | LinkKind::Area
             | LinkKind::Canonical
             | LinkKind::Alternate
+            | LinkKind::Feed
             | LinkKind::Link => 'L',
             LinkKind::Frame | LinkKind::Asset => 'E',
             LinkKind::Refresh => 'R',
             LinkKind::Form => 'S',
             LinkKind::Script => 'X',
+            LinkKind::Sitemap => 'M',
         }
     }
 
@@ -73,6 +79,8 @@ impl LinkKind {
             LinkKind::Link => "link",
             LinkKind::Asset => "asset",
             LinkKind::Script => "script",
+            LinkKind::Sitemap => "sitemap",
+            LinkKind::Feed => "feed",
         }
     }
 }

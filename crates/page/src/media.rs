@@ -162,6 +162,14 @@ pub(crate) fn decide(
     (media_type, Some(declared.0.into_owned()))
 }
 
+/// The type of what was inside a packed file: XML or nothing that is read.
+pub(crate) fn inside(body: &[u8]) -> Option<MediaType> {
+    match sniff::evidence(body) {
+        Evidence::Xml(name) => Some(name.into()),
+        _ => None,
+    }
+}
+
 /// The type of content that nobody declared.
 fn undeclared(extension: Option<&'static str>, evidence: Evidence, body: &[u8]) -> MediaType {
     match evidence {

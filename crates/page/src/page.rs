@@ -27,11 +27,19 @@ pub struct Page {
     pub robots: Vec<(String, String)>,
     /// In document order, each distinct (href without its fragment, kind) once.
     pub links: Vec<Link>,
+    /// When a sitemap or feed says that a link of its list last changed: (place in `links`, milliseconds since 1970),
+    /// in order of place. A claim, not checked against any clock.
+    pub dated: Vec<(usize, i64)>,
     /// Readable text: words separated by one space, block elements break lines; no scripts, no styles.
     pub text: String,
     /// xxh3-64 of the text with line breaks taken as spaces, so that mark-up and formatting do not matter (D2).
     /// 0 when there is no text.
     pub text_digest: u64,
+    /// What near duplicates are known by: [`near`](crate::near) and [`distance`](crate::distance) compare two. 0 when
+    /// there is no text or too little (under ten words).
+    pub sketch: u64,
+    /// Words of the text; of scripts without spaces, characters.
+    pub words: u32,
     /// What was wrong, in the order it was noticed.
     pub remarks: Vec<Remark>,
 }

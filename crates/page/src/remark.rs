@@ -44,6 +44,11 @@ pub enum Remark {
     TextCut,
     /// The page ended inside a tag, or inside an element of raw text: a script, a style sheet, a title.
     Unterminated,
+    /// A sitemap in a gzip file has more than 50 MiB inside: the rest was left out.
+    UnpackedCut,
+    /// The page is a wall: it only says that the browser is not supported, or that JavaScript or cookies must be
+    /// switched on (T9).
+    Browser,
 }
 
 impl fmt::Display for Remark {
@@ -69,6 +74,8 @@ impl fmt::Display for Remark {
             }
             Remark::TextCut => formatter.write_str("text cut"),
             Remark::Unterminated => formatter.write_str("ends inside a tag or a script"),
+            Remark::UnpackedCut => formatter.write_str("unpacked sitemap cut"),
+            Remark::Browser => formatter.write_str("says that the browser is not supported"),
         }
     }
 }

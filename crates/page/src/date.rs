@@ -1,0 +1,237 @@
+//! The dates of sitemaps and feeds, as milliseconds since 1970.
+//!
+//! Two forms are met: the W3C profile of ISO 8601 (`2026-11-15T17:48:00+01:00`, cut off anywhere after the year) in
+//! sitemaps and Atom, and RFC 822's (`Sun, 15 Nov 2026 17:48:00 GMT`) in RSS. What is neither is no date. Whether a
+//! date can be true (before the web, after tomorrow) is not asked here: this crate has no clock.
+
+/// Milliseconds of a day.
+const DAY: i64 = 86_400_000;
+const MONTHS: [&[u8]; 12] = [
+    b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec",
+];
+
+/// Reads a date in either form.
+pub(crate) fn parse(text: &[u8]) -> Option<i64> {
+    let text = text.trim_ascii();
+    profile(text).or_else(|| mail(text))
+}
+
+/// The W3C profile of ISO 8601 (NOTE-datetime), a space allowed for the `T`.
+fn profile(text: &[u8]) -> Option<i64> {
+    let mut rest = Cursor(text);
+    let year = rest.number(4, 4)?;
+    let month = if rest.take(b"-") {
+        rest.number(2, 2)?
+    } else {
+        1
+    };
+    let day = if rest.take(b"-") {
+        rest.number(2, 2)?
+    } else {
+        1
+    };
+    let mut time = 0;
+    if rest.take(b"Tt ") {
+        time = rest.time()?;
+        if rest.take(b".,") {
+            let digits = rest.digits();
+            let thousandths = digits.iter().chain(b"000").take(3);
+            time += thousandths.fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'));
+        }
+        time -= rest.zone()?;
+    }
+    rest.0.is_empty().then_some(())?;
+    Some(midnight(year, month, day)? + time)
+}
+
+/// RFC 822, section 5, with the years of RFC 2822.
+fn mail(text: &[u8]) -> Option<i64> {
+    let text = match memchr::memchr(b',', text) {
+        Some(comma) => &text[comma + 1..],
+        None => text,
+    };
+    let mut rest = Cursor(text);
+    rest.spaces();
+    let day = rest.number(1, 2)?;
+    rest.spaces();
+    let (name, after) = rest.0.split_at_checked(3)?;
+    let month = MONTHS
+        .iter()
+        .position(|month| name.eq_ignore_ascii_case(month))? as i64
+        + 1;
+    rest.0 = after;
+    rest.spaces();
+    let digits = rest.digits();
+    let year = match (digits.len(), number(digits)?) {
+        (4, year) => year,
+        (2, year) if year < 50 => 2000 + year,
+        (2 | 3, year) => 1900 + year,
+        _ => return None,
+    };
+    rest.spaces();
+    let mut time = 0;
+    if !rest.0.is_empty() {
+        time = rest.time()?;
+        rest.spaces();
+        time -= rest.zone()?;
+    }
+    Some(midnight(year, month, day)? + time)
+}
+
+/// What is left of a date.
+struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    fn take(&mut self, one_of: &[u8]) -> bool {
+        match self.0 {
+            [first, rest @ ..] if one_of.contains(first) => {
+                self.0 = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    fn spaces(&mut self) {
+        self.0 = self.0.trim_ascii_start();
+    }
+
+    fn digits(&mut self) -> &'a [u8] {
+        let count = self
+            .0
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        let (digits, rest) = self.0.split_at(count);
+        self.0 = rest;
+        digits
+    }
+
+    fn number(&mut self, least: usize, most: usize) -> Option<i64> {
+        let digits = self.digits();
+        number(digits).filter(|_| (least..=most).contains(&digits.len()))
+    }
+
+    /// `hh:mm` or `hh:mm:ss`, in milliseconds.
+    fn time(&mut self) -> Option<i64> {
+        let hours = self.number(1, 2)?;
+        let minutes = if self.take(b":") {
+            self.number(2, 2)?
+        } else {
+            return None;
+        };
+        let seconds = if self.take(b":") {
+            self.number(2, 2)?
+        } else {
+            0
+        };
+        let possible = hours <= 24 && minutes < 60 && seconds <= 60;
+        possible.then_some(((hours * 60 + minutes) * 60 + seconds) * 1000)
+    }
+
+    /// A zone as its distance from Greenwich in milliseconds; none, or a name that says nothing, is Greenwich.
+    fn zone(&mut self) -> Option<i64> {
+        let hours = match self.0 {
+            [sign @ (b'+' | b'-'), rest @ ..] => {
+                let digits: Vec<u8> = rest
+                    .iter()
+                    .filter(|byte| **byte != b':')
+                    .take(5)
+                    .copied()
+                    .collect();
+                let number = number(&digits).filter(|_| digits.len() == 4)?;
+                let distance = (number / 100 * 60 + number % 100) * 60_000;
+                self.0 = &[];
+                return Some(if *sign == b'+' { distance } else { -distance });
+            }
+            [first, second, b'T' | b't', ..] => {
+                match [*first, *second].to_ascii_uppercase().as_slice() {
+                    b"ED" => -4,
+                    b"ES" | b"CD" => -5,
+                    b"CS" | b"MD" => -6,
+                    b"MS" | b"PD" => -7,
+                    b"PS" => -8,
+                    _ => 0,
+                }
+            }
+            _ => 0,
+        };
+        self.0 = &[];
+        Some(hours * 3_600_000)
+    }
+}
+
+fn number(digits: &[u8]) -> Option<i64> {
+    (1..=9).contains(&digits.len()).then_some(())?;
+    digits.iter().try_fold(0, |sum, digit| {
+        digit
+            .is_ascii_digit()
+            .then(|| sum * 10 + i64::from(digit - b'0'))
+    })
+}
+
+/// The start of a day that exists (days from the civil calendar, counted in eras of 400 years from a March).
+fn midnight(year: i64, month: i64, day: i64) -> Option<i64> {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let last = match month {
+        2 => 28 + i64::from(leap),
+        4 | 6 | 9 | 11 => 30,
+        1..=12 => 31,
+        _ => return None,
+    };
+    (1..=last).contains(&day).then_some(())?;
+    let year = if month <= 2 { year - 1 } else { year };
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days =
+        year.div_euclid(400) * 146_097 + year.rem_euclid(400) * 365 + year.rem_euclid(400) / 4
+            - year.rem_euclid(400) / 100
+            + of_year;
+    Some((days - 719_468) * DAY)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn dates() {
+        let check = |text: &str, expected: Option<i64>| {
+            assert_eq!(parse(text.as_bytes()), expected, "{text}");
+        };
+        check("1970-01-01", Some(0));
+        check(" 2026-11-15T17:48:00Z\n", Some(1_794_764_880_000));
+        check("2026-11-15T18:48:00.25+01:00", Some(1_794_764_880_250));
+        check("2026-11-15 12:48-0500", Some(1_794_764_880_000));
+        check("2026", Some(1_767_225_600_000));
+        check("2000-02-29", Some(951_782_400_000));
+        check("1969-12-31", Some(-86_400_000));
+        check("Sun, 15 Nov 2026 17:48:00 GMT", Some(1_794_764_880_000));
+        check("15 Nov 26 12:48 EST", Some(1_794_764_880_000));
+        check("Sun, 15 Nov 2026 18:48:00 +0100", Some(1_794_764_880_000));
+        check("1 jan 1970", Some(0));
+        for wrong in [
+            "",
+            "x",
+            "2026-13-01",
+            "2023-02-29",
+            "2026-1-1",
+            "20261115",
+            "2026-11-15T",
+            "2026-11-15Tx",
+            "2026-11-15T25:00Z",
+            "2026-11-15T10:61Z",
+            "Sun, 31 Feb 2026 00:00 GMT",
+            "1 Foo 2026",
+            "15 Nov",
+            "15 Nov 12345",
+            "99999999999999999999",
+            "2026-11-15T10:00+1",
+            "é",
+            "1 é",
+            "-1-1-1",
+            "2026-11-15x",
+        ] {
+            check(wrong, None);
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! Lists of links in XML: sitemaps, indexes of sitemaps, and feeds (RSS 2, RSS 1, Atom).
+//!
+//! The counterpart of `html` for XML, on the events of `xml`: links, and the date that the list gives for each
+//! (`lastmod`, `updated`, `pubDate`), a signal of when to come back. The root element says which kind of list it is;
+//! any other XML has nothing to read here.
+//!
+//! Sources: the sitemaps.org protocol; Google's `xhtml:link` and image extensions; RFC 4287 (Atom); the RSS 2.0 and
+//! RSS 1.0 specifications.
+//!
+//! **What always holds.** Time is linear in the document. Links are bounded like those of any page, and dates by the
+//! links.
+
+use crate::gather::Links;
+use crate::text::{Gap, Text, string};
+use crate::xml::{Event, Reader, Tag, unescape};
+use crate::{LinkKind, Options, Page, date, meta, rel};
+
+/// Bytes of a title worth keeping.
+const TITLE: usize = 2048;
+
+/// Reads a list into `page`; leaves it alone when the document is none.
+pub(crate) fn read(document: &str, options: &Options, page: &mut Page) {
+    let mut reader = Reader::new(document.as_bytes());
+    let root = reader.find_map(|event| match event {
+        Event::Start(tag) => Some(tag),
+        _ => None,
+    });
+    let Some((root, kind)) = root.and_then(|tag| Some((tag, kind(&tag)?))) else {
+        return;
+    };
+    let mut listing = Listing {
+        kind,
+        prefix: root.prefix,
+        options,
+        links: Links::new(options),
+        dates: Vec::new(),
+        field: None,
+        value: Vec::new(),
+        entry: None,
+        aside: false,
+        page,
+    };
+    listing.root(&root);
+    for event in reader {
+        listing.event(event);
+    }
+    listing.finish();
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Sitemap,
+    Feed,
+}
+
+fn kind(root: &Tag<'_>) -> Option<Kind> {
+    let is = |name: &[u8]| root.name.eq_ignore_ascii_case(name);
+    if is(b"urlset") || is(b"sitemapindex") {
+        Some(Kind::Sitemap)
+    } else if is(b"rss") || is(b"rdf") || is(b"feed") {
+        Some(Kind::Feed)
+    } else {
+        None
+    }
+}
+
+/// An element whose characters are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    /// The address of an entry.
+    Address,
+    Image,
+    /// An identifier that may be an address.
+    Identifier,
+    Date,
+    Title,
+    Language,
+}
+
+/// One entry of the list.
+#[derive(Debug, Default)]
+struct Entry {
+    date: Option<i64>,
+    /// Places of its addresses among the links.
+    places: Vec<usize>,
+    identifier: Vec<u8>,
+}
+
+struct Listing<'a> {
+    kind: Kind,
+    /// The root's: elements with another are somebody else's.
+    prefix: &'a [u8],
+    options: &'a Options,
+    links: Links,
+    /// By the place of the link.
+    dates: Vec<Option<i64>>,
+    field: Option<Field>,
+    value: Vec<u8>,
+    entry: Option<Entry>,
+    /// Inside an Atom `source`, which tells of another feed.
+    aside: bool,
+    page: &'a mut Page,
+}
+
+impl Listing<'_> {
+    fn root(&mut self, tag: &Tag<'_>) {
+        let base = tag.attribute(b"xml:base").map(unescaped);
+        self.page.base = base.map(string).filter(|base| !base.is_empty());
+        self.page.language = tag.attribute(b"xml:lang").and_then(meta::language);
+    }
+
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Start(tag) => {
+                self.field = None;
+                if self.kind == Kind::Sitemap {
+                    self.in_sitemap(&tag);
+                } else {
+                    self.in_feed(&tag);
+                }
+                self.value.clear();
+            }
+            Event::Text(text) if self.field.is_some() => unescape(text, &mut self.value),
+            Event::Data(text) if self.field.is_some() => self.value.extend_from_slice(text),
+            Event::Text(_) | Event::Data(_) => {}
+            Event::End => {
+                if let Some(field) = self.field.take() {
+                    let value = std::mem::take(&mut self.value);
+                    self.field(field, &value);
+                    self.value = value;
+                }
+            }
+        }
+    }
+
+    fn in_sitemap(&mut self, tag: &Tag<'_>) {
+        let own = tag.prefix == self.prefix;
+        match &*tag.name.to_ascii_lowercase() {
+            b"url" | b"sitemap" if own => self.begin(),
+            b"loc" if own => self.field = Some(Field::Address),
+            b"lastmod" if own => self.field = Some(Field::Date),
+            b"loc" if self.options.assets => self.field = Some(Field::Image),
+            b"link" => {
+                let href = tag.attribute(b"href");
+                let relation = tag.attribute(b"rel").unwrap_or_default();
+                if let Some(href) = href
+                    && rel::kind(relation) == Some(LinkKind::Alternate)
+                {
+                    self.links.add(&unescaped(href), LinkKind::Alternate, false);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn in_feed(&mut self, tag: &Tag<'_>) {
+        // RSS has no namespace, RSS 1's root has one that its items have not, Atom is at home in both.
+        let own = tag.prefix.is_empty() || tag.prefix == self.prefix || tag.prefix == b"atom";
+        let dublin = matches!(tag.prefix, b"dc" | b"dcterms");
+        match &*tag.name.to_ascii_lowercase() {
+            b"item" | b"entry" if own => self.begin(),
+            b"source" if own => self.aside = !tag.empty,
+            _ if self.aside => {}
+            b"link" if own => self.feed_link(tag),
+            b"guid" if own => {
+                let address = tag
+                    .attribute(b"isPermaLink")
+                    .is_none_or(|value| value == b"true");
+                self.field = address.then_some(Field::Identifier);
+            }
+            b"pubdate" | b"updated" | b"published" | b"modified" | b"issued" if own => {
+                self.field = Some(Field::Date);
+            }
+            b"date" | b"modified" if dublin => self.field = Some(Field::Date),
+            b"title" if own && self.entry.is_none() => self.field = Some(Field::Title),
+            b"language" if own => self.field = Some(Field::Language),
+            b"enclosure" if own && self.options.assets => {
+                if let Some(url) = tag.attribute(b"url") {
+                    self.links.add(&unescaped(url), LinkKind::Asset, false);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Atom's links have an attribute, RSS's hold characters.
+    fn feed_link(&mut self, tag: &Tag<'_>) {
+        let Some(href) = tag.attribute(b"href") else {
+            self.field = (!tag.empty).then_some(Field::Address);
+            return;
+        };
+        let href = unescaped(href);
+        match tag.attribute(b"rel").unwrap_or(b"alternate") {
+            b"alternate" => self.address(&href),
+            b"enclosure" if self.options.assets => {
+                self.links.add(&href, LinkKind::Asset, false);
+            }
+            b"next" | b"prev" | b"previous" | b"first" | b"last" | b"prev-archive"
+            | b"next-archive" | b"current" | b"related" | b"via" | b"replies" => {
+                self.links.add(&href, LinkKind::Link, false);
+            }
+            // The feed itself, its hub, its editor.
+            _ => {}
+        }
+    }
+
+    /// A new entry; one that is still open ends here, so that a forgotten end tag mixes up nothing.
+    fn begin(&mut self) {
+        self.end();
+        self.entry = Some(Entry::default());
+    }
+
+    /// Gives an entry's links their date.
+    fn end(&mut self) {
+        self.aside = false;
+        let Some(mut entry) = self.entry.take() else {
+            return;
+        };
+        if entry.places.is_empty() && entry.identifier.starts_with(b"http") {
+            let place = self.links.add(&entry.identifier, LinkKind::Feed, false);
+            entry.places.extend(place);
+        }
+        let Some(date) = entry.date else {
+            return;
+        };
+        for place in entry.places {
+            if place >= self.dates.len() {
+                self.dates.resize(place + 1, None);
+            }
+            self.dates[place] = self.dates[place].max(Some(date));
+        }
+    }
+
+    /// The address of an entry, or of what the list is about.
+    fn address(&mut self, href: &[u8]) {
+        if href.trim_ascii().is_empty() {
+            return;
+        }
+        let kind = match (self.kind, &self.entry) {
+            (Kind::Sitemap, _) => LinkKind::Sitemap,
+            (Kind::Feed, Some(_)) => LinkKind::Feed,
+            (Kind::Feed, None) => LinkKind::Link,
+        };
+        let place = self.links.add(href, kind, false);
+        if let Some(entry) = &mut self.entry {
+            entry.places.extend(place);
+        }
+    }
+
+    /// An element ended whose characters were wanted.
+    fn field(&mut self, field: Field, value: &[u8]) {
+        match field {
+            Field::Address => self.address(value),
+            Field::Image => {
+                self.links.add(value, LinkKind::Asset, false);
+            }
+            Field::Identifier => {
+                if let Some(entry) = &mut self.entry {
+                    entry.identifier = value.trim_ascii().to_vec();
+                }
+            }
+            Field::Date => {
+                if let Some(entry) = &mut self.entry {
+                    entry.date = entry.date.max(date::parse(value));
+                }
+            }
+            Field::Title => {
+                if self.page.title.is_none() {
+                    let mut title = Text::new(TITLE, 0, false);
+                    title.push(value);
+                    title.separate(Gap::Line);
+                    self.page.title = Some(title.finish().0).filter(|title| !title.is_empty());
+                }
+            }
+            Field::Language => {
+                self.page.language = self.page.language.take().or_else(|| meta::language(value));
+            }
+        }
+    }
+
+    fn finish(&mut self) {
+        self.end();
+        self.page.links = self.links.finish(&mut self.page.remarks);
+        let dates = self.dates.iter().enumerate();
+        self.page.dated = dates
+            .filter_map(|(place, date)| Some((place, (*date)?)))
+            .collect();
+    }
+}
+
+fn unescaped(value: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(value.len());
+    unescape(value, &mut out);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(document: &str, options: &Options, expected: &[&str]) -> Page {
+        let mut page = Page::default();
+        read(document, options, &mut page);
+        let found: Vec<String> = page
+            .links
+            .iter()
+            .enumerate()
+            .map(|(place, link)| {
+                let date = page.dated.iter().find(|(dated, _)| *dated == place);
+                let date = date
+                    .map(|(_, date)| format!(" {}", date / 1000))
+                    .unwrap_or_default();
+                format!("{} {}{date}", link.kind, link.href)
+            })
+            .collect();
+        assert_eq!(found, expected, "{document}");
+        page
+    }
+
+    #[test]
+    fn sitemaps() {
+        let document = r#"<?xml version="1.0" encoding="UTF-8"?>
+            <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9" xmlns:image="i" xmlns:xhtml="x">
+            <url><loc> http://a/?b=1&amp;c=2 </loc><lastmod>1970-01-02</lastmod>
+              <image:image><image:loc>http://a/i.png</image:loc></image:image>
+              <xhtml:link rel="alternate" hreflang="de" href="http://a/de"/></url>
+            <url><lastmod>when?</lastmod><loc><![CDATA[http://a/3]]></loc></url>
+            <url><loc>http://a/3</loc><lastmod>1970-01-03</lastmod>
+            <url><loc>http://a/4</loc></urlset>"#;
+        check(
+            document,
+            &Options::default(),
+            &[
+                "sitemap http://a/?b=1&c=2 86400",
+                "alternate http://a/de",
+                "sitemap http://a/3 172800",
+                "sitemap http://a/4",
+            ],
+        );
+        let assets = Options {
+            assets: true,
+            ..Options::default()
+        };
+        let mut page = Page::default();
+        read(document, &assets, &mut page);
+        assert_eq!(page.links[1].kind, LinkKind::Asset);
+        check(
+            "<s:sitemapindex xmlns:s='x'><s:sitemap><s:loc>http://a/1.xml</s:loc><s:lastmod>1970-01-02T00:00Z\
+             </s:lastmod></s:sitemap></s:sitemapindex>",
+            &Options::default(),
+            &["sitemap http://a/1.xml 86400"],
+        );
+    }
+
+    #[test]
+    fn feeds() {
+        let page = check(
+            "<rss version='2.0'><channel><title>A &amp; B</title><link>http://a/</link><language>pt</language>\
+             <atom:link href='http://a/feed' rel='self'/>\
+             <item><title>1</title><link>http://a/1</link><pubDate>Fri, 02 Jan 1970 00:00:00 GMT</pubDate>\
+             <enclosure url='http://a/1.mp3'/></item>\
+             <item><guid isPermaLink='false'>http://a/no</guid></item>\
+             <item><guid>http://a/2</guid><dc:date>1970-01-02</dc:date></item></channel></rss>",
+            &Options::default(),
+            &[
+                "link http://a/",
+                "feed http://a/1 86400",
+                "feed http://a/2 86400",
+            ],
+        );
+        assert_eq!(page.title.as_deref(), Some("A & B"));
+        assert_eq!(page.language.as_deref(), Some("pt"));
+        let page = check(
+            "<feed xmlns='http://www.w3.org/2005/Atom' xml:base='http://b/' xml:lang='en'><title>T</title>\
+             <link rel='self' href='x'/><link href='/'/><link rel='next' href='2'/>\
+             <entry><title>e</title><link href='a?b&amp;c'/><published>1970-01-01</published>\
+             <updated>1970-01-02T00:00:00Z</updated>\
+             <source><link href='s'/><updated>2020-01-01</updated></source></entry></feed>",
+            &Options::default(),
+            &["link /", "link 2", "feed a?b&c 86400"],
+        );
+        assert_eq!(
+            (page.base.as_deref(), page.language.as_deref()),
+            (Some("http://b/"), Some("en"))
+        );
+        check(
+            "<rdf:RDF xmlns='http://purl.org/rss/1.0/'><channel><link>http://a/</link></channel>\
+             <item rdf:about='x'><link>http://a/1</link><dc:date>1970-01-02</dc:date></item></rdf:RDF>",
+            &Options::default(),
+            &["link http://a/", "feed http://a/1 86400"],
+        );
+    }
+
+    #[test]
+    fn other_documents() {
+        for document in [
+            "",
+            "x",
+            "<",
+            "<svg><a href='x'/><loc>y</loc></svg>",
+            "<!DOCTYPE html>",
+            "<rss",
+            "<urlset><url><loc>x",
+        ] {
+            check(document, &Options::default(), &[]);
+        }
+    }
+
+    #[test]
+    fn bounded() {
+        let options = Options {
+            max_links: 2,
+            ..Options::default()
+        };
+        let entries = "<url><loc>/1</loc><lastmod>1970-01-02</lastmod></url>\
+            <url><loc>/2</loc></url><url><loc>/3</loc><lastmod>1970-01-02</lastmod></url>";
+        let document = format!("<urlset>{entries}{entries}</urlset>");
+        let page = check(&document, &options, &["sitemap /1 86400", "sitemap /2"]);
+        assert_eq!(page.remarks, [crate::Remark::LinksCut { left_out: 2 }]);
+    }
+
+    /// Entities that a document defines are its own affair.
+    #[test]
+    fn entity_bombs_are_text() {
+        let mut document = String::from("<!DOCTYPE urlset [<!ENTITY a0 'boom'>");
+        for level in 1_u32..30 {
+            let name = format!("&a{};", level - 1);
+            let name = name.repeat(10);
+            document.push_str("<!ENTITY a");
+            document.push_str(&level.to_string());
+            document.push_str(&[" '", &name, "'>"].concat());
+        }
+        document.push_str("<!ENTITY file SYSTEM 'file:///etc/passwd'>]>");
+        document.push_str("<urlset><url><loc>/&a29;&file;</loc></url></urlset>");
+        check(&document, &Options::default(), &["sitemap /&a29;&file;"]);
+    }
+}

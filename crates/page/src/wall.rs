@@ -1,0 +1,128 @@
+//! Pages that show nothing but a wall: "your browser is not supported", "please enable JavaScript" (T9, V 4.2).
+//!
+//! Asked once the text of an HTML page is complete. A wall is short; an article about browsers is not, and is never
+//! looked at. On a short page one phrase of the table is enough: a phrase is a few pieces that stand in this order and
+//! close to each other, in lower case, so that "your browser (Lynx 2.9) is not supported" is one.
+
+/// Words of the longest wall.
+const LONGEST: u32 = 120;
+/// Bytes between the pieces of a phrase.
+const WINDOW: usize = 60;
+
+/// English, Portuguese, Spanish, French, German, Italian, Dutch, Polish, Russian, Japanese, Chinese.
+#[rustfmt::skip]
+const PHRASES: &[&[&str]] = &[
+    &["browser", "not supported"], &["browser", "unsupported"], &["unsupported browser"], &["browser", "no longer support"],
+    &["not support", "your browser"], &["support", "this browser"], &["browser", "out of date"], &["browser", "outdated"], &["outdated browser"],
+    &["browser", "too old"], &["upgrade your", "browser"], &["update your browser"], &["checking your browser"], &["use", "a modern browser"],
+    &["enable javascript"], &["enable java script"], &["javascript", "enabled"], &["javascript", "disabled"], &["javascript", "required"], &["requires javascript"],
+    &["activate javascript"], &["turn on javascript"], &["without javascript"], &["not support javascript"], &["javascript", "turned off"],
+    &["enable cookies"], &["enable", "cookies to continue"], &["cookies", "disabled"], &["cookies", "must be enabled"], &["cookies are required"],
+    &["navegador", "não", "suportado"], &["navegador", "não", "compatível"], &["navegador", "não", "suporta"], &["navegador", "desatualizado"], &["atualize", "navegador"],
+    &["ative", "javascript"], &["active", "javascript"], &["habilite", "javascript"], &["ativar", "javascript"], &["activar", "javascript"], &["habilitar", "javascript"],
+    &["javascript", "desativado"], &["javascript", "desabilitado"], &["javascript", "ativado"], &["javascript", "activado"], &["javascript", "habilitado"],
+    &["ative", "cookies"], &["active", "cookies"], &["habilite", "cookies"], &["ativar", "cookies"],
+    &["navegador", "no", "soportado"], &["navegador", "no", "compatible"], &["navegador", "no es compatible"], &["navegador", "obsoleto"], &["actualice", "navegador"], &["actualiza", "navegador"],
+    &["javascript", "desactivado"], &["javascript", "deshabilitado"], &["activar", "cookies"], &["habilitar", "cookies"],
+    &["navigateur", "pas", "pris en charge"], &["navigateur", "pas supporté"], &["navigateur", "pas compatible"], &["navigateur", "obsolète"], &["navigateur", "incompatible"],
+    &["navigateur", "trop ancien"], &["mettre à jour", "navigateur"], &["mettez à jour", "navigateur"], &["activez", "javascript"], &["activer", "javascript"], &["activer", "cookies"],
+    &["activez", "cookies"], &["javascript", "désactivé"], &["javascript", "activé"], &["javascript", "nécessaire"],
+    &["browser", "nicht unterstützt"], &["browser", "veraltet"], &["browser", "nicht", "kompatibel"], &["veralteten browser"], &["unterstützt", "browser nicht"], &["aktualisieren sie", "browser"],
+    &["javascript", "aktivier"], &["aktivier", "javascript"], &["javascript", "deaktiviert"], &["javascript", "eingeschaltet"], &["cookies", "aktivier"], &["aktivier", "cookies"],
+    &["browser", "non", "supportato"], &["browser", "non", "compatibile"], &["browser", "obsoleto"], &["browser", "non aggiornato"], &["aggiorna", "browser"],
+    &["abilita", "javascript"], &["attiva", "javascript"], &["javascript", "disabilitato"], &["javascript", "disattivato"], &["javascript", "abilitato"], &["abilita", "cookie"], &["attiva", "cookie"],
+    &["browser", "niet ondersteund"], &["browser", "verouderd"], &["javascript", "inschakelen"], &["schakel", "javascript"], &["cookies", "inschakelen"],
+    &["przeglądark", "nie jest obsługiwan"], &["włącz", "javascript"], &["włącz", "cookie"],
+    &["браузер", "не поддерживается"], &["браузер", "устарел"], &["включите", "javascript"], &["включить", "javascript"], &["javascript", "отключ"], &["включите", "cookie"],
+    &["ブラウザ", "サポートされていません"], &["ブラウザ", "サポートしていません"], &["ブラウザ", "対応していません"], &["javascript", "有効"],
+    &["浏览器", "不支持"], &["不支持", "浏览器"], &["浏览器", "版本过低"], &["启用", "javascript"], &["啟用", "javascript"],
+];
+
+/// Whether a text of so many words is a wall.
+pub(crate) fn is_wall(text: &str, words: u32) -> bool {
+    if words == 0 || words > LONGEST {
+        return false;
+    }
+    let text = text.to_lowercase().replace('\n', " ");
+    PHRASES.iter().any(|phrase| has(&text, phrase))
+}
+
+/// Whether the pieces stand in the text one after the other, not far apart.
+fn has(text: &str, phrase: &[&str]) -> bool {
+    let [first, rest @ ..] = phrase else {
+        return true;
+    };
+    // Each first piece is tried: the nearest may belong to another sentence.
+    text.match_indices(first).any(|(at, _)| {
+        let mut after = &text.as_bytes()[at + first.len()..];
+        rest.iter().all(|piece| {
+            let window = &after[..after.len().min(WINDOW + piece.len())];
+            match memchr::memmem::find(window, piece.as_bytes()) {
+                Some(found) => {
+                    after = &after[found + piece.len()..];
+                    true
+                }
+                None => false,
+            }
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wall(text: &str) -> bool {
+        is_wall(text, text.split_whitespace().count() as u32)
+    }
+
+    #[test]
+    fn walls() {
+        for text in [
+            "Your browser is not supported.\nPlease use Chrome, Firefox or Safari.",
+            "Unsupported browser",
+            "We're sorry, your browser (Lynx 2.9) is not supported any more",
+            "You need to enable JavaScript to run this app.",
+            "Just a moment...\nEnable JavaScript and cookies to continue",
+            "Please turn on JavaScript in your browser and reload the page.",
+            "O seu navegador não é suportado. Atualize-o.",
+            "Este navegador já não é compatível... O navegador não é compatível com este site",
+            "Por favor ative o JavaScript para continuar",
+            "Su navegador no es compatible con este sitio",
+            "Debe activar JavaScript para ver esta página",
+            "Votre navigateur n'est pas pris en charge",
+            "Veuillez activer JavaScript pour continuer",
+            "Ihr Browser wird nicht unterstützt",
+            "Bitte aktivieren Sie JavaScript und Cookies",
+            "Il tuo browser non è supportato",
+            "Per continuare abilita JavaScript",
+            "Ваш браузер не поддерживается",
+            "JavaScriptを有効にしてください",
+            "您的浏览器不支持此功能",
+        ] {
+            assert!(wall(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn pages() {
+        let long = "The history of the browser that is not supported any more, and of JavaScript disabled. ".repeat(9);
+        for text in [
+            "",
+            "Welcome to our shop. We have browsers, cookies and tea.",
+            "Cookies with chocolate: mix butter and sugar. The oven is required.",
+            "The browser wars began in 1995, and this museum has kept a copy of each program. Elsewhere, features that are not supported",
+            "This site uses cookies.",
+            "O navegador Vasco da Gama não é esquecido",
+            &long,
+        ] {
+            assert!(!wall(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn pieces_of_many_bytes() {
+        assert!(!wall(&"браузер ".repeat(100)));
+        assert!(!wall(&format!("browser {} unsupported", "é".repeat(30))));
+    }
+}

@@ -1,0 +1,276 @@
+//! XML by events, as far as lists of links need it: sitemaps and feeds.
+//!
+//! A pull reader over borrowed slices, for `listing`. It checks nothing: what is not well-formed is read as far as
+//! it makes sense, and the end of the input ends everything that is open.
+//!
+//! **What always holds.** Each byte is looked at a bounded number of times. A document type is stepped over, its
+//! entities are never expanded (nor is anything outside the document ever asked for), so that an entity bomb is only
+//! as long as its own text. There is no stack: depth costs nothing.
+
+use memchr::memmem;
+
+/// What a document is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event<'a> {
+    Start(Tag<'a>),
+    End,
+    /// Characters with references in them: see [`unescape`].
+    Text(&'a [u8]),
+    /// Characters that are what they are: a CDATA section.
+    Data(&'a [u8]),
+}
+
+/// A start tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Tag<'a> {
+    /// What stands before the colon of the name; empty without one.
+    pub(crate) prefix: &'a [u8],
+    pub(crate) name: &'a [u8],
+    attributes: &'a [u8],
+    /// `<a/>`: no end will come.
+    pub(crate) empty: bool,
+}
+
+/// A place in a document.
+pub(crate) struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(document: &'a [u8]) -> Reader<'a> {
+        Reader { rest: document }
+    }
+
+    /// What stands before the next `end`, or all that is left; the reader goes behind it.
+    fn until(&mut self, end: &[u8]) -> &'a [u8] {
+        let found = memmem::find(self.rest, end);
+        let (before, after) = self.rest.split_at(found.unwrap_or(self.rest.len()));
+        self.rest = after.get(end.len()..).unwrap_or_default();
+        before
+    }
+
+    fn strip(&mut self, prefix: &[u8]) -> bool {
+        match self.rest.strip_prefix(prefix) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Steps over a document type: to the `>` that is in no quotes, comment or brackets.
+    fn doctype(&mut self) {
+        let mut brackets = 0_u32;
+        while let Some(at) = self.rest.iter().position(|byte| b"[]<>\"'".contains(byte)) {
+            let byte = self.rest[at];
+            let comment = self.rest[at..].starts_with(b"<!--");
+            self.rest = &self.rest[at + 1..];
+            match byte {
+                b'<' if comment => {
+                    self.until(b"-->");
+                }
+                b'"' | b'\'' => {
+                    self.until(&[byte]);
+                }
+                b'[' => brackets += 1,
+                b']' => brackets = brackets.saturating_sub(1),
+                b'>' if brackets == 0 => return,
+                _ => {}
+            }
+        }
+        self.rest = &[];
+    }
+
+    /// A start tag, behind its `<`: to the `>` that is in no quotes.
+    fn tag(&mut self) -> Tag<'a> {
+        let mut end = 0;
+        loop {
+            match memchr::memchr3(b'>', b'"', b'\'', &self.rest[end..]) {
+                None => end = self.rest.len(),
+                Some(next) if self.rest[end + next] == b'>' => end += next,
+                Some(next) => {
+                    let quote = self.rest[end + next];
+                    end += next + 1;
+                    let inside = memchr::memchr(quote, &self.rest[end..]);
+                    end = inside.map_or(self.rest.len(), |length| end + length + 1);
+                    continue;
+                }
+            }
+            break;
+        }
+        let (tag, rest) = self.rest.split_at(end);
+        self.rest = rest.get(1..).unwrap_or_default();
+        let (tag, empty) = match tag {
+            [tag @ .., b'/'] => (tag, true),
+            _ => (tag, false),
+        };
+        let length = tag
+            .iter()
+            .position(u8::is_ascii_whitespace)
+            .unwrap_or(tag.len());
+        let (name, attributes) = tag.split_at(length);
+        let (prefix, name) = match memchr::memchr(b':', name) {
+            Some(colon) => (&name[..colon], &name[colon + 1..]),
+            None => (&[][..], name),
+        };
+        Tag {
+            prefix,
+            name,
+            attributes,
+            empty,
+        }
+    }
+}
+
+impl<'a> Iterator for Reader<'a> {
+    type Item = Event<'a>;
+
+    fn next(&mut self) -> Option<Event<'a>> {
+        loop {
+            let end = memchr::memchr(b'<', self.rest).unwrap_or(self.rest.len());
+            if end > 0 {
+                let (text, rest) = self.rest.split_at(end);
+                self.rest = rest;
+                return Some(Event::Text(text));
+            }
+            if self.rest.is_empty() {
+                return None;
+            }
+            if self.strip(b"<!--") {
+                self.until(b"-->");
+            } else if self.strip(b"<![CDATA[") {
+                return Some(Event::Data(self.until(b"]]>")));
+            } else if self.strip(b"<?") {
+                self.until(b"?>");
+            } else if self.strip(b"<!") {
+                self.doctype();
+            } else if self.strip(b"</") {
+                self.until(b">");
+                return Some(Event::End);
+            } else {
+                self.strip(b"<");
+                return Some(Event::Start(self.tag()));
+            }
+        }
+    }
+}
+
+impl<'a> Tag<'a> {
+    /// The value of an attribute, references and all.
+    pub(crate) fn attribute(&self, wanted: &[u8]) -> Option<&'a [u8]> {
+        let mut rest = self.attributes;
+        loop {
+            rest = rest.trim_ascii_start();
+            let equals = memchr::memchr(b'=', rest)?;
+            let name = rest[..equals].trim_ascii_end();
+            rest = rest[equals + 1..].trim_ascii_start();
+            let value;
+            if let [quote @ (b'"' | b'\''), quoted @ ..] = rest {
+                let end = memchr::memchr(*quote, quoted).unwrap_or(quoted.len());
+                rest = quoted.get(end + 1..).unwrap_or_default();
+                value = &quoted[..end];
+            } else {
+                let end = rest.iter().position(u8::is_ascii_whitespace);
+                (value, rest) = rest.split_at(end.unwrap_or(rest.len()));
+            }
+            if name.eq_ignore_ascii_case(wanted) {
+                return Some(value);
+            }
+        }
+    }
+}
+
+/// Adds characters to `out`, the five references that XML itself defines and numbers replaced; all others stay as
+/// they are written.
+pub(crate) fn unescape(mut text: &[u8], out: &mut Vec<u8>) {
+    while let Some(at) = memchr::memchr(b'&', text) {
+        out.extend_from_slice(&text[..at]);
+        text = &text[at..];
+        let head = &text[..text.len().min(12)];
+        let length = memchr::memchr(b';', head).unwrap_or(0);
+        let character = text.get(1..length).and_then(reference);
+        if let Some(character) = character {
+            out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            text = &text[length + 1..];
+        } else {
+            out.push(b'&');
+            text = &text[1..];
+        }
+    }
+    out.extend_from_slice(text);
+}
+
+fn reference(name: &[u8]) -> Option<char> {
+    let number = |digits: &[u8], radix| {
+        let digits = str::from_utf8(digits).ok()?;
+        char::from_u32(u32::from_str_radix(digits, radix).ok()?)
+    };
+    match name {
+        b"amp" => Some('&'),
+        b"lt" => Some('<'),
+        b"gt" => Some('>'),
+        b"quot" => Some('"'),
+        b"apos" => Some('\''),
+        [b'#', b'x' | b'X', digits @ ..] => number(digits, 16),
+        [b'#', digits @ ..] => number(digits, 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(document: &str, expected: &str) {
+        let mut found = Vec::new();
+        for event in Reader::new(document.as_bytes()) {
+            match event {
+                Event::Start(tag) => {
+                    found.push(b'(');
+                    found.extend_from_slice(tag.name);
+                    if let Some(value) = tag.attribute(b"href") {
+                        found.push(b'=');
+                        unescape(value, &mut found);
+                    }
+                    if tag.empty {
+                        found.push(b')');
+                    }
+                }
+                Event::End => found.push(b')'),
+                Event::Text(text) => unescape(text, &mut found),
+                Event::Data(text) => found.extend_from_slice(text),
+            }
+        }
+        assert_eq!(String::from_utf8_lossy(&found), expected, "{document}");
+    }
+
+    #[test]
+    fn documents() {
+        check("<?xml version='1.0'?><a>x<!-- <b> -->y</a>", "(axy)");
+        check(
+            "<p:a href=\"1>2\"/><b rel = 'x' href = 'y&amp;z' >t</b>",
+            "(a=1>2)(b=y&zt)",
+        );
+        check("<a><![CDATA[<&amp;>]]></a>", "(a<&amp;>)");
+        check(
+            "&lt;&#65;&#x42;&quot;&apos;&gt;&unknown;&&#xD800;&#;&",
+            "<AB\"'>&unknown;&&#xD800;&#;&",
+        );
+        check(
+            "<!DOCTYPE a [<!ENTITY x \"]>\"><!-- '>] -->]><a>&x;</a>",
+            "(a&x;)",
+        );
+        check("<a href=x y><b", "(a=x(b");
+        check("<a href='open", "(a=open");
+        check("<!-- open", "");
+        check("<![CDATA[open", "open");
+        check("<?open", "");
+        check("<!open [", "");
+        check("</", ")");
+        check("<", "(");
+        check("<a/", "(a)");
+        check("<a x='1'href='2'/>", "(a=2)");
+        check("", "");
+    }
+}
