@@ -160,6 +160,9 @@ fn path_key(path: &str) -> Vec<u8> {
 /// ASP.NET's cookieless sessions before an `.aspx` page: `/(s(24 characters))/` and the older `/(24 characters)/`.
 fn strip_session_segments(path: &mut Vec<u8>) {
     for tickets in [true, false] {
+        let Some(last_page) = memchr::memmem::rfind(path, b".aspx") else {
+            return;
+        };
         let found = path
             .iter()
             .enumerate()
@@ -168,8 +171,8 @@ fn strip_session_segments(path: &mut Vec<u8>) {
             .find_map(|(slash, _)| {
                 let segment = &path[slash + 1..];
                 let length = segment.iter().position(|byte| *byte == b'/')?;
-                let page = &segment[length + 1..];
-                let aspx = page.windows(5).position(|window| window == b".aspx")? > 0;
+                let page = slash + 1 + length + 1;
+                let aspx = last_page > page && !path[page..].starts_with(b".aspx");
                 (aspx && is_session(&segment[..length], tickets))
                     .then_some((slash + 1, slash + length + 2))
             });
@@ -271,9 +274,13 @@ fn strip_cold_fusion(query: &mut Vec<u8>) {
     const SECOND: &[u8] = b"cftoken=";
     let value_end =
         |from: usize| memchr::memchr(b'&', &query[from..]).map_or(query.len(), |at| from + at);
+    // The value that begins here ends where the next one behind it does, unless an `&` comes before that.
+    let (mut behind, mut behind_end) = (query.len(), query.len());
     let found = memchr::memmem::rfind_iter(query, FIRST).find_map(|start| {
         let first = start + FIRST.len();
-        let first_end = value_end(first);
+        let first_end =
+            memchr::memchr(b'&', &query[first..behind]).map_or(behind_end, |at| first + at);
+        (behind, behind_end) = (first, first_end);
         let second = first_end + 1 + SECOND.len();
         let pair = first_end > first && query.get(first_end + 1..)?.starts_with(SECOND);
         let end = if pair { value_end(second) } else { second };
@@ -290,31 +297,21 @@ fn cut(query: &mut Vec<u8>, start: usize, end: usize) {
     query.drain(start..end);
 }
 
-/// Percent-triplets decoded until none is left.
+/// Percent-triplets decoded until none is left: what decoding brings forth is decoded too, where it stands.
 fn unescaped(text: &[u8]) -> Vec<u8> {
-    let mut current = text.to_vec();
-    while memchr::memchr(b'%', &current).is_some() {
-        let mut next = Vec::with_capacity(current.len());
-        let mut index = 0;
-        while index < current.len() {
-            let digit = |at: usize| char::from(*current.get(at)?).to_digit(16);
-            match (current[index], digit(index + 1), digit(index + 2)) {
-                (b'%', Some(high), Some(low)) => {
-                    next.push((high * 16 + low) as u8);
-                    index += 3;
-                }
-                (byte, ..) => {
-                    next.push(byte);
-                    index += 1;
-                }
-            }
+    let mut plain = Vec::with_capacity(text.len());
+    for &byte in text {
+        plain.push(byte);
+        while let [.., b'%', high, low] = plain[..] {
+            let digit = |byte: u8| char::from(byte).to_digit(16);
+            let (Some(high), Some(low)) = (digit(high), digit(low)) else {
+                break;
+            };
+            plain.truncate(plain.len() - 3);
+            plain.push((high * 16 + low) as u8);
         }
-        if next.len() == current.len() {
-            break;
-        }
-        current = next;
     }
-    current
+    plain
 }
 
 /// Everything but visible ASCII escaped, `%` and `#` too.

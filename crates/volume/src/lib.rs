@@ -26,6 +26,8 @@ mod escape;
 mod exchange;
 mod filter;
 mod finish;
+#[cfg(test)]
+mod hostile;
 mod http;
 mod index;
 mod lookup;

@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use flate2::bufread::GzDecoder;
 use memchr::memmem;
 
 use crate::VolumeError;
@@ -160,12 +161,35 @@ fn keep_tail(volume: &Volume, end: u64) -> io::Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-fn holds_a_record(tail: &[u8]) -> bool {
+/// Whether a whole record begins anywhere in the tail. Bytes that look like many members one inside the other (a page
+/// can hold such) are not all followed to their ends: when more was read than the tail is worth, it is kept unseen.
+pub(crate) fn holds_a_record(tail: &[u8]) -> bool {
     const MEMBER: &[u8] = &[0x1f, 0x8b, 8];
-    memmem::find_iter(tail, MEMBER).any(|start| {
-        let member = Members::new(&tail[start..], 0).next().ok().flatten();
-        member.is_some_and(|member| Record::parse(member.bytes).is_ok())
-    })
+    let mut left = 4 * tail.len() as u64 + (1 << 20);
+    for start in memmem::find_iter(tail, MEMBER) {
+        if !begins_a_record(&tail[start..]) {
+            continue;
+        }
+        let mut members = Members::new(&tail[start..], 0);
+        let member = members.next().ok().flatten();
+        if member.is_some_and(|member| Record::parse(member.bytes).is_ok()) {
+            return true;
+        }
+        match left.checked_sub(members.position()) {
+            Some(rest) => left = rest,
+            None => return true,
+        }
+    }
+    false
+}
+
+/// Whether the first bytes of the member are those of a record.
+fn begins_a_record(member: &[u8]) -> bool {
+    const VERSION: &[u8] = b"WARC/1.";
+    const NEAR: usize = 4 << 10; // of the packed bytes: a dictionary comes before the first byte
+    let mut first = [0; VERSION.len()];
+    let near = &member[..member.len().min(NEAR)];
+    GzDecoder::new(near).read_exact(&mut first).is_ok() && first == VERSION
 }
 
 #[cfg(test)]
