@@ -1,39 +1,77 @@
-//! Host names to addresses (N3): a stub resolver over several servers, with its own cache.
+//! Host names to addresses (N3, N4): a stub resolver over several servers, with its own cache.
 //!
-//! A look-up asks for A and AAAA at once; the IPv4 addresses come first in the answer. What is cached is already
-//! judged by the guard, failures included, so that a name that leads nowhere is asked for once and not once a link.
-//! Concurrent questions for one name are one question; when the asker is cancelled, a waiter asks in its place.
-//! The servers (`dns/servers.rs`) take turns, and one that does not answer is left alone for a while.
+//! ```text
+//! resolve ─► cache: fresh ──────────────────────────────► guard ─► addresses
+//!              │    stale ── refreshed beside ───────────►
+//!              └─ nothing ─► question ─► breaker ─► slot ─► servers
+//! ```
 //!
-//! Does not keep anything across restarts: the caller stores [`Resolved`] with its site and brings it back.
+//! A look-up asks for A and AAAA at once; the IPv4 addresses come first in the answer. Failures are cached too, so that
+//! a name that leads nowhere is asked for once and not once a link. The servers (`dns/servers.rs`) take turns, and one
+//! that does not answer is left alone for a while.
+//!
+//! What always holds:
+//! - **The guard judges every answer each time it is given out**, from whatever part of this picture it comes.
+//! - No more than `dns_concurrency` questions are on the way; prefetched names take at most half of them.
+//! - Nothing here blocks or waits but a question that must be asked, and that may be cancelled.
+//!
+//! Does not keep anything across restarts: the caller stores [`Resolved`] with its site and brings it back. All times
+//! are those of tokio's clock.
 
+mod breaker;
 mod cache;
+mod found;
+mod question;
 mod servers;
+#[cfg(test)]
+mod tests;
 
 use std::{
-    collections::HashMap,
     net::IpAddr,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
     time::Duration,
 };
 
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    time::{Instant, sleep, timeout},
+};
 
-use self::{cache::Cache, servers::Servers};
+use self::{
+    breaker::{Breaker, Outage},
+    cache::{Cache, Held},
+    found::Found,
+    question::{Question, Questions},
+    servers::Servers,
+};
 use crate::{Failure, FetchSetupError, Options, Resolved, guard::Guard, web::unix_ms};
 
 /// How long a failure of the servers is believed: long enough to spare them, short enough to try again.
 const FAILURE_TTL: Duration = Duration::from_secs(30);
 
+/// Addresses kept of one name.
+const MOST_ADDRESSES: usize = 16;
+
 type Outcome = Result<Resolved, Failure>;
 
+/// Who answers questions.
+pub(crate) trait Ask: Send + Sync + 'static {
+    /// The addresses of a name. Ends by itself or is cut off after `dns_timeout`.
+    fn ask(&self, name: &str) -> impl Future<Output = Found> + Send;
+}
+
 /// The resolver of a crawl.
-pub(crate) struct Resolver {
-    servers: Servers,
+pub(crate) struct Resolver<S = Servers> {
+    servers: S,
     guard: Arc<Guard>,
+    clock: Clock,
     cache: Mutex<Cache>,
-    asked: Mutex<HashMap<String, Arc<OnceCell<Outcome>>>>,
-    slots: Semaphore,
+    questions: Arc<Questions>,
+    slots: Arc<Semaphore>,
+    /// Free slots that a prefetched name must leave.
+    reserved: usize,
+    breaker: Breaker,
     timeout: Duration,
     ttl_min: Duration,
     ttl_max: Duration,
@@ -41,19 +79,29 @@ pub(crate) struct Resolver {
 
 impl Resolver {
     pub(crate) fn new(options: &Options, guard: Arc<Guard>) -> Result<Resolver, FetchSetupError> {
-        Ok(Resolver {
-            servers: Servers::new(options)?,
+        Ok(Resolver::with(Servers::new(options)?, options, guard))
+    }
+}
+
+impl<S: Ask> Resolver<S> {
+    fn with(servers: S, options: &Options, guard: Arc<Guard>) -> Resolver<S> {
+        let slots = options.dns_concurrency.clamp(1, Semaphore::MAX_PERMITS);
+        Resolver {
+            servers,
             guard,
-            cache: Mutex::new(Cache::new(options.dns_cache)),
-            asked: Mutex::default(),
-            slots: Semaphore::new(options.dns_concurrency.clamp(1, Semaphore::MAX_PERMITS)),
+            clock: Clock::new(),
+            cache: Mutex::new(Cache::new(options.dns_cache, millis(options.dns_stale))),
+            questions: Arc::default(),
+            slots: Arc::new(Semaphore::new(slots)),
+            reserved: slots / 2,
+            breaker: Breaker::new(options.dns_breaker),
             timeout: options.dns_timeout,
             ttl_min: options.dns_ttl_min,
             ttl_max: options.dns_ttl_max.max(options.dns_ttl_min),
-        })
+        }
     }
 
-    pub(crate) async fn resolve(&self, host: &str) -> Outcome {
+    pub(crate) async fn resolve(self: &Arc<Self>, host: &str) -> Outcome {
         if let Some(address) = literal(host) {
             self.guard.pass(address)?;
             return Ok(Resolved {
@@ -62,75 +110,221 @@ impl Resolver {
             });
         }
         let name = host.trim_end_matches('.');
-        if let Some(outcome) = lock(&self.cache).get(name, unix_ms()) {
-            return outcome;
+        if let Some(outcome) = self.held(name) {
+            return self.judge(outcome);
         }
-        let question = Question::of(&self.asked, name);
-        question.cell.get_or_init(|| self.ask(name)).await.clone()
+        if !servers::is_askable(name) {
+            return Err(Failure::DnsNotFound);
+        }
+        let question = Question::join(&self.questions, name);
+        let asked = question.cell.get_or_init(|| self.answer(name, None)).await;
+        self.judge(asked.clone())
     }
 
     pub(crate) fn remember(&self, host: &str, resolved: &Resolved) {
         let name = host.trim_end_matches('.');
-        if literal(host).is_some() || resolved.expires_ms <= unix_ms() {
+        if literal(host).is_some() || resolved.addresses.is_empty() {
             return;
         }
-        if let Ok(addresses) = self.judge(resolved.addresses.clone()) {
-            let expires_ms = resolved.expires_ms.min(expiry(self.ttl_max));
-            lock(&self.cache).put(
-                name,
-                Ok(Resolved {
-                    addresses,
-                    expires_ms,
-                }),
-                expires_ms,
-            );
+        let now_ms = self.clock.now_ms();
+        let mut resolved = resolved.clone();
+        resolved.addresses.truncate(MOST_ADDRESSES);
+        let latest = now_ms.saturating_add(millis(self.ttl_max));
+        resolved.expires_ms = resolved.expires_ms.min(latest);
+        lock(&self.cache).remember(name, resolved, now_ms);
+    }
+
+    /// Sees to it that a name is known soon, if there is room. The common case, a name that is known or under way, is
+    /// two looks into maps.
+    pub(crate) fn prefetch(self: &Arc<Self>, host: &str) {
+        let name = host.trim_end_matches('.');
+        if lock(&self.cache).knows(name, self.clock.now_ms())
+            || self.questions.contains(name)
+            || self.slots.available_permits() <= self.reserved
+            || self.breaker.down().is_some()
+            || literal(host).is_some()
+            || !servers::is_askable(name)
+        {
+            return;
+        }
+        if let Ok(slot) = self.slots.clone().try_acquire_owned() {
+            self.ask_beside(name, slot);
         }
     }
 
-    /// Asks the servers and caches the outcome, whatever it is.
-    async fn ask(&self, name: &str) -> Outcome {
-        let _slot = self.slots.acquire().await;
-        let found = match tokio::time::timeout(self.timeout, self.servers.ask(name)).await {
-            Ok(found) => found,
-            Err(_) => Found::failed(Failure::DnsTimeout),
-        };
-        let expires_ms = expiry(match found.outcome {
-            Err(Failure::DnsFailed(_) | Failure::DnsTimeout) => FAILURE_TTL.min(self.ttl_min),
-            _ => found.ttl.clamp(self.ttl_min, self.ttl_max),
-        });
-        let outcome = found
-            .outcome
-            .and_then(|addresses| self.judge(addresses))
-            .map(|addresses| Resolved {
-                addresses,
-                expires_ms,
-            });
-        lock(&self.cache).put(name, outcome.clone(), expires_ms);
-        outcome
+    /// Since when names are down.
+    pub(crate) fn down(&self) -> Option<Instant> {
+        self.breaker.down()
     }
 
-    /// The addresses that the guard passes; its refusal when there are none.
-    fn judge(&self, addresses: Vec<IpAddr>) -> Result<Vec<IpAddr>, Failure> {
-        let mut refusal = Failure::DnsNoAddress;
-        let mut passed = addresses;
-        passed.retain(|address| match self.guard.pass(*address) {
-            Ok(()) => true,
-            Err(failure) => {
-                refusal = failure;
-                false
+    pub(crate) fn watch_down(&self) -> watch::Receiver<Option<Instant>> {
+        self.breaker.watch()
+    }
+
+    /// From the cache; a stale answer is asked for again beside, if it is time and there is a slot.
+    fn held(self: &Arc<Self>, name: &str) -> Option<Outcome> {
+        let now_ms = self.clock.now_ms();
+        let mut cache = lock(&self.cache);
+        let held = cache.get(name, now_ms)?;
+        if matches!(held, Held::Stale { due: true, .. })
+            && self.breaker.down().is_none()
+            && let Ok(slot) = self.slots.clone().try_acquire_owned()
+        {
+            cache.begin_refresh(name, now_ms);
+            drop(cache);
+            self.ask_beside(name, slot);
+        }
+        Some(held.outcome())
+    }
+
+    /// Asks in a task of its own, unless the question is under way.
+    fn ask_beside(self: &Arc<Self>, name: &str, slot: OwnedSemaphorePermit) {
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        let Some(question) = Question::begin(&self.questions, name) else {
+            return;
+        };
+        let resolver = self.clone();
+        runtime.spawn(async move {
+            let answer = || resolver.answer(question.name(), Some(slot));
+            question.cell.get_or_init(answer).await;
+        });
+    }
+
+    /// Asks the servers and caches the outcome, whatever it is. While names are down it waits, without a slot; so does
+    /// a question that was on the way when they went down.
+    async fn answer(
+        self: &Arc<Self>,
+        name: &str,
+        mut slot: Option<OwnedSemaphorePermit>,
+    ) -> Outcome {
+        loop {
+            if self.breaker.down().is_some() {
+                slot = None;
+                self.breaker.wait(name).await;
+                // It may have been the probe.
+                if let Some(held) = lock(&self.cache).get(name, self.clock.now_ms()) {
+                    return held.outcome();
+                }
+            }
+            let turn = match slot.take() {
+                Some(slot) => slot,
+                None => self.slot().await,
+            };
+            if self.breaker.down().is_some() {
+                continue;
+            }
+            let found = self.ask(name).await;
+            drop(turn);
+            let unanswered = is_unanswered(&found.outcome);
+            if let Some(outage) = self.breaker.record(name, !unanswered) {
+                tokio::spawn(probe(Arc::downgrade(self), outage));
+            }
+            if unanswered && self.breaker.down().is_some() {
+                continue;
+            }
+            return self.learn(name, found);
+        }
+    }
+
+    async fn slot(&self) -> OwnedSemaphorePermit {
+        let slot = self.slots.clone().acquire_owned().await;
+        slot.expect("the slots are never closed")
+    }
+
+    async fn ask(&self, name: &str) -> Found {
+        let asked = timeout(self.timeout, self.servers.ask(name)).await;
+        asked.unwrap_or_else(|_| Found::failed(Failure::DnsTimeout))
+    }
+
+    fn learn(&self, name: &str, found: Found) -> Outcome {
+        let ttl = if is_unanswered(&found.outcome) {
+            FAILURE_TTL.min(self.ttl_min)
+        } else {
+            found.ttl.clamp(self.ttl_min, self.ttl_max)
+        };
+        let now_ms = self.clock.now_ms();
+        let expires_ms = now_ms.saturating_add(millis(ttl));
+        let outcome = found.outcome.map(|mut addresses| {
+            addresses.truncate(MOST_ADDRESSES);
+            Resolved {
+                addresses,
+                expires_ms,
             }
         });
-        if passed.is_empty() {
+        lock(&self.cache).learn(name, outcome, expires_ms, now_ms)
+    }
+
+    /// Only the addresses that the guard passes; its refusal when there are none.
+    fn judge(&self, outcome: Outcome) -> Outcome {
+        let mut resolved = outcome?;
+        let mut refusal = Failure::DnsNoAddress;
+        resolved
+            .addresses
+            .retain(|address| match self.guard.pass(*address) {
+                Ok(()) => true,
+                Err(failure) => {
+                    refusal = failure;
+                    false
+                }
+            });
+        if resolved.addresses.is_empty() {
             Err(refusal)
         } else {
-            Ok(passed)
+            Ok(resolved)
         }
     }
 }
 
-/// Unix milliseconds of a moment from now on.
-fn expiry(ttl: Duration) -> i64 {
-    unix_ms().saturating_add(i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX))
+/// Asks one name after the other until the outage is over.
+async fn probe<S: Ask>(resolver: Weak<Resolver<S>>, outage: Outage) {
+    let mut pause = breaker::FIRST_PAUSE;
+    loop {
+        sleep(pause).await;
+        let Some(resolver) = resolver.upgrade() else {
+            return;
+        };
+        let Some(name) = resolver.breaker.candidate(outage) else {
+            return;
+        };
+        let found = resolver.ask(&name).await;
+        let answered = !is_unanswered(&found.outcome);
+        if answered {
+            // Before the others go on, so that who waits for this name finds it.
+            let _ = resolver.learn(&name, found);
+        }
+        resolver.breaker.record(&name, answered);
+        pause = (pause * 2).min(breaker::LONGEST_PAUSE);
+    }
+}
+
+/// Whether no server gave an answer. That there is no such name, or no address, is one.
+fn is_unanswered<T>(outcome: &Result<T, Failure>) -> bool {
+    matches!(outcome, Err(Failure::DnsFailed(_) | Failure::DnsTimeout))
+}
+
+/// Unix milliseconds by tokio's clock.
+struct Clock {
+    start: Instant,
+    start_ms: i64,
+}
+
+impl Clock {
+    fn new() -> Clock {
+        Clock {
+            start: Instant::now(),
+            start_ms: unix_ms(),
+        }
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.start_ms.saturating_add(millis(self.start.elapsed()))
+    }
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// An IP address written as a host, IPv6 with or without brackets.
@@ -140,79 +334,6 @@ fn literal(host: &str) -> Option<IpAddr> {
         .and_then(|rest| rest.strip_suffix(']'))
         .unwrap_or(host);
     bare.parse().ok()
-}
-
-/// What one question brought, before the guard.
-struct Found {
-    outcome: Result<Vec<IpAddr>, Failure>,
-    ttl: Duration,
-}
-
-impl Found {
-    fn failed(failure: Failure) -> Found {
-        Found {
-            outcome: Err(failure),
-            ttl: Duration::ZERO,
-        }
-    }
-
-    /// IPv4 and IPv6 together: any addresses win over any failure, and a name that does not exist, or whose servers
-    /// fail, for one kind says more than "no address of the other kind".
-    fn or(self, other: Found) -> Found {
-        let ttl = self.ttl.min(other.ttl);
-        match (self.outcome, other.outcome) {
-            (Ok(mut first), Ok(second)) => {
-                first.extend(second);
-                Found {
-                    outcome: Ok(first),
-                    ttl,
-                }
-            }
-            (Ok(only), Err(_)) => Found {
-                outcome: Ok(only),
-                ttl: self.ttl,
-            },
-            (Err(_), Ok(only)) => Found {
-                outcome: Ok(only),
-                ttl: other.ttl,
-            },
-            (Err(Failure::DnsNoAddress), Err(failure)) | (Err(failure), Err(_)) => Found {
-                outcome: Err(failure),
-                ttl,
-            },
-        }
-    }
-}
-
-/// A place in the queue for one name's answer; the last to leave takes the name off the list.
-struct Question<'a> {
-    asked: &'a Mutex<HashMap<String, Arc<OnceCell<Outcome>>>>,
-    name: &'a str,
-    cell: Arc<OnceCell<Outcome>>,
-}
-
-impl<'a> Question<'a> {
-    fn of(
-        asked: &'a Mutex<HashMap<String, Arc<OnceCell<Outcome>>>>,
-        name: &'a str,
-    ) -> Question<'a> {
-        let mut list = lock(asked);
-        let cell = match list.get(name) {
-            Some(cell) => cell.clone(),
-            None => list.entry(name.to_owned()).or_default().clone(),
-        };
-        Question { asked, name, cell }
-    }
-}
-
-impl Drop for Question<'_> {
-    fn drop(&mut self) {
-        let mut list = lock(self.asked);
-        // Two: the list's and ours. Others are only added under this lock.
-        if Arc::strong_count(&self.cell) <= 2 {
-            list.remove(self.name);
-        }
-    }
 }
 
 /// A panic elsewhere leaves these maps whole: every change is one call.

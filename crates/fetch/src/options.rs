@@ -67,6 +67,11 @@ pub struct Options {
     /// DNS answers live at most this long.
     #[serde(with = "aranha_url::duration")]
     pub dns_ttl_max: Duration,
+    /// A DNS answer past its life is used for this long while it is asked for again (N3).
+    #[serde(with = "aranha_url::duration")]
+    pub dns_stale: Duration,
+    /// Share of unanswered look-ups at which names count as down, and look-ups wait (N4); 0 = never.
+    pub dns_breaker: f64,
     /// Look-ups on the way at once (N4).
     pub dns_concurrency: usize,
     /// Names kept in the DNS cache.
@@ -99,6 +104,8 @@ impl Default for Options {
             dns_timeout: Duration::from_secs(10),
             dns_ttl_min: Duration::from_mins(5),
             dns_ttl_max: Duration::from_hours(24),
+            dns_stale: Duration::from_hours(7 * 24),
+            dns_breaker: 0.9,
             dns_concurrency: 200,
             dns_cache: 200_000,
         }

@@ -10,7 +10,7 @@ use std::{
 use aranha_url::Blacklist;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
 use crate::{
     Answer, Failure, FetchSetupError, Fetched, Options, Remark, Request, Session, Timings,
@@ -36,7 +36,7 @@ pub struct Web {
 struct Shared {
     options: Options,
     guard: Arc<Guard>,
-    resolver: Resolver,
+    resolver: Arc<Resolver>,
     tls: Tls,
     identity: Identity,
     memory: Memory,
@@ -56,7 +56,7 @@ impl Web {
     pub fn new(options: Options, refused: Blacklist) -> Result<Web, FetchSetupError> {
         let guard = Arc::new(Guard::new(options.allow_private, refused));
         let shared = Shared {
-            resolver: Resolver::new(&options, guard.clone())?,
+            resolver: Arc::new(Resolver::new(&options, guard.clone())?),
             tls: Tls::new(options.verify_tls)?,
             identity: Identity::new(&options)?,
             memory: Memory::new(options.memory),
@@ -79,14 +79,35 @@ impl Web {
     }
 
     /// The addresses of a host, from the cache or the name servers; only those that the guard passes. IP literals
-    /// (IPv6 in brackets or not) go through the same guard. Concurrent questions for one name are one question.
+    /// (IPv6 in brackets or not) go through the same guard. Concurrent questions for one name are one question. An
+    /// answer that has expired is given out while it is asked for again: then `expires_ms` has passed. While
+    /// [`names_down`](Self::names_down) it may wait for long. May be cancelled.
     pub async fn resolve(&self, host: &str) -> Result<Resolved, Failure> {
         self.shared.resolver.resolve(host).await
     }
 
-    /// Brings an answer kept across a restart into the cache. The guard judges it again; an expired one is ignored.
+    /// Brings an answer kept across a restart into the cache. The guard judges it again when it is used. One that has
+    /// expired is stale, or ignored when it is older than `dns_stale` or something newer is known.
     pub fn remember(&self, host: &str, resolved: &Resolved) {
         self.shared.resolver.remember(host, resolved);
+    }
+
+    /// Sees to it that a host's addresses are known soon. Never waits; drops the wish when half of `dns_concurrency`
+    /// look-ups are under way. Cheap enough for every link: a name that is known or under way costs two looks into
+    /// maps. To be called inside a runtime, on any of its threads.
+    pub fn prefetch(&self, host: &str) {
+        self.shared.resolver.prefetch(host);
+    }
+
+    /// Since when the name servers answer nearly no question (N4): look-ups of names that are not in the cache wait
+    /// until they do again.
+    pub fn names_down(&self) -> Option<Instant> {
+        self.shared.resolver.down()
+    }
+
+    /// [`names_down`](Self::names_down) as it changes.
+    pub fn watch_names(&self) -> watch::Receiver<Option<Instant>> {
+        self.shared.resolver.watch_down()
     }
 
     /// One request, one outcome, always within the whole-fetch limit. Reconnects once when a kept-alive connection

@@ -1,9 +1,12 @@
 //! The name servers: asked in turn, so that the load is spread (N3), and the next one when one fails.
+//!
+//! A server that is silent or cannot be reached is left alone, two seconds at first and up to a minute as long as it
+//! stays so, and asked only when no other is left. When that time is over one question tries it, not all at once.
 
 use std::{
     net::{IpAddr, SocketAddr},
     pin::pin,
-    sync::atomic::{AtomicI64, AtomicUsize, Ordering},
+    sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
     time::Duration,
 };
 
@@ -18,30 +21,39 @@ use hickory_resolver::{
     },
     system_conf::read_system_conf,
 };
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
-use super::Found;
-use crate::{Failure, FetchSetupError, Options, web::unix_ms};
+use super::{Ask, Found, is_unanswered};
+use crate::{Failure, FetchSetupError, Options};
 
 /// Servers asked for one name, one after the other.
 const TRIES: usize = 3;
 
-/// How long a server that did not answer is asked only when no other is left.
-const SHUN_MS: i64 = 30_000;
+/// How long a server that did not answer is left alone: doubled with each silence, up to the second.
+const SHUN_MS: u64 = 2000;
+const LONGEST_SHUN_MS: u64 = 60_000;
 
 /// With the IPv4 addresses at hand, how long those of IPv6 are waited for: some servers never answer for them.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// All servers of the configuration, or the system's.
-pub(super) struct Servers {
+pub(crate) struct Servers {
     servers: Vec<Server>,
     turn: AtomicUsize,
+    start: Instant,
 }
 
 struct Server {
     client: TokioResolver,
-    /// Unix milliseconds.
-    shunned_until: AtomicI64,
+    health: Health,
+}
+
+/// Whether a server can be expected to answer. Milliseconds are those since the start.
+#[derive(Default)]
+struct Health {
+    /// Times it was silent since its last answer, the try under way included.
+    silences: AtomicU32,
+    shunned_until: AtomicU64,
 }
 
 impl Servers {
@@ -74,36 +86,104 @@ impl Servers {
         Ok(Servers {
             servers,
             turn: AtomicUsize::new(0),
+            start: Instant::now(),
         })
     }
 
-    /// The addresses of a name; a server that fails or is silent hands the question on to the next.
-    pub(super) async fn ask(&self, name: &str) -> Found {
-        // The dot at the end keeps search lists out of it.
-        let Ok(name) = Name::from_ascii(format!("{name}.")) else {
+    /// The servers to try: from the one whose turn it is, those left alone last.
+    fn order(&self) -> impl Iterator<Item = &Server> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.servers.len();
+        let (before, after) = self.servers.split_at(turn);
+        let now = self.now();
+        let mut order: Vec<(bool, &Server)> = after
+            .iter()
+            .chain(before)
+            .enumerate()
+            .map(|(place, server)| {
+                let is_up = if place == 0 {
+                    server.health.may_be_tried(now)
+                } else {
+                    server.health.is_up()
+                };
+                (!is_up, server)
+            })
+            .collect();
+        order.sort_by_key(|(last, _)| *last);
+        let servers = order.into_iter().map(|(_, server)| server);
+        servers.collect::<Vec<_>>().into_iter().cycle().take(TRIES)
+    }
+
+    fn now(&self) -> u64 {
+        self.start.elapsed().as_millis() as u64
+    }
+}
+
+impl Ask for Servers {
+    /// A server that fails or is silent hands the question on to the next.
+    async fn ask(&self, name: &str) -> Found {
+        let Some(name) = absolute(name) else {
             return Found::failed(Failure::DnsNotFound);
         };
         let mut found = Found::failed(Failure::DnsTimeout);
         for server in self.order() {
-            found = server.ask(&name).await;
-            if !matches!(
-                found.outcome,
-                Err(Failure::DnsFailed(_) | Failure::DnsTimeout)
-            ) {
+            found = server.ask(&name, self.start).await;
+            if !is_unanswered(&found.outcome) {
                 break;
             }
         }
         found
     }
+}
 
-    /// The servers to try: from the one whose turn it is, the shunned ones last.
-    fn order(&self) -> impl Iterator<Item = &Server> {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.servers.len();
-        let (before, after) = self.servers.split_at(turn);
-        let now = unix_ms();
-        let mut order: Vec<&Server> = after.iter().chain(before).collect();
-        order.sort_by_key(|server| server.shunned_until.load(Ordering::Relaxed) > now);
-        order.into_iter().cycle().take(TRIES)
+/// Whether DNS can hold such a name at all.
+pub(super) fn is_askable(name: &str) -> bool {
+    absolute(name).is_some()
+}
+
+/// The dot at the end keeps search lists out of it.
+fn absolute(name: &str) -> Option<Name> {
+    let is_plausible = !name.is_empty() && name.len() <= 253;
+    Name::from_ascii(format!("{name}."))
+        .ok()
+        .filter(|_| is_plausible)
+}
+
+impl Health {
+    fn is_up(&self) -> bool {
+        self.silences.load(Ordering::Relaxed) == 0
+    }
+
+    /// Whether it is up, or it is time that one question tries whether it is: the others leave it alone on.
+    fn may_be_tried(&self, now: u64) -> bool {
+        let until = self.shunned_until.load(Ordering::Relaxed);
+        self.is_up() || (until <= now && self.try_again(until, now))
+    }
+
+    /// False when another question was first.
+    fn try_again(&self, until: u64, now: u64) -> bool {
+        let silences = self.silences.load(Ordering::Relaxed);
+        let next = now + (SHUN_MS << silences.min(10)).min(LONGEST_SHUN_MS);
+        let order = Ordering::Relaxed;
+        let first = self
+            .shunned_until
+            .compare_exchange(until, next, order, order)
+            .is_ok();
+        if first {
+            self.silences.store(silences + 1, order);
+        }
+        first
+    }
+
+    fn heard(&self) {
+        self.silences.store(0, Ordering::Relaxed);
+    }
+
+    /// Many questions may meet the same silence: the first counts, the tries after it count themselves.
+    fn silent(&self, now: u64) {
+        let order = Ordering::Relaxed;
+        if self.silences.compare_exchange(0, 1, order, order).is_ok() {
+            self.shunned_until.store(now + SHUN_MS, order);
+        }
     }
 }
 
@@ -115,11 +195,11 @@ impl Server {
             .build()?;
         Ok(Server {
             client,
-            shunned_until: AtomicI64::new(0),
+            health: Health::default(),
         })
     }
 
-    async fn ask(&self, name: &Name) -> Found {
+    async fn ask(&self, name: &Name, start: Instant) -> Found {
         let mut v4 = pin!(self.client.lookup(name.clone(), RecordType::A));
         let mut v6 = pin!(self.client.lookup(name.clone(), RecordType::AAAA));
         let (v4, v6) = tokio::select! {
@@ -136,8 +216,9 @@ impl Server {
             )
         };
         if silent(&v4) && silent(&v6) {
-            self.shunned_until
-                .store(unix_ms() + SHUN_MS, Ordering::Relaxed);
+            self.health.silent(start.elapsed().as_millis() as u64);
+        } else {
+            self.health.heard();
         }
         found(v4).or(found(v6))
     }

@@ -16,7 +16,11 @@ use tokio::net::UdpSocket;
 
 /// Starts a name server; gives its address and the questions it heard.
 async fn start() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
-    let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    start_at("127.0.0.1:0".parse().unwrap()).await
+}
+
+async fn start_at(address: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
+    let socket = UdpSocket::bind(address).await.unwrap();
     let address = socket.local_addr().unwrap();
     let heard = Arc::new(Mutex::new(Vec::new()));
     let questions = heard.clone();
@@ -261,4 +265,84 @@ async fn a_cancelled_question_is_taken_over() {
         web.resolve("four.example").await.unwrap().addresses.len(),
         2
     );
+}
+
+/// A server that was away gets its share of the load again, soon after it is back; until then few questions try it.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_comes_back_is_asked_again() {
+    let (one, heard_one) = start().await;
+    let gone = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let two = gone.local_addr().unwrap();
+    drop(gone);
+    let web = web(with(&[one, two]));
+    for n in 0..20 {
+        let missing = web.resolve(&format!("{n}.missing.example")).await;
+        assert_eq!(missing.unwrap_err().code(), "dns-not-found");
+    }
+    assert_eq!(heard_one.lock().unwrap().len(), 40, "the other does it all");
+    let (_, heard_two) = start_at(two).await;
+    tokio::time::advance(Duration::from_secs(61)).await;
+    for n in 20..40 {
+        web.resolve(&format!("{n}.missing.example"))
+            .await
+            .unwrap_err();
+    }
+    let shares = (
+        heard_one.lock().unwrap().len() - 40,
+        heard_two.lock().unwrap().len(),
+    );
+    assert_eq!(shares, (20, 20));
+}
+
+/// Looked up as a link is found, known when the page is asked for.
+#[tokio::test]
+async fn a_prefetched_name_is_asked_once() {
+    let (server, heard) = start().await;
+    let web = web(with(&[server]));
+    for _ in 0..100 {
+        web.prefetch("both.example");
+    }
+    assert_eq!(
+        web.resolve("both.example").await.unwrap().addresses.len(),
+        3
+    );
+    web.prefetch("both.example");
+    assert_eq!(heard.lock().unwrap().len(), 2, "A and AAAA");
+}
+
+/// All servers away: names are down until one is back.
+#[tokio::test(start_paused = true)]
+async fn the_crawl_waits_for_servers_to_come_back() {
+    let gone = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let address = gone.local_addr().unwrap();
+    drop(gone);
+    let web = web(with(&[address]));
+    let mut watch = web.watch_names();
+    let askers: Vec<_> = (0..30)
+        .map(|n| {
+            let web = web.clone();
+            tokio::spawn(async move { web.resolve(&format!("{n}.missing.example")).await })
+        })
+        .collect();
+    watch.changed().await.unwrap();
+    assert!(web.names_down().is_some());
+    let waiting = tokio::spawn({
+        let web = web.clone();
+        async move { web.resolve("four.example").await }
+    });
+    tokio::time::sleep(Duration::from_secs(100)).await;
+    assert!(!waiting.is_finished());
+    start_at(address).await;
+    watch.changed().await.unwrap();
+    assert_eq!(web.names_down(), None);
+    assert_eq!(waiting.await.unwrap().unwrap().addresses.len(), 2);
+    let mut codes: Vec<_> = Vec::new();
+    for asker in askers {
+        codes.push(asker.await.unwrap().unwrap_err().code());
+    }
+    let failed = codes
+        .iter()
+        .filter(|code| **code != "dns-not-found")
+        .count();
+    assert_eq!(failed, 19, "those before it was noticed: {codes:?}");
 }
