@@ -2,9 +2,8 @@
 //! reads what is inside. `html` asks these questions once per tag; everything that is not in the table is plain
 //! inline mark-up and means nothing.
 
-use html5gum::State;
-
 use crate::name::key;
+use crate::raw::Raw;
 use crate::text::Gap;
 
 /// Elements told apart; those treated alike share a name.
@@ -171,15 +170,15 @@ impl Element {
         }
     }
 
-    /// The state in which the tokenizer reads what follows the start tag (WHATWG HTML, section 13.2.6, "generic raw
+    /// How what follows the start tag is read, if not as tags and text (WHATWG HTML, section 13.2.6, "generic raw
     /// text element parsing algorithm" and its callers). `noscript`, `noframes` and `noembed` are not here on
     /// purpose: what a browser without scripts or frames would show has links in it.
-    pub(crate) fn state(self) -> Option<State> {
+    pub(crate) fn raw(self) -> Option<Raw> {
         Some(match self {
-            Element::Title | Element::Textarea => State::RcData,
-            Element::Script => State::ScriptData,
-            Element::Style | Element::Iframe | Element::Xmp => State::RawText,
-            Element::Plaintext => State::PlainText,
+            Element::Title | Element::Textarea => Raw::Title,
+            Element::Script => Raw::Script,
+            Element::Style | Element::Iframe | Element::Xmp => Raw::Text,
+            Element::Plaintext => Raw::Plain,
             _ => return None,
         })
     }

@@ -60,21 +60,21 @@ impl<'a> Harvest<'a> {
     }
 
     /// A start tag.
-    pub(crate) fn element(&mut self, element: Element, tag: &Tag) {
+    pub(crate) fn element(&mut self, element: Element, tag: &Tag<'_>) {
         match element {
             Element::Anchor => self.anchor(tag, LinkKind::Anchor),
             Element::Area => self.anchor(tag, LinkKind::Area),
             Element::Frame | Element::Iframe => self.add(tag, Attribute::Src, LinkKind::Frame),
             Element::Base => {
                 if let Some(href) = tag.get(Attribute::Href) {
-                    self.base.get_or_insert_with(|| cleaned(href));
+                    self.base.get_or_insert_with(|| cleaned(&href));
                 }
             }
             Element::Link => self.link(tag),
             Element::Meta => self.meta(tag),
             Element::Html => {
                 if let Some(value) = tag.get(Attribute::Lang) {
-                    self.language = self.language.take().or_else(|| meta::language(value));
+                    self.language = self.language.take().or_else(|| meta::language(&value));
                 }
             }
             Element::Form => {
@@ -106,54 +106,56 @@ impl<'a> Harvest<'a> {
         });
     }
 
-    fn add(&mut self, tag: &Tag, attribute: Attribute, kind: LinkKind) {
+    fn add(&mut self, tag: &Tag<'_>, attribute: Attribute, kind: LinkKind) {
         if let Some(href) = tag.get(attribute) {
-            self.links.add(href, kind, false);
+            self.links.add(&href, kind, false);
         }
     }
 
-    fn anchor(&mut self, tag: &Tag, kind: LinkKind) {
+    fn anchor(&mut self, tag: &Tag<'_>, kind: LinkKind) {
         let Some(href) = tag.get(Attribute::Href) else {
             return;
         };
-        let nofollow = tag.get(Attribute::Rel).is_some_and(rel::nofollow);
-        self.links.add(href, kind, nofollow);
-        if self.options.scripts && is_script(href) {
-            self.script(href);
+        let nofollow = tag
+            .get(Attribute::Rel)
+            .is_some_and(|relation| rel::nofollow(&relation));
+        self.links.add(&href, kind, nofollow);
+        if self.options.scripts && is_script(&href) {
+            self.script(&href);
         }
     }
 
-    fn link(&mut self, tag: &Tag) {
+    fn link(&mut self, tag: &Tag<'_>) {
         let Some(href) = tag.get(Attribute::Href) else {
             return;
         };
         let relation = tag.get(Attribute::Rel).unwrap_or_default();
-        let Some(kind) = rel::kind(relation) else {
+        let Some(kind) = rel::kind(&relation) else {
             return;
         };
         if kind == LinkKind::Canonical {
-            self.canonical.get_or_insert_with(|| cleaned(href));
+            self.canonical.get_or_insert_with(|| cleaned(&href));
         }
         if kind != LinkKind::Asset || self.options.assets {
-            self.links.add(href, kind, rel::nofollow(relation));
+            self.links.add(&href, kind, rel::nofollow(&relation));
         }
     }
 
-    fn meta(&mut self, tag: &Tag) {
+    fn meta(&mut self, tag: &Tag<'_>) {
         let Some(content) = tag.get(Attribute::Content) else {
             return;
         };
         if let Some(pragma) = tag.get(Attribute::HttpEquiv) {
             let pragma = pragma.trim_ascii();
             if pragma.eq_ignore_ascii_case(b"refresh") {
-                if let Some(url) = meta::refresh(content) {
+                if let Some(url) = meta::refresh(&content) {
                     self.links.add(url, LinkKind::Refresh, false);
                 }
             } else if pragma.eq_ignore_ascii_case(b"content-language") {
                 self.pragma_language = self
                     .pragma_language
                     .take()
-                    .or_else(|| meta::language(content));
+                    .or_else(|| meta::language(&content));
             }
         }
         let Some(name) = tag
@@ -164,17 +166,17 @@ impl<'a> Harvest<'a> {
         };
         let name = name.trim_ascii();
         if name.eq_ignore_ascii_case(b"description") {
-            self.description = self.description.take().or_else(|| folded(content));
+            self.description = self.description.take().or_else(|| folded(&content));
         } else if name.eq_ignore_ascii_case(b"og:description") {
-            self.social = self.social.take().or_else(|| folded(content));
+            self.social = self.social.take().or_else(|| folded(&content));
         } else if meta::addresses_robots(name) && self.robots.len() < ROBOTS {
             let name = string(name.to_ascii_lowercase());
             self.robots
-                .push((name, folded(content).unwrap_or_default()));
+                .push((name, folded(&content).unwrap_or_default()));
         }
     }
 
-    fn assets(&mut self, element: Element, tag: &Tag) {
+    fn assets(&mut self, element: Element, tag: &Tag<'_>) {
         if !matches!(element, Element::Frame | Element::Iframe) {
             self.add(tag, Attribute::Src, LinkKind::Asset);
         }
@@ -185,7 +187,7 @@ impl<'a> Harvest<'a> {
         }
         for attribute in [Attribute::Srcset, Attribute::LazySrcset] {
             if let Some(set) = tag.get(attribute) {
-                srcset::urls(set, |url| {
+                srcset::urls(&set, |url| {
                     self.links.add(url, LinkKind::Asset, false);
                 });
             }

@@ -1,6 +1,6 @@
-//! HTML: one pass over html5gum's events.
+//! HTML: one pass over the tokens.
 //!
-//! Third step of [`read`](crate::read). The tokenizer calls [`Pass`] with borrowed slices; tags are put together in
+//! Third step of [`read`](crate::read). The `tokenizer` calls [`Pass`] with slices of the document; tags are put together in
 //! one reused `Tag`, text goes straight to where it is folded, and what a complete tag means is said in `harvest`.
 //! There is no tree. What a tree would have to tell the tokenizer (WHATWG HTML, section 13.2.6) is known here in
 //! small: which elements hold raw text, whether we are inside `<svg>` or `<math>`, how deep in `<template>`.
@@ -10,17 +10,18 @@
 //!
 //! Read `Pass::start` first, then `harvest`.
 
-use html5gum::{Emitter, Error, State, Tokenizer};
-
 use crate::element::Element;
 use crate::harvest::Harvest;
+use crate::raw::Raw;
+use crate::reference::{Place, decode, pieces};
 use crate::tag::{Attribute, Tag};
 use crate::text::Gap;
+use crate::tokenizer::{self, Sink};
 use crate::{Options, Page, Remark};
 
 /// Reads HTML into `page`. `xml` says that `/>` ends any element and that CDATA sections are text.
 pub(crate) fn read(html: &str, xml: bool, options: &Options, page: &mut Page) {
-    let pass = Pass {
+    let mut pass = Pass {
         tag: Tag::new(),
         harvest: Harvest::new(options, html.len()),
         options,
@@ -32,15 +33,15 @@ pub(crate) fn read(html: &str, xml: bool, options: &Options, page: &mut Page) {
             Content::Mute
         },
         raw: None,
-        raw_name: 0,
-        raw_text: Vec::new(),
         templates: 0,
         foreign: 0,
         integration: 0,
-        in_tag: false,
     };
-    // The tokenizer keeps the pass; what was found is put into the page when it announces the end.
-    let Ok(()) = Tokenizer::new_with_emitter(html, pass).finish();
+    let in_tag = tokenizer::run(html.as_bytes(), &mut pass);
+    pass.harvest.finish(pass.page);
+    if in_tag || pass.raw.is_some_and(|raw| raw != Element::Plaintext) {
+        pass.page.remarks.push(Remark::Unterminated);
+    }
 }
 
 /// What the characters between tags are at this place.
@@ -48,29 +49,26 @@ pub(crate) fn read(html: &str, xml: bool, options: &Options, page: &mut Page) {
 enum Content {
     Text,
     Title,
-    /// Kept aside until the end tag: a script or a style sheet that somebody will look into.
+    /// A script or a style sheet that somebody looks into.
     Raw,
     /// Nobody's.
     Mute,
 }
 
 struct Pass<'a> {
-    tag: Tag,
+    tag: Tag<'a>,
     harvest: Harvest<'a>,
     options: &'a Options,
     page: &'a mut Page,
     xml: bool,
     content: Content,
-    /// The element whose raw text we are in: only its own end tag ends it.
+    /// The element whose raw text we are in.
     raw: Option<Element>,
-    raw_name: u128,
-    raw_text: Vec<u8>,
     templates: u32,
     /// Open `<svg>` and `<math>` elements.
     foreign: u32,
     /// Open `<foreignObject>` elements, where HTML begins again.
     integration: u32,
-    in_tag: bool,
 }
 
 impl Pass<'_> {
@@ -78,17 +76,9 @@ impl Pass<'_> {
         self.foreign > self.integration
     }
 
-    fn close_attribute(&mut self) {
-        match self.tag.close_attribute(self.options) {
-            None => {}
-            Some((Attribute::Style, value)) => self.harvest.style(value),
-            Some((_, value)) => self.harvest.script(value),
-        }
-    }
-
     /// A start tag is complete.
-    fn start(&mut self) -> Option<State> {
-        let element = self.tag.element();
+    fn start(&mut self, self_closing: bool) -> Option<Raw> {
+        let element = self.tag.element;
         if element == Element::Other {
             return None;
         }
@@ -97,9 +87,9 @@ impl Pass<'_> {
         }
         self.separate(element.gap());
         // Only in foreign content and XML does a solidus close anything.
-        let closed = self.tag.self_closing && (self.xml || self.in_foreign());
+        let closed = self_closing && (self.xml || self.in_foreign());
         match element {
-            Element::Svg | Element::Math if !self.tag.self_closing => self.foreign += 1,
+            Element::Svg | Element::Math if !self_closing => self.foreign += 1,
             Element::ForeignObject if !closed && self.in_foreign() => self.integration += 1,
             Element::Template if !closed => {
                 self.templates += 1;
@@ -111,25 +101,16 @@ impl Pass<'_> {
         if closed {
             return None;
         }
-        let state = element.state()?;
+        let raw = element.raw()?;
         self.raw = Some(element);
-        self.raw_name = self.tag.name.key();
         self.settle();
-        Some(state)
+        Some(raw)
     }
 
     /// An end tag is complete.
     fn end(&mut self) {
-        let element = self.tag.element();
-        if let Some(raw) = self.raw.take() {
-            let text = std::mem::take(&mut self.raw_text);
-            match raw {
-                Element::Script => self.harvest.script(&text),
-                Element::Style => self.harvest.style(&text),
-                _ => {}
-            }
-            self.raw_text = text;
-            self.raw_text.clear();
+        let element = self.tag.element;
+        if self.raw.take().is_some() {
             self.settle();
         }
         match element {
@@ -170,114 +151,53 @@ impl Pass<'_> {
     }
 }
 
-impl Emitter for Pass<'_> {
-    type Token = std::convert::Infallible;
-
-    fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
-
-    fn emit_eof(&mut self) {
-        self.harvest.finish(self.page);
-        if self.in_tag || self.raw.is_some_and(|raw| raw != Element::Plaintext) {
-            self.page.remarks.push(Remark::Unterminated);
-        }
-    }
-
-    fn emit_error(&mut self, _: Error) {}
-
+impl<'a> Sink<'a> for Pass<'a> {
     #[inline]
-    fn should_emit_errors(&mut self) -> bool {
-        false
-    }
-
-    #[inline]
-    fn pop_token(&mut self) -> Option<Self::Token> {
-        None
-    }
-
-    #[inline]
-    fn emit_string(&mut self, characters: &[u8]) {
+    fn text(&mut self, characters: &'a [u8], place: Place) {
         match self.content {
-            Content::Text => self.harvest.text.push(characters),
-            Content::Title => self.harvest.title.push(characters),
-            Content::Raw => self.raw_text.extend_from_slice(characters),
+            // White space is folded and control characters are white: only references matter.
+            Content::Text if place == Place::Text && memchr::memchr(b'&', characters).is_none() => {
+                self.harvest.text.push(characters);
+            }
+            Content::Text => pieces(characters, place, |piece| self.harvest.text.push(piece)),
+            Content::Title => pieces(characters, place, |piece| self.harvest.title.push(piece)),
+            Content::Raw => {
+                let text = decode(characters, place);
+                match self.raw {
+                    Some(Element::Script) => self.harvest.script(&text),
+                    _ => self.harvest.style(&text),
+                }
+            }
             Content::Mute => {}
         }
     }
 
     #[inline]
-    fn init_start_tag(&mut self) {
-        self.tag.open(true);
-        self.in_tag = true;
+    fn open(&mut self, start: bool, name: &'a [u8]) -> bool {
+        self.tag.open(start, name);
+        start && self.tag.is_heard(self.options)
     }
 
     #[inline]
-    fn init_end_tag(&mut self) {
-        self.tag.open(false);
+    fn attribute(&mut self, name: &'a [u8], value: &'a [u8]) {
+        match self.tag.attribute(name, value, self.options) {
+            None => {}
+            Some((Attribute::Style, value)) => self.harvest.style(&value),
+            Some((_, value)) => self.harvest.script(&value),
+        }
     }
 
     #[inline]
-    fn emit_current_tag(&mut self) -> Option<State> {
-        self.in_tag = false;
-        self.close_attribute();
+    fn close(&mut self, self_closing: bool) -> Option<Raw> {
         if self.tag.start {
-            self.start()
+            self.start(self_closing)
         } else {
             self.end();
             None
         }
     }
 
-    #[inline]
-    fn push_tag_name(&mut self, part: &[u8]) {
-        self.tag.name.push(part);
-    }
-
-    #[inline]
-    fn set_self_closing(&mut self) {
-        self.tag.self_closing = true;
-    }
-
-    #[inline]
-    fn init_attribute(&mut self) {
-        self.close_attribute();
-        self.tag.open_attribute(self.options);
-    }
-
-    #[inline]
-    fn push_attribute_name(&mut self, part: &[u8]) {
-        self.tag.push_attribute_name(part);
-    }
-
-    #[inline]
-    fn init_attribute_value(&mut self) {
-        self.tag.open_value(self.options);
-    }
-
-    #[inline]
-    fn push_attribute_value(&mut self, part: &[u8]) {
-        self.tag.push_value(part);
-    }
-
-    #[inline]
-    fn current_is_appropriate_end_tag_token(&mut self) -> bool {
-        self.raw.is_some() && !self.tag.start && self.tag.name.key() == self.raw_name
-    }
-
-    #[inline]
-    fn adjusted_current_node_present_but_not_in_html_namespace(&mut self) -> bool {
+    fn is_foreign(&self) -> bool {
         self.xml || self.in_foreign()
     }
-
-    // Comments and doctypes say nothing to a crawler.
-    fn init_comment(&mut self) {}
-    fn emit_current_comment(&mut self) {}
-    fn push_comment(&mut self, _: &[u8]) {}
-    fn init_doctype(&mut self) {}
-    fn emit_current_doctype(&mut self) {}
-    fn set_force_quirks(&mut self) {}
-    fn push_doctype_name(&mut self, _: &[u8]) {}
-    fn set_doctype_public_identifier(&mut self, _: &[u8]) {}
-    fn set_doctype_system_identifier(&mut self, _: &[u8]) {}
-    fn push_doctype_public_identifier(&mut self, _: &[u8]) {}
-    fn push_doctype_system_identifier(&mut self, _: &[u8]) {}
 }

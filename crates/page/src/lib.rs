@@ -7,7 +7,7 @@
 //!    breaking ties; a type that lies is repaired and remarked (WHATWG MIME Sniffing, sections 4 to 7; T3);
 //! 2. `charset`: byte-order mark, header, `meta` within the first 1024 bytes (`prescan`), then detection with the
 //!    top-level domain as a hint (WHATWG HTML, section 13.2.3; Encoding Standard);
-//! 3. `html`: one pass over the tokens; `element` says what each element means to a crawler, `gather` keeps the
+//! 3. `html`: one pass over the tokens (`tokenizer`, `raw`, `reference`); `element` says what each element means to a crawler, `gather` keeps the
 //!    links, `text` keeps the words, `pattern` looks for URLs in scripts (T1, T2, T5); or `listing`: sitemaps and
 //!    feeds, by the events of `xml`, unpacked before by `packed` where the file itself is a gzip file;
 //! 4. `sketch`: what near duplicates are known by (D3); `wall`: whether the page only sends us away (T9).
@@ -19,9 +19,12 @@
 //!
 //! Read [`Page`] first, then `html`.
 
+#[cfg(test)]
+mod agreement;
 mod charset;
 mod date;
 mod element;
+mod entities;
 mod gather;
 mod harvest;
 mod html;
@@ -35,6 +38,8 @@ mod packed;
 mod page;
 mod pattern;
 mod prescan;
+mod raw;
+mod reference;
 mod rel;
 mod remark;
 mod sketch;
@@ -43,6 +48,7 @@ mod srcset;
 mod style;
 mod tag;
 mod text;
+mod tokenizer;
 mod wall;
 mod xml;
 

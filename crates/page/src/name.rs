@@ -1,57 +1,34 @@
-//! Names of tags and attributes while they are being read: sixteen bytes in place, no allocation.
+//! Names of tags and attributes as numbers of sixteen bytes.
 //!
-//! Every name that means something to a crawler fits; a longer one is remembered only as too long, so that a tag name
-//! of ten megabytes costs nothing. `html` fills these, `element` looks them up.
+//! Every name that means something to a crawler fits; a longer one is nobody's, so that a tag name of ten megabytes
+//! costs nothing. `html` and `tag` ask for these, `element` looks them up.
 
 /// Longest name that is kept.
 const ROOM: usize = 16;
 
-/// A name of up to sixteen bytes, lower case. Kept as two numbers, first byte lowest, so that it is looked up and
-/// compared without going through memory.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Name {
-    low: u64,
-    high: u64,
-    length: usize,
+/// A name as written, as one number: lower case, first byte lowest, so that it is looked up and compared without going
+/// through memory. 0 when it is too long.
+#[inline]
+pub(crate) fn key_of(name: &[u8]) -> u128 {
+    // A null at the end would read as none.
+    if name.last() == Some(&0) || name.len() > ROOM {
+        return 0;
+    }
+    match name.split_at_checked(8) {
+        None => u128::from(lower(pack(name))),
+        Some((low, high)) => u128::from(lower(pack(low))) | u128::from(lower(pack(high))) << 64,
+    }
 }
 
-impl Name {
-    #[inline]
-    pub(crate) fn clear(&mut self) {
-        *self = Name::default();
-    }
-
-    #[inline]
-    pub(crate) fn push(&mut self, part: &[u8]) {
-        // Names come in two parts: the tokenizer decides on the first byte.
-        if self.length + part.len() <= 8 && self.length < 8 {
-            self.low |= pack(part) << (8 * self.length);
-            self.length += part.len();
-        } else {
-            self.push_slowly(part);
-        }
-    }
-
-    #[inline(never)]
-    fn push_slowly(&mut self, part: &[u8]) {
-        for byte in part.iter().take(ROOM + 1) {
-            match self.length {
-                0..8 => self.low |= u64::from(*byte) << (8 * self.length),
-                8..ROOM => self.high |= u64::from(*byte) << (8 * (self.length - 8)),
-                _ => {}
-            }
-            self.length += 1;
-        }
-    }
-
-    /// The name as one number, 0 when it was too long.
-    #[inline]
-    pub(crate) fn key(&self) -> u128 {
-        if self.length > ROOM {
-            return 0;
-        }
-        u128::from(self.low) | u128::from(self.high) << 64
-    }
+/// Eight letters of ASCII made small at once.
+#[inline]
+fn lower(lanes: u64) -> u64 {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGHS: u64 = 0x80 * ONES;
+    let low = lanes & !HIGHS;
+    // The sums reach the high bit from `A` on, and behind `Z`.
+    let capital = (low + (0x80 - 0x41) * ONES) & !(low + (0x80 - 0x5B) * ONES) & !lanes & HIGHS;
+    lanes | capital >> 2
 }
 
 /// Up to eight bytes as a number: two overlapping reads instead of a loop.
@@ -89,29 +66,27 @@ pub(crate) const fn key(name: &[u8]) -> u128 {
 mod tests {
     use super::*;
 
-    fn pushed(parts: &[&[u8]]) -> u128 {
-        let mut name = Name::default();
-        for part in parts {
-            name.push(part);
-        }
-        name.key()
-    }
-
     #[test]
-    fn a_name_has_one_key_however_it_comes() {
-        let name = b"abcdefghijklmnop";
+    fn a_name_has_one_key_however_it_is_written() {
+        let name = b"abcdefghijkl-nop";
         for length in 0..=name.len() {
             let whole = &name[..length];
-            assert_eq!(pushed(&[whole]), key(whole));
-            let (one, two) = whole.split_at(length / 3);
-            assert_eq!(pushed(&[one, two]), key(whole), "{length}");
+            assert_eq!(key_of(whole), key(whole));
+            assert_eq!(key_of(&whole.to_ascii_uppercase()), key(whole), "{length}");
+        }
+        for byte in 1..=u8::MAX {
+            assert_eq!(
+                key_of(&[b'x', byte]),
+                key(&[b'x', byte.to_ascii_lowercase()])
+            );
         }
     }
 
     #[test]
-    fn long_names_are_nobody() {
-        assert_eq!(pushed(&[b"abcdefghijklmnopq"]), 0);
-        assert_eq!(pushed(&[b"abcdefgh", b"ijklmnop", b"q"]), 0);
-        assert_eq!(pushed(&[b"a", &[b'x'; 1000], b"b"]), 0);
+    fn strange_names_are_nobody() {
+        assert_eq!(key_of(b"abcdefghijklmnopq"), 0);
+        assert_eq!(key_of(&[b'x'; 1000]), 0);
+        assert_eq!(key_of(b"a\0"), 0);
+        assert_ne!(key_of(b"a\0b"), key(b"ab"));
     }
 }

@@ -1,11 +1,14 @@
 //! The tag being read: its element and those of its attributes that somebody will ask for.
 //!
-//! `html` fills one `Tag` over and over; values go to one buffer that is reused, and an attribute that nobody wants
-//! is not even copied. The first of several attributes of one name counts, as the standard says.
+//! `html` fills one `Tag` over and over with slices of the document; a value is decoded when it is asked for, and only
+//! copied when there is something to decode. The first of several attributes of one name counts, as the standard says.
+
+use std::borrow::Cow;
 
 use crate::Options;
 use crate::element::Element;
-use crate::name::Name;
+use crate::name::key_of;
+use crate::reference::{Place, decode};
 
 /// Attributes that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,131 +36,66 @@ pub(crate) enum Attribute {
 
 const COUNT: usize = Attribute::Handler as usize + 1;
 
-/// Where the value that is being read goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Slot {
-    /// The name is not complete yet.
-    Open,
-    Keep(Attribute),
-    Ignore,
-}
-
 /// The current tag.
 #[derive(Debug)]
-pub(crate) struct Tag {
-    pub(crate) name: Name,
+pub(crate) struct Tag<'a> {
+    pub(crate) element: Element,
     pub(crate) start: bool,
-    pub(crate) self_closing: bool,
-    element: Option<Element>,
-    attribute: Name,
-    slot: Slot,
-    values: Vec<u8>,
-    begin: usize,
     present: u32,
-    ranges: [(usize, usize); COUNT],
+    /// As written.
+    values: [&'a [u8]; COUNT],
 }
 
-impl Tag {
-    pub(crate) fn new() -> Tag {
+impl<'a> Tag<'a> {
+    pub(crate) fn new() -> Tag<'a> {
         Tag {
-            name: Name::default(),
+            element: Element::Other,
             start: false,
-            self_closing: false,
-            element: None,
-            attribute: Name::default(),
-            slot: Slot::Ignore,
-            values: Vec::new(),
-            begin: 0,
             present: 0,
-            ranges: [(0, 0); COUNT],
+            values: [&[]; COUNT],
         }
     }
 
     #[inline]
-    pub(crate) fn open(&mut self, start: bool) {
-        self.name.clear();
+    pub(crate) fn open(&mut self, start: bool, name: &[u8]) {
+        self.element = Element::named(key_of(name));
         self.start = start;
-        self.self_closing = false;
-        self.element = None;
-        self.slot = Slot::Ignore;
-        self.values.clear();
         self.present = 0;
     }
 
-    /// The element, looked up once, when the name is complete.
+    /// Whether any attribute of this tag may be wanted.
     #[inline]
-    pub(crate) fn element(&mut self) -> Element {
-        *self
-            .element
-            .get_or_insert_with(|| Element::named(self.name.key()))
+    pub(crate) fn is_heard(&self, options: &Options) -> bool {
+        options.assets || options.scripts || self.element.has_attributes()
     }
 
+    /// Takes an attribute as written, and returns it if it is to be read at once: styles and event handlers can be
+    /// many in one tag.
     #[inline]
-    pub(crate) fn open_attribute(&mut self, options: &Options) {
-        let heard = options.assets || options.scripts || self.element().has_attributes();
-        if heard && self.start {
-            self.attribute.clear();
-            self.slot = Slot::Open;
-        }
-    }
-
-    #[inline]
-    pub(crate) fn push_attribute_name(&mut self, part: &[u8]) {
-        if self.slot == Slot::Open {
-            self.attribute.push(part);
-        }
-    }
-
-    /// The name is complete: decides whether its value is wanted.
-    #[inline]
-    pub(crate) fn open_value(&mut self, options: &Options) {
-        if self.slot != Slot::Open {
-            return;
-        }
-        let wanted = wanted(self.element(), self.attribute.key(), options);
-        self.slot = match wanted {
-            Some(attribute) if self.present & bit(attribute) == 0 => Slot::Keep(attribute),
-            _ => Slot::Ignore,
-        };
-        self.begin = self.values.len();
-    }
-
-    #[inline]
-    pub(crate) fn push_value(&mut self, part: &[u8]) {
-        if let Slot::Keep(_) = self.slot {
-            self.values.extend_from_slice(part);
-        }
-    }
-
-    /// Ends the current attribute, if there is one, and returns it if it is to be read at once: styles and event
-    /// handlers can be many in one tag.
-    #[inline]
-    pub(crate) fn close_attribute(&mut self, options: &Options) -> Option<(Attribute, &[u8])> {
-        if self.slot == Slot::Ignore {
-            return None;
-        }
-        // `<a href>` has no value at all.
-        if self.slot == Slot::Open {
-            self.open_value(options);
-        }
-        let Slot::Keep(attribute) = std::mem::replace(&mut self.slot, Slot::Ignore) else {
-            return None;
-        };
+    pub(crate) fn attribute(
+        &mut self,
+        name: &[u8],
+        value: &'a [u8],
+        options: &Options,
+    ) -> Option<(Attribute, Cow<'a, [u8]>)> {
+        let attribute = wanted(self.element, key_of(name), options)?;
         if matches!(attribute, Attribute::Style | Attribute::Handler) {
-            return Some((attribute, &self.values[self.begin..]));
+            return Some((attribute, decode(value, Place::Attribute)));
         }
-        self.present |= bit(attribute);
-        self.ranges[attribute as usize] = (self.begin, self.values.len());
+        if self.present & bit(attribute) == 0 {
+            self.present |= bit(attribute);
+            self.values[attribute as usize] = value;
+        }
         None
     }
 
     /// The value of an attribute that was wanted; empty when it has none.
-    pub(crate) fn get(&self, attribute: Attribute) -> Option<&[u8]> {
+    #[inline]
+    pub(crate) fn get(&self, attribute: Attribute) -> Option<Cow<'a, [u8]>> {
         if self.present & bit(attribute) == 0 {
             return None;
         }
-        let (begin, end) = self.ranges[attribute as usize];
-        Some(&self.values[begin..end])
+        Some(decode(self.values[attribute as usize], Place::Attribute))
     }
 }
 

@@ -38,12 +38,31 @@ const PHRASES: &[&[&str]] = &[
     &["浏览器", "不支持"], &["不支持", "浏览器"], &["浏览器", "版本过低"], &["启用", "javascript"], &["啟用", "javascript"],
 ];
 
+/// Every phrase has one of these: most short pages have none, and are done with.
+const SUBJECTS: &[&str] = &[
+    "browser",
+    "javascript",
+    "java script",
+    "cookie",
+    "navegador",
+    "navigateur",
+    "przeglądark",
+    "браузер",
+    "ブラウザ",
+    "浏览器",
+];
+
 /// Whether a text of so many words is a wall.
 pub(crate) fn is_wall(text: &str, words: u32) -> bool {
     if words == 0 || words > LONGEST {
         return false;
     }
-    let text = text.to_lowercase().replace('\n', " ");
+    let text = text.to_lowercase();
+    let find = |subject: &&str| memchr::memmem::find(text.as_bytes(), subject.as_bytes()).is_some();
+    if !SUBJECTS.iter().any(find) {
+        return false;
+    }
+    let text = text.replace('\n', " ");
     PHRASES.iter().any(|phrase| has(&text, phrase))
 }
 
@@ -74,6 +93,17 @@ mod tests {
 
     fn wall(text: &str) -> bool {
         is_wall(text, text.split_whitespace().count() as u32)
+    }
+
+    #[test]
+    fn every_phrase_has_a_subject() {
+        for phrase in PHRASES {
+            let whole = phrase.concat();
+            assert!(
+                SUBJECTS.iter().any(|subject| whole.contains(subject)),
+                "{phrase:?}"
+            );
+        }
     }
 
     #[test]

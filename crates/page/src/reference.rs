@@ -1,0 +1,224 @@
+//! Character references, decoded where somebody reads the characters and nowhere else.
+//!
+//! `tokenizer` hands on characters as they are written; here `&eacute;`, `&#233;` and `&#xE9;` become what they stand for
+//! (WHATWG HTML, sections 13.2.5.72 to 13.2.5.80), and with them the two other replacements of the standard: a line end is
+//! one line feed (13.2.3.5), and a null is U+FFFD where the standard wants that.
+//!
+//! **What always holds.** Time is linear: a name is looked at for as long as the longest there is. Nothing is copied
+//! when there is nothing to replace.
+
+use std::borrow::Cow;
+
+use crate::entities::NAMES;
+
+/// Bytes of the longest name, its semicolon included.
+const LONGEST: usize = 32;
+/// Bytes of the longest name that needs no semicolon.
+const LONGEST_BARE: usize = 6;
+const REPLACEMENT: &str = "\u{FFFD}";
+
+/// Where the characters stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Between tags: nulls stay.
+    Text,
+    /// In an element that holds text but no tags (`title`): nulls are replaced.
+    Title,
+    /// In an attribute: nulls are replaced, and `&copy=` is no reference but part of a query.
+    Attribute,
+    /// In an element of raw text (`script`): nulls are replaced, there are no references.
+    Raw,
+    /// In a CDATA section: nothing but line ends is replaced.
+    Data,
+}
+
+/// Characters as they are meant.
+#[inline]
+pub(crate) fn decode(raw: &[u8], place: Place) -> Cow<'_, [u8]> {
+    if memchr::memchr3(b'&', b'\0', b'\r', raw).is_none() {
+        return Cow::Borrowed(raw);
+    }
+    let mut decoded = Vec::with_capacity(raw.len());
+    pieces(raw, place, |piece| decoded.extend_from_slice(piece));
+    Cow::Owned(decoded)
+}
+
+/// Hands characters to `out` piece by piece, as they are meant.
+pub(crate) fn pieces(mut raw: &[u8], place: Place, mut out: impl FnMut(&[u8])) {
+    while let Some(at) = memchr::memchr3(b'&', b'\0', b'\r', raw) {
+        if at > 0 {
+            out(&raw[..at]);
+        }
+        let rest = &raw[at + 1..];
+        raw = match raw[at] {
+            b'\r' => {
+                out(b"\n");
+                rest.strip_prefix(b"\n").unwrap_or(rest)
+            }
+            b'\0' => {
+                let stays = matches!(place, Place::Text | Place::Data);
+                out(if stays { b"\0" } else { REPLACEMENT.as_bytes() });
+                rest
+            }
+            _ if matches!(place, Place::Raw | Place::Data) => {
+                out(b"&");
+                rest
+            }
+            _ => {
+                let taken = reference(rest, place == Place::Attribute, &mut out);
+                if taken == 0 {
+                    out(b"&");
+                }
+                &rest[taken..]
+            }
+        };
+    }
+    if !raw.is_empty() {
+        out(raw);
+    }
+}
+
+/// Decodes the reference that `rest` (behind the ampersand) begins with; returns its bytes, 0 when it is none.
+fn reference(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
+    match rest {
+        [b'#', b'x' | b'X', digits @ ..] => numeric(digits, 2, 16, out),
+        [b'#', digits @ ..] => numeric(digits, 1, 10, out),
+        [first, ..] if first.is_ascii_alphanumeric() => named(rest, attribute, out),
+        _ => 0,
+    }
+}
+
+/// A number; `before` bytes stand before its digits.
+fn numeric(digits: &[u8], before: usize, radix: u32, out: &mut impl FnMut(&[u8])) -> usize {
+    let (mut value, mut length) = (0_u32, 0);
+    while let Some(digit) = digits
+        .get(length)
+        .and_then(|byte| char::from(*byte).to_digit(radix))
+    {
+        value = value.saturating_mul(radix).saturating_add(digit);
+        length += 1;
+    }
+    if length == 0 {
+        return 0;
+    }
+    let character = character(value);
+    out(character.encode_utf8(&mut [0; 4]).as_bytes());
+    before + length + usize::from(digits.get(length) == Some(&b';'))
+}
+
+/// The character of a number (section 13.2.5.80): those of windows-1252 in place of the C1 controls.
+fn character(value: u32) -> char {
+    const WINDOWS: [char; 32] = [
+        '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}',
+        '\u{2021}', '\u{2C6}', '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8D}', '\u{17D}',
+        '\u{8F}', '\u{90}', '\u{2018}', '\u{2019}', '\u{201C}', '\u{201D}', '\u{2022}', '\u{2013}',
+        '\u{2014}', '\u{2DC}', '\u{2122}', '\u{161}', '\u{203A}', '\u{153}', '\u{9D}', '\u{17E}',
+        '\u{178}',
+    ];
+    match value {
+        0 => char::REPLACEMENT_CHARACTER,
+        0x80..=0x9F => WINDOWS[value as usize - 0x80],
+        _ => char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER),
+    }
+}
+
+/// A name: the longest that fits.
+fn named(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
+    // Four names are most of those ever written.
+    let common: Option<(&[u8], usize)> = match rest {
+        [b'l', b't', b';', ..] => Some((b"<", 3)),
+        [b'g', b't', b';', ..] => Some((b">", 3)),
+        [b'a', b'm', b'p', b';', ..] => Some((b"&", 4)),
+        [b'q', b'u', b'o', b't', b';', ..] => Some((b"\"", 5)),
+        _ => None,
+    };
+    if let Some((characters, length)) = common {
+        out(characters);
+        return length;
+    }
+    let head = &rest[..rest.len().min(LONGEST)];
+    let run = head
+        .iter()
+        .position(|byte| !byte.is_ascii_alphanumeric())
+        .unwrap_or(head.len());
+    if head.get(run) == Some(&b';')
+        && let Some(characters) = find(&head[..=run])
+    {
+        out(characters.as_bytes());
+        return run + 1;
+    }
+    for length in (2..=run.min(LONGEST_BARE)).rev() {
+        let Some(characters) = find(&head[..length]) else {
+            continue;
+        };
+        let next = rest.get(length);
+        if attribute && next.is_some_and(|byte| *byte == b'=' || byte.is_ascii_alphanumeric()) {
+            return 0;
+        }
+        out(characters.as_bytes());
+        return length;
+    }
+    0
+}
+
+fn find(name: &[u8]) -> Option<&'static str> {
+    let found = NAMES.binary_search_by(|(known, _)| known.as_bytes().cmp(name));
+    found.ok().map(|index| NAMES[index].1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(place: Place, raw: &str, expected: &str) {
+        let found = decode(raw.as_bytes(), place);
+        assert_eq!(String::from_utf8_lossy(&found), expected, "{raw}");
+    }
+
+    #[test]
+    fn the_table_is_in_order() {
+        assert!(NAMES.is_sorted());
+        assert_eq!(
+            NAMES.iter().map(|(name, _)| name.len()).max(),
+            Some(LONGEST)
+        );
+        let bare = NAMES.iter().filter(|(name, _)| !name.ends_with(';'));
+        assert_eq!(bare.map(|(name, _)| name.len()).max(), Some(LONGEST_BARE));
+    }
+
+    #[test]
+    fn references() {
+        let check = |raw, text, attribute| {
+            check(Place::Text, raw, text);
+            check(Place::Attribute, raw, attribute);
+        };
+        check("a&amp;b&ampc&amp=", "a&b&c&=", "a&b&ampc&amp=");
+        check("&notit; &notin; &not", "¬it; ∉ ¬", "&notit; ∉ ¬");
+        check(
+            "&#65;&#x41&#X41 &#0;&#x80;",
+            "AAA \u{FFFD}€",
+            "AAA \u{FFFD}€",
+        );
+        check(
+            "&#xD800;&#1114112;&#99999999999;",
+            "\u{FFFD}\u{FFFD}\u{FFFD}",
+            "\u{FFFD}\u{FFFD}\u{FFFD}",
+        );
+        check(
+            "& &; &# &#; &#x &#x; &é &",
+            "& &; &# &#; &#x &#x; &é &",
+            "& &; &# &#; &#x &#x; &é &",
+        );
+        check("&CounterClockwiseContourIntegral;", "∳", "∳");
+        check("&unknown; &NotEqualTilde;", "&unknown; ≂̸", "&unknown; ≂̸");
+    }
+
+    #[test]
+    fn nulls_and_line_ends() {
+        check(Place::Text, "a\0\r\n\rb\r", "a\0\n\nb\n");
+        check(Place::Title, "a\0&lt;", "a\u{FFFD}<");
+        check(Place::Attribute, "\0\r\n", "\u{FFFD}\n");
+        check(Place::Raw, "&lt;\0", "&lt;\u{FFFD}");
+        check(Place::Data, "&lt;\0\r", "&lt;\0\n");
+    }
+}

@@ -1,0 +1,307 @@
+//! HTML in tokens, as the standard cuts it, by searching instead of stepping.
+//!
+//! `html` is told of text, tags and their attributes through [`Sink`], as borrowed slices of the document, *as
+//! written*: who wants to know the characters decodes them (`reference`), and nobody decodes what nobody reads. Where
+//! text ends is found with memchr; so are the ends of quoted values, of comments and of raw text (`raw`). The states
+//! of WHATWG HTML, section 13.2.5, are places in this code.
+//!
+//! **What always holds.** Cuts are those of the standard, for any input: the html5lib suite and html5gum are the
+//! judges (`agreement`). Each byte is looked at a bounded number of times, there is no allocation and no stack.
+//! What a doctype says is not looked at. Errors are not reported: pages are made of them.
+
+use crate::raw::{self, Raw};
+use crate::reference::Place;
+
+/// Who is told of tokens, in the order of the document.
+pub(crate) trait Sink<'a> {
+    /// Characters, as written. Text between two tags may come in several slices; no reference is cut.
+    fn text(&mut self, characters: &'a [u8], place: Place);
+
+    /// A tag begins. `name` is as written; an end tag's `start` is false. Says whether attributes are wanted.
+    fn open(&mut self, start: bool, name: &'a [u8]) -> bool;
+
+    /// An attribute of the tag that was opened, as written; the value is empty when there is none. The first of
+    /// several of one name counts; all are told.
+    fn attribute(&mut self, name: &'a [u8], value: &'a [u8]);
+
+    /// The tag is complete. Returns how what follows it is read, if that is raw text. A tag that the document ends in is
+    /// never closed, and no token.
+    fn close(&mut self, self_closing: bool) -> Option<Raw>;
+
+    /// Whether a CDATA section may stand here.
+    fn is_foreign(&self) -> bool;
+
+    /// A comment, or what is taken for one.
+    fn comment(&mut self, _data: &'a [u8]) {}
+
+    /// A doctype, with everything behind `<!doctype`.
+    fn doctype(&mut self, _data: &'a [u8]) {}
+}
+
+/// Cuts a document into tokens. Returns whether it ended inside a start tag.
+pub(crate) fn run<'a>(document: &'a [u8], sink: &mut impl Sink<'a>) -> bool {
+    let mut tokenizer = Tokenizer {
+        bytes: document,
+        at: 0,
+    };
+    tokenizer.data(sink)
+}
+
+/// The same, beginning inside an element of raw text.
+#[cfg(test)]
+pub(crate) fn run_in<'a>(document: &'a [u8], raw: Raw, name: &[u8], sink: &mut impl Sink<'a>) {
+    let mut tokenizer = Tokenizer {
+        bytes: document,
+        at: 0,
+    };
+    tokenizer.raw(raw, name, sink);
+    tokenizer.data(sink);
+}
+
+/// The same, beginning inside a CDATA section.
+#[cfg(test)]
+pub(crate) fn run_in_data<'a>(document: &'a [u8], sink: &mut impl Sink<'a>) {
+    let mut tokenizer = Tokenizer {
+        bytes: document,
+        at: 0,
+    };
+    tokenizer.cdata(sink);
+    tokenizer.data(sink);
+}
+
+struct Tokenizer<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+/// White space inside tags. A carriage return is a line end that nobody has normalised yet.
+#[inline]
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b'\x0C')
+}
+
+impl<'a> Tokenizer<'a> {
+    #[inline]
+    fn peek(&self, ahead: usize) -> Option<u8> {
+        self.bytes.get(self.at + ahead).copied()
+    }
+
+    #[inline]
+    fn rest(&self) -> &'a [u8] {
+        &self.bytes[self.at..]
+    }
+
+    /// What stands before the next `byte`, or all that is left; the tokenizer goes behind it.
+    fn until(&mut self, byte: u8) -> &'a [u8] {
+        let rest = self.rest();
+        let length = memchr::memchr(byte, rest).unwrap_or(rest.len());
+        self.at = (self.at + length + 1).min(self.bytes.len());
+        &rest[..length]
+    }
+
+    /// Text and everything that begins with `<`.
+    fn data(&mut self, sink: &mut impl Sink<'a>) -> bool {
+        loop {
+            let rest = self.rest();
+            let Some(length) = memchr::memchr(b'<', rest) else {
+                if !rest.is_empty() {
+                    sink.text(rest, Place::Text);
+                }
+                return false;
+            };
+            if length > 0 {
+                sink.text(&rest[..length], Place::Text);
+                self.at += length;
+            }
+            match self.peek(1) {
+                Some(b'/') => match self.peek(2) {
+                    Some(byte) if byte.is_ascii_alphabetic() => {
+                        self.at += 2;
+                        if self.tag(false, sink).is_none() {
+                            return false;
+                        }
+                    }
+                    Some(b'>') => self.at += 3,
+                    Some(_) => {
+                        self.at += 2;
+                        sink.comment(self.until(b'>'));
+                    }
+                    None => self.literal(2, sink),
+                },
+                Some(b'!') => self.declaration(sink),
+                Some(b'?') => {
+                    self.at += 1;
+                    sink.comment(self.until(b'>'));
+                }
+                Some(byte) if byte.is_ascii_alphabetic() => {
+                    self.at += 1;
+                    if self.tag(true, sink).is_none() {
+                        return true;
+                    }
+                }
+                _ => self.literal(1, sink),
+            }
+        }
+    }
+
+    /// Characters that turned out to begin nothing.
+    fn literal(&mut self, length: usize, sink: &mut impl Sink<'a>) {
+        sink.text(&self.rest()[..length], Place::Text);
+        self.at += length;
+    }
+
+    /// A tag, from its name on. `None` when the document ends inside it.
+    #[inline]
+    fn tag(&mut self, start: bool, sink: &mut impl Sink<'a>) -> Option<()> {
+        let rest = self.rest();
+        let length = rest
+            .iter()
+            .position(|byte| is_space(*byte) || matches!(byte, b'/' | b'>'))?;
+        let name = &rest[..length];
+        self.at += length;
+        let wanted = sink.open(start, name);
+        let mut self_closing = false;
+        if rest[length] == b'>' {
+            self.at += 1;
+        } else {
+            self_closing = self.attributes(wanted && start, sink)?;
+        }
+        if let Some(raw) = sink.close(self_closing) {
+            self.raw(raw, name, sink);
+        }
+        Some(())
+    }
+
+    /// Attributes and the end of the tag; whether it closes itself.
+    fn attributes(&mut self, wanted: bool, sink: &mut impl Sink<'a>) -> Option<bool> {
+        let bytes = self.bytes;
+        let mut at = self.at;
+        loop {
+            let between = at;
+            while is_space(*bytes.get(at)?) || bytes[at] == b'/' {
+                at += 1;
+            }
+            if bytes[at] == b'>' {
+                self.at = at + 1;
+                return Some(at > between && bytes[at - 1] == b'/');
+            }
+            // An equals sign that begins a name is part of it.
+            let begin = at;
+            at += 1;
+            loop {
+                let byte = *bytes.get(at)?;
+                if matches!(byte, b'=' | b'/' | b'>') || is_space(byte) {
+                    break;
+                }
+                at += 1;
+            }
+            let name = &bytes[begin..at];
+            at = skip_spaces(bytes, at)?;
+            let mut value: &[u8] = &[];
+            if bytes[at] == b'=' {
+                at = skip_spaces(bytes, at + 1)?;
+                (value, at) = attribute_value(bytes, at)?;
+            }
+            if wanted {
+                sink.attribute(name, value);
+            }
+        }
+    }
+
+    /// `<!` and what follows it.
+    fn declaration(&mut self, sink: &mut impl Sink<'a>) {
+        self.at += 2;
+        let rest = self.rest();
+        let doctype = b"doctype";
+        if rest.starts_with(b"--") {
+            self.at += 2;
+            self.comment(sink);
+        } else if rest.starts_with(b"[CDATA[") && sink.is_foreign() {
+            self.at += 7;
+            self.cdata(sink);
+        } else if rest
+            .get(..doctype.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(doctype))
+        {
+            self.at += doctype.len();
+            sink.doctype(self.until(b'>'));
+        } else {
+            sink.comment(self.until(b'>'));
+        }
+    }
+
+    /// A comment, behind `<!--`: it ends with `-->` or `--!>`, or at once with `>` or `->`.
+    fn comment(&mut self, sink: &mut impl Sink<'a>) {
+        let rest = self.rest();
+        for end in memchr::memchr_iter(b'>', rest) {
+            let data = &rest[..end];
+            let data = match data {
+                [] | [b'-'] => Some(&[][..]),
+                _ => data
+                    .strip_suffix(b"--")
+                    .or_else(|| data.strip_suffix(b"--!")),
+            };
+            if let Some(data) = data {
+                sink.comment(data);
+                self.at += end + 1;
+                return;
+            }
+        }
+        // The end of the document is an end too, and so is half of one.
+        let ends: [&[u8]; 3] = [b"--!", b"--", b"-"];
+        let data = ends.iter().find_map(|end| rest.strip_suffix(*end));
+        sink.comment(data.unwrap_or(rest));
+        self.at = self.bytes.len();
+    }
+
+    /// A CDATA section, behind its opening.
+    fn cdata(&mut self, sink: &mut impl Sink<'a>) {
+        let rest = self.rest();
+        let end = memchr::memmem::find(rest, b"]]>");
+        let length = end.unwrap_or(rest.len());
+        if length > 0 {
+            sink.text(&rest[..length], Place::Data);
+        }
+        self.at = (self.at + length + 3).min(self.bytes.len());
+    }
+
+    /// Raw text; the tokenizer stands before the end tag then.
+    fn raw(&mut self, raw: Raw, name: &[u8], sink: &mut impl Sink<'a>) {
+        let end = raw::end(self.bytes, self.at, raw, name).unwrap_or(self.bytes.len());
+        if end > self.at {
+            let place = if raw == Raw::Title {
+                Place::Title
+            } else {
+                Place::Raw
+            };
+            sink.text(&self.bytes[self.at..end], place);
+        }
+        self.at = end;
+    }
+}
+
+#[inline]
+fn skip_spaces(bytes: &[u8], mut at: usize) -> Option<usize> {
+    while is_space(*bytes.get(at)?) {
+        at += 1;
+    }
+    Some(at)
+}
+
+/// The value that begins at `at`, and where to go on.
+#[inline]
+fn attribute_value(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
+    let rest = &bytes[at..];
+    match rest {
+        [quote @ (b'"' | b'\''), quoted @ ..] => {
+            let length = memchr::memchr(*quote, quoted)?;
+            Some((&quoted[..length], at + length + 2))
+        }
+        _ => {
+            let length = rest
+                .iter()
+                .position(|byte| is_space(*byte) || *byte == b'>')?;
+            Some((&rest[..length], at + length))
+        }
+    }
+}
