@@ -6,7 +6,15 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::Failure;
+use http::header;
+
+use crate::{Failure, date};
+
+/// Longest entity tag that is worth keeping and sending back.
+const LONGEST_ETAG: usize = 256;
+
+/// How far ahead an expiry is believed: a year, as long as HTTP ever recommended.
+const LONGEST_LIFE_MS: i64 = 365 * 24 * 3600 * 1000;
 
 /// The end of one fetch: always exactly one of these, within the whole-fetch limit.
 #[derive(Clone, Debug)]
@@ -71,6 +79,62 @@ pub struct Answer {
     pub(crate) shares: std::sync::Arc<[crate::memory::Share]>,
 }
 
+impl Answer {
+    /// When the page changed last, Unix milliseconds, as far as that can be believed (N15).
+    pub fn last_modified(&self, now_ms: i64) -> Option<i64> {
+        date::repair(self.text(header::LAST_MODIFIED)?, now_ms)
+    }
+
+    /// The entity tag as the server wrote it, to be sent back in `If-None-Match`.
+    pub fn etag(&self) -> Option<&str> {
+        let tag = self.text(header::ETAG)?;
+        let is_sane = (1..=LONGEST_ETAG).contains(&tag.len()) && !tag.contains('\t');
+        is_sane.then_some(tag)
+    }
+
+    /// Until when the server says that nothing will change, Unix milliseconds; `now_ms` when it says that anything may
+    /// have, `None` when it says nothing (RFC 9111, 4.2.1 and 5.3). A hint: `max-age` wins over `Expires`, which is
+    /// taken relative to the server's own clock; a year at most.
+    pub fn expires(&self, now_ms: i64) -> Option<i64> {
+        let life = self.max_age().or_else(|| {
+            let expires = self.text(header::EXPIRES)?;
+            let clock = self.text(header::DATE).and_then(date::parse);
+            // What is no date has passed: servers write `0` or `-1`.
+            let life = |at: i64| at.saturating_sub(clock.unwrap_or(now_ms));
+            Some(date::parse(expires).map_or(0, life))
+        })?;
+        Some(now_ms.saturating_add(life.clamp(0, LONGEST_LIFE_MS)))
+    }
+
+    /// Milliseconds of `Cache-Control: max-age`; 0 when nothing may be kept.
+    fn max_age(&self) -> Option<i64> {
+        let mut age = None;
+        for value in self.headers.get_all(header::CACHE_CONTROL) {
+            let text = value.to_str().unwrap_or_default();
+            for part in text.split(',') {
+                let (name, value) = part.split_once('=').unwrap_or((part, ""));
+                let name = name.trim();
+                if name.eq_ignore_ascii_case("no-store") || name.eq_ignore_ascii_case("no-cache") {
+                    return Some(0);
+                }
+                let digits = value.trim().trim_matches('"');
+                let is_number =
+                    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+                if name.eq_ignore_ascii_case("max-age") && is_number && age.is_none() {
+                    let seconds = digits.parse().unwrap_or(i64::MAX);
+                    age = Some(seconds.saturating_mul(1000));
+                }
+            }
+        }
+        age
+    }
+
+    /// A header's text without control characters, trimmed.
+    fn text(&self, name: header::HeaderName) -> Option<&str> {
+        Some(self.headers.get(name)?.to_str().ok()?.trim())
+    }
+}
+
 /// Why a body is not whole, in the words of `WARC-Truncated` (WARC 1.1, 5.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -132,4 +196,105 @@ pub enum Remark {
     /// More bytes followed the end of the answer.
     #[error("bytes after the end of the answer")]
     Excess,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::head;
+
+    const NOW: i64 = 1_700_000_000_000;
+    const HOUR: i64 = 3_600_000;
+
+    fn answer(fields: &str) -> Answer {
+        let head = head::read(format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n").as_bytes());
+        Answer {
+            status: 200,
+            head_length: 0,
+            headers: head.expect("a head").headers,
+            body: Bytes::new(),
+            payload: Bytes::new(),
+            truncated: None,
+            remarks: Vec::new(),
+            unwanted: false,
+            shares: [].into(),
+        }
+    }
+
+    #[test]
+    fn dates_of_change() {
+        let check = |fields: &str, expected| {
+            assert_eq!(answer(fields).last_modified(NOW), expected, "{fields}");
+        };
+        check(
+            "Last-Modified: Tue, 14 Nov 2023 21:13:20 GMT",
+            Some(NOW - HOUR),
+        );
+        check("Last-Modified: Tue, 14 Nov 2023 23:13:20 GMT", Some(NOW));
+        check("Last-Modified: Tue, 14 Nov 2024 23:13:20 GMT", None);
+        check("Last-Modified: Thu, 01 Jan 1970 00:00:00 GMT", None);
+        check("Last-Modified: gestern", None);
+        check("Last-Modified: \u{e9}", None);
+        check("Date: Tue, 14 Nov 2023 21:13:20 GMT", None);
+    }
+
+    #[test]
+    fn entity_tags() {
+        let check = |fields: &str, expected: Option<&str>| {
+            assert_eq!(answer(fields).etag(), expected, "{fields}");
+        };
+        let longest = "x".repeat(256);
+        check("ETag: \"abc\"", Some("\"abc\""));
+        check("ETag: W/\"a b\" ", Some("W/\"a b\""));
+        check("ETag: unquoted", Some("unquoted"));
+        check("ETag:", None);
+        check("ETag: \"a\tb\"", None);
+        check("ETag: \"\u{e9}\"", None);
+        check(&format!("ETag: {}", "x".repeat(256)), Some(&longest));
+        check(&format!("ETag: {}", "x".repeat(257)), None);
+        check("A: b", None);
+    }
+
+    #[test]
+    fn expiries() {
+        let check = |fields: &str, expected: Option<i64>| {
+            let found = answer(fields).expires(NOW).map(|at| at - NOW);
+            assert_eq!(found, expected, "{fields}");
+        };
+        check("A: b", None);
+        check("Cache-Control: public", None);
+        check("Cache-Control: max-age=3600", Some(HOUR));
+        check("Cache-Control: public, Max-Age=\"3600\", x", Some(HOUR));
+        check(
+            "Cache-Control: max-age=3600\r\nCache-Control: no-cache",
+            Some(0),
+        );
+        check("Cache-Control: no-store", Some(0));
+        check("Cache-Control: max-age=-1", None);
+        check(
+            "Cache-Control: max-age=99999999999999999999",
+            Some(LONGEST_LIFE_MS),
+        );
+        let expires = "Expires: Tue, 14 Nov 2023 23:13:20 GMT";
+        check(expires, Some(HOUR));
+        check(
+            &format!("{expires}\r\nCache-Control: max-age=60"),
+            Some(60_000),
+        );
+        check(
+            &format!("{expires}\r\nDate: Tue, 14 Nov 2023 22:43:20 GMT"),
+            Some(HOUR / 2),
+        );
+        check(
+            &format!("{expires}\r\nDate: Tue, 14 Nov 2025 22:43:20 GMT"),
+            Some(0),
+        );
+        check("Expires: 0", Some(0));
+        check("Expires: -1", Some(0));
+        check("Expires: Thu, 01 Jan 1970 00:00:00 GMT", Some(0));
+        check(
+            "Expires: Thu, 31 Dec 2037 23:55:55 GMT",
+            Some(LONGEST_LIFE_MS),
+        );
+    }
 }

@@ -48,6 +48,8 @@ pub struct Options {
     /// Memory for all large answers under way together: who finds no room waits, within the whole-fetch limit.
     #[serde(with = "aranha_url::size")]
     pub memory: u64,
+    /// Ask for no more than the longest body with `Range`, and again without it on 416 (N7).
+    pub range: bool,
     /// Accepted media types, as `text/html` or `text/*`; empty = all. An answer that names none is accepted.
     pub media_types: Vec<String>,
     /// `max_body` for single media types, as `text/html` or `image/*`; the more exact name wins.
@@ -96,6 +98,7 @@ impl Default for Options {
             max_body: 20 << 20,
             max_decoded: 100 << 20,
             memory: 1 << 30,
+            range: false,
             media_types: Vec::new(),
             max_body_by_type: BTreeMap::new(),
             verify_tls: false,

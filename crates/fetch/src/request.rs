@@ -69,7 +69,12 @@ impl Identity {
     }
 
     /// The request's head, or the name of the part that cannot be sent.
-    pub(crate) fn head(&self, request: &Request<'_>) -> Result<Bytes, String> {
+    /// `last_byte`: for the `Range` header.
+    pub(crate) fn head(
+        &self,
+        request: &Request<'_>,
+        last_byte: Option<u64>,
+    ) -> Result<Bytes, String> {
         let url = request.url;
         if url
             .path()
@@ -95,6 +100,9 @@ impl Identity {
                 return Err(format!("the header {} cannot be sent", name.escape_debug()));
             }
             push_line(&mut head, name, value);
+        }
+        if let Some(last_byte) = last_byte {
+            push_line(&mut head, "Range", &format!("bytes=0-{last_byte}"));
         }
         head.push_str("\r\n");
         Ok(head.into())
@@ -128,7 +136,7 @@ mod tests {
             ..Request::new(&url, [192, 0, 2, 1].into())
         };
         let identity = Identity::new(options).map_err(|error| error.to_string())?;
-        Ok(String::from_utf8(identity.head(&request)?.to_vec()).expect("text"))
+        Ok(String::from_utf8(identity.head(&request, None)?.to_vec()).expect("text"))
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::{
     exchange::{self, Exchanged, Limits, Received},
     guard::Guard,
     memory::{FREE, Memory},
+    range,
     request::Identity,
     tls::Tls,
 };
@@ -177,11 +178,32 @@ impl Fetch<'_> {
         session: &mut Session,
         request: &Request<'_>,
     ) -> Result<Received, Failure> {
-        let head = self
-            .shared
-            .identity
-            .head(request)
-            .map_err(Failure::Protocol)?;
+        let Some(last_byte) = range::last_byte(&self.shared.options, request) else {
+            return self.ask(session, request, None).await;
+        };
+        let mut received = self.ask(session, request, Some(last_byte)).await?;
+        match received.head.status {
+            416 => {
+                self.response = Bytes::new();
+                return self.ask(session, request, None).await;
+            }
+            206 if received.truncated.is_none() => {
+                received.truncated = range::truncation(&received.head.headers, last_byte);
+            }
+            _ => {}
+        }
+        Ok(received)
+    }
+
+    /// One exchange, over the kept connection or a new one.
+    async fn ask(
+        &mut self,
+        session: &mut Session,
+        request: &Request<'_>,
+        last_byte: Option<u64>,
+    ) -> Result<Received, Failure> {
+        let head = self.shared.identity.head(request, last_byte);
+        let head = head.map_err(Failure::Protocol)?;
         // A kept connection must pass too: the user's list of refused addresses has the last word.
         self.shared.guard.pass(request.address)?;
         if let Some(connection) = session.take(request.url, request.address) {

@@ -1,8 +1,6 @@
 //! The dates of cookies, read as RFC 6265, 5.1.1 says: parts in any order, anything between them.
 
-const MONTHS: [&str; 12] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-];
+use crate::date::{days, month as month_of};
 
 /// Unix milliseconds; `None` when a part is missing or out of its range.
 pub(super) fn parse(text: &str) -> Option<i64> {
@@ -43,28 +41,12 @@ fn number(token: &str, least: usize, most: usize) -> Option<i64> {
     token[..digits].parse().ok()
 }
 
-fn month_of(token: &str) -> Option<i64> {
-    let start = token.get(..3)?;
-    let place = MONTHS
-        .iter()
-        .position(|month| month.eq_ignore_ascii_case(start))?;
-    Some(place as i64 + 1)
-}
-
 /// Seconds of `hh:mm:ss`.
 fn clock(token: &str) -> Option<i64> {
     let mut parts = token.splitn(3, ':');
     let mut part = |most: i64| number(parts.next()?, 1, 2).filter(|value| *value <= most);
     let (hour, minute, second) = (part(23)?, part(59)?, part(59)?);
     Some(hour * 3600 + minute * 60 + second)
-}
-
-/// Days from 1970-01-01 to a date of the Gregorian calendar, counted in years that begin in March.
-fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let in_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + in_year
-        - 719_468
 }
 
 #[cfg(test)]

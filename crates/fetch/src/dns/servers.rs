@@ -38,7 +38,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// All servers of the configuration, or the system's.
 pub(crate) struct Servers {
-    servers: Vec<Server>,
+    list: Vec<Server>,
     turn: AtomicUsize,
     start: Instant,
 }
@@ -77,14 +77,14 @@ impl Servers {
         let servers = configs
             .into_iter()
             .map(|config| Server::new(config, &settings));
-        let servers = servers.collect::<Result<_, NetError>>().map_err(|error| {
+        let list = servers.collect::<Result<_, NetError>>().map_err(|error| {
             FetchSetupError::Resolver {
                 servers: options.resolvers.clone(),
                 reason: error.to_string(),
             }
         })?;
         Ok(Servers {
-            servers,
+            list,
             turn: AtomicUsize::new(0),
             start: Instant::now(),
         })
@@ -92,8 +92,8 @@ impl Servers {
 
     /// The servers to try: from the one whose turn it is, those left alone last.
     fn order(&self) -> impl Iterator<Item = &Server> {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.servers.len();
-        let (before, after) = self.servers.split_at(turn);
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.list.len();
+        let (before, after) = self.list.split_at(turn);
         let now = self.now();
         let mut order: Vec<(bool, &Server)> = after
             .iter()

@@ -437,3 +437,137 @@ async fn codings_are_undone_for_reading_only() {
         "the payload is a slice of the wire bytes"
     );
 }
+
+/// Scripts of single answers over one connection; the requests heard, the outcome, and whether the connection is kept.
+async fn ranged(options: &Options, connections: &[&[&str]]) -> (Vec<String>, Fetched, Session) {
+    let scripts = connections.iter().map(|answers| {
+        let acts = answers.iter().flat_map(|answer| [Act::Ask, send(answer)]);
+        acts.chain([Act::Hold]).collect()
+    });
+    let server = Server::start(scripts.collect()).await;
+    let mut session = Session::new();
+    let fetched = get(&web(options.clone()), &mut session, &server, "/").await;
+    (server.requests(), fetched, session)
+}
+
+#[tokio::test(start_paused = true)]
+async fn ranges() {
+    let options = Options {
+        range: true,
+        max_body: 5,
+        ..options()
+    };
+    let whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    let refusal = "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Length: 2\r\n\r\nno";
+    let closing =
+        "HTTP/1.1 416 Range Not Satisfiable\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno";
+    let part = "HTTP/1.1 206 Partial Content\r\nContent-Length: 5\r\nContent-Range: bytes";
+    let all = format!("{part} 0-4/5\r\n\r\nhello");
+    let start = format!("{part} 0-4/50\r\n\r\nhello");
+    let ignored = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello wor";
+    let cases: [(&[&[&str]], &str); 8] = [
+        (&[&[whole]], r#"200 "hello" kept"#),
+        (&[&[&all]], r#"206 "hello" kept"#),
+        (&[&[&start]], r#"206 "hello" truncated by length kept"#),
+        (&[&[ignored]], r#"200 "hello" truncated by length closed"#),
+        (&[&[refusal, whole]], r#"200 "hello" kept"#),
+        (&[&[closing], &[whole]], r#"200 "hello" kept"#),
+        (&[&[refusal, refusal]], r#"416 "no" kept"#),
+        (
+            &[&[closing], &["ICY 200"]],
+            "protocol: not an HTTP answer: a radio stream (ICY)",
+        ),
+    ];
+    for (connections, expected) in cases {
+        let (requests, fetched, session) = ranged(&options, connections).await;
+        assert_eq!(summary(&fetched, &session), expected);
+        let has_range: Vec<bool> = requests
+            .iter()
+            .map(|request| request.contains("\r\nRange: bytes=0-4\r\n"))
+            .collect();
+        let answers = connections.concat();
+        assert_eq!(has_range, [true, false][..answers.len()], "{expected}");
+        let (sent, received) = (&fetched.request, &fetched.response);
+        assert_eq!(sent, requests.last().unwrap(), "the final exchange");
+        assert!(answers.last().unwrap().as_bytes().starts_with(received));
+    }
+    let (requests, ..) = ranged(&crate::server::options(), &[&[refusal]]).await;
+    assert!(!requests[0].contains("Range"), "off by default");
+}
+
+/// Both exchanges share the limit of the whole fetch.
+#[tokio::test(start_paused = true)]
+async fn the_second_try_has_the_time_that_is_left() {
+    let options = Options {
+        range: true,
+        total_timeout: std::time::Duration::from_secs(40),
+        ..options()
+    };
+    let refusal = "HTTP/1.1 416 x\r\nContent-Length: 0\r\n\r\n";
+    let wait = Act::Wait(std::time::Duration::from_secs(25));
+    let acts = vec![Act::Ask, wait, send(refusal), Act::Ask, Act::Hold];
+    let (fetched, _) = run(&options, acts).await;
+    assert_eq!(fetched.result.unwrap_err().code(), "timeout");
+    assert_eq!(fetched.timings.total.as_secs(), 40);
+    assert!(fetched.response.is_empty());
+    assert!(!fetched.request.windows(5).any(|word| word == b"Range"));
+}
+
+/// A conditional request and its 304, whatever its headers say of a body that is not there.
+#[tokio::test(start_paused = true)]
+async fn not_modified_keeps_the_connection() {
+    for fields in [
+        "",
+        "Content-Length: 0\r\n",
+        "Content-Length: 5000\r\n",
+        "Content-Length: 5000\r\nContent-Length: 7\r\n",
+        "Content-Length: many\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: gzip\r\n",
+        "Transfer-Encoding: chunked\r\nContent-Length: 5000\r\n",
+        "Content-Encoding: gzip\r\nContent-Length: 5000\r\n",
+        "Content-Type: image/png\r\nContent-Length: 5000\r\n",
+        "ETag: \"x\"\r\nLast-Modified: Tue, 14 Nov 2023 22:13:20 GMT\r\nExpires: 0\r\n",
+    ] {
+        let unchanged = format!("HTTP/1.1 304 Not Modified\r\n{fields}\r\n");
+        let acts = vec![
+            Act::Ask,
+            send(&unchanged),
+            Act::Ask,
+            send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+            Act::Hold,
+        ];
+        let server = Server::start(vec![acts]).await;
+        let web = web(Options {
+            media_types: vec!["text/html".to_owned()],
+            range: true,
+            ..options()
+        });
+        let mut session = Session::new();
+        let url = server.url("/");
+        let mut request = aranha_fetch::Request::new(&url, server.address.ip());
+        request.headers = vec![
+            ("If-None-Match", "W/\"x\"".to_owned()),
+            (
+                "If-Modified-Since",
+                "Tue, 14 Nov 2023 22:13:20 GMT".to_owned(),
+            ),
+        ];
+        let fetched = web.fetch(&mut session, request).await;
+        assert_eq!(summary(&fetched, &session), r#"304 "" kept"#, "{fields}");
+        assert_eq!(fetched.response, unchanged, "{fields}");
+        let next = get(&web, &mut session, &server, "/").await;
+        assert!(next.timings.reused, "{fields}");
+        assert_eq!(summary(&next, &session), r#"200 "hello" kept"#, "{fields}");
+        let heard = &server.requests()[0];
+        assert!(heard.contains("\r\nIf-None-Match: W/\"x\"\r\nIf-Modified-Since: Tue, 14 Nov"));
+    }
+    let body = "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello";
+    check_held(body, r#"304 "" closed; bytes after the end of the answer"#).await;
+    check_held(
+        "HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n",
+        r#"304 "" closed"#,
+    )
+    .await;
+    check_held("HTTP/1.0 304 Not Modified\r\n\r\n", r#"304 "" closed"#).await;
+}

@@ -1,0 +1,401 @@
+//! Dates in headers, as servers write them, and their repair (N15).
+//!
+//! HTTP has three forms (RFC 9110, 5.6.7); the web has more: wrong weekdays, years of two digits, of three (`103`) and
+//! of five (`19103`), dashes, zones such as `GMT+1`, ISO 8601. What is unambiguous is read; `05/06/2004` is not. A
+//! date of change is then judged as in P A.3.5: before 1993 there was no web, a clock that is up to a day ahead is
+//! wrong by its time zone, and what is further ahead says nothing.
+//!
+//! Pure, one pass over at most [`LONGEST`] bytes, never panics.
+
+/// Longer texts are no dates.
+const LONGEST: usize = 100;
+
+/// 1993-01-01T00:00:00Z, Unix milliseconds.
+const EARLIEST_MS: i64 = 725_846_400_000;
+
+const DAY_MS: i64 = 24 * 3600 * 1000;
+
+const MONTHS: [&str; 12] = [
+    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
+];
+
+/// Zones that mean one thing: universal time, and RFC 822's. Hours.
+const ZONES: [(&str, i64); 12] = [
+    ("gmt", 0),
+    ("utc", 0),
+    ("ut", 0),
+    ("z", 0),
+    ("est", -5),
+    ("edt", -4),
+    ("cst", -6),
+    ("cdt", -5),
+    ("mst", -7),
+    ("mdt", -6),
+    ("pst", -8),
+    ("pdt", -7),
+];
+
+/// The date of a change, Unix milliseconds: `None` when it cannot be read, lies before the web, or more than a day
+/// ahead; the present when it lies up to a day ahead.
+pub(crate) fn repair(text: &str, now_ms: i64) -> Option<i64> {
+    let at = parse(text)?;
+    let believable = at >= EARLIEST_MS && at <= now_ms.saturating_add(DAY_MS);
+    believable.then(|| at.min(now_ms))
+}
+
+/// Unix milliseconds of a date in any form that is unambiguous.
+pub(crate) fn parse(text: &str) -> Option<i64> {
+    if text.len() > LONGEST {
+        return None;
+    }
+    let mut parts = Parts::default();
+    for word in text.split([' ', ',', '\t']).filter(|word| !word.is_empty()) {
+        parts.take(word)?;
+    }
+    parts.finish()
+}
+
+/// What has been read so far. Times are seconds.
+#[derive(Default)]
+struct Parts {
+    time: Option<i64>,
+    afternoon: Option<bool>,
+    day: Option<i64>,
+    month: Option<i64>,
+    year: Option<i64>,
+    /// Of a zone's name.
+    zone: Option<i64>,
+    /// By itself; a name beside it, `+0000 (UTC)` or `GMT +0100`, only says so or is wrong.
+    offset: Option<i64>,
+}
+
+impl Parts {
+    /// One word; `None` when it makes no sense.
+    fn take(&mut self, word: &str) -> Option<()> {
+        let word = word.trim_matches([';', '.', '"', '(', ')']);
+        let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+        let is_signed = word.starts_with(['+', '-']);
+        if word.is_empty() || is_weekday(word) {
+            Some(())
+        } else if is_signed && self.time.is_some() {
+            set(&mut self.offset, offset(word)?)
+        } else if digits == word.len() {
+            self.number(word)
+        } else if let Some((date, time)) = iso(word) {
+            self.date(date)?;
+            self.clock(time)
+        } else if word.contains(':') && digits > 0 {
+            self.clock(word)
+        } else if digits > 0 && word.contains(['-', '/']) {
+            self.date(word)
+        } else if let Some(month) = month(word) {
+            set(&mut self.month, month)
+        } else if word.eq_ignore_ascii_case("am") || word.eq_ignore_ascii_case("pm") {
+            set(&mut self.afternoon, word.eq_ignore_ascii_case("pm"))
+        } else {
+            set(&mut self.zone, zone(word)?)
+        }
+    }
+
+    /// A number by itself: the day, then the year.
+    fn number(&mut self, word: &str) -> Option<()> {
+        if self.day.is_none() && word.len() <= 2 {
+            set(&mut self.day, word.parse().ok()?)
+        } else {
+            set(&mut self.year, year(word)?)
+        }
+    }
+
+    /// `14-Nov-2023`, `2023-11-14`, `2023/11/14`; numbers alone with the year last could be two dates.
+    fn date(&mut self, word: &str) -> Option<()> {
+        let mut parts = word.split(['-', '/']);
+        let (first, middle, last) = (parts.next()?, parts.next()?, parts.next()?);
+        if parts.next().is_some() {
+            return None;
+        }
+        if let Some(named) = month(middle) {
+            let (day, long) = if first.len() == 4 {
+                (last, first)
+            } else {
+                (first, last)
+            };
+            set(&mut self.month, named)?;
+            set(&mut self.day, number(day, 2)?)?;
+            return set(&mut self.year, year(long)?);
+        }
+        if first.len() != 4 {
+            return None;
+        }
+        set(&mut self.year, year(first)?)?;
+        set(&mut self.month, number(middle, 2)?)?;
+        set(&mut self.day, number(last, 2)?)
+    }
+
+    /// `22:13`, `22:13:20`, `22:13:20.123`, with a zone behind it or none.
+    fn clock(&mut self, word: &str) -> Option<()> {
+        let end = word
+            .find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.')
+            .unwrap_or(word.len());
+        let (time, rest) = word.split_at(end);
+        let time = time.split_once('.').map_or(time, |(whole, _)| whole);
+        let mut parts = time.split(':');
+        let mut part = |most: i64| number(parts.next()?, 2).filter(|value| *value <= most);
+        let (hour, minute) = (part(23)?, part(59)?);
+        // 60 is a leap second.
+        let second = if time.matches(':').count() > 1 {
+            part(60)?.min(59)
+        } else {
+            0
+        };
+        if parts.next().is_some() {
+            return None;
+        }
+        set(&mut self.time, hour * 3600 + minute * 60 + second)?;
+        match rest {
+            "" => Some(()),
+            _ if rest.starts_with(['+', '-']) => set(&mut self.offset, offset(rest)?),
+            _ => set(&mut self.zone, zone(rest)?),
+        }
+    }
+
+    fn finish(self) -> Option<i64> {
+        let (mut time, day, month, year) = (self.time?, self.day?, self.month?, self.year?);
+        let lengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+        let length = *lengths.get(usize::try_from(month - 1).ok()?)?;
+        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        if day < 1 || day > length || (month == 2 && day == 29 && !is_leap) {
+            return None;
+        }
+        if let Some(afternoon) = self.afternoon {
+            let hour = time / 3600;
+            if !(1..=12).contains(&hour) {
+                return None;
+            }
+            time = time % 3600 + (hour % 12 + 12 * i64::from(afternoon)) * 3600;
+        }
+        let seconds =
+            days(year, month, day) * 86_400 + time - self.offset.or(self.zone).unwrap_or(0);
+        Some(seconds * 1000)
+    }
+}
+
+/// `None` when it was set before: two days or two times are ambiguous.
+fn set<T>(place: &mut Option<T>, value: T) -> Option<()> {
+    place.replace(value).is_none().then_some(())
+}
+
+fn number(text: &str, most: usize) -> Option<i64> {
+    let fits = (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| fits)
+}
+
+/// A year of four digits, of two, or of a program that counts from 1900 and shows it.
+fn year(text: &str) -> Option<i64> {
+    let value = number(text, 5)?;
+    Some(match (text.len(), value) {
+        (2, 70..) | (3, 100..=199) => 1900 + value,
+        (2, _) => 2000 + value,
+        (4, _) => value,
+        (5, 19_100..=19_199) => value - 17_100,
+        _ => return None,
+    })
+}
+
+/// The date and the time of `2023-11-14T22:13:20Z`.
+fn iso(word: &str) -> Option<(&str, &str)> {
+    let (date, time) = word.split_at_checked(10)?;
+    let time = time.strip_prefix(['T', 't'])?;
+    date.starts_with(|c: char| c.is_ascii_digit())
+        .then_some((date, time))
+}
+
+/// Seconds east of Greenwich, of a name or a name with an offset.
+fn zone(word: &str) -> Option<i64> {
+    let end = word.find(['+', '-']).unwrap_or(word.len());
+    let (name, rest) = word.split_at(end);
+    let (_, hours) = *ZONES
+        .iter()
+        .find(|(zone, _)| zone.eq_ignore_ascii_case(name))?;
+    match (hours, rest) {
+        (_, "") => Some(hours * 3600),
+        (0, _) => offset(rest),
+        _ => None,
+    }
+}
+
+/// `+1`, `+01`, `-0330`, `+05:30`.
+fn offset(text: &str) -> Option<i64> {
+    let sign = if text.starts_with('-') { -1 } else { 1 };
+    let digits = text.get(1..)?;
+    let (hours, minutes) = match digits.split_once(':') {
+        Some(parts) => parts,
+        None if digits.len() == 4 => digits.split_at_checked(2)?,
+        None => (digits, "0"),
+    };
+    let (hours, minutes) = (number(hours, 2)?, number(minutes, 2)?);
+    let is_zone = hours <= 14 && minutes < 60;
+    is_zone.then_some(sign * (hours * 3600 + minutes * 60))
+}
+
+/// The month at the start of a word: `Nov`, `november`.
+pub(crate) fn month(word: &str) -> Option<i64> {
+    let start = word.get(..3)?;
+    let place = MONTHS
+        .iter()
+        .position(|month| month.eq_ignore_ascii_case(start))?;
+    Some(place as i64 + 1)
+}
+
+fn is_weekday(word: &str) -> bool {
+    const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+    let named = |day: &&str| {
+        word.get(..3)
+            .is_some_and(|start| start.eq_ignore_ascii_case(day))
+    };
+    DAYS.iter().any(named) && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+}
+
+/// Days from 1970-01-01 to a date of the Gregorian calendar, counted in years that begin in March.
+pub(crate) fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let in_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + in_year
+        - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 2023-11-14T22:13:20Z.
+    const THEN: i64 = 1_700_000_000;
+
+    fn check(text: &str, seconds: Option<i64>) {
+        assert_eq!(parse(text), seconds.map(|seconds| seconds * 1000), "{text}");
+    }
+
+    #[test]
+    fn the_three_forms_and_the_sloppy_ones() {
+        for text in [
+            "Tue, 14 Nov 2023 22:13:20 GMT",
+            "Tuesday, 14-Nov-23 22:13:20 GMT",
+            "Tue Nov 14 22:13:20 2023",
+            "Fri, 14 Nov 2023 22:13:20 GMT",
+            "14 Nov 2023 22:13:20",
+            "  Tue,14 Nov 2023  22:13:20 gmt ",
+            "Tue, 14-Nov-2023 22:13:20 GMT",
+            "Tue, 14 November 2023 22:13:20 UTC",
+            "Tue, 14 Nov 123 22:13:20 GMT",
+            "Tue, 14 Nov 19123 22:13:20 GMT",
+            "Tue, 14 Nov 2023 23:13:20 GMT+1",
+            "Tue, 14 Nov 2023 23:13:20 GMT +0100",
+            "Tue, 14 Nov 2023 23:13:20 +0100",
+            "Wed, 15 Nov 2023 03:43:20 UTC+05:30",
+            "Tue, 14 Nov 2023 17:13:20 -0500 (EST)",
+            "Tue, 14 Nov 2023 17:13:20 EST",
+            "Tue, 14 Nov 2023 10:13:20 PM GMT",
+            "2023-11-14T22:13:20Z",
+            "2023-11-14T22:13:20.512Z",
+            "2023-11-14T23:13:20+01:00",
+            "2023-11-14 22:13:20",
+            "2023/11/14 22:13:20 GMT",
+            "Tue Nov 14 22:13:20 UTC 2023",
+            "\"Tue, 14 Nov 2023 22:13:20 GMT\"",
+        ] {
+            check(text, Some(THEN));
+        }
+        check("Thu, 01 Jan 1970 00:00:00 GMT", Some(0));
+        check("Sun Nov  6 08:49:37 1994", Some(784_111_777));
+        check("Sunday, 06-Nov-94 08:49:37 GMT", Some(784_111_777));
+        check("Sat, 31 Dec 2016 23:59:60 GMT", Some(1_483_228_799));
+        check("Thu, 29 Feb 2024 12:00 GMT", Some(1_709_208_000));
+    }
+
+    #[test]
+    fn what_is_ambiguous_or_no_date() {
+        for text in [
+            "",
+            "0",
+            "-1",
+            "now",
+            "05/06/2004 10:00:00",
+            "05-06-2004 10:00:00",
+            "Tue, 14 Nov 2023",
+            "Tue, 14 Nov 22:13:20 GMT",
+            "Tue, 14 Nov 2023 22:13:20 14:00",
+            "Tue, 14 15 Nov 2023 22:13:20 GMT",
+            "Tue, 14 Nov Dec 2023 22:13:20",
+            "Tue, 31 Feb 2023 22:13:20 GMT",
+            "Thu, 29 Feb 2023 00:00:00 GMT",
+            "Tue, 00 Nov 2023 22:13:20 GMT",
+            "Tue, 14 Nov 2023 24:00:00 GMT",
+            "Tue, 14 Nov 2023 22:60:00 GMT",
+            "Tue, 14 Nov 2023 22:13:20 XYZ",
+            "Tue, 14 Nov 2023 22:13:20 GMT+99",
+            "Tue, 14 Nov 2023 22:13:20 PM",
+            "Tue, 14 Nov 20234 22:13:20 GMT",
+            "1é:00:00 é",
+            "Tué 14 Nov 2023 22:13:20",
+        ] {
+            check(text, None);
+        }
+        check(&"1 ".repeat(60), None);
+    }
+
+    /// P A.3.5.
+    #[test]
+    fn dates_of_change_are_repaired() {
+        let now = THEN * 1000;
+        for (text, expected) in [
+            ("Tue, 14 Nov 2023 22:13:19 GMT", Some(now - 1000)),
+            ("Tue, 14 Nov 2023 22:13:20 GMT", Some(now)),
+            ("Tue, 14 Nov 2023 22:14:20 GMT", Some(now)),
+            ("Wed, 15 Nov 2023 22:13:20 GMT", Some(now)),
+            ("Wed, 15 Nov 2023 22:13:21 GMT", None),
+            ("Wed, 15 Nov 2034 22:13:21 GMT", None),
+            ("Fri, 01 Jan 1993 00:00:00 GMT", Some(EARLIEST_MS)),
+            ("Thu, 31 Dec 1992 23:59:59 GMT", None),
+            ("Thu, 01 Jan 1970 00:00:00 GMT", None),
+            ("Mon, 01-Jan-69 00:00:00 GMT", None),
+            ("", None),
+        ] {
+            assert_eq!(repair(text, now), expected, "{text}");
+        }
+        assert_eq!(repair("Tue, 14 Nov 2023 22:13:20 GMT", i64::MIN), None);
+        assert_eq!(repair("Tue, 14 Nov 2023 22:13:20 GMT", i64::MAX), Some(now));
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(500))]
+        #[test]
+        fn any_text_is_read_without_panic(text in r"([0-9]{0,6}|[-+/:., TZ]|Nov|Tue|GMT|PM|é|\PC){0,20}", now: i64) {
+            if let Some(at) = repair(&text, now) {
+                proptest::prop_assert!(at >= EARLIEST_MS && at <= now);
+            }
+        }
+
+        /// A date written in each of HTTP's forms is read back.
+        #[test]
+        fn the_forms_are_read_back(day in 0_i64..20_000, second in 0_i64..86_400) {
+            let at = (day * 86_400 + second) * 1000;
+            let (mut year, mut month) = (1970, 1);
+            while days(year + 1, 1, 1) <= day {
+                year += 1;
+            }
+            while month < 12 && days(year, month + 1, 1) <= day {
+                month += 1;
+            }
+            let date = day - days(year, month, 1) + 1;
+            let name = MONTHS[month as usize - 1];
+            let clock = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
+            for text in [
+                format!("Xxx, {date:02} {name} {year} {clock} GMT").replace("Xxx", "Mon"),
+                format!("Monday, {date:02}-{name}-{:02} {clock} GMT", year % 100),
+                format!("Mon {name} {date:2} {clock} {year}"),
+                format!("{year}-{month:02}-{date:02}T{clock}Z"),
+            ] {
+                proptest::prop_assert_eq!(parse(&text), Some(at), "{}", text);
+            }
+        }
+    }
+}
