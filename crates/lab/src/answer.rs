@@ -44,7 +44,7 @@ impl Answer {
         if let Resource::Redirect(status, path) = resource {
             let location = match status {
                 302 => path.clone(), // RFC 9110 10.2.2: a relative reference will do
-                _ => format!("http://{}:{}{path}", site.name(), web.port()),
+                _ => format!("{}{path}", site.origin(web.port())),
             };
             return Answer::redirect(site, *status, &location, target);
         }

@@ -1,23 +1,29 @@
-//! TLS for the hazards that misbehave there: certificates of a few faults, made when the lab starts.
+//! TLS: certificates of a few faults for the hazards that misbehave there, made when the lab starts, and good ones for
+//! the honest sites that speak it, each made when it is first asked for.
 //!
 //! The servers are in `secure`. The lab's authority signs what is not self-signed: who trusts it ([`crate::Lab::authority`]) sees one fault each.
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, date_time_ymd};
 use rustls::ServerConfig;
 use rustls::crypto::ring;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::{CertifiedKey, SigningKey};
 use tokio_rustls::TlsAcceptor;
 
 use crate::hazard::Hazard;
-use crate::plan::Plan;
+use crate::site::Scheme;
+use crate::web::{Host, Web};
 
 /// What the TLS servers show.
 pub(crate) struct Certificates {
     acceptors: HashMap<Hazard, TlsAcceptor>,
+    /// For all honest sites.
+    pub(crate) honest: TlsAcceptor,
     /// DER of the authority's certificate.
     pub(crate) authority: Vec<u8>,
 }
@@ -31,12 +37,13 @@ impl std::fmt::Debug for Certificates {
 }
 
 impl Certificates {
-    /// For the hazards of a plan; `None` when none of them speaks TLS.
-    pub(crate) fn new(plan: &Plan) -> io::Result<Option<Certificates>> {
-        if !plan.hazards.iter().any(|hazard| hazard.is_secure()) {
+    /// For the sites of a plan; `None` when none of them speaks TLS.
+    pub(crate) fn new(web: &Web) -> io::Result<Option<Certificates>> {
+        let plan = web.plan();
+        if plan.secure == 0 && !plan.hazards.iter().any(|hazard| hazard.is_secure()) {
             return Ok(None);
         }
-        make(plan).map(Some).map_err(io::Error::other)
+        make(web).map(Some).map_err(io::Error::other)
     }
 
     pub(crate) fn acceptor(&self, hazard: Hazard) -> Option<&TlsAcceptor> {
@@ -46,7 +53,8 @@ impl Certificates {
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-fn make(plan: &Plan) -> Result<Certificates, Fault> {
+fn make(web: &Web) -> Result<Certificates, Fault> {
+    let plan = web.plan();
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::new(Vec::<String>::new())?;
     let name = &mut params.distinguished_name;
@@ -74,8 +82,14 @@ fn make(plan: &Plan) -> Result<Certificates, Fault> {
         };
         acceptors.insert(hazard, acceptor(certificate.der().clone(), &key)?);
     }
+    let names = ByName::new(web.clone(), issuer)?;
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_cert_resolver(Arc::new(names));
     Ok(Certificates {
         acceptors,
+        honest: TlsAcceptor::from(Arc::new(config)),
         authority: authority.der().to_vec(),
     })
 }
@@ -87,4 +101,63 @@ fn acceptor(certificate: CertificateDer<'static>, key: &KeyPair) -> Result<TlsAc
         .with_no_client_auth()
         .with_single_cert(vec![certificate], key)?;
     Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Certificates of honest sites by the name in the greeting; no name that does not speak TLS has one.
+struct ByName {
+    web: Web,
+    issuer: Issuer<'static, KeyPair>,
+    /// One key for all: only the names differ.
+    key: KeyPair,
+    signing: Arc<dyn SigningKey>,
+    made: Mutex<HashMap<String, Arc<CertifiedKey>>>,
+}
+
+impl std::fmt::Debug for ByName {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ByName").finish_non_exhaustive()
+    }
+}
+
+impl ByName {
+    fn new(web: Web, issuer: Issuer<'static, KeyPair>) -> Result<ByName, Fault> {
+        let key = KeyPair::generate()?;
+        let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        Ok(ByName {
+            web,
+            issuer,
+            signing: ring::sign::any_supported_type(&private)?,
+            key,
+            made: Mutex::default(),
+        })
+    }
+
+    fn make(&self, name: &str) -> Result<Arc<CertifiedKey>, Fault> {
+        let params = CertificateParams::new(vec![name.to_owned()])?;
+        let certificate = params.signed_by(&self.key, &self.issuer)?;
+        let chain = vec![certificate.der().clone()];
+        Ok(Arc::new(CertifiedKey::new(
+            chain,
+            Arc::clone(&self.signing),
+        )))
+    }
+}
+
+impl ResolvesServerCert for ByName {
+    fn resolve(&self, greeting: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let name = greeting.server_name()?;
+        let (Host::Site(site) | Host::Twin(site)) = self.web.host(name)? else {
+            return None;
+        };
+        if site.scheme == Scheme::Plain {
+            return None;
+        }
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = made.get(name) {
+            return Some(Arc::clone(known));
+        }
+        let new = self.make(name).ok()?;
+        made.insert(name.to_owned(), Arc::clone(&new));
+        Some(new)
+    }
 }

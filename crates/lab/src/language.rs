@@ -174,8 +174,20 @@ impl Language {
         title
     }
 
-    /// Appends a paragraph of some sentences.
+    /// Appends a paragraph of some sentences, and a name or two: people who write have new words all the time (Heaps'
+    /// law), which is what tells them from machines that draw on a stock.
     pub(crate) fn paragraph(&self, out: &mut String, chance: &mut Chance) {
+        self.babble(out, chance);
+        out.push(' ');
+        push_name(out, chance);
+        self.predicate(out, chance);
+        out.push_str(", ");
+        push_name(out, chance);
+        out.push('.');
+    }
+
+    /// Appends sentences from the stock of words alone.
+    pub(crate) fn babble(&self, out: &mut String, chance: &mut Chance) {
         for _ in 0..3 + chance.below(5) {
             self.sentence(out, chance);
             out.push(' ');
@@ -210,6 +222,21 @@ impl Language {
             out.push_str(chance.pick(&self.places));
         }
     }
+}
+
+/// A name that nobody has: two or three syllables out of eighty, and an ending.
+fn push_name(out: &mut String, chance: &mut Chance) {
+    const ONSETS: [&str; 16] = [
+        "b", "br", "d", "f", "g", "gl", "k", "l", "m", "n", "p", "r", "s", "t", "tr", "v",
+    ];
+    const ENDINGS: [&str; 8] = ["ndo", "lia", "mir", "ssa", "rten", "vel", "nic", "zar"];
+    let begin = out.len();
+    for _ in 0..2 + chance.below(2) {
+        out.push_str(chance.pick(&ONSETS));
+        out.push_str(chance.pick(&["a", "e", "i", "o", "u"]));
+    }
+    out.push_str(chance.pick(&ENDINGS));
+    out[begin..=begin].make_ascii_uppercase();
 }
 
 fn push_capital(out: &mut String, text: &str) {

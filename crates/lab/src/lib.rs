@@ -105,7 +105,7 @@ impl Lab {
             web: Web::new(web.plan().clone(), port),
             log: log::Log::new(keep_log),
             memory: memory::Memory::default(),
-            certificates: certificate::Certificates::new(web.plan())?,
+            certificates: certificate::Certificates::new(&web)?,
             hostile: web
                 .hazards()
                 .map(|(address, hazard)| (address.into(), hazard))
@@ -142,7 +142,7 @@ impl Lab {
         self.resolver
     }
 
-    /// DER of the certificate that signs those of TLS hazards; `None` when the plan has none of them.
+    /// DER of the certificate that signs all that are not self-signed; `None` when nothing of the plan speaks TLS.
     pub fn authority(&self) -> Option<&[u8]> {
         let certificates = self.shared.certificates.as_ref()?;
         Some(&certificates.authority)

@@ -8,7 +8,7 @@
 use crate::chance::Chance;
 use crate::layout::{Flavour, decode};
 use crate::resource::{CHAIN, PRIVATE_PAGES, Resource, path};
-use crate::site::{Site, Twin};
+use crate::site::{Scheme, Site, Twin};
 use crate::web::Web;
 
 /// The element a link is written in.
@@ -272,7 +272,7 @@ impl<'a> Pen<'a> {
         let (name, port) = (self.site.name(), self.web.port());
         let href = match way {
             0..4 => target.to_owned(),
-            4 => format!("http://{name}:{port}{target}"),
+            4 => format!("{}{target}", self.site.origin(port)),
             5 => format!("//{name}:{port}{target}"),
             6 => format!("HTTP://{}:{port}{target}#part", name.to_ascii_uppercase()),
             7 => format!("http://{name}:0{port}{target}"),
@@ -307,7 +307,10 @@ impl<'a> Pen<'a> {
     fn outside(&mut self, markup: Markup, site: &Site, target: &str) {
         let twin = site.twin != Twin::Absent && self.chance.percent(25);
         let name = site.named(site.www != twin);
-        self.write(markup, format!("http://{name}:{}{target}", self.web.port()));
+        let secure = site.scheme != Scheme::Plain && self.chance.percent(50);
+        let scheme = if secure { "https" } else { "http" };
+        let port = self.web.port();
+        self.write(markup, format!("{scheme}://{name}:{port}{target}"));
     }
 
     /// A link to some site: more likely one of a low number, so that some sites are well known.

@@ -49,6 +49,10 @@ pub struct Plan {
     pub dns_port: u16,
     /// Time to live of DNS answers.
     pub ttl: Duration,
+    /// How many honest sites in a hundred speak TLS: of three, one serves the same over plain HTTP, two redirect
+    /// from there. On the same port, which must be neither 80 nor 443: a server knows by the first byte, and the
+    /// two schemes of a host are one site.
+    pub secure: usize,
     /// Hostile sites to serve, one site each: `calendar.lab`, `drip.lab` and so on; the second of a kind is
     /// `calendar2.lab`. They change nothing about the honest sites but for links to them from the seeds' home
     /// pages.
@@ -73,6 +77,7 @@ impl Plan {
             port: 0,
             dns_port: 0,
             ttl: Duration::from_mins(5),
+            secure: 0,
             hazards: Vec::new(),
             keep_log: true,
         }

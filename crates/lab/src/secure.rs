@@ -1,20 +1,22 @@
-//! Connections to the hazards that misbehave in TLS.
+//! Connections over TLS: to the hazards that misbehave there, and to honest sites that speak it.
 //!
 //! A server knows by its own address which hazard it is; there the first bytes should be a TLS greeting and not a
 //! request. One request is answered over each connection. A connection on which no request was read is logged with
-//! an empty method.
+//! an empty method. Honest sites are known by the name in the greeting, and keep their connections.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::server::TlsStream;
 
 use crate::exchange::{Exchange, Pipe};
 use crate::hazard::{Hazard, Visit};
 use crate::log::Request;
 use crate::request::{Head, Parsed, parse};
-use crate::server::{MAX_HEAD, Shared};
+use crate::server::{IDLE, MAX_HEAD, Shared};
 
 /// First byte of a TLS record that carries a handshake.
 const GREETING: u8 = 0x16;
@@ -28,10 +30,7 @@ pub(crate) async fn serve(
     shared: &Shared,
     entry: impl Fn(&Head) -> Request,
 ) -> io::Result<()> {
-    let mut first = [0];
-    if stream.peek(&mut first).await? == 0 {
-        return Ok(());
-    }
+    let greeted = greeted(&stream).await?;
     let nobody = Head {
         host: hazard.host().to_owned(),
         ..Head::default()
@@ -40,7 +39,7 @@ pub(crate) async fn serve(
         .certificates
         .as_ref()
         .and_then(|c| c.acceptor(hazard));
-    let Some(acceptor) = acceptor.filter(|_| first[0] == GREETING) else {
+    let Some(acceptor) = acceptor.filter(|_| greeted) else {
         let _greeting = stream.read(&mut [0; 4096]).await?;
         let mut exchange = Exchange::new(Pipe::Plain(&stream), &shared.log, entry(&nobody));
         if hazard == Hazard::Handshake {
@@ -60,16 +59,8 @@ pub(crate) async fn serve(
             return Err(error);
         }
     };
-    let mut buffer = Vec::new();
-    let head = loop {
-        match parse(&buffer) {
-            Parsed::Head(head, _) => break head,
-            Parsed::More if buffer.len() < MAX_HEAD => {}
-            Parsed::More | Parsed::Malformed => return Ok(()),
-        }
-        if stream.read_buf(&mut buffer).await? == 0 {
-            return Ok(());
-        }
+    let Some((head, _)) = next(&mut stream, &mut Vec::new()).await? else {
+        return Ok(());
     };
     let visit = Visit {
         exchange: Exchange::new(Pipe::Secure(&mut stream), &shared.log, entry(&head)),
@@ -79,4 +70,61 @@ pub(crate) async fn serve(
     };
     hazard.serve(visit).await?;
     stream.shutdown().await
+}
+
+/// The client's first byte is one of TLS; waits for it without taking it.
+pub(crate) async fn greeted(stream: &TcpStream) -> io::Result<bool> {
+    let mut first = [0];
+    Ok(stream.peek(&mut first).await? == 1 && first[0] == GREETING)
+}
+
+/// Serves a connection to an honest site until either side has had enough.
+pub(crate) async fn serve_honest(
+    stream: TcpStream,
+    shared: &Shared,
+    entry: impl Fn(&Head, Instant) -> Request,
+) -> io::Result<()> {
+    let Some(certificates) = &shared.certificates else {
+        return Ok(());
+    };
+    let mut stream = certificates.honest.accept(stream).await?;
+    let mut buffer = Vec::new();
+    let mut served = 0;
+    while let Some((head, started)) = next(&mut stream, &mut buffer).await? {
+        served += 1;
+        let record = entry(&head, started);
+        let mut exchange = Exchange::new(Pipe::Secure(&mut stream), &shared.log, record);
+        if shared.honest(&mut exchange, &head, served, true).await? {
+            break;
+        }
+    }
+    stream.shutdown().await
+}
+
+/// The next request and when its first byte was read; `None` when the client is done or talks nonsense.
+async fn next(
+    stream: &mut TlsStream<TcpStream>,
+    buffer: &mut Vec<u8>,
+) -> io::Result<Option<(Box<Head>, Instant)>> {
+    let mut started = Instant::now();
+    loop {
+        match parse(buffer) {
+            Parsed::Head(head, length) => {
+                buffer.drain(..length);
+                return Ok(Some((head, started)));
+            }
+            Parsed::More if buffer.len() < MAX_HEAD => {}
+            Parsed::More | Parsed::Malformed => return Ok(None),
+        }
+        let first = buffer.is_empty();
+        let Ok(read) = timeout(IDLE, stream.read_buf(buffer)).await else {
+            return Ok(None);
+        };
+        if read? == 0 {
+            return Ok(None);
+        }
+        if first {
+            started = Instant::now();
+        }
+    }
 }

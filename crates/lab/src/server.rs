@@ -35,7 +35,7 @@ const ATTEMPTS: usize = 50;
 const BACKLOG: u32 = 1024;
 pub(crate) const MAX_HEAD: usize = 64 * 1024;
 /// How long an idle connection is kept.
-const IDLE: Duration = Duration::from_secs(75);
+pub(crate) const IDLE: Duration = Duration::from_secs(75);
 
 /// What all connections share.
 #[derive(Debug)]
@@ -47,6 +47,32 @@ pub(crate) struct Shared {
     /// Who is at an address, for what must be known before the first byte.
     pub(crate) hostile: HashMap<IpAddr, Hazard>,
     pub(crate) connections: AtomicU64,
+}
+
+impl Shared {
+    /// Answers for an honest site, or for an unknown host; true when the connection is to end.
+    pub(crate) async fn honest(
+        &self,
+        exchange: &mut Exchange<'_>,
+        head: &Head,
+        served: usize,
+        secure: bool,
+    ) -> io::Result<bool> {
+        let site = match self.web.host(&head.host) {
+            Some(Host::Site(site) | Host::Twin(site)) => Some(site),
+            _ => None,
+        };
+        let last = site.is_some_and(|site| served >= site.patience);
+        let answer = self.web.answer_over(secure, &head.host, &head.target);
+        let reply = wire::reply(site.as_ref(), head, answer, last);
+        exchange
+            .wait(site.map_or(Duration::ZERO, |site| site.latency))
+            .await?;
+        exchange.status(reply.status);
+        exchange.send(&reply.bytes).await?;
+        exchange.complete();
+        Ok(reply.close)
+    }
 }
 
 /// Listeners on one common port of all addresses; port 0 looks for a free one.
@@ -146,6 +172,11 @@ impl Connection<'_> {
             }
             _ => {}
         }
+        if self.shared.web.plan().secure > 0 && secure::greeted(&self.stream).await? {
+            let (address, number) = (self.address, self.number);
+            let entry = |head: &Head, started| record(head, address, number, started);
+            return secure::serve_honest(self.stream, self.shared, entry).await;
+        }
         let mut served = 0;
         while let Some((head, started)) = self.head().await? {
             served += 1;
@@ -160,38 +191,18 @@ impl Connection<'_> {
                     };
                     return spot.hazard.serve(visit).await;
                 }
-                host => {
-                    if self.honest(&mut exchange, host, &head, served).await? {
+                _ => {
+                    if self
+                        .shared
+                        .honest(&mut exchange, &head, served, false)
+                        .await?
+                    {
                         return Ok(());
                     }
                 }
             }
         }
         Ok(())
-    }
-
-    /// Answers for an honest site, or for an unknown host; true when the connection is to end.
-    async fn honest(
-        &self,
-        exchange: &mut Exchange<'_>,
-        host: Option<Host>,
-        head: &Head,
-        served: usize,
-    ) -> io::Result<bool> {
-        let site = match host {
-            Some(Host::Site(site) | Host::Twin(site)) => Some(site),
-            _ => None,
-        };
-        let last = site.is_some_and(|site| served >= site.patience);
-        let answer = self.shared.web.answer(&head.host, &head.target);
-        let reply = wire::reply(site.as_ref(), head, answer, last);
-        exchange
-            .wait(site.map_or(Duration::ZERO, |site| site.latency))
-            .await?;
-        exchange.status(reply.status);
-        exchange.send(&reply.bytes).await?;
-        exchange.complete();
-        Ok(reply.close)
     }
 
     fn exchange(&self, head: &Head, started: Instant) -> Exchange<'_> {

@@ -21,6 +21,17 @@ pub(crate) enum Twin {
     Absent,
 }
 
+/// Which schemes a site answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    /// Plain HTTP only.
+    Plain,
+    /// The same pages over both.
+    Both,
+    /// TLS; plain HTTP redirects every path to it, robots.txt too.
+    Secure,
+}
+
 /// How the end of a body is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
@@ -53,6 +64,7 @@ pub(crate) struct Site {
     /// The preferred name has `www.`.
     pub(crate) www: bool,
     pub(crate) twin: Twin,
+    pub(crate) scheme: Scheme,
     pub(crate) address: Ipv4Addr,
     pub(crate) manners: Manners,
     pub(crate) gzip: bool,
@@ -84,6 +96,7 @@ impl Site {
             language: &LANGUAGES[turn / 2 % LANGUAGES.len()],
             www,
             twin,
+            scheme: scheme(plan, number),
             address: address(place(plan, number)),
             manners: manners(turn),
             gzip: turn.is_multiple_of(3),
@@ -102,6 +115,15 @@ impl Site {
     /// Bare name, without `www.`.
     pub(crate) fn bare(&self) -> String {
         format!("site{:03}.lab", self.number)
+    }
+
+    /// Scheme and authority of the site's own absolute links: `http://www.site000.lab:PORT`.
+    pub(crate) fn origin(&self, port: u16) -> String {
+        let scheme = match self.scheme {
+            Scheme::Plain => "http",
+            Scheme::Both | Scheme::Secure => "https",
+        };
+        format!("{scheme}://{}:{port}", self.name())
     }
 
     /// The name under which the site serves its pages.
@@ -142,6 +164,7 @@ const TURN: u64 = 1;
 const PLACE: u64 = 2;
 const RANK: u64 = 3;
 const LATENCY: u64 = 4;
+const SCHEME: u64 = 5;
 
 /// Which address a site is at: the first sites have one each, the others join them.
 fn place(plan: &Plan, number: usize) -> usize {
@@ -180,6 +203,15 @@ fn manners(turn: usize) -> Manners {
         3 => Manners::Empty,
         4 => Manners::Pattern,
         _ => Manners::Untidy,
+    }
+}
+
+fn scheme(plan: &Plan, number: usize) -> Scheme {
+    let mut chance = Chance::of(plan.seed, &[SCHEME, number as u64]);
+    match number % 3 {
+        _ if !chance.percent(plan.secure) => Scheme::Plain,
+        0 => Scheme::Both,
+        _ => Scheme::Secure,
     }
 }
 

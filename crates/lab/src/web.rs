@@ -11,7 +11,7 @@ use crate::hazard::Hazard;
 use crate::plan::Plan;
 use crate::resource::Resource;
 use crate::robots;
-use crate::site::{self, Site, Twin};
+use crate::site::{self, Scheme, Site, Twin};
 
 /// A plan and the port that its absolute links name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,12 +111,27 @@ impl Web {
         Some(Spot { hazard, position })
     }
 
-    /// What an honest site answers to `GET` of a path and query. 404 for names that are not served here.
+    /// What an honest site answers to `GET` of a path and query, over plain HTTP if `secure` is false. 404 for names
+    /// that are not served here.
+    pub(crate) fn answer_over(&self, secure: bool, host: &str, target: &str) -> Answer {
+        match self.host(host) {
+            Some(Host::Site(site) | Host::Twin(site))
+                if !secure && site.scheme == Scheme::Secure =>
+            {
+                let location = format!("{}{target}", site.origin(self.port));
+                Answer::redirect(&site, 301, &location, target)
+            }
+            _ => self.answer(host, target),
+        }
+    }
+
+    /// What an honest site answers to `GET` of a path and query, over the scheme that it prefers. 404 for names that
+    /// are not served here.
     pub fn answer(&self, host: &str, target: &str) -> Answer {
         match self.host(host) {
             Some(Host::Site(site)) => Answer::of(self, &site, &Resource::at(&site, target), target),
             Some(Host::Twin(site)) => {
-                let location = format!("http://{}:{}{target}", site.name(), self.port);
+                let location = format!("{}{target}", site.origin(self.port));
                 Answer::redirect(&site, 301, &location, target)
             }
             _ => Answer::unknown_host(),

@@ -60,6 +60,9 @@ pub(crate) struct Arguments {
     /// How long honest sites take to answer: 20ms, or 5ms..60ms for each its own
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = latency)]
     latency: Latency,
+    /// How many honest sites in a hundred speak TLS, with certificates of the lab's own
+    #[arg(long, value_name = "PERCENT", default_value_t = 0)]
+    secure: usize,
     /// The courtesy pause to judge by, and to crawl with in the command line that is printed
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = time)]
     pause: Duration,
@@ -82,6 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         port: arguments.port,
         dns_port: arguments.dns_port,
         latency: arguments.latency,
+        secure: arguments.secure,
         hazards: kinds.into_iter().cycle().take(hostile).collect(),
         ..Plan::zoo(arguments.honest.max(1), 0)
     };

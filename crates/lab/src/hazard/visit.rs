@@ -165,14 +165,14 @@ impl Visit<'_> {
         }
     }
 
-    /// Some paragraphs of invented text.
+    /// Some paragraphs of invented text, from a stock of words.
     pub(super) fn prose(chance: &mut Chance, paragraphs: usize) -> String {
         let language = &LANGUAGES[chance.below(LANGUAGES.len())];
         let title = language.title(chance);
         let mut out = format!("<title>{title}</title>\n<h1>{title}</h1>\n");
         for _ in 0..paragraphs {
             out.push_str("<p>");
-            language.paragraph(&mut out, chance);
+            language.babble(&mut out, chance);
             out.push_str("</p>\n");
         }
         out
