@@ -1,7 +1,8 @@
 //! Chunked transfer coding (RFC 9112, 7.1), read in place.
 //!
 //! The body's wire bytes stay where they are; this remembers only where the chunks' data lie, so that a body of one
-//! chunk is a slice and one of many is copied once. Extensions and trailers are skipped; a bare line feed ends a line.
+//! chunk is a slice and one of many is copied once. Where the chunks are tiny and many, their data are gathered on the
+//! way: a body of single bytes costs no more memory than any other. Extensions and trailers are skipped; a bare line feed ends a line.
 
 use std::ops::Range;
 
@@ -10,12 +11,18 @@ use bytes::Bytes;
 /// Longest line of a chunk's size with its extensions, and of a trailer field.
 const LONGEST_LINE: usize = 8 << 10;
 
+/// Places remembered before what they hold is gathered.
+const MOST_PLACES: usize = 1024;
+
 /// How far the reading of a chunked body has come.
 #[derive(Debug, Default)]
 pub(crate) struct Chunks {
     state: State,
     /// Everything before is read.
     at: usize,
+    /// The data of the first chunks, where there are many.
+    gathered: Vec<u8>,
+    /// Where those of the others lie.
     data: Vec<Range<usize>>,
 }
 
@@ -48,6 +55,9 @@ impl Chunks {
                     let here =
                         (body.len() - self.at).min(usize::try_from(left).unwrap_or(usize::MAX));
                     self.extend(here);
+                    if self.data.len() >= MOST_PLACES {
+                        self.gather(body);
+                    }
                     let left = left - here as u64;
                     if left > 0 {
                         self.state = State::Data(left);
@@ -63,7 +73,8 @@ impl Chunks {
                 },
                 State::Size | State::Trailer => {
                     let rest = &body[self.at..];
-                    let Some(end) = memchr::memchr(b'\n', rest) else {
+                    let line_end = memchr::memchr(b'\n', rest);
+                    let Some(end) = line_end.filter(|end| *end <= LONGEST_LINE) else {
                         let hopeless = self.state == State::Size && !may_be_size(rest);
                         let broken = hopeless || rest.len() > LONGEST_LINE;
                         return if broken { Step::Broken } else { Step::More };
@@ -109,18 +120,21 @@ impl Chunks {
         self.state == State::Trailer
     }
 
-    /// The chunks' data. `body` is the wire bytes that are kept: all that were read, or fewer.
-    pub(crate) fn payload(&self, body: &Bytes) -> Bytes {
-        let kept = |range: &Range<usize>| range.start.min(body.len())..range.end.min(body.len());
+    fn gather(&mut self, body: &[u8]) {
+        self.gathered
+            .reserve(self.data.iter().map(ExactSizeIterator::len).sum());
+        for range in self.data.drain(..) {
+            self.gathered.extend_from_slice(&body[range]);
+        }
+    }
+
+    /// The chunks' data. `body` is all that was read.
+    pub(crate) fn payload(&mut self, body: &Bytes) -> Bytes {
         match &*self.data {
-            [] => Bytes::new(),
-            [one] => body.slice(kept(one)),
-            many => {
-                let mut payload = Vec::with_capacity(many.iter().map(ExactSizeIterator::len).sum());
-                for range in many {
-                    payload.extend_from_slice(&body[kept(range)]);
-                }
-                payload.into()
+            [one] if self.gathered.is_empty() => body.slice(one.clone()),
+            _ => {
+                self.gather(body);
+                std::mem::take(&mut self.gathered).into()
             }
         }
     }

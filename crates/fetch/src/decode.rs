@@ -14,6 +14,9 @@ use crate::Remark;
 /// Layers of coding that are undone; more are an attack or an accident.
 const MOST_LAYERS: usize = 3;
 
+/// Members of one gzip body: each costs a decoder, and twenty bytes are one.
+const MOST_MEMBERS: usize = 10_000;
+
 /// zstd's window for content codings: at most 8 MiB (RFC 9659).
 const ZSTD_WINDOW_LOG: u32 = 23;
 
@@ -145,7 +148,13 @@ impl Layer {
             return;
         }
         let mut rest = input;
+        let mut members = 0;
         while rest.starts_with(&[0x1f, 0x8b]) && self.stop.is_none() {
+            if members == MOST_MEMBERS {
+                self.stop = Some(Stop::Broken("too many members".to_owned()));
+                return;
+            }
+            members += 1;
             let mut member = flate2::bufread::GzDecoder::new(rest);
             self.drain(&mut member);
             rest = member.into_inner();

@@ -3,7 +3,7 @@
 //! The read buffer *is* the record of the wire: the answer is read into one growing buffer, its head and body are
 //! found in place, and the buffer is handed on as it is. Nothing runs beside the exchange: no task, no second future
 //! to drive the connection (docs/decisions/0003-http-exchange.md). Generic over the stream, so that tests need no
-//! socket. Ends within the limits of [`Pace`], in an answer, perhaps truncated, or a failure.
+//! socket. Keeps no more than the limits allow, whatever comes. Ends within the limits of [`Pace`], in an answer, perhaps truncated, or a failure.
 
 use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
 
@@ -93,7 +93,7 @@ where
     };
     let (head, head_length) = match result {
         Ok(found) => found,
-        Err(failure) => return incoming.failed(failure),
+        Err(failure) => return incoming.failed(failure, limits.options.max_head as usize),
     };
     incoming.body(head, head_length, limits).await
 }
@@ -245,7 +245,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         self.buffer.truncate(head_length + end);
         let response = self.buffer.freeze();
         let wire = response.slice(head_length..);
-        let payload = match &framing {
+        let payload = match &mut framing {
             Framing::Chunked(chunks) => chunks.payload(&wire),
             _ => wire,
         };
@@ -286,7 +286,8 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                     (here as u64 >= *bytes).then_some(*bytes as usize)
                 }
                 Framing::Close => None,
-                Framing::Chunked(chunks) => match chunks.advance(body) {
+                // What is over the limit is not looked at: nothing of it is gathered.
+                Framing::Chunked(chunks) => match chunks.advance(&body[..kept(here, limit)]) {
                     Step::More => None,
                     Step::Done(end) => Some(end),
                     Step::Broken => {
@@ -296,7 +297,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                             None
                         } else {
                             broken = Some(Truncated::Unspecified);
-                            Some(here)
+                            Some(kept(here, limit))
                         }
                     }
                 },
@@ -321,7 +322,8 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         }
     }
 
-    fn failed(self, failure: Failure) -> Exchanged {
+    fn failed(mut self, failure: Failure, max_head: usize) -> Exchanged {
+        self.buffer.truncate(max_head);
         Exchanged {
             silent: failure == Failure::Reset && self.first_byte.is_none(),
             result: Err(failure),
@@ -330,6 +332,11 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             reusable: false,
         }
     }
+}
+
+/// As much of a body as is kept.
+fn kept(here: usize, limit: u64) -> usize {
+    usize::try_from(limit).map_or(here, |limit| here.min(limit))
 }
 
 /// Free space to read into: all that is left when it is known and not too much.
@@ -364,3 +371,6 @@ fn media_type(head: &Head) -> String {
         .unwrap_or(value.len());
     String::from_utf8_lossy(value[..end].trim_ascii()).to_ascii_lowercase()
 }
+
+#[cfg(test)]
+mod tests;

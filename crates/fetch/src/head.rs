@@ -61,7 +61,7 @@ pub(crate) fn read(head: &[u8]) -> Result<Head, String> {
     let mut remarks = Vec::new();
     if line.odd {
         remarks.push(Remark::StatusLine(
-            String::from_utf8_lossy(first).into_owned(),
+            String::from_utf8_lossy(&first[..first.len().min(80)]).into_owned(),
         ));
     }
     // One copy of the head: the values are slices of it.

@@ -23,6 +23,10 @@ mod answer;
 mod chunks;
 mod connect;
 mod cookies;
+#[cfg(test)]
+#[expect(unreachable_pub, reason = "shared by the tests of all crates")]
+#[path = "../../../tests/cost.rs"]
+mod cost;
 mod date;
 mod decode;
 mod dns;

@@ -1,0 +1,550 @@
+//! The exchange against bytes made to hurt it: any bytes, real answers with faults, cut anywhere; and what it costs.
+//!
+//! No sockets: the stream is a script. Under a paused clock, so that a silence costs no time.
+
+use std::{
+    io::{self, Write},
+    pin::Pin,
+    task::Context,
+};
+
+use aranha_url::{Canonicaliser, Rules};
+use proptest::prelude::*;
+use tokio::{io::ReadBuf, runtime::Runtime, time::timeout};
+
+use super::*;
+use crate::{Cookies, cost::assert_linear, decode};
+
+/// What happens after the last byte.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum End {
+    Close,
+    Reset,
+    Silence,
+}
+
+/// A server's side of the wire.
+struct Script<'a> {
+    wire: &'a [u8],
+    /// Lengths of the pieces, over and over; 0: nothing is there yet.
+    pieces: &'a [usize],
+    turn: usize,
+    end: End,
+}
+
+impl AsyncRead for Script<'_> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let script = self.get_mut();
+        let piece = script.pieces[script.turn % script.pieces.len()];
+        script.turn += 1;
+        if script.wire.is_empty() {
+            return match script.end {
+                End::Close => Poll::Ready(Ok(())),
+                End::Reset => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
+                End::Silence => Poll::Pending,
+            };
+        }
+        if piece == 0 {
+            cx.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        let length = piece.min(script.wire.len()).min(buffer.remaining());
+        let (now, later) = script.wire.split_at(length);
+        buffer.put_slice(now);
+        script.wire = later;
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl AsyncWrite for Script<'_> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime")
+}
+
+fn small() -> Options {
+    Options {
+        max_head: 1000,
+        max_body: 2000,
+        max_decoded: 3000,
+        ..Options::default()
+    }
+}
+
+/// One exchange; it must end by itself.
+fn run(runtime: &Runtime, options: &Options, wire: &[u8], pieces: &[usize], end: End) -> Exchanged {
+    let memory = Memory::new(options.memory);
+    runtime.block_on(async {
+        let deadline = after(Instant::now(), options.total_timeout);
+        let limits = Limits {
+            options,
+            memory: &memory,
+            max_body: None,
+            any_type: false,
+            deadline,
+        };
+        let mut script = Script {
+            wire,
+            pieces,
+            turn: 0,
+            end,
+        };
+        let exchanged = timeout(
+            options.total_timeout * 2,
+            exchange(&mut script, b"GET / HTTP/1.1\r\n\r\n", limits),
+        );
+        exchanged.await.expect("an end in time")
+    })
+}
+
+/// What always holds of an end.
+fn assert_bounds(options: &Options, wire: &[u8], exchanged: &Exchanged) {
+    let response = &exchanged.response;
+    let found = response.is_empty() || memchr::memmem::find(wire, response).is_some();
+    assert!(found, "the record is what came");
+    match &exchanged.result {
+        Err(failure) => {
+            let code = failure.code();
+            let possible = ["timeout", "stalled", "reset", "protocol"];
+            assert!(possible.contains(&code), "{code}");
+            assert!(response.len() as u64 <= options.max_head);
+            assert!(!exchanged.reusable);
+        }
+        Ok(received) => {
+            let body = response.len() - received.head_length;
+            assert!((200..1000).contains(&received.head.status));
+            assert!(received.head_length as u64 <= options.max_head);
+            assert!(body as u64 <= options.max_body);
+            assert!(received.payload.len() <= body);
+            assert!(received.head.headers.len() <= 500);
+            if exchanged.reusable {
+                assert!(received.truncated.is_none() || received.unwanted);
+            }
+            let mut remarks = Vec::new();
+            let codings = decode::codings(&received.head.headers, &mut remarks);
+            let (decoded, _) = decode::decode(&codings, &received.payload, options.max_decoded);
+            assert!(decoded.len() as u64 <= options.max_decoded);
+        }
+    }
+}
+
+/// What must not depend on how the bytes arrive.
+fn gist(exchanged: &Exchanged) -> String {
+    match &exchanged.result {
+        Err(failure) => failure.code().to_owned(),
+        Ok(received) => format!(
+            "{} {:?} {:?} {}",
+            received.head.status, received.payload, received.truncated, received.unwanted
+        ),
+    }
+}
+
+fn gzip(data: &[u8]) -> Vec<u8> {
+    let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    coder.write_all(data).expect("in memory");
+    coder.finish().expect("in memory")
+}
+
+fn zlib(data: &[u8]) -> Vec<u8> {
+    let mut coder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    coder.write_all(data).expect("in memory");
+    coder.finish().expect("in memory")
+}
+
+fn chunked(data: &[u8], length: usize) -> Vec<u8> {
+    let mut wire = Vec::new();
+    for chunk in data.chunks(length) {
+        wire.extend(format!("{:x};name=\"value\"\r\n", chunk.len()).bytes());
+        wire.extend_from_slice(chunk);
+        wire.extend_from_slice(b"\r\n");
+    }
+    wire.extend_from_slice(b"0\r\nX-Trailer: yes\r\n\r\n");
+    wire
+}
+
+/// Answers as servers send them.
+fn honest() -> Vec<Vec<u8>> {
+    let page = "<!DOCTYPE html><title>Ol\u{e1}</title><p>Uma p\u{e1}gina.".repeat(8);
+    let page = page.as_bytes();
+    let nginx = "HTTP/1.1 200 OK\r\nServer: nginx/1.26.0\r\nDate: Sun, 15 Nov 2026 12:00:00 GMT\r\n\
+                 Content-Type: text/html; charset=utf-8\r\nConnection: keep-alive\r\nVary: Accept-Encoding\r\n";
+    let answer = |fields: &str, body: &[u8]| {
+        let head = format!("{nginx}{fields}\r\n");
+        [head.as_bytes(), body].concat()
+    };
+    let length = format!("Content-Length: {}\r\n", page.len());
+    let (zipped, deflated) = (gzip(page), zlib(page));
+    let frames = zstd::encode_all(page, 1).expect("in memory");
+    vec![
+        answer(&length, page),
+        answer("", page),
+        answer("Transfer-Encoding: chunked\r\n", &chunked(page, 100)),
+        answer("Transfer-Encoding: chunked\r\n", &chunked(page, 1)),
+        answer(
+            "Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n",
+            &chunked(&zipped, 30),
+        ),
+        answer("Content-Encoding: gzip\r\n", &zipped),
+        answer("Content-Encoding: deflate\r\n", &deflated),
+        answer("Content-Encoding: zstd\r\n", &frames),
+        answer("Content-Encoding: br\r\n", &[0x0b, 2, 0x80, b'h', b'e', b'l', b'l', b'o', 3]),
+        answer("Content-Length: 5, 5\r\nX-Folded: a\r\n b\r\n\tc\r\n", b"hello"),
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 302 Found\r\nLocation: /x\r\nSet-Cookie: a=b; Path=/\r\nContent-Length: 0\r\n\r\n"
+            .to_vec(),
+        b"HTTP/1.0 404 Not Found\nContent-Type: text/plain\n\nno".to_vec(),
+        b"HTTP/1.1 304 Not Modified\r\nETag: \"x\"\r\nContent-Length: 5000\r\n\r\n".to_vec(),
+        b"HTTP/1.1 206 Partial Content\r\nContent-Range: bytes 0-4/5\r\nContent-Length: 5\r\n\r\nhello".to_vec(),
+    ]
+}
+
+/// A fault put into an answer: where (of a thousand), what.
+#[derive(Clone, Debug)]
+enum Fault {
+    Set(usize, u8),
+    Remove(usize, usize),
+    Repeat(usize, usize),
+    Insert(usize, Vec<u8>),
+    Cut(usize),
+}
+
+impl Fault {
+    fn apply(&self, wire: &mut Vec<u8>) {
+        let at = |place: &usize| place * wire.len() / 1000;
+        let span = |place: &usize, length: &usize| {
+            let start = at(place);
+            start..(start + length).min(wire.len())
+        };
+        match self {
+            Fault::Set(place, byte) => {
+                let at = at(place);
+                if let Some(old) = wire.get_mut(at) {
+                    *old = *byte;
+                }
+            }
+            Fault::Remove(place, length) => {
+                let span = span(place, length);
+                wire.drain(span);
+            }
+            Fault::Repeat(place, length) => {
+                let span = span(place, length);
+                let piece = wire[span.clone()].to_vec();
+                wire.splice(span.start..span.start, piece);
+            }
+            Fault::Insert(place, bytes) => {
+                let at = at(place);
+                wire.splice(at..at, bytes.iter().copied());
+            }
+            Fault::Cut(place) => {
+                let at = at(place);
+                wire.truncate(at);
+            }
+        }
+    }
+}
+
+fn fault() -> impl Strategy<Value = Fault> {
+    let text = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..8),
+        prop::sample::select(vec![
+            "\r\n",
+            "\r\n\r\n",
+            "\n\n",
+            "\0",
+            ":",
+            " ",
+            "0\r\n",
+            "ffffffffffffffff\r\n",
+            "-1",
+            "HTTP/1.1 100 x\r\n\r\n",
+            "Content-Length: 3\r\n",
+            "Transfer-Encoding: chunked\r\n",
+            "Transfer-Encoding: gzip\r\n",
+            "Content-Encoding: br\r\n",
+            "Content-Encoding: gzip, zstd\r\n",
+            "Content-Type: image/png\r\n",
+        ])
+        .prop_map(|text| text.as_bytes().to_vec()),
+        (0_usize..3000).prop_map(|length| vec![b'x'; length]),
+    ];
+    prop_oneof![
+        (0_usize..1000, any::<u8>()).prop_map(|(place, byte)| Fault::Set(place, byte)),
+        (0_usize..1000, 0_usize..60).prop_map(|(place, length)| Fault::Remove(place, length)),
+        (0_usize..1000, 0_usize..600).prop_map(|(place, length)| Fault::Repeat(place, length)),
+        (0_usize..1000, text).prop_map(|(place, text)| Fault::Insert(place, text)),
+        (0_usize..1000).prop_map(Fault::Cut),
+    ]
+}
+
+fn wire() -> impl Strategy<Value = Vec<u8>> {
+    let noise = prop::collection::vec(any::<u8>(), 0..400);
+    let after_a_status = noise.clone().prop_map(|noise| {
+        let mut wire = b"HTTP/1.1 200 OK\r\n".to_vec();
+        wire.extend(noise);
+        wire
+    });
+    let faulty = (
+        prop::sample::select(honest()),
+        prop::collection::vec(fault(), 0..5),
+    );
+    let faulty = faulty.prop_map(|(mut wire, faults)| {
+        for fault in faults {
+            fault.apply(&mut wire);
+        }
+        wire
+    });
+    prop_oneof![1 => noise, 1 => after_a_status, 8 => faulty]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #[test]
+    fn any_bytes_end_in_one_outcome_within_the_limits(
+        wire in wire(),
+        pieces in prop::collection::vec(0_usize..120, 1..8),
+        end in prop::sample::select(vec![End::Close, End::Reset, End::Silence]),
+    ) {
+        let (runtime, mut options) = (runtime(), small());
+        options.media_types = vec!["text/*".to_owned()];
+        let pieces = [pieces, vec![1]].concat();
+        let slow = run(&runtime, &options, &wire, &pieces, end);
+        assert_bounds(&options, &wire, &slow);
+        let fast = run(&runtime, &options, &wire, &[usize::MAX], end);
+        assert_bounds(&options, &wire, &fast);
+        prop_assert_eq!(gist(&slow), gist(&fast), "cut as {:?}", pieces);
+    }
+}
+
+#[test]
+fn honest_answers_are_whole() {
+    let runtime = runtime();
+    for wire in honest() {
+        let exchanged = run(&runtime, &Options::default(), &wire, &[7, 0, 1], End::Close);
+        let received = exchanged.result.expect("an answer");
+        assert_eq!(received.truncated, None, "{}", wire.escape_ascii());
+    }
+}
+
+/// Chunks of one byte take no more memory than the body does.
+#[test]
+fn tiny_chunks_are_gathered() {
+    let data: Vec<u8> = (0..20_000_u32).map(|n| n as u8).collect();
+    let mut wire = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+    wire.extend(chunked(&data, 1));
+    let (runtime, options) = (runtime(), Options::default());
+    for pieces in [&[usize::MAX][..], &[3, 5, 1000]] {
+        let exchanged = run(&runtime, &options, &wire, pieces, End::Silence);
+        assert!(exchanged.reusable);
+        assert_eq!(exchanged.result.expect("an answer").payload, data);
+    }
+    let short = Options {
+        max_body: 30_000,
+        ..options
+    };
+    let exchanged = run(&runtime, &short, &wire, &[usize::MAX], End::Close);
+    let received = exchanged.result.expect("an answer");
+    assert_eq!(received.truncated, Some(Truncated::Length));
+    assert!(data.starts_with(&received.payload) && received.payload.len() > 1000);
+}
+
+/// Bytes after broken framing count no more than the limit, and do not change what is said of it.
+#[test]
+fn broken_chunks_over_the_limit() {
+    let mut wire = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello?".to_vec();
+    wire.extend(vec![b'x'; 5000]);
+    for pieces in [&[usize::MAX][..], &[1], &[1000]] {
+        let exchanged = run(&runtime(), &small(), &wire, pieces, End::Close);
+        assert_bounds(&small(), &wire, &exchanged);
+        assert_eq!(gist(&exchanged), r#"200 b"hello" Some(Unspecified) false"#);
+    }
+}
+
+#[test]
+fn floods_before_the_answer_end_early() {
+    let long = head_of(100_000, |n| format!("A{n}: b\r\n"));
+    for flood in [
+        b"\r\n".repeat(100_000),
+        b"HTTP/1.1 103 Hints\r\nA: b\r\n\r\n".repeat(10_000),
+        b"HTTP/1.1 200 OK\r\nA: \r".repeat(10_000),
+        String::from_utf8(long)
+            .expect("text")
+            .replacen("200", "103", 1)
+            .into_bytes(),
+    ] {
+        let exchanged = run(&runtime(), &small(), &flood, &[1000], End::Silence);
+        assert_eq!(gist(&exchanged), "protocol");
+        assert_bounds(&small(), &flood, &exchanged);
+    }
+}
+
+/// Small, so that the work and not the kernel's fresh memory is what is measured.
+const PIECE: usize = 150;
+
+/// Twice the answer costs at most two and a half times as much, however it is made. It comes in pieces as from a socket.
+fn check_cost(name: &str, make: impl Fn(usize) -> Vec<u8>) {
+    let options = Options {
+        max_head: u64::MAX >> 1,
+        max_body: u64::MAX >> 1,
+        max_decoded: 64 << 20,
+        ..Options::default()
+    };
+    let runtime = runtime();
+    assert_linear(name, make, |wire: &Vec<u8>| {
+        let exchanged = run(&runtime, &options, wire, &[PIECE], End::Close);
+        if let Ok(received) = exchanged.result {
+            let codings = decode::codings(&received.head.headers, &mut Vec::new());
+            decode::decode(&codings, &received.payload, options.max_decoded);
+        }
+    });
+}
+
+fn head_of(size: usize, line: impl Fn(usize) -> String) -> Vec<u8> {
+    let mut wire = b"HTTP/1.1 200 OK\r\n".to_vec();
+    for n in 0.. {
+        if wire.len() >= size {
+            break;
+        }
+        wire.extend(line(n).bytes());
+    }
+    wire.extend_from_slice(b"\r\n\r\nbody");
+    wire
+}
+
+#[test]
+fn the_cost_of_heads() {
+    check_cost("different fields", |size| {
+        head_of(size, |n| format!("X-Field-{n}: {n}\r\n"))
+    });
+    check_cost("one field again and again", |size| {
+        head_of(size, |n| format!("Content-Length: {n}\r\n"))
+    });
+    check_cost("folded lines", |size| {
+        head_of(size, |n| {
+            if n == 0 { "A: b\r\n" } else { " c\r\n" }.to_owned()
+        })
+    });
+    check_cost("one long line", |size| {
+        let line = |n| if n == 0 { "Content-Length: " } else { "5, " }.to_owned();
+        head_of(size, line)
+    });
+    check_cost("no end of the head", |size| {
+        b"HTTP/1.1 200 OK\r\nA: \r".repeat(size / 20)
+    });
+}
+
+#[test]
+fn the_cost_of_chunks() {
+    let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    check_cost("chunks of a byte", |size| {
+        [&head[..], &b"1\r\nx\r\n".repeat(size / 6), b"0\r\n\r\n"].concat()
+    });
+    check_cost("long extensions", |size| {
+        let chunk = format!("1;{}\r\nx\r\n", "e".repeat(8000));
+        let chunks = chunk.as_bytes().repeat(size / chunk.len() + 1);
+        [&head[..], &chunks, b"0\r\n\r\n"].concat()
+    });
+    check_cost("trailers", |size| {
+        [&head[..], b"0\r\n", &b"A: b\r\n".repeat(size / 6), b"\r\n"].concat()
+    });
+}
+
+#[test]
+fn the_cost_of_codings() {
+    let text = |size: usize| -> Vec<u8> {
+        let lines =
+            (0..size / 8).map(|n: usize| format!("{} ", n.wrapping_mul(2_654_435_761) % 9_999_999));
+        lines.collect::<Vec<_>>().concat().into_bytes()
+    };
+    let answer = |coding: &str, body: Vec<u8>| {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n");
+        [head.into_bytes(), body].concat()
+    };
+    check_cost("gzip", |size| answer("gzip", gzip(&text(size))));
+    check_cost("gzip, cut short", |size| {
+        let mut coded = gzip(&text(size));
+        coded.truncate(coded.len() - 20);
+        answer("gzip", coded)
+    });
+    check_cost("gzip members", |size| {
+        answer("gzip", gzip(b"").repeat(size / 20))
+    });
+    check_cost("deflate", |size| answer("deflate", zlib(&text(size))));
+    check_cost("zstd", |size| {
+        answer(
+            "zstd",
+            zstd::encode_all(&text(size)[..], 1).expect("in memory"),
+        )
+    });
+    check_cost("zstd frames", |size| {
+        let frame = zstd::encode_all(&b"x"[..], 1).expect("in memory");
+        answer("zstd", frame.repeat(size / frame.len()))
+    });
+    // Blocks of 1 byte: the size, then the byte (RFC 7932, 9.2).
+    check_cost("br", |size| {
+        let first = [0x00, 0x00, 0x10, b'x'];
+        let blocks = [0x00, 0x00, 0x08, b'x'].repeat(size / 4);
+        answer("br", [&first[..], &blocks, &[3]].concat())
+    });
+}
+
+#[test]
+fn the_cost_of_cookies() {
+    let url = Canonicaliser::new(Rules::default())
+        .canon("http://www.example.org/a/b")
+        .expect("a URL");
+    let flood = |line: fn(usize) -> String| {
+        move |size: usize| {
+            let mut headers = http::HeaderMap::new();
+            let mut bytes = 0;
+            for n in 0..20_000 {
+                if bytes >= size {
+                    break;
+                }
+                let value = http::HeaderValue::from_str(&line(n)).expect("a header");
+                bytes += value.len();
+                headers.append(header::SET_COOKIE, value);
+            }
+            headers
+        }
+    };
+    let store = |headers: &http::HeaderMap| {
+        let mut jar = Cookies::default();
+        jar.store(&url, headers, 0);
+        assert!(jar.len() <= 50);
+    };
+    assert_linear(
+        "many cookies",
+        flood(|n| format!("name{n}=value{n}; Path=/a; {}", "x".repeat(300))),
+        store,
+    );
+    let attributes = |size: usize| {
+        let mut headers = http::HeaderMap::new();
+        let value = format!("a=b{}", "; Path=/a; Expires=0".repeat(size / 20));
+        headers.append(header::SET_COOKIE, value.parse().expect("a header"));
+        headers
+    };
+    assert_linear("many attributes", attributes, store);
+}
