@@ -2,12 +2,12 @@
 //!
 //! Works while a crawl is running: both are opened for reading only.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use aranha_engine::Config;
 use aranha_engine::config::Layers;
+use aranha_engine::{Collection as Folder, Config};
 use aranha_frontier::{PageRecord, View};
-use aranha_url::{CanonUrl, Canonicaliser};
+use aranha_url::{CanonUrl, Canonicaliser, Scope};
 use aranha_volume::{Location, Reader, Record};
 
 use crate::collection::Collection;
@@ -22,6 +22,7 @@ pub(crate) struct Archived {
     pub(crate) view: View,
     pub(crate) config: Config,
     pub(crate) canon: Canonicaliser,
+    blacklist: PathBuf,
 }
 
 impl Archived {
@@ -38,6 +39,18 @@ impl Archived {
             view,
             config,
             canon,
+            blacklist: Folder::at(&collection.folder).blacklist(),
+        })
+    }
+
+    /// Adds the collection's own black list to a scope.
+    pub(crate) fn shut_out(&self, scope: &mut Scope) -> Result<(), Complaint> {
+        let Ok(lines) = std::fs::read_to_string(&self.blacklist) else {
+            return Ok(());
+        };
+        scope.shut_out(&lines).map_err(|error| {
+            Complaint::failed(format!("{}: {error}", self.blacklist.display()))
+                .hint("put the line right, or take it out")
         })
     }
 

@@ -7,14 +7,16 @@ use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use aranha_engine::{Reason, Summary, Tally};
+use aranha_engine::{Notice, Reason, Summary, Tally};
 use aranha_frontier::{FrontierError, Status};
 use aranha_url::duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::output::{counted, tell};
+use crate::plain::Plain;
 
 /// An object on stdout. When nobody is left to read it, the crawl goes on.
 fn show_json(value: &Value) {
@@ -26,6 +28,10 @@ fn show_json(value: &Value) {
 const GLANCE: Duration = Duration::from_millis(250);
 /// How often a line goes to a file or a program.
 const LINE: Duration = Duration::from_secs(5);
+
+/// Things that happened are said one by one up to so many; what is left is in the collection.
+const NOTICES: u32 = 200;
+const SILENCE: u32 = NOTICES + 1;
 
 /// How much is said, and to whom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,18 +72,27 @@ pub(crate) async fn follow(
     voice: Voice,
     tally: Arc<Tally>,
     status: impl AsyncFn() -> Result<Status, FrontierError>,
+    mut notices: mpsc::Receiver<Notice>,
 ) {
     let every = match voice {
         Voice::Live => GLANCE,
         Voice::Lines | Voice::Json => LINE,
         Voice::Quiet => return std::future::pending().await,
     };
+    let mut said = 0;
     let bar = Bar::new(voice);
     let began = Instant::now();
     let mut speed = Speed::default();
     let mut ticks = tokio::time::interval_at(Instant::now() + every, every);
     loop {
-        ticks.tick().await;
+        tokio::select! {
+            _ = ticks.tick() => {}
+            Some(notice) = notices.recv() => {
+                said += 1;
+                bar.say(&notice, said);
+                continue;
+            }
+        }
         let now = tally.snapshot();
         let rate = speed.note(began.elapsed(), now.pages);
         // The crawl itself finds out when the frontier has failed.
@@ -103,22 +118,47 @@ pub(crate) async fn follow(
 }
 
 /// The line on the terminal, which is wiped away when the display ends.
-struct Bar(Option<ProgressBar>);
+struct Bar {
+    bar: Option<ProgressBar>,
+    json: bool,
+}
 
 impl Bar {
     fn new(voice: Voice) -> Self {
-        Self((voice == Voice::Live).then(|| {
+        let bar = (voice == Voice::Live).then(|| {
             let bar = ProgressBar::new_spinner();
             bar.set_style(
                 ProgressStyle::with_template("{spinner} {wide_msg}")
                     .expect("the template is fixed"),
             );
             bar
-        }))
+        });
+        Self {
+            bar,
+            json: voice == Voice::Json,
+        }
+    }
+
+    /// Something that happened: a line of its own, or an object.
+    fn say(&self, notice: &Notice, count: u32) {
+        if self.json {
+            return show_json(
+                &json!({"event": "notice", "text": notice.to_string(), "what": notice}),
+            );
+        }
+        let line = match count {
+            0..=NOTICES => Plain(&notice.to_string()).to_string(),
+            SILENCE => "more happens than is said here: aranha status".to_owned(),
+            _ => return,
+        };
+        match &self.bar {
+            Some(bar) => bar.suspend(|| tell(format_args!("{line}"))),
+            None => tell(format_args!("{line}")),
+        }
     }
 
     fn show(&self, line: &str) {
-        match &self.0 {
+        match &self.bar {
             Some(bar) => {
                 bar.set_message(line.to_owned());
                 bar.tick();
@@ -130,7 +170,7 @@ impl Bar {
 
 impl Drop for Bar {
     fn drop(&mut self) {
-        if let Some(bar) = &self.0 {
+        if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
@@ -173,8 +213,8 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
                 &json!({"event": "end", "reason": summary.reason.to_string(), "seconds": summary.took.as_secs_f64(),
                        "tally": tally, "outcomes": outcomes,
                        "pages": {"known": status.pages.known, "done": status.pages.done,
-                                 "queued": status.pages.pending, "later": status.pages.later},
-                       "sites": {"known": status.sites.known, "waiting": status.sites.waiting}}),
+                                 "queued": status.pages.pending, "later": status.pages.later, "aside": status.pages.aside},
+                       "sites": {"known": status.sites.known, "waiting": status.sites.waiting, "set_aside": status.sites.blocked}}),
             );
             return;
         }
@@ -198,6 +238,20 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         about(tally.written),
         grouped(tally.duplicates)
     ));
+    if tally.traps > 0 || status.sites.blocked > 0 {
+        tell(format_args!(
+            "  set aside {} with {}: traps, and what is shut out  (aranha status -c {folder})",
+            counted(status.sites.blocked, "site"),
+            counted(status.pages.aside, "page"),
+        ));
+    }
+    if tally.soft + tally.cloaked > 0 {
+        tell(format_args!(
+            "  hollow    {} said \"not found\" with status 200, {} wanted another browser",
+            grouped(tally.soft),
+            grouped(tally.cloaked)
+        ));
+    }
     if tally.failures + tally.refusals + tally.excluded > 0 {
         tell(format_args!(
             "  without   {} answered with an error, {} did not answer, {} refused by robots.txt",

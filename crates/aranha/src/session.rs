@@ -62,7 +62,7 @@ impl Session<'_> {
             .hasten(now, &list)
             .map_err(|error| refused(&error))?;
         let stop = Stop::new();
-        let node = Node::open(
+        let mut node = Node::open(
             &collection,
             config,
             Box::new(frontier),
@@ -74,9 +74,10 @@ impl Session<'_> {
         listen(stop, voice)?;
         let tally = node.tally();
         let status = node.status();
+        let notices = node.notices();
         let summary = tokio::select! {
             summary = node.run() => summary.map_err(broken)?,
-            () = display::follow(voice, tally, status) => unreachable!("the display does not end by itself"),
+            () = display::follow(voice, tally, status, notices) => unreachable!("the display does not end by itself"),
         };
         display::summary(voice, &summary, &name);
         ended(&summary, &name)

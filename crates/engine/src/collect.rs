@@ -21,6 +21,7 @@ use tokio::time::Instant;
 
 use crate::commit::Done;
 use crate::node::Context;
+use crate::novelty::Reading;
 use crate::tally::add;
 
 /// A page to collect.
@@ -30,6 +31,8 @@ pub(crate) struct Assignment {
     pub(crate) cookie: Option<String>,
     /// Whether its links are wanted: a threshold of the site (D5) may forbid it.
     pub(crate) follow: bool,
+    /// Whether its words are looked at: not worth it at a site of a few pages.
+    pub(crate) wary: bool,
 }
 
 /// A link to a page of the same site.
@@ -54,6 +57,8 @@ pub(crate) struct Collected {
     pub(crate) inside: Vec<Inside>,
     pub(crate) outside: Vec<Outside>,
     pub(crate) redirect: Option<Redirect>,
+    /// What the text says about the site; pages with status 200 only.
+    pub(crate) reading: Option<Reading>,
     pub(crate) headers: Option<http::HeaderMap>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) truncated: Option<Truncated>,
@@ -125,6 +130,7 @@ pub(crate) async fn collect(
         pending,
         cookie,
         follow,
+        wary,
     } = assignment;
     let began = context.clock.now();
     let started = Instant::now();
@@ -144,6 +150,7 @@ pub(crate) async fn collect(
         inside: Vec::new(),
         outside: Vec::new(),
         redirect: None,
+        reading: None,
         headers: None,
         retry_after: None,
         truncated: None,
@@ -174,7 +181,7 @@ pub(crate) async fn collect(
             read(
                 context,
                 answer,
-                follow,
+                (follow, wary),
                 &mut record,
                 &mut collected,
                 &fetched,
@@ -189,7 +196,7 @@ pub(crate) async fn collect(
 async fn read(
     context: &Context,
     answer: &Answer,
-    follow: bool,
+    (follow, wary): (bool, bool),
     record: &mut PageRecord,
     collected: &mut Collected,
     fetched: &Fetched,
@@ -263,6 +270,15 @@ async fn read(
     );
     record.media_type = page.media_type.to_string();
     record.text_digest = page.text_digest;
+    if answer.status == 200 && !page.text.is_empty() {
+        let words = if wary { page.text.as_str() } else { "" };
+        let reading = Reading::of(words, page.text_digest, page.sketch);
+        collected.reading = Some(reading);
+    }
+    if page.remarks.contains(&aranha_page::Remark::Browser) {
+        record.flags = record.flags.with(Flags::CLOAKED);
+        add(&context.tally.cloaked, 1);
+    }
     let directives = directives(&page, answer, &context.product);
     if directives.noindex {
         record.flags = record.flags.with(Flags::NOINDEX);
@@ -350,6 +366,7 @@ fn links(context: &Context, page: &Page, collected: &mut Collected) {
         if url.site_key() == site {
             collected.inside.push(Inside { url, hop });
         } else {
+            context.web.prefetch(url.host());
             collected
                 .outside
                 .push(outside(&url, &collected.pending, hop, &collected.url));

@@ -30,6 +30,11 @@ impl Collection {
         self.root.join("frontier.db")
     }
 
+    /// `blacklist.txt`: what is never asked for in this collection. People and the crawl itself add to it.
+    pub fn blacklist(&self) -> PathBuf {
+        self.root.join("blacklist.txt")
+    }
+
     /// `logs/crawl.log`, one line a fetch.
     pub fn crawl_log(&self) -> PathBuf {
         self.root.join("logs").join("crawl.log")

@@ -10,6 +10,7 @@
 //! * `visit` is one site: its Local Frontier, robots.txt, its courtesy pause, its thresholds.
 //! * `collect` is one page: from its URL to what is known about it.
 //! * `commit` keeps invariant 4: bytes durable first, then the record in the frontier.
+//! * `novelty` and `domains` tell traps from sites, `shutout` keeps what is never asked for.
 //! * `courtesy` keeps invariant 2 per address, `clock` makes time a parameter.
 //!
 //! Read [`Node::run`] first, then `visit`.
@@ -21,9 +22,14 @@ mod commit;
 pub mod config;
 mod courtesy;
 mod crawllog;
+mod domains;
+mod dominance;
 mod node;
+mod notice;
+mod novelty;
 mod permission;
 mod rate;
+mod shutout;
 mod stop;
 mod tally;
 mod visit;
@@ -32,5 +38,7 @@ pub use clock::Clock;
 pub use collection::Collection;
 pub use config::Config;
 pub use node::{EngineError, Node, Summary};
+pub use notice::Notice;
+pub use shutout::SHUT_OUT;
 pub use stop::{Reason, Stop};
 pub use tally::{Snapshot, Tally};

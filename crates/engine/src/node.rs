@@ -11,9 +11,9 @@ use std::time::Duration;
 
 use aranha_fetch::{FetchSetupError, Web};
 use aranha_frontier::{Frontier, FrontierError, Pending, Seed, Status};
-use aranha_url::{CanonUrl, Canonicaliser, Rules, Scope};
+use aranha_url::{CanonUrl, Canonicaliser, Rules, Scope, ScopeRule};
 use aranha_volume::{Archive, Repairs, VolumeError};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -24,9 +24,13 @@ use crate::commit::{Committer, Shared, Submissions, channel};
 use crate::config::{Config, ConfigError};
 use crate::courtesy::Gates;
 use crate::crawllog::CrawlLog;
+use crate::domains::{self, Domains};
+use crate::dominance::Dominance;
+use crate::notice::{Notice, Notices};
 use crate::rate::Rate;
+use crate::shutout::{ShutOut, ShutOutError};
 use crate::stop::{Reason, Stop};
-use crate::tally::{Snapshot, Tally};
+use crate::tally::{Snapshot, Tally, add};
 use crate::visit::visit;
 
 /// The frontier is asked for sites at most this often.
@@ -49,6 +53,9 @@ pub enum EngineError {
     /// The configuration cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The collection's own black list cannot be used.
+    #[error(transparent)]
+    ShutOut(#[from] ShutOutError),
     /// A file of the collection could not be written.
     #[error("{path}: {source}")]
     File {
@@ -75,6 +82,10 @@ pub(crate) struct Context {
     pub(crate) tally: Arc<Tally>,
     pub(crate) submissions: Submissions,
     pub(crate) budget: Budget,
+    pub(crate) domains: Domains,
+    pub(crate) dominance: Dominance,
+    pub(crate) shut_out: ShutOut,
+    pub(crate) notices: Notices,
     /// The name robots.txt files know us by.
     pub(crate) product: String,
     /// When this process began, if an earlier one worked on the collection.
@@ -108,6 +119,57 @@ impl Context {
         scope.add_seed(target);
         let inside = scope.judge(target, depth).inside;
         (inside, inside.then(|| Seed::of(target)))
+    }
+
+    /// Whether a link found at this depth is followed.
+    pub(crate) fn wants(&self, url: &CanonUrl, depth: u16) -> bool {
+        let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
+        scope.judge(url, depth).inside
+    }
+
+    /// The entry of the black list that names a whole site, if there is one.
+    pub(crate) fn shuts_out(&self, origin: &str) -> Option<String> {
+        let url = self.canon.rebuild(origin, "/").ok()?;
+        let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
+        match scope.judge(&url, 0).rule {
+            ScopeRule::Blacklist(entry) if !entry.contains("://") => Some(entry.to_owned()),
+            _ => None,
+        }
+    }
+
+    /// All hosts below this one's domain prove to be one trap.
+    pub(crate) fn shut_out_domain(&self, host: &str, reason: &str) {
+        let Some(domain) = domains::above(host) else {
+            return;
+        };
+        let entry = format!("*.{domain}");
+        {
+            let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
+            if scope.shut_out(&entry).is_err() {
+                return;
+            }
+        }
+        self.shut_out.move_on();
+        if let Err(error) = self.shut_out.add(&entry, reason) {
+            let problem = error.to_string();
+            self.notices.say(Notice::BlacklistWrong { problem });
+        }
+        add(&self.tally.traps, 1);
+        let reason = reason.to_owned();
+        self.notices.say(Notice::ShutOut { entry, reason });
+    }
+
+    /// Reads the collection's black list when it has changed. True: there were new lines.
+    fn read_black_list(&self) -> Result<bool, ShutOutError> {
+        let Some(lines) = self.shut_out.news()? else {
+            return Ok(false);
+        };
+        let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
+        scope
+            .shut_out(&lines)
+            .map_err(|error| self.shut_out.entry_error(error))?;
+        self.shut_out.move_on();
+        Ok(true)
     }
 
     /// Counts towards the page limit.
@@ -194,6 +256,7 @@ pub struct Node {
     committer: tokio::task::JoinHandle<()>,
     news: Arc<Notify>,
     repairs: Repairs,
+    heard: Option<mpsc::Receiver<Notice>>,
 }
 
 impl Node {
@@ -221,6 +284,7 @@ impl Node {
         let frontier = Shared::new(frontier);
         let news = Arc::new(Notify::new());
         let (submissions, receiver) = channel();
+        let (notices, heard) = Notices::new();
         let committer = Committer {
             frontier: frontier.clone(),
             archive: archive.clone(),
@@ -251,20 +315,33 @@ impl Node {
             submissions,
             resumed: resumed.then(Instant::now),
             others_wait: AtomicBool::new(false),
+            domains: Domains::default(),
+            dominance: Dominance::default(),
+            shut_out: ShutOut::new(collection.blacklist()),
+            notices,
             config,
         };
+        context.read_black_list()?;
+        watch_names(&context);
         Ok(Self {
             context: Arc::new(context),
             frontier,
             committer: tokio::spawn(committer.run(receiver)),
             news,
             repairs,
+            heard: Some(heard),
         })
     }
 
     /// What an earlier crash made necessary.
     pub fn repairs(&self) -> &Repairs {
         &self.repairs
+    }
+
+    /// What is worth hearing while the crawl runs; can be had once.
+    pub fn notices(&mut self) -> mpsc::Receiver<Notice> {
+        let (_, nothing) = mpsc::channel(1);
+        self.heard.take().unwrap_or(nothing)
     }
 
     /// Live counters.
@@ -337,11 +414,13 @@ impl Node {
         let context = &self.context;
         let slots = context.config.crawl.sites.max(1);
         let deadline = context.config.crawl.time.map(|time| began + time);
+        let mut glance = began;
         loop {
             while let Some(ended) = visits.try_join_next() {
                 self.note(ended);
             }
             self.check_limits(deadline);
+            self.look_around(&mut glance);
             if context.stop.asked() {
                 return Ok(());
             }
@@ -380,6 +459,22 @@ impl Node {
             && context.tally.written.load(Relaxed) >= size
         {
             context.stop.ask(Reason::Limit("size"));
+        }
+    }
+
+    /// Now and then: has somebody changed the black list?
+    fn look_around(&self, glance: &mut Instant) {
+        if glance.elapsed() < PATIENCE {
+            return;
+        }
+        *glance = Instant::now();
+        match self.context.read_black_list() {
+            Ok(true) => self.context.notices.say(Notice::BlacklistRead),
+            Ok(false) => {}
+            Err(error) => {
+                let problem = error.to_string();
+                self.context.notices.say(Notice::BlacklistWrong { problem });
+            }
         }
     }
 
@@ -463,4 +558,23 @@ fn warcinfo(config: &Config) -> Vec<(String, String)> {
         fields.push(("operator".to_owned(), config.crawl.contact.clone()));
     }
     fields
+}
+
+/// Reports when names stop resolving and when they do again (N4).
+fn watch_names(context: &Context) {
+    let (mut names, notices) = (context.web.watch_names(), context.notices.clone());
+    tokio::spawn(async move {
+        let mut down: Option<Instant> = None;
+        while names.changed().await.is_ok() {
+            let since = *names.borrow_and_update();
+            match (since, down) {
+                (Some(_), None) => notices.say(Notice::NamesDown),
+                (None, Some(since)) => notices.say(Notice::NamesUp {
+                    after: since.elapsed(),
+                }),
+                _ => {}
+            }
+            down = since;
+        }
+    });
 }

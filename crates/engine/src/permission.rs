@@ -35,6 +35,14 @@ pub(crate) fn rules(file: &RobotsFile, product: &str) -> Option<Rules> {
     }
 }
 
+/// The sitemaps that a copy names.
+pub(crate) fn sitemaps(file: &RobotsFile) -> Vec<String> {
+    match file.status {
+        200..=299 => Robots::parse(&file.body).sitemaps().to_vec(),
+        _ => Vec::new(),
+    }
+}
+
 /// What asking brought.
 pub(crate) struct Asked {
     pub(crate) file: RobotsFile,

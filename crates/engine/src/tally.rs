@@ -29,6 +29,12 @@ pub struct Tally {
     pub visited: AtomicU64,
     /// Group commits made.
     pub commits: AtomicU64,
+    /// Sites set aside as traps, and domains shut out.
+    pub traps: AtomicU64,
+    /// Pages that say what the site says of pages that do not exist (T8).
+    pub soft: AtomicU64,
+    /// Pages that turn visitors away because of their browser (T9).
+    pub cloaked: AtomicU64,
 }
 
 /// The counters at one moment.
@@ -46,6 +52,9 @@ pub struct Snapshot {
     pub visits: u64,
     pub visited: u64,
     pub commits: u64,
+    pub traps: u64,
+    pub soft: u64,
+    pub cloaked: u64,
 }
 
 impl Tally {
@@ -63,6 +72,9 @@ impl Tally {
             visits: self.visits.load(Relaxed),
             visited: self.visited.load(Relaxed),
             commits: self.commits.load(Relaxed),
+            traps: self.traps.load(Relaxed),
+            soft: self.soft.load(Relaxed),
+            cloaked: self.cloaked.load(Relaxed),
         }
     }
 }

@@ -11,6 +11,7 @@
 //! repeated (invariant 5).
 
 mod batch;
+mod content;
 mod handover;
 mod verdict;
 
@@ -27,10 +28,12 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use self::batch::Batch;
+use self::content::PROBE;
 use self::handover::reply;
 use crate::collect::{Assignment, Collected, blank, collect};
 use crate::commit::{Committed, Done};
 use crate::node::Context;
+use crate::novelty::Novelty;
 use crate::permission;
 use crate::tally::add;
 
@@ -38,9 +41,13 @@ use crate::tally::add;
 pub(crate) async fn visit(context: Arc<Context>, lease: Lease) {
     add(&context.tally.visited, 1);
     let mut visit = Visit::new(Arc::clone(&context), lease);
-    let how = match visit.prepare().await {
-        Some(rules) => visit.work(&rules).await,
-        None => Leave::Now,
+    visit.enter();
+    let how = match visit.leave {
+        Some(leave) => leave,
+        None => match visit.prepare().await {
+            Some(rules) => visit.work(&rules).await,
+            None => Leave::Now,
+        },
     };
     visit.leave(how).await;
 }
@@ -52,6 +59,8 @@ enum Leave {
     Now,
     /// The site asks for patience, or does not answer: not before this time.
     Until(i64),
+    /// The site is a trap or is shut out: its pages are set aside.
+    Close,
     /// The lease was lost, or nothing can be recorded any more: end without a word.
     Silent,
 }
@@ -69,8 +78,10 @@ struct Visit {
     /// Further pages of this site wait on disk.
     rest: bool,
     known: Seen,
-    /// Texts of this visit's pages: another page with the same text is a duplicate (D5).
-    texts: Seen,
+    /// What its pages bring (D5).
+    novelty: Novelty,
+    /// The black list as of when the site was last held against it.
+    generation: u64,
     batch: Batch,
     /// Pages being fetched: still pending until their answer is in a batch.
     flying: HashMap<tokio::task::Id, Pending>,
@@ -108,13 +119,14 @@ impl Visit {
         Self {
             lease: lease.id,
             site_key: lease.site_key,
+            novelty: Novelty::resume(lease.facts.novelty),
             facts: lease.facts,
             facts_changed: false,
             cookies,
             queue: lease.pending.into(),
             rest: lease.more,
             known: lease.known.iter().map(|key| key.0).collect(),
-            texts: Seen::default(),
+            generation: context.shut_out.generation(),
             batch: Batch::default(),
             flying: HashMap::new(),
             collectors: JoinSet::new(),
@@ -232,8 +244,10 @@ impl Visit {
 
     async fn work(&mut self, rules: &Rules) -> Leave {
         self.set_crawl_delay(rules);
+        self.admit_sitemaps();
         loop {
             self.take_reply();
+            self.obey_black_list();
             if let Some(leave) = self.leave {
                 return leave;
             }
@@ -346,15 +360,21 @@ impl Visit {
     /// Starts as many fetches as the site may have now.
     fn launch(&mut self, rules: &Rules) {
         while self.has_room() && Instant::now() >= self.allowed && !self.starved {
-            let Some(page) = self.queue.pop_front() else {
+            let Some(page) = self.probe().or_else(|| self.queue.pop_front()) else {
                 return;
             };
             let now = self.context.clock.now();
             match self.judge(&page, rules) {
+                // A probe that is not allowed is not missed.
+                Err(_) if page.hop == PROBE => {}
                 Err(refused) => self.give_up(&page, refused, now),
                 Ok(url) if self.context.budget.take() => self.send(page, url, now),
                 Ok(_) => {
-                    self.queue.push_front(page);
+                    if page.hop == PROBE {
+                        self.facts.absent = None;
+                    } else {
+                        self.queue.push_front(page);
+                    }
                     self.starved = true;
                 }
             }
@@ -401,6 +421,7 @@ impl Visit {
         let below = self.context.config.thresholds.depth;
         let follow =
             self.facts.closed.is_none() && below.is_none_or(|depth| page.site_depth < depth);
+        let wary = self.is_wary();
         let flying = page.clone();
         let session = self.sessions.pop().unwrap_or_default();
         let context = Arc::clone(&self.context);
@@ -409,6 +430,7 @@ impl Visit {
             pending: page,
             cookie,
             follow,
+            wary,
         };
         let task = self
             .collectors

@@ -6,6 +6,7 @@
 //! https://example.org/trap            # this page, under either twin
 //! https://example.org/calendar/*      # everything that begins so
 //! example.net                         # the domain and all below it
+//! *.example.com                       # all below it, but neither itself nor its www twin
 //! 192.0.2.0/24                        # every host that has such an address
 //! 2001:db8::1
 //! ```
@@ -28,6 +29,8 @@ pub struct Blacklist {
     /// By site: path prefixes with their entries.
     prefixes: HashMap<SiteKey, Vec<(String, String)>>,
     domains: HashMap<String, String>,
+    /// Domains whose hosts are meant, not themselves.
+    below: HashMap<String, String>,
     ranges: HashMap<Range, String>,
     /// Prefix lengths in use, of IPv4 and IPv6.
     lengths: [BTreeSet<u8>; 2],
@@ -91,7 +94,12 @@ impl Blacklist {
             return Ok(());
         }
         let domain = domain_name(entry).ok_or("no URL, domain, address or address range")?;
-        self.domains.insert(domain, entry.to_owned());
+        let list = if entry.starts_with("*.") {
+            &mut self.below
+        } else {
+            &mut self.domains
+        };
+        list.insert(domain, entry.to_owned());
         Ok(())
     }
 
@@ -141,15 +149,19 @@ impl Blacklist {
     }
 
     fn domain(&self, host: &str) -> Option<&str> {
-        if self.domains.is_empty() || site::is_address(host) {
+        if self.domains.is_empty() && self.below.is_empty() || site::is_address(host) {
             return None;
         }
         let above = std::iter::successors(Some(host), |name| {
             name.split_once('.').map(|(_, rest)| rest)
         });
+        let below = |name: &str| {
+            let twin = host.strip_prefix("www.") == Some(name);
+            self.below.get(name).filter(|_| name != host && !twin)
+        };
         above
             .into_iter()
-            .find_map(|name| self.domains.get(name))
+            .find_map(|name| self.domains.get(name).or_else(|| below(name)))
             .map(String::as_str)
     }
 
@@ -181,6 +193,7 @@ impl Blacklist {
         self.pages.is_empty()
             && self.prefixes.is_empty()
             && self.domains.is_empty()
+            && self.below.is_empty()
             && self.ranges.is_empty()
     }
 }
@@ -310,7 +323,10 @@ mod tests {
         check_url("http://example.net/", Some("example.net"));
         check_url("http://a.b.example.net:8080/x", Some("example.net"));
         check_url("http://anexample.net/", None);
-        check_url("http://www.bücher.example/", Some("*.Bücher.example"));
+        check_url("http://fair.bücher.example/", Some("*.Bücher.example"));
+        check_url("http://www.bücher.example/", None);
+        check_url("http://bücher.example/", None);
+        check_url("http://www.fair.bücher.example/", Some("*.Bücher.example"));
         check_url("http://10.1.2.3/", Some("10.0.0.0/8"));
         check_url("http://[2001:db8::5]/", Some("2001:db8::/32"));
         check_url("http://11.1.2.3/", None);

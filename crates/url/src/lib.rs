@@ -43,4 +43,5 @@ pub use key::{PageKey, PathKey, SiteKey};
 pub use rejected::Rejected;
 pub use rules::Rules;
 pub use scope::{Judgement, Reach, Scope, ScopeRule};
+pub use site::registrable;
 pub use surt::surt;

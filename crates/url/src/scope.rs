@@ -9,7 +9,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::blacklist::Blacklist;
+use crate::blacklist::{Blacklist, BlacklistError};
 use crate::canonical::CanonUrl;
 use crate::filter::{self, Filter};
 use crate::key::{PageKey, SiteKey};
@@ -188,6 +188,11 @@ impl Scope {
                 self.domains.insert(domain(seed).to_owned());
             }
         }
+    }
+
+    /// Add entries to the black list while the crawl runs.
+    pub fn shut_out(&mut self, lines: &str) -> Result<(), BlacklistError> {
+        self.blacklist.extend_lines(lines)
     }
 
     fn add_prefix(&mut self, site: SiteKey, prefix: &str) {

@@ -1,5 +1,6 @@
 //! The verbs, one file each: its arguments, its help with examples, and what it does.
 
+mod block;
 mod cat;
 mod check;
 mod completions;
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     Text(text::Arguments),
     Cat(cat::Arguments),
     Check(check::Arguments),
+    Block(block::Block),
+    Unblock(block::Unblock),
     #[command(subcommand)]
     Config(config::Command),
     #[command(subcommand)]
@@ -57,6 +60,8 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
         Command::Text(arguments) => text::run(&arguments),
         Command::Cat(arguments) => cat::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Block(arguments) => block::block(&arguments),
+        Command::Unblock(arguments) => block::unblock(&arguments),
         Command::Config(command) => config::run(command),
         Command::Url(command) => url::run(command),
         Command::Robots(command) => robots::run(command),

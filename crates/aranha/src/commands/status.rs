@@ -1,6 +1,9 @@
 //! `aranha status`: where a crawl stands.
 
-use aranha_engine::Clock;
+use std::collections::BTreeMap;
+
+use aranha_engine::{Clock, SHUT_OUT};
+use aranha_frontier::SiteState;
 use clap::Args;
 use serde_json::{Map, json};
 
@@ -8,13 +11,15 @@ use crate::archived::{self, Archived};
 use crate::collection::Collection;
 use crate::complaint::{Complaint, Status};
 use crate::display::{about, grouped};
-use crate::output::Output;
+use crate::output::{Output, counted};
+use crate::plain::Plain;
 use crate::session;
 
 const EXAMPLES: &str = "\
 Examples:
   aranha status -c example
   watch -n 5 aranha status -c example          while a crawl runs
+  aranha status --aside -c example             which sites are set aside, and why
   aranha status -c example --json | jq .pages.pending";
 
 /// Tell where a crawl stands; works while it runs
@@ -23,13 +28,19 @@ Examples:
 pub(crate) struct Arguments {
     #[command(flatten)]
     collection: Collection,
-    /// As one JSON object
+    /// The sites that are set aside: traps, and what is shut out
+    #[arg(long)]
+    aside: bool,
+    /// As one JSON object; with --aside one a line
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let archived = Archived::open(&arguments.collection)?;
+    if arguments.aside {
+        return aside(&archived, arguments.json);
+    }
     let now = Clock::new().now();
     let status = archived
         .view
@@ -45,23 +56,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             .collect();
         output.json(&json!({
             "sites": {"known": sites.known, "waiting": sites.waiting, "visited_now": sites.leased,
-                      "idle": sites.idle, "blocked": sites.blocked},
-            "pages": {"known": pages.known, "pending": pages.pending, "later": pages.later, "done": pages.done},
+                      "idle": sites.idle, "set_aside": sites.blocked},
+            "pages": {"known": pages.known, "pending": pages.pending, "later": pages.later, "set_aside": pages.aside,
+                      "done": pages.done},
             "seeds": status.seeds, "fetches": status.records, "outcomes": outcomes, "bytes": status.bytes,
             "links_outside": status.links, "frontier_bytes": status.disk,
             "next_due": status.next_due.map(archived::timestamp),
         }))?;
     } else {
         output.line(format_args!(
-            "sites     {} known: {} waiting, {} being visited, {} with nothing to fetch, {} blocked",
+            "sites     {} known: {} waiting, {} being visited, {} with nothing to fetch, {} set aside",
             grouped(sites.known), grouped(sites.waiting), grouped(sites.leased), grouped(sites.idle), grouped(sites.blocked)
         ))?;
         output.line(format_args!(
-            "pages     {} known: {} done, {} queued, {} to be tried later",
+            "pages     {} known: {} done, {} queued, {} to be tried later, {} set aside",
             grouped(pages.known),
             grouped(pages.done),
             grouped(pages.pending),
-            grouped(pages.later)
+            grouped(pages.later),
+            grouped(pages.aside)
         ))?;
         output.line(format_args!(
             "content   {} in {} fetches",
@@ -81,6 +94,48 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             Some(due) => format!("{} UTC", archived::time(due)),
         };
         output.line(format_args!("next      {next}"))?;
+    }
+    output.finish()?;
+    Ok(Status::Done)
+}
+
+/// The sites that are set aside, each with the reason.
+fn aside(archived: &Archived, json: bool) -> Result<Status, Complaint> {
+    let mut sites = Vec::new();
+    let view = &archived.view;
+    view.sites(|site| {
+        if site.state == SiteState::Blocked {
+            sites.push(site);
+        }
+        true
+    })
+    .map_err(|error| session::refused(&error))?;
+    let mut output = Output::new();
+    // Hosts of one shut out domain by the thousand: told once.
+    let mut shut: BTreeMap<String, u64> = BTreeMap::new();
+    for site in sites {
+        let url = archived.url(&format!("https://{}/", site.site))?;
+        let known = view
+            .explain(&url)
+            .map_err(|error| session::refused(&error))?;
+        let reason = known.facts.and_then(|facts| facts.closed);
+        let reason = reason.unwrap_or_else(|| "blocked".to_owned());
+        let pages = site.pending + site.later;
+        if json {
+            output.json(
+                &json!({"site": site.site, "reason": reason, "fetches": site.records,
+                                "pages": pages}),
+            )?;
+        } else if reason.starts_with(SHUT_OUT) {
+            *shut.entry(reason).or_default() += 1;
+        } else {
+            let line = format!("{}  {} left  {reason}", site.site, counted(pages, "page"));
+            output.line(format_args!("{}", Plain(&line)))?;
+        }
+    }
+    for (reason, count) in shut {
+        let line = format!("{}  {reason}", counted(count, "site"));
+        output.line(format_args!("{}", Plain(&line)))?;
     }
     output.finish()?;
     Ok(Status::Done)

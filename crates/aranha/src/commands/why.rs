@@ -78,6 +78,7 @@ fn scope(
     known: &Explanation,
 ) -> Result<(bool, String), Complaint> {
     let mut scope = archived.config.scope()?;
+    archived.shut_out(&mut scope)?;
     for seed in archived
         .view
         .seeds()
@@ -151,7 +152,9 @@ impl Answers {
         ));
         lines.push(("site", self.site()));
         if let Some(closed) = known.facts.as_ref().and_then(|facts| facts.closed.as_ref()) {
-            lines.push(("", format!("links are no longer followed: {closed}")));
+            lines.push(("", format!("set aside: {closed}")));
+            let hint = format!("aranha unblock {} opens it again", self.url.site());
+            lines.push(("", hint));
         }
         lines.push(("page", self.page()));
         for record in &known.records {
@@ -196,7 +199,7 @@ impl Answers {
             },
             SiteState::Leased => "is being visited".to_owned(),
             SiteState::Idle => "has nothing to fetch".to_owned(),
-            SiteState::Blocked => "is blocked".to_owned(),
+            SiteState::Blocked => "is set aside".to_owned(),
         };
         format!(
             "{} {state}; {} pages known, {} queued, {} later",

@@ -71,6 +71,10 @@ pub struct Crawl {
     pub contact: String,
     /// Follow links marked `rel=nofollow`. Pages whose robots meta tag says nofollow are obeyed always.
     pub follow_nofollow: bool,
+    /// Follow the sitemaps that robots.txt names.
+    pub sitemaps: bool,
+    /// Ask each site once for a page that cannot exist, to know its "not found" when it comes with status 200 (T8).
+    pub soft_404: bool,
 }
 
 impl Default for Crawl {
@@ -98,13 +102,15 @@ impl Default for Crawl {
             product: "aranha".to_owned(),
             contact: String::new(),
             follow_nofollow: false,
+            sitemaps: true,
+            soft_404: true,
         }
     }
 }
 
 /// What a site may cost before it is taken for a trap: its links are then no longer followed, what was fetched is
-/// kept (D5; V 5.4). Off by default: scope, URL rules and limits hold most traps, and a large honest site is common.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// kept (D5; V 5.4). What counts is what its pages bring, not how many there are: a large honest site is common.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Thresholds {
     /// Pages fetched from one site.
@@ -116,6 +122,21 @@ pub struct Thresholds {
     /// Links from where the site was entered.
     #[serde(with = "limit::count")]
     pub depth: Option<u16>,
+    /// Pages, about, that bring new links but nothing new to read; see `novelty`. Without it links that never lead
+    /// back are no sign either.
+    #[serde(with = "limit::count")]
+    pub barren: Option<u32>,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self {
+            urls: None,
+            duplicates: None,
+            depth: None,
+            barren: Some(30),
+        }
+    }
 }
 
 /// What is written about the crawl, beside the archive.

@@ -73,7 +73,8 @@ fn vn2006_is_table_7() {
         Thresholds {
             urls: Some(5000),
             duplicates: Some(10),
-            depth: Some(5)
+            depth: Some(5),
+            barren: None,
         }
     );
     assert_eq!(config.url.max_length, 200);
@@ -100,7 +101,8 @@ fn a_later_layer_wins_and_its_origin_is_kept() {
         Thresholds {
             urls: Some(7),
             duplicates: Some(10),
-            depth: None
+            depth: None,
+            barren: None,
         }
     );
     let file = |line| Origin::File {
@@ -145,7 +147,7 @@ fn unknown_keys_are_refused_with_a_hint() {
     );
     complaint(
         "[thresholds]\nzeitgeist = 1",
-        "FILE, line 2, column 1: unknown key `zeitgeist`\nhint: the keys here are urls, duplicates, depth",
+        "FILE, line 2, column 1: unknown key `zeitgeist`\nhint: the keys here are urls, duplicates, depth, barren",
     );
 }
 

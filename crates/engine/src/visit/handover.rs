@@ -6,6 +6,7 @@ use aranha_frontier::Then;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::content::PROBE;
 use super::{Leave, Visit};
 use crate::commit::{Committed, Submission};
 
@@ -16,7 +17,8 @@ impl Visit {
     /// Hands the batch over. At most one check-in of a visit is under way.
     pub(super) async fn submit(&mut self, then: Then) {
         let (reply, receiver) = oneshot::channel();
-        let held = self.flying.values().chain(&self.queue).cloned().collect();
+        let flying = self.flying.values().filter(|page| page.hop != PROBE);
+        let held = flying.chain(&self.queue).cloned().collect();
         let facts = std::mem::take(&mut self.facts_changed).then(|| self.facts.clone());
         let overflowed = !self.batch.overflow.is_empty();
         let (check_in, done, adopted) = self.batch.take(self.lease, held, facts, then);
@@ -97,14 +99,18 @@ impl Visit {
             .unwrap_or(how);
         let rest = self.allowed.saturating_duration_since(Instant::now());
         let ready = self.context.clock.now() + rest.as_millis() as i64 + 1;
-        let due = match how {
-            Leave::Now => ready,
-            Leave::Until(time) => time.max(ready),
+        let then = match how {
+            Leave::Now => Then::Release { due: ready },
+            Leave::Until(time) => Then::Release {
+                due: time.max(ready),
+            },
+            Leave::Close => Then::Close,
             Leave::Silent => return,
         };
         self.facts.last_answer = self.context.clock.now();
+        self.facts.novelty = self.novelty.record();
         self.facts_changed = true;
-        self.submit(Then::Release { due }).await;
+        self.submit(then).await;
         // Nothing was submitted when nothing can be recorded any more: there is no reply to wait for.
         if self.submitted.is_some() {
             let _ = reply(&mut self.submitted).await;

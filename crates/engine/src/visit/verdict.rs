@@ -8,13 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aranha_fetch::{Resolved, Truncated};
-use aranha_frontier::{Addresses, Flags, Outcome, Pending};
+use aranha_frontier::{Addresses, Outcome, Pending};
 use aranha_url::CanonUrl;
 use tokio::task::{Id, JoinError};
 
+use super::content::{Links, PROBE};
 use super::{Leave, Visit};
-use crate::collect::{self, Collected, Redirect};
+use crate::collect::{self, Collected, Inside, Redirect};
 use crate::commit::Done;
+use crate::notice::Notice;
 use crate::tally::add;
 
 /// Fetches in a row that mean trouble after which the server counts as down.
@@ -54,6 +56,7 @@ impl Visit {
             inside,
             outside,
             redirect,
+            reading,
             headers,
             retry_after,
             truncated,
@@ -78,33 +81,35 @@ impl Visit {
             self.facts.cookies = postcard::to_stdvec(&self.cookies).unwrap_or_default();
             self.facts_changed = true;
         }
+        if pending.hop == PROBE {
+            self.learn_absent(&mut done, reading.as_ref(), redirect.as_ref());
+            self.batch.done.push(done);
+            return;
+        }
         self.count(done.record.outcome, done.record.size);
         self.try_later(&pending, &mut done, truncated, retry_after, now);
+        let soft = self.is_soft(&mut done, reading.as_ref(), redirect.as_ref());
         if let Some(redirect) = &redirect {
             self.follow(redirect, &pending, &url);
         }
-        for link in &inside {
-            self.admit(&link.url, &pending, link.hop, url.as_str());
+        if !soft {
+            let links = self.admit_all(&inside, &pending, url.as_str());
+            self.judge_content(&mut done, reading.as_ref(), links, &url, &outside);
+            self.batch.outside.extend(outside);
         }
-        self.batch.outside.extend(outside);
-        self.note_text(&mut done);
         self.batch.done.push(done);
     }
 
-    /// Pages with the same text: a sign of a trap (D5).
-    fn note_text(&mut self, done: &mut Done) {
-        if self.facts.closed.is_some() {
-            done.record.flags = done.record.flags.with(Flags::CLOSED);
-        }
-        let text = done.record.text_digest;
-        if done.record.outcome != Outcome::Answer(200) || text == 0 || self.texts.insert(text) {
-            return;
-        }
-        self.facts.counters.duplicates += 1;
-        if let Some(limit) = self.context.config.thresholds.duplicates
-            && self.facts.counters.duplicates >= limit
-        {
-            self.close(format!("{limit} pages with a text already seen"));
+    /// The URL-seen test for all of a page's links into its site.
+    fn admit_all(&mut self, inside: &[Inside], from: &Pending, via: &str) -> Links {
+        let mut keys: Vec<u64> = inside.iter().map(|link| link.url.path_key().0).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        let admitted = |link: &Inside| self.admit(&link.url, from, link.hop, via);
+        let new = inside.iter().map(admitted).filter(|new| *new).count() as u32;
+        Links {
+            all: keys.len() as u32,
+            new,
         }
     }
 
@@ -122,6 +127,11 @@ impl Visit {
             counters.bytes += size;
             counters.outages = 0;
             add(&tally.pages, 1);
+            if let Some(percent) = self.context.dominance.note(self.site_key) {
+                let site = self.name().to_owned();
+                let notice = Notice::Dominates { site, percent };
+                self.context.notices.say(notice);
+            }
             if status >= 400 {
                 add(&tally.refusals, 1);
             }
@@ -137,14 +147,6 @@ impl Visit {
             && self.facts.counters.fetched >= urls
         {
             self.close(format!("{urls} pages fetched from this site"));
-        }
-    }
-
-    /// A threshold is reached (D5): the site's links are no longer followed, its contents are kept.
-    fn close(&mut self, reason: String) {
-        if self.facts.closed.is_none() {
-            self.facts.closed = Some(reason);
-            self.facts_changed = true;
         }
     }
 
@@ -195,7 +197,7 @@ impl Visit {
     /// The site as a whole cannot be had: one outage, however many requests were under way. True when it
     /// is tried again, with its pages pending; false when the table is exhausted and they are given up.
     pub(super) fn site_failed(&mut self, cause: Outcome) -> bool {
-        if matches!(self.leave, Some(Leave::Until(_))) {
+        if matches!(self.leave, Some(Leave::Until(_) | Leave::Close)) {
             return true;
         }
         let now = self.context.clock.now();
@@ -258,11 +260,11 @@ impl Visit {
         }
     }
 
-    /// The URL-seen test for this site's own links, and the queue behind it.
-    fn admit(&mut self, url: &CanonUrl, from: &Pending, hop: char, via: &str) {
+    /// The URL-seen test for this site's own links, and the queue behind it. True: the page was not known.
+    pub(super) fn admit(&mut self, url: &CanonUrl, from: &Pending, hop: char, via: &str) -> bool {
         let key = url.path_key();
         if self.facts.closed.is_some() || !self.known.insert(key.0) {
-            return;
+            return false;
         }
         self.batch.keys.push(key);
         let page = Pending {
@@ -279,6 +281,7 @@ impl Visit {
         } else {
             self.queue.push_back(page);
         }
+        true
     }
 
     fn remember(&mut self, url: &CanonUrl, resolved: Resolved) {

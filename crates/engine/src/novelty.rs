@@ -1,0 +1,330 @@
+//! How much new content a site's pages still bring, and when it is a trap (D5, D7, D8; K 2.3.6, V 4.1).
+//!
+//! An endless site betrays itself in one of two ways. **Barren growth**: its pages bring new links but nothing new to
+//! read: texts that were there before, texts that differ in their numbers, near duplicates, no word that the site had
+//! not used. Calendars, filters that combine in any order, session identifiers, paths that grow, and mazes whose text is
+//! drawn from a fixed stock of words are of this kind. **No way back**: page after page, hardly a link leads to a page
+//! that is known. Real sites have menus and links home; a maze that invents its links has not, whatever its text.
+//!
+//! Evidence gathers with every barren page, more when its links are new, and is taken back by every page that does bring
+//! something. So a site may have long stretches of duplicates (a manual in two editions) as long as it comes to an end or
+//! to something new. The figures were set on real sites: see `docs/decisions/0008-novelty.md`.
+//!
+//! Read [`Novelty::note`] first. What is kept between visits is [`Record`]; the rest, bounded, is gathered anew.
+
+use std::fmt;
+
+use aranha_frontier::{Novelty as Record, Seen};
+
+/// What a page all of whose links are new adds to the evidence, and what a page that brings something takes back.
+const WHOLE: u32 = 100;
+/// What a page without a new link adds.
+const LEAF: u32 = 1;
+/// The same when its text is that of another page but for the numbers: made by a machine that counts.
+const NUMBERED: u32 = 25;
+/// Pages at the start of a visit that take nothing back: every word is new to a visit that has just begun.
+const WARM_UP: u32 = 8;
+/// Words remembered before the older half is forgotten.
+const STOCK: usize = 16 << 10;
+/// Texts remembered before they are forgotten.
+const TEXTS: usize = 64 << 10;
+/// Sketches of the last pages, for near duplicates.
+const RECENT: usize = 32;
+/// Pages with links after which links must have begun to lead back.
+const ONWARD_PAGES: u32 = 24;
+/// Pages with fewer links say nothing about that.
+const ONWARD_LINKS: u32 = 3;
+/// One link in so many must lead to a page already known.
+const ONWARD_SHARE: u64 = 20;
+/// Words of one page that are looked at.
+const WORDS: usize = 4096;
+
+/// What reading a page left for the judgement.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reading {
+    /// Hash of the text.
+    pub(crate) text: u64,
+    /// Hash of the text without its numbers.
+    shape: u64,
+    /// Sketch of the text, 0 when it is short.
+    pub(crate) sketch: u64,
+    /// Hashes of its words, each once; in no order.
+    words: Vec<u64>,
+}
+
+impl Reading {
+    /// Looks through a text once.
+    pub(crate) fn of(text: &str, digest: u64, sketch: u64) -> Self {
+        let mut words = Vec::new();
+        let mut shape = SEED;
+        for word in text
+            .as_bytes()
+            .split(|byte| !byte.is_ascii_alphanumeric() && *byte < 0x80)
+        {
+            if word.is_empty() || word.iter().any(u8::is_ascii_digit) {
+                continue;
+            }
+            let hash = word.iter().fold(SEED, |hash, byte| {
+                (hash ^ u64::from(byte | 0x20)).wrapping_mul(PRIME)
+            });
+            shape = (shape.rotate_left(5) ^ hash).wrapping_mul(PRIME);
+            if word.len() > 3 && words.len() < WORDS {
+                words.push(hash);
+            }
+        }
+        words.sort_unstable();
+        words.dedup();
+        Self {
+            text: digest,
+            shape,
+            sketch,
+            words,
+        }
+    }
+}
+
+/// FNV-1a's numbers: a hash fed byte by byte.
+const SEED: u64 = 0xcbf2_9ce4_8422_2325;
+const PRIME: u64 = 0x0100_0000_01b3;
+
+/// Why a site is taken for a trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trap {
+    /// New links, nothing new to read.
+    Barren,
+    /// Links that never lead back.
+    Onward,
+}
+
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Barren => f.write_str("its pages bring new links but nothing new to read"),
+            Self::Onward => {
+                f.write_str("its links hardly ever lead back to a page that was seen before")
+            }
+        }
+    }
+}
+
+/// The memory of one site's contents while it is visited.
+#[derive(Debug, Default)]
+pub(crate) struct Novelty {
+    record: Record,
+    /// Pages noted in this visit.
+    pages: u32,
+    texts: Seen,
+    shapes: Seen,
+    words: Seen,
+    older_words: Seen,
+    sketches: Vec<u64>,
+}
+
+impl Novelty {
+    /// Goes on from what earlier visits found.
+    pub(crate) fn resume(record: Record) -> Self {
+        Self {
+            record,
+            ..Self::default()
+        }
+    }
+
+    /// What the next visit must know.
+    pub(crate) fn record(&self) -> Record {
+        self.record
+    }
+
+    /// Whether the site had this text already; remembers it.
+    pub(crate) fn repeats(&mut self, text: u64) -> bool {
+        text != 0 && !remember(&mut self.texts, text, TEXTS)
+    }
+
+    /// Takes in a page: `links` to pages of the site, each counted once, of which `new` were not known before.
+    /// `repeats`: its text was there before.
+    pub(crate) fn note(&mut self, reading: &Reading, repeats: bool, links: u32, new: u32) {
+        self.pages = self.pages.saturating_add(1);
+        if links >= ONWARD_LINKS {
+            self.record.pages = self.record.pages.saturating_add(1);
+            self.record.links += u64::from(links);
+            self.record.back += u64::from(links - new.min(links));
+        }
+        let numbered = !remember(&mut self.shapes, reading.shape, TEXTS) && !repeats;
+        let near = self.is_near(reading.sketch);
+        let fresh = self.learn(&reading.words);
+        // One new word in a hundred may be chance: a name, a misprint.
+        let wordless = fresh * 100 <= reading.words.len();
+        if !(repeats || numbered || near || wordless) {
+            if self.pages > WARM_UP {
+                self.record.evidence = self.record.evidence.saturating_sub(WHOLE);
+            }
+            return;
+        }
+        let before = self.record.evidence;
+        self.note_silent(links, new);
+        let least = if numbered { NUMBERED } else { LEAF };
+        self.record.evidence = self.record.evidence.max(before.saturating_add(least));
+    }
+
+    /// Takes in an answer with nothing to read, a redirect or a list of links, that led to so many pages.
+    pub(crate) fn note_silent(&mut self, links: u32, new: u32) {
+        let growth = u64::from(WHOLE) * u64::from(new) / u64::from(links.max(1));
+        self.record.evidence = self.record.evidence.saturating_add(growth as u32);
+    }
+
+    /// Whether it is enough. `limit`: evidence of barren growth, in pages all of whose links are new.
+    pub(crate) fn trap(&self, limit: u32) -> Option<Trap> {
+        let Record {
+            evidence,
+            pages,
+            links,
+            back,
+        } = self.record;
+        if evidence / WHOLE >= limit {
+            Some(Trap::Barren)
+        } else if pages >= ONWARD_PAGES && back * ONWARD_SHARE < links {
+            Some(Trap::Onward)
+        } else {
+            None
+        }
+    }
+
+    fn is_near(&mut self, sketch: u64) -> bool {
+        if sketch == 0 {
+            return false;
+        }
+        let near = self
+            .sketches
+            .iter()
+            .any(|other| aranha_page::near(*other, sketch));
+        if self.sketches.len() < RECENT {
+            self.sketches.push(sketch);
+        } else {
+            self.sketches[self.pages as usize % RECENT] = sketch;
+        }
+        near
+    }
+
+    /// How many of the words are new; from now on they are known.
+    fn learn(&mut self, words: &[u64]) -> usize {
+        let mut fresh = 0;
+        for &word in words {
+            if self.words.insert(word) && !self.older_words.contains(&word) {
+                fresh += 1;
+            }
+        }
+        if self.words.len() > STOCK {
+            self.older_words = std::mem::take(&mut self.words);
+        }
+        fresh
+    }
+}
+
+/// Remembers a hash, within bounds; false when it was known.
+fn remember(seen: &mut Seen, hash: u64, most: usize) -> bool {
+    if seen.len() >= most {
+        *seen = Seen::default();
+    }
+    seen.insert(hash)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: u32 = 30;
+
+    /// After how many pages of a site it is taken for a trap: text, links and new links of page n.
+    fn pages_until_trap(page: impl Fn(u32) -> (String, u32, u32)) -> Option<(u32, Trap)> {
+        let mut novelty = Novelty::default();
+        (1..=3000).find_map(|number| {
+            let (text, links, new) = page(number);
+            let digest = text.bytes().fold(1, |hash: u64, byte| {
+                hash.wrapping_mul(31).wrapping_add(u64::from(byte))
+            });
+            let repeats = novelty.repeats(digest);
+            novelty.note(&Reading::of(&text, digest, 0), repeats, links, new);
+            novelty.trap(LIMIT).map(|trap| (number, trap))
+        })
+    }
+
+    /// A word for every number.
+    fn word(number: u32) -> String {
+        number
+            .to_string()
+            .bytes()
+            .map(|digit| {
+                ["ba", "ce", "di", "fo", "gu", "ha", "je", "ki", "lo", "mu"]
+                    [usize::from(digit - b'0')]
+            })
+            .collect::<String>()
+            + "x"
+    }
+
+    #[test]
+    fn a_calendar_is_a_trap() {
+        let calendar = |n| (format!("Calendar of month {n}: no events"), 2, 1);
+        let (pages, trap) = pages_until_trap(calendar).unwrap();
+        assert_eq!(trap, Trap::Barren);
+        assert!((LIMIT..3 * LIMIT).contains(&pages), "{pages}");
+    }
+
+    #[test]
+    fn a_maze_of_invented_words_is_a_trap() {
+        let maze = |n| ((0..50).map(|k| word(n * 50 + k) + " ").collect(), 10, 10);
+        assert_eq!(pages_until_trap(maze), Some((ONWARD_PAGES, Trap::Onward)));
+    }
+
+    #[test]
+    fn a_maze_with_a_stock_of_words_and_a_link_home_is_a_trap() {
+        let stock = |n: u32| {
+            let text = (0..50).map(|k| word((n * 7919 + k * 104_729) % 400) + " ");
+            (text.collect(), 10, 9)
+        };
+        let (pages, trap) = pages_until_trap(stock).unwrap();
+        assert_eq!(trap, Trap::Barren);
+        assert!(pages < 100, "{pages}");
+    }
+
+    #[test]
+    fn people_who_write_are_no_trap() {
+        let site = |n| {
+            let stock = (0..100).map(|k| word((n * 7919 + k * 104_729) % 400) + " ");
+            (
+                stock.collect::<String>() + &word(10_000 + n * 2) + " " + &word(10_001 + n * 2),
+                20,
+                12,
+            )
+        };
+        assert_eq!(pages_until_trap(site), None);
+    }
+
+    #[test]
+    fn two_editions_of_one_manual_are_no_trap() {
+        let edition = |n| {
+            let text = word(n % 1000) + " chapter about " + &word(n % 1000 * 3);
+            (text, 30, u32::from(n % 50 == 0))
+        };
+        assert_eq!(pages_until_trap(edition), None);
+    }
+
+    #[test]
+    fn evidence_outlives_the_visit() {
+        let mut record = Record::default();
+        let mut pages = 0;
+        let trap = loop {
+            let mut visit = Novelty::resume(record);
+            for _ in 0..10 {
+                pages += 1;
+                let reading = Reading::of("no events in this month", 7, 0);
+                let repeats = visit.repeats(7);
+                visit.note(&reading, repeats, 2, 1);
+            }
+            record = visit.record();
+            if let Some(trap) = visit.trap(LIMIT) {
+                break trap;
+            }
+        };
+        assert_eq!(trap, Trap::Barren);
+        assert!(pages <= 100, "{pages}");
+    }
+}

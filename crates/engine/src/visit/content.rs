@@ -1,0 +1,290 @@
+//! What a site's contents say about the site: traps (D5 to D8), pages that are not there although the server says so
+//! (T8), and what is shut out.
+
+use aranha_frontier::{Absent, Flags, Outcome, Outside, PageRecord, Pending};
+use aranha_url::{Base, CanonUrl, PathKey};
+
+use super::{Leave, Visit};
+use crate::collect::Redirect;
+use crate::commit::Done;
+use crate::domains;
+use crate::notice::Notice;
+use crate::novelty::Reading;
+use crate::permission;
+use crate::shutout::SHUT_OUT;
+use crate::tally::add;
+
+/// The hop letter of what is asked for its own sake, as robots.txt is: no page of the frontier.
+pub(super) const PROBE: char = 'P';
+/// Pages of a site before its word for "not found" is worth a request, and before its words are looked at.
+const FEW: u64 = 8;
+
+/// The links of a page into its own site, each counted once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Links {
+    pub(super) all: u32,
+    /// Of these, links to pages not known before.
+    pub(super) new: u32,
+}
+
+impl Visit {
+    /// The site's name.
+    pub(super) fn name(&self) -> &str {
+        let origin = self.facts.origin.as_str();
+        origin.split_once("://").map_or(origin, |(_, name)| name)
+    }
+
+    fn host(&self) -> String {
+        let url = self.context.canon.rebuild(&self.facts.origin, "/");
+        url.map_or_else(|_| String::new(), |url| url.host().to_owned())
+    }
+
+    /// Before the first request: may this site be visited at all? Does its domain have hosts without end?
+    pub(super) fn enter(&mut self) {
+        if self.facts.closed.is_some() {
+            self.leave = Some(Leave::Close);
+            return;
+        }
+        if let Some(entry) = self.context.shuts_out(&self.facts.origin) {
+            self.shut(&entry);
+            return;
+        }
+        let host = self.host();
+        if self.context.config.thresholds.barren.is_none() {
+            return;
+        }
+        if let Some(absurd) = self.context.domains.enter(&host, self.site_key) {
+            let context = std::sync::Arc::clone(&self.context);
+            tokio::spawn(async move {
+                use aranha_fetch::Failure::AddressRefused;
+                let answer = context.web.resolve(&absurd).await;
+                // An address that may not be asked is an address all the same.
+                if matches!(answer, Ok(_) | Err(AddressRefused { .. })) {
+                    context.domains.is_wildcard(&host);
+                }
+            });
+        }
+    }
+
+    /// The black list may have grown since the last look.
+    pub(super) fn obey_black_list(&mut self) {
+        let generation = self.context.shut_out.generation();
+        if generation != self.generation {
+            self.generation = generation;
+            if let Some(entry) = self.context.shuts_out(&self.facts.origin) {
+                self.shut(&entry);
+            }
+        }
+    }
+
+    fn shut(&mut self, entry: &str) {
+        self.facts.closed = Some(format!("{SHUT_OUT}: {entry}"));
+        self.leave.get_or_insert(Leave::Close);
+    }
+
+    /// A threshold is reached (D5): the site is set aside, its contents are kept.
+    pub(super) fn close(&mut self, reason: String) {
+        if self.facts.closed.is_none() {
+            let site = self.name().to_owned();
+            add(&self.context.tally.traps, 1);
+            self.context.notices.say(Notice::Closed {
+                site,
+                reason: reason.clone(),
+            });
+            self.facts.closed = Some(reason);
+            self.leave.get_or_insert(Leave::Close);
+        }
+    }
+
+    /// Whether pages must show that they bring something.
+    pub(super) fn is_wary(&self) -> bool {
+        self.context.config.thresholds.barren.is_some()
+            && (self.facts.counters.fetched >= FEW || self.context.domains.judges(&self.host()))
+    }
+
+    /// What the page brings, and whether that is enough to go on.
+    pub(super) fn judge_content(
+        &mut self,
+        done: &mut Done,
+        reading: Option<&Reading>,
+        links: Links,
+        url: &CanonUrl,
+        outside: &[Outside],
+    ) {
+        let Some(reading) = reading else {
+            self.judge_silence(done, links);
+            return;
+        };
+        let repeats = self.novelty.repeats(reading.text);
+        let thresholds = &self.context.config.thresholds;
+        if repeats {
+            self.facts.counters.duplicates += 1;
+            if let Some(limit) = thresholds.duplicates
+                && self.facts.counters.duplicates >= limit
+            {
+                self.close(format!("{limit} pages with a text already seen"));
+            }
+        }
+        let Some(limit) = self.context.config.thresholds.barren else {
+            return;
+        };
+        if self.is_wary() {
+            self.novelty.note(reading, repeats, links.all, links.new);
+            if let Some(trap) = self.novelty.trap(limit) {
+                self.close(trap.to_string());
+            }
+        }
+        if self.context.domains.judges(url.host()) {
+            self.judge_domain(reading, url, outside, limit);
+        }
+        if self.facts.closed.is_some() {
+            done.record.flags = done.record.flags.with(Flags::CLOSED);
+        }
+    }
+
+    /// A redirect behind a redirect, or a list of links: nothing to read, perhaps without end.
+    fn judge_silence(&mut self, done: &Done, links: Links) {
+        let Some(limit) = self.context.config.thresholds.barren else {
+            return;
+        };
+        let chain = done.record.redirect.is_some() && done.record.hop == 'R';
+        if chain || links.new > 0 {
+            self.novelty
+                .note_silent(links.all.max(1), if chain { 1 } else { links.new });
+            if let Some(trap) = self.novelty.trap(limit) {
+                self.close(trap.to_string());
+            }
+        }
+    }
+
+    /// The hosts of a wildcard are judged together.
+    fn judge_domain(&self, reading: &Reading, url: &CanonUrl, outside: &[Outside], limit: u32) {
+        let domain = domains::above(url.host());
+        let mut hosts: Vec<_> = outside
+            .iter()
+            .filter(|link| domains::above(host_of(&link.site)) == domain)
+            .map(|link| link.site_key)
+            .collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let domains = &self.context.domains;
+        if let Some(trap) = domains.note(url.host(), reading, &hosts, limit) {
+            let reason = format!("every name below it has an address, and {trap}");
+            self.context.shut_out_domain(url.host(), &reason);
+        }
+    }
+
+    /// The sitemaps that robots.txt names are pages to fetch; what they list are links.
+    pub(super) fn admit_sitemaps(&mut self) {
+        if !self.context.config.crawl.sitemaps {
+            return;
+        }
+        let Some(file) = &self.facts.robots else {
+            return;
+        };
+        let context = std::sync::Arc::clone(&self.context);
+        let Ok(base) = context.canon.canon(&file.url) else {
+            return;
+        };
+        let via = file.url.clone();
+        let from = Pending {
+            hop: PROBE,
+            ..blank_page(&base)
+        };
+        for sitemap in permission::sitemaps(file) {
+            let Ok(url) = context.canon.join(&Base::of(&base), &sitemap) else {
+                continue;
+            };
+            if url.site_key() == self.site_key && context.wants(&url, 0) {
+                self.admit(&url, &from, 'M', &via);
+            }
+        }
+    }
+
+    /// When it is time: the request for a page that cannot exist.
+    pub(super) fn probe(&mut self) -> Option<Pending> {
+        let wanted = self.context.config.crawl.soft_404
+            && self.facts.absent.is_none()
+            && self.facts.counters.fetched >= FEW;
+        if !wanted {
+            return None;
+        }
+        self.facts.absent = Some(Absent::default());
+        self.facts_changed = true;
+        let path = format!("/aranha-{:016x}.html", !self.site_key.0);
+        let url = self.context.canon.rebuild(&self.facts.origin, &path).ok()?;
+        Some(blank_page(&url))
+    }
+
+    /// What the site says of a page that cannot exist.
+    pub(super) fn learn_absent(
+        &mut self,
+        done: &mut Done,
+        reading: Option<&Reading>,
+        redirect: Option<&Redirect>,
+    ) {
+        done.is_page = false;
+        let Outcome::Answer(status) = done.record.outcome else {
+            return;
+        };
+        self.facts.absent = Some(Absent {
+            status,
+            text_digest: done.record.text_digest,
+            sketch: reading.map_or(0, |reading| reading.sketch),
+            location: redirect.map_or_else(String::new, |to| to.target.as_str().to_owned()),
+        });
+        self.facts_changed = true;
+    }
+
+    /// Whether the answer is the site's word for "not found", whatever its status says (T8).
+    pub(super) fn is_soft(
+        &self,
+        done: &mut Done,
+        reading: Option<&Reading>,
+        redirect: Option<&Redirect>,
+    ) -> bool {
+        let Some(absent) = &self.facts.absent else {
+            return false;
+        };
+        let soft = says_absent(absent, &done.record, reading, redirect);
+        if soft {
+            done.record.flags = done.record.flags.with(Flags::SOFT);
+            add(&self.context.tally.soft, 1);
+        }
+        soft
+    }
+}
+
+fn says_absent(
+    absent: &Absent,
+    record: &PageRecord,
+    reading: Option<&Reading>,
+    redirect: Option<&Redirect>,
+) -> bool {
+    if record.outcome != Outcome::Answer(absent.status) || absent.status >= 400 {
+        return false;
+    }
+    if let Some(redirect) = redirect {
+        return redirect.target.as_str() == absent.location;
+    }
+    let Some(reading) = reading else { return false };
+    reading.text != 0 && reading.text == absent.text_digest
+        || aranha_page::near(reading.sketch, absent.sketch)
+}
+
+/// A page asked for its own sake.
+fn blank_page(url: &CanonUrl) -> Pending {
+    Pending {
+        path: url.path().to_owned(),
+        key: PathKey::of(url.path()),
+        depth: 0,
+        site_depth: 0,
+        tries: 0,
+        hop: PROBE,
+        via: String::new(),
+    }
+}
+
+fn host_of(site: &str) -> &str {
+    site.rsplit_once(':').map_or(site, |(host, _)| host)
+}
