@@ -66,10 +66,10 @@ impl Tally {
 }
 
 impl Lab {
-    /// Adds up what was seen so far. `pause` is the courtesy pause that the crawler was told to keep.
-    pub fn tally(&self, pause: Duration) -> Tally {
+    /// Adds up what was seen so far of this crawler. `pause` is the courtesy pause that it was told to keep.
+    pub fn tally(&self, crawler: &Crawler, pause: Duration) -> Tally {
         let log = self.log();
-        let truth = self.truth(&Crawler::default());
+        let truth = self.truth(crawler);
         let start = log.iter().map(|request| request.started).min();
         let mut waiting: BTreeSet<&String> = truth.keys().collect();
         let mut tally = Tally {

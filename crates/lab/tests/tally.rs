@@ -23,7 +23,7 @@ async fn a_whole_crawl_is_told_from_half_a_one() {
     for url in others {
         ask(&lab, url).await;
     }
-    let tally = lab.tally(Duration::ZERO);
+    let tally = lab.tally(&Crawler::default(), Duration::ZERO);
     assert_eq!(tally.expected, truth.len());
     assert_eq!(&tally.missed, std::slice::from_ref(last));
     assert_eq!(tally.arrived, truth.len() - 1);
@@ -39,7 +39,7 @@ async fn a_whole_crawl_is_told_from_half_a_one() {
     while lab.trespasses().is_empty() {
         tokio::task::yield_now().await;
     }
-    let tally = lab.tally(Duration::from_hours(1));
+    let tally = lab.tally(&Crawler::default(), Duration::from_hours(1));
     assert_eq!((tally.arrived, tally.missed.len()), (truth.len(), 0));
     assert_eq!((tally.group(Group::Trap), tally.hostile()), (2, 2));
     assert_eq!(tally.hazards[&Hazard::Calendar].requests, 2);

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use aranha_engine::Clock;
-use aranha_lab::{BLACK_LIST, Hazard, Lab, Latency, Plan};
+use aranha_lab::{BLACK_LIST, Crawler, Hazard, Lab, Latency, Plan};
 use aranha_url::duration;
 use clap::Args;
 use serde_json::json;
@@ -66,6 +66,9 @@ pub(crate) struct Arguments {
     /// The courtesy pause to judge by, and to crawl with in the command line that is printed
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = time)]
     pause: Duration,
+    /// What robots.txt files know the crawler by that is to be judged
+    #[arg(long, value_name = "NAME", default_value = "aranha")]
+    agent: String,
     /// Where to write the seeds and the black list [default: a new folder under the system's temporary folder]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
@@ -89,6 +92,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         hazards: kinds.into_iter().cycle().take(hostile).collect(),
         ..Plan::zoo(arguments.honest.max(1), 0)
     };
+    let crawler = Crawler {
+        agent: arguments.agent.clone(),
+        ..Crawler::default()
+    };
     let folder = arguments.folder.clone().unwrap_or_else(fresh_folder);
     open_files();
     crawl::runtime()?.block_on(async {
@@ -101,12 +108,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             )
         })?;
         write(&lab, &folder)?;
-        announce(&lab, arguments, &folder)?;
+        announce(&lab, arguments, &crawler, &folder)?;
         tokio::select! {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        account::tell(&lab, arguments.pause, arguments.json)?;
+        account::tell(&lab, &crawler, arguments.pause, arguments.json)?;
         Ok(Status::Done)
     })
 }
@@ -167,7 +174,12 @@ fn write(lab: &Lab, folder: &Path) -> Result<(), Complaint> {
 }
 
 /// What is served, and how to crawl it.
-fn announce(lab: &Lab, arguments: &Arguments, folder: &Path) -> Result<(), Complaint> {
+fn announce(
+    lab: &Lab,
+    arguments: &Arguments,
+    crawler: &Crawler,
+    folder: &Path,
+) -> Result<(), Complaint> {
     let command = format!(
         "aranha crawl -i {} --config {} --scope any --allow-private --resolver {} --pause {} -c {}",
         seeds_file(folder).display(),
@@ -177,7 +189,7 @@ fn announce(lab: &Lab, arguments: &Arguments, folder: &Path) -> Result<(), Compl
         folder.join("collection").display(),
     );
     let plan = lab.plan();
-    let expected = lab.pages().len();
+    let expected = lab.truth(crawler).len();
     let mut output = Output::new();
     if arguments.json {
         output.json(&json!({

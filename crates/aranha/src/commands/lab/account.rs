@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aranha_lab::{Cost, Group, Hazard, Lab, Tally, Violation};
+use aranha_lab::{Cost, Crawler, Group, Hazard, Lab, Tally, Violation};
 use serde_json::{Value, json};
 
 use crate::complaint::Complaint;
@@ -25,8 +25,13 @@ pub(super) fn group(group: Group) -> &'static str {
 }
 
 /// Adds up and prints.
-pub(super) fn tell(lab: &Lab, pause: Duration, json: bool) -> Result<(), Complaint> {
-    let tally = lab.tally(pause);
+pub(super) fn tell(
+    lab: &Lab,
+    crawler: &Crawler,
+    pause: Duration,
+    json: bool,
+) -> Result<(), Complaint> {
+    let tally = lab.tally(crawler, pause);
     let mut output = Output::new();
     if json {
         output.json(&object(&tally))?;

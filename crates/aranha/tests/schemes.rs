@@ -1,0 +1,33 @@
+//! Honest sites over TLS: http that redirects to https, either scheme of the same pages, twins on top. Every page of the
+//! lab arrives once, whichever scheme its links name.
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use aranha_lab::{Crawler, Lab, Plan};
+use support::{answered, assert_status, assert_valid, crawl, expected, finish};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_arrive_over_either_scheme() {
+    let plan = Plan {
+        secure: 70,
+        ..Plan::small(7)
+    };
+    let lab = Lab::start(plan).await.expect("the lab starts");
+    let folder = tempfile::tempdir().expect("a folder");
+    let collection = folder.path().join("crawl");
+    let output = finish(crawl(&lab, &collection, "10ms")).await;
+    assert_status(&output, 0);
+    let found = answered(&lab, &collection);
+    let missed: BTreeSet<_> = expected(&lab)
+        .into_iter()
+        .filter(|(url, status)| found.get(url) != Some(status))
+        .collect();
+    assert_eq!(missed, BTreeSet::new());
+    let tally = lab.tally(&Crawler::default(), Duration::from_millis(10));
+    assert_eq!(tally.missed, [""; 0]);
+    assert_eq!(tally.violations, []);
+    assert_valid(&collection);
+}
