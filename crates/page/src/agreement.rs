@@ -14,6 +14,7 @@ use html5gum::{DefaultEmitter, Tokenizer};
 use proptest::prelude::*;
 use serde_json::Value;
 
+use crate::name::Name;
 use crate::raw::Raw;
 use crate::reference::{Place, decode};
 use crate::tokenizer::{self, Sink};
@@ -61,16 +62,18 @@ impl<'a> Sink<'a> for Ours {
         push_text(&mut self.tokens, &string(characters, place));
     }
 
-    fn open(&mut self, start: bool, name: &'a [u8]) -> bool {
+    fn open(&mut self, start: bool, name: Name<'a>) -> bool {
         self.start = start;
-        self.name = self::name(name);
+        self.name = self::name(name.written);
         self.attributes.clear();
         true
     }
 
-    fn attribute(&mut self, name: &'a [u8], value: &'a [u8]) {
+    fn attribute(&mut self, name: Name<'a>, value: &'a [u8]) {
         let value = string(value, Place::Attribute);
-        self.attributes.entry(self::name(name)).or_insert(value);
+        self.attributes
+            .entry(self::name(name.written))
+            .or_insert(value);
     }
 
     fn close(&mut self, self_closing: bool) -> Option<Raw> {

@@ -10,6 +10,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use crate::lanes::{any, below, equal};
 use crate::text::string;
 use crate::{Link, LinkKind, Options, Remark};
 
@@ -45,6 +46,15 @@ impl Links {
     /// over.
     pub(crate) fn add(&mut self, raw: &[u8], kind: LinkKind, nofollow: bool) -> Option<usize> {
         let mut place = None;
+        if !any(raw, |lanes| below(lanes, 0x21) | equal(lanes, b'#')) && raw.len() <= self.max_href
+        {
+            // Nothing to clean, no fragment: nearly all.
+            return if leads_nowhere(raw) {
+                None
+            } else {
+                self.insert(raw, raw, kind, nofollow)
+            };
+        }
         let mut scratch = std::mem::take(&mut self.scratch);
         let href = clean(raw, &mut scratch);
         if href.len() > self.max_href {
@@ -54,20 +64,26 @@ impl Links {
                 self.longest = self.longest.max(href.len());
             }
         } else if !leads_nowhere(href) {
-            place = self.insert(href, kind, nofollow);
+            place = self.insert(href, without_fragment(href), kind, nofollow);
         }
         self.scratch = scratch;
         place
     }
 
-    fn insert(&mut self, href: &[u8], kind: LinkKind, nofollow: bool) -> Option<usize> {
-        let page = without_fragment(href);
+    /// Keeps a link; `page` is its href without the fragment.
+    fn insert(
+        &mut self,
+        href: &[u8],
+        page: &[u8],
+        kind: LinkKind,
+        nofollow: bool,
+    ) -> Option<usize> {
         let hash = xxh3_64_with_seed(page, kind as u64);
         if let Some(place) = self.seen.get(&hash).copied()
             && let Some(link) = self.list.get_mut(place)
         {
             // Two hrefs of one hash are not to be met in practice; were they, both would be kept.
-            if link.kind == kind && without_fragment(link.href.as_bytes()) == page {
+            if link.kind == kind && is_on(link.href.as_bytes(), page) {
                 link.nofollow &= nofollow;
                 return Some(place);
             }
@@ -114,7 +130,7 @@ pub(crate) fn clean<'a>(raw: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
         .rposition(|byte| *byte > b' ')
         .map_or(start, |last| last + 1);
     let href = &raw[start..end];
-    if !any(href, |byte| byte < b' ') {
+    if !any(href, |lanes| below(lanes, b' ')) {
         return href;
     }
     scratch.clear();
@@ -125,21 +141,22 @@ pub(crate) fn clean<'a>(raw: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
     scratch
 }
 
+/// Whether an href leads to a page, which has no fragment, or to a place in it.
+#[inline]
+fn is_on(href: &[u8], page: &[u8]) -> bool {
+    href.strip_prefix(page)
+        .is_some_and(|fragment| matches!(fragment, [] | [b'#', ..]))
+}
+
 fn without_fragment(href: &[u8]) -> &[u8] {
-    if !any(href, |byte| byte == b'#') {
-        return href;
-    }
     &href[..memchr::memchr(b'#', href).unwrap_or(href.len())]
 }
 
-/// Whether a byte is such. Looks at all of them: hrefs are short, and a loop without an exit becomes vector code.
-fn any(href: &[u8], such: impl Fn(u8) -> bool) -> bool {
-    href.iter()
-        .fold(0, |found, byte| found | u8::from(such(*byte)))
-        != 0
-}
-
+#[inline]
 fn leads_nowhere(href: &[u8]) -> bool {
+    if !matches!(href.first(), Some(b'j' | b'J' | b'd' | b'D')) {
+        return false;
+    }
     let is = |scheme: &[u8]| {
         href.get(..scheme.len())
             .is_some_and(|start| start.eq_ignore_ascii_case(scheme))

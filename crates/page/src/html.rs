@@ -12,6 +12,7 @@
 
 use crate::element::Element;
 use crate::harvest::Harvest;
+use crate::name::Name;
 use crate::raw::Raw;
 use crate::reference::{Place, decode, pieces};
 use crate::tag::{Attribute, Tag};
@@ -156,9 +157,7 @@ impl<'a> Sink<'a> for Pass<'a> {
     fn text(&mut self, characters: &'a [u8], place: Place) {
         match self.content {
             // White space is folded and control characters are white: only references matter.
-            Content::Text if place == Place::Text && memchr::memchr(b'&', characters).is_none() => {
-                self.harvest.text.push(characters);
-            }
+            Content::Text if place == Place::Plain => self.harvest.text.push(characters),
             Content::Text => pieces(characters, place, |piece| self.harvest.text.push(piece)),
             Content::Title => pieces(characters, place, |piece| self.harvest.title.push(piece)),
             Content::Raw => {
@@ -173,13 +172,13 @@ impl<'a> Sink<'a> for Pass<'a> {
     }
 
     #[inline]
-    fn open(&mut self, start: bool, name: &'a [u8]) -> bool {
+    fn open(&mut self, start: bool, name: Name<'a>) -> bool {
         self.tag.open(start, name);
         start && self.tag.is_heard(self.options)
     }
 
     #[inline]
-    fn attribute(&mut self, name: &'a [u8], value: &'a [u8]) {
+    fn attribute(&mut self, name: Name<'a>, value: &'a [u8]) {
         match self.tag.attribute(name, value, self.options) {
             None => {}
             Some((Attribute::Style, value)) => self.harvest.style(&value),

@@ -28,6 +28,7 @@ mod entities;
 mod gather;
 mod harvest;
 mod html;
+mod lanes;
 mod link;
 mod listing;
 mod media;

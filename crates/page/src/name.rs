@@ -3,6 +3,8 @@
 //! Every name that means something to a crawler fits; a longer one is nobody's, so that a tag name of ten megabytes
 //! costs nothing. `html` and `tag` ask for these, `element` looks them up.
 
+use crate::lanes::{below, equal, first, keep, load, lower, pack};
+
 /// Longest name that is kept.
 const ROOM: usize = 16;
 
@@ -20,33 +22,35 @@ pub(crate) fn key_of(name: &[u8]) -> u128 {
     }
 }
 
-/// Eight letters of ASCII made small at once.
-#[inline]
-fn lower(lanes: u64) -> u64 {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGHS: u64 = 0x80 * ONES;
-    let low = lanes & !HIGHS;
-    // The sums reach the high bit from `A` on, and behind `Z`.
-    let capital = (low + (0x80 - 0x41) * ONES) & !(low + (0x80 - 0x5B) * ONES) & !lanes & HIGHS;
-    lanes | capital >> 2
+/// A name where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Name<'a> {
+    pub(crate) written: &'a [u8],
+    /// See [`key_of`].
+    pub(crate) key: u128,
 }
 
-/// Up to eight bytes as a number: two overlapping reads instead of a loop.
-#[inline]
-pub(crate) fn pack(bytes: &[u8]) -> u64 {
-    match *bytes {
-        [] => 0,
-        [a] => u64::from(a),
-        [a, b] => u64::from(a) | u64::from(b) << 8,
-        [a, b, c] => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
-        [a, b, c, d, ..] => {
-            let start = u32::from_le_bytes([a, b, c, d]);
-            let rest = bytes.len() - 4;
-            let end = bytes
-                .last_chunk()
-                .map_or(0, |chunk| u32::from_le_bytes(*chunk));
-            u64::from(start) | u64::from(end) << (8 * rest)
+impl<'a> Name<'a> {
+    /// The name that `rest` begins with, up to what ends it. The first byte is always part of it. `None` when nothing
+    /// ends it.
+    #[inline]
+    pub(crate) fn read(rest: &'a [u8], ends: impl Fn(u8) -> bool) -> Option<Name<'a>> {
+        if let Some(lanes) = load(rest) {
+            // All that ends a name of any kind; what ends this one decides.
+            let near =
+                below(lanes, 0x21) | equal(lanes, b'/') | equal(lanes, b'=') | equal(lanes, b'>');
+            let length = first(near & !0xFF);
+            if length < 8 && ends(rest[length]) {
+                return Some(Name {
+                    written: &rest[..length],
+                    key: u128::from(lower(keep(lanes, length))),
+                });
+            }
         }
+        let length = 1 + rest.get(1..)?.iter().position(|byte| ends(*byte))?;
+        let written = &rest[..length];
+        let key = key_of(written);
+        Some(Name { written, key })
     }
 }
 
@@ -73,6 +77,15 @@ mod tests {
             let whole = &name[..length];
             assert_eq!(key_of(whole), key(whole));
             assert_eq!(key_of(&whole.to_ascii_uppercase()), key(whole), "{length}");
+            if length > 0 {
+                for after in ["> and more", ">", "=>", "\0>"] {
+                    let rest = [whole, after.as_bytes()].concat();
+                    let expected = &rest[..rest.len() - after.len() + after.find('>').unwrap_or(0)];
+                    let found = Name::read(&rest, |byte| byte == b'>').expect("it ends");
+                    assert_eq!((found.written, found.key), (expected, key_of(expected)));
+                }
+                assert_eq!(Name::read(whole, |byte| byte == b'>'), None);
+            }
         }
         for byte in 1..=u8::MAX {
             assert_eq!(

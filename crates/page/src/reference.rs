@@ -10,6 +10,7 @@
 use std::borrow::Cow;
 
 use crate::entities::NAMES;
+use crate::lanes::{self, below, equal};
 
 /// Bytes of the longest name, its semicolon included.
 const LONGEST: usize = 32;
@@ -22,6 +23,8 @@ const REPLACEMENT: &str = "\u{FFFD}";
 pub(crate) enum Place {
     /// Between tags: nulls stay.
     Text,
+    /// Between tags, and there is no ampersand.
+    Plain,
     /// In an element that holds text but no tags (`title`): nulls are replaced.
     Title,
     /// In an attribute: nulls are replaced, and `&copy=` is no reference but part of a query.
@@ -35,7 +38,7 @@ pub(crate) enum Place {
 /// Characters as they are meant.
 #[inline]
 pub(crate) fn decode(raw: &[u8], place: Place) -> Cow<'_, [u8]> {
-    if memchr::memchr3(b'&', b'\0', b'\r', raw).is_none() {
+    if !lanes::any(raw, |lanes| below(lanes, 0x20) | equal(lanes, b'&')) {
         return Cow::Borrowed(raw);
     }
     let mut decoded = Vec::with_capacity(raw.len());
@@ -56,7 +59,7 @@ pub(crate) fn pieces(mut raw: &[u8], place: Place, mut out: impl FnMut(&[u8])) {
                 rest.strip_prefix(b"\n").unwrap_or(rest)
             }
             b'\0' => {
-                let stays = matches!(place, Place::Text | Place::Data);
+                let stays = matches!(place, Place::Text | Place::Plain | Place::Data);
                 out(if stays { b"\0" } else { REPLACEMENT.as_bytes() });
                 rest
             }
@@ -124,12 +127,13 @@ fn character(value: u32) -> char {
 
 /// A name: the longest that fits.
 fn named(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
-    // Four names are most of those ever written.
+    // These names are most of those ever written.
     let common: Option<(&[u8], usize)> = match rest {
         [b'l', b't', b';', ..] => Some((b"<", 3)),
         [b'g', b't', b';', ..] => Some((b">", 3)),
         [b'a', b'm', b'p', b';', ..] => Some((b"&", 4)),
         [b'q', b'u', b'o', b't', b';', ..] => Some((b"\"", 5)),
+        [b'n', b'b', b's', b'p', b';', ..] => Some(("\u{A0}".as_bytes(), 5)),
         _ => None,
     };
     if let Some((characters, length)) = common {
@@ -161,9 +165,28 @@ fn named(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
     0
 }
 
+/// Where the names begin that begin with a letter, and where those end that do with `z`.
+static LETTERS: [u16; 129] = {
+    let mut letters = [0; 129];
+    let mut letter = 0;
+    let mut index = 0;
+    while letter < letters.len() {
+        while index < NAMES.len() && (NAMES[index].0.as_bytes()[0] as usize) < letter {
+            index += 1;
+        }
+        letters[letter] = index as u16;
+        letter += 1;
+    }
+    letters
+};
+
 fn find(name: &[u8]) -> Option<&'static str> {
-    let found = NAMES.binary_search_by(|(known, _)| known.as_bytes().cmp(name));
-    found.ok().map(|index| NAMES[index].1)
+    let letter = usize::from(*name.first()?);
+    let begin = usize::from(*LETTERS.get(letter)?);
+    let end = usize::from(*LETTERS.get(letter + 1)?);
+    let names = &NAMES[begin..end];
+    let found = names.binary_search_by(|(known, _)| known.as_bytes().cmp(name));
+    found.ok().map(|index| names[index].1)
 }
 
 #[cfg(test)]

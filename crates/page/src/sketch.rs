@@ -16,6 +16,8 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::lanes::{below, first, keep, load, pack};
+
 /// Shingles below which a text is too short to be compared by them.
 const FEWEST: u32 = 8;
 /// Bytes from which a word of a script that may have no spaces is cut into characters.
@@ -51,16 +53,31 @@ pub fn near(one: u64, other: u64) -> bool {
 /// Words and sketch of a folded text.
 pub(crate) fn of(text: &str) -> (u32, u64) {
     let mut votes = Votes::default();
-    let bytes = text.as_bytes();
-    let mut begin = 0;
-    for end in memchr::memchr2_iter(b' ', b'\n', bytes) {
-        votes.word(&bytes[begin..end]);
-        begin = end + 1;
-    }
-    if begin < bytes.len() {
-        votes.word(&bytes[begin..]);
+    let mut rest = text.as_bytes();
+    while !rest.is_empty() {
+        let length = votes.word(rest);
+        rest = rest.get(length + 1..).unwrap_or_default();
     }
     (votes.words, votes.majority())
+}
+
+/// Hash of a word under eight bytes, each in its lane.
+#[inline]
+fn short(lanes: u64) -> u64 {
+    multiply(lanes ^ NUMBER, 0xA076_1D64_78BD_642F)
+}
+
+/// Hash of a word of eight to fifteen bytes.
+#[inline]
+fn medium(low: u64, high: u64) -> u64 {
+    multiply(low ^ NUMBER, high ^ 0xE703_7ED1_A0B4_28DB)
+}
+
+/// Both halves of a product, folded: every bit of either factor reaches every bit.
+#[inline]
+fn multiply(one: u64, other: u64) -> u64 {
+    let wide = u128::from(one) * u128::from(other);
+    (wide as u64) ^ (wide >> 64) as u64
 }
 
 /// The counters.
@@ -76,13 +93,47 @@ struct Votes {
 }
 
 impl Votes {
+    /// The word that `rest` begins with; returns its bytes. Most words are found and hashed in one number.
     #[inline]
-    fn word(&mut self, word: &[u8]) {
-        match word {
-            [b'0'..=b'9', ..] => self.feature(NUMBER),
-            [0xE0..=0xFF, ..] if word.len() >= LONG => self.characters(word),
-            _ => self.feature(xxh3_64(word)),
+    fn word(&mut self, rest: &[u8]) -> usize {
+        if let Some(low) = load(rest) {
+            let end = below(low, 0x21);
+            if end != 0 {
+                let length = first(end);
+                self.feature_of(low, short(keep(low, length)));
+                return length;
+            }
+            if let Some(high) = load(&rest[8..]) {
+                let end = below(high, 0x21);
+                if end != 0 {
+                    let length = first(end);
+                    self.feature_of(low, medium(low, keep(high, length)));
+                    return 8 + length;
+                }
+            }
         }
+        self.long_word(rest)
+    }
+
+    /// The same for a long word, or the last.
+    fn long_word(&mut self, rest: &[u8]) -> usize {
+        let end = memchr::memchr2(b' ', b'\n', rest);
+        let word = &rest[..end.unwrap_or(rest.len())];
+        let low = load(word).unwrap_or_else(|| pack(word));
+        match word.len() {
+            0..8 => self.feature_of(low, short(low)),
+            8..16 => self.feature_of(low, medium(low, pack(&word[8..]))),
+            LONG.. if word[0] >= 0xE0 => self.characters(word),
+            _ => self.feature_of(low, xxh3_64(word)),
+        }
+        word.len()
+    }
+
+    /// Counts a word, whatever its hash, as a number if its first byte is a digit.
+    #[inline]
+    fn feature_of(&mut self, low: u64, hash: u64) {
+        let digit = (low as u8).is_ascii_digit();
+        self.feature(if digit { NUMBER } else { hash });
     }
 
     /// A run of a script without spaces.
@@ -115,8 +166,7 @@ impl Votes {
             .wrapping_add(second)
             .rotate_left(17)
             .wrapping_add(hash);
-        let wide = u128::from(shingle) * 0xA076_1D64_78BD_642F;
-        let hash = (wide as u64) ^ (wide >> 64) as u64;
+        let hash = multiply(shingle, 0xA076_1D64_78BD_642F);
         let at = (self.distinct - 3) as usize % self.waiting.len();
         self.waiting[at] = hash;
         if at == self.waiting.len() - 1 {
@@ -206,10 +256,12 @@ mod tests {
 
     /// Counted the plain way.
     fn slowly(text: &str) -> u64 {
-        let mut words: Vec<u64> = text
-            .split([' ', '\n'])
-            .map(|w| xxh3_64(w.as_bytes()))
-            .collect();
+        let hash = |word: &str| match word.len() {
+            0..8 => short(pack(word.as_bytes())),
+            8..16 => medium(pack(&word.as_bytes()[..8]), pack(&word.as_bytes()[8..])),
+            _ => xxh3_64(word.as_bytes()),
+        };
+        let mut words: Vec<u64> = text.split([' ', '\n']).map(hash).collect();
         words.dedup();
         let mut counters = [0_i64; 64];
         for shingle in words.windows(3) {

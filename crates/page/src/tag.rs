@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use crate::Options;
 use crate::element::Element;
-use crate::name::key_of;
+use crate::name::Name;
 use crate::reference::{Place, decode};
 
 /// Attributes that are kept.
@@ -57,8 +57,8 @@ impl<'a> Tag<'a> {
     }
 
     #[inline]
-    pub(crate) fn open(&mut self, start: bool, name: &[u8]) {
-        self.element = Element::named(key_of(name));
+    pub(crate) fn open(&mut self, start: bool, name: Name<'_>) {
+        self.element = Element::named(name.key);
         self.start = start;
         self.present = 0;
     }
@@ -74,11 +74,11 @@ impl<'a> Tag<'a> {
     #[inline]
     pub(crate) fn attribute(
         &mut self,
-        name: &[u8],
+        name: Name<'_>,
         value: &'a [u8],
         options: &Options,
     ) -> Option<(Attribute, Cow<'a, [u8]>)> {
-        let attribute = wanted(self.element, key_of(name), options)?;
+        let attribute = wanted(self.element, name.key, options)?;
         if matches!(attribute, Attribute::Style | Attribute::Handler) {
             return Some((attribute, decode(value, Place::Attribute)));
         }

@@ -9,7 +9,7 @@
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use crate::name::pack;
+use crate::lanes::{HIGHS, all, below, equal, first, pack};
 
 /// What separates two words. The order is that of strength.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +78,9 @@ impl Text {
         if self.lines {
             return self.push_words(rest);
         }
+        if rest.len() <= BLOCK && self.push_short(rest) {
+            return;
+        }
         while let Some(start) = rest.iter().position(|byte| *byte > b' ') {
             if start > 0 {
                 self.separate(Gap::Space);
@@ -94,6 +97,35 @@ impl Text {
         if !rest.is_empty() {
             self.separate(Gap::Space);
         }
+    }
+
+    /// Adds up to eight bytes at once; false when they need a closer look. Much of a page comes in such pieces.
+    #[inline]
+    fn push_short(&mut self, bytes: &[u8]) -> bool {
+        let block = Block::read(bytes);
+        if block.is_doubtful() || self.cut || self.length + 4 * BLOCK > self.max {
+            return false;
+        }
+        self.make_room(4 * BLOCK);
+        let (mut lanes, mut left, mut white) = (block.lanes, block.length, block.white());
+        while left > 0 {
+            let run;
+            if white & 0x80 != 0 {
+                run = first(!white & HIGHS).min(left);
+                self.separate(Gap::Space);
+            } else {
+                run = first(white).min(left);
+                if self.gap != Gap::None || self.length == 0 {
+                    self.begin_word();
+                }
+                self.buffer[self.length..self.length + BLOCK].copy_from_slice(&lanes.to_le_bytes());
+                self.length += run;
+            }
+            left -= run;
+            // Eight only when nothing is left.
+            (lanes, white) = (lanes >> (8 * (run % 8)), white >> (8 * (run % 8)));
+        }
+        true
     }
 
     /// Adds a slice that begins inside a word or with one, eight bytes at a time, and returns how many it could
@@ -232,8 +264,6 @@ impl Text {
 }
 
 const BLOCK: usize = 8;
-const ONES: u64 = 0x0101_0101_0101_0101;
-const HIGHS: u64 = 0x80 * ONES;
 
 /// Up to eight bytes looked at together, each in its own lane of a number (first byte lowest). Lanes behind the end
 /// hold a letter.
@@ -253,7 +283,7 @@ impl Block {
                 length: BLOCK,
             };
         }
-        let letters = u64::from(b'x') * ONES;
+        let letters = all(b'x');
         let lanes = pack(bytes) | letters << (8 * bytes.len());
         Block {
             lanes,
@@ -264,8 +294,7 @@ impl Block {
     /// The high bit of every lane that holds white space or a control character of ASCII.
     #[inline]
     fn white(self) -> u64 {
-        // The sum reaches the high bit from 0x21 on.
-        !(((self.lanes & !HIGHS) + (0x80 - 0x21) * ONES) | self.lanes) & HIGHS
+        below(self.lanes, 0x21)
     }
 
     /// Whether a lane may begin a white-space character outside ASCII: 0xC2, or 0xE0 to 0xE3.
@@ -274,21 +303,15 @@ impl Block {
         if self.lanes & HIGHS == 0 {
             return false;
         }
-        has_zero(self.lanes ^ (0xC2 * ONES))
-            || has_zero((self.lanes & (0xFC * ONES)) ^ (0xE0 * ONES))
+        equal(self.lanes, 0xC2) | equal(self.lanes & all(0xFC), 0xE0) != 0
     }
 
     /// The bytes, white space made spaces.
     #[inline]
     fn with_spaces(self, white: u64) -> [u8; BLOCK] {
         let mask = (white >> 7) * 0xFF;
-        (self.lanes & !mask | (u64::from(b' ') * ONES) & mask).to_le_bytes()
+        (self.lanes & !mask | all(b' ') & mask).to_le_bytes()
     }
-}
-
-#[inline]
-fn has_zero(lanes: u64) -> bool {
-    lanes.wrapping_sub(ONES) & !lanes & HIGHS != 0
 }
 
 /// Bytes that came out of a valid string, cut only at ASCII or at a character: valid, or nearly so.

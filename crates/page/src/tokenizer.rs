@@ -9,6 +9,8 @@
 //! judges (`agreement`). Each byte is looked at a bounded number of times, there is no allocation and no stack.
 //! What a doctype says is not looked at. Errors are not reported: pages are made of them.
 
+use crate::lanes::{find, find2};
+use crate::name::Name;
 use crate::raw::{self, Raw};
 use crate::reference::Place;
 
@@ -17,12 +19,12 @@ pub(crate) trait Sink<'a> {
     /// Characters, as written. Text between two tags may come in several slices; no reference is cut.
     fn text(&mut self, characters: &'a [u8], place: Place);
 
-    /// A tag begins. `name` is as written; an end tag's `start` is false. Says whether attributes are wanted.
-    fn open(&mut self, start: bool, name: &'a [u8]) -> bool;
+    /// A tag begins; an end tag's `start` is false. Says whether attributes are wanted.
+    fn open(&mut self, start: bool, name: Name<'a>) -> bool;
 
-    /// An attribute of the tag that was opened, as written; the value is empty when there is none. The first of
+    /// An attribute of the tag that was opened, its value as written; the value is empty when there is none. The first of
     /// several of one name counts; all are told.
-    fn attribute(&mut self, name: &'a [u8], value: &'a [u8]);
+    fn attribute(&mut self, name: Name<'a>, value: &'a [u8]);
 
     /// The tag is complete. Returns how what follows it is read, if that is raw text. A tag that the document ends in is
     /// never closed, and no token.
@@ -102,16 +104,9 @@ impl<'a> Tokenizer<'a> {
     /// Text and everything that begins with `<`.
     fn data(&mut self, sink: &mut impl Sink<'a>) -> bool {
         loop {
-            let rest = self.rest();
-            let Some(length) = memchr::memchr(b'<', rest) else {
-                if !rest.is_empty() {
-                    sink.text(rest, Place::Text);
-                }
+            self.text(sink);
+            if self.at == self.bytes.len() {
                 return false;
-            };
-            if length > 0 {
-                sink.text(&rest[..length], Place::Text);
-                self.at += length;
             }
             match self.peek(1) {
                 Some(b'/') => match self.peek(2) {
@@ -144,9 +139,27 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
+    /// Text up to the next `<`.
+    #[inline]
+    fn text(&mut self, sink: &mut impl Sink<'a>) {
+        let rest = self.rest();
+        let (length, place) = match find2(rest, b'<', b'&') {
+            Some(at) if rest[at] == b'<' => (at, Place::Plain),
+            Some(at) => {
+                let after = memchr::memchr(b'<', &rest[at..]);
+                (after.map_or(rest.len(), |more| at + more), Place::Text)
+            }
+            None => (rest.len(), Place::Plain),
+        };
+        if length > 0 {
+            sink.text(&rest[..length], place);
+            self.at += length;
+        }
+    }
+
     /// Characters that turned out to begin nothing.
     fn literal(&mut self, length: usize, sink: &mut impl Sink<'a>) {
-        sink.text(&self.rest()[..length], Place::Text);
+        sink.text(&self.rest()[..length], Place::Plain);
         self.at += length;
     }
 
@@ -154,20 +167,17 @@ impl<'a> Tokenizer<'a> {
     #[inline]
     fn tag(&mut self, start: bool, sink: &mut impl Sink<'a>) -> Option<()> {
         let rest = self.rest();
-        let length = rest
-            .iter()
-            .position(|byte| is_space(*byte) || matches!(byte, b'/' | b'>'))?;
-        let name = &rest[..length];
-        self.at += length;
+        let name = Name::read(rest, |byte| is_space(byte) || matches!(byte, b'/' | b'>'))?;
+        self.at += name.written.len();
         let wanted = sink.open(start, name);
         let mut self_closing = false;
-        if rest[length] == b'>' {
+        if rest[name.written.len()] == b'>' {
             self.at += 1;
         } else {
             self_closing = self.attributes(wanted && start, sink)?;
         }
         if let Some(raw) = sink.close(self_closing) {
-            self.raw(raw, name, sink);
+            self.raw(raw, name.written, sink);
         }
         Some(())
     }
@@ -176,30 +186,31 @@ impl<'a> Tokenizer<'a> {
     fn attributes(&mut self, wanted: bool, sink: &mut impl Sink<'a>) -> Option<bool> {
         let bytes = self.bytes;
         let mut at = self.at;
+        // Whether the byte before is a solidus that belongs to no value.
+        let mut solidus = false;
         loop {
-            let between = at;
-            while is_space(*bytes.get(at)?) || bytes[at] == b'/' {
-                at += 1;
-            }
-            if bytes[at] == b'>' {
+            let byte = *bytes.get(at)?;
+            if byte == b'>' {
                 self.at = at + 1;
-                return Some(at > between && bytes[at - 1] == b'/');
+                return Some(solidus);
             }
-            // An equals sign that begins a name is part of it.
-            let begin = at;
-            at += 1;
-            loop {
-                let byte = *bytes.get(at)?;
-                if matches!(byte, b'=' | b'/' | b'>') || is_space(byte) {
-                    break;
-                }
+            if is_space(byte) || byte == b'/' {
+                solidus = byte == b'/';
                 at += 1;
+                continue;
             }
-            let name = &bytes[begin..at];
-            at = skip_spaces(bytes, at)?;
-            let mut value: &[u8] = &[];
-            if bytes[at] == b'=' {
-                at = skip_spaces(bytes, at + 1)?;
+            solidus = false;
+            // An equals sign that begins a name is part of it.
+            let name = Name::read(&bytes[at..], |byte| {
+                is_space(byte) || matches!(byte, b'/' | b'>' | b'=')
+            })?;
+            at += name.written.len();
+            let value;
+            if let [b'=', b'"', quoted @ ..] = &bytes[at..] {
+                let length = find(quoted, b'"')?;
+                value = &quoted[..length];
+                at += length + 3;
+            } else {
                 (value, at) = attribute_value(bytes, at)?;
             }
             if wanted {
@@ -288,20 +299,20 @@ fn skip_spaces(bytes: &[u8], mut at: usize) -> Option<usize> {
     Some(at)
 }
 
-/// The value that begins at `at`, and where to go on.
-#[inline]
+/// The value of the attribute whose name ends at `at`, empty when there is none, and where to go on.
 fn attribute_value(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
-    let rest = &bytes[at..];
-    match rest {
-        [quote @ (b'"' | b'\''), quoted @ ..] => {
-            let length = memchr::memchr(*quote, quoted)?;
-            Some((&quoted[..length], at + length + 2))
-        }
-        _ => {
-            let length = rest
-                .iter()
-                .position(|byte| is_space(*byte) || *byte == b'>')?;
-            Some((&rest[..length], at + length))
-        }
+    let at = skip_spaces(bytes, at)?;
+    if bytes[at] != b'=' {
+        return Some((&[], at));
     }
+    let at = skip_spaces(bytes, at + 1)?;
+    let rest = &bytes[at..];
+    if let [quote @ (b'"' | b'\''), quoted @ ..] = rest {
+        let length = find(quoted, *quote)?;
+        return Some((&quoted[..length], at + length + 2));
+    }
+    let length = rest
+        .iter()
+        .position(|byte| is_space(*byte) || *byte == b'>')?;
+    Some((&rest[..length], at + length))
 }

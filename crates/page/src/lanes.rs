@@ -1,0 +1,159 @@
+//! Eight bytes looked at together, each in its own lane of a number, the first byte lowest.
+//!
+//! Most names, values and words of a page are shorter than what a call to a vectorised search costs: these few lines
+//! find the end of one without a call and without a loop. Longer searches go to memchr.
+
+/// 1 in every lane.
+pub(crate) const ONES: u64 = 0x0101_0101_0101_0101;
+/// The high bit of every lane.
+pub(crate) const HIGHS: u64 = 0x80 * ONES;
+
+/// The same byte in every lane.
+#[inline]
+pub(crate) const fn all(byte: u8) -> u64 {
+    byte as u64 * ONES
+}
+
+/// The high bit of lanes that are `byte`. The lowest bit set is right; above a right one there may be wrong ones.
+#[inline]
+pub(crate) fn equal(lanes: u64, byte: u8) -> u64 {
+    let lanes = lanes ^ all(byte);
+    lanes.wrapping_sub(ONES) & !lanes & HIGHS
+}
+
+/// The high bit of lanes that are under `bound`, which is at most 0x80. All bits are right.
+#[inline]
+pub(crate) fn below(lanes: u64, bound: u8) -> u64 {
+    !(((lanes & !HIGHS) + all(0x80 - bound)) | lanes) & HIGHS
+}
+
+/// Which lane the lowest bit of a mask is in.
+#[inline]
+pub(crate) fn first(mask: u64) -> usize {
+    (mask.trailing_zeros() / 8) as usize
+}
+
+/// The first eight bytes, if there are as many.
+#[inline]
+pub(crate) fn load(bytes: &[u8]) -> Option<u64> {
+    bytes.first_chunk().map(|chunk| u64::from_le_bytes(*chunk))
+}
+
+/// The first `length` lanes, which are under eight; the others are 0.
+#[inline]
+pub(crate) fn keep(lanes: u64, length: usize) -> u64 {
+    lanes & ((1 << (8 * length)) - 1)
+}
+
+/// Up to eight bytes as a number: two overlapping reads instead of a loop.
+#[inline]
+pub(crate) fn pack(bytes: &[u8]) -> u64 {
+    match *bytes {
+        [] => 0,
+        [a] => u64::from(a),
+        [a, b] => u64::from(a) | u64::from(b) << 8,
+        [a, b, c] => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
+        [a, b, c, d, ..] => {
+            let start = u32::from_le_bytes([a, b, c, d]);
+            let rest = bytes.len() - 4;
+            let end = bytes
+                .last_chunk()
+                .map_or(0, |chunk| u32::from_le_bytes(*chunk));
+            u64::from(start) | u64::from(end) << (8 * rest)
+        }
+    }
+}
+
+/// Eight letters of ASCII made small at once.
+#[inline]
+pub(crate) fn lower(lanes: u64) -> u64 {
+    let capital = below(lanes, b'Z' + 1) & !below(lanes, b'A');
+    lanes | capital >> 2
+}
+
+/// Whether `such` has a bit for any eight bytes.
+#[inline]
+pub(crate) fn any(bytes: &[u8], such: impl Fn(u64) -> u64) -> bool {
+    if bytes.len() < 8 {
+        // Letters fill what is missing.
+        let filler = all(b'x') << (8 * bytes.len());
+        return such(pack(bytes) | filler) != 0;
+    }
+    let last = bytes
+        .last_chunk()
+        .map_or(0, |chunk| u64::from_le_bytes(*chunk));
+    let whole = bytes.chunks_exact(8).filter_map(load);
+    whole.fold(such(last), |found, lanes| found | such(lanes)) != 0
+}
+
+/// Where the first of either byte is; made for places where it is near.
+#[inline]
+pub(crate) fn find2(bytes: &[u8], one: u8, other: u8) -> Option<usize> {
+    if let Some(lanes) = load(bytes) {
+        let found = equal(lanes, one) | equal(lanes, other);
+        if found != 0 {
+            return Some(first(found));
+        }
+        if let Some(lanes) = load(&bytes[8..]) {
+            let found = equal(lanes, one) | equal(lanes, other);
+            if found != 0 {
+                return Some(8 + first(found));
+            }
+            return memchr::memchr2(one, other, &bytes[16..]).map(|at| at + 16);
+        }
+    }
+    bytes.iter().position(|byte| *byte == one || *byte == other)
+}
+
+/// Where the first such byte is; made for places where it is near.
+#[inline]
+pub(crate) fn find(bytes: &[u8], byte: u8) -> Option<usize> {
+    if let Some(lanes) = load(bytes) {
+        let found = equal(lanes, byte);
+        if found != 0 {
+            return Some(first(found));
+        }
+        return memchr::memchr(byte, &bytes[8..]).map(|at| at + 8);
+    }
+    bytes.iter().position(|found| *found == byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte() {
+        for byte in 0..=u8::MAX {
+            for place in 0..8 {
+                let lanes = all(b'm') & !(0xFF << (8 * place)) | u64::from(byte) << (8 * place);
+                let expected = if byte == b'x' { 0x80 << (8 * place) } else { 0 };
+                assert_eq!(equal(lanes, b'x'), expected);
+                let expected = if byte < 0x21 { 0x80 << (8 * place) } else { 0 };
+                assert_eq!(below(lanes, 0x21), expected);
+                let small = u64::from(byte.to_ascii_lowercase()) << (8 * place);
+                assert_eq!(lower(lanes) & (0xFF << (8 * place)), small, "{byte}");
+            }
+        }
+    }
+
+    #[test]
+    fn searches() {
+        let mut text = vec![b'a'; 40];
+        for length in 0..=40 {
+            assert_eq!(find(&text[..length], b'<'), None);
+            assert!(!any(&text[..length], |lanes| equal(lanes, b'<')));
+            for place in 0..length {
+                text[place] = b'<';
+                assert_eq!(find(&text[..length], b'<'), Some(place));
+                assert_eq!(find2(&text[..length], b'&', b'<'), Some(place));
+                assert!(any(&text[..length], |lanes| equal(lanes, b'<')));
+                text[place] = b'a';
+            }
+        }
+        for length in 0..8 {
+            let text = &b"abcdefgh"[..length];
+            assert_eq!(pack(text), keep(u64::from_le_bytes(*b"abcdefgh"), length));
+        }
+    }
+}
