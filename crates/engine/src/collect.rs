@@ -102,8 +102,14 @@ pub(crate) async fn ask(
         }
         request.any_type = robots;
         request.max_body = robots.then_some(ROBOTS_SIZE as u64);
+        let slot = context.load.enter().await;
         let fetched = context.web.fetch(session, request).await;
+        drop(slot);
         drop(permit);
+        let answered = fetched.result.is_ok();
+        context
+            .load
+            .note(answered.then_some(fetched.timings.first_byte));
         let received = fetched.response.len() as u64;
         context.rate.take(received);
         add(&context.tally.received, received);

@@ -10,6 +10,7 @@
 //! * `visit` is one site: its Local Frontier, robots.txt, its courtesy pause, its thresholds.
 //! * `collect` is one page: from its URL to what is known about it.
 //! * `commit` keeps invariant 4: bytes durable first, then the record in the frontier.
+//! * `load` holds the caps on what the crawl takes of the machine.
 //! * `novelty` and `domains` tell traps from sites, `shutout` keeps what is never asked for.
 //! * `courtesy` keeps invariant 2 per address, `clock` makes time a parameter.
 //!
@@ -24,6 +25,7 @@ mod courtesy;
 mod crawllog;
 mod domains;
 mod dominance;
+mod load;
 mod node;
 mod notice;
 mod novelty;
@@ -37,6 +39,7 @@ mod visit;
 pub use clock::Clock;
 pub use collection::Collection;
 pub use config::Config;
+pub use load::Caps;
 pub use node::{EngineError, Node, Summary};
 pub use notice::Notice;
 pub use shutout::SHUT_OUT;

@@ -26,6 +26,7 @@ use crate::courtesy::Gates;
 use crate::crawllog::CrawlLog;
 use crate::domains::{self, Domains};
 use crate::dominance::Dominance;
+use crate::load::Load;
 use crate::notice::{Notice, Notices};
 use crate::rate::Rate;
 use crate::shutout::{ShutOut, ShutOutError};
@@ -77,6 +78,7 @@ pub(crate) struct Context {
     pub(crate) scope: RwLock<Scope>,
     pub(crate) gates: Gates,
     pub(crate) rate: Rate,
+    pub(crate) load: Arc<Load>,
     pub(crate) clock: Clock,
     pub(crate) stop: Stop,
     pub(crate) tally: Arc<Tally>,
@@ -257,6 +259,8 @@ pub struct Node {
     news: Arc<Notify>,
     repairs: Repairs,
     heard: Option<mpsc::Receiver<Notice>>,
+    /// Ended when the node is dropped.
+    _watchers: JoinSet<()>,
 }
 
 impl Node {
@@ -298,6 +302,7 @@ impl Node {
             web: Web::new(config.fetch.clone(), blacklist)?,
             gates: Gates::new(config.crawl.pause, resumed),
             rate: Rate::new(config.crawl.rate),
+            load: Arc::new(Load::new(config.load.clone())),
             budget: Budget::new(config.crawl.pages),
             product: config.crawl.product.clone(),
             archive,
@@ -322,7 +327,9 @@ impl Node {
             config,
         };
         context.read_black_list()?;
-        watch_names(&context);
+        let mut watchers = JoinSet::new();
+        watchers.spawn(watch_names(&context));
+        watchers.spawn(Arc::clone(&context.load).watch(Arc::clone(&context.tally)));
         Ok(Self {
             context: Arc::new(context),
             frontier,
@@ -330,6 +337,7 @@ impl Node {
             news,
             repairs,
             heard: Some(heard),
+            _watchers: watchers,
         })
     }
 
@@ -561,9 +569,9 @@ fn warcinfo(config: &Config) -> Vec<(String, String)> {
 }
 
 /// Reports when names stop resolving and when they do again (N4).
-fn watch_names(context: &Context) {
+fn watch_names(context: &Context) -> impl Future<Output = ()> + use<> {
     let (mut names, notices) = (context.web.watch_names(), context.notices.clone());
-    tokio::spawn(async move {
+    async move {
         let mut down: Option<Instant> = None;
         while names.changed().await.is_ok() {
             let since = *names.borrow_and_update();
@@ -576,5 +584,5 @@ fn watch_names(context: &Context) {
             }
             down = since;
         }
-    });
+    }
 }

@@ -29,6 +29,8 @@ pub struct Tally {
     pub visited: AtomicU64,
     /// Group commits made.
     pub commits: AtomicU64,
+    /// Requests that the load manager allows at once; 0 when nothing is capped.
+    pub allowed: AtomicU64,
     /// Sites set aside as traps, and domains shut out.
     pub traps: AtomicU64,
     /// Pages that say what the site says of pages that do not exist (T8).
@@ -52,6 +54,7 @@ pub struct Snapshot {
     pub visits: u64,
     pub visited: u64,
     pub commits: u64,
+    pub allowed: u64,
     pub traps: u64,
     pub soft: u64,
     pub cloaked: u64,
@@ -72,6 +75,7 @@ impl Tally {
             visits: self.visits.load(Relaxed),
             visited: self.visited.load(Relaxed),
             commits: self.commits.load(Relaxed),
+            allowed: self.allowed.load(Relaxed),
             traps: self.traps.load(Relaxed),
             soft: self.soft.load(Relaxed),
             cloaked: self.cloaked.load(Relaxed),

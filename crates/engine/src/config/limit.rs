@@ -60,13 +60,13 @@ fn read<'de, T, D: Deserializer<'de>>(
 }
 
 /// A number of things: `5000` or `"none"`.
-pub(super) mod count {
+pub(crate) mod count {
     use serde::{Deserializer, Serialize, Serializer};
 
     const EXPECTED: &str = "a whole number or \"none\"";
 
     #[expect(clippy::ref_option, reason = "serde calls it so")]
-    pub(in super::super) fn serialize<T: Serialize, S: Serializer>(
+    pub(crate) fn serialize<T: Serialize, S: Serializer>(
         value: &Option<T>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -76,7 +76,7 @@ pub(super) mod count {
         }
     }
 
-    pub(in super::super) fn deserialize<'de, T: TryFrom<u64>, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, T: TryFrom<u64>, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<T>, D::Error> {
         let text = |text: &str| Err(format!("{text:?} is not {EXPECTED}"));
@@ -90,13 +90,13 @@ pub(super) mod count {
 }
 
 /// A time: `"8h"` or `"none"`.
-pub(super) mod time {
+pub(crate) mod time {
     use std::time::Duration;
 
     use serde::{Deserializer, Serializer};
 
     #[expect(clippy::ref_option, reason = "serde calls it so")]
-    pub(in super::super) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         value: &Option<Duration>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -106,7 +106,7 @@ pub(super) mod time {
         }
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {
         let text =
@@ -121,11 +121,11 @@ pub(super) mod time {
 }
 
 /// A number of bytes: `"100GiB"`, `4096` or `"none"`.
-pub(super) mod size {
+pub(crate) mod size {
     use serde::{Deserializer, Serializer};
 
     #[expect(clippy::ref_option, reason = "serde calls it so")]
-    pub(in super::super) fn serialize<S: Serializer>(
+    pub(crate) fn serialize<S: Serializer>(
         value: &Option<u64>,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
@@ -135,7 +135,7 @@ pub(super) mod size {
         }
     }
 
-    pub(in super::super) fn deserialize<'de, D: Deserializer<'de>>(
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<u64>, D::Error> {
         let text = |text: &str| aranha_url::size::parse(text).map_err(|error| error.to_string());

@@ -17,7 +17,7 @@ mod derive;
 mod error;
 mod layer;
 mod leaf;
-mod limit;
+pub(crate) mod limit;
 mod merge;
 mod nearest;
 mod origin;
@@ -45,6 +45,8 @@ pub struct Config {
     pub crawl: Crawl,
     /// `[thresholds]`: what a site may cost before its links are no longer followed (D5).
     pub thresholds: Thresholds,
+    /// `[load]`: what the crawl may take of this machine and its network (N13).
+    pub load: crate::load::Caps,
     /// `[url]`: the canonical form of URLs.
     pub url: aranha_url::Rules,
     /// `[fetch]`: connections, limits of one fetch, DNS.
@@ -67,6 +69,7 @@ impl Default for Config {
             profile: profile::DEFAULT.to_owned(),
             crawl: Crawl::default(),
             thresholds: Thresholds::default(),
+            load: crate::load::Caps::default(),
             url: aranha_url::Rules::default(),
             fetch: aranha_fetch::Options::default(),
             page: aranha_page::Options::default(),
