@@ -328,6 +328,16 @@ mod tests {
     }
 
     #[test]
+    fn members_without_end_are_given_up() {
+        for (members, remarked) in [(MOST_MEMBERS, false), (MOST_MEMBERS + 1, true)] {
+            let coded = gzip(b"").repeat(members);
+            let (body, remarks) = decode(&[Coding::Gzip], &coded.into(), CAP);
+            assert!(body.is_empty());
+            assert_eq!(!remarks.is_empty(), remarked, "{members}: {remarks:?}");
+        }
+    }
+
+    #[test]
     fn a_body_cut_short_gives_its_beginning() {
         let data = sample();
         for (coding, coded) in [
