@@ -85,9 +85,8 @@ impl<'a> Sink<'a> for Ours {
         }
         let raw = match &*name {
             "title" | "textarea" => Some(Raw::Title),
-            "style" | "xmp" | "iframe" | "noembed" | "noscript" => Some(Raw::Text),
-            // As html5gum has it; no page does.
-            "noframe" => Some(Raw::Text),
+            // "noframe" is as html5gum has it.
+            "style" | "xmp" | "iframe" | "noembed" | "noframe" | "noscript" => Some(Raw::Text),
             "script" => Some(Raw::Script),
             "plaintext" => Some(Raw::Plain),
             _ => None,

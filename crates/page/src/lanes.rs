@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn searches() {
-        let mut text = vec![b'a'; 40];
+        let mut text = [b'a'; 40];
         for length in 0..=40 {
             assert_eq!(find(&text[..length], b'<'), None);
             assert!(!any(&text[..length], |lanes| equal(lanes, b'<')));

@@ -3,11 +3,15 @@
 /// Calls `found` with every URL of a style sheet.
 pub(crate) fn urls(sheet: &[u8], mut found: impl FnMut(&[u8])) {
     let mut at = 0;
+    // Once an argument has no end, no later one has.
+    let mut ends = true;
     while let Some(next) = memchr::memchr2(b'(', b'@', &sheet[at..]) {
         at += next + 1;
         let before = &sheet[..at];
         let url = if ends_with_ignore_case(before, b"url(") {
-            Some(argument(&sheet[at..]))
+            let argument = argument(&sheet[at..], ends);
+            ends &= argument.is_some();
+            argument
         } else if starts_with_ignore_case(&sheet[at..], b"import") {
             quoted(sheet[at + "import".len()..].trim_ascii_start())
         } else {
@@ -20,18 +24,26 @@ pub(crate) fn urls(sheet: &[u8], mut found: impl FnMut(&[u8])) {
     }
 }
 
-/// What stands between the parentheses of `url(…)`, without quotes.
-fn argument(rest: &[u8]) -> &[u8] {
+/// What stands between the parentheses of `url(…)`, without quotes; `None` when it has no end. `ends` says whether to
+/// look for the end of one without quotes.
+fn argument(rest: &[u8], ends: bool) -> Option<&[u8]> {
     let rest = rest.trim_ascii_start();
-    quoted(rest).unwrap_or_else(|| {
-        let end = memchr::memchr3(b')', b'"', b'\n', rest);
-        rest[..end.unwrap_or(0)].trim_ascii_end()
-    })
+    if let Some(url) = quoted(rest) {
+        return Some(url);
+    }
+    if !ends {
+        return None;
+    }
+    let end = memchr::memchr3(b')', b'"', b'\n', rest)?;
+    Some(rest[..end].trim_ascii_end())
 }
 
 fn quoted(rest: &[u8]) -> Option<&[u8]> {
     let (quote, rest) = rest.split_first()?;
-    let end = memchr::memchr2(*quote, b'\n', rest).filter(|_| matches!(quote, b'"' | b'\''))?;
+    if !matches!(quote, b'"' | b'\'') {
+        return None;
+    }
+    let end = memchr::memchr2(*quote, b'\n', rest)?;
     Some(&rest[..end])
 }
 

@@ -6,6 +6,8 @@
 
 /// Words of the longest wall.
 const LONGEST: u32 = 120;
+/// Its bytes.
+const LONGEST_TEXT: usize = 4096;
 /// Bytes between the pieces of a phrase.
 const WINDOW: usize = 60;
 
@@ -52,7 +54,7 @@ const SUBJECTS_BEYOND: &[&str] = &["przeglądark", "браузер", "Брауз
 
 /// Whether a text of so many words is a wall.
 pub(crate) fn is_wall(text: &str, words: u32) -> bool {
-    if words == 0 || words > LONGEST {
+    if words == 0 || words > LONGEST || text.len() > LONGEST_TEXT {
         return false;
     }
     let lower = text.to_ascii_lowercase();

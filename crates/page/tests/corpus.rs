@@ -33,9 +33,11 @@ fn render(page: &Page) -> String {
     for (name, content) in &page.robots {
         line(&format!("robots {name}"), content);
     }
-    for link in &page.links {
+    for (place, link) in page.links.iter().enumerate() {
         let nofollow = if link.nofollow { " nofollow" } else { "" };
-        line(&format!("{}{nofollow}", link.kind), &link.href);
+        let date = page.dated.iter().find(|(dated, _)| *dated == place);
+        let date = date.map(|(_, date)| format!(" {date}")).unwrap_or_default();
+        line(&format!("{}{nofollow}{date}", link.kind), &link.href);
     }
     for remark in &page.remarks {
         line("remark", remark);
@@ -61,6 +63,7 @@ fn pages() {
         let header = match path.extension().and_then(|extension| extension.to_str()) {
             Some("html") => "text/html",
             Some("xhtml") => "application/xhtml+xml",
+            Some("xml") => "application/xml",
             _ => continue,
         };
         let body = std::fs::read(&path).expect("a readable file");
@@ -83,5 +86,5 @@ fn pages() {
         assert_eq!(found, expected, "{}", path.display());
         count += 1;
     }
-    assert!(count >= 12, "only {count} pages in the corpus");
+    assert!(count >= 18, "only {count} pages in the corpus");
 }

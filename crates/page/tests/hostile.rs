@@ -2,11 +2,14 @@
 //! bounded output and without a panic.
 
 use std::fmt::Write as _;
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::path::Path;
 
 use aranha_page::{Input, MediaType, Options, Page, Remark, read};
 use proptest::prelude::*;
+
+#[path = "../../../tests/cost.rs"]
+#[expect(unreachable_pub, reason = "shared by the tests of all crates")]
+mod cost;
 
 fn everything() -> Options {
     Options {
@@ -27,76 +30,135 @@ fn html(body: &[u8]) -> Page {
     read(&input, &everything())
 }
 
-/// Processor time of this thread where the kernel tells it, so that a busy machine does not decide; else the time of
-/// day.
-fn clock() -> Duration {
-    static ORIGIN: OnceLock<Instant> = OnceLock::new();
-    let running = std::fs::read_to_string("/proc/thread-self/schedstat")
-        .ok()
-        .and_then(|text| text.split(' ').next()?.parse().ok());
-    running.map_or_else(
-        || ORIGIN.get_or_init(Instant::now).elapsed(),
-        Duration::from_nanos,
-    )
-}
-
-/// Reads `unit` repeated to one size and to four times that: the time may not grow by much more than that.
-fn check_linear(name: &str, before: &str, unit: &str, after: &str) -> Page {
+/// Twice the page may cost at most two and a half times as much: `unit` repeated between `before` and `after`.
+fn check_linear(before: &str, unit: &str, after: &str) {
+    let name = format!("{before}{unit}…{after}");
     let make = |bytes: usize| {
-        let middle = unit.repeat(bytes / unit.len().max(1));
-        format!("{before}{middle}{after}")
+        let middle = unit.repeat(bytes.div_ceil(unit.len()));
+        [before, &middle, after].concat()
     };
-    let time = |body: &str| {
-        let mut best = Duration::MAX;
-        for _ in 0..3 {
-            let start = clock();
-            html(body.as_bytes());
-            best = best.min(clock().saturating_sub(start));
-        }
-        best
-    };
-    let (small, large) = (make(16 << 10), make(64 << 10));
-    let (short, long) = (time(&small), time(&large));
-    // Quadratic would be 16 times.
-    assert!(
-        long < short * 10 + Duration::from_millis(20),
-        "{name}: {short:?} for 16 KiB, {long:?} for 64 KiB"
-    );
-    html(large.as_bytes())
+    cost::assert_linear(&name, make, |body| {
+        html(body.as_bytes());
+    });
 }
 
 #[test]
-fn time_is_linear() {
-    check_linear("open tags", "", "<div><b>", "");
-    check_linear("open links", "", "<a href=x>", "");
-    check_linear("distinct attributes", "<a ", "a1 b2=3 href=x ", ">");
-    check_linear("handlers", "<p ", "onclick='a(\"/b.html\")' ", ">");
-    check_linear("one word", "", "x", "");
-    check_linear("one tag name", "<", "x", ">");
-    check_linear("one attribute name", "<a ", "x", ">");
-    check_linear("one attribute value", "<a href='", "x", "'>");
-    check_linear("unterminated value", "<a href=\"", "<a href=x>", "");
-    check_linear("unterminated comment", "<!--", "--!", "");
-    check_linear("comments", "", "<!--x-->", "");
-    check_linear("lone brackets", "", "<", "");
-    check_linear("end tags", "", "</p></svg></template>", "");
-    check_linear("svg", "", "<svg><foreignObject>", "");
-    check_linear("templates", "", "<template>", "");
-    check_linear("entities", "", "&amp", "");
-    check_linear("lone ampersands", "", "&", "");
-    check_linear("ambiguous references", "", "&notit", "");
-    check_linear("numeric", "&#", "9", ";");
-    check_linear("script", "<script>", "<!--<script>", "");
-    check_linear("script ends", "<script>", "</scrip", "");
-    check_linear("script strings", "<script>", "'http://a/b\"", "</script>");
-    check_linear("styles", "<style>", "url(@import", "</style>");
-    check_linear("srcset", "<img srcset='", "a (,", "'>");
-    check_linear("rel", "<link href=x rel='", "a ", "'>");
-    check_linear("meta", "", "<meta charset><meta name=robots content=x>", "");
-    check_linear("nulls", "<a href='", "\0", "'>");
-    check_linear("cdata", "<svg>", "<![CDATA[", "");
-    check_linear("title", "<title>", "</titl", "");
-    check_linear("carriage returns", "", "\r", "");
+fn time_is_linear_in_tags() {
+    check_linear("", "<div><b>", "");
+    check_linear("", "<a href=x>", "");
+    check_linear("<a ", "a1 b2=3 href=x ", ">");
+    check_linear("<a ", "href=x ", ">");
+    check_linear("<p ", "onclick='a(\"/b.html\")' ", ">");
+    check_linear("<p ", "style=url(x) ", ">");
+    check_linear("<", "x", ">");
+    check_linear("<a ", "x", ">");
+    check_linear("<a ", "/ = ", ">");
+    check_linear("<a href='", "x", "'>");
+    check_linear("<a href=\"", "<a href=x>", "");
+    check_linear("<a href=", "x", "");
+    check_linear("", "<a href='", "");
+    check_linear("", "<", "");
+    check_linear("", "</", "");
+    check_linear("", "</p></svg></template>", "");
+    check_linear("", "<svg><foreignObject>", "");
+    check_linear("", "<template>", "");
+    check_linear("", "<base href=x><meta charset=x>", "");
+    check_linear("", "<meta name=robots content=x>", "");
+    check_linear("<link href=x rel='", "a ", "'>");
+    check_linear("<img srcset='", "a (,", "'>");
+    check_linear("<img srcset='", "a 1x,", "'>");
+    check_linear("<a href='", "\0", "'>");
+}
+
+#[test]
+fn time_is_linear_in_text() {
+    check_linear("", "x", "");
+    check_linear("", "x ", "");
+    check_linear("", "é\u{A0}", "");
+    check_linear("", "漢", "");
+    check_linear("", "&amp", "");
+    check_linear("", "&", "");
+    check_linear("", "&notit", "");
+    check_linear("", "&CounterClockwiseContourIntegra", "");
+    check_linear("&#", "9", ";");
+    check_linear("", "&#x110000", "");
+    check_linear("", "\r", "");
+    check_linear("", "\0", "");
+    check_linear("<!--", "--!", "");
+    check_linear("<!--", "-", "");
+    check_linear("<!--", ">", "");
+    check_linear("", "<!--", "");
+    check_linear("", "<!--x-->", "");
+    check_linear("", "<!x", "");
+    check_linear("<svg>", "<![CDATA[", "");
+    check_linear("<svg>", "<![CDATA[]]>", "");
+}
+
+#[test]
+fn time_is_linear_in_raw_text() {
+    check_linear("<script>", "<!--<script>", "");
+    check_linear("<script>", "<!--<script", "");
+    check_linear("<script>", "<!--<script>-->", "");
+    check_linear("<script>", "<!--<script></script>", "");
+    check_linear("", "<script>", "");
+    check_linear("", "<script><!--", "");
+    check_linear("<script>", "</scrip", "");
+    check_linear("<script>", "'http://a/b\"", "</script>");
+    check_linear("<script>", "'", "</script>");
+    check_linear("<style>", "url(@import", "</style>");
+    check_linear("<style>", "url('", "</style>");
+    check_linear("<title>", "</titl", "");
+    check_linear("", "<title>", "");
+    check_linear("<textarea>", "<", "");
+}
+
+/// The same for XML, and for bytes that nobody declared a character set for.
+#[test]
+fn time_is_linear_in_other_documents() {
+    let check = |content_type: &str, before: &[u8], unit: &[u8]| {
+        let name = format!(
+            "{content_type} {}{}…",
+            before.escape_ascii(),
+            unit.escape_ascii()
+        );
+        let make = |bytes: usize| [before, &unit.repeat(bytes.div_ceil(unit.len()))].concat();
+        cost::assert_linear(&name, make, |body| {
+            let input = Input {
+                url: "http://site.example/",
+                content_type: Some(content_type),
+                body,
+                content_language: None,
+            };
+            read(&input, &everything());
+        });
+    };
+    let xml = |before: &[u8], unit: &[u8]| check("application/xml", before, unit);
+    xml(b"<urlset>", b"<url><loc>http://a/b</loc></url>");
+    xml(b"<urlset>", b"<url>");
+    xml(b"<urlset>", b"<url><loc>");
+    xml(b"<urlset><loc>", b"&amp");
+    xml(b"<urlset><loc>", b"&a;");
+    xml(b"<urlset>", b"<link href='");
+    xml(b"<urlset><link ", b"a=b ");
+    xml(b"<urlset>", b"<!--");
+    xml(b"<urlset>", b"<![CDATA[");
+    xml(b"<urlset>", b"<?");
+    xml(b"<urlset>", b"<!DOCTYPE [");
+    xml(b"<!DOCTYPE x [", b"<!ENTITY a '&b;&b;'>");
+    xml(b"<!DOCTYPE x ", b"[");
+    xml(b"<rss>", b"<item><link>x</link><guid>http://a/</guid>");
+    xml(
+        b"<rss>",
+        b"<item><title>x</title><pubDate>1 Jan 1970</pubDate>",
+    );
+    xml(b"<feed>", b"<entry><source>");
+    let text = |unit: &[u8]| check("text/plain", b"", unit);
+    text(b"\xE9\xE8 ");
+    text(b"\xC3\xA9\xFF");
+    text(b"x\n");
+    check("text/html", b"<meta charset=koi8-r>", b"\xCF\xF0");
+    check("text/html", b"", b"<meta charset=");
+    check("text/html", b"\xFF\xFE", b"<\0");
 }
 
 #[test]
@@ -243,6 +305,19 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         b"<form action=",
         b"method=get",
         b"#",
+        b"<urlset>",
+        b"<url>",
+        b"<loc>",
+        b"</loc>",
+        b"<lastmod>2026-11-15</lastmod>",
+        b"<rss>",
+        b"<item>",
+        b"<link>",
+        b"</link>",
+        b"<feed>",
+        b"<entry>",
+        b"<guid>",
+        b"<!DOCTYPE x [<!ENTITY a '",
         b"%PDF-",
         b"\xEF\xBB\xBF",
     ];
@@ -250,6 +325,25 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
         8 => prop::sample::select(pieces).prop_map(<[u8]>::to_vec),
         1 => prop::collection::vec(any::<u8>(), 0..8),
     ]
+}
+
+/// A page of the corpus after a few accidents.
+fn mutated() -> impl Strategy<Value = Vec<u8>> {
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/page");
+    let entries = std::fs::read_dir(corpus).expect("the corpus is in the repository");
+    let pages: Vec<Vec<u8>> = entries
+        .filter_map(|entry| std::fs::read(entry.ok()?.path()).ok())
+        .collect();
+    let accident = (any::<prop::sample::Index>(), 0_usize..20, piece());
+    let accidents = prop::collection::vec(accident, 1..12);
+    (prop::sample::select(pages), accidents).prop_map(|(mut page, accidents)| {
+        for (place, length, piece) in accidents {
+            let begin = place.index(page.len() + 1);
+            let end = (begin + length).min(page.len());
+            page.splice(begin..end, piece);
+        }
+        page
+    })
 }
 
 proptest! {
@@ -261,6 +355,7 @@ proptest! {
         url in ".{0,30}",
         content_type in prop::option::of(prop::sample::select(vec![
             "text/html", "text/plain", "application/xhtml+xml", "image/png", "text/html; charset=utf-16", "text/html; charset=\"", "x", ";", "",
+            "application/xml", "application/rss+xml",
         ])),
     ) {
         let body = pieces.concat();
@@ -280,5 +375,19 @@ proptest! {
         let plain = read(&input, &Options::default());
         prop_assert!(plain.links.iter().all(|link| page.links.contains(link)));
         prop_assert_eq!(plain.text, page.text);
+    }
+
+    #[test]
+    fn accidents_make_pages_too(
+        body in mutated(),
+        content_type in prop::option::of(prop::sample::select(vec!["text/html", "application/xhtml+xml", "text/xml", "text/plain"])),
+    ) {
+        let input = Input { url: "http://site.example/", content_type, body: &body, content_language: None };
+        let page = read(&input, &everything());
+        prop_assert_eq!(page.words == 0, page.text.is_empty());
+        prop_assert!(page.dated.iter().all(|(place, _)| *place < page.links.len()));
+        prop_assert!(page.dated.is_sorted());
+        // A page that is cut off anywhere is a page.
+        read(&Input { body: &body[..body.len() / 2], ..input }, &everything());
     }
 }
