@@ -1,13 +1,20 @@
 //! Load on the real check-out/check-in path: a web of skewed sites, without fetching.
 //!
 //! ```text
-//! cargo run --release -p aranha-frontier --example load -- FOLDER [MILLIONS [SITES [GROUP]]]
+//! cargo run --release -p aranha-frontier --example load -- [--check] FOLDER [MILLIONS [SITES [GROUP]]]
 //! ```
 //!
 //! Each check-in brings about 30 page records and 60 links to other sites; GROUP check-ins are one group commit, then the
-//! frontier may tidy for a moment, as the engine lets it. Every million links a line: links/s and page records/s (of the
-//! time spent in calls), links by second of processor time (making up the web included), memory, bytes on disk, and the
-//! longest single call.
+//! frontier may tidy for a moment, as the engine lets it. A line for every ten million links (every million up to ten):
+//!
+//! - `links/s`, `records/s`: by the clock, of the time spent in calls; what others did to the machine is in it;
+//! - `own/s`: links by the same time less the time that this thread was ready to run and others had the processor
+//!   (`schedstat`); waiting for the disk is in it. Flatness is judged by this;
+//! - `cpu us`, `disk us`: processor time a link, in calls, and the rest of the time in calls, which is waiting for the disk;
+//! - memory, bytes on disk, bytes written a link or page (what the system sent to the disk), runs, the longest call.
+//!
+//! At the end the rate over the last tenth against the better of the first two lines; with `--check` the exit status is 1
+//! when it is below 0.8, or memory was above 1 GiB.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -15,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use aranha_frontier::{
     CheckIn, Embedded, Flags, Frontier, FrontierError, Lease, Location, Options, Outcome, Outside,
-    PageRecord, Pending, Seed, Then,
+    PageRecord, Pending, Seed, Status, Then,
 };
 use aranha_url::{PathKey, SiteKey};
 
@@ -54,39 +61,71 @@ struct Visit {
     next_page: u64,
 }
 
-/// Processor time of this process so far: what the calls cost when others keep the machine busy.
-fn processor() -> Duration {
-    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields = text.rsplit(')').next().unwrap_or_default();
-    let ticks: u64 = fields
-        .split_whitespace()
-        .skip(11)
-        .take(2)
-        .filter_map(|number| number.parse::<u64>().ok())
-        .sum();
-    Duration::from_millis(ticks * 10)
+/// The least that the last line's rate may be of the first lines'.
+const FLAT: f64 = 0.8;
+const MOST_MEMORY: u64 = 1 << 30;
+
+/// What this thread has used so far.
+#[derive(Clone, Copy, Default)]
+struct Times {
+    wall: Duration,
+    processor: Duration,
+    /// Ready to run while others had the processor.
+    queued: Duration,
+}
+
+impl Times {
+    fn now(begun: Instant) -> Times {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+        let mut numbers = text.split_whitespace().map_while(|text| text.parse().ok());
+        Times {
+            processor: Duration::from_nanos(numbers.next().unwrap_or(0)),
+            queued: Duration::from_nanos(numbers.next().unwrap_or(0)),
+            wall: begun.elapsed(),
+        }
+    }
+
+    fn add(&mut self, from: Times, to: Times) {
+        self.wall += to.wall.saturating_sub(from.wall);
+        self.processor += to.processor.saturating_sub(from.processor);
+        self.queued += to.queued.saturating_sub(from.queued);
+    }
+
+    /// Without what others took.
+    fn own(&self) -> f64 {
+        self.wall.saturating_sub(self.queued).as_secs_f64()
+    }
 }
 
 /// Time spent in the frontier.
-#[derive(Default)]
 struct Clock {
-    spent: Duration,
+    begun: Instant,
+    spent: Times,
     longest: Duration,
     longest_call: &'static str,
 }
 
 impl Clock {
     fn time<T>(&mut self, name: &'static str, call: impl FnOnce() -> T) -> T {
-        let begun = Instant::now();
+        let before = Times::now(self.begun);
         let answer = call();
-        let took = begun.elapsed();
-        self.spent += took;
+        let after = Times::now(self.begun);
+        self.spent.add(before, after);
+        let took = after.wall.saturating_sub(before.wall);
         if took > self.longest {
             self.longest = took;
             self.longest_call = name;
         }
         answer
     }
+}
+
+/// Bytes that this process had the system send to the disk.
+fn sent_to_disk() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    text.lines()
+        .find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok())
+        .unwrap_or(0)
 }
 
 fn site_name(number: u64) -> String {
@@ -229,7 +268,14 @@ fn memory() -> u64 {
     pages * 4096
 }
 
-fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<(), FrontierError> {
+/// One line of the table.
+struct Line {
+    /// Links by second of our own.
+    rate: f64,
+    memory: u64,
+}
+
+fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>, FrontierError> {
     let options = Options::default();
     let window = options.window;
     let mut frontier = Embedded::open(folder, options)?;
@@ -249,12 +295,19 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<(), Front
     frontier.seed(0, &seeds)?;
     let mut visits: VecDeque<Visit> = VecDeque::new();
     let (mut now, mut links, mut shown) = (0i64, 0u64, 0u64);
-    let mut clock = Clock::default();
-    let mut before = (Duration::ZERO, 0, frontier.status(0)?.records, processor());
+    let mut clock = Clock {
+        begun: Instant::now(),
+        spent: Times::default(),
+        longest: Duration::ZERO,
+        longest_call: "",
+    };
+    let step = if target > 10 { 10 } else { 1 };
+    let mut lines = Vec::new();
+    let mut before = (frontier.status(0)?, sent_to_disk());
     println!(
-        "links M  pages M  records M  sites M  links/s  records/s  links/cpu-s  commit/s  MB mem  GB disk  B/URL  runs  longest ms"
+        "links M  pages M  records M  sites M  links/s  records/s   own/s  cpu us  disk us  MB mem  GB disk  B/URL  \
+         written  runs  longest ms"
     );
-    let mut commits = 0;
     while links < target * 1_000_000 {
         now += 20;
         if visits.len() < VISITS {
@@ -269,7 +322,6 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<(), Front
             .collect();
         links += (batch.len() * LINKS) as u64;
         let answers = clock.time("check_in", || frontier.check_in(now, batch))?;
-        commits += 1;
         for (mut visit, answer) in taken.into_iter().zip(answers) {
             let answer = answer.expect("nobody else takes leases");
             if !answer.released {
@@ -278,55 +330,95 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<(), Front
             }
         }
         clock.time("tidy", || frontier.tidy(now, Duration::from_millis(20)))?;
-        if links / 1_000_000 > shown {
-            shown = links / 1_000_000;
+        if links / (step * 1_000_000) > shown {
+            shown = links / (step * 1_000_000);
             let status = frontier.status(now)?;
-            let spent = clock.spent.saturating_sub(before.0).as_secs_f64();
+            let spent = std::mem::take(&mut clock.spent);
+            let count = (status.links - before.0.links) as f64;
+            let records = (status.records - before.0.records) as f64;
+            let urls = |status: &Status| (status.links_sent + status.pages.known) as f64;
+            let sent = sent_to_disk();
+            let waited = spent.own() - spent.processor.as_secs_f64();
+            let line = Line {
+                rate: count / spent.own(),
+                memory: memory(),
+            };
             println!(
-                "{:7.1}  {:7.1}  {:9.1}  {:7.2}  {:7.0}  {:9.0}  {:11.0}  {:8.1}  {:6.0}  {:7.2}  {:5.0}  {:4}  {:.0} {}",
+                "{:7.1}  {:7.1}  {:9.1}  {:7.2}  {:7.0}  {:9.0}  {:6.0}  {:6.2}  {:7.2}  {:6.0}  {:7.2}  {:5.0}  {:7.0}  {:4}  {:.0} {}",
                 links as f64 / 1e6,
                 status.pages.known as f64 / 1e6,
                 status.records as f64 / 1e6,
                 status.sites.known as f64 / 1e6,
-                (links - before.1) as f64 / spent,
-                (status.records - before.2) as f64 / spent,
-                (links - before.1) as f64 / processor().saturating_sub(before.3).as_secs_f64(),
-                f64::from(commits) / spent,
-                memory() as f64 / 1e6,
+                count / spent.wall.as_secs_f64(),
+                records / spent.wall.as_secs_f64(),
+                line.rate,
+                spent.processor.as_secs_f64() * 1e6 / count,
+                waited.max(0.0) * 1e6 / count,
+                line.memory as f64 / 1e6,
                 status.disk as f64 / 1e9,
-                status.disk as f64 / (status.links_sent + status.pages.known) as f64,
+                status.disk as f64 / urls(&status),
+                (sent - before.1) as f64 / (urls(&status) - urls(&before.0)),
                 status.runs,
                 clock.longest.as_secs_f64() * 1e3,
                 clock.longest_call,
             );
-            before = (clock.spent, links, status.records, processor());
+            lines.push(line);
+            before = (status, sent);
             clock.longest = Duration::ZERO;
-            commits = 0;
         }
     }
-    Ok(())
+    Ok(lines)
+}
+
+/// What the table shows; false when the cost grew, or memory.
+fn judge(lines: &[Line]) -> bool {
+    let tenth = (lines.len() / 10).max(1);
+    let last = &lines[lines.len() - tenth.min(lines.len())..];
+    let last = last.iter().map(|line| line.rate).sum::<f64>() / last.len().max(1) as f64;
+    let first = lines
+        .iter()
+        .take(2)
+        .map(|line| line.rate)
+        .fold(0.0, f64::max);
+    let memory = lines.iter().map(|line| line.memory).max().unwrap_or(0);
+    println!(
+        "at the end {last:.0} links/s of our own, {:.2} of the {first:.0} at the beginning; {:.0} MB of memory at most",
+        last / first,
+        memory as f64 / 1e6
+    );
+    last >= FLAT * first && memory <= MOST_MEMORY
 }
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let all = arguments.len();
+    arguments.retain(|argument| argument != "--check");
+    let check = arguments.len() < all;
     let number = |place: usize, usual: u64| {
         arguments
             .get(place)
             .and_then(|text| text.parse().ok())
             .unwrap_or(usual)
     };
-    let Some(folder) = arguments.get(1) else {
-        eprintln!("usage: load FOLDER [MILLIONS OF LINKS [SITES [GROUP]]]");
+    let Some(folder) = arguments.first() else {
+        eprintln!("usage: load [--check] FOLDER [MILLIONS OF LINKS [SITES [GROUP]]]");
         std::process::exit(2);
     };
     let result = run(
         Path::new(folder),
-        number(2, 10),
-        number(3, 1_000_000),
-        number(4, 64) as usize,
+        number(1, 10),
+        number(2, 1_000_000),
+        number(3, 64) as usize,
     );
-    if let Err(error) = result {
-        eprintln!("{error}");
-        std::process::exit(1);
+    match result {
+        Ok(lines) => {
+            if !judge(&lines) && check {
+                std::process::exit(1);
+            }
+        }
+        Err(error) => {
+            eprintln!("{error}");
+            std::process::exit(1);
+        }
     }
 }

@@ -167,14 +167,18 @@ impl Packer {
     /// The block as it goes to disk: packed when that saves an eighth or more of the text.
     pub fn seal(&self, block: &Block) -> Vec<u8> {
         let mut out = Vec::with_capacity(block.text.len() + block.fixed.len() + 16);
-        if !self.seal_packed(block, &mut out) {
-            out.clear();
+        self.seal_into(block, &mut out);
+        out
+    }
+
+    /// The same, behind what is in `out` already.
+    pub fn seal_into(&self, block: &Block, out: &mut Vec<u8>) {
+        if !self.seal_packed(block, out) {
             out.push(0);
-            put_varint(&mut out, block.text.len() as u64);
+            put_varint(out, block.text.len() as u64);
             out.extend_from_slice(&block.text);
         }
         out.extend_from_slice(&block.fixed);
-        out
     }
 
     fn seal_packed(&self, block: &Block, out: &mut Vec<u8>) -> bool {

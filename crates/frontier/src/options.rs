@@ -48,7 +48,7 @@ impl Default for Options {
             lease: Duration::from_mins(5),
             window: 256,
             external: External::DeepLink,
-            run_links: 400_000,
+            run_links: 1_000_000,
             recent_links: 1 << 20,
             cache: 96 << 20,
             log: 64 << 20,

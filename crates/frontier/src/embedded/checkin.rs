@@ -7,9 +7,6 @@ use super::checkout::has_more;
 use super::fault::Fault;
 use crate::{CheckIn, CheckedIn, LeaseLost, Then};
 
-/// Whole runs of one level at which a check-in itself lends a hand with merging: nobody tidies.
-const PILED_UP: usize = 3 * super::merge::FAN;
-
 impl Embedded {
     pub(super) fn take_in(
         &mut self,
@@ -30,9 +27,8 @@ impl Embedded {
         }
         self.inbox.journal(&self.store, mark, &mut self.block)?;
         self.inbox.pace(&self.store, &mut self.totals, now, links)?;
-        if self.inbox.ripe_level(PILED_UP).is_some() {
-            self.inbox.merge(&self.store)?;
-        }
+        self.inbox.pay(links);
+        while self.inbox.credit > 0 && self.inbox.merge(&self.store)? {}
         Ok(answers)
     }
 

@@ -17,6 +17,8 @@ const LOOKS: usize = 4;
 const RECLAIMED: usize = 1000;
 /// Links gathered are sorted into runs at most this often (milliseconds) while visits are under way.
 pub(super) const FLUSH_GAP: i64 = 250;
+/// Pages of the inbox that go to the queue at a time.
+const ADMITTED: usize = 1024;
 /// Gathered links made visible at a time when a check-out runs dry, and how often in one call.
 const FLUSH_LINKS: usize = if cfg!(test) { 2 } else { 2000 };
 const FLUSH_STEPS: usize = 10;
@@ -97,15 +99,10 @@ impl Embedded {
         store.later_take(&mut site, now, room(&window), &mut window, block)?;
         store.queue_take(&mut site, room(&window), &mut window, block)?;
         if site.inbox {
-            let mut new = admit(store, &self.inbox.runs, &mut site, &mut known)?;
-            // Behind everything that waits already: what does not fit, or must not overtake, goes to the queue.
-            let fits = if site.queued > 0 { 0 } else { room(&window) };
-            let rest = new.split_off(fits.min(new.len()));
-            window.append(&mut new);
-            store.queue_append(&mut site, &rest, block)?;
+            self.admit(&mut site, &mut known, &mut window)?;
         }
         if window.len() != held {
-            store.held_write(&mut site, &window, block)?;
+            self.store.held_write(&mut site, &window, &mut self.block)?;
         }
         if window.is_empty() {
             site.due = None;
@@ -133,6 +130,60 @@ impl Embedded {
         }))
     }
 
+    /// Merge the inbox: the pages that are new, in the order in which their links came, behind everything that waits
+    /// already. What does not fit the window, or must not overtake, goes to the queue, a block at a time: a million links
+    /// are not held in memory, only their keys.
+    fn admit(
+        &mut self,
+        site: &mut SiteRow,
+        known: &mut Vec<PathKey>,
+        window: &mut Vec<Pending>,
+    ) -> Result<(), Fault> {
+        let store = &self.store;
+        let block = &mut self.block;
+        let limit = self.options.window.max(1);
+        let before = known.len();
+        let mut seen: Seen = known.iter().map(|key| key.0).collect();
+        let mut rest = Vec::new();
+        let mut failed = None;
+        let key = site.key;
+        let consumed = site.consumed;
+        let runs = &self.inbox.runs;
+        site.consumed = store
+            .inbox_walk(runs, self.inbox.written(), key, consumed, |link| {
+                if !seen.insert(link.key.0) {
+                    return Some(());
+                }
+                let (depth, hop, path, via) = link.fields()?;
+                known.push(link.key);
+                let page = Pending {
+                    path: path.to_owned(),
+                    key: link.key,
+                    depth,
+                    site_depth: 0,
+                    tries: 0,
+                    hop,
+                    via: via.to_owned(),
+                };
+                if window.len() < limit && site.queued == 0 && rest.is_empty() {
+                    window.push(page);
+                    return Some(());
+                }
+                rest.push(page);
+                if rest.len() >= ADMITTED {
+                    failed = store.queue_append(site, &rest, block).err();
+                    rest.clear();
+                }
+                failed.is_none().then_some(())
+            })
+            .map_err(|fault| failed.unwrap_or(fault))?;
+        store.queue_append(site, &rest, block)?;
+        store.keys_append(site, &known[before..])?;
+        site.inbox = false;
+        self.inbox.waiting.remove(key);
+        Ok(())
+    }
+
     pub(super) fn expiry(&self, now: i64) -> i64 {
         let lease = i64::try_from(self.options.lease.as_millis()).unwrap_or(i64::MAX);
         now.saturating_add(lease)
@@ -142,35 +193,4 @@ impl Embedded {
 /// Whether the site has pages on disk that a visit could take now.
 pub(super) fn has_more(site: &SiteRow, now: i64) -> bool {
     site.queued > 0 || site.later_due.is_some_and(|due| due <= now)
-}
-
-/// Merge the inbox: the pages that are new, in the order in which their links came.
-fn admit(
-    store: &super::store::Store,
-    runs: &[super::runs::Run],
-    site: &mut SiteRow,
-    known: &mut Vec<PathKey>,
-) -> Result<Vec<Pending>, Fault> {
-    let mut seen: Seen = known.iter().map(|key| key.0).collect();
-    let mut new = Vec::new();
-    site.consumed = store.inbox_walk(runs, site.key, site.consumed, |link| {
-        if seen.insert(link.key.0) {
-            let (depth, hop, path, via) = link.fields()?;
-            new.push(Pending {
-                path: path.to_owned(),
-                key: link.key,
-                depth,
-                site_depth: 0,
-                tries: 0,
-                hop,
-                via: via.to_owned(),
-            });
-        }
-        Some(())
-    })?;
-    site.inbox = false;
-    let keys: Vec<PathKey> = new.iter().map(|page| page.key).collect();
-    store.keys_append(site, &keys)?;
-    known.extend(keys);
-    Ok(new)
 }

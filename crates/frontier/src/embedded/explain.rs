@@ -7,9 +7,23 @@ use super::sites::SiteRow;
 use super::store::Store;
 use crate::{Explanation, Waiting};
 
+/// Times that the list of runs may change under a reader's hands.
+const TRIES: usize = 5;
+
 impl Store {
     pub(super) fn explain(&self, url: &CanonUrl) -> Result<Explanation, Fault> {
-        // One snapshot, so that a run does not vanish between the list of runs and the look into it.
+        for _ in 0..TRIES {
+            match self.explain_once(url) {
+                // A writer beside us has merged the run away; the list names another now.
+                Err(fault) if fault.is_missing_file() => {}
+                result => return result,
+            }
+        }
+        self.explain_once(url)
+    }
+
+    fn explain_once(&self, url: &CanonUrl) -> Result<Explanation, Fault> {
+        // One snapshot: what is in a run is not in the site's keys as well.
         let snapshot = self.db.unchecked_transaction()?;
         let (site, path) = (url.site_key().0 as i64, url.path_key());
         let seed = self.seeds_has(site, path.0 as i64)?;
@@ -46,8 +60,10 @@ impl Store {
         } else {
             self.later_find(site, key)?.map(Waiting::Later)
         };
-        let runs = self.runs_read()?;
-        self.inbox_walk(&runs, site.key, site.consumed, |link| {
+        // A run that is being written is in the journal still.
+        let mut runs = self.runs_read()?;
+        self.runs_open(&mut runs)?;
+        self.inbox_walk(&runs, None, site.key, site.consumed, |link| {
             found.inbox |= link.key == key;
             Some(())
         })?;
@@ -63,8 +79,9 @@ impl Store {
 
     fn is_in_journal(&self, site: i64, path: u64) -> Result<bool, Fault> {
         let gather = self.journal_read(0, i64::MAX)?;
-        Ok(gather.links.iter().any(|(other, offset)| {
-            *other == site && gather.read(*offset).is_some_and(|link| link.key == path)
-        }))
+        Ok(gather
+            .links
+            .iter()
+            .any(|sent| sent.site == site && sent.key == path))
     }
 }

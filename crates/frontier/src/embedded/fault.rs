@@ -1,6 +1,7 @@
 //! Failures inside the engine, before the path of the database is added to them.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::FrontierError;
 
@@ -8,6 +9,8 @@ use crate::FrontierError;
 #[derive(Debug)]
 pub(super) enum Fault {
     Database(rusqlite::Error),
+    /// A run's file.
+    File(PathBuf, io::Error),
     Damaged(String),
     Newer(i64),
     /// A database without tables: laying them out failed, or has not happened yet.
@@ -26,10 +29,29 @@ impl Fault {
         Fault::Damaged(format!("{what} {id}"))
     }
 
+    /// What became of a file, for `map_err`.
+    pub(super) fn at_file(path: &Path) -> impl Fn(io::Error) -> Fault {
+        move |source| Fault::File(path.to_owned(), source)
+    }
+
+    /// A file that is not there.
+    pub(super) fn is_missing_file(&self) -> bool {
+        matches!(self, Fault::File(_, source) if source.kind() == io::ErrorKind::NotFound)
+    }
+
     /// The error as callers see it.
     pub(super) fn at(self, path: &Path) -> FrontierError {
         let path = path.to_owned();
         match self {
+            Fault::File(path, source)
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+                ) =>
+            {
+                FrontierError::Full { path }
+            }
+            Fault::File(path, source) => FrontierError::File { path, source },
             Fault::Database(source) if is_full(&source) => FrontierError::Full { path },
             Fault::Database(source) => FrontierError::Database { path, source },
             Fault::Empty => FrontierError::Missing {

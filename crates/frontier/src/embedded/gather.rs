@@ -4,39 +4,69 @@
 //! No look-up is made for a link that is sent (V 5.3; Mercator's sieve, the DRUM of `IRLbot`). A link here is
 //!
 //! ```text
-//! site key          8 bytes, lowest first
-//! name, origin      strings: used when the site proves new
-//! path key          8 bytes
+//! name              string: used when the site proves new
+//! origin            1 to 4: https://, http://, the same with www., and the name; 0: a string follows
 //! depth, hop        varints
-//! path, via         strings
+//! path              string
+//! via               varint 0 and a string; or how far before this link that string stands
 //! ```
 //!
-//! A journal entry is the links of one group commit, one after the other, in an envelope.
+//! with the keys of site and path beside it. A journal entry is the links of one group commit, one after the other, in an
+//! envelope: the links as text, the keys of site and path (8 bytes each) behind it. No link refers to an earlier entry.
 
 use aranha_url::PathKey;
 
 use super::fault::Fault;
+use super::file::{Link, skip_str};
 use super::store::Store;
 use crate::codec::{Block, Reader, put_str, put_varint};
 use crate::{External, Outside};
+
+/// Beginnings of origins that go on with the site's name, by their number less one.
+const ORIGINS: [&str; 4] = ["https://", "http://", "https://www.", "http://www."];
+
+/// A link that was sent: where it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Sent {
+    pub(super) site: i64,
+    /// Of its first byte. Links of a site are in the order of arrival.
+    offset: u32,
+    pub(super) key: u64,
+}
 
 /// Links gathered since the last run.
 #[derive(Debug, Default)]
 pub(super) struct Gather {
     /// The links, one after the other.
-    pub(super) bytes: Vec<u8>,
-    /// Where each begins, with its site.
-    pub(super) links: Vec<(i64, u32)>,
+    bytes: Vec<u8>,
+    /// Where each begins, with its keys.
+    pub(super) links: Vec<Sent>,
     /// Newest journal entry that holds them.
     pub(super) journal: i64,
+    /// Where the last via of this entry stands.
+    via: Option<usize>,
 }
 
 /// Offsets are 32 bits: a run is made before this many bytes are gathered.
 const MOST_BYTES: usize = 256 << 20;
 
+/// The end of what was gathered at some time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Mark {
+    bytes: usize,
+    links: usize,
+}
+
 impl Gather {
     pub(super) fn is_full(&self, links: usize) -> bool {
         self.links.len() >= links || self.bytes.len() >= MOST_BYTES
+    }
+
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            bytes: self.bytes.len(),
+            links: self.links.len(),
+        }
     }
 
     /// Append a link; under the home page policy it stands for its site's home page (F5).
@@ -45,68 +75,119 @@ impl Gather {
             External::HomePage => ("/", home),
             External::DeepLink | External::Combined => (link.path.as_str(), link.path_key),
         };
-        self.links
-            .push((link.site_key.0 as i64, self.bytes.len() as u32));
+        let start = self.bytes.len();
+        self.links.push(Sent {
+            site: link.site_key.0 as i64,
+            offset: start as u32,
+            key: key.0,
+        });
         let out = &mut self.bytes;
-        out.extend_from_slice(&link.site_key.0.to_le_bytes());
         put_str(out, &link.site);
-        put_str(out, &link.origin);
-        out.extend_from_slice(&key.0.to_le_bytes());
+        let before = link.origin.strip_suffix(link.site.as_str());
+        if let Some(place) = ORIGINS.iter().position(|origin| before == Some(origin)) {
+            out.push(place as u8 + 1);
+        } else {
+            out.push(0);
+            put_str(out, &link.origin);
+        }
         put_varint(out, u64::from(link.depth));
         put_varint(out, u64::from(u32::from(link.hop)));
         put_str(out, path);
-        put_str(out, &link.via);
+        let same = self.via.filter(|at| {
+            let via = Reader::new(&out[*at..]).text();
+            via == Some(link.via.as_str())
+        });
+        if let Some(at) = same {
+            put_varint(out, (start - at) as u64);
+        } else {
+            put_varint(out, 0);
+            self.via = Some(out.len());
+            put_str(out, &link.via);
+        }
     }
 
     /// Take up links read back from the journal.
-    fn extend(&mut self, bytes: &[u8]) -> Option<()> {
+    fn extend(&mut self, text: &[u8], keys: &[u8]) -> Option<()> {
         let base = self.bytes.len();
-        let mut reader = Reader::new(bytes);
-        while !reader.is_empty() {
-            let at = base + (bytes.len() - reader.rest().len());
-            let link = Gathered::read(&mut reader)?;
-            self.links.push((link.site, u32::try_from(at).ok()?));
+        self.bytes.extend_from_slice(text);
+        let mut keys = Reader::new(keys);
+        let mut offset = base;
+        while offset < self.bytes.len() {
+            let (_, end) = Gathered::read(&self.bytes, offset)?;
+            self.links.push(Sent {
+                site: keys.word()? as i64,
+                offset: u32::try_from(offset).ok()?,
+                key: keys.word()?,
+            });
+            offset = end;
         }
-        self.bytes.extend_from_slice(bytes);
-        Some(())
+        keys.is_empty().then_some(())
     }
 
-    pub(super) fn read(&self, offset: u32) -> Option<Gathered<'_>> {
-        Gathered::read(&mut Reader::new(self.bytes.get(offset as usize..)?))
+    pub(super) fn read(&self, sent: &Sent) -> Option<Gathered<'_>> {
+        Gathered::read(&self.bytes, sent.offset as usize).map(|(link, _)| link)
+    }
+
+    /// The links to one site, when they are sorted.
+    pub(super) fn of_site(&self, site: i64) -> &[Sent] {
+        let start = self.links.partition_point(|sent| sent.site < site);
+        let count = self.links[start..].partition_point(|sent| sent.site == site);
+        &self.links[start..start + count]
     }
 }
 
 /// One gathered link.
 #[derive(Debug)]
 pub(super) struct Gathered<'a> {
-    pub(super) site: i64,
     pub(super) name: &'a str,
-    pub(super) origin: &'a str,
-    pub(super) key: u64,
-    /// Depth, hop, path and via, as they were written: a run takes these bytes as they are.
-    pub(super) body: &'a [u8],
+    origin: u8,
+    other_origin: &'a str,
+    /// Depth, hop and path; then via: a run takes these bytes as they are.
+    head: &'a [u8],
+    via: &'a [u8],
 }
 
 impl<'a> Gathered<'a> {
-    fn read(reader: &mut Reader<'a>) -> Option<Gathered<'a>> {
-        let site = reader.word()? as i64;
-        let (name, origin) = (reader.text()?, reader.text()?);
-        let key = reader.word()?;
+    /// The link at `offset`, and where it ends.
+    fn read(bytes: &'a [u8], offset: usize) -> Option<(Gathered<'a>, usize)> {
+        let mut reader = Reader::new(bytes.get(offset..)?);
+        let name = reader.text()?;
+        let origin = reader.byte()?;
+        let other_origin = if origin == 0 { reader.text()? } else { "" };
         let start = reader.rest();
         reader.varint()?;
         reader.varint()?;
-        for _ in 0..2 {
-            let length = reader.number()?;
-            reader.take(length)?;
-        }
-        let body = &start[..start.len() - reader.rest().len()];
-        Some(Gathered {
-            site,
+        skip_str(&mut reader)?;
+        let head = &start[..start.len() - reader.rest().len()];
+        let via = match reader.number::<usize>()? {
+            0 => skip_str(&mut reader)?,
+            back => skip_str(&mut Reader::new(bytes.get(offset.checked_sub(back)?..)?))?,
+        };
+        let link = Gathered {
             name,
             origin,
-            key,
-            body,
-        })
+            other_origin,
+            head,
+            via,
+        };
+        Some((link, bytes.len() - reader.rest().len()))
+    }
+
+    pub(super) fn origin(&self) -> String {
+        match ORIGINS.get(usize::from(self.origin).wrapping_sub(1)) {
+            Some(origin) => format!("{origin}{}", self.name),
+            None => self.other_origin.to_owned(),
+        }
+    }
+
+    /// As a link of a run.
+    pub(super) fn link(&self, run: i64, key: u64) -> Link<'a> {
+        Link {
+            run,
+            key: PathKey(key),
+            head: self.head,
+            via: self.via,
+        }
     }
 }
 
@@ -136,19 +217,74 @@ impl Recent {
     }
 }
 
+/// Sites whose links are known to wait, so that another link to them needs no look-up: a table in which a newer site
+/// takes the place of an older one. Losing an entry costs a look-up.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    sets: Vec<[i64; WAYS]>,
+    turn: usize,
+}
+
+const WAYS: usize = 4;
+
+impl Waiting {
+    pub(super) fn new(sites: usize) -> Waiting {
+        Waiting {
+            sets: vec![[0; WAYS]; (sites / WAYS).next_power_of_two()],
+            turn: 0,
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.sets.fill([0; WAYS]);
+    }
+
+    fn set(&mut self, site: i64) -> &mut [i64; WAYS] {
+        let place = (site as u64 >> 20) as usize & (self.sets.len() - 1);
+        &mut self.sets[place]
+    }
+
+    pub(super) fn has(&mut self, site: i64) -> bool {
+        site != 0 && self.set(site).contains(&site)
+    }
+
+    pub(super) fn insert(&mut self, site: i64) {
+        self.turn = (self.turn + 1) % WAYS;
+        let turn = self.turn;
+        let set = self.set(site);
+        if !set.contains(&site) {
+            let place = set.iter().position(|other| *other == 0).unwrap_or(turn);
+            set[place] = site;
+        }
+    }
+
+    pub(super) fn remove(&mut self, site: i64) {
+        for slot in self.set(site) {
+            if *slot == site {
+                *slot = 0;
+            }
+        }
+    }
+}
+
 impl Store {
     /// Make the links from `start` on durable with the transaction under way.
     pub(super) fn journal_append(
         &self,
         gather: &mut Gather,
-        start: usize,
+        start: Mark,
         block: &mut Block,
     ) -> Result<(), Fault> {
-        if gather.bytes.len() == start {
+        gather.via = None;
+        if gather.links.len() == start.links {
             return Ok(());
         }
         block.clear();
-        block.text.extend_from_slice(&gather.bytes[start..]);
+        block.text.extend_from_slice(&gather.bytes[start.bytes..]);
+        for sent in &gather.links[start.links..] {
+            block.fixed.extend_from_slice(&sent.site.to_le_bytes());
+            block.fixed.extend_from_slice(&sent.key.to_le_bytes());
+        }
         gather.journal = self.insert(
             "INSERT INTO journal (links) VALUES (?1)",
             [self.packer.seal(block)],
@@ -166,7 +302,7 @@ impl Store {
             let id = row.get(0)?;
             self.packer
                 .open(row.get_ref(1)?.as_blob().unwrap_or_default())
-                .and_then(|(text, _)| gather.extend(&text))
+                .and_then(|(text, keys)| gather.extend(&text, keys))
                 .ok_or_else(|| Fault::damaged("journal entry", id))?;
             gather.journal = id;
         }

@@ -1,32 +1,41 @@
 //! The inbox: from gathered links to runs, in steps beside the crawl.
 //!
 //! Links are gathered ([`Gather`]) until there are enough for a run; then the batch is sorted by site and written in steps
-//! of a few thousand links, each inside a transaction that is made anyway. A site named for the first time gets its row
-//! there, and a site with nothing to do becomes due. Merging is in `merge.rs`.
+//! of a few thousand links. A site named for the first time gets its row there, and a site with nothing to do becomes due,
+//! inside a transaction that is made anyway; the file itself needs none, because the journal can make it anew until it
+//! is whole and synced. Merging is in `merge.rs`.
+
+use std::path::PathBuf;
 
 use aranha_url::PathKey;
 
 use super::fault::Fault;
-use super::gather::{Gather, Recent};
-use super::runs::{Link, RowWriter, Run};
+use super::file::RunWriter;
+use super::gather::{Gather, Mark, Recent, Sent, Waiting};
+use super::merge::Merge;
+use super::runs::Run;
 use super::sites::SiteRow;
 use super::store::Store;
 use super::totals::{Count, Totals};
-use crate::codec::{Block, put_str, put_varint};
-use crate::seen::Seen;
-use crate::{External, Options, Outside};
+use super::unique::Unique;
+use crate::codec::Block;
+use crate::{External, Options, Outside, Pending};
 
 /// Links of a run that a check-in writes at least; few in tests, so that they see runs half written.
 const LEAST: usize = if cfg!(test) { 1 } else { 500 };
+/// Sites that are known to wait for a visit already; 8 bytes each.
+const WAITING: usize = 1 << 21;
 
 /// A batch that is being written as a run.
 #[derive(Debug)]
 struct Frozen {
+    /// Sorted by site.
     gather: Gather,
-    /// Next link in `gather.links`, which is sorted by site.
+    /// Next link in `gather.links`.
     next: usize,
     /// The run, by number.
     run: i64,
+    file: RunWriter,
 }
 
 /// The inbox's memory.
@@ -35,9 +44,16 @@ pub(super) struct Inbox {
     gather: Gather,
     frozen: Option<Frozen>,
     pub(super) runs: Vec<Run>,
+    pub(super) merges: Vec<Merge>,
+    /// Files that the database no longer names; removed when that is durable.
+    pub(super) doomed: Vec<PathBuf>,
+    /// Links that merging may still move before more links come; see `merge.rs`.
+    pub(super) credit: i64,
+    /// Links came since the last tidying.
+    pub(super) busy: bool,
     recent: Recent,
-    writer: RowWriter,
-    seen: Seen,
+    pub(super) waiting: Waiting,
+    unique: Unique,
     policy: External,
     home: PathKey,
     run_links: usize,
@@ -49,9 +65,13 @@ impl Inbox {
             gather: Gather::default(),
             frozen: None,
             runs: Vec::new(),
+            merges: Vec::new(),
+            doomed: Vec::new(),
+            credit: 0,
+            busy: false,
             recent: Recent::new(options.recent_links),
-            writer: RowWriter::default(),
-            seen: Seen::default(),
+            waiting: Waiting::new(WAITING),
+            unique: Unique::default(),
             policy: options.external,
             home: PathKey::of("/"),
             run_links: options.run_links.max(1),
@@ -61,27 +81,64 @@ impl Inbox {
     /// Take up what is on disk: after opening, and after a transaction that failed.
     pub(super) fn reload(&mut self, store: &Store) -> Result<(), Fault> {
         self.recent.clear();
-        self.runs = store.runs_read()?;
+        self.waiting.clear();
+        self.merges.clear();
         self.frozen = None;
+        self.runs = store.runs_read()?;
+        store.runs_open(&mut self.runs)?;
+        self.remove_rubbish(store)?;
         let mut after = 0;
-        let building = self
-            .runs
-            .iter()
-            .find(|run| run.level == 0 && run.upto.is_some());
-        if let Some(run) = building {
+        if let Some(run) = self.runs.iter().find(|run| run.upto.is_some()) {
             let mut gather = store.journal_read(0, run.journal)?;
-            gather.links.sort_by_key(|(site, _)| *site);
-            let upto = run.upto.unwrap_or(i64::MIN);
-            let next = gather.links.partition_point(|(site, _)| *site <= upto);
+            gather.links.sort_unstable();
             after = run.journal;
-            self.frozen = Some(Frozen {
+            let upto = run.upto.unwrap_or(i64::MIN);
+            let next = gather.links.partition_point(|sent| sent.site <= upto);
+            let mut frozen = Frozen {
                 gather,
-                next,
+                next: 0,
                 run: run.id,
-            });
+                file: RunWriter::create(&store.run_path(run.id))?,
+            };
+            // These were announced; the file is made anew.
+            while frozen.next < next {
+                let range = frozen.next_site();
+                frozen.write(store, range, &mut self.unique)?;
+            }
+            self.frozen = Some(frozen);
         }
         self.gather = store.journal_read(after, i64::MAX)?;
         Ok(())
+    }
+
+    /// Remove files that the database does not name.
+    fn remove_rubbish(&mut self, store: &Store) -> Result<(), Fault> {
+        let runs = &self.runs;
+        let is_named = |path: &PathBuf| runs.iter().any(|run| store.run_path(run.id) == *path);
+        self.doomed.retain(|path| !is_named(path));
+        let folder = store.runs_folder();
+        let fault = Fault::at_file(&folder);
+        std::fs::create_dir_all(&folder).map_err(&fault)?;
+        for entry in std::fs::read_dir(&folder).map_err(&fault)? {
+            let path = entry.map_err(&fault)?.path();
+            if !is_named(&path) && !self.doomed.contains(&path) {
+                std::fs::remove_file(&path).map_err(Fault::at_file(&path))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the last durable transaction left without a name.
+    pub(super) fn remove_doomed(&mut self) {
+        for path in self.doomed.drain(..) {
+            // A file that stays is removed when the frontier is next opened.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    /// The batch that is being written, for sites that look for their links.
+    pub(super) fn written(&self) -> Option<&Gather> {
+        self.frozen.as_ref().map(|frozen| &frozen.gather)
     }
 
     /// Links not yet to be found in a run.
@@ -91,8 +148,8 @@ impl Inbox {
     }
 
     /// Where the next link will be: to be given to [`Inbox::journal`].
-    pub(super) fn mark(&self) -> usize {
-        self.gather.bytes.len()
+    pub(super) fn mark(&self) -> Mark {
+        self.gather.mark()
     }
 
     /// Take links to other sites, but for those sent lately.
@@ -120,7 +177,7 @@ impl Inbox {
     pub(super) fn journal(
         &mut self,
         store: &Store,
-        mark: usize,
+        mark: Mark,
         block: &mut Block,
     ) -> Result<(), Fault> {
         store.journal_append(&mut self.gather, mark, block)
@@ -168,11 +225,12 @@ impl Inbox {
         let mut gather = std::mem::take(&mut self.gather);
         // By site, and by offset within: the order of arrival.
         gather.links.sort_unstable();
-        let run = store.run_create(0, None, gather.journal)?;
+        let run = store.run_create(gather.journal)?;
         self.frozen = Some(Frozen {
             gather,
             next: 0,
             run: run.id,
+            file: RunWriter::create(&store.run_path(run.id))?,
         });
         self.runs.push(run);
         Ok(())
@@ -189,32 +247,28 @@ impl Inbox {
         let Some(mut frozen) = self.frozen.take() else {
             return Ok(());
         };
-        let count = frozen.gather.links.len();
-        let stop = frozen.next.saturating_add(links).min(count);
+        let stop = frozen.next.saturating_add(links);
         let place = self
             .runs
             .iter()
             .position(|run| run.id == frozen.run)
             .expect("a run under way is in the list");
-        let insert = format!("INSERT INTO run_{} VALUES (?1, ?2)", frozen.run);
-        while frozen.next < stop {
-            let (site, _) = frozen.gather.links[frozen.next];
-            let same = frozen.gather.links[frozen.next..]
-                .iter()
-                .take_while(|(other, _)| *other == site)
-                .count();
-            let range = frozen.next..frozen.next + same;
-            if self.announce(store, totals, now, &frozen, range)? {
-                store.run(&insert, (site, store.packer.seal(&self.writer.block)))?;
-                self.runs[place].links += self.writer.links;
+        let mut block = Block::default();
+        while frozen.next < stop.min(frozen.gather.links.len()) {
+            let range = frozen.next_site();
+            let site = frozen.gather.links[range.start].site;
+            if self.announce(store, totals, now, &frozen, &range, &mut block)? {
+                frozen.write(store, range, &mut self.unique)?;
+            } else {
+                frozen.next = range.end;
             }
-            frozen.next += same;
             self.runs[place].upto = Some(site);
         }
         let run = &mut self.runs[place];
-        if frozen.next == count {
+        if frozen.next == frozen.gather.links.len() {
             run.upto = None;
             run.journal = 0;
+            run.file = Some(frozen.file.finish(&store.packer)?);
             store.journal_delete(frozen.gather.journal)?;
         } else {
             self.frozen = Some(frozen);
@@ -222,90 +276,110 @@ impl Inbox {
         store.run_update(&self.runs[place])
     }
 
-    /// Put the links of one site into the row, and the site among those that are due. False: nothing to write.
+    /// See to it that the site is among those that are due. False: its links are not wanted.
     fn announce(
         &mut self,
         store: &Store,
         totals: &mut Totals,
         now: i64,
         frozen: &Frozen,
-        range: std::ops::Range<usize>,
+        range: &std::ops::Range<usize>,
+        block: &mut Block,
     ) -> Result<bool, Fault> {
         let damaged = || Fault::damaged("journal before run", frozen.run);
-        let (site, first) = frozen.gather.links[range.start];
-        let first = frozen.gather.read(first).ok_or_else(damaged)?;
-        self.writer.clear();
-        self.seen.clear();
-        match store.site_inbox(site)? {
-            None => {
-                let mut row = SiteRow::new(site, first.name, first.origin, frozen.run - 1);
-                row.inbox = true;
-                row.schedule(now);
-                store.site_insert(&row)?;
-                totals.site(None, &row);
+        let sent = &frozen.gather.links[range.start];
+        let site = sent.site;
+        let is_waiting = if self.waiting.has(site) {
+            Some(true)
+        } else {
+            store.site_inbox(site)?
+        };
+        // The home page policy drops links to known sites; only a seed passes.
+        if is_waiting.is_some() && self.policy == External::HomePage && !frozen.has_seed(range) {
+            return Ok(false);
+        }
+        if is_waiting != Some(true) {
+            let before = store.site(site)?;
+            let mut row = if let Some(row) = &before {
+                row.clone()
+            } else {
+                let first = frozen.gather.read(sent).ok_or_else(damaged)?;
+                let mut row = SiteRow::new(site, first.name, &first.origin(), frozen.run - 1);
                 if self.policy == External::Combined {
-                    self.push_home(frozen.run, first.body);
+                    row.free = now;
+                    let link = first.link(frozen.run, sent.key);
+                    let (depth, hop, _, via) = link.fields().ok_or_else(damaged)?;
+                    let home = self.home_page(depth, hop, via);
+                    store.keys_append(&mut row, &[home.key])?;
+                    store.queue_append(&mut row, &[home], block)?;
                 }
+                row
+            };
+            row.inbox = true;
+            row.schedule(now);
+            match &before {
+                Some(_) => store.site_update(&row)?,
+                None => store.site_insert(&row)?,
             }
-            // The home page policy drops links to known sites; only a seed passes.
-            Some(_) if self.policy == External::HomePage && !has_seed(&frozen.gather, &range) => {
-                return Ok(false);
-            }
-            Some(true) => {}
-            Some(false) => {
-                let before = store.site(site)?.ok_or_else(damaged)?;
-                let mut row = before.clone();
-                row.inbox = true;
-                row.schedule(now);
-                store.site_update(&row)?;
-                totals.site(Some(&before), &row);
-            }
+            totals.site(before.as_ref(), &row);
         }
-        let single = range.len() == 1 && self.seen.is_empty();
-        for (_, offset) in &frozen.gather.links[range] {
-            let link = frozen.gather.read(*offset).ok_or_else(damaged)?;
-            if single || self.seen.insert(link.key) {
-                self.writer.push(Link {
-                    run: frozen.run,
-                    key: PathKey(link.key),
-                    body: link.body,
-                });
-            }
-        }
+        self.waiting.insert(site);
         Ok(true)
     }
 
     /// The home page of a new site, at the depth of the link that led there.
-    fn push_home(&mut self, run: i64, body: &[u8]) {
-        let found = Link {
-            run,
+    fn home_page(&self, depth: u16, hop: char, via: &str) -> Pending {
+        Pending {
+            path: "/".to_owned(),
             key: self.home,
-            body,
-        };
-        let Some((depth, hop, _, via)) = found.fields() else {
-            return;
-        };
-        let mut body = Vec::with_capacity(body.len());
-        put_varint(&mut body, u64::from(depth));
-        put_varint(&mut body, u64::from(u32::from(hop)));
-        put_str(&mut body, "/");
-        put_str(&mut body, via);
-        self.seen.insert(self.home.0);
-        self.writer.push(Link {
-            body: &body,
-            ..found
-        });
+            depth,
+            site_depth: 0,
+            tries: 0,
+            hop,
+            via: via.to_owned(),
+        }
     }
 }
 
-fn has_seed(gather: &Gather, range: &std::ops::Range<usize>) -> bool {
-    gather.links[range.clone()].iter().any(|(_, offset)| {
-        let link = gather.read(*offset).map(|link| Link {
-            run: 0,
-            key: PathKey(link.key),
-            body: link.body,
-        });
-        link.and_then(|link| link.fields())
-            .is_some_and(|(_, hop, _, _)| hop == '-')
-    })
+impl Frozen {
+    /// The links of the next site.
+    fn next_site(&self) -> std::ops::Range<usize> {
+        let rest = &self.gather.links[self.next..];
+        let site = rest[0].site;
+        let same = rest.iter().take_while(|sent| sent.site == site).count();
+        self.next..self.next + same
+    }
+
+    /// Append the links of one site to the file, each page once.
+    fn write(
+        &mut self,
+        store: &Store,
+        range: std::ops::Range<usize>,
+        unique: &mut Unique,
+    ) -> Result<(), Fault> {
+        self.next = range.end;
+        unique.begin(range.len());
+        for sent in &self.gather.links[range] {
+            if unique.is_new(sent.key) {
+                let link = self
+                    .gather
+                    .read(sent)
+                    .ok_or_else(|| Fault::damaged("journal before run", self.run))?;
+                let link = link.link(self.run, sent.key);
+                self.file.push(&store.packer, sent.site, &link)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn has_seed(&self, range: &std::ops::Range<usize>) -> bool {
+        let is_seed = |sent: &Sent| {
+            let link = self.gather.read(sent)?.link(self.run, sent.key);
+            let (_, hop, _, _) = link.fields()?;
+            Some(hop == '-')
+        };
+        self.gather.links[range.clone()]
+            .iter()
+            .any(|sent| is_seed(sent) == Some(true))
+    }
 }

@@ -1,201 +1,223 @@
-//! Merging runs: eight of a level become one of the next, by ranges of sites, a short step at a time.
+//! Merging runs: eight of a level become one of the next, a short step at a time.
 //!
-//! A step moves the rows of the next few hundred sites from the sources to the target and moves `upto` on, in one
-//! transaction; between steps the crawl goes on and sees each row in exactly one place. On the way a link that its site
-//! has consumed is dropped, and so is a link that an earlier run brought already. Levels are merged side by side: a
-//! long merge above does not let small runs pile up below.
+//! A step reads on in the sources, which never change, and appends to the file of the target; nobody sees it before it is
+//! whole, and nothing of it is in the database: a crash loses the work and nothing else. Then the target takes the place
+//! of its sources in one transaction, and their files are removed when that is durable. On the way a link that its site
+//! has consumed is dropped, and so is a link that an earlier run brought already.
+//!
+//! A link is moved once a level, so merging is paid for by the links that come: each brings credit for as many moves as
+//! there are levels, and while links come no more is moved than was paid for. So the cost of a link stays even, instead of
+//! a long merge taking the machine now and then. When no links come, tidying merges without asking for credit. The work
+//! is shared out from the lowest level up, because there runs pile up soonest.
 
+use super::cursor::Cursor;
 use super::fault::Fault;
+use super::file::RunWriter;
 use super::inbox::Inbox;
-use super::runs::{RowWriter, Run, read_row};
+use super::runs::Run;
 use super::store::Store;
-use crate::seen::Seen;
+use super::unique::Unique;
 
 /// Runs of a level that make one of the next.
 pub(super) const FAN: usize = 8;
-/// Rows of the largest source in one step, but for one; few in tests, so that they see merges half done.
-const STEP: i64 = if cfg!(test) { 1 } else { 600 };
+/// Links moved in one step; few in tests, so that they see merges half done.
+const STEP: usize = if cfg!(test) { 2 } else { 2000 };
+/// Moves that a link pays for, in quarters, for each merge under way. More than one, so that a merge is done before the
+/// next one of its level is due.
+const PAID: i64 = 5;
+/// Sites whose marks are read at a time.
+const WINDOW: usize = 64;
 
-/// A row on its way: site, place of its source among the sources, bytes.
-type Row = (i64, usize, Vec<u8>);
+/// A merge under way.
+#[derive(Debug)]
+pub(super) struct Merge {
+    level: i64,
+    /// Number of the target and newest run in it.
+    target: i64,
+    last: i64,
+    sources: Vec<i64>,
+    cursors: Vec<Cursor>,
+    writer: Option<RunWriter>,
+    consumed: Consumed,
+    unique: Unique,
+}
 
 impl Inbox {
     /// Whether there is anything to merge.
     pub(super) fn is_merging(&self) -> bool {
-        self.next_merge().is_some() || self.ripe_level(FAN).is_some()
+        !self.merges.is_empty() || self.ripe_level(FAN).is_some()
     }
 
-    /// The lowest level with `count` whole runs that nothing is done with.
+    /// Whether no links came since this was last asked.
+    pub(super) fn is_idle(&mut self) -> bool {
+        !std::mem::take(&mut self.busy)
+    }
+
+    /// Links came: they pay for merging.
+    pub(super) fn pay(&mut self, links: usize) {
+        self.busy = true;
+        let merges = self.merges.len().max(1) as i64;
+        self.credit = self.credit.min(0) + links as i64 * PAID * merges / 4;
+    }
+
+    /// The lowest level with `count` whole runs that nothing is done with, and no merge under way.
     pub(super) fn ripe_level(&self, count: usize) -> Option<i64> {
         let highest = self.runs.iter().map(|run| run.level).max()?;
-        (0..=highest).find(|level| self.resting(*level).count() >= count)
+        (0..=highest).find(|level| {
+            self.merges.iter().all(|merge| merge.level != *level)
+                && self.resting(*level).count() >= count
+        })
     }
 
     fn resting(&self, level: i64) -> impl Iterator<Item = &Run> {
-        self.runs
-            .iter()
-            .filter(move |run| run.level == level && run.upto.is_none() && run.target.is_none())
+        self.runs.iter().filter(move |run| {
+            run.level == level
+                && run.upto.is_none()
+                && !self
+                    .merges
+                    .iter()
+                    .any(|merge| merge.sources.contains(&run.id))
+        })
     }
 
-    /// The merge under way at the lowest level, by its target.
-    fn next_merge(&self) -> Option<i64> {
-        self.runs
-            .iter()
-            .filter(|run| run.level > 0 && run.upto.is_some())
-            .min_by_key(|run| run.level)
-            .map(|run| run.id)
-    }
-
-    /// One step of merging; false when there was nothing to do.
+    /// One step of every merge under way, inside a transaction; false when there was nothing to do.
     pub(super) fn merge(&mut self, store: &Store) -> Result<bool, Fault> {
-        let under_way = self.next_merge();
-        let level_under_way = under_way.and_then(|id| self.level(id));
-        match self.ripe_level(FAN) {
-            Some(level) if level_under_way.is_none_or(|busy| level + 1 < busy) => {
-                self.start(store, level)?;
-            }
-            _ => {}
+        while let Some(level) = self.ripe_level(FAN) {
+            self.start(store, level)?;
         }
-        let Some(target) = self.next_merge() else {
-            return Ok(false);
-        };
-        self.step(store, target)?;
-        Ok(true)
-    }
-
-    fn level(&self, id: i64) -> Option<i64> {
-        self.runs
-            .iter()
-            .find(|run| run.id == id)
-            .map(|run| run.level)
+        let mut place = 0;
+        let any = !self.merges.is_empty();
+        while place < self.merges.len() {
+            let (moved, done) = self.merges[place].step(store)?;
+            self.credit -= moved as i64;
+            if done {
+                let merge = self.merges.remove(place);
+                self.replace(store, merge)?;
+            } else {
+                place += 1;
+            }
+        }
+        Ok(any)
     }
 
     fn start(&mut self, store: &Store, level: i64) -> Result<(), Fault> {
-        let sources: Vec<i64> = self.resting(level).take(FAN).map(|run| run.id).collect();
-        let last = self
-            .resting(level)
-            .take(FAN)
-            .map(|run| run.last)
-            .max()
-            .unwrap_or(0);
-        let target = store.run_create(level + 1, Some(last), 0)?;
-        for run in &mut self.runs {
-            if sources.contains(&run.id) {
-                run.target = Some(target.id);
-                store.run_update(run)?;
-            }
+        let runs: Vec<&Run> = self.resting(level).take(FAN).collect();
+        let sources = runs.iter().map(|run| run.id).collect();
+        let last = runs.iter().map(|run| run.last).max().unwrap_or(0);
+        let mut cursors = Vec::with_capacity(FAN);
+        for file in runs.iter().filter_map(|run| run.file.clone()) {
+            cursors.push(Cursor::new(&store.packer, file)?);
         }
-        self.runs.push(target);
+        // A number that is used for nothing else; the row comes when the run is whole.
+        let target = store.run_create(0)?.id;
+        store.run_delete(target)?;
+        self.merges.push(Merge {
+            level,
+            target,
+            last,
+            sources,
+            cursors,
+            writer: Some(RunWriter::create(&store.run_path(target))?),
+            consumed: Consumed::default(),
+            unique: Unique::default(),
+        });
+        self.merges.sort_by_key(|merge| merge.level);
+        Ok(())
+    }
+
+    /// The target takes the place of its sources.
+    fn replace(&mut self, store: &Store, mut merge: Merge) -> Result<(), Fault> {
+        let Some(writer) = merge.writer.take() else {
+            return Ok(());
+        };
+        let run = Run {
+            id: merge.target,
+            level: merge.level + 1,
+            last: merge.last,
+            journal: 0,
+            upto: None,
+            file: Some(writer.finish(&store.packer)?),
+        };
+        store.run_insert(&run)?;
+        for cursor in &merge.cursors {
+            self.doomed.push(cursor.run().path().to_owned());
+        }
+        for id in &merge.sources {
+            store.run_delete(*id)?;
+        }
+        self.runs.retain(|run| !merge.sources.contains(&run.id));
+        self.runs.push(run);
         self.runs.sort_by_key(|run| (run.last, run.id));
         Ok(())
     }
+}
 
-    fn step(&mut self, store: &Store, target: i64) -> Result<(), Fault> {
-        let place = self
-            .runs
-            .iter()
-            .position(|run| run.id == target)
-            .expect("a merge under way is in the list");
-        let upto = self.runs[place].upto.unwrap_or(i64::MIN);
-        let mut sources: Vec<(i64, i64)> = self
-            .runs
-            .iter()
-            .filter(|run| run.target == Some(target))
-            .map(|run| (run.id, run.links))
-            .collect();
-        let largest = sources
-            .iter()
-            .enumerate()
-            .max_by_key(|(_, (_, links))| *links)
-            .map_or(0, |(place, _)| place);
-        let largest = sources.get(largest).map_or(0, |(id, _)| *id);
-        let border = store.border(largest, upto)?;
-        let mut rows = Vec::new();
-        for (order, (id, _)) in sources.iter().enumerate() {
-            store.take_rows(*id, border, order, &mut rows)?;
+impl Merge {
+    /// Move some links; answers how many were read, and whether that was all.
+    fn step(&mut self, store: &Store) -> Result<(usize, bool), Fault> {
+        let mut moved = 0;
+        while moved < STEP {
+            let Some(site) = self.cursors.iter().filter_map(Cursor::site).min() else {
+                return Ok((moved, true));
+            };
+            moved += self.take(store, site)?;
         }
-        // Same site: the older source first, because links must be in the order of their runs.
-        rows.sort_by_key(|(site, order, _)| (*site, *order));
-        let links = write_rows(store, target, &rows)?;
-        let run = &mut self.runs[place];
-        run.links += links;
-        run.upto = (border != i64::MAX).then_some(border);
-        store.run_update(run)?;
-        if border == i64::MAX {
-            for (id, _) in sources.drain(..) {
-                store.run_drop(id)?;
-                self.runs.retain(|run| run.id != id);
+        Ok((moved, false))
+    }
+
+    /// Move the links of one site, or of the part of it that is in the blocks at hand.
+    fn take(&mut self, store: &Store, site: i64) -> Result<usize, Fault> {
+        let Some(writer) = &mut self.writer else {
+            return Ok(0);
+        };
+        let consumed = self.consumed.of(store, site)?;
+        let mut moved = 0;
+        let several = self
+            .cursors
+            .iter()
+            .filter(|cursor| cursor.site() == Some(site))
+            .count()
+            > 1;
+        if several {
+            let links = |cursor: &Cursor| cursor.links().len();
+            let here = self.cursors.iter().filter(|c| c.site() == Some(site));
+            self.unique.begin(here.map(links).sum());
+        }
+        // The older sources first: links are in the order of their runs.
+        for cursor in &mut self.cursors {
+            while cursor.site() == Some(site) {
+                for link in cursor.links() {
+                    moved += 1;
+                    if link.run > consumed && (!several || self.unique.is_new(link.key.0)) {
+                        writer.push(&store.packer, site, &link)?;
+                    }
+                }
+                cursor.advance(&store.packer)?;
             }
         }
-        Ok(())
+        Ok(moved)
     }
 }
 
-/// Write the rows of a step to the target; answers how many links.
-fn write_rows(store: &Store, target: i64, rows: &[Row]) -> Result<i64, Fault> {
-    let insert = format!("INSERT INTO run_{target} VALUES (?1, ?2)");
-    let mut writer = RowWriter::default();
-    let mut seen = Seen::default();
-    let mut links = 0;
-    for group in rows.chunk_by(|a, b| a.0 == b.0) {
-        let site = group[0].0;
-        let consumed = store.site_consumed(site)?.unwrap_or(0);
-        writer.clear();
-        seen.clear();
-        let opened =
-            open_group(store, group).ok_or_else(|| Fault::damaged("merge into run", target))?;
-        let mut found = Vec::new();
-        for (text, fixed) in &opened {
-            let row =
-                read_row(text, fixed).ok_or_else(|| Fault::damaged("merge into run", target))?;
-            found.extend(row.into_iter().filter(|link| link.run > consumed));
+/// Which run each site has consumed, read in the order of their keys, some at a time.
+#[derive(Debug, Default)]
+struct Consumed {
+    window: Vec<(i64, i64)>,
+    next: usize,
+}
+
+impl Consumed {
+    fn of(&mut self, store: &Store, site: i64) -> Result<i64, Fault> {
+        if self.window.last().is_none_or(|(last, _)| *last < site) {
+            self.window = store.sites_consumed(site, WINDOW)?;
+            self.next = 0;
         }
-        found.sort_by_key(|link| link.run);
-        for link in found {
-            if seen.insert(link.key.0) {
-                writer.push(link);
+        while let Some((key, consumed)) = self.window.get(self.next) {
+            if *key >= site {
+                return Ok(if *key == site { *consumed } else { 0 });
             }
+            self.next += 1;
         }
-        if writer.links > 0 {
-            store.run(&insert, (site, store.packer.seal(&writer.block)))?;
-            links += writer.links;
-        }
-    }
-    Ok(links)
-}
-
-type Opened<'a> = (std::borrow::Cow<'a, [u8]>, &'a [u8]);
-
-fn open_group<'a>(store: &Store, group: &'a [Row]) -> Option<Vec<Opened<'a>>> {
-    group
-        .iter()
-        .map(|(_, _, sealed)| store.packer.open(sealed))
-        .collect()
-}
-
-impl Store {
-    /// The last site of a step.
-    fn border(&self, run: i64, upto: i64) -> Result<i64, Fault> {
-        let sql =
-            format!("SELECT site FROM run_{run} WHERE site > ?1 ORDER BY site LIMIT 1 OFFSET ?2");
-        Ok(self
-            .first(&sql, (upto, STEP), |row| row.get(0))?
-            .unwrap_or(i64::MAX))
-    }
-
-    /// Remove the rows up to `border` from a source.
-    fn take_rows(
-        &self,
-        run: i64,
-        border: i64,
-        order: usize,
-        rows: &mut Vec<Row>,
-    ) -> Result<(), Fault> {
-        let select = format!("SELECT site, links FROM run_{run} WHERE site <= ?1 ORDER BY site");
-        rows.extend(self.all(&select, [border], |row| {
-            Ok((row.get(0)?, order, row.get(1)?))
-        })?);
-        self.run(&format!("DELETE FROM run_{run} WHERE site <= ?1"), [border])?;
-        Ok(())
+        Ok(0)
     }
 }

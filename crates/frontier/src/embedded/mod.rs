@@ -1,23 +1,28 @@
 //! The embedded engine: SQLite with *blocks and runs*, one writer, made for one machine.
 //!
 //! The layout thinks in sites, not in URLs: a check-in appends one block of page records and one of keys for its site, and
-//! links to other sites are gathered, sorted and written as immutable runs, so that the cost of a URL stays flat however
+//! links to other sites are gathered, sorted and written as immutable runs (files beside the database), so that the cost of a URL stays flat however
 //! large the crawl grows. `docs/decisions/0002-frontier-layout.md` draws every table and blob, with the figures.
 //!
 //! What always holds:
 //! - **Only one process writes** (`lock.rs`); it releases all leases when it opens, for they were its predecessor's.
 //! - **Every call is one transaction**; one that fails is rolled back, memory included.
+//! - **A file that the database names is whole and synced**; it is removed when no durable state names it.
 //! - **A check-in is on the disk when the call returns**: `synchronous=FULL` in WAL mode, one fsync a group commit.
 //!   Check-outs and tidying are not synced: the log is a sequence, so they become durable with the next check-in, and to
 //!   lose them loses nothing that was checked in.
 //!
-//! Read first: `schema.rs`, then `checkout.rs` and `checkin.rs`, then `gather.rs`, `inbox.rs`, `runs.rs`, `merge.rs`.
+//! Read first: `schema.rs`, then `checkout.rs` and `checkin.rs`, then `gather.rs`, `inbox.rs`, `runs.rs`, `file.rs`,
+//! `merge.rs`.
 
 mod checkin;
 mod checkout;
+mod cursor;
 mod explain;
 mod facts;
 mod fault;
+mod file;
+mod filter;
 mod gather;
 mod inbox;
 mod keys;
@@ -32,6 +37,7 @@ mod seeds;
 mod sites;
 mod store;
 mod totals;
+mod unique;
 mod view;
 
 #[cfg(test)]
@@ -155,6 +161,9 @@ impl Embedded {
         self.totals.set(Count::Runs, self.inbox.runs.len() as i64);
         self.store.totals_write(&mut self.totals)?;
         self.store.run("COMMIT", [])?;
+        if self.durable == Some(true) {
+            self.inbox.remove_doomed();
+        }
         Ok(())
     }
 
@@ -213,11 +222,13 @@ impl Embedded {
         /// Links of a run under way that are written between two looks at the clock.
         const STEP: usize = if cfg!(test) { 2 } else { 2000 };
         let begun = Instant::now();
+        // While links come, they pay for merging at their check-ins.
+        let idle = self.inbox.is_idle();
         loop {
             if self.inbox.is_writing() {
                 self.inbox.write(&self.store, &mut self.totals, now, STEP)?;
-            } else if !self.inbox.merge(&self.store)? {
-                return Ok(false);
+            } else if !idle || !self.inbox.merge(&self.store)? {
+                return Ok(self.inbox.is_merging());
             }
             if begun.elapsed() >= budget {
                 return Ok(self.inbox.is_writing() || self.inbox.is_merging());

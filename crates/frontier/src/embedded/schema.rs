@@ -1,6 +1,6 @@
 //! The tables, and how a database is opened. Every blob is drawn in `docs/decisions/0002-frontier-layout.md`.
 //!
-//! Not here: the tables `run_N`, one for each run of the inbox, which come and go (see `inbox.rs`).
+//! Not here: the runs of the inbox, which are files beside the database (see `file.rs`).
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use super::fault::Fault;
 use crate::Options;
 
 /// The layout this program writes, in `PRAGMA user_version`.
-pub(super) const LAYOUT: i64 = 1;
+pub(super) const LAYOUT: i64 = 2;
 
 /// Large enough that a check-in's block fits a page, small enough that a site's row is not copied with a crowd.
 const PAGE: u32 = 8192;
@@ -52,14 +52,14 @@ CREATE INDEX leases_expires ON leases (expires);
 CREATE TABLE seeds (id INTEGER PRIMARY KEY, url TEXT NOT NULL, site INTEGER NOT NULL, path INTEGER NOT NULL,
                     time INTEGER NOT NULL, UNIQUE (site, path));
 CREATE TABLE journal (id INTEGER PRIMARY KEY AUTOINCREMENT, links BLOB NOT NULL);
-CREATE TABLE runs (             -- one row a table run_N
+CREATE TABLE runs (             -- one row a file
     run INTEGER PRIMARY KEY AUTOINCREMENT,
     level INTEGER NOT NULL,
     last INTEGER NOT NULL,      -- newest run of level 0 whose links it holds
     links INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
     journal INTEGER NOT NULL,   -- while it is written: newest journal entry that goes into it
-    upto INTEGER,               -- while it is written: done up to this site key; NULL when whole
-    target INTEGER              -- the run it is being merged into
+    upto INTEGER                -- while it is written: done up to this site key; NULL when whole
 );
 CREATE TABLE totals (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE outcomes (outcome INTEGER PRIMARY KEY, count INTEGER NOT NULL); -- code * 65536 + status
@@ -87,7 +87,7 @@ pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, 
             db.execute_batch("COMMIT")?;
         }
         LAYOUT => {}
-        found => return Err(Fault::Newer(found)),
+        found => return Err(other_layout(found)),
     }
     Ok(db)
 }
@@ -101,7 +101,17 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, Fault> {
     match version(&db)? {
         LAYOUT => Ok(db),
         0 => Err(Fault::Empty),
-        found => Err(Fault::Newer(found)),
+        found => Err(other_layout(found)),
+    }
+}
+
+fn other_layout(found: i64) -> Fault {
+    if found > LAYOUT {
+        Fault::Newer(found)
+    } else {
+        Fault::Damaged(format!(
+            "layout {found}, which no released aranha wrote: begin the crawl anew"
+        ))
     }
 }
 

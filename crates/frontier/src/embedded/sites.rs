@@ -159,11 +159,13 @@ impl Store {
         })
     }
 
-    /// Newest run whose links the site has merged.
-    pub(super) fn site_consumed(&self, key: i64) -> Result<Option<i64>, Fault> {
-        self.first("SELECT consumed FROM sites WHERE key = ?1", [key], |row| {
-            row.get(0)
-        })
+    /// Newest run whose links each site has merged: some sites in the order of their keys, from this one on.
+    pub(super) fn sites_consumed(&self, from: i64, count: usize) -> Result<Vec<(i64, i64)>, Fault> {
+        self.all(
+            "SELECT key, consumed FROM sites WHERE key >= ?1 ORDER BY key LIMIT ?2",
+            (from, count as i64),
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
     }
 
     pub(super) fn site_insert(&self, site: &SiteRow) -> Result<(), Fault> {

@@ -13,7 +13,9 @@ pub(crate) struct Folder(TempDir);
 
 impl Folder {
     pub(crate) fn new() -> Folder {
-        Folder(TempDir::new().expect("a folder"))
+        // In memory where there is such a place: what syncing is for is seen by `tests/crash.rs`.
+        let memory = TempDir::new_in("/dev/shm");
+        Folder(memory.or_else(|_| TempDir::new()).expect("a folder"))
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -208,7 +210,7 @@ fn facts_of_the_first_layout_are_read() {
     block.text.push(1);
     block.text.extend_from_slice(&bytes);
     let key = aranha_url::SiteKey::of("a.example").0 as i64;
-    let sealed = frontier.store.packer.seal(&mut block).to_vec();
+    let sealed = frontier.store.packer.seal(&block);
     frontier
         .store
         .db
@@ -246,4 +248,94 @@ fn blocks_of_keys_stay_few() {
     let lease = frontier.check_out(2, "n", 1).expect("works").remove(0);
     let known: std::collections::BTreeSet<_> = lease.known.iter().collect();
     assert_eq!((known.len(), lease.known.len()), (399, 399));
+}
+
+/// Links to one site, checked in from another, in runs of the smallest size.
+fn send_links(frontier: &mut Embedded, rounds: u64, links: u64) {
+    for round in 0..rounds {
+        let now = round as i64 * 10_000;
+        let lease = frontier.check_out(now, "n", 1).expect("works").remove(0);
+        assert_eq!(lease.site, "a.example");
+        let mut entry = release(&lease, now);
+        entry.held.clone_from(&lease.pending);
+        for number in 0..links {
+            let address = format!("https://b{}.example/{round}/{number}", number % 3);
+            entry.outside.push(link(&address));
+        }
+        frontier.check_in(now, vec![entry]).expect("works");
+        frontier.block(now, "b0.example").expect("works");
+        frontier.block(now, "b1.example").expect("works");
+        frontier.block(now, "b2.example").expect("works");
+    }
+}
+
+fn run_files(folder: &Folder) -> Vec<PathBuf> {
+    let files = std::fs::read_dir(folder.path().join("frontier.runs")).expect("lists");
+    let mut files: Vec<_> = files.map(|entry| entry.expect("reads").path()).collect();
+    files.sort();
+    files
+}
+
+/// A power cut takes back what was not synced: files that only an unsynced state does without must stay.
+#[test]
+fn sources_of_a_merge_stay_until_that_is_durable() {
+    let folder = Folder::new();
+    let mut frontier = folder.open(small());
+    let seeds = [seed("https://a.example/")];
+    frontier.seed(0, &seeds).expect("seeds");
+    send_links(&mut frontier, 9, 12);
+    frontier.flush(0).expect("flushes");
+    frontier.tidy(0, Duration::ZERO).expect("tidies");
+    let before = run_files(&folder);
+    let runs = frontier.status(0).expect("status").runs;
+    while frontier.tidy(0, Duration::ZERO).expect("tidies") {}
+    assert!(frontier.status(0).expect("status").runs < runs, "merged");
+    let after = run_files(&folder);
+    assert!(before.iter().all(|path| after.contains(path)));
+    frontier.seed(0, &seeds).expect("seeds");
+    let runs = frontier.status(0).expect("status").runs;
+    assert_eq!(run_files(&folder).len() as u64, runs);
+    drop(frontier);
+    std::fs::write(folder.path().join("frontier.runs/99.run"), b"torn").expect("writes");
+    let frontier = folder.open(small());
+    assert_eq!(run_files(&folder).len() as u64, runs, "rubbish is removed");
+    drop(frontier);
+    std::fs::remove_file(&run_files(&folder)[0]).expect("removes");
+    let error = Embedded::open(&folder.path(), small()).expect_err("a run is missing");
+    assert!(matches!(error, FrontierError::File { .. }), "{error}");
+}
+
+/// More links than are admitted at a time: all of them wait, in the order in which they came, behind a full window.
+#[test]
+fn a_large_inbox_goes_to_the_queue() {
+    let folder = Folder::new();
+    let mut frontier = folder.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let lease = frontier.check_out(0, "n", 1).expect("works").remove(0);
+    let mut entry = release(&lease, 0);
+    entry.outside = (0..3000)
+        .map(|number| link(&format!("https://b.example/{number}")))
+        .collect();
+    frontier.check_in(0, vec![entry]).expect("works");
+    frontier.flush(0).expect("flushes");
+    let mut leases = frontier.check_out(1, "n", 2).expect("works");
+    leases.retain(|lease| lease.site == "b.example");
+    let lease = leases.remove(0);
+    assert_eq!((lease.known.len(), lease.more), (3000, true));
+    let mut pages = lease.pending.clone();
+    while pages.len() < 3000 {
+        let entry = crate::CheckIn {
+            then: Then::Keep { want: 500 },
+            ..release(&lease, 1)
+        };
+        let answer = frontier.check_in(1, vec![entry]).expect("works").remove(0);
+        let more = answer.expect("in force").more;
+        assert!(!more.is_empty());
+        pages.extend(more);
+    }
+    let expected: Vec<String> = (0..3000).map(|number| format!("/{number}")).collect();
+    let paths: Vec<&str> = pages.iter().map(|page| page.path.as_str()).collect();
+    assert_eq!(paths, expected);
 }

@@ -186,7 +186,7 @@ impl Store {
             runs: totals.of(Count::Runs),
             seeds: totals.of(Count::Seeds),
             next_due: self.next_due()?,
-            disk: self.disk(),
+            disk: self.disk()?,
         })
     }
 
@@ -202,14 +202,15 @@ impl Store {
         })
     }
 
-    fn disk(&self) -> u64 {
-        ["", "-wal"]
-            .iter()
-            .filter_map(|suffix| {
-                let mut path = self.path.clone().into_os_string();
-                path.push(suffix);
-                Some(std::fs::metadata(path).ok()?.len())
-            })
-            .sum()
+    fn disk(&self) -> Result<u64, Fault> {
+        let files = ["", "-wal"].iter().filter_map(|suffix| {
+            let mut path = self.path.clone().into_os_string();
+            path.push(suffix);
+            Some(std::fs::metadata(path).ok()?.len())
+        });
+        let runs: Option<i64> = self
+            .first("SELECT sum(bytes) FROM runs", [], |row| row.get(0))?
+            .flatten();
+        Ok(files.sum::<u64>() + runs.unwrap_or(0) as u64)
     }
 }

@@ -1,0 +1,113 @@
+//! Reads a whole run from front to back, a site at a time, for merging.
+
+use aranha_url::PathKey;
+
+use super::fault::Fault;
+use super::file::{Link, RunFile, skip_link};
+use crate::codec::{Packer, Reader};
+
+/// A place in a run.
+#[derive(Debug)]
+pub(super) struct Cursor {
+    run: RunFile,
+    next_block: usize,
+    sealed: Vec<u8>,
+    text: Vec<u8>,
+    fixed: Vec<u8>,
+    /// Places in text and fixed behind the site under way.
+    at: (usize, usize),
+    /// The site under way: its links as bounds into `text`, with run and key.
+    site: Option<i64>,
+    links: Vec<Place>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    run: i64,
+    key: u64,
+    start: u32,
+    middle: u32,
+    end: u32,
+}
+
+impl Cursor {
+    /// At the first site.
+    pub(super) fn new(packer: &Packer, run: RunFile) -> Result<Cursor, Fault> {
+        let mut cursor = Cursor {
+            run,
+            next_block: 0,
+            sealed: Vec::new(),
+            text: Vec::new(),
+            fixed: Vec::new(),
+            at: (0, 0),
+            site: None,
+            links: Vec::new(),
+        };
+        cursor.advance(packer)?;
+        Ok(cursor)
+    }
+
+    pub(super) fn run(&self) -> &RunFile {
+        &self.run
+    }
+
+    /// The site under way; `None` at the end. A site that goes on in the next block comes again.
+    pub(super) fn site(&self) -> Option<i64> {
+        self.site
+    }
+
+    /// The links of the site under way.
+    pub(super) fn links(&self) -> impl ExactSizeIterator<Item = Link<'_>> {
+        self.links.iter().map(|place| Link {
+            run: place.run,
+            key: PathKey(place.key),
+            head: &self.text[place.start as usize..place.middle as usize],
+            via: &self.text[place.middle as usize..place.end as usize],
+        })
+    }
+
+    /// Go on to the next site.
+    pub(super) fn advance(&mut self, packer: &Packer) -> Result<(), Fault> {
+        self.links.clear();
+        self.site = None;
+        if self.at.0 >= self.text.len() {
+            if self.next_block >= self.run.blocks() {
+                return Ok(());
+            }
+            self.run.read_block(self.next_block, &mut self.sealed)?;
+            self.next_block += 1;
+            let damaged = || self.run.damaged();
+            let (text, fixed) = packer.open(&self.sealed).ok_or_else(damaged)?;
+            self.text.clear();
+            self.text.extend_from_slice(&text);
+            self.fixed.clear();
+            self.fixed.extend_from_slice(fixed);
+            self.at = (0, 0);
+        }
+        self.read_site().ok_or_else(|| self.run.damaged())
+    }
+
+    fn read_site(&mut self) -> Option<()> {
+        let whole = &self.text[..];
+        let mut text = Reader::new(whole.get(self.at.0..)?);
+        let mut fixed = Reader::new(self.fixed.get(self.at.1..)?);
+        let place = |reader: &Reader<'_>| whole.len() - reader.rest().len();
+        let count: usize = text.number()?;
+        self.site = Some(fixed.word()? as i64);
+        let mut run = 0i64;
+        for _ in 0..count {
+            run = run.checked_add(text.number()?)?;
+            let start = place(&text);
+            let (head, _) = skip_link(&mut text)?;
+            self.links.push(Place {
+                run,
+                key: fixed.word()?,
+                start: start as u32,
+                middle: (start + head.len()) as u32,
+                end: place(&text) as u32,
+            });
+        }
+        self.at = (place(&text), self.fixed.len() - fixed.rest().len());
+        Some(())
+    }
+}

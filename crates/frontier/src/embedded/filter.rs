@@ -1,0 +1,78 @@
+//! Which sites a run holds links to, by a few bits each (Bloom): most look-ups of a site that few link to end here.
+
+/// Bits for each site: one look in a hundred is in vain.
+const BITS: u64 = 10;
+
+/// The sites of a run.
+#[derive(Debug)]
+pub(super) struct Filter {
+    words: Vec<u64>,
+}
+
+impl Filter {
+    /// Runs of more sites have no filter: nearly every site is in them, and memory is bounded.
+    pub(super) const MOST: usize = 1 << 21;
+
+    /// Of these sites; without any bits, which lets every site pass, where they are too many.
+    pub(super) fn of(sites: &[i64]) -> Filter {
+        if sites.len() > Filter::MOST {
+            return Filter { words: Vec::new() };
+        }
+        let words = (sites.len() as u64 * BITS).div_ceil(64).next_power_of_two();
+        let mut filter = Filter {
+            words: vec![0; words as usize],
+        };
+        for site in sites {
+            filter.insert(*site);
+        }
+        filter
+    }
+
+    /// Back from its words; `None`: damage.
+    pub(super) fn read(words: Vec<u64>) -> Option<Filter> {
+        (words.is_empty() || words.len().is_power_of_two()).then_some(Filter { words })
+    }
+
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    fn bits(&self, site: i64) -> [u64; 4] {
+        let mask = self.words.len() as u64 * 64 - 1;
+        let (low, high) = (site as u64, (site as u64).rotate_left(32) | 1);
+        [0, 1, 2, 3].map(|turn| low.wrapping_add(high.wrapping_mul(turn)) & mask)
+    }
+
+    fn insert(&mut self, site: i64) {
+        for bit in self.bits(site) {
+            self.words[(bit / 64) as usize] |= 1 << (bit % 64);
+        }
+    }
+
+    pub(super) fn may_have(&self, site: i64) -> bool {
+        self.words.is_empty()
+            || self
+                .bits(site)
+                .iter()
+                .all(|bit| self.words[(bit / 64) as usize] & (1 << (bit % 64)) != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_put_in_is_there() {
+        let site = |n: i64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64);
+        let sites: Vec<i64> = (1..2000).map(site).collect();
+        let filter = Filter::of(&sites);
+        assert!(sites.iter().all(|site| filter.may_have(*site)));
+        let wrong = (2000..12000).filter(|n| filter.may_have(site(*n))).count();
+        assert!(wrong < 500, "{wrong} of 10000");
+        let filter = Filter::read(filter.words().to_vec()).expect("whole");
+        assert!(sites.iter().all(|site| filter.may_have(*site)));
+        assert!(Filter::read(vec![0; 3]).is_none());
+        assert!(Filter::read(Vec::new()).expect("whole").may_have(7));
+    }
+}
