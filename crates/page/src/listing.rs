@@ -11,6 +11,7 @@
 //! links.
 
 use crate::gather::Links;
+use crate::name::key_of;
 use crate::text::{Gap, Text, string};
 use crate::xml::{Event, Reader, Tag, unescape};
 use crate::{LinkKind, Options, Page, date, meta, rel};
@@ -45,6 +46,30 @@ pub(crate) fn read(document: &str, options: &Options, page: &mut Page) {
         listing.event(event);
     }
     listing.finish();
+}
+
+/// Names of elements as numbers.
+mod known {
+    use crate::name::key;
+
+    pub(super) const DATE: u128 = key(b"date");
+    pub(super) const ENCLOSURE: u128 = key(b"enclosure");
+    pub(super) const ENTRY: u128 = key(b"entry");
+    pub(super) const GUID: u128 = key(b"guid");
+    pub(super) const ISSUED: u128 = key(b"issued");
+    pub(super) const ITEM: u128 = key(b"item");
+    pub(super) const LANGUAGE: u128 = key(b"language");
+    pub(super) const LASTMOD: u128 = key(b"lastmod");
+    pub(super) const LINK: u128 = key(b"link");
+    pub(super) const LOC: u128 = key(b"loc");
+    pub(super) const MODIFIED: u128 = key(b"modified");
+    pub(super) const PUBDATE: u128 = key(b"pubdate");
+    pub(super) const PUBLISHED: u128 = key(b"published");
+    pub(super) const SITEMAP: u128 = key(b"sitemap");
+    pub(super) const SOURCE: u128 = key(b"source");
+    pub(super) const TITLE: u128 = key(b"title");
+    pub(super) const UPDATED: u128 = key(b"updated");
+    pub(super) const URL: u128 = key(b"url");
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -123,11 +148,17 @@ impl Listing<'_> {
             Event::Text(text) if self.field.is_some() => unescape(text, &mut self.value),
             Event::Data(text) if self.field.is_some() => self.value.extend_from_slice(text),
             Event::Text(_) | Event::Data(_) => {}
-            Event::End => {
+            Event::End(name) => {
                 if let Some(field) = self.field.take() {
                     let value = std::mem::take(&mut self.value);
                     self.field(field, &value);
                     self.value = value;
+                }
+                match (self.kind, key_of(name)) {
+                    (Kind::Sitemap, known::URL | known::SITEMAP)
+                    | (Kind::Feed, known::ITEM | known::ENTRY) => self.end(),
+                    (Kind::Feed, known::SOURCE) => self.aside = false,
+                    _ => {}
                 }
             }
         }
@@ -135,12 +166,12 @@ impl Listing<'_> {
 
     fn in_sitemap(&mut self, tag: &Tag<'_>) {
         let own = tag.prefix == self.prefix;
-        match &*tag.name.to_ascii_lowercase() {
-            b"url" | b"sitemap" if own => self.begin(),
-            b"loc" if own => self.field = Some(Field::Address),
-            b"lastmod" if own => self.field = Some(Field::Date),
-            b"loc" if self.options.assets => self.field = Some(Field::Image),
-            b"link" => {
+        match key_of(tag.name) {
+            known::URL | known::SITEMAP if own => self.begin(),
+            known::LOC if own => self.field = Some(Field::Address),
+            known::LASTMOD if own => self.field = Some(Field::Date),
+            known::LOC if self.options.assets => self.field = Some(Field::Image),
+            known::LINK => {
                 let href = tag.attribute(b"href");
                 let relation = tag.attribute(b"rel").unwrap_or_default();
                 if let Some(href) = href
@@ -157,24 +188,30 @@ impl Listing<'_> {
         // RSS has no namespace, RSS 1's root has one that its items have not, Atom is at home in both.
         let own = tag.prefix.is_empty() || tag.prefix == self.prefix || tag.prefix == b"atom";
         let dublin = matches!(tag.prefix, b"dc" | b"dcterms");
-        match &*tag.name.to_ascii_lowercase() {
-            b"item" | b"entry" if own => self.begin(),
-            b"source" if own => self.aside = !tag.empty,
+        match key_of(tag.name) {
+            known::ITEM | known::ENTRY if own => self.begin(),
+            known::SOURCE if own => self.aside = !tag.empty,
             _ if self.aside => {}
-            b"link" if own => self.feed_link(tag),
-            b"guid" if own => {
+            known::LINK if own => self.feed_link(tag),
+            known::GUID if own => {
                 let address = tag
                     .attribute(b"isPermaLink")
                     .is_none_or(|value| value == b"true");
                 self.field = address.then_some(Field::Identifier);
             }
-            b"pubdate" | b"updated" | b"published" | b"modified" | b"issued" if own => {
+            known::PUBDATE
+            | known::UPDATED
+            | known::PUBLISHED
+            | known::MODIFIED
+            | known::ISSUED
+                if own =>
+            {
                 self.field = Some(Field::Date);
             }
-            b"date" | b"modified" if dublin => self.field = Some(Field::Date),
-            b"title" if own && self.entry.is_none() => self.field = Some(Field::Title),
-            b"language" if own => self.field = Some(Field::Language),
-            b"enclosure" if own && self.options.assets => {
+            known::DATE | known::MODIFIED if dublin => self.field = Some(Field::Date),
+            known::TITLE if own && self.entry.is_none() => self.field = Some(Field::Title),
+            known::LANGUAGE if own => self.field = Some(Field::Language),
+            known::ENCLOSURE if own && self.options.assets => {
                 if let Some(url) = tag.attribute(b"url") {
                     self.links.add(&unescaped(url), LinkKind::Asset, false);
                 }
@@ -357,15 +394,16 @@ mod tests {
         let page = check(
             "<rss version='2.0'><channel><title>A &amp; B</title><link>http://a/</link><language>pt</language>\
              <atom:link href='http://a/feed' rel='self'/>\
-             <item><title>1</title><link>http://a/1</link><pubDate>Fri, 02 Jan 1970 00:00:00 GMT</pubDate>\
+             <item><title>1</title><source url='x'>y</source><link>http://a/1</link><pubDate>Fri, 02 Jan 1970 00:00:00 GMT</pubDate>\
              <enclosure url='http://a/1.mp3'/></item>\
              <item><guid isPermaLink='false'>http://a/no</guid></item>\
-             <item><guid>http://a/2</guid><dc:date>1970-01-02</dc:date></item></channel></rss>",
+             <item><guid>http://a/2</guid><dc:date>1970-01-02</dc:date></item><link>http://a/end</link></channel></rss>",
             &Options::default(),
             &[
                 "link http://a/",
                 "feed http://a/1 86400",
                 "feed http://a/2 86400",
+                "link http://a/end",
             ],
         );
         assert_eq!(page.title.as_deref(), Some("A & B"));

@@ -13,7 +13,8 @@ use memchr::memmem;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event<'a> {
     Start(Tag<'a>),
-    End,
+    /// An end tag, by its name without the prefix.
+    End(&'a [u8]),
     /// Characters with references in them: see [`unescape`].
     Text(&'a [u8]),
     /// Characters that are what they are: a CDATA section.
@@ -110,10 +111,7 @@ impl<'a> Reader<'a> {
             .position(u8::is_ascii_whitespace)
             .unwrap_or(tag.len());
         let (name, attributes) = tag.split_at(length);
-        let (prefix, name) = match memchr::memchr(b':', name) {
-            Some(colon) => (&name[..colon], &name[colon + 1..]),
-            None => (&[][..], name),
-        };
+        let (prefix, name) = split(name);
         Tag {
             prefix,
             name,
@@ -146,13 +144,21 @@ impl<'a> Iterator for Reader<'a> {
             } else if self.strip(b"<!") {
                 self.doctype();
             } else if self.strip(b"</") {
-                self.until(b">");
-                return Some(Event::End);
+                let name = self.until(b">").trim_ascii();
+                return Some(Event::End(split(name).1));
             } else {
                 self.strip(b"<");
                 return Some(Event::Start(self.tag()));
             }
         }
+    }
+}
+
+/// Prefix and name.
+fn split(name: &[u8]) -> (&[u8], &[u8]) {
+    match memchr::memchr(b':', name) {
+        Some(colon) => (&name[..colon], &name[colon + 1..]),
+        None => (&[], name),
     }
 }
 
@@ -237,7 +243,7 @@ mod tests {
                         found.push(b')');
                     }
                 }
-                Event::End => found.push(b')'),
+                Event::End(_) => found.push(b')'),
                 Event::Text(text) => unescape(text, &mut found),
                 Event::Data(text) => found.extend_from_slice(text),
             }
