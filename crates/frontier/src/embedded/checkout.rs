@@ -3,12 +3,12 @@
 //! A site's inbox is merged here and only here: links whose keys are known are dropped, the others are admitted behind
 //! what waits already. A site that was due for links that all proved known is passed over and goes idle.
 
-use aranha_url::{PathKey, SiteKey};
+use aranha_url::SiteKey;
 
 use super::Embedded;
+use super::admission::Admission;
 use super::fault::Fault;
 use super::sites::SiteRow;
-use crate::seen::Seen;
 use crate::{Lease, Pending};
 
 /// Sites looked at in one call, for each one asked for: bounds the work when many prove to have nothing new.
@@ -17,8 +17,6 @@ const LOOKS: usize = 4;
 const RECLAIMED: usize = 1000;
 /// Links gathered are sorted into runs at most this often (milliseconds) while visits are under way.
 pub(super) const FLUSH_GAP: i64 = 250;
-/// Pages of the inbox that go to the queue at a time.
-const ADMITTED: usize = 1024;
 /// Gathered links made visible at a time when a check-out runs dry, and how often in one call.
 const FLUSH_LINKS: usize = if cfg!(test) { 2 } else { 2000 };
 const FLUSH_STEPS: usize = 10;
@@ -99,7 +97,14 @@ impl Embedded {
         store.later_take(&mut site, now, room(&window), &mut window, block)?;
         store.queue_take(&mut site, room(&window), &mut window, block)?;
         if site.inbox {
-            self.admit(&mut site, &mut known, &mut window)?;
+            let (key, consumed) = (site.key, site.consumed);
+            let (runs, written) = (&self.inbox.runs, self.inbox.written());
+            let mut admission =
+                Admission::new(store, &mut site, &mut known, &mut window, limit, block);
+            let newest =
+                store.inbox_walk(runs, written, key, consumed, |link| admission.take(&link));
+            admission.end(newest)?;
+            self.inbox.waiting.remove(key);
         }
         if window.len() != held {
             self.store.held_write(&mut site, &window, &mut self.block)?;
@@ -128,60 +133,6 @@ impl Embedded {
             expires,
             site: site.name,
         }))
-    }
-
-    /// Merge the inbox: the pages that are new, in the order in which their links came, behind everything that waits
-    /// already. What does not fit the window, or must not overtake, goes to the queue, a block at a time: a million links
-    /// are not held in memory, only their keys.
-    fn admit(
-        &mut self,
-        site: &mut SiteRow,
-        known: &mut Vec<PathKey>,
-        window: &mut Vec<Pending>,
-    ) -> Result<(), Fault> {
-        let store = &self.store;
-        let block = &mut self.block;
-        let limit = self.options.window.max(1);
-        let before = known.len();
-        let mut seen: Seen = known.iter().map(|key| key.0).collect();
-        let mut rest = Vec::new();
-        let mut failed = None;
-        let key = site.key;
-        let consumed = site.consumed;
-        let runs = &self.inbox.runs;
-        site.consumed = store
-            .inbox_walk(runs, self.inbox.written(), key, consumed, |link| {
-                if !seen.insert(link.key.0) {
-                    return Some(());
-                }
-                let (depth, hop, path, via) = link.fields()?;
-                known.push(link.key);
-                let page = Pending {
-                    path: path.to_owned(),
-                    key: link.key,
-                    depth,
-                    site_depth: 0,
-                    tries: 0,
-                    hop,
-                    via: via.to_owned(),
-                };
-                if window.len() < limit && site.queued == 0 && rest.is_empty() {
-                    window.push(page);
-                    return Some(());
-                }
-                rest.push(page);
-                if rest.len() >= ADMITTED {
-                    failed = store.queue_append(site, &rest, block).err();
-                    rest.clear();
-                }
-                failed.is_none().then_some(())
-            })
-            .map_err(|fault| failed.unwrap_or(fault))?;
-        store.queue_append(site, &rest, block)?;
-        store.keys_append(site, &known[before..])?;
-        site.inbox = false;
-        self.inbox.waiting.remove(key);
-        Ok(())
     }
 
     pub(super) fn expiry(&self, now: i64) -> i64 {

@@ -24,7 +24,7 @@ use crate::{External, Options, Outside, Pending};
 /// Links of a run that a check-in writes at least; few in tests, so that they see runs half written.
 const LEAST: usize = if cfg!(test) { 1 } else { 500 };
 /// Sites that are known to wait for a visit already; 8 bytes each.
-const WAITING: usize = 1 << 21;
+const WAITING: usize = if cfg!(test) { 8 } else { 1 << 21 };
 
 /// A batch that is being written as a run.
 #[derive(Debug)]

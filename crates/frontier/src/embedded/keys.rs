@@ -75,9 +75,18 @@ impl Store {
     pub(super) fn keys_read(&self, site: &SiteRow) -> Result<Vec<PathKey>, Fault> {
         let mut keys = Vec::with_capacity(site.known as usize);
         let mut id = site.keys;
+        let mut statement = self.statement("SELECT previous, keys FROM keys WHERE id = ?1")?;
         while id != 0 {
-            let (previous, bytes) = self.keys_block(id)?;
-            let (words, rest) = bytes.as_chunks::<8>();
+            let mut rows = statement.query([id])?;
+            let row = rows
+                .next()?
+                .ok_or_else(|| Fault::damaged("chain of keys at", id))?;
+            let previous: i64 = row.get(0)?;
+            let (words, rest) = row
+                .get_ref(1)?
+                .as_blob()
+                .unwrap_or_default()
+                .as_chunks::<8>();
             if !rest.is_empty() || previous >= id {
                 return Err(Fault::damaged("block of keys", id));
             }

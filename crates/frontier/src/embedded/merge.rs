@@ -1,4 +1,4 @@
-//! Merging runs: eight of a level become one of the next, a short step at a time.
+//! Merging runs: sixteen of a level become one of the next, a short step at a time.
 //!
 //! A step reads on in the sources, which never change, and appends to the file of the target; nobody sees it before it is
 //! whole, and nothing of it is in the database: a crash loses the work and nothing else. Then the target takes the place
@@ -19,12 +19,12 @@ use super::store::Store;
 use super::unique::Unique;
 
 /// Runs of a level that make one of the next.
-pub(super) const FAN: usize = 8;
+pub(super) const FAN: usize = if cfg!(test) { 8 } else { 16 };
 /// Links moved in one step; few in tests, so that they see merges half done.
 const STEP: usize = if cfg!(test) { 2 } else { 2000 };
-/// Moves that a link pays for, in quarters, for each merge under way. More than one, so that a merge is done before the
+/// Moves that a link pays for, in eighths, for each merge under way. More than one, so that a merge is done before the
 /// next one of its level is due.
-const PAID: i64 = 5;
+const PAID: i64 = 9;
 /// Sites whose marks are read at a time.
 const WINDOW: usize = 64;
 
@@ -57,7 +57,7 @@ impl Inbox {
     pub(super) fn pay(&mut self, links: usize) {
         self.busy = true;
         let merges = self.merges.len().max(1) as i64;
-        self.credit = self.credit.min(0) + links as i64 * PAID * merges / 4;
+        self.credit = self.credit.min(0) + links as i64 * PAID * merges / 8;
     }
 
     /// The lowest level with `count` whole runs that nothing is done with, and no merge under way.

@@ -15,6 +15,7 @@
 //! Read first: `schema.rs`, then `checkout.rs` and `checkin.rs`, then `gather.rs`, `inbox.rs`, `runs.rs`, `file.rs`,
 //! `merge.rs`.
 
+mod admission;
 mod checkin;
 mod checkout;
 mod cursor;
