@@ -20,8 +20,9 @@ use aranha_frontier::{Novelty as Record, Seen};
 const WHOLE: u32 = 100;
 /// What a page without a new link adds.
 const LEAF: u32 = 1;
-/// The same when its text is that of another page but for the numbers: made by a machine that counts.
-const NUMBERED: u32 = 25;
+/// What a page adds at least when any of its links is new, or when its text is that of another but for the numbers:
+/// made by a machine that counts.
+const SUSPECT: u32 = 25;
 /// Pages at the start of a visit that take nothing back: every word is new to a visit that has just begun.
 const WARM_UP: u32 = 8;
 /// Words remembered before the older half is forgotten.
@@ -161,7 +162,8 @@ impl Novelty {
         }
         let before = self.record.evidence;
         self.note_silent(links, new);
-        let least = if numbered { NUMBERED } else { LEAF };
+        let suspect = numbered || new > 0;
+        let least = if suspect { SUSPECT } else { LEAF };
         self.record.evidence = self.record.evidence.max(before.saturating_add(least));
     }
 

@@ -55,12 +55,11 @@ pub fn crawl_from(seeds: &[String], lab: &Lab, folder: &Path, pause: &str) -> Co
     command
 }
 
-/// The same among hostile sites: short time-outs, thresholds that end traps, no retries to wait for.
+/// The same among hostile sites: short time-outs, no retries to wait for.
 pub fn zoo_crawl(lab: &Lab, folder: &Path, black_list: &[&str]) -> Command {
     let mut command = crawl(lab, folder, "10ms");
     let settings = format!(
         "[crawl]\ncheck_in = \"500ms\"\npause_factor = 0\nlinger = \"1s\"\nmax_pause = \"100ms\"\nblacklist = {black_list:?}\n\
-         [thresholds]\nurls = 200\n\
          [fetch]\nconnect_timeout = \"1s\"\ntls_timeout = \"1s\"\nfirst_byte_timeout = \"1s\"\nidle_timeout = \"1s\"\n\
          total_timeout = \"3s\"\ndns_timeout = \"2s\"\nmax_body = \"2MiB\"\nmax_decoded = \"4MiB\"\n"
     );

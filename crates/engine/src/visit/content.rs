@@ -102,11 +102,12 @@ impl Visit {
             && (self.facts.counters.fetched >= FEW || self.context.domains.judges(&self.host()))
     }
 
-    /// What the page brings, and whether that is enough to go on.
+    /// What the page brings, and whether that is enough to go on. `soft`: it is the site's "not found".
     pub(super) fn judge_content(
         &mut self,
         done: &mut Done,
         reading: Option<&Reading>,
+        soft: bool,
         links: Links,
         url: &CanonUrl,
         outside: &[Outside],
@@ -129,7 +130,8 @@ impl Visit {
             return;
         };
         if self.is_wary() {
-            self.novelty.note(reading, repeats, links.all, links.new);
+            self.novelty
+                .note(reading, repeats || soft, links.all, links.new);
             if let Some(trap) = self.novelty.trap(limit) {
                 self.close(trap.to_string());
             }

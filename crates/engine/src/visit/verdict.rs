@@ -92,11 +92,10 @@ impl Visit {
         if let Some(redirect) = &redirect {
             self.follow(redirect, &pending, &url);
         }
-        if !soft {
-            let links = self.admit_all(&inside, &pending, url.as_str());
-            self.judge_content(&mut done, reading.as_ref(), links, &url, &outside);
-            self.batch.outside.extend(outside);
-        }
+        let links = self.admit_all(&inside, &pending, url.as_str());
+        let reading = reading.as_ref();
+        self.judge_content(&mut done, reading, soft, links, &url, &outside);
+        self.batch.outside.extend(outside);
         self.batch.done.push(done);
     }
 
