@@ -19,7 +19,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::lanes::{below, first, keep, load, pack};
 
 /// Shingles below which a text is too short to be compared by them.
-const FEWEST: u32 = 8;
+const FEWEST: u32 = 10;
 /// Bytes from which a word of a script that may have no spaces is cut into characters.
 const LONG: usize = 24;
 /// Planes of the counters, the lowest bit first: texts are shorter than 2^27 words.
@@ -29,12 +29,12 @@ const NUMBER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Sketches at most this far apart are of near duplicates.
 ///
-/// Measured on 2,004 different texts of the Rust documentation (`examples/near`), two million pairs: of the 1,488
-/// pairs at most 6 bits apart all but one share more than half of their shingles (on average 95%), so that a false
-/// alarm is met once in two million pairs of different pages; from 8 bits on one pair in ten is none. Two other words
-/// in the middle of a page (a name) move its sketch by 9 bits when it has under 50 words, by 5 under 200, by 2 under 500,
-/// by 0 or 1 above; other numbers move it by none. A short page with another name is therefore not found near: the
-/// price of no false alarms.
+/// Measured on 2,004 different texts of the Rust documentation (`examples/near`), two million pairs: 1,462 pairs are
+/// at most 6 bits apart, and of 1,268 of them that were compared exactly all but two share more than half of their
+/// shingles (95% on average): a false alarm is met about once in a million pairs of different pages. From 9 bits on one
+/// pair in seven is none. Two other words in the middle of a page (a name) move its sketch by 9 bits when it has under
+/// 50 words, by 5 under 200, by 2 under 500, by 0 or 1 above; other numbers move it by none. A short page with
+/// another name is therefore not found near: the price of few false alarms.
 pub const NEAR: u32 = 6;
 
 /// In how many of their 64 bits two sketches differ; 64 when either text was too short for a sketch.
@@ -54,11 +54,50 @@ pub fn near(one: u64, other: u64) -> bool {
 pub(crate) fn of(text: &str) -> (u32, u64) {
     let mut votes = Votes::default();
     let mut rest = text.as_bytes();
-    while !rest.is_empty() {
-        let length = votes.word(rest);
+    while let Some(lead) = rest.first() {
+        let length = if *lead < 0xE0 {
+            let (length, hash) = word(rest);
+            votes.feature(if lead.is_ascii_digit() { NUMBER } else { hash });
+            length
+        } else {
+            votes.spaceless(rest)
+        };
         rest = rest.get(length + 1..).unwrap_or_default();
     }
     (votes.words, votes.majority())
+}
+
+/// Bytes and hash of the word that `rest` begins with. Most words are found and hashed in one number.
+#[inline]
+fn word(rest: &[u8]) -> (usize, u64) {
+    if let Some(low) = load(rest) {
+        let end = below(low, 0x21);
+        if end != 0 {
+            let length = first(end);
+            return (length, short(keep(low, length)));
+        }
+        if let Some(high) = load(&rest[8..]) {
+            let end = below(high, 0x21);
+            if end != 0 {
+                let length = first(end);
+                return (8 + length, medium(low, keep(high, length)));
+            }
+        }
+    }
+    long_word(rest)
+}
+
+/// The same for a long word, or the last.
+#[inline(never)]
+fn long_word(rest: &[u8]) -> (usize, u64) {
+    let end = memchr::memchr2(b' ', b'\n', rest);
+    let word = &rest[..end.unwrap_or(rest.len())];
+    let hash = match word.split_at_checked(8) {
+        None => short(pack(word)),
+        Some((low, high)) if high.len() < 8 => medium(pack(low), pack(high)),
+        Some(_) => xxh3_64(word),
+    };
+    (word.len(), hash)
 }
 
 /// Hash of a word under eight bytes, each in its lane.
@@ -84,8 +123,8 @@ fn multiply(one: u64, other: u64) -> u64 {
 #[derive(Default)]
 struct Votes {
     words: u32,
-    /// Words that count for shingles: of a run of equal ones, one does.
-    distinct: u32,
+    /// Of a run of equal words only one begins a shingle.
+    shingles: u32,
     /// Hashes of the two words before.
     before: [u64; 2],
     waiting: [u64; 8],
@@ -93,61 +132,27 @@ struct Votes {
 }
 
 impl Votes {
-    /// The word that `rest` begins with; returns its bytes. Most words are found and hashed in one number.
-    #[inline]
-    fn word(&mut self, rest: &[u8]) -> usize {
-        if let Some(low) = load(rest) {
-            let end = below(low, 0x21);
-            if end != 0 {
-                let length = first(end);
-                self.feature_of(low, short(keep(low, length)));
-                return length;
-            }
-            if let Some(high) = load(&rest[8..]) {
-                let end = below(high, 0x21);
-                if end != 0 {
-                    let length = first(end);
-                    self.feature_of(low, medium(low, keep(high, length)));
-                    return 8 + length;
-                }
-            }
+    /// A word that may be a run of a script without spaces; returns its bytes.
+    #[inline(never)]
+    fn spaceless(&mut self, rest: &[u8]) -> usize {
+        let (length, hash) = long_word(rest);
+        if length < LONG {
+            self.feature(hash);
+            return length;
         }
-        self.long_word(rest)
-    }
-
-    /// The same for a long word, or the last.
-    fn long_word(&mut self, rest: &[u8]) -> usize {
-        let end = memchr::memchr2(b' ', b'\n', rest);
-        let word = &rest[..end.unwrap_or(rest.len())];
-        let low = load(word).unwrap_or_else(|| pack(word));
-        match word.len() {
-            0..8 => self.feature_of(low, short(low)),
-            8..16 => self.feature_of(low, medium(low, pack(&word[8..]))),
-            LONG.. if word[0] >= 0xE0 => self.characters(word),
-            _ => self.feature_of(low, xxh3_64(word)),
-        }
-        word.len()
-    }
-
-    /// Counts a word, whatever its hash, as a number if its first byte is a digit.
-    #[inline]
-    fn feature_of(&mut self, low: u64, hash: u64) {
-        let digit = (low as u8).is_ascii_digit();
-        self.feature(if digit { NUMBER } else { hash });
-    }
-
-    /// A run of a script without spaces.
-    fn characters(&mut self, word: &[u8]) {
         let is_first = |byte: &u8| byte & 0xC0 != 0x80;
         let mut begin = 0;
-        while begin < word.len() {
-            let rest = &word[begin + 1..];
-            let length = 1 + rest.iter().position(is_first).unwrap_or(rest.len());
-            self.feature(xxh3_64(&word[begin..begin + length]));
-            begin += length;
+        while begin < length {
+            let character = &rest[begin..length];
+            let more = character[1..].iter().position(is_first);
+            let end = more.map_or(character.len(), |more| more + 1);
+            self.feature(xxh3_64(&character[..end]));
+            begin += end;
         }
+        length
     }
 
+    /// Counts a word, and the shingle that ends with it. The first two words are shingles with nothing before them.
     #[inline]
     fn feature(&mut self, hash: u64) {
         let [first, second] = self.before;
@@ -156,19 +161,17 @@ impl Votes {
             return;
         }
         self.before = [second, hash];
-        self.distinct += 1;
-        if self.distinct < 3 {
-            return;
-        }
         // The place in the shingle must count, and every bit of every word reach every bit.
         let shingle = first
             .rotate_left(23)
             .wrapping_add(second)
             .rotate_left(17)
             .wrapping_add(hash);
-        let hash = multiply(shingle, 0xA076_1D64_78BD_642F);
-        let at = (self.distinct - 3) as usize % self.waiting.len();
+        let hash = multiply(shingle ^ shingle >> 32, 0x8EBC_6AF0_9C88_C6E3);
+        let hash = multiply(hash ^ hash >> 29, 0x5899_65CC_7537_4CC3);
+        let at = self.shingles as usize % self.waiting.len();
         self.waiting[at] = hash;
+        self.shingles = self.shingles.wrapping_add(1);
         if at == self.waiting.len() - 1 {
             self.count();
         }
@@ -199,7 +202,7 @@ impl Votes {
 
     /// The bits that more than half of the shingles have; 0 when there are too few shingles.
     fn majority(&mut self) -> u64 {
-        let shingles = self.distinct.saturating_sub(2);
+        let shingles = self.shingles;
         if shingles < FEWEST {
             return 0;
         }
@@ -264,9 +267,9 @@ mod tests {
         let mut words: Vec<u64> = text.split([' ', '\n']).map(hash).collect();
         words.dedup();
         let mut counters = [0_i64; 64];
+        words.splice(..0, [0, 0]);
         for shingle in words.windows(3) {
             let mut votes = Votes {
-                distinct: 2,
                 before: [shingle[0], shingle[1]],
                 ..Votes::default()
             };
