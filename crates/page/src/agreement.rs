@@ -311,6 +311,22 @@ fn pages() {
     assert!(tokens > 100);
 }
 
+/// Tags that are easily cut at the wrong place.
+#[test]
+fn tags() {
+    for document in [
+        "<a b=c=\"d>e\">f",
+        "<a b=\"c>d\">e",
+        "<a =\"b>c\">d",
+        "<a b = 'c>d' e>f",
+        "<a/b/=c/>d<a b=c/>d<a b/ >",
+        "<a b=\"c\"d='e'f>g",
+        "<a\rb\r=\rc\r>d",
+    ] {
+        compare(document, document);
+    }
+}
+
 /// Pieces that begin, end and hide each other.
 fn document() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
