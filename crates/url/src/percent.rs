@@ -18,8 +18,7 @@ pub(crate) fn normalise_into(out: &mut String, text: &str) {
             rest = &rest[1..];
             continue;
         };
-        let safe = stray.is_none_or(|position| out.len() - position > 2);
-        if safe && is_unreserved(byte) {
+        if is_unreserved(byte) && !stray.is_some_and(|at| completes(&out.as_bytes()[at..], byte)) {
             out.push(char::from(byte));
         } else {
             out.push('%');
@@ -28,6 +27,17 @@ pub(crate) fn normalise_into(out: &mut String, text: &str) {
         rest = &rest[3..];
     }
     out.push_str(rest);
+}
+
+/// Could this byte, put behind a stray `%` and what follows it, be read as part of a triplet? What else follows does not
+/// matter: sessions may be cut out of the text later, and each of their ends is no digit.
+fn completes(stray: &[u8], byte: u8) -> bool {
+    byte.is_ascii_hexdigit()
+        && match stray {
+            [_] => true,
+            [_, first] => first.is_ascii_hexdigit(),
+            _ => false,
+        }
 }
 
 /// Is the text in canonical spelling already?
@@ -79,5 +89,8 @@ mod tests {
         check("%4%31", "%4%31");
         check("%25%34%31", "%2541");
         check("%%%34%31%32", "%%%3412");
+        check("%/%2e%2E", "%/..");
+        check("%%2e%41", "%.A");
+        check("%a%7e%4", "%a~%4");
     }
 }
