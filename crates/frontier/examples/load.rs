@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! cargo run --release -p aranha-frontier --example load -- [--check] FOLDER [MILLIONS [SITES [GROUP]]]
+//! cargo run --release -p aranha-frontier --example load -- --site FOLDER [MILLIONS]
 //! ```
 //!
 //! Each check-in brings about 30 page records and 60 links to other sites; GROUP check-ins are one group commit, then the
@@ -15,6 +16,8 @@
 //!
 //! At the end the rate over the last tenth against the better of the first two lines; with `--check` the exit status is 1
 //! when it is below 0.8, or memory was above 1 GiB.
+//!
+//! With `--site`: one site with so many millions of URLs, and what its check-outs cost.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -389,11 +392,91 @@ fn judge(lines: &[Line]) -> bool {
     last >= FLAT * first && memory <= MOST_MEMORY
 }
 
+/// One site of `count` URLs: handed out with all its links in the inbox, with its pages in the queue, and with a few
+/// links more.
+fn one_site(folder: &Path, count: u64) -> Result<(), FrontierError> {
+    let mut frontier = Embedded::open(folder, Options::default())?;
+    let mut dice = Dice(0x5eed);
+    let site = site_name(1);
+    let seeds = [Seed {
+        origin: format!("https://www.{site}"),
+        site_key: SiteKey::of(&site),
+        path_key: PathKey::of("/"),
+        path: "/".into(),
+        site,
+    }];
+    frontier.seed(0, &seeds)?;
+    let mut sent = 0;
+    let mut now = 0;
+    let show = |name: &str, took: Duration, lease: &Lease| {
+        println!(
+            "{name}: {:.1} ms, {} keys, {} pages in the window, {:.0} MB of memory",
+            took.as_secs_f64() * 1e3,
+            lease.known.len(),
+            lease.pending.len(),
+            memory() as f64 / 1e6
+        );
+    };
+    for (name, links) in [
+        ("links in the inbox", count),
+        ("pages in the queue", 0),
+        ("ten links more", 10),
+    ] {
+        while sent < links {
+            now += 60_000;
+            let leases = frontier.check_out(now, "load", 1)?;
+            let mut visit = begin(leases.into_iter().next().expect("the seed is due"));
+            let mut entry = check_in(&mut visit, now, 1_000_000, 256, &mut dice);
+            entry.then = Then::Release { due: now };
+            for _ in 0..10_000.min(links - sent) {
+                sent += 1;
+                let mut link = outside(&mut dice, 1_000_000, "https://www.example.org/");
+                link.site = "large.example".into();
+                link.origin = "https://large.example".into();
+                link.site_key = SiteKey::of(&link.site);
+                link.path = format!("/{links}/{sent}.html");
+                link.path_key = PathKey::of(&link.path);
+                entry.outside.push(link);
+            }
+            frontier.check_in(now, vec![entry])?;
+        }
+        sent = 0;
+        frontier.flush(now)?;
+        while frontier.tidy(now, Duration::from_secs(1))? {}
+        loop {
+            now += 60_000;
+            let begun = Instant::now();
+            let lease = frontier.check_out(now, "load", 1)?.pop();
+            let took = begun.elapsed();
+            let lease = lease.expect("a site is due");
+            let is_large = lease.site == "large.example";
+            if is_large {
+                show(name, took, &lease);
+            }
+            // The others wait for ever.
+            let due = if is_large { now } else { i64::MAX };
+            let mut visit = begin(lease);
+            let mut entry = check_in(&mut visit, now, 1_000_000, 256, &mut dice);
+            entry.outside.clear();
+            entry.then = Then::Release { due };
+            frontier.check_in(now, vec![entry])?;
+            if is_large {
+                break;
+            }
+        }
+        frontier.hasten(now, &seeds)?;
+    }
+    Ok(())
+}
+
 fn main() {
     let mut arguments: Vec<String> = std::env::args().skip(1).collect();
-    let all = arguments.len();
-    arguments.retain(|argument| argument != "--check");
-    let check = arguments.len() < all;
+    let mut flag = |name: &str| {
+        let all = arguments.len();
+        arguments.retain(|argument| argument != name);
+        arguments.len() < all
+    };
+    let (check, site) = (flag("--check"), flag("--site"));
     let number = |place: usize, usual: u64| {
         arguments
             .get(place)
@@ -401,9 +484,16 @@ fn main() {
             .unwrap_or(usual)
     };
     let Some(folder) = arguments.first() else {
-        eprintln!("usage: load [--check] FOLDER [MILLIONS OF LINKS [SITES [GROUP]]]");
+        eprintln!("usage: load [--check|--site] FOLDER [MILLIONS OF LINKS [SITES [GROUP]]]");
         std::process::exit(2);
     };
+    if site {
+        if let Err(error) = one_site(Path::new(folder), number(1, 1) * 1_000_000) {
+            eprintln!("{error}");
+            std::process::exit(1);
+        }
+        return;
+    }
     let result = run(
         Path::new(folder),
         number(1, 10),
