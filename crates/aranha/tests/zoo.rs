@@ -24,7 +24,8 @@ fn assert_complete(lab: &Lab, collection: &Path) {
         .into_iter()
         .filter(|(url, status)| found.get(url) != Some(status))
         .collect();
-    assert_eq!(missed, BTreeSet::new());
+    let some: Vec<_> = missed.iter().take(5).collect();
+    assert!(missed.is_empty(), "{} missed: {some:?} …", missed.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -112,8 +113,8 @@ async fn a_crawl_waits_while_names_do_not_resolve() {
     let settings = folder.path().join("settings.toml");
     std::fs::write(
         &settings,
-        "[crawl]\nlinger = \"1s\"\npause = \"10ms\"\npause_factor = 0\n[fetch]\ndns_timeout = \"1s\"\n\
-         [retry]\ndns_failed = [\"100ms\", \"100ms\", \"100ms\", \"100ms\", \"100ms\"]\n",
+        "[crawl]\nlinger = \"5s\"\npause = \"10ms\"\npause_factor = 0\n[fetch]\ndns_timeout = \"3s\"\n\
+         [retry]\ndns_failed = [\"2s\", \"2s\", \"2s\"]\n",
     )
     .unwrap();
     command.arg("--config").arg(settings);

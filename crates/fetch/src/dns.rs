@@ -219,6 +219,7 @@ impl<S: Ask> Resolver<S> {
             drop(turn);
             let unanswered = is_unanswered(&found.outcome);
             if let Some(outage) = self.breaker.record(name, !unanswered) {
+                lock(&self.cache).forget_unanswered();
                 tokio::spawn(probe(Arc::downgrade(self), outage));
             }
             if unanswered && self.breaker.down().is_some() {

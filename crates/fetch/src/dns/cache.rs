@@ -108,6 +108,13 @@ impl Cache {
         Some(held)
     }
 
+    /// Names went down: what was not answered in the minutes before says nothing about the names.
+    pub(super) fn forget_unanswered(&mut self) {
+        for generation in [&mut self.young, &mut self.old] {
+            generation.retain(|_, entry| !is_unanswered(&entry.outcome));
+        }
+    }
+
     /// Whether there is anything to give out for a name.
     pub(super) fn knows(&self, name: &str, now_ms: i64) -> bool {
         self.entry(name)
