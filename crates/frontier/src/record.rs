@@ -261,8 +261,10 @@ pub struct SiteFacts {
 /// What is known about the newness of a site's pages (D5, D7); the engine knows what to make of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Novelty {
-    /// Evidence that the site grows without bringing anything, in hundredths.
-    pub evidence: u32,
+    /// Pages since it last brought something, about.
+    pub barren: u32,
+    /// Pages that were first heard of on those.
+    pub growth: u32,
     /// Pages with several links into the site.
     pub pages: u32,
     /// Their links into the site.

@@ -360,7 +360,7 @@ pub(crate) fn a_trap_is_set_aside(place: &impl Place) {
         origin: "http://a.example".into(),
         closed: Some("a calendar".into()),
         novelty: crate::Novelty {
-            evidence: 2000,
+            barren: 50,
             ..crate::Novelty::default()
         },
         ..SiteFacts::default()

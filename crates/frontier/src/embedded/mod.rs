@@ -2,7 +2,8 @@
 //!
 //! The layout thinks in sites, not in URLs: a check-in appends one block of page records and one of keys for its site, and
 //! links to other sites are gathered, sorted and written as immutable runs (files beside the database), so that the cost of a URL stays flat however
-//! large the crawl grows. `docs/decisions/0002-frontier-layout.md` draws every table and blob, with the figures.
+//! large the crawl grows. `docs/decisions/0002-frontier-layout.md` draws every table and blob, and
+//! 0007-runs.md what became of runs and journal, with the figures.
 //!
 //! What always holds:
 //! - **Only one process writes** (`lock.rs`); it releases all leases when it opens, for they were its predecessor's.

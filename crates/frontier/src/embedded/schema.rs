@@ -1,4 +1,5 @@
-//! The tables, and how a database is opened. Every blob is drawn in `docs/decisions/0002-frontier-layout.md`.
+//! The tables, and how a database is opened. Every blob is drawn in `docs/decisions/0002-frontier-layout.md`,
+//! the journal's in 0007-runs.md.
 //!
 //! Not here: the runs of the inbox, which are files beside the database (see `file.rs`).
 
