@@ -1,14 +1,15 @@
 //! How much new content a site's pages still bring, and when it is a trap (D5, D7, D8; K 2.3.6, V 4.1).
 //!
 //! An endless site betrays itself in one of two ways. **Barren growth**: its pages bring new links but nothing new to
-//! read: texts that were there before, texts that differ in their numbers, near duplicates, no word that the site had
-//! not used. Calendars, filters that combine in any order, session identifiers, paths that grow, and mazes whose text is
-//! drawn from a fixed stock of words are of this kind. **No way back**: page after page, hardly a link leads to a page
-//! that is known. Real sites have menus and links home; a maze that invents its links has not, whatever its text.
+//! read: texts that were there before, texts that differ in their numbers or in a word here and there. Calendars,
+//! filters that combine in any order, session identifiers, paths that grow, and mazes whose text is drawn from a fixed
+//! stock of words are of this kind. **No way back**: page after page, hardly a link leads to a page that is known. Real
+//! sites have menus and links home; a maze that invents its links has not, whatever its text.
 //!
-//! Evidence gathers with every barren page, more when its links are new, and is taken back by every page that does bring
-//! something. So a site may have long stretches of duplicates (a manual in two editions) as long as it comes to an end or
-//! to something new. The figures were set on real sites: see `docs/decisions/0008-novelty.md`.
+//! A stretch of barren pages alone is no sign: manuals hold thousands of pages alike, and a site may come in two
+//! editions. It is one when the stretch finds at least half as many new pages as it has: then there is no end of it. Every
+//! page that brings something shortens the stretch. The figures were set on real sites: see
+//! `docs/decisions/0008-novelty.md`.
 //!
 //! Read [`Novelty::note`] first. What is kept between visits is [`Record`]; the rest, bounded, is gathered anew.
 
@@ -16,13 +17,10 @@ use std::fmt;
 
 use aranha_frontier::{Novelty as Record, Seen};
 
-/// What a page all of whose links are new adds to the evidence, and what a page that brings something takes back.
-const WHOLE: u32 = 100;
-/// What a page without a new link adds.
-const LEAF: u32 = 1;
-/// What a page adds at least when any of its links is new, or when its text is that of another but for the numbers:
-/// made by a machine that counts.
-const SUSPECT: u32 = 25;
+/// Barren pages that one page takes back that brings something.
+const RELIEF: u32 = 10;
+/// Words of a page that is one only by name.
+const HOLLOW: usize = 2;
 /// Pages at the start of a visit that take nothing back: every word is new to a visit that has just begun.
 const WARM_UP: u32 = 8;
 /// Words remembered before the older half is forgotten.
@@ -45,8 +43,6 @@ const WORDS: usize = 4096;
 pub(crate) struct Reading {
     /// Hash of the text.
     pub(crate) text: u64,
-    /// Hash of the text without its numbers.
-    shape: u64,
     /// Sketch of the text, 0 when it is short.
     pub(crate) sketch: u64,
     /// Hashes of its words, each once; in no order.
@@ -57,7 +53,6 @@ impl Reading {
     /// Looks through a text once.
     pub(crate) fn of(text: &str, digest: u64, sketch: u64) -> Self {
         let mut words = Vec::new();
-        let mut shape = SEED;
         for word in text
             .as_bytes()
             .split(|byte| !byte.is_ascii_alphanumeric() && *byte < 0x80)
@@ -68,7 +63,6 @@ impl Reading {
             let hash = word.iter().fold(SEED, |hash, byte| {
                 (hash ^ u64::from(byte | 0x20)).wrapping_mul(PRIME)
             });
-            shape = (shape.rotate_left(5) ^ hash).wrapping_mul(PRIME);
             if word.len() > 3 && words.len() < WORDS {
                 words.push(hash);
             }
@@ -77,7 +71,6 @@ impl Reading {
         words.dedup();
         Self {
             text: digest,
-            shape,
             sketch,
             words,
         }
@@ -115,7 +108,6 @@ pub(crate) struct Novelty {
     /// Pages noted in this visit.
     pages: u32,
     texts: Seen,
-    shapes: Seen,
     words: Seen,
     older_words: Seen,
     sketches: Vec<u64>,
@@ -149,39 +141,47 @@ impl Novelty {
             self.record.links += u64::from(links);
             self.record.back += u64::from(links - new.min(links));
         }
-        let numbered = !remember(&mut self.shapes, reading.shape, TEXTS) && !repeats;
         let near = self.is_near(reading.sketch);
         let fresh = self.learn(&reading.words);
-        // One new word in a hundred may be chance: a name, a misprint.
-        let wordless = fresh * 100 <= reading.words.len();
-        if !(repeats || numbered || near || wordless) {
+        // One new word in a hundred may be chance: a name, a misprint; in a near duplicate one in twenty.
+        let share = if near { 20 } else { 100 };
+        let barren = repeats || fresh * share <= reading.words.len();
+        if !barren {
             if self.pages > WARM_UP {
-                self.record.evidence = self.record.evidence.saturating_sub(WHOLE);
+                self.relieve();
             }
             return;
         }
-        let before = self.record.evidence;
-        self.note_silent(links, new);
-        let suspect = numbered || new > 0;
-        let least = if suspect { SUSPECT } else { LEAF };
-        self.record.evidence = self.record.evidence.max(before.saturating_add(least));
+        // A page with hardly a word is not worth more than the link to it.
+        let hollow = u32::from(reading.words.len() <= HOLLOW);
+        self.note_silent(new.max(hollow));
     }
 
-    /// Takes in an answer with nothing to read, a redirect or a list of links, that led to so many pages.
-    pub(crate) fn note_silent(&mut self, links: u32, new: u32) {
-        let growth = u64::from(WHOLE) * u64::from(new) / u64::from(links.max(1));
-        self.record.evidence = self.record.evidence.saturating_add(growth as u32);
+    /// Takes in an answer with nothing to read, a redirect or a list of links, that led to so many new pages.
+    pub(crate) fn note_silent(&mut self, new: u32) {
+        self.record.barren = self.record.barren.saturating_add(1);
+        self.record.growth = self.record.growth.saturating_add(new);
     }
 
-    /// Whether it is enough. `limit`: evidence of barren growth, in pages all of whose links are new.
+    /// Something new: part of the stretch is forgotten, and its share of the growth with it.
+    pub(crate) fn relieve(&mut self) {
+        let Record { barren, growth, .. } = self.record;
+        let left = barren.saturating_sub(RELIEF);
+        self.record.barren = left;
+        self.record.growth =
+            (u64::from(growth) * u64::from(left) / u64::from(barren.max(1))) as u32;
+    }
+
+    /// Whether it is enough. `limit`: the longest stretch of barren pages that may grow.
     pub(crate) fn trap(&self, limit: u32) -> Option<Trap> {
         let Record {
-            evidence,
+            barren,
+            growth,
             pages,
             links,
             back,
         } = self.record;
-        if evidence / WHOLE >= limit {
+        if barren >= limit && growth >= barren / 2 {
             Some(Trap::Barren)
         } else if pages >= ONWARD_PAGES && back * ONWARD_SHARE < links {
             Some(Trap::Onward)
@@ -233,7 +233,7 @@ fn remember(seen: &mut Seen, hash: u64, most: usize) -> bool {
 mod tests {
     use super::*;
 
-    const LIMIT: u32 = 30;
+    const LIMIT: u32 = 50;
 
     /// After how many pages of a site it is taken for a trap: text, links and new links of page n.
     fn pages_until_trap(page: impl Fn(u32) -> (String, u32, u32)) -> Option<(u32, Trap)> {
@@ -267,7 +267,7 @@ mod tests {
         let calendar = |n| (format!("Calendar of month {n}: no events"), 2, 1);
         let (pages, trap) = pages_until_trap(calendar).unwrap();
         assert_eq!(trap, Trap::Barren);
-        assert!((LIMIT..3 * LIMIT).contains(&pages), "{pages}");
+        assert!((LIMIT..2 * LIMIT).contains(&pages), "{pages}");
     }
 
     #[test]
@@ -301,12 +301,28 @@ mod tests {
     }
 
     #[test]
-    fn two_editions_of_one_manual_are_no_trap() {
-        let edition = |n| {
-            let text = word(n % 1000) + " chapter about " + &word(n % 1000 * 3);
-            (text, 30, u32::from(n % 50 == 0))
+    fn a_manual_with_pages_alike_is_no_trap() {
+        // A thousand pages that differ in their numbers, and a list of them all that was read before.
+        let manual = |n| match n {
+            1 => ((0..1000).map(|n| word(n) + " ").collect(), 1000, 1000),
+            _ => (
+                format!("instruction number {n}, see the list"),
+                30,
+                u32::from(n % 9 == 0),
+            ),
         };
-        assert_eq!(pages_until_trap(edition), None);
+        assert_eq!(pages_until_trap(manual), None);
+    }
+
+    #[test]
+    fn a_crowd_of_hollow_pages_is_a_trap() {
+        let crowd = |n| match n {
+            1 => (String::from("crowd"), 20_000, 20_000),
+            _ => (format!("one of many: {n}"), 0, 0),
+        };
+        let (pages, trap) = pages_until_trap(crowd).unwrap();
+        assert_eq!(trap, Trap::Barren);
+        assert!(pages < 70, "{pages}");
     }
 
     #[test]

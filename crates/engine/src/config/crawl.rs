@@ -134,7 +134,7 @@ impl Default for Thresholds {
             urls: None,
             duplicates: None,
             depth: None,
-            barren: Some(30),
+            barren: Some(50),
         }
     }
 }

@@ -144,15 +144,19 @@ impl Visit {
         }
     }
 
-    /// A redirect behind a redirect, or a list of links: nothing to read, perhaps without end.
+    /// A page without words: a redirect behind a redirect, or a list of links, perhaps without end.
     fn judge_silence(&mut self, done: &Done, links: Links) {
         let Some(limit) = self.context.config.thresholds.barren else {
             return;
         };
+        if done.record.outcome == Outcome::Answer(200) && links.all == 0 && done.record.size > 0 {
+            // A picture, a document: what it holds is not known here, and it is no way to go on for ever.
+            self.novelty.relieve();
+            return;
+        }
         let chain = done.record.redirect.is_some() && done.record.hop == 'R';
         if chain || links.new > 0 {
-            self.novelty
-                .note_silent(links.all.max(1), if chain { 1 } else { links.new });
+            self.novelty.note_silent(if chain { 1 } else { links.new });
             if let Some(trap) = self.novelty.trap(limit) {
                 self.close(trap.to_string());
             }
