@@ -108,7 +108,10 @@ impl Lab {
             certificates: certificate::Certificates::new(&web)?,
             hostile: web
                 .hazards()
-                .map(|(address, hazard)| (address.into(), hazard))
+                .enumerate()
+                .map(|(place, (address, hazard))| {
+                    (address.into(), (hazard, web.hazard_host(place)))
+                })
                 .collect(),
             connections: AtomicU64::new(0),
         });

@@ -26,13 +26,13 @@ const REFUSAL: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nCo
 /// Serves a connection; `entry` makes the log's line for a request's head.
 pub(crate) async fn serve(
     mut stream: TcpStream,
-    hazard: Hazard,
+    (hazard, host): (Hazard, &str),
     shared: &Shared,
     entry: impl Fn(&Head) -> Request,
 ) -> io::Result<()> {
     let greeted = greeted(&stream).await?;
     let nobody = Head {
-        host: hazard.host().to_owned(),
+        host: host.to_owned(),
         ..Head::default()
     };
     let acceptor = shared

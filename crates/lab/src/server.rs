@@ -44,8 +44,8 @@ pub(crate) struct Shared {
     pub(crate) log: Log,
     pub(crate) memory: Memory,
     pub(crate) certificates: Option<Certificates>,
-    /// Who is at an address, for what must be known before the first byte.
-    pub(crate) hostile: HashMap<IpAddr, Hazard>,
+    /// Who is at an address and under which name, for what must be known before the first byte.
+    pub(crate) hostile: HashMap<IpAddr, (Hazard, String)>,
     pub(crate) connections: AtomicU64,
 }
 
@@ -164,11 +164,11 @@ impl Connection<'_> {
             return Ok(());
         }
         match self.shared.hostile.get(&self.address) {
-            Some(Hazard::Down) => return self.stream.set_zero_linger(),
-            Some(hazard) if hazard.is_secure() => {
+            Some((Hazard::Down, _)) => return self.stream.set_zero_linger(),
+            Some((hazard, host)) if hazard.is_secure() => {
                 let (address, number, started) = (self.address, self.number, self.arrived);
                 let entry = |head: &Head| record(head, address, number, started);
-                return secure::serve(self.stream, *hazard, self.shared, entry).await;
+                return secure::serve(self.stream, (*hazard, host), self.shared, entry).await;
             }
             _ => {}
         }

@@ -96,11 +96,16 @@ impl Web {
 
     /// The URL that leads into the hostile site at a place of the plan.
     pub(crate) fn hazard_home(&self, position: usize) -> String {
+        let scheme = self.plan.hazards[position].scheme();
+        format!("{scheme}://{}:{}/", self.hazard_host(position), self.port)
+    }
+
+    /// The name of the hostile site at a place of the plan.
+    pub(crate) fn hazard_host(&self, position: usize) -> String {
         let hazard = self.plan.hazards[position];
         let before = &self.plan.hazards[..position];
         let copy = 1 + before.iter().filter(|other| **other == hazard).count();
-        let scheme = hazard.scheme();
-        format!("{scheme}://{}:{}/", hazard.host_of(copy), self.port)
+        hazard.host_of(copy)
     }
 
     /// The hostile site of a name.

@@ -88,3 +88,23 @@ async fn the_handshake_does_not_end() {
         .expect("logged when the client leaves");
     assert_eq!(lab.log()[0].bytes, 0);
 }
+
+/// Several of a kind are several sites, also where no request says which.
+#[tokio::test]
+async fn handshakes_are_logged_under_the_name_of_the_copy() {
+    let plan = aranha_lab::Plan {
+        hazards: vec![Hazard::PlainText, Hazard::PlainText],
+        ..aranha_lab::Plan::small(1)
+    };
+    let lab = Lab::start(plan).await.unwrap();
+    for (count, host) in ["plaintext.lab", "plaintext2.lab"].iter().enumerate() {
+        let address = lab.web().address(host).unwrap();
+        let mut stream = TcpStream::connect((address, lab.port())).await.unwrap();
+        stream.write_all(b"\x16\x03\x01").await.unwrap();
+        let mut said = Vec::new();
+        let _ = stream.read_to_end(&mut said).await;
+        lab.wait_for_requests(count as u64 + 1).await;
+        assert_eq!(lab.log()[count].host, *host);
+    }
+    assert_eq!(lab.violations(Duration::from_hours(1)), []);
+}
