@@ -265,6 +265,8 @@ pub struct Novelty {
     pub barren: u32,
     /// Pages that were first heard of on those.
     pub growth: u32,
+    /// Pages that brought something.
+    pub fruitful: u32,
     /// Pages with several links into the site.
     pub pages: u32,
     /// Their links into the site.
