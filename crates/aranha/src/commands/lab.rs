@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use aranha_engine::Clock;
-use aranha_lab::{BLACK_LIST, Crawler, Hazard, Lab, Latency, Plan};
+use aranha_lab::{BLACK_LIST, Crawler, Hazard, Lab, Latency, Plan, Sizes};
 use aranha_url::duration;
 use clap::Args;
 use serde_json::json;
@@ -39,6 +39,9 @@ pub(crate) struct Arguments {
     /// Honest sites
     #[arg(long, value_name = "N", default_value_t = 100)]
     honest: usize,
+    /// Pages of the smallest honest sites and of the largest; sizes fall by rank [default: by the number of sites]
+    #[arg(long, value_name = "LEAST..MOST", value_parser = sizes)]
+    pages: Option<Sizes>,
     /// Hostile sites, of every kind in turn [default: one of each]
     #[arg(long, value_name = "N")]
     hostile: Option<usize>,
@@ -83,14 +86,16 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         return list(&kinds, arguments.json);
     }
     let hostile = arguments.hostile.unwrap_or(kinds.len());
+    let zoo = Plan::zoo(arguments.honest.max(1), 0);
     let plan = Plan {
+        pages: arguments.pages.unwrap_or(zoo.pages),
         seed: arguments.seed,
         port: arguments.port,
         dns_port: arguments.dns_port,
         latency: arguments.latency,
         secure: arguments.secure,
         hazards: kinds.into_iter().cycle().take(hostile).collect(),
-        ..Plan::zoo(arguments.honest.max(1), 0)
+        ..zoo
     };
     let crawler = Crawler {
         agent: arguments.agent.clone(),
@@ -246,6 +251,19 @@ fn fresh_folder() -> PathBuf {
 
 fn time(text: &str) -> Result<Duration, String> {
     duration::parse(text).map_err(|error| error.to_string())
+}
+
+/// `8..250`.
+fn sizes(text: &str) -> Result<Sizes, String> {
+    let (least, most) = text
+        .split_once("..")
+        .ok_or("write two numbers, like 8..250")?;
+    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number"));
+    let (smallest, largest) = (number(least)?, number(most)?);
+    if smallest == 0 || largest < smallest {
+        return Err("the smallest site has a page at least, the largest no fewer".to_owned());
+    }
+    Ok(Sizes { smallest, largest })
 }
 
 /// `20ms`, or `5ms..60ms`.
