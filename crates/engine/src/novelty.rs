@@ -3,7 +3,7 @@
 //! An endless site betrays itself in one of two ways. **Barren growth**: its pages bring new links but nothing new to
 //! read: texts that were there before, texts that differ in their numbers or in a word here and there. Calendars,
 //! filters that combine in any order, session identifiers, paths that grow, and mazes whose text is drawn from a fixed
-//! stock of words are of this kind. **No way back**: page after page, hardly a link leads to a page that is known. Real
+//! stock of words are of this kind. **No way back**: hardly a page has a link to one that is known. Real
 //! sites have menus and links home; a maze that invents its links has not, whatever its text.
 //!
 //! A stretch of barren pages alone is no sign: manuals hold thousands of pages alike, and a site may come in two
@@ -33,8 +33,8 @@ const RECENT: usize = 32;
 const ONWARD_PAGES: u32 = 24;
 /// Pages with fewer links say nothing about that.
 const ONWARD_LINKS: u32 = 3;
-/// One link in so many must lead to a page already known.
-const ONWARD_SHARE: u64 = 20;
+/// One of so many must have a link to a page already known.
+const ONWARD_SHARE: u32 = 8;
 /// Words of one page that are looked at.
 const WORDS: usize = 4096;
 
@@ -95,7 +95,7 @@ impl fmt::Display for Trap {
         match self {
             Self::Barren => f.write_str("its pages bring new links but nothing new to read"),
             Self::Onward => {
-                f.write_str("its links hardly ever lead back to a page that was seen before")
+                f.write_str("hardly one of its pages has a link to one that was seen before")
             }
         }
     }
@@ -138,8 +138,7 @@ impl Novelty {
         self.pages = self.pages.saturating_add(1);
         if links >= ONWARD_LINKS {
             self.record.pages = self.record.pages.saturating_add(1);
-            self.record.links += u64::from(links);
-            self.record.back += u64::from(links - new.min(links));
+            self.record.back = self.record.back.saturating_add(u32::from(new < links));
         }
         let near = self.is_near(reading.sketch);
         let fresh = self.learn(&reading.words);
@@ -178,14 +177,13 @@ impl Novelty {
             growth,
             fruitful,
             pages,
-            links,
             back,
         } = self.record;
         // Who has brought much may be dull for longer.
         let patience = limit.saturating_add(fruitful / EARNED);
         if barren >= patience && growth >= barren / 2 {
             Some(Trap::Barren)
-        } else if pages >= ONWARD_PAGES && back * ONWARD_SHARE < links {
+        } else if pages >= ONWARD_PAGES && back.saturating_mul(ONWARD_SHARE) < pages {
             Some(Trap::Onward)
         } else {
             None

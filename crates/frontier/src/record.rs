@@ -269,10 +269,8 @@ pub struct Novelty {
     pub fruitful: u32,
     /// Pages with several links into the site.
     pub pages: u32,
-    /// Their links into the site.
-    pub links: u64,
-    /// Of these, links to pages that were known before.
-    pub back: u64,
+    /// Of these, pages with a link to one that was known before.
+    pub back: u32,
 }
 
 /// The answer to a request for a page that cannot exist.

@@ -11,7 +11,7 @@ use crate::codec::Block;
 /// Layout of the bytes after it.
 const VERSION: u8 = 2;
 /// The layout before, without its last two fields: what they are by default, as bytes.
-const VERSION_1_TAIL: [u8; 7] = [0; 7];
+const VERSION_1_TAIL: [u8; 6] = [0; 6];
 
 impl Store {
     pub(super) fn facts_write(
