@@ -301,7 +301,7 @@ async fn read(
         fetched,
         answer,
         &record.media_type,
-        metadata(record, &page, fetched),
+        metadata(record, &page, answer, fetched),
     );
     match context.archive.append(exchange).await {
         Ok(receipt) => collected.done.receipt = Some(receipt),
@@ -451,7 +451,12 @@ fn retry_after(answer: &Answer, now: i64) -> Option<Duration> {
     Some(date.saturating_sub(Duration::from_millis(now.max(0) as u64)))
 }
 
-fn metadata(record: &PageRecord, page: &Page, fetched: &Fetched) -> Vec<(String, String)> {
+fn metadata(
+    record: &PageRecord,
+    page: &Page,
+    answer: &Answer,
+    fetched: &Fetched,
+) -> Vec<(String, String)> {
     let mut fields = vec![
         ("hopsFromSeed".to_owned(), record.depth.to_string()),
         ("fetchTimeMs".to_owned(), record.duration_ms.to_string()),
@@ -466,6 +471,13 @@ fn metadata(record: &PageRecord, page: &Page, fetched: &Fetched) -> Vec<(String,
     put("title", page.title.as_deref().unwrap_or_default());
     put("language", page.language.as_deref().unwrap_or_default());
     put("tlsFault", fetched.tls_fault.as_deref().unwrap_or_default());
+    // The header itself is in the record; this is the date as far as it can be believed (N15).
+    let modified = answer
+        .last_modified(record.time)
+        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    if let Some(modified) = modified {
+        put("lastModified", &modified.to_string());
+    }
     for remark in &page.remarks {
         put("remark", &remark.to_string());
     }
