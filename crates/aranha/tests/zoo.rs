@@ -46,7 +46,7 @@ async fn honest_pages_arrive_among_hostile_sites() {
             _ if *hazard == Hazard::Crowd => 520,
             // Hosts by the dozen, each with its robots.txt.
             _ if *hazard == Hazard::Wildcard => 200,
-            Group::Trap => 100,
+            Group::Trap => 150,
             _ => 400,
         };
         let requests = cost.requests;

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use aranha_frontier::Seen;
 use aranha_url::{SiteKey, registrable};
 
-use crate::novelty::{Novelty, Reading, Trap};
+use crate::novelty::{Novelty, ONWARD_HOSTS, Reading, Trap};
 
 /// Hosts of a domain visited before its names are put to the test.
 const SEVERAL: usize = 8;
@@ -117,7 +117,7 @@ impl Domains {
         let new = links.iter().filter(|site| hosts.insert(site.0)).count();
         let repeats = novelty.repeats(reading.text);
         novelty.note(reading, repeats, links.len() as u32, new as u32);
-        let trap = novelty.trap(limit);
+        let trap = novelty.trap(limit, ONWARD_HOSTS);
         if trap.is_some() {
             *names = Names::Closed;
         }

@@ -29,8 +29,11 @@ const STOCK: usize = 16 << 10;
 const TEXTS: usize = 64 << 10;
 /// Sketches of the last pages, for near duplicates.
 const RECENT: usize = 32;
-/// Pages with links after which links must have begun to lead back.
-const ONWARD_PAGES: u32 = 24;
+/// Pages with links after which links must have begun to lead back. A first level of so many lists without a menu is
+/// rare; of two dozen it is not.
+pub(crate) const ONWARD: u32 = 100;
+/// The same for the hosts of a wildcard, which have not earned as much patience.
+pub(crate) const ONWARD_HOSTS: u32 = 24;
 /// Pages with fewer links say nothing about that.
 const ONWARD_LINKS: u32 = 3;
 /// One of so many must have a link to a page already known.
@@ -171,7 +174,8 @@ impl Novelty {
     }
 
     /// Whether it is enough. `limit`: the longest stretch of barren pages that may grow.
-    pub(crate) fn trap(&self, limit: u32) -> Option<Trap> {
+    /// `onward`: pages after which links must lead back.
+    pub(crate) fn trap(&self, limit: u32, onward: u32) -> Option<Trap> {
         let Record {
             barren,
             growth,
@@ -183,7 +187,7 @@ impl Novelty {
         let patience = limit.saturating_add(fruitful / EARNED);
         if barren >= patience && growth >= barren / 2 {
             Some(Trap::Barren)
-        } else if pages >= ONWARD_PAGES && back.saturating_mul(ONWARD_SHARE) < pages {
+        } else if pages >= onward && back.saturating_mul(ONWARD_SHARE) < pages {
             Some(Trap::Onward)
         } else {
             None
@@ -245,7 +249,7 @@ mod tests {
             });
             let repeats = novelty.repeats(digest);
             novelty.note(&Reading::of(&text, digest, 0), repeats, links, new);
-            novelty.trap(LIMIT).map(|trap| (number, trap))
+            novelty.trap(LIMIT, ONWARD).map(|trap| (number, trap))
         })
     }
 
@@ -273,7 +277,7 @@ mod tests {
     #[test]
     fn a_maze_of_invented_words_is_a_trap() {
         let maze = |n| ((0..50).map(|k| word(n * 50 + k) + " ").collect(), 10, 10);
-        assert_eq!(pages_until_trap(maze), Some((ONWARD_PAGES, Trap::Onward)));
+        assert_eq!(pages_until_trap(maze), Some((ONWARD, Trap::Onward)));
     }
 
     #[test]
@@ -327,7 +331,7 @@ mod tests {
                 visit.note(&reading, repeats, 2, 1);
             }
             record = visit.record();
-            if let Some(trap) = visit.trap(LIMIT) {
+            if let Some(trap) = visit.trap(LIMIT, ONWARD) {
                 break trap;
             }
         };

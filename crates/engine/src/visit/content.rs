@@ -9,7 +9,7 @@ use crate::collect::Redirect;
 use crate::commit::Done;
 use crate::domains;
 use crate::notice::Notice;
-use crate::novelty::Reading;
+use crate::novelty::{ONWARD, Reading};
 use crate::permission;
 use crate::shutout::SHUT_OUT;
 use crate::tally::add;
@@ -132,7 +132,7 @@ impl Visit {
         if self.is_wary() {
             self.novelty
                 .note(reading, repeats || soft, links.all, links.new);
-            if let Some(trap) = self.novelty.trap(limit) {
+            if let Some(trap) = self.novelty.trap(limit, ONWARD) {
                 self.close(trap.to_string());
             }
         }
@@ -157,7 +157,7 @@ impl Visit {
         let chain = done.record.redirect.is_some() && done.record.hop == 'R';
         if chain || links.new > 0 {
             self.novelty.note_silent(if chain { 1 } else { links.new });
-            if let Some(trap) = self.novelty.trap(limit) {
+            if let Some(trap) = self.novelty.trap(limit, ONWARD) {
                 self.close(trap.to_string());
             }
         }

@@ -82,6 +82,8 @@ impl Visit {
             self.facts_changed = true;
         }
         if pending.hop == PROBE {
+            // Nobody asked for this page: it does not count towards the limit.
+            self.context.budget.give_back();
             self.learn_absent(&mut done, reading.as_ref(), redirect.as_ref());
             self.batch.done.push(done);
             return;

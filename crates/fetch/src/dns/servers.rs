@@ -29,6 +29,9 @@ use crate::{Failure, FetchSetupError, Options};
 /// Servers asked for one name, one after the other.
 const TRIES: usize = 3;
 
+/// Between two tries of a question that failed.
+const MOMENT: Duration = Duration::from_millis(100);
+
 /// How long a server that did not answer is left alone: doubled with each silence, up to the second.
 const SHUN_MS: u64 = 2000;
 const LONGEST_SHUN_MS: u64 = 60_000;
@@ -125,7 +128,11 @@ impl Ask for Servers {
             return Found::failed(Failure::DnsNotFound);
         };
         let mut found = Found::failed(Failure::DnsTimeout);
-        for server in self.order() {
+        for (attempt, server) in self.order().enumerate() {
+            if attempt > 0 && matches!(found.outcome, Err(Failure::DnsFailed(_))) {
+                // A connection that broke, perhaps by another name's answer, takes a moment to come back.
+                tokio::time::sleep(MOMENT * attempt as u32).await;
+            }
             found = server.ask(&name, self.start).await;
             if !is_unanswered(&found.outcome) {
                 break;
