@@ -66,8 +66,8 @@ async fn fragile_resolver(
     dumb: Arc<AtomicBool>,
     asked: Arc<AtomicUsize>,
 ) -> SocketAddr {
-    let front = Arc::new(UdpSocket::bind("127.0.0.1:0").await.unwrap());
-    let address = front.local_addr().unwrap();
+    let front = Arc::new(UdpSocket::bind("127.0.0.1:0").await.expect("binds"));
+    let address = front.local_addr().expect("is bound");
     tokio::spawn(async move {
         let mut packet = [0; 2048];
         loop {
@@ -80,11 +80,11 @@ async fn fragile_resolver(
             }
             let (front, question) = (Arc::clone(&front), packet[..length].to_vec());
             tokio::spawn(async move {
-                let back = UdpSocket::bind("127.0.0.1:0").await.unwrap();
-                back.send_to(&question, target).await.unwrap();
+                let back = UdpSocket::bind("127.0.0.1:0").await.expect("binds");
+                back.send_to(&question, target).await.expect("sends");
                 let mut answer = [0; 2048];
-                let length = back.recv(&mut answer).await.unwrap();
-                front.send_to(&answer[..length], from).await.unwrap();
+                let length = back.recv(&mut answer).await.expect("is answered");
+                front.send_to(&answer[..length], from).await.expect("sends");
             });
         }
     });
