@@ -42,6 +42,6 @@ pub use config::Config;
 pub use load::Caps;
 pub use node::{EngineError, Node, Summary};
 pub use notice::Notice;
-pub use shutout::SHUT_OUT;
+pub use shutout::{SHUT_OUT, append as shut_out};
 pub use stop::{Reason, Stop};
 pub use tally::{Snapshot, Tally};

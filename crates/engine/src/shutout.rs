@@ -6,7 +6,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
@@ -85,7 +85,7 @@ impl ShutOut {
     pub(crate) fn add(&self, entry: &str, reason: &str) -> Result<(), ShutOutError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let unread = *seen != self.stamp();
-        append(&self.path, entry, reason).map_err(|source| self.file(source))?;
+        append(&self.path, &[entry], reason).map_err(|source| self.file(source))?;
         if !unread {
             *seen = self.stamp();
         }
@@ -112,10 +112,15 @@ impl ShutOut {
     }
 }
 
-/// One line in one write: lines of several writers do not mix.
-fn append(path: &std::path::Path, entry: &str, reason: &str) -> io::Result<()> {
+/// Adds entries to a collection's black list, a line each with the reason behind it. One write: the lines of several
+/// writers, a running crawl and `aranha block`, do not mix.
+pub fn append(path: &Path, entries: &[&str], reason: &str) -> io::Result<()> {
+    let mut lines = String::new();
+    for entry in entries {
+        lines.extend([entry, "  # ", reason, "\n"]);
+    }
     let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-    file.write_all(format!("{entry}  # {reason}\n").as_bytes())?;
+    file.write_all(lines.as_bytes())?;
     file.sync_data()
 }
 
@@ -131,14 +136,14 @@ mod tests {
         assert_eq!(list.news().unwrap(), None);
         list.add("*.example.org", "hosts without end").unwrap();
         assert_eq!(list.news().unwrap(), None, "its own words are no news");
-        append(&path, "example.net", "by hand").unwrap();
+        append(&path, &["example.net"], "by hand").unwrap();
         let text = list.news().unwrap().unwrap();
         assert_eq!(
             text,
             "*.example.org  # hosts without end\nexample.net  # by hand\n"
         );
         assert_eq!(list.news().unwrap(), None);
-        append(&path, "example.com", "by hand").unwrap();
+        append(&path, &["example.com"], "by hand").unwrap();
         list.add("*.example.edu", "hosts without end").unwrap();
         assert!(list.news().unwrap().unwrap().contains("example.com"));
     }

@@ -3,7 +3,7 @@
 //! Both work on the collection's own black list, `blacklist.txt`, which a running crawl reads again when it changes.
 
 use std::fs;
-use std::io::{ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::Path;
 
 use aranha_engine::{Clock, Collection as Folder};
@@ -58,24 +58,19 @@ pub(crate) struct Unblock {
 pub(crate) fn block(arguments: &Block) -> Result<Status, Complaint> {
     let folder = existing(&arguments.collection)?;
     let reason = arguments.reason.replace(char::is_control, " ");
-    let mut lines = String::new();
-    for entry in &arguments.entries {
-        let entry = without_port(entry);
+    let entries: Vec<&str> = arguments
+        .entries
+        .iter()
+        .map(|entry| without_port(entry))
+        .collect();
+    for entry in &entries {
         Blacklist::parse_lines(entry).map_err(|error| {
             Complaint::usage(format!("`{entry}` is {}", error.problem))
                 .hint("write a host, a domain, a URL, an address or a range: example.org, *.example.org, 192.0.2.0/24")
         })?;
-        lines.extend([entry, "  # ", &reason, "\n"]);
     }
     let path = folder.blacklist();
-    let written = fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(&path)
-        .and_then(|mut file| {
-            file.write_all(lines.as_bytes())?;
-            file.sync_all()
-        });
+    let written = aranha_engine::shut_out(&path, &entries, &reason);
     written.map_err(|error| cannot("write", &path, &error))?;
     tell(format_args!(
         "{} added to the black list of {}; a crawl that runs obeys within a second",
