@@ -1,4 +1,4 @@
-//! A page of a collection, found by its URL: what the frontier recorded and what the archive holds.
+//! A page of a collection, found by its URL: what the frontier recorded and what the archive holds, now or at a time.
 //!
 //! Works while a crawl is running: both are opened for reading only.
 
@@ -12,7 +12,9 @@ use aranha_volume::{Location, Reader, Record};
 
 use crate::collection::Collection;
 use crate::complaint::Complaint;
-use crate::session;
+use crate::history::Kind;
+use crate::when::When;
+use crate::{history, session};
 
 /// Decoded bodies are read up to this; a crawl's own limit is lower by default.
 pub(crate) const LARGEST: usize = 1 << 30;
@@ -60,50 +62,125 @@ impl Archived {
         Ok(urls.remove(0))
     }
 
-    /// The newest stored answer of a page, with the record that tells where it is.
+    /// Every fetch of a page, oldest first; never none.
+    pub(crate) fn records(
+        &self,
+        folder: &Path,
+        text: &str,
+    ) -> Result<(CanonUrl, Vec<PageRecord>), Complaint> {
+        let url = self.url(text)?;
+        let known = self
+            .view
+            .explain(&url)
+            .map_err(|error| session::refused(&error))?;
+        if known.records.is_empty() {
+            return Err(
+                Complaint::failed(format!("{url} has not been fetched")).hint(why(&url, folder))
+            );
+        }
+        Ok((url, known.records))
+    }
+
+    /// The newest stored answer of a page, at a time or of all, with the record that tells where it is. An error counts
+    /// only where there is nothing else; where the server only said that nothing had changed, it is the answer that had
+    /// brought the content.
     pub(crate) fn page(
         &self,
         folder: &Path,
         text: &str,
+        at: Option<When>,
     ) -> Result<(PageRecord, Record), Complaint> {
-        let url = self.url(text)?;
-        let why = format!(
-            "`aranha why {url} -c {}` tells what is known about it",
-            folder.display()
-        );
-        let mut records = self
-            .view
-            .explain(&url)
-            .map_err(|error| session::refused(&error))?
-            .records;
-        if records.is_empty() {
-            return Err(Complaint::failed(format!("{url} has not been fetched")).hint(why));
-        }
-        records.retain(|record| record.location.is_some());
-        let Some(record) = records.pop() else {
+        let (url, records) = self.records(folder, text)?;
+        let stored = |record: &PageRecord| record.location.is_some();
+        let Some(first) = records.iter().find(|record| stored(record)) else {
             return Err(
                 Complaint::failed(format!("{url} brought no answer that could be stored"))
-                    .hint(why),
+                    .hint(why(&url, folder)),
             );
         };
-        let place = record
-            .location
-            .expect("only records with a location were kept");
-        let location = Location {
-            volume: place.volume,
-            offset: place.offset,
-            length: place.length,
+        let known = |record: &PageRecord| at.is_none_or(|at| record.time <= at.ms());
+        let told = |record: &PageRecord| history::kind(record) != Kind::Failed;
+        let newest = |wanted: &dyn Fn(&PageRecord) -> bool| {
+            let fits = |record: &PageRecord| stored(record) && known(record) && wanted(record);
+            records.iter().rposition(fits)
         };
-        let stored = Reader::open(folder)
-            .and_then(|reader| reader.read_resolved(location))
-            .map_err(|error| {
-                Complaint::failed(error.to_string()).hint(format!(
-                    "`aranha check -c {}` reads the whole archive and lists what is wrong",
-                    folder.display()
-                ))
-            })?;
-        Ok((record, stored))
+        // The page behind an error is still what it was.
+        let current = newest(&told).or_else(|| newest(&|_| true));
+        match (current, at) {
+            (Some(index), _) => bytes(folder, &url, &records, index),
+            (None, at) => Err(too_early(&url, folder, at, first)),
+        }
     }
+}
+
+/// The answer that holds the bytes of `records[index]`, which has a location.
+pub(crate) fn bytes(
+    folder: &Path,
+    url: &CanonUrl,
+    records: &[PageRecord],
+    index: usize,
+) -> Result<(PageRecord, Record), Complaint> {
+    let damaged = |fault: String| {
+        Complaint::failed(fault).hint(format!(
+            "`aranha check -c {}` reads the whole archive and lists what is wrong",
+            folder.display()
+        ))
+    };
+    let reader = Reader::open(folder).map_err(|error| damaged(error.to_string()))?;
+    let mut fault = None;
+    for record in history::places(records, index) {
+        let Some(place) = record.location else {
+            continue;
+        };
+        match reader.read_resolved(location(place)) {
+            Ok(stored) if stored.is_revisit() && stored.original().is_none() => {}
+            Ok(stored) => return Ok((record.clone(), stored)),
+            Err(error) => fault = fault.or(Some(error.to_string())),
+        }
+    }
+    Err(damaged(fault.unwrap_or_else(|| {
+        format!(
+            "the content of {url} of {} UTC is not in the archive",
+            time(records[index].time)
+        )
+    })))
+}
+
+/// What the frontier calls a place in the archive, as the archive calls it.
+pub(crate) fn location(place: aranha_frontier::Location) -> Location {
+    Location {
+        volume: place.volume,
+        offset: place.offset,
+        length: place.length,
+    }
+}
+
+fn why(url: &CanonUrl, folder: &Path) -> String {
+    format!(
+        "`aranha why {url} -c {}` tells what is known about it",
+        folder.display()
+    )
+}
+
+/// There is no version yet at the time asked for.
+pub(crate) fn too_early(
+    url: &CanonUrl,
+    folder: &Path,
+    at: Option<When>,
+    first: &PageRecord,
+) -> Complaint {
+    let at = at.map_or_else(
+        || "then".to_owned(),
+        |at| format!("at {} UTC", time(at.ms())),
+    );
+    Complaint::failed(format!(
+        "there was no version of {url} {at}: the first is of {} UTC",
+        time(first.time)
+    ))
+    .hint(format!(
+        "`aranha history {url} -c {}` lists them all",
+        folder.display()
+    ))
 }
 
 /// `2026-11-15 20:42:23`, in UTC.

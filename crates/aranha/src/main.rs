@@ -12,11 +12,13 @@ mod collection;
 mod commands;
 mod complaint;
 mod display;
+mod history;
 mod input;
 mod output;
 mod plain;
 mod session;
 mod settings;
+mod when;
 
 use std::process::ExitCode;
 

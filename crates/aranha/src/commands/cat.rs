@@ -8,10 +8,12 @@ use crate::archived::{Archived, LARGEST};
 use crate::collection::Collection;
 use crate::complaint::{Complaint, Status};
 use crate::output;
+use crate::when::At;
 
 const EXAMPLES: &str = "\
 Examples:
   aranha cat https://example.org/ -c example > page.html
+  aranha cat https://example.org/ -c example --at 2026-11-01
   aranha cat --head https://example.org/ -c example
   aranha cat --raw https://example.org/logo.png.gz -c example | gunzip";
 
@@ -24,6 +26,8 @@ pub(crate) struct Arguments {
     url: String,
     #[command(flatten)]
     collection: Collection,
+    #[command(flatten)]
+    at: At,
     /// The head of the answer as the server sent it, instead of the body
     #[arg(long)]
     head: bool,
@@ -34,7 +38,11 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let archived = Archived::open(&arguments.collection)?;
-    let (_, stored) = archived.page(&arguments.collection.folder, &arguments.url)?;
+    let (_, stored) = archived.page(
+        &arguments.collection.folder,
+        &arguments.url,
+        arguments.at.moment,
+    )?;
     let bytes = if arguments.head {
         stored.http_head().to_vec()
     } else if arguments.raw {

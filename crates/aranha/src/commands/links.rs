@@ -10,10 +10,12 @@ use crate::commands::text;
 use crate::complaint::{Complaint, Status};
 use crate::output::Output;
 use crate::plain::Plain;
+use crate::when::At;
 
 const EXAMPLES: &str = "\
 Examples:
   aranha links https://example.org/ -c example
+  aranha links https://example.org/ -c example --at 2026-11-01
   aranha links --assets https://example.org/ -c example
   aranha links --json https://example.org/ -c example | jq -r 'select(.nofollow) | .url'";
 
@@ -26,6 +28,8 @@ pub(crate) struct Arguments {
     url: String,
     #[command(flatten)]
     collection: Collection,
+    #[command(flatten)]
+    at: At,
     /// Also images, style sheets, scripts and the like
     #[arg(long)]
     assets: bool,
@@ -36,7 +40,11 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let archived = Archived::open(&arguments.collection)?;
-    let (_, stored) = archived.page(&arguments.collection.folder, &arguments.url)?;
+    let (_, stored) = archived.page(
+        &arguments.collection.folder,
+        &arguments.url,
+        arguments.at.moment,
+    )?;
     let mut options = archived.config.page.clone();
     options.assets |= arguments.assets;
     let page = text::read(&stored, &options);

@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod crawl;
 mod demo;
+mod history;
 mod lab;
 mod links;
 mod pages;
@@ -34,6 +35,7 @@ pub(crate) enum Command {
     Links(links::Arguments),
     Text(text::Arguments),
     Cat(cat::Arguments),
+    History(history::Arguments),
     Check(check::Arguments),
     Block(block::Block),
     Unblock(block::Unblock),
@@ -59,6 +61,7 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
         Command::Links(arguments) => links::run(&arguments),
         Command::Text(arguments) => text::run(&arguments),
         Command::Cat(arguments) => cat::run(&arguments),
+        Command::History(arguments) => history::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Unblock(arguments) => block::unblock(&arguments),

@@ -10,10 +10,12 @@ use crate::collection::Collection;
 use crate::complaint::{Complaint, Status};
 use crate::output::Output;
 use crate::plain::Plain;
+use crate::when::At;
 
 const EXAMPLES: &str = "\
 Examples:
   aranha text https://example.org/ -c example
+  aranha text https://example.org/ -c example --at \"2026-11-01 18:30\"
   aranha text --json https://example.org/ -c example | jq .title";
 
 /// Print the readable text of a stored page
@@ -25,6 +27,8 @@ pub(crate) struct Arguments {
     url: String,
     #[command(flatten)]
     collection: Collection,
+    #[command(flatten)]
+    at: At,
     /// Title, description, language, type and text as one JSON object
     #[arg(long)]
     json: bool,
@@ -32,7 +36,11 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let archived = Archived::open(&arguments.collection)?;
-    let (record, stored) = archived.page(&arguments.collection.folder, &arguments.url)?;
+    let (record, stored) = archived.page(
+        &arguments.collection.folder,
+        &arguments.url,
+        arguments.at.moment,
+    )?;
     let page = read(&stored, &archived.config.page);
     let mut output = Output::new();
     if arguments.json {

@@ -1,0 +1,181 @@
+//! The commands that read a page of which there are several versions.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod story;
+mod support;
+mod versions;
+
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::Value;
+use support::{aranha, assert_status};
+use versions::Fetch;
+
+const PAGE: &str = "http://example.org/page";
+
+/// Five visits of a page: new, not modified, another mark-up, gone for a day, another text.
+fn collection(folder: &Path) {
+    let first = "<p>The <b>spider</b> sits on the wall. <a href=/one>one</a>";
+    versions::write(
+        folder,
+        &[
+            Fetch::html(PAGE, "2026-11-01 10:00:00.250", first),
+            Fetch::status(PAGE, "2026-11-02 10:00", 304),
+            Fetch::html(PAGE, "2026-11-03 10:00", &first.replace("<b>", "<b id=x>")),
+            Fetch::status(PAGE, "2026-11-04 10:00", 500),
+            Fetch::html(
+                PAGE,
+                "2026-11-05 12:30",
+                "<p>The spider sits in the web. <a href=/two>two</a>",
+            ),
+            Fetch::html("http://example.org/other", "2026-11-05 12:30", "other"),
+        ],
+    );
+}
+
+fn run(arguments: &[&str], collection: &Path) -> Output {
+    let output = aranha()
+        .args(arguments)
+        .arg("-c")
+        .arg(collection)
+        .env_remove("NO_COLOR")
+        .output();
+    output.unwrap()
+}
+
+#[track_caller]
+fn read(arguments: &[&str], collection: &Path) -> String {
+    let output = run(arguments, collection);
+    assert_status(&output, 0);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[track_caller]
+fn refused(arguments: &[&str], collection: &Path, status: i32) -> String {
+    let output = run(arguments, collection);
+    assert_status(&output, status);
+    assert_eq!(output.stdout, b"");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn history_tells_what_every_visit_found() {
+    let folder = tempfile::tempdir().unwrap();
+    collection(folder.path());
+    let history = read(&["history", PAGE], folder.path());
+    let mut digests = Vec::new();
+    let lines: Vec<_> = history
+        .lines()
+        .map(|line| {
+            let mut words: Vec<_> = line.split_whitespace().collect();
+            if words.len() > 4 && words[4].len() == 8 {
+                digests.push(words.remove(4));
+            }
+            words.join(" ")
+        })
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "2026-11-01 10:00:00 200 59 new",
+            "2026-11-02 10:00:00 304 59 not modified 23h59m",
+            "2026-11-03 10:00:00 200 64 markup only 1d23h",
+            "2026-11-04 10:00:00 500 0 failed 2d23h",
+            "2026-11-05 12:30:00 200 51 changed 4d2h",
+            "5 visits, 1 change; first 2026-11-01 10:00:00, last 2026-11-05 12:30:00 UTC; next visit none planned",
+        ]
+    );
+    assert_eq!(digests.len(), 5);
+    assert_eq!(digests[0], digests[1]);
+    assert_ne!(digests[0], digests[2]);
+
+    let json: Value =
+        serde_json::from_str(&read(&["history", "--json", PAGE], folder.path())).unwrap();
+    assert_eq!(
+        (&json["visits"], &json["changes"]),
+        (&Value::from(5), &Value::from(1))
+    );
+    assert_eq!(json["last_change"], "2026-11-05T12:30:00.000Z");
+    assert_eq!(json["history"][2]["found"], "markup only");
+    assert_eq!(json["history"][0]["milliseconds_since_change"], Value::Null);
+    assert_eq!(
+        json["history"][1]["milliseconds_since_change"],
+        86_400_000 - 250
+    );
+
+    let unknown = refused(&["history", "http://example.org/never"], folder.path(), 1);
+    assert!(
+        unknown.contains("has not been fetched\nhint: "),
+        "{unknown}"
+    );
+}
+
+#[test]
+fn a_page_is_read_as_it_was_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    collection(folder.path());
+    let text = |at: &str| read(&["text", PAGE, "--at", at], folder.path());
+    let (wall, web) = (
+        "The spider sits on the wall. one\n",
+        "The spider sits in the web. two\n",
+    );
+    assert_eq!(text("2026-11-01"), wall);
+    // To the end of the second that was written: the fetch was a quarter of a second later.
+    assert_eq!(text("2026-11-01 10:00:00"), wall);
+    assert_eq!(text("2026-11-01T13:00:00+03:00"), wall);
+    assert_eq!(text("2026-11-02"), wall);
+    assert_eq!(text("2026-11-05"), web);
+    assert_eq!(text("2026-11-05 12:29"), wall, "the page behind an error");
+    assert_eq!(read(&["text", PAGE], folder.path()), web);
+
+    let cat = |at: &str| read(&["cat", PAGE, "--at", at], folder.path());
+    assert!(
+        cat("2026-11-02").contains("<b>spider"),
+        "304: the old bytes"
+    );
+    assert!(cat("2026-11-03").contains("<b id=x>spider"));
+    let head = read(
+        &["cat", "--head", PAGE, "--at", "2026-11-02"],
+        folder.path(),
+    );
+    assert!(head.starts_with("HTTP/1.1 200 X\r\n"), "{head}");
+    let links = |at: &str| read(&["links", PAGE, "--at", at], folder.path());
+    assert_eq!(links("2026-11-03"), "anchor\thttp://example.org/one\n");
+    assert_eq!(links("2026-11-06"), "anchor\thttp://example.org/two\n");
+
+    let early = refused(&["cat", PAGE, "--at", "2026-10-31"], folder.path(), 1);
+    assert_eq!(
+        early,
+        format!(
+            "error: there was no version of {PAGE} at 2026-10-31 23:59:59 UTC: the first is of 2026-11-01 10:00:00 UTC\n\
+             hint: `aranha history {PAGE} -c {}` lists them all\n",
+            folder.path().display()
+        )
+    );
+    let wrong = refused(&["cat", PAGE, "--at", "soon"], folder.path(), 2);
+    assert!(wrong.contains("write a day (2026-11-01)"), "{wrong}");
+}
+
+/// A payload that was stored before is kept as a revisit record: all three visits have bytes.
+#[test]
+fn the_same_bytes_again_are_found_by_their_original() {
+    let folder = tempfile::tempdir().unwrap();
+    let body = format!("<p>{}", "the same words again and again. ".repeat(40));
+    versions::write(
+        folder.path(),
+        &[
+            Fetch::html(PAGE, "2026-11-01 10:00", &body),
+            Fetch::html(PAGE, "2026-11-02 10:00", &body),
+            Fetch::status(PAGE, "2026-11-03 10:00", 304),
+        ],
+    );
+    let json: Value =
+        serde_json::from_str(&read(&["history", "--json", PAGE], folder.path())).unwrap();
+    assert_eq!(json["history"][1]["found"], "same");
+    assert_eq!(json["history"][1]["duplicate"], true, "a revisit record");
+    for at in ["2026-11-01", "2026-11-02", "2026-11-03"] {
+        assert_eq!(read(&["cat", PAGE, "--at", at], folder.path()), body);
+    }
+}
