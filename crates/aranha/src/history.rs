@@ -80,6 +80,11 @@ pub(crate) fn kind(record: &PageRecord) -> Kind {
     }
 }
 
+/// Whether the record stands for content: new bytes, or the word of the server that the old ones hold.
+pub(crate) fn is_version(record: &PageRecord) -> bool {
+    matches!(kind(record), Kind::Content | Kind::NotModified) && record.location.is_some()
+}
+
 /// What each fetch found. `records` are those of one page, oldest first.
 pub(crate) fn visits(records: &[PageRecord]) -> Vec<Visit<'_>> {
     let mut last: Option<&PageRecord> = None;

@@ -19,6 +19,7 @@ mod plain;
 mod session;
 mod settings;
 mod when;
+mod words;
 
 use std::process::ExitCode;
 

@@ -179,3 +179,69 @@ fn the_same_bytes_again_are_found_by_their_original() {
         assert_eq!(read(&["cat", PAGE, "--at", at], folder.path()), body);
     }
 }
+
+#[test]
+fn diff_shows_words_that_came_and_went() {
+    let folder = tempfile::tempdir().unwrap();
+    collection(folder.path());
+    let expected = "--- 2026-11-03 10:00:00 UTC\n\
+        +++ 2026-11-05 12:30:00 UTC\n\
+        The spider sits [-on-]{+in+} the [-wall. one-]{+web. two+}\n\
+        3 words removed, 3 words added\n";
+    assert_eq!(read(&["diff", PAGE], folder.path()), expected);
+    let by_date = ["diff", PAGE, "--from", "2026-11-03", "--to", "2026-11-05"];
+    assert_eq!(read(&by_date, folder.path()), expected);
+    let json: Value =
+        serde_json::from_str(&read(&["diff", "--json", PAGE], folder.path())).unwrap();
+    assert_eq!(
+        (&json["removed"], &json["added"]),
+        (&Value::from(3), &Value::from(3))
+    );
+    assert_eq!(json["from"], "2026-11-03T10:00:00.000Z");
+    assert_eq!(json["changes"][0]["removed"], "on … wall. one");
+    assert_eq!(json["changes"][0]["pieces"][0]["kept"], "The spider sits");
+
+    // Other mark-up is no other text.
+    let output = run(&["diff", PAGE, "--to", "2026-11-03"], folder.path());
+    assert_status(&output, 0);
+    assert_eq!(output.stdout, b"");
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        format!(
+            "The text of {PAGE} is the same on 2026-11-03 10:00:00 and 2026-11-03 10:00:00 UTC.\n"
+        )
+    );
+    let early = refused(&["diff", PAGE, "--from", "2026-10-01"], folder.path(), 1);
+    assert!(early.contains("the first is of 2026-11-01"), "{early}");
+    let turned = ["diff", PAGE, "--from", "2026-11-02", "--to", "2026-11-01"];
+    assert!(refused(&turned, folder.path(), 2).contains("--from is later"));
+}
+
+/// What a page says cannot move the cursor, and nothing is coloured that goes into a file.
+#[test]
+fn diff_is_plain() {
+    let folder = tempfile::tempdir().unwrap();
+    versions::write(
+        folder.path(),
+        &[
+            Fetch::html(PAGE, "2026-11-01 10:00", "<p>calm"),
+            Fetch::html(PAGE, "2026-11-02 10:00", "<p>calm \u{202e}evil"),
+            Fetch::of(
+                "http://example.org/i",
+                "2026-11-01 10:00",
+                "image/png",
+                b"\x89PNG\r\n\x1a\n1",
+            ),
+            Fetch::of(
+                "http://example.org/i",
+                "2026-11-02 10:00",
+                "image/png",
+                b"\x89PNG\r\n\x1a\n2",
+            ),
+        ],
+    );
+    let diff = read(&["diff", PAGE], folder.path());
+    assert!(diff.contains("calm {+\\u{202e}evil+}"), "{diff}");
+    let image = refused(&["diff", "http://example.org/i"], folder.path(), 1);
+    assert!(image.contains("no text to compare (image/png)"), "{image}");
+}

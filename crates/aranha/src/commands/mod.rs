@@ -7,6 +7,7 @@ mod completions;
 mod config;
 mod crawl;
 mod demo;
+mod diff;
 mod history;
 mod lab;
 mod links;
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Text(text::Arguments),
     Cat(cat::Arguments),
     History(history::Arguments),
+    Diff(diff::Arguments),
     Check(check::Arguments),
     Block(block::Block),
     Unblock(block::Unblock),
@@ -62,6 +64,7 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
         Command::Text(arguments) => text::run(&arguments),
         Command::Cat(arguments) => cat::run(&arguments),
         Command::History(arguments) => history::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Unblock(arguments) => block::unblock(&arguments),
