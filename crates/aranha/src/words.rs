@@ -300,7 +300,7 @@ mod tests {
         let mut state = 1_u32;
         let mut text = |salt: u32| {
             let mut text = String::new();
-            for _ in 0..200_000 {
+            for _ in 0..60_000 {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let word = (state >> 16) % (200 + salt);
                 text.push_str(&word.to_string());
