@@ -1,0 +1,238 @@
+//! `poisson`: how often a page changes, from visits at irregular times that tell one bit each (I4; K 2.3.11).
+//!
+//! Changes are taken for a Poisson process whose rate has a Gamma distribution, the [`Belief`]: two numbers. A visit that
+//! finds no change after t days has the likelihood exp(-rate t), which keeps it a Gamma distribution exactly. A visit
+//! that finds one (one or many: one bit) has 1 - exp(-rate t): the outcome is the difference of two Gamma densities, whose
+//! mean and variance are known in closed form, and the Gamma distribution with that mean and variance takes its place
+//! (assumed density filtering). That avoids what Cho and Garcia-Molina ("Estimating frequency of change", 2003) show of
+//! the naive estimate, changes by visits, which never exceeds one a visit, and needs neither the intervals of the
+//! past nor iteration, as a maximum likelihood estimate would. Where a server dates its last change, the likelihood
+//! is rate * exp(-rate age), whatever was before (their estimator for known dates).
+
+/// Evidence in the belief before the first visit, in changes: little, since rates differ by orders of magnitude.
+const PRIOR_SHAPE: f64 = 0.5;
+/// Evidence kept at most, in changes: what is older fades, because rates change.
+const MOST_SHAPE: f64 = 60.0;
+/// Evidence kept at most, in days.
+const MOST_EXPOSURE: f64 = 1000.0;
+/// Visits closer than this, in days, count as this far apart (a second).
+const LEAST_DAYS: f64 = 1.0 / 86_400.0;
+
+/// What is known about a page's rate of change: a Gamma distribution.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Belief {
+    shape: f64,
+    exposure: f64,
+}
+
+impl Belief {
+    /// Before anything is known: a change every `days`, with hardly any certainty.
+    pub fn prior(days: f64) -> Self {
+        Belief {
+            shape: PRIOR_SHAPE,
+            exposure: PRIOR_SHAPE * days.max(LEAST_DAYS),
+        }
+    }
+
+    /// From what a history keeps.
+    pub(crate) fn of(shape: f32, exposure: f32) -> Option<Self> {
+        (shape > 0.0 && exposure > 0.0).then(|| Belief {
+            shape: f64::from(shape),
+            exposure: f64::from(exposure),
+        })
+    }
+
+    /// As a history keeps it.
+    pub(crate) fn parts(self) -> (f32, f32) {
+        (self.shape as f32, self.exposure as f32)
+    }
+
+    /// Changes a day, the mean.
+    pub fn rate(self) -> f64 {
+        self.shape / self.exposure
+    }
+
+    /// The page was the same after `days`.
+    #[must_use]
+    pub fn same(self, days: f64) -> Self {
+        Belief {
+            shape: self.shape,
+            exposure: self.exposure + days.max(LEAST_DAYS),
+        }
+        .faded()
+    }
+
+    /// The page had changed after `days`, nobody knows how often.
+    #[must_use]
+    pub fn changed(self, days: f64) -> Self {
+        let Belief { shape, exposure } = self;
+        let log = (days.max(LEAST_DAYS) / exposure).ln_1p();
+        // 1 - (exposure / (exposure + days))^(shape + k), exact for short intervals too.
+        let share = |k: f64| -(-(shape + k) * log).exp_m1();
+        let mean = shape / exposure * share(1.0) / share(0.0);
+        let square = shape * (shape + 1.0) / (exposure * exposure) * share(2.0) / share(0.0);
+        let variance = (square - mean * mean).max(mean * mean / 1e4);
+        Belief {
+            shape: mean * mean / variance,
+            exposure: mean / variance,
+        }
+        .faded()
+    }
+
+    /// The page changed for the last time `age` days before the visit, nobody knows how often before that.
+    #[must_use]
+    pub fn dated(self, age: f64) -> Self {
+        Belief {
+            shape: self.shape + 1.0,
+            exposure: self.exposure + age.max(LEAST_DAYS),
+        }
+        .faded()
+    }
+
+    /// Days until the page has changed with the probability `chance`, uncertainty about its rate included.
+    pub fn wait(self, chance: f64) -> f64 {
+        let chance = chance.clamp(0.001, 0.999);
+        self.exposure * (-(-chance).ln_1p() / self.shape).exp_m1()
+    }
+
+    /// The mean stays, certainty is bounded.
+    fn faded(self) -> Self {
+        let excess = (self.shape / MOST_SHAPE)
+            .max(self.exposure / MOST_EXPOSURE)
+            .max(1.0);
+        Belief {
+            shape: (self.shape / excess).max(1e-3),
+            exposure: self.exposure / excess,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::movement::place;
+    use proptest::prelude::*;
+
+    /// The posterior mean by brute force: the prior times all likelihoods, on a fine grid of rates.
+    fn exact(observations: &[(f64, bool)], prior_days: f64) -> f64 {
+        let (shape, exposure) = (PRIOR_SHAPE, PRIOR_SHAPE * prior_days);
+        let (mut sum, mut weighted) = (0.0, 0.0);
+        for step in 0..20_000 {
+            let log_rate = -14.0 + f64::from(step) * 0.001_2; // e^-14 .. e^10
+            let rate = log_rate.exp();
+            let mut likelihood = shape * log_rate - exposure * rate;
+            for &(days, changed) in observations {
+                likelihood += if changed {
+                    (-(-rate * days).exp_m1()).ln()
+                } else {
+                    -rate * days
+                };
+            }
+            sum += likelihood.exp();
+            weighted += likelihood.exp() * rate;
+        }
+        weighted / sum
+    }
+
+    /// A page with this rate, seen at irregular times.
+    fn observe(rate: f64, mean_days: f64, visits: u64, seed: u64) -> Vec<(f64, bool)> {
+        (0..visits)
+            .map(|turn| {
+                let days = mean_days * (0.25 + 1.5 * place(seed, turn));
+                let changed = place(seed ^ 0xabcd, turn) < -(-rate * days).exp_m1();
+                (days, changed)
+            })
+            .collect()
+    }
+
+    fn learn(observations: &[(f64, bool)]) -> f64 {
+        observations
+            .iter()
+            .fold(Belief::prior(30.0), |belief, &(days, changed)| {
+                if changed {
+                    belief.changed(days)
+                } else {
+                    belief.same(days)
+                }
+            })
+            .rate()
+    }
+
+    #[test]
+    fn as_good_as_the_exact_posterior() {
+        for (rate, days) in [(0.01, 10.0), (0.1, 5.0), (0.5, 3.0), (1.0, 0.5), (3.0, 0.3)] {
+            for seed in 0..5 {
+                let observations = observe(rate, days, 30, seed);
+                let (filter, exact) = (learn(&observations), exact(&observations, 30.0));
+                let ratio = filter / exact;
+                assert!((0.85..1.18).contains(&ratio), "{rate}: {filter} {exact}");
+            }
+        }
+    }
+
+    #[test]
+    fn more_than_a_change_a_visit_is_seen() {
+        // Changes by visits could say 0.2 a day at most: the page changes every day and is visited every five.
+        let mean = (0..20)
+            .map(|seed| learn(&observe(0.5, 5.0, 60, seed)))
+            .sum::<f64>()
+            / 20.0;
+        assert!((0.42..0.6).contains(&mean), "{mean}");
+    }
+
+    #[test]
+    fn a_dated_change_tells_more() {
+        let days = 20.0;
+        let hidden = Belief::prior(30.0).changed(days);
+        let dated = Belief::prior(30.0).dated(1.0);
+        assert!(dated.rate() > hidden.rate());
+        assert!(Belief::prior(30.0).dated(300.0).rate() < Belief::prior(30.0).rate());
+    }
+
+    #[test]
+    fn waiting_meets_its_chance() {
+        // Known well: the exponential distribution's median.
+        let belief = Belief {
+            shape: 1e5,
+            exposure: 1e6,
+        };
+        assert!((belief.wait(0.5) - 10.0 * std::f64::consts::LN_2).abs() < 1e-3);
+        assert!(belief.wait(0.9) > belief.wait(0.5));
+        assert!(
+            Belief::prior(30.0).wait(0.5) > belief.wait(0.5),
+            "uncertain: longer"
+        );
+    }
+
+    #[test]
+    fn rates_that_change_are_followed() {
+        let calm = (0..200).fold(Belief::prior(30.0), |belief, _| belief.same(10.0));
+        assert!(calm.rate() < 1.0 / 1000.0);
+        let woken = (0..12).fold(calm, |belief, _| belief.changed(10.0));
+        assert!(woken.rate() > 1.0 / 100.0, "{}", woken.rate());
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(500))]
+        #[test]
+        fn always_a_distribution(observations in proptest::collection::vec((0.0..10_000f64, 0..3u8), 1..80)) {
+            let mut belief = Belief::prior(30.0);
+            for (days, kind) in observations {
+                let before = belief.rate();
+                belief = match kind {
+                    0 => belief.same(days),
+                    1 => belief.changed(days),
+                    _ => belief.dated(days),
+                };
+                let (shape, exposure) = belief.parts();
+                prop_assert!(shape.is_finite() && shape > 0.0 && exposure.is_finite() && exposure > 0.0);
+                match kind {
+                    0 => prop_assert!(belief.rate() <= before.max(1e-6) * 1.000_001),
+                    1 => prop_assert!(belief.rate() >= before * 0.999_999),
+                    _ => {}
+                }
+                prop_assert!(belief.wait(0.5) > 0.0);
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! The policies behind one door: a visit is folded into the page's history, and the next one planned.
+//!
+//! One [`Schedule`] is made of the configuration and shared by all visits. What a history learns does not depend on the
+//! policy, so that the policy can be changed between two starts.
+
+use std::time::Duration;
+
+use crate::{
+    Census, DAY_MS, History, Options, Policy, Seen, SiteHistory, Visit, frequency,
+    movement::{self, Rounds},
+    optimal::Market,
+    poisson::Belief,
+};
+
+/// A `Last-Modified` at the first visit that is younger than this may be the server's clock, not the page's age.
+const YOUNGEST: f64 = 1.0;
+/// One at a later visit must be at least this share of the interval old, for the same reason.
+const YOUNGEST_SHARE: f64 = 0.05;
+
+/// Answers when to ask again.
+#[derive(Debug)]
+pub struct Schedule {
+    options: Options,
+    rounds: Rounds,
+    quick: Option<Rounds>,
+    /// With `optimal` only.
+    market: Option<Market>,
+}
+
+impl Schedule {
+    /// Values that make no sense are taken for the nearest that do: a round lasts a millisecond at least, a share is
+    /// between 0 and 1.
+    pub fn new(options: &Options) -> Self {
+        Schedule {
+            rounds: Rounds::new(options.every, options.spread),
+            quick: options
+                .quick
+                .map(|length| Rounds::new(length, options.spread)),
+            market: (options.policy == Policy::Optimal).then(|| {
+                Market::new(
+                    options.budget as f64,
+                    days(options.least).max(1e-6),
+                    days(options.most),
+                )
+            }),
+            options: options.clone(),
+        }
+    }
+
+    /// Fold a visit into the history of its page. The answer: when to ask again, Unix milliseconds, later than the visit;
+    /// `None`: the page is dead.
+    pub fn plan(&self, history: &mut History, visit: &Visit) -> Option<i64> {
+        match visit.seen {
+            Seen::Gone => return self.missed(history, visit),
+            Seen::Failed => {}
+            Seen::New | Seen::Same | Seen::Changed => self.learn(history, visit),
+        }
+        let due = match (self.options.policy, &self.market) {
+            (Policy::Optimal, Some(market)) => {
+                let rate = self.belief(history).rate();
+                let wait = market.interval(&mut history.cell, rate, visit.importance);
+                self.moved(wait, history, visit)
+            }
+            (Policy::Optimal | Policy::Poisson, _) => {
+                let wait = self.belief(history).wait(f64::from(self.options.chance));
+                let wait = wait.min(days(self.options.most));
+                self.moved(wait, history, visit)
+            }
+            (Policy::Frequency | Policy::Selective, _) => self.turn(history.level.max(1), visit),
+            (Policy::Fixed, _) => self.turn(1, visit),
+        };
+        Some(self.put_off(due, visit).max(visit.at + 1))
+    }
+
+    /// The number of the round that `at` is in: the same on every node.
+    pub fn round(&self, at: i64) -> u32 {
+        u32::try_from(self.rounds.number(at).max(0)).unwrap_or(u32::MAX)
+    }
+
+    /// `selective`: a site's round begins. `entry`: what the visit of its entry page found, `None` when that page was not
+    /// due. Harmless when called again in the same round, as for a second entry page.
+    pub fn open_round(&self, site: &mut SiteHistory, entry: Option<Seen>, at: i64) {
+        site.open(self.round(at), entry, self.options.descend);
+    }
+
+    /// `selective`: whether the inner page `key`, which is due, is visited in this round. With every other policy it is.
+    /// One that is not comes again at [`Schedule::skip`].
+    pub fn descend(&self, site: &SiteHistory, key: u64) -> bool {
+        self.options.policy != Policy::Selective || site.visits(key)
+    }
+
+    /// When a page that was passed over in this round comes again.
+    pub fn skip(&self, key: u64, at: i64) -> i64 {
+        self.rounds.turn(self.rounds.number(at) + 1, key)
+    }
+
+    /// Whether the site takes part in quick rounds between full ones (I6).
+    pub fn quick(&self, site: &SiteHistory) -> bool {
+        self.quick.is_some() && site.fast()
+    }
+
+    /// When a site begins its next round: the next quick one if it is fast, the next full one otherwise.
+    pub fn next_round(&self, site: &SiteHistory, key: u64, at: i64) -> i64 {
+        let full = self.skip(key, at);
+        match self.quick {
+            Some(quick) if site.fast() => full.min(quick.turn(quick.number(at) + 1, key)),
+            _ => full,
+        }
+    }
+
+    /// `optimal`: the pages counted so far, to be stored now and then and given to [`Schedule::restore`].
+    pub fn census(&self) -> Census {
+        self.market.as_ref().map(Market::census).unwrap_or_default()
+    }
+
+    /// `optimal`: after a restart, before the first plan. Without it, or [`Schedule::recall`] for every page, the budget
+    /// would be spent on the few pages visited since.
+    pub fn restore(&self, census: &Census) {
+        if let Some(market) = &self.market {
+            market.restore(census);
+        }
+    }
+
+    /// `optimal`: count a page that is known from an earlier start; in place of [`Schedule::restore`].
+    pub fn recall(&self, history: &History) {
+        if let Some(market) = &self.market {
+            market.recall(history.cell, 1);
+        }
+    }
+
+    /// `optimal`: what one more request a day must bring, in importance kept fresh.
+    pub fn price(&self) -> f64 {
+        self.market.as_ref().map_or(0.0, Market::price)
+    }
+
+    /// Changes a day, as far as the visits of this page tell.
+    pub fn rate(&self, history: &History) -> f64 {
+        self.belief(history).rate()
+    }
+
+    fn belief(&self, history: &History) -> Belief {
+        Belief::of(history.shape, history.exposure)
+            .unwrap_or_else(|| Belief::prior(days(self.options.prior)))
+    }
+
+    /// The page was there.
+    fn learn(&self, history: &mut History, visit: &Visit) {
+        let before = self.belief(history);
+        let age = visit
+            .modified
+            .map(|modified| (visit.at - modified) as f64 / DAY_MS);
+        let belief = match (history.days_since(visit.at), visit.seen) {
+            (None, _) | (_, Seen::New) => match age {
+                Some(age) if age >= YOUNGEST => before.dated(age),
+                _ => before,
+            },
+            (Some(days), Seen::Changed) => match age {
+                Some(age) if age >= YOUNGEST_SHARE * days && age <= days => before.dated(age),
+                _ => before.changed(days),
+            },
+            (Some(days), _) => before.same(days),
+        };
+        (history.shape, history.exposure) = belief.parts();
+        history.count(visit.at, visit.seen == Seen::Changed);
+        history.level = self.level(history, visit);
+    }
+
+    fn level(&self, history: &History, visit: &Visit) -> u8 {
+        let level = frequency::level(history, self.options.window, self.options.first);
+        match visit.inner {
+            Some(share) if self.options.policy == Policy::Selective => {
+                frequency::lowered(u32::from(level), share) as u8
+            }
+            _ => level,
+        }
+    }
+
+    /// The page was not there: ever more rarely, then never.
+    fn missed(&self, history: &mut History, visit: &Visit) -> Option<i64> {
+        history.gone = history.gone.saturating_add(1);
+        if let Some(market) = &self.market {
+            market.leave(&mut history.cell);
+        }
+        if history.gone >= self.options.gone.max(1) {
+            return None;
+        }
+        let rounds = 1i64 << (history.gone - 1).min(32);
+        let round = self.rounds.number(visit.at).saturating_add(rounds);
+        let due = self.rounds.turn(round, visit.key);
+        Some(due.max(visit.at + millis(self.options.least)))
+    }
+
+    /// In so many rounds; or in the next quick one, for a changed page of a fast site.
+    fn turn(&self, level: u8, visit: &Visit) -> i64 {
+        let rounds =
+            i64::from(level).min((millis(self.options.most) / self.rounds.length()).max(1));
+        let due = self.rounds.turn(
+            self.rounds.number(visit.at).saturating_add(rounds),
+            visit.key,
+        );
+        let due = match self.quick {
+            Some(quick) if visit.quick && visit.seen == Seen::Changed => {
+                due.min(quick.turn(quick.number(visit.at) + 1, visit.key))
+            }
+            _ => due,
+        };
+        due.max(visit.at + millis(self.options.least))
+    }
+
+    /// In so many days, moved by up to half the spread either way.
+    fn moved(&self, days: f64, history: &History, visit: &Visit) -> i64 {
+        let place = movement::place(visit.key, u64::from(history.visits)) - 0.5;
+        let spread = f64::from(self.options.spread.clamp(0.0, 1.0));
+        let wait = days * (1.0 + spread * place) * DAY_MS;
+        visit.at + (wait as i64).max(millis(self.options.least))
+    }
+
+    /// An answer that says how long it stays fresh is believed for as long again as the wait.
+    fn put_off(&self, due: i64, visit: &Visit) -> i64 {
+        match visit.expires {
+            Some(expires) if expires > due => {
+                let twice = visit.at + 2 * (due - visit.at);
+                let most = visit.at + millis(self.options.most);
+                expires.min(twice).min(most).max(due)
+            }
+            _ => due,
+        }
+    }
+}
+
+fn days(duration: Duration) -> f64 {
+    duration.as_secs_f64() / 86_400.0
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis())
+        .unwrap_or(i64::MAX)
+        .min(i64::MAX / 8)
+}
+
+#[cfg(test)]
+mod tests;

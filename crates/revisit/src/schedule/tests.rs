@@ -1,0 +1,271 @@
+//! What holds for every policy, and what each of them does over many visits.
+
+use super::*;
+use proptest::prelude::*;
+
+const DAY: i64 = 86_400_000;
+const START: i64 = 20_000 * DAY;
+
+fn schedule(policy: Policy) -> Schedule {
+    Schedule::new(&Options {
+        policy,
+        ..Options::default()
+    })
+}
+
+/// Visit a page that has changed at every visit after which `changes(visit)` is true; the days between visits.
+fn intervals(schedule: &Schedule, visits: usize, changes: impl Fn(usize) -> bool) -> Vec<f64> {
+    let mut history = History::default();
+    let mut at = START;
+    (0..visits)
+        .map(|number| {
+            let seen = match number {
+                0 => Seen::New,
+                _ if changes(number) => Seen::Changed,
+                _ => Seen::Same,
+            };
+            let due = schedule
+                .plan(&mut history, &Visit::new(at, seen, 42))
+                .expect("it lives");
+            let days = (due - at) as f64 / DAY as f64;
+            at = due;
+            days
+        })
+        .collect()
+}
+
+#[track_caller]
+fn check(policy: Policy, changes: impl Fn(usize) -> bool, expected: std::ops::Range<f64>) {
+    let intervals = intervals(&schedule(policy), 60, changes);
+    let last = intervals[40..].iter().sum::<f64>() / 20.0;
+    assert!(expected.contains(&last), "{policy:?}: {last} {intervals:?}");
+}
+
+#[test]
+fn once_a_round() {
+    check(Policy::Fixed, |_| false, 0.95..1.05);
+    check(Policy::Fixed, |_| true, 0.95..1.05);
+}
+
+#[test]
+fn pages_that_do_not_change_skip_rounds() {
+    check(Policy::Frequency, |_| false, 18.5..20.5);
+    check(Policy::Frequency, |_| true, 0.95..1.05);
+    check(Policy::Frequency, |number| number % 5 == 0, 3.5..5.5);
+}
+
+#[test]
+fn the_rate_of_change_sets_the_interval() {
+    check(Policy::Poisson, |_| false, 80.0..100.0);
+    check(Policy::Poisson, |_| true, 0.5..1.0);
+    // A budget that is never short: the shortest interval.
+    check(Policy::Optimal, |_| false, 0.03..0.05);
+}
+
+#[test]
+fn a_page_gone_is_asked_for_ever_more_rarely_then_dead() {
+    for policy in [Policy::Frequency, Policy::Poisson, Policy::Optimal] {
+        let schedule = schedule(policy);
+        let mut history = History::default();
+        let mut at = START;
+        schedule.plan(&mut history, &Visit::new(at, Seen::New, 7));
+        let mut waits = Vec::new();
+        while let Some(due) = schedule.plan(&mut history, &Visit::new(at, Seen::Gone, 7)) {
+            waits.push((due - at) as f64 / DAY as f64);
+            at = due;
+        }
+        assert_eq!(waits.len(), 4, "{waits:?}");
+        assert!(
+            waits.windows(2).all(|pair| pair[1] > 1.5 * pair[0]),
+            "{waits:?}"
+        );
+        assert_eq!(schedule.census().pages(), 0);
+        // It comes back.
+        assert!(
+            schedule
+                .plan(&mut history, &Visit::new(at, Seen::Changed, 7))
+                .is_some()
+        );
+        assert_eq!(history.gone, 0);
+    }
+}
+
+#[test]
+fn a_failure_teaches_nothing() {
+    for policy in [Policy::Frequency, Policy::Poisson] {
+        let schedule = schedule(policy);
+        let mut history = History::default();
+        schedule.plan(&mut history, &Visit::new(START, Seen::New, 7));
+        let before = history.clone();
+        let due = schedule.plan(&mut history, &Visit::new(START + DAY, Seen::Failed, 7));
+        assert_eq!(history, before);
+        assert!(due > Some(START + DAY));
+    }
+}
+
+#[test]
+fn an_answer_that_stays_fresh_puts_the_visit_off_a_little() {
+    let schedule = schedule(Policy::Fixed);
+    let due = |expires: Option<i64>| {
+        let visit = Visit {
+            expires,
+            ..Visit::new(START, Seen::New, 7)
+        };
+        schedule
+            .plan(&mut History::default(), &visit)
+            .expect("it lives")
+    };
+    let plain = due(None);
+    assert_eq!(due(Some(START)), plain, "past");
+    assert_eq!(due(Some(plain + 1000)), plain + 1000);
+    assert_eq!(due(Some(START + 300 * DAY)), START + 2 * (plain - START));
+}
+
+#[test]
+fn dates_of_change_are_used() {
+    let schedule = schedule(Policy::Poisson);
+    let rate = |modified: Option<i64>| {
+        let mut history = History::default();
+        let visit = Visit {
+            modified,
+            ..Visit::new(START, Seen::New, 7)
+        };
+        schedule.plan(&mut history, &visit);
+        schedule.rate(&history)
+    };
+    assert!(rate(Some(START - 2 * DAY)) > 2.0 * rate(None));
+    assert!(rate(Some(START - 2000 * DAY)) < 0.5 * rate(None));
+    assert!((rate(Some(START)) - rate(None)).abs() < 1e-9, "its clock");
+}
+
+#[test]
+fn an_entry_page_is_visited_more_often_when_much_changes_behind_it() {
+    let schedule = schedule(Policy::Selective);
+    let level = |inner: Option<f32>| {
+        let mut history = History::default();
+        let mut at = START;
+        for number in 0..12 {
+            let seen = if number == 0 { Seen::New } else { Seen::Same };
+            let visit = Visit {
+                inner,
+                ..Visit::new(at, seen, 7)
+            };
+            at = schedule.plan(&mut history, &visit).expect("it lives");
+        }
+        history.level
+    };
+    assert!(level(Some(0.89)) <= level(None) / 2);
+    assert_eq!(level(Some(0.0)), level(None));
+}
+
+#[test]
+fn fast_sites_have_quick_rounds() {
+    let schedule = Schedule::new(&Options {
+        policy: Policy::Selective,
+        quick: Some(Duration::from_hours(6)),
+        ..Options::default()
+    });
+    let mut site = SiteHistory::default();
+    schedule.open_round(&mut site, Some(Seen::New), START);
+    assert!(!schedule.quick(&site));
+    site.inside(Seen::Changed);
+    schedule.open_round(&mut site, Some(Seen::Same), START + DAY);
+    assert!(schedule.quick(&site));
+    let next = schedule.next_round(&site, 7, START + DAY);
+    assert_eq!(next.div_euclid(DAY / 4), (START + DAY) / (DAY / 4) + 1);
+
+    let mut history = History::default();
+    let visit = Visit {
+        quick: true,
+        ..Visit::new(START, Seen::Changed, 7)
+    };
+    let due = schedule.plan(&mut history, &visit).expect("it lives");
+    assert!(due < START + DAY / 2, "{due}");
+    let calm = Visit {
+        seen: Seen::Same,
+        ..visit
+    };
+    let due = schedule.plan(&mut history, &calm).expect("it lives");
+    assert!(due >= START + DAY, "{due}");
+}
+
+#[test]
+fn only_selective_passes_pages_over() {
+    let selective = schedule(Policy::Selective);
+    let mut site = SiteHistory::default();
+    for round in 0..9 {
+        selective.open_round(&mut site, Some(Seen::Same), START + round * DAY);
+        for key in 0..50 {
+            if selective.descend(&site, key) {
+                site.inside(Seen::Same);
+            }
+        }
+    }
+    let visited = (0..1000)
+        .filter(|key| selective.descend(&site, *key))
+        .count();
+    assert!((80..180).contains(&visited), "{visited}");
+    let frequency = schedule(Policy::Frequency);
+    assert!((0..1000).all(|key| frequency.descend(&site, key)));
+    let at = START + 9 * DAY + 5;
+    assert_eq!(
+        frequency.round(frequency.skip(7, at)),
+        frequency.round(at) + 1
+    );
+}
+
+fn seen() -> impl Strategy<Value = Seen> {
+    prop_oneof![
+        Just(Seen::New),
+        Just(Seen::Same),
+        Just(Seen::Changed),
+        Just(Seen::Gone),
+        Just(Seen::Failed)
+    ]
+}
+
+fn policy() -> impl Strategy<Value = Policy> {
+    prop_oneof![
+        Just(Policy::Fixed),
+        Just(Policy::Frequency),
+        Just(Policy::Selective),
+        Just(Policy::Poisson),
+        Just(Policy::Optimal)
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Whatever happens: the next visit is later, not sooner than `least`, and not later than bounds allow; a history that
+    /// went through storage gives the same answer.
+    #[test]
+    fn every_plan_is_sound(policy in policy(), visits in proptest::collection::vec(
+        (seen(), -5 * DAY..40 * DAY, proptest::option::of(0..80 * DAY), any::<f32>(), any::<u64>()), 1..40)) {
+        let schedule = schedule(policy);
+        let again = Schedule::new(&schedule.options);
+        let mut history = History::default();
+        let mut at = START;
+        for (seen, step, other, importance, key) in visits {
+            at += step;
+            let visit = Visit {
+                modified: other.map(|ms| at - ms),
+                expires: other.map(|ms| at + ms),
+                importance,
+                inner: Some(importance),
+                ..Visit::new(at, seen, key)
+            };
+            let stored = postcard::to_stdvec(&history).expect("encodes");
+            let mut restored: History = postcard::from_bytes(&stored).expect("decodes");
+            let due = schedule.plan(&mut history, &visit);
+            prop_assert_eq!(again.plan(&mut restored, &visit), due);
+            prop_assert_eq!(&restored, &history);
+            if let Some(due) = due {
+                prop_assert!(due >= at + 3_600_000, "{due} {at}");
+                prop_assert!(due <= at + 105 * DAY);
+            } else {
+                prop_assert_eq!(seen, Seen::Gone);
+            }
+        }
+    }
+}
