@@ -17,35 +17,53 @@ use crate::crawllog::{CrawlLog, Line};
 use crate::stop::{Reason, Stop};
 use crate::tally::{Tally, add};
 
-/// Longest that the frontier's housekeeping may keep a commit waiting.
-const TIDY_BUDGET: Duration = Duration::from_millis(20);
+/// With housekeeping left and nothing to commit, it goes on after this.
+const BREATH: Duration = Duration::from_millis(20);
 /// How many check-ins may wait for the disk before visits have to.
 const QUEUE: usize = 4096;
 
 /// The frontier, shared. Its calls block, so they run on the blocking threads.
 #[derive(Clone)]
-pub(crate) struct Shared(Arc<Mutex<Box<dyn Frontier>>>);
+pub(crate) struct Shared {
+    frontier: Arc<Mutex<Box<dyn Frontier>>>,
+    /// In a simulation: whoever calls does the work, so that there is one order of things.
+    in_place: bool,
+}
 
 impl Shared {
     pub(crate) fn new(frontier: Box<dyn Frontier>) -> Self {
-        Self(Arc::new(Mutex::new(frontier)))
+        Self {
+            frontier: Arc::new(Mutex::new(frontier)),
+            in_place: false,
+        }
+    }
+
+    pub(crate) fn in_place(frontier: Box<dyn Frontier>) -> Self {
+        Self {
+            in_place: true,
+            ..Self::new(frontier)
+        }
     }
 
     pub(crate) async fn call<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut dyn Frontier) -> T + Send + 'static,
     ) -> T {
-        let shared = Arc::clone(&self.0);
-        tokio::task::spawn_blocking(move || {
+        let shared = Arc::clone(&self.frontier);
+        let work = move || {
             work(
                 shared
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
                     .as_mut(),
             )
-        })
-        .await
-        .expect("the frontier does not panic, and blocking tasks are not cancelled")
+        };
+        if self.in_place {
+            return work();
+        }
+        tokio::task::spawn_blocking(work)
+            .await
+            .expect("the frontier does not panic, and blocking tasks are not cancelled")
     }
 }
 
@@ -89,6 +107,8 @@ pub(crate) struct Committer {
     pub(crate) archive: Archive,
     pub(crate) log: Option<CrawlLog>,
     pub(crate) clock: Clock,
+    /// Longest that the frontier's housekeeping may keep a commit waiting.
+    pub(crate) tidy_budget: Duration,
     pub(crate) tally: Arc<Tally>,
     pub(crate) stop: Stop,
     /// Told after each commit that sent links to other sites: there may be new sites to visit.
@@ -130,7 +150,7 @@ impl Committer {
             tokio::select! {
                 biased;
                 count = submissions.recv_many(&mut group, QUEUE) => if count == 0 { break },
-                () = tokio::time::sleep(TIDY_BUDGET), if untidy => {}
+                () = tokio::time::sleep(BREATH), if untidy => {}
             }
             match self.commit(group).await {
                 Ok(more) => untidy = more,
@@ -146,11 +166,12 @@ impl Committer {
 
     /// Commits one group; says whether housekeeping is left.
     async fn commit(&mut self, group: Vec<Submission>) -> Result<bool, CommitError> {
+        let budget = self.tidy_budget;
         if group.is_empty() {
             let now = self.clock.now();
             return Ok(self
                 .frontier
-                .call(move |frontier| frontier.tidy(now, TIDY_BUDGET))
+                .call(move |frontier| frontier.tidy(now, budget))
                 .await?);
         }
         let mut check_ins = Vec::with_capacity(group.len());
@@ -206,7 +227,7 @@ impl Committer {
                     frontier.seed(now, &adopted)?;
                 }
                 let answers = frontier.check_in(now, check_ins)?;
-                Ok::<_, FrontierError>((answers, frontier.tidy(now, TIDY_BUDGET)?))
+                Ok::<_, FrontierError>((answers, frontier.tidy(now, budget)?))
             })
             .await?;
         self.write_log(&lines)?;

@@ -12,7 +12,8 @@
 //! * `commit` keeps invariant 4: bytes durable first, then the record in the frontier.
 //! * `load` holds the caps on what the crawl takes of the machine.
 //! * `novelty` and `domains` tell traps from sites, `shutout` keeps what is never asked for.
-//! * `courtesy` keeps invariant 2 per address, `clock` makes time a parameter.
+//! * `courtesy` keeps invariant 2 per address.
+//! * `clock` makes time a parameter, `world` the network and the disk.
 //!
 //! Read [`Node::run`] first, then `visit`.
 
@@ -35,6 +36,7 @@ mod shutout;
 mod stop;
 mod tally;
 mod visit;
+mod world;
 
 pub use clock::Clock;
 pub use collection::Collection;
@@ -45,3 +47,4 @@ pub use notice::Notice;
 pub use shutout::{SHUT_OUT, append as shut_out};
 pub use stop::{Reason, Stop};
 pub use tally::{Snapshot, Tally};
+pub use world::World;

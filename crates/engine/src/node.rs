@@ -33,6 +33,7 @@ use crate::shutout::{ShutOut, ShutOutError};
 use crate::stop::{Reason, Stop};
 use crate::tally::{Snapshot, Tally, add};
 use crate::visit::visit;
+use crate::world::World;
 
 /// The frontier is asked for sites at most this often.
 const BREATH: Duration = Duration::from_millis(20);
@@ -273,19 +274,31 @@ impl Node {
         resumed: bool,
         stop: Stop,
     ) -> Result<Self, EngineError> {
-        let clock = Clock::new();
+        Self::open_in(&World::real(), collection, config, frontier, resumed, stop)
+    }
+
+    /// As [`Node::open`], in this world.
+    pub fn open_in(
+        world: &World,
+        collection: &Collection,
+        config: Config,
+        frontier: Box<dyn Frontier>,
+        resumed: bool,
+        stop: Stop,
+    ) -> Result<Self, EngineError> {
+        let clock = world.clock;
         let tally = Arc::new(Tally::default());
         let canon = Canonicaliser::new(config.url.clone());
         let blacklist = config.blacklist()?;
         let scope = scope(&config, &canon, &frontier.seeds()?)?;
         let mut volume = config.volume.clone();
         volume.warcinfo = warcinfo(&config);
-        let (archive, repairs) = Archive::open(collection.root(), volume)?;
+        let (archive, repairs) = world.archive(collection.root(), volume)?;
         let log = CrawlLog::open(&collection.crawl_log()).map_err(|source| EngineError::File {
             path: collection.crawl_log().display().to_string(),
             source,
         })?;
-        let frontier = Shared::new(frontier);
+        let frontier = world.frontier(frontier);
         let news = Arc::new(Notify::new());
         let (submissions, receiver) = channel();
         let (notices, heard) = Notices::new();
@@ -294,12 +307,13 @@ impl Node {
             archive: archive.clone(),
             log: config.log.crawl.then_some(log),
             clock,
+            tidy_budget: world.tidy_budget(),
             tally: Arc::clone(&tally),
             stop: stop.clone(),
             news: Arc::clone(&news),
         };
         let context = Context {
-            web: Web::new(config.fetch.clone(), blacklist)?,
+            web: world.web(config.fetch.clone(), blacklist)?,
             gates: Gates::new(config.crawl.pause, resumed),
             rate: Rate::new(config.crawl.rate),
             load: Arc::new(Load::new(config.load.clone())),
@@ -506,6 +520,7 @@ impl Node {
             context.clock.instant(due).min(soon + PATIENCE).max(soon)
         });
         tokio::select! {
+            biased;
             Some(ended) = visits.join_next() => self.note(ended),
             () = self.news.notified(), if !full => {}
             () = tokio::time::sleep_until(due), if !full => {}
@@ -514,6 +529,7 @@ impl Node {
             () = context.stop.wait() => return,
         }
         tokio::select! {
+            biased;
             () = tokio::time::sleep_until(soon) => {}
             () = context.stop.wait() => {}
         }

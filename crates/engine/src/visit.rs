@@ -196,6 +196,7 @@ impl Visit {
             loop {
                 let renewal = self.renewal();
                 tokio::select! {
+                    biased;
                     asked = &mut asking => break asked,
                     // Many sites at one address: the wait may outlast the lease.
                     () = tokio::time::sleep_until(renewal), if self.submitted.is_none() => {
@@ -288,7 +289,9 @@ impl Visit {
         };
         let may_launch = !self.queue.is_empty() && self.has_room() && !self.time_is_up();
         let quiet = self.submitted.is_none();
+        // In this order, so that a simulation has one course only.
         tokio::select! {
+            biased;
             Some(joined) = self.collectors.join_next_with_id() => self.land(joined),
             reply = reply(&mut self.submitted) => self.hear(reply),
             () = tokio::time::sleep_until(self.allowed), if may_launch && !self.starved => {}

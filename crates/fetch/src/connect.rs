@@ -20,7 +20,13 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
-use crate::{Failure, Options, Timings, guard::Guard, tls::Tls, web::after};
+use crate::{
+    Failure, Options, Timings,
+    guard::Guard,
+    network::{Network, Pipe},
+    tls::Tls,
+    web::after,
+};
 
 /// A connection to one origin at one address.
 #[derive(Debug)]
@@ -43,17 +49,18 @@ impl Connection {
     }
 }
 
-/// TCP, with or without TLS.
+/// TCP, with or without TLS; or what stands for it in a simulation.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Plain(TcpStream),
     Secure(Box<TlsStream<TcpStream>>),
+    Simulated(Box<Pipe>),
 }
 
 /// Opens a connection if the guard passes its address. The timings of the phases are filled in on the way.
 pub(crate) async fn open(
     guard: &Guard,
-    tls: &Tls,
+    network: &Network,
     options: &Options,
     url: &CanonUrl,
     address: IpAddr,
@@ -61,32 +68,16 @@ pub(crate) async fn open(
     timings: &mut Timings,
 ) -> Result<Connection, Failure> {
     guard.pass(address)?;
-    let begun = Instant::now();
     let target = SocketAddr::new(address, url.port());
-    let stream = within(
-        options.connect_timeout,
-        deadline,
-        TcpStream::connect(target),
-    )
-    .await
-    .ok_or(Failure::ConnectTimeout)?
-    .map_err(|error| connect_failure(&error))?;
-    // Requests are one small write: waiting for more helps nobody.
-    let _ = stream.set_nodelay(true);
-    timings.connect = begun.elapsed();
-    let (stream, tls_fault) = match url.scheme() {
-        Scheme::Http => (Stream::Plain(stream), None),
-        Scheme::Https => {
+    let (stream, tls_fault) = match network {
+        Network::Real(tls) => reach(tls, options, url, target, deadline, timings).await?,
+        Network::Simulated(simulated) => {
             let begun = Instant::now();
-            let (stream, fault) = within(
-                options.tls_timeout,
-                deadline,
-                tls.secure(stream, url.host()),
-            )
-            .await
-            .ok_or_else(|| Failure::TlsFailed("the handshake took too long".to_owned()))??;
-            timings.tls = begun.elapsed();
-            (Stream::Secure(stream), fault)
+            let pipe = simulated.connect(target);
+            let pipe = within(options.connect_timeout, deadline, pipe).await;
+            let pipe = pipe.ok_or(Failure::ConnectTimeout)??;
+            timings.connect = begun.elapsed();
+            (Stream::Simulated(Box::new(pipe)), None)
         }
     };
     Ok(Connection {
@@ -95,6 +86,39 @@ pub(crate) async fn open(
         origin: url.origin().to_owned(),
         address,
     })
+}
+
+/// TCP, then TLS where the URL asks for it. For [`open`] alone, which has asked the guard.
+async fn reach(
+    tls: &Tls,
+    options: &Options,
+    url: &CanonUrl,
+    target: SocketAddr,
+    deadline: Instant,
+    timings: &mut Timings,
+) -> Result<(Stream, Option<String>), Failure> {
+    let begun = Instant::now();
+    let connecting = TcpStream::connect(target);
+    let stream = within(options.connect_timeout, deadline, connecting)
+        .await
+        .ok_or(Failure::ConnectTimeout)?
+        .map_err(|error| connect_failure(&error))?;
+    // Requests are one small write: waiting for more helps nobody.
+    let _ = stream.set_nodelay(true);
+    timings.connect = begun.elapsed();
+    if url.scheme() == Scheme::Http {
+        return Ok((Stream::Plain(stream), None));
+    }
+    let begun = Instant::now();
+    let (stream, fault) = within(
+        options.tls_timeout,
+        deadline,
+        tls.secure(stream, url.host()),
+    )
+    .await
+    .ok_or_else(|| Failure::TlsFailed("the handshake took too long".to_owned()))??;
+    timings.tls = begun.elapsed();
+    Ok((Stream::Secure(stream), fault))
 }
 
 /// `None` when the phase's limit, or the whole fetch's, passed first.
@@ -120,6 +144,7 @@ impl AsyncRead for Stream {
         match self.get_mut() {
             Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
             Stream::Secure(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Stream::Simulated(pipe) => pipe.poll_read(cx, buffer),
         }
     }
 }
@@ -133,6 +158,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
             Stream::Secure(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Stream::Simulated(pipe) => Poll::Ready(pipe.write(bytes)),
         }
     }
 
@@ -140,6 +166,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Plain(stream) => Pin::new(stream).poll_flush(cx),
             Stream::Secure(stream) => Pin::new(stream).poll_flush(cx),
+            Stream::Simulated(_) => Poll::Ready(Ok(())),
         }
     }
 
@@ -147,6 +174,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
             Stream::Secure(stream) => Pin::new(stream).poll_shutdown(cx),
+            Stream::Simulated(_) => Poll::Ready(Ok(())),
         }
     }
 }

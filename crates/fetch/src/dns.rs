@@ -45,7 +45,12 @@ use self::{
     question::{Question, Questions},
     servers::Servers,
 };
-use crate::{Failure, FetchSetupError, Options, Resolved, guard::Guard, web::unix_ms};
+use crate::{
+    Failure, FetchSetupError, Options, Resolved,
+    clock::{Clock, millis},
+    guard::Guard,
+    network::Simulated,
+};
 
 /// How long a failure of the servers is believed: long enough to spare them, short enough to try again.
 const FAILURE_TTL: Duration = Duration::from_secs(30);
@@ -62,7 +67,7 @@ pub(crate) trait Ask: Send + Sync + 'static {
 }
 
 /// The resolver of a crawl.
-pub(crate) struct Resolver<S = Servers> {
+pub(crate) struct Resolver<S = Names> {
     servers: S,
     guard: Arc<Guard>,
     clock: Clock,
@@ -77,19 +82,42 @@ pub(crate) struct Resolver<S = Servers> {
     ttl_max: Duration,
 }
 
-impl Resolver {
-    pub(crate) fn new(options: &Options, guard: Arc<Guard>) -> Result<Resolver, FetchSetupError> {
-        Ok(Resolver::with(Servers::new(options)?, options, guard))
+/// The name servers, or what stands for them in a simulation.
+pub(crate) enum Names {
+    Servers(Servers),
+    Simulated(Simulated),
+}
+
+impl Names {
+    pub(crate) fn servers(options: &Options) -> Result<Names, FetchSetupError> {
+        Ok(Names::Servers(Servers::new(options)?))
+    }
+}
+
+impl Ask for Names {
+    async fn ask(&self, name: &str) -> Found {
+        match self {
+            Names::Servers(servers) => servers.ask(name).await,
+            Names::Simulated(simulated) => Found {
+                outcome: simulated.look_up(name).await,
+                ttl: Duration::ZERO,
+            },
+        }
     }
 }
 
 impl<S: Ask> Resolver<S> {
-    fn with(servers: S, options: &Options, guard: Arc<Guard>) -> Resolver<S> {
+    pub(crate) fn new(
+        servers: S,
+        options: &Options,
+        guard: Arc<Guard>,
+        clock: Clock,
+    ) -> Resolver<S> {
         let slots = options.dns_concurrency.clamp(1, Semaphore::MAX_PERMITS);
         Resolver {
             servers,
             guard,
-            clock: Clock::new(),
+            clock,
             cache: Mutex::new(Cache::new(options.dns_cache, millis(options.dns_stale))),
             questions: Arc::default(),
             slots: Arc::new(Semaphore::new(slots)),
@@ -303,29 +331,6 @@ async fn probe<S: Ask>(resolver: Weak<Resolver<S>>, outage: Outage) {
 /// Whether no server gave an answer. That there is no such name, or no address, is one.
 fn is_unanswered<T>(outcome: &Result<T, Failure>) -> bool {
     matches!(outcome, Err(Failure::DnsFailed(_) | Failure::DnsTimeout))
-}
-
-/// Unix milliseconds by tokio's clock.
-struct Clock {
-    start: Instant,
-    start_ms: i64,
-}
-
-impl Clock {
-    fn new() -> Clock {
-        Clock {
-            start: Instant::now(),
-            start_ms: unix_ms(),
-        }
-    }
-
-    fn now_ms(&self) -> i64 {
-        self.start_ms.saturating_add(millis(self.start.elapsed()))
-    }
-}
-
-fn millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// An IP address written as a host, IPv6 with or without brackets.

@@ -17,10 +17,13 @@
 //!   stands beside them.
 //! - **Redirects are not followed here**: the caller reads `Location` as a link.
 //!
+//! Time and the network are parameters: [`Web::simulated`] puts a [`Simulation`] in the place of name servers and sockets.
+//!
 //! Read first: `web.rs` (the order of things), then `exchange.rs` (one request, one answer).
 
 mod answer;
 mod chunks;
+mod clock;
 mod connect;
 mod cookies;
 #[cfg(test)]
@@ -36,6 +39,7 @@ mod framing;
 mod guard;
 mod head;
 mod memory;
+mod network;
 mod options;
 mod pace;
 mod range;
@@ -47,6 +51,7 @@ mod web;
 pub use answer::{Answer, Fetched, Remark, Timings, Truncated};
 pub use cookies::Cookies;
 pub use failure::{Failure, FetchSetupError};
+pub use network::{Reply, Simulation};
 pub use options::Options;
 pub use request::Request;
 pub use session::Session;

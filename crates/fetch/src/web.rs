@@ -1,11 +1,6 @@
 //! The shared part of all fetches, and the order of things in one fetch.
 
-use std::{
-    fmt,
-    net::IpAddr,
-    sync::Arc,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 
 use aranha_url::Blacklist;
 use bytes::Bytes;
@@ -13,13 +8,16 @@ use serde::{Deserialize, Serialize};
 use tokio::{sync::watch, time::Instant};
 
 use crate::{
-    Answer, Failure, FetchSetupError, Fetched, Options, Remark, Request, Session, Timings,
+    Answer, Failure, FetchSetupError, Fetched, Options, Remark, Request, Session, Simulation,
+    Timings,
+    clock::{Clock, unix_ms},
     connect::{self, Connection},
     decode::{self, Coding},
-    dns::Resolver,
+    dns::{Names, Resolver},
     exchange::{self, Exchanged, Limits, Received},
     guard::Guard,
     memory::{FREE, Memory},
+    network::{Network, Simulated},
     range,
     request::Identity,
     tls::Tls,
@@ -38,9 +36,20 @@ struct Shared {
     options: Options,
     guard: Arc<Guard>,
     resolver: Arc<Resolver>,
-    tls: Tls,
+    network: Network,
+    clock: Clock,
     identity: Identity,
     memory: Memory,
+}
+
+impl Shared {
+    /// For the record. Of the real web it is the wall clock's word, steps included.
+    fn now_ms(&self) -> i64 {
+        match self.network {
+            Network::Real(_) => unix_ms(),
+            Network::Simulated(_) => self.clock.now_ms(),
+        }
+    }
 }
 
 /// The addresses of a host, each passed by the guard; IPv4 first.
@@ -55,10 +64,38 @@ pub struct Resolved {
 impl Web {
     /// `refused`: address ranges refused beside the guard's own, whatever `allow_private` says.
     pub fn new(options: Options, refused: Blacklist) -> Result<Web, FetchSetupError> {
+        let network = Network::Real(Box::new(Tls::new(options.verify_tls)?));
+        let names = Names::servers(&options)?;
+        Web::over(network, names, Clock::new(), options, refused)
+    }
+
+    /// A web in memory, whose calendar shows `now` (unix milliseconds) and follows tokio's clock. No socket is opened and
+    /// no name server asked; the guard judges the simulated addresses like others, and `https` is taken as `http`.
+    pub fn simulated(
+        options: Options,
+        refused: Blacklist,
+        now: i64,
+        web: Arc<dyn Simulation>,
+    ) -> Result<Web, FetchSetupError> {
+        let clock = Clock::at(now);
+        let simulated = Simulated::new(web, clock);
+        let names = Names::Simulated(simulated.clone());
+        let network = Network::Simulated(simulated);
+        Web::over(network, names, clock, options, refused)
+    }
+
+    fn over(
+        network: Network,
+        names: Names,
+        clock: Clock,
+        options: Options,
+        refused: Blacklist,
+    ) -> Result<Web, FetchSetupError> {
         let guard = Arc::new(Guard::new(options.allow_private, refused));
         let shared = Shared {
-            resolver: Arc::new(Resolver::new(&options, guard.clone())?),
-            tls: Tls::new(options.verify_tls)?,
+            resolver: Arc::new(Resolver::new(names, &options, guard.clone(), clock)),
+            network,
+            clock,
             identity: Identity::new(&options)?,
             memory: Memory::new(options.memory),
             guard,
@@ -115,7 +152,7 @@ impl Web {
     /// turns out closed before any byte of the answer. May be cancelled: the session then has no connection.
     pub async fn fetch(&self, session: &mut Session, request: Request<'_>) -> Fetched {
         let begun = Instant::now();
-        let started_ms = unix_ms();
+        let started_ms = self.shared.now_ms();
         let mut fetch = Fetch {
             shared: &self.shared,
             limits: Limits {
@@ -222,14 +259,14 @@ impl Fetch<'_> {
     async fn open(&mut self, request: &Request<'_>) -> Result<Connection, Failure> {
         let Shared {
             guard,
-            tls,
+            network,
             options,
             ..
         } = self.shared;
         let deadline = self.limits.deadline;
         connect::open(
             guard,
-            tls,
+            network,
             options,
             request.url,
             request.address,
@@ -314,12 +351,4 @@ async fn decode_beside(codings: Vec<Coding>, payload: Bytes, cap: u64) -> (Bytes
 pub(crate) fn after(moment: Instant, duration: Duration) -> Instant {
     const FAR: Duration = Duration::from_hours(24 * 365);
     moment + duration.min(FAR)
-}
-
-/// The wall clock, Unix milliseconds.
-pub(crate) fn unix_ms() -> i64 {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

@@ -299,6 +299,8 @@ pub struct Lease {
     pub facts: SiteFacts,
     /// Whether a seed lies here.
     pub seed: bool,
+    /// Since when it waited for this visit.
+    pub due: i64,
     /// The window: the first pages to fetch, in order.
     pub pending: Vec<Pending>,
     /// Whether further pending pages are on disk.

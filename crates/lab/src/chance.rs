@@ -6,31 +6,38 @@
 
 /// A stream of numbers for one place.
 #[derive(Clone, Debug)]
-pub(crate) struct Chance(u64);
+pub struct Chance(u64);
 
 impl Chance {
     /// Opens the stream of a place; different places have unrelated streams.
-    pub(crate) fn of(seed: u64, place: &[u64]) -> Chance {
+    pub fn of(seed: u64, place: &[u64]) -> Chance {
         Chance(place.iter().fold(mix(seed), |state, part| {
             mix(state ^ mix(part.wrapping_add(1)))
         }))
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next 64 bits.
+    #[expect(
+        clippy::should_implement_trait,
+        reason = "a stream without an end is no iterator to collect"
+    )]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mix(self.0)
     }
 
     /// A number below `bound`, 0 for a bound of 0. The bias of the shortcut is below 2^-32 for all our bounds.
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
-    pub(crate) fn percent(&mut self, percent: usize) -> bool {
+    /// True in so many of a hundred places.
+    pub fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    pub(crate) fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
+    /// One of the choices, which are not none.
+    pub fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
         choices[self.below(choices.len())]
     }
 }

@@ -56,6 +56,7 @@ use aranha_url::{Canonicaliser, Rules};
 use tokio::task::JoinSet;
 
 pub use answer::Answer;
+pub use chance::Chance;
 pub use hazard::{Group, Hazard};
 pub use log::{Question, Request, Shared, Violation, violations};
 pub use plan::{Latency, Plan, Sizes};

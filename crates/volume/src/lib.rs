@@ -42,6 +42,7 @@ mod run;
 #[cfg(test)]
 mod sample;
 mod shared;
+mod sink;
 mod verify;
 mod worker;
 mod writer;

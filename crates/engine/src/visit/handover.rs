@@ -73,6 +73,7 @@ impl Visit {
         let mut late = std::pin::pin!(late);
         while !self.collectors.is_empty() {
             tokio::select! {
+                biased;
                 Some(joined) = self.collectors.join_next_with_id() => self.land(joined),
                 () = &mut late => {
                     self.collectors.shutdown().await;

@@ -86,7 +86,12 @@ fn resolver(change: impl FnOnce(&mut Options)) -> Arc<Resolver<Script>> {
     };
     change(&mut options);
     let guard = Guard::new(options.allow_private, Blacklist::default());
-    Arc::new(Resolver::with(Script::default(), &options, Arc::new(guard)))
+    Arc::new(Resolver::new(
+        Script::default(),
+        &options,
+        Arc::new(guard),
+        Clock::new(),
+    ))
 }
 
 fn address(last: u8) -> IpAddr {

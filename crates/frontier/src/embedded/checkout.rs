@@ -127,6 +127,7 @@ impl Embedded {
             site_key: SiteKey(site.key as u64),
             facts,
             seed: site.seed,
+            due: before.due.unwrap_or(now),
             pending: window,
             more: has_more(&site, now),
             known,

@@ -1,0 +1,117 @@
+//! A web in memory under tokio's paused clock: names, connections, answers and their times.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aranha_fetch::{Failure, Options, Reply, Request, Session, Simulation, Web};
+use aranha_url::{Blacklist, Canonicaliser, Rules};
+
+const START: i64 = 1_700_000_000_000;
+
+/// Answers by path, and writes down when it was asked and when the client was done.
+#[derive(Default)]
+struct Script {
+    seen: Mutex<Vec<String>>,
+}
+
+impl Script {
+    fn note(&self, now: i64, what: &str) {
+        let line = format!("{} {what}", now - START);
+        self.seen.lock().expect("one thread").push(line);
+    }
+}
+
+impl Simulation for Script {
+    fn look_up(&self, now: i64, name: &str) -> (Duration, Result<Vec<IpAddr>, Failure>) {
+        self.note(now, name);
+        let found = match name {
+            "public.example" => Ok(vec![[198, 41, 0, 4].into()]),
+            "private.example" => Ok(vec![[127, 0, 0, 1].into()]),
+            _ => Err(Failure::DnsNotFound),
+        };
+        (Duration::from_millis(30), found)
+    }
+
+    fn connect(&self, now: i64, _: SocketAddr) -> (Duration, Result<(), Failure>) {
+        self.note(now, "connect");
+        (Duration::from_millis(20), Ok(()))
+    }
+
+    fn answer(&self, now: i64, _: SocketAddr, request: &[u8]) -> Reply {
+        let head = String::from_utf8_lossy(request);
+        let path = head.split(' ').nth(1).expect("a path").to_owned();
+        self.note(now, &path);
+        let (seconds, bytes) = match path.as_str() {
+            "/silent" => (0, ""),
+            "/never" => (1_000_000, "HTTP/1.1 200 OK\r\n\r\n"),
+            _ => (
+                3,
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello",
+            ),
+        };
+        Reply {
+            number: 7,
+            after: Duration::from_secs(seconds),
+            bytes: bytes.into(),
+        }
+    }
+
+    fn ended(&self, now: i64, _: SocketAddr, number: u64) {
+        self.note(now, &format!("ended {number}"));
+    }
+}
+
+fn web(script: &Arc<Script>) -> Web {
+    let options = Options::default();
+    Web::simulated(options, Blacklist::default(), START, script.clone()).expect("options that work")
+}
+
+#[tokio::test(start_paused = true)]
+async fn times_are_those_of_the_simulation() {
+    let script = Arc::new(Script::default());
+    let web = web(&script);
+    let canon = Canonicaliser::new(Rules::default());
+    let mut session = Session::new();
+    let mut results = Vec::new();
+    for path in ["a", "b", "silent", "never"] {
+        let url = canon.canon(&format!("http://public.example/{path}"));
+        let url = url.expect("a URL");
+        let resolved = web.resolve(url.host()).await.expect("an address");
+        let request = Request::new(&url, resolved.addresses[0]);
+        let fetched = web.fetch(&mut session, request).await;
+        results.push(match fetched.result {
+            Ok(answer) => format!("{} {:?}", fetched.started_ms - START, answer.body),
+            Err(failure) => failure.code().to_owned(),
+        });
+    }
+    assert_eq!(
+        results,
+        ["30 b\"hello\"", "3050 b\"hello\"", "reset", "timeout"]
+    );
+    let seen = script.seen.lock().expect("one thread").clone();
+    let expected = "0 public.example|30 connect|50 /a|3050 ended 7|3050 /b|6050 ended 7\
+        |6050 /silent|6050 ended 7|6050 connect|6070 /silent|6070 ended 7\
+        |6070 connect|6090 /never|36090 ended 7";
+    assert_eq!(seen.join("|"), expected);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_guard_judges_simulated_addresses_too() {
+    let script = Arc::new(Script::default());
+    let web = web(&script);
+    let refused = web.resolve("private.example").await;
+    assert!(matches!(refused, Err(Failure::AddressRefused { .. })));
+    let url = Canonicaliser::new(Rules::default()).canon("http://private.example/");
+    let url = url.expect("a URL");
+    let request = Request::new(&url, [127, 0, 0, 1].into());
+    let fetched = web.fetch(&mut Session::new(), request).await;
+    assert!(matches!(
+        fetched.result,
+        Err(Failure::AddressRefused { .. })
+    ));
+    assert_eq!(
+        *script.seen.lock().expect("one thread"),
+        ["0 private.example"]
+    );
+}
