@@ -170,6 +170,7 @@ fn inside(visit: &mut Visit, dice: &mut Dice) -> Pending {
         tries: 0,
         hop: 'L',
         via: format!("{}/section/", visit.lease.facts.origin),
+        past: None,
     }
 }
 
@@ -206,6 +207,7 @@ fn record(page: &Pending, now: i64, dice: &mut Dice) -> PageRecord {
         redirect: None,
         flags: Flags::default(),
         next: None,
+        past: None,
     }
 }
 

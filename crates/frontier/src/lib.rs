@@ -19,6 +19,7 @@ pub mod embedded;
 pub mod error;
 pub mod options;
 pub mod outcome;
+pub mod past;
 pub mod record;
 pub mod retry;
 pub mod seen;
@@ -34,6 +35,7 @@ pub use embedded::{Embedded, PageEntry, PageFilter, View};
 pub use error::{FrontierError, LeaseLost};
 pub use options::{External, Options};
 pub use outcome::Outcome;
+pub use past::Past;
 pub use record::{
     Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Lease, Location, Novelty, Outside,
     PageRecord, Pending, RobotsFile, Seed, Seeded, SiteFacts, Then,
@@ -51,8 +53,8 @@ pub trait Frontier: Send {
     /// Add seeds: they come first (F6). Pages known already stay as they are.
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError>;
 
-    /// The user asks for these now: their sites are due at once, and so are pages there that wait for a later try. To be
-    /// called before visits begin: it knows no courtesy.
+    /// The user asks for these now: their sites are due at once, and so are these pages, and pages there that wait for a
+    /// later try; pages answered before keep their time. To be called before visits begin: it knows no courtesy.
     fn hasten(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
     /// The seeds, in the order in which they were given.

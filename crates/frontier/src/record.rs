@@ -12,6 +12,7 @@ use aranha_url::{CanonUrl, PathKey, SiteKey};
 use serde::{Deserialize, Serialize};
 
 pub use crate::outcome::Outcome;
+pub use crate::past::Past;
 
 /// A page that waits for its fetch.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,6 +31,8 @@ pub struct Pending {
     pub hop: char,
     /// URL where it was found; may be empty.
     pub via: String,
+    /// The last answer, when there was one: the page is visited again.
+    pub past: Option<Box<Past>>,
 }
 
 /// A link to another site, on its way to that site's inbox.
@@ -191,6 +194,9 @@ pub struct PageRecord {
     pub flags: Flags,
     /// When the page wants to be asked again: a retry, or a revisit. `None`: done.
     pub next: Option<i64>,
+    /// What the next visit is to know. Kept with the page that waits, not in the history: a record that is read back
+    /// has none.
+    pub past: Option<Box<Past>>,
 }
 
 /// The robots.txt in force at a site.

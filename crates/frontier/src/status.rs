@@ -26,12 +26,14 @@ pub struct PageTotals {
     pub known: u64,
     /// To be fetched, those in the hands of visits included.
     pub pending: u64,
-    /// To be fetched again at a later time.
+    /// To be tried again at a later time.
     pub later: u64,
     /// To be fetched, but set aside with their site, which is blocked.
     pub aside: u64,
-    /// Fetched or refused, with nothing more to come.
+    /// Answered or refused.
     pub done: u64,
+    /// Of these, pages that are to be visited again when their time has come.
+    pub again: u64,
 }
 
 /// Where the crawl stands. Cheap: totals are kept beside the data, in the same transactions.
@@ -94,8 +96,10 @@ pub struct SiteEntry {
     pub known: u64,
     /// Pages to be fetched.
     pub pending: u64,
-    /// Pages to be fetched again later.
+    /// Pages to be tried again later.
     pub later: u64,
+    /// Pages answered, to be visited again.
+    pub again: u64,
     /// Entries in the histories of its pages.
     pub records: u64,
     /// Whether links wait in its inbox that may prove known.

@@ -50,6 +50,7 @@ pub(crate) fn page(path: &str) -> Pending {
         tries: 0,
         hop: 'L',
         via: "https://found.example/".into(),
+        past: None,
     }
 }
 
@@ -74,6 +75,7 @@ pub(crate) fn record(page: &Pending, time: i64, outcome: Outcome) -> PageRecord 
         redirect: None,
         flags: Flags::default(),
         next: None,
+        past: None,
     }
 }
 
@@ -154,6 +156,7 @@ pub(crate) fn a_seed_is_leased_once(place: &impl Place) {
             known: 1,
             pending: 0,
             later: 0,
+            again: 0,
             aside: 0,
             done: 1
         }
@@ -486,6 +489,64 @@ pub(crate) fn what_the_user_asks_for_again_is_due_now(place: &impl Place) {
     assert_eq!(found, ["/", "/waits"]);
 }
 
+pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl Place) {
+    let past = |time| {
+        Some(Box::new(Past {
+            time,
+            digest: [9; 20],
+            fingerprint: 77,
+            location: Some(Location {
+                volume: 3,
+                offset: 1 << 40,
+                length: 5,
+            }),
+            media_type: "text/html".into(),
+            size: 1000,
+            etag: "W/\"é\"".into(),
+            modified: Some(-5),
+            history: vec![1, 2, 3],
+        }))
+    };
+    {
+        let mut frontier = place.open(small());
+        let home = seed("http://a.test/");
+        frontier
+            .seed(0, std::slice::from_ref(&home))
+            .expect("seeds");
+        let lease = one(&mut frontier, 0);
+        let mut entry = release(&lease, 20);
+        for (path, next) in [("/", 9000), ("/b", 5000), ("/c", 7000)] {
+            entry.done.push(PageRecord {
+                next: Some(next),
+                past: past(next),
+                ..record(&page(path), 10, Outcome::Answer(200))
+            });
+        }
+        entry.keys = vec![PathKey::of("/b"), PathKey::of("/c")];
+        accept(&mut frontier, 20, entry);
+        let pages = frontier.status(20).expect("status").pages;
+        assert_eq!((pages.later, pages.again, pages.done), (0, 3, 3));
+        // The user asks for the home page: the others keep their times.
+        frontier.hasten(30, &[home]).expect("hastens");
+        let lease = one(&mut frontier, 30);
+        assert_eq!(paths(&lease.pending), ["/"]);
+        assert_eq!(lease.pending[0].past, past(9000));
+        // Given back unvisited: it waits in the window with its past.
+        let mut entry = release(&lease, 40);
+        entry.held = lease.pending;
+        accept(&mut frontier, 40, entry);
+        frontier.block(45, "a.test").expect("blocks");
+        let pages = frontier.status(45).expect("status").pages;
+        assert_eq!((pages.aside, pages.again, pages.done), (1, 0, 2));
+        frontier.unblock(46, "a.test").expect("unblocks");
+    }
+    let mut frontier = place.open(small());
+    let lease = one(&mut frontier, 7000);
+    let found: Vec<_> = lease.pending.iter().map(|page| page.past.clone()).collect();
+    assert_eq!(paths(&lease.pending), ["/", "/b", "/c"]);
+    assert_eq!(found, [past(9000), past(5000), past(7000)]);
+}
+
 pub(crate) fn a_blocked_site_is_not_handed_out(place: &impl Place) {
     let mut frontier = place.open(small());
     frontier
@@ -717,7 +778,7 @@ macro_rules! suite {
         suite!($place => a_seed_is_leased_once, seeds_come_first_then_the_longest_wait,
             longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
             known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
-            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, home_page_policy, deep_link_policy,
+            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, home_page_policy, deep_link_policy,
             combined_policy, a_seed_during_a_visit_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing);
     };
     ($place:expr => $($case:ident),*) => {

@@ -55,6 +55,7 @@ fn record(page: &Pending) -> PageRecord {
         redirect: None,
         flags: Flags::default(),
         next: None,
+        past: None,
     }
 }
 

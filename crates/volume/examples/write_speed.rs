@@ -126,6 +126,7 @@ fn exchange(page: &[u8], number: usize) -> Exchange {
             ("hopsFromSeed".to_owned(), "LL".to_owned()),
             ("fetchTimeMs".to_owned(), "12".to_owned()),
         ],
+        unmodified: None,
     }
 }
 

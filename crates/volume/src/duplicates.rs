@@ -21,7 +21,7 @@ use crate::index::{Entry, Form};
 use crate::name::Shelf;
 use crate::payload::may_refer;
 use crate::run::{self, Place, Run};
-use crate::{VolumeError, reader};
+use crate::{Earlier, VolumeError, reader};
 
 /// This many runs of one level are merged into one of the next.
 const FAN: usize = 8;
@@ -191,6 +191,11 @@ impl Duplicates {
         let place = runs.iter().find_map(|run| run.find(key).ok().flatten())?;
         drop(runs);
         reader::original_at(&self.shelf, place, key).map(Arc::new)
+    }
+
+    /// The response with the bytes of an earlier version.
+    pub(crate) fn response(&self, earlier: &Earlier) -> Option<Arc<Original>> {
+        reader::response_at(&self.shelf, earlier.location?).map(Arc::new)
     }
 
     /// Takes over a closed volume: its payloads leave the memory for a run; runs are merged when there are many.

@@ -2,21 +2,22 @@
 //! one [`Encoder`] each, whose buffers are used again for every record.
 
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use libdeflater::{CompressionLvl, Compressor};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::digest::{self, Digest};
 use crate::duplicates::Original;
-use crate::index::{self, Entry};
+use crate::index::{self, Entry, Form};
 use crate::payload::Payload;
-use crate::{Exchange, escape, http};
+use crate::{Earlier, Exchange, escape, http};
 
 const HTTP_RESPONSE: &str = "application/http;msgtype=response";
 const HTTP_REQUEST: &str = "application/http;msgtype=request";
 const FIELDS: &str = "application/warc-fields";
+const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
 const SAME_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
 /// Gives out record identifiers: version 4 UUIDs, unique by the process's random salt and a count.
@@ -93,6 +94,19 @@ impl<'exchange> Draft<'exchange> {
             date: date(exchange.time_ms),
             original: None,
         }
+    }
+
+    /// What this answer refers to when it is a 304 and the record of the earlier version cannot be read: other tools
+    /// find it by URL and date.
+    pub(crate) fn unmodified(&self, earlier: &Earlier) -> Arc<Original> {
+        Arc::new(Original {
+            id: String::new(),
+            url: self.url.clone(),
+            date: date(earlier.time_ms),
+            digest: earlier.digest,
+            form: Form::Plain,
+            place: OnceLock::new(),
+        })
     }
 }
 
@@ -184,7 +198,10 @@ impl Encoder {
         Encoded {
             bytes,
             entry,
-            key: draft.payload.key,
+            key: match draft.exchange.unmodified {
+                Some(earlier) => earlier.digest,
+                None => draft.payload.key,
+            },
         }
     }
 
@@ -218,7 +235,11 @@ impl Encoder {
             self.field("WARC-Truncated", &field_value(reason));
         }
         if let Some(original) = &draft.original {
-            self.reference(original);
+            let profile = match exchange.unmodified {
+                Some(_) => NOT_MODIFIED,
+                None => SAME_PAYLOAD,
+            };
+            self.reference(original, profile);
         }
         let block: &[u8] = if draft.original.is_some() {
             head
@@ -244,9 +265,11 @@ impl Encoder {
     }
 
     /// The fields that lead from a revisit to its original, for every kind of reader.
-    fn reference(&mut self, original: &Original) {
-        self.field("WARC-Profile", SAME_PAYLOAD);
-        self.field("WARC-Refers-To", &original.id);
+    fn reference(&mut self, original: &Original, profile: &str) {
+        self.field("WARC-Profile", profile);
+        if !original.id.is_empty() {
+            self.field("WARC-Refers-To", &original.id);
+        }
         self.field("WARC-Refers-To-Target-URI", &original.url);
         self.field("WARC-Refers-To-Date", &original.date);
         if let Some((volume, offset)) = original.place.get() {

@@ -30,6 +30,19 @@ pub struct Exchange {
     pub truncated: Option<&'static str>,
     /// Fields of the metadata record: via, hopsFromSeed, fetchTimeMs, outlink …
     pub metadata: Vec<(String, String)>,
+    /// For an answer 304: the version that the server says is still current. Such an answer is a revisit record.
+    pub unmodified: Option<Earlier>,
+}
+
+/// A version of a page that was stored before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Earlier {
+    /// When it was fetched, Unix time in milliseconds.
+    pub time_ms: i64,
+    /// [`Stored::digest`] of it.
+    pub digest: [u8; 20],
+    /// [`Stored::location`] of it, which must be durable.
+    pub location: Option<Location>,
 }
 
 /// An exchange that has been written.
@@ -37,9 +50,9 @@ pub struct Exchange {
 pub struct Stored {
     /// Where the response or revisit record is.
     pub location: Location,
-    /// SHA-1 of the payload without transfer coding.
+    /// SHA-1 of the payload without transfer coding; of the earlier one that an answer 304 stands for.
     pub digest: [u8; 20],
-    /// Whether the payload was known, and only the head was written.
+    /// Whether the payload was known, or has not changed, and only the head was written.
     pub revisit: bool,
     /// Bytes that all records of the exchange take on the disk.
     pub written: u64,

@@ -1,4 +1,4 @@
-//! CDXJ: a sorted line for each response and revisit of a volume, in the form that pywb reads:
+//! CDXJ: a sorted line for each response and revisit of a volume (but for answers 304), in the form that pywb reads:
 //! `SURT YYYYMMDDhhmmss {"url": …, "mime": …, "status": …, "digest": …, "length": …, "offset": …, "filename": …}`.
 //!
 //! [`Entry`] is what a line is made of. It is gathered while a volume is written, and can be had again by reading the
@@ -66,6 +66,12 @@ impl Entry {
             length: u32::try_from(length).ok()?,
             original,
         })
+    }
+
+    /// Whether it has a line in the index. An answer 304 has none: replay tools would give it to a reader who never had
+    /// the page (pywb does); without it they find the version that it stands for.
+    pub(crate) fn is_listed(&self) -> bool {
+        !(self.revisit && self.status == Some(304))
     }
 
     pub(crate) fn location(&self, volume: u32) -> Location {
@@ -164,7 +170,8 @@ fn quoted(text: &str) -> String {
 
 /// The whole index of a volume: its lines in the order of their bytes.
 pub(crate) fn lines(entries: &[Entry], file: &str) -> Vec<String> {
-    let mut lines: Vec<String> = entries.iter().map(|entry| entry.line(file)).collect();
+    let listed = entries.iter().filter(|entry| entry.is_listed());
+    let mut lines: Vec<String> = listed.map(|entry| entry.line(file)).collect();
     lines.sort_unstable();
     lines
 }

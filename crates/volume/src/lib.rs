@@ -49,7 +49,7 @@ mod writer;
 
 pub use archive::{Archive, Receipt};
 pub use error::VolumeError;
-pub use exchange::{Exchange, Location, Stored};
+pub use exchange::{Earlier, Exchange, Location, Stored};
 pub use name::Volume;
 pub use options::Options;
 pub use reader::{Reader, Records};

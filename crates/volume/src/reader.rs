@@ -113,11 +113,9 @@ impl Reader {
     }
 
     fn named_place(&self, revisit: &Record) -> Option<Record> {
-        let (volume, offset) = revisit
-            .header("Aranha-Refers-To-Location")?
-            .split_once(':')?;
-        let (file, _) = self.shelf.open(volume.parse().ok()?).ok()?;
-        let source = lookup::at(file, offset.parse().ok()?).ok()?;
+        let (volume, offset) = place_of(revisit.header("Aranha-Refers-To-Location")?)?;
+        let (file, _) = self.shelf.open(volume).ok()?;
+        let source = lookup::at(file, offset).ok()?;
         let member = Members::new(source, 0).next().ok()??;
         Record::parse(member.bytes).ok()
     }
@@ -206,34 +204,71 @@ impl Iterator for Records {
     }
 }
 
-/// What a duplicate has to know of its original in a closed volume; none when it is not there. Reads and inflates
-/// only the beginning of the record.
-pub(crate) fn original_at(shelf: &Shelf, place: Place, key: &Digest) -> Option<Original> {
+/// The named fields of the record at this place. Reads and inflates only the beginning of it.
+fn fields_at(shelf: &Shelf, volume: u32, offset: u64) -> Option<Vec<(String, String)>> {
     const COMPRESSED: usize = 8 << 10;
     const HEADER: u64 = 16 << 10;
-    let (file, _) = shelf.open(place.volume).ok()?;
+    let (file, _) = shelf.open(volume).ok()?;
     let mut packed = vec![0; COMPRESSED];
-    let length = file.read_at(&mut packed, place.offset).ok()?;
+    let length = file.read_at(&mut packed, offset).ok()?;
     let mut plain = Vec::with_capacity(4 << 10);
     // The end is cut off on purpose, so an error is no surprise: what was inflated counts.
     let _ = GzDecoder::new(&packed[..length])
         .take(HEADER)
         .read_to_end(&mut plain);
     let (fields, _) = record::parse_fields(&plain).ok()?;
-    let get = |name: &str| {
-        fields
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value)
-    };
+    Some(fields)
+}
+
+/// What a duplicate has to know of its original in a closed volume; none when it is not there.
+pub(crate) fn original_at(shelf: &Shelf, place: Place, key: &Digest) -> Option<Original> {
+    let fields = fields_at(shelf, place.volume, place.offset)?;
+    let get = |name: &str| record::field(&fields, name);
     let stored = digest::parse(get("WARC-Payload-Digest")?)?;
     let right = get("WARC-Type")? == "response" && (place.form == Form::Chunked || stored == *key);
     right.then_some(Original {
-        id: get("WARC-Record-ID")?.clone(),
-        url: get("WARC-Target-URI")?.as_str().into(),
-        date: get("WARC-Date")?.clone(),
+        id: get("WARC-Record-ID")?.to_owned(),
+        url: get("WARC-Target-URI")?.into(),
+        date: get("WARC-Date")?.to_owned(),
         digest: stored,
         form: place.form,
         place: OnceLock::from((place.volume, place.offset)),
     })
+}
+
+/// What an answer 304 has to know of the version that it stands for: the response with its bytes, also when that
+/// version is a reference itself. None when it is not there any more.
+pub(crate) fn response_at(shelf: &Shelf, location: Location) -> Option<Original> {
+    let fields = fields_at(shelf, location.volume, location.offset)?;
+    let get = |name: &str| record::field(&fields, name);
+    let named = |id, url, date, place| {
+        let original = Original {
+            id: get(id)?.to_owned(),
+            url: get(url)?.into(),
+            date: get(date)?.to_owned(),
+            digest: digest::parse(get("WARC-Payload-Digest")?)?,
+            form: Form::Plain,
+            place: OnceLock::new(),
+        };
+        if let Some(place) = place {
+            let _ = original.place.set(place);
+        }
+        Some(original)
+    };
+    if get("WARC-Type")? == "revisit" {
+        let place = get("Aranha-Refers-To-Location").and_then(place_of);
+        return named(
+            "WARC-Refers-To",
+            "WARC-Refers-To-Target-URI",
+            "WARC-Refers-To-Date",
+            place,
+        );
+    }
+    let place = Some((location.volume, location.offset));
+    named("WARC-Record-ID", "WARC-Target-URI", "WARC-Date", place)
+}
+
+fn place_of(text: &str) -> Option<(u32, u64)> {
+    let (volume, offset) = text.split_once(':')?;
+    Some((volume.parse().ok()?, offset.parse().ok()?))
 }

@@ -105,8 +105,19 @@ impl Record {
 
     /// The first value of an HTTP header, by name without regard to case.
     pub fn http_header(&self, name: &str) -> Option<String> {
-        let value = http::header(&self.block[..self.head_length], name)?;
-        Some(String::from_utf8_lossy(value).into_owned())
+        let of = |record: &Record| {
+            let value = http::header(&record.block[..record.head_length], name)?;
+            Some(String::from_utf8_lossy(value).into_owned())
+        };
+        of(self).or_else(|| of(self.describing()))
+    }
+
+    /// The record whose head describes the body: an answer 304 says little of what has not changed.
+    fn describing(&self) -> &Record {
+        match &self.original {
+            Some(original) if self.http_status() == Some(304) => original,
+            _ => self,
+        }
     }
 
     /// The HTTP body as stored, chunks and content coding kept; that of the original when a revisit was followed.
@@ -134,7 +145,7 @@ impl Record {
     /// The body without transfer and content coding, at most `cap` bytes; ends early where decoding fails.
     pub fn body_decoded(&self, cap: usize) -> Vec<u8> {
         let payload = self.payload(cap);
-        match http::header(&self.http_head(), "content-encoding") {
+        match http::header(&self.describing().http_head(), "content-encoding") {
             Some(codings) => coding::decode(codings, payload, cap),
             None => payload,
         }
@@ -146,7 +157,10 @@ impl Record {
     }
 }
 
-fn field<'fields>(fields: &'fields [(String, String)], name: &str) -> Option<&'fields str> {
+pub(crate) fn field<'fields>(
+    fields: &'fields [(String, String)],
+    name: &str,
+) -> Option<&'fields str> {
     let (_, value) = fields
         .iter()
         .find(|(key, _)| key.eq_ignore_ascii_case(name))?;

@@ -48,6 +48,7 @@ pub(crate) fn page(number: u32) -> Exchange {
         media_type: "text/html".to_owned(),
         truncated: None,
         metadata: vec![("hopsFromSeed".to_owned(), "L".to_owned())],
+        unmodified: None,
     }
 }
 

@@ -274,7 +274,7 @@ impl Check {
             .iter()
             .map(|(offset, (number, _))| (*offset, *number))
             .collect();
-        for entry in entries {
+        for entry in entries.iter().filter(|entry| entry.is_listed()) {
             left.remove(&entry.offset);
             let expected = lookup::parse(entry.line(volume).as_bytes());
             match (lines.by_offset.get(&entry.offset), expected) {

@@ -60,6 +60,10 @@ impl Worker {
         room: OwnedSemaphorePermit,
     ) {
         let mut draft = Draft::new(exchange, self.ids.next(), self.minimum);
+        draft.original = exchange.unmodified.map(|earlier| {
+            let found = self.duplicates.response(&earlier);
+            found.unwrap_or_else(|| draft.unmodified(&earlier))
+        });
         let candidate = self.candidate(&draft);
         let mut ticket = Ticket {
             number: 0,
@@ -86,7 +90,7 @@ impl Worker {
 
     /// What later duplicates would refer to, when this payload takes part in the search.
     fn candidate(&self, draft: &Draft<'_>) -> Option<Arc<Original>> {
-        if !self.duplicates.enabled() {
+        if !self.duplicates.enabled() || draft.original.is_some() {
             return None;
         }
         let form = draft.payload.form?;

@@ -12,7 +12,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use aranha_volume::{Exchange, Options, check};
+use aranha_volume::{Earlier, Exchange, Options, Reader, check};
 use bytes::Bytes;
 use sample::{chunked, chunks, exchange, gzip, plain, text, write};
 
@@ -262,4 +262,103 @@ fn pywb_replays_every_page() {
         head.contains(" 301 ") && head.to_lowercase().contains("location: /plain"),
         "{head}"
     );
+}
+
+/// The answer of a server to a conditional request, a day after the first page.
+fn unmodified(path: &str, earlier: Earlier) -> Exchange {
+    let head = "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n";
+    Exchange {
+        response: Bytes::from_static(head.as_bytes()),
+        head_length: head.len(),
+        payload: Bytes::new(),
+        status: 304,
+        time_ms: sample::TIME_MS + 24 * 3600 * 1000,
+        unmodified: Some(earlier),
+        ..plain(path, b"")
+    }
+}
+
+#[test]
+fn what_has_not_changed_is_replayed_with_its_body() {
+    let folder = tempfile::tempdir().unwrap();
+    let packed = gzip(&text("zipada"));
+    let coded = [
+        "Content-Type: text/plain",
+        "Content-Encoding: gzip",
+        "Transfer-Encoding: chunked",
+    ];
+    let first = vec![
+        plain("/plain", &text("plana")),
+        exchange("/zipped", &coded, &chunks(&packed, 11), &packed),
+        chunked("/chunked", &text("aos bocados"), 100),
+        plain("/copy", &text("plana")),
+        plain("/short", b"x"),
+    ];
+    let stored = write(folder.path(), Options::default(), first.clone());
+    let again = first.iter().zip(&stored).map(|(page, stored)| {
+        let path = page.url.strip_prefix("http://www.example.org").unwrap();
+        let earlier = Earlier {
+            time_ms: page.time_ms,
+            digest: stored.digest,
+            location: Some(stored.location),
+        };
+        unmodified(path, earlier)
+    });
+    let later = write(folder.path(), Options::default(), again.collect());
+    let report = check(folder.path(), |_| {}).unwrap();
+    assert!(report.is_sound(), "{:?}", report.faults);
+    assert_eq!((report.responses, report.revisits), (4, 6));
+    let reader = Reader::open(folder.path()).unwrap();
+    for ((page, before), after) in first.iter().zip(&stored).zip(&later) {
+        assert!(after.revisit && after.digest == before.digest);
+        let record = reader.read_resolved(after.location).unwrap();
+        let profile = record.header("WARC-Profile").unwrap();
+        assert!(profile.ends_with("/server-not-modified"), "{profile}");
+        assert_eq!(record.http_status(), Some(304));
+        assert_eq!(record.payload(1 << 20), page.payload, "{}", page.url);
+        assert_eq!(record.http_header("content-type").unwrap(), "text/plain");
+        let original = reader.read_resolved(before.location).unwrap();
+        assert_eq!(record.body_decoded(1 << 20), original.body_decoded(1 << 20));
+    }
+    let files = fs::read_dir(folder.path().join("archive")).unwrap();
+    let output = tool("warcio")
+        .arg("check")
+        .args(files.map(|file| file.unwrap().path()))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let pywb = Pywb::start(folder.path());
+    for page in &first {
+        for stamp in ["20261115174800", "20261116174800"] {
+            let (head, body) = pywb.get(stamp, &page.url);
+            assert!(head.contains(" 200 "), "{} {stamp}: {head}", page.url);
+            assert_eq!(body, page.payload, "{} {stamp}: {head}", page.url);
+        }
+    }
+}
+
+#[test]
+fn a_version_that_cannot_be_read_is_still_referred_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let earlier = Earlier {
+        time_ms: sample::TIME_MS,
+        digest: [7; 20],
+        location: None,
+    };
+    let stored = write(
+        folder.path(),
+        Options::default(),
+        vec![unmodified("/gone", earlier)],
+    );
+    let record = Reader::open(folder.path())
+        .unwrap()
+        .read_resolved(stored[0].location)
+        .unwrap();
+    let field = |name| record.header(name).unwrap_or_default().to_owned();
+    assert_eq!(field("WARC-Refers-To-Date"), "2026-11-15T17:48:00.123Z");
+    assert_eq!(
+        field("WARC-Refers-To-Target-URI"),
+        "http://www.example.org/gone"
+    );
+    assert!(record.original().is_none());
 }

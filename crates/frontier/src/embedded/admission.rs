@@ -78,6 +78,7 @@ impl<'a> Admission<'a> {
             tries: 0,
             hop,
             via: via.to_owned(),
+            past: None,
         });
         if self.batch.len() < BATCH {
             return Some(());

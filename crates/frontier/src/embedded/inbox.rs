@@ -337,6 +337,7 @@ impl Inbox {
             tries: 0,
             hop,
             via: via.to_owned(),
+            past: None,
         }
     }
 }

@@ -137,6 +137,7 @@ fn read_record(text: &mut Reader<'_>, fixed: &mut Reader<'_>, time: i64) -> Opti
         redirect,
         flags,
         next,
+        past: None,
     })
 }
 
@@ -239,6 +240,7 @@ mod tests {
                 .then(|| "https://example.org/other".into()),
             flags: Flags::NOINDEX.with(Flags::TRUNCATED),
             next: number.is_multiple_of(7).then_some(i64::MAX),
+            past: None,
         }
     }
 

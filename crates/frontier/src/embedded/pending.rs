@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
 use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
-use crate::{PageRecord, Pending};
+use crate::{PageRecord, Past, Pending};
 
 /// Pages a block at most: a window takes whole blocks with little left over.
 const BLOCK: usize = 256;
@@ -19,24 +19,34 @@ const BLOCK: usize = 256;
 fn put_page(block: &mut Block, page: &Pending) {
     block.fixed.extend_from_slice(&page.key.0.to_le_bytes());
     let text = &mut block.text;
-    text.push(page.tries);
+    text.extend_from_slice(&[page.tries, u8::from(page.past.is_some())]);
     put_varint(text, u64::from(page.depth));
     put_varint(text, u64::from(page.site_depth));
     put_varint(text, u64::from(u32::from(page.hop)));
     put_str(text, &page.path);
     put_str(text, &page.via);
+    if let Some(past) = &page.past {
+        past.put(block);
+    }
 }
 
 fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<Pending> {
-    Some(Pending {
-        key: PathKey(fixed.word()?),
-        tries: text.byte()?,
+    let key = PathKey(fixed.word()?);
+    let (tries, answered) = (text.byte()?, text.byte()? != 0);
+    let mut page = Pending {
+        key,
+        tries,
         depth: text.number()?,
         site_depth: text.number()?,
         hop: text.letter()?,
         path: text.text()?.to_owned(),
         via: text.text()?.to_owned(),
-    })
+        past: None,
+    };
+    if answered {
+        page.past = Some(Box::new(Past::read(text, fixed)?));
+    }
+    Some(page)
 }
 
 fn read_pages(text: &[u8], fixed: &[u8]) -> Option<Vec<Pending>> {
@@ -57,6 +67,11 @@ fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
         pages.push((due, read_page(&mut text, &mut fixed)?));
     }
     fixed.is_empty().then_some(pages)
+}
+
+/// How many of these were answered before.
+fn answered(pages: &[(i64, Pending)]) -> i64 {
+    pages.iter().filter(|(_, page)| page.past.is_some()).count() as i64
 }
 
 impl Store {
@@ -199,36 +214,39 @@ impl Store {
                 tries: record.tries,
                 hop: record.hop,
                 via: record.via.clone(),
+                past: record.past.clone(),
             };
             Some((record.next?, page))
         });
-        let pages: Vec<_> = again.collect();
-        if let Some(due) = self.later_insert(site.key, &pages, block)? {
+        let mut pages: Vec<_> = again.collect();
+        if let Some(due) = self.later_insert(site.key, &mut pages, block)? {
             site.later += pages.len() as i64;
+            site.again += answered(&pages);
             site.later_due = Some(site.later_due.map_or(due, |earlier| earlier.min(due)));
         }
         Ok(())
     }
 
+    /// In blocks of pages whose times are near; answers with the earliest.
     fn later_insert(
         &self,
         site: i64,
-        pages: &[(i64, Pending)],
+        pages: &mut [(i64, Pending)],
         block: &mut Block,
     ) -> Result<Option<i64>, Fault> {
-        let Some(due) = pages.iter().map(|(due, _)| *due).min() else {
-            return Ok(None);
-        };
-        block.clear();
-        for (due, page) in pages {
-            put_signed(&mut block.text, *due);
-            put_page(block, page);
+        pages.sort_by_key(|(due, _)| *due);
+        for part in pages.chunks(BLOCK) {
+            block.clear();
+            for (due, page) in part {
+                put_signed(&mut block.text, *due);
+                put_page(block, page);
+            }
+            self.insert(
+                "INSERT INTO later (site, due, pages) VALUES (?1, ?2, ?3)",
+                params![site, part[0].0, self.packer.seal(block)],
+            )?;
         }
-        self.insert(
-            "INSERT INTO later (site, due, pages) VALUES (?1, ?2, ?3)",
-            params![site, due, self.packer.seal(block)],
-        )?;
-        Ok(Some(due))
+        Ok(pages.first().map(|(due, _)| *due))
     }
 
     fn open_later(&self, id: i64, sealed: &[u8]) -> Result<Vec<(i64, Pending)>, Fault> {
@@ -260,14 +278,15 @@ impl Store {
             let mut rest = Vec::new();
             for (due, page) in self.open_later(id, &sealed)? {
                 if due <= now && out.len() < full {
-                    out.push(page);
                     site.later -= 1;
+                    site.again -= i64::from(page.past.is_some());
+                    out.push(page);
                 } else {
                     rest.push((due, page));
                 }
             }
             self.run("DELETE FROM later WHERE id = ?1", [id])?;
-            self.later_insert(site.key, &rest, block)?;
+            self.later_insert(site.key, &mut rest, block)?;
             site.later_due = self
                 .first(
                     "SELECT min(due) FROM later WHERE site = ?1",
@@ -279,10 +298,11 @@ impl Store {
         Ok(())
     }
 
-    /// All pages of the site that wait for a later try are due now.
+    /// This page is due now, and so are all pages of the site that wait for a later try.
     pub(super) fn later_hasten(
         &self,
         site: &mut SiteRow,
+        key: PathKey,
         now: i64,
         block: &mut Block,
     ) -> Result<(), Fault> {
@@ -293,12 +313,18 @@ impl Store {
         )?;
         for (id, sealed) in blocks {
             let mut pages = self.open_later(id, &sealed)?;
-            for (due, _) in &mut pages {
-                *due = (*due).min(now);
+            let mut hastened = false;
+            for (due, page) in &mut pages {
+                if page.key == key || page.past.is_none() || page.tries > 0 {
+                    hastened |= *due > now;
+                    *due = (*due).min(now);
+                }
             }
-            self.run("DELETE FROM later WHERE id = ?1", [id])?;
-            self.later_insert(site.key, &pages, block)?;
-            site.later_due = site.later_due.map(|due| due.min(now));
+            if hastened {
+                self.run("DELETE FROM later WHERE id = ?1", [id])?;
+                self.later_insert(site.key, &mut pages, block)?;
+                site.later_due = site.later_due.map(|due| due.min(now));
+            }
         }
         Ok(())
     }

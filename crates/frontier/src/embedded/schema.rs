@@ -11,7 +11,7 @@ use super::fault::Fault;
 use crate::Options;
 
 /// The layout this program writes, in `PRAGMA user_version`.
-pub(super) const LAYOUT: i64 = 2;
+pub(super) const LAYOUT: i64 = 3;
 
 /// Large enough that a check-in's block fits a page, small enough that a site's row is not copied with a crowd.
 const PAGE: u32 = 8192;
@@ -36,7 +36,8 @@ CREATE TABLE sites (            -- one row a site; keys are the signed reading o
     records INTEGER NOT NULL,   -- history entries
     pages INTEGER NOT NULL,     -- newest block in `pages`, 0 none
     keys INTEGER NOT NULL,      -- newest block in `keys`, 0 none
-    key_blocks INTEGER NOT NULL -- blocks of keys ever appended
+    key_blocks INTEGER NOT NULL, -- blocks of keys ever appended
+    again INTEGER NOT NULL      -- of the pages in `later`, those that were answered before
 );
 CREATE INDEX sites_due ON sites (class, due) WHERE due IS NOT NULL;
 CREATE TABLE facts (site INTEGER PRIMARY KEY, facts BLOB NOT NULL);

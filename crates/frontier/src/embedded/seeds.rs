@@ -77,7 +77,9 @@ impl Embedded {
             };
             let mut site = before.clone();
             site.free = site.free.min(now);
-            self.store.later_hasten(&mut site, now, &mut self.block)?;
+            let key = seed.path_key;
+            self.store
+                .later_hasten(&mut site, key, now, &mut self.block)?;
             site.schedule(now);
             self.save(&before, &site)?;
         }
@@ -113,6 +115,7 @@ fn pending(seed: &Seed) -> Pending {
         tries: 0,
         hop: '-',
         via: String::new(),
+        past: None,
     }
 }
 

@@ -33,6 +33,7 @@ pub(super) struct SiteRow {
     pub(super) pages: i64,
     pub(super) keys: i64,
     pub(super) key_blocks: i64,
+    pub(super) again: i64,
 }
 
 impl SiteRow {
@@ -58,6 +59,7 @@ impl SiteRow {
             pages: 0,
             keys: 0,
             key_blocks: 0,
+            again: 0,
         }
     }
 
@@ -84,6 +86,7 @@ impl SiteRow {
             pages: row.get(16)?,
             keys: row.get(17)?,
             key_blocks: row.get(18)?,
+            again: row.get(19)?,
         })
     }
 
@@ -124,7 +127,8 @@ impl SiteRow {
             due: self.due,
             known: self.known as u64,
             pending: (self.held + self.queued) as u64,
-            later: self.later as u64,
+            later: (self.later - self.again) as u64,
+            again: self.again as u64,
             records: self.records as u64,
             inbox: self.inbox,
         }
@@ -171,7 +175,7 @@ impl Store {
     pub(super) fn site_insert(&self, site: &SiteRow) -> Result<(), Fault> {
         self.site_write(
             "INSERT INTO sites VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19)",
+             ?19, ?20)",
             site,
         )
     }
@@ -180,7 +184,7 @@ impl Store {
         self.site_write(
             "UPDATE sites SET name = ?2, origin = ?3, class = ?4, due = ?5, free = ?6, lease = ?7, blocked = ?8, \
              inbox = ?9, consumed = ?10, held = ?11, queued = ?12, later = ?13, later_due = ?14, known = ?15, \
-             records = ?16, pages = ?17, keys = ?18, key_blocks = ?19 WHERE key = ?1",
+             records = ?16, pages = ?17, keys = ?18, key_blocks = ?19, again = ?20 WHERE key = ?1",
             site,
         )
     }
@@ -208,6 +212,7 @@ impl Store {
                 site.pages,
                 site.keys,
                 site.key_blocks,
+                site.again,
             ],
         )?;
         Ok(())

@@ -25,9 +25,10 @@ pub(super) enum Count {
     Runs,
     Seeds,
     Aside,
+    Again,
 }
 
-const NAMES: [&str; 15] = [
+const NAMES: [&str; 16] = [
     "sites_waiting",
     "sites_leased",
     "sites_idle",
@@ -43,6 +44,7 @@ const NAMES: [&str; 15] = [
     "runs",
     "seeds",
     "pages_aside",
+    "pages_again",
 ];
 
 /// The counters in memory, and what of them is on disk.
@@ -97,12 +99,13 @@ impl Totals {
         self.add(state, sign);
         self.add(Count::Known, sign * site.known);
         if site.blocked {
-            let aside = site.held + site.queued + site.later;
+            let aside = site.held + site.queued + site.later - site.again;
             self.add(Count::Aside, sign * aside);
             return;
         }
         self.add(Count::Pending, sign * (site.held + site.queued));
-        self.add(Count::Later, sign * site.later);
+        self.add(Count::Later, sign * (site.later - site.again));
+        self.add(Count::Again, sign * site.again);
     }
 }
 
@@ -176,6 +179,7 @@ impl Store {
                 later,
                 aside,
                 done: known.saturating_sub(pending + later + aside),
+                again: totals.of(Count::Again),
             },
             records: totals.of(Count::Records),
             outcomes,

@@ -36,6 +36,7 @@ pub fn exchange(path: &str, headers: &[&str], body: &[u8], payload: &[u8]) -> Ex
             ("via".to_owned(), "http://www.example.org/".to_owned()),
             ("title".to_owned(), "uma\r\nlinha".to_owned()),
         ],
+        unmodified: None,
     }
 }
 

@@ -1,0 +1,99 @@
+//! What is remembered of a page between two visits: enough to ask "has it changed?" and to tell the answer (N14, I1).
+//!
+//! It travels with the page: a [`crate::PageRecord`] that asks for another visit leaves it in the frontier's care, and
+//! it comes back inside [`crate::Pending`] when the page is due. So no page is looked up by its key, and a page that
+//! is never asked again costs nothing.
+
+use crate::Location;
+use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
+
+/// The last answer of a page that had one.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Past {
+    /// When the version that is kept was fetched.
+    pub time: i64,
+    /// SHA-1 of its body; zero until its bytes are stored.
+    pub digest: [u8; 20],
+    /// What change is judged on: a hash of the text, of the body where there is no text, of the target of a redirect.
+    pub fingerprint: u64,
+    /// Where its bytes are in the archive.
+    pub location: Option<Location>,
+    /// Its media type.
+    pub media_type: String,
+    /// Bytes of its body, decoded.
+    pub size: u64,
+    /// Entity tag, to ask with; empty when there was none, or the version is not whole.
+    pub etag: String,
+    /// When the server says that it changed last, as far as that can be believed.
+    pub modified: Option<i64>,
+    /// What the revisit policy remembers; opaque here.
+    pub history: Vec<u8>,
+}
+
+/// Which optional fields follow.
+mod has {
+    pub(super) const LOCATION: u8 = 1;
+    pub(super) const MODIFIED: u8 = 2;
+}
+
+impl Past {
+    pub(crate) fn put(&self, block: &mut Block) {
+        block.fixed.extend_from_slice(&self.digest);
+        block
+            .fixed
+            .extend_from_slice(&self.fingerprint.to_le_bytes());
+        let text = &mut block.text;
+        let location = u8::from(self.location.is_some()) * has::LOCATION;
+        text.push(location | u8::from(self.modified.is_some()) * has::MODIFIED);
+        put_signed(text, self.time);
+        put_varint(text, self.size);
+        put_str(text, &self.media_type);
+        put_str(text, &self.etag);
+        if let Some(location) = self.location {
+            put_varint(text, u64::from(location.volume));
+            put_varint(text, location.offset);
+            put_varint(text, u64::from(location.length));
+        }
+        if let Some(modified) = self.modified {
+            put_signed(text, modified);
+        }
+        put_varint(text, self.history.len() as u64);
+        text.extend_from_slice(&self.history);
+    }
+
+    pub(crate) fn read(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<Past> {
+        let digest = fixed.take(20)?.try_into().ok()?;
+        let fingerprint = fixed.word()?;
+        let fields = text.byte()?;
+        let time = text.signed()?;
+        let size = text.varint()?;
+        let media_type = text.text()?.to_owned();
+        let etag = text.text()?.to_owned();
+        let location = if fields & has::LOCATION != 0 {
+            Some(Location {
+                volume: text.number()?,
+                offset: text.varint()?,
+                length: text.number()?,
+            })
+        } else {
+            None
+        };
+        let modified = if fields & has::MODIFIED != 0 {
+            Some(text.signed()?)
+        } else {
+            None
+        };
+        let length = text.number()?;
+        Some(Past {
+            time,
+            digest,
+            fingerprint,
+            location,
+            media_type,
+            size,
+            etag,
+            modified,
+            history: text.take(length)?.to_vec(),
+        })
+    }
+}
