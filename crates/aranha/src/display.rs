@@ -100,7 +100,7 @@ pub(crate) async fn follow(
         match voice {
             Voice::Json => show_json(
                 &json!({"event": "progress", "seconds": began.elapsed().as_secs(), "pages_per_second": rate,
-                       "tally": now, "queued": status.pages.pending, "later": status.pages.later,
+                       "tally": now, "queued": status.pages.pending, "later": status.pages.later, "again": status.pages.again,
                        "sites": {"known": status.sites.known, "visited_now": now.visits}}),
             ),
             _ => bar.show(&format!(
@@ -213,7 +213,8 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
                 &json!({"event": "end", "reason": summary.reason.to_string(), "seconds": summary.took.as_secs_f64(),
                        "tally": tally, "outcomes": outcomes,
                        "pages": {"known": status.pages.known, "done": status.pages.done,
-                                 "queued": status.pages.pending, "later": status.pages.later, "aside": status.pages.aside},
+                                 "queued": status.pages.pending, "later": status.pages.later, "again": status.pages.again,
+                                 "aside": status.pages.aside},
                        "sites": {"known": status.sites.known, "waiting": status.sites.waiting, "set_aside": status.sites.blocked}}),
             );
             return;
@@ -238,6 +239,16 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         about(tally.written),
         grouped(tally.duplicates)
     ));
+    let seen = tally.unchanged + tally.changed + tally.gone;
+    if seen > 0 {
+        tell(format_args!(
+            "  again     {} visited again: {} as before, {} changed, {} gone",
+            counted(seen, "page"),
+            grouped(tally.unchanged),
+            grouped(tally.changed),
+            grouped(tally.gone)
+        ));
+    }
     if tally.traps > 0 || status.sites.blocked > 0 {
         tell(format_args!(
             "  set aside {} with {}: traps, and what is shut out  (aranha status -c {folder})",
@@ -279,7 +290,14 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
             crate::archived::time(due)
         )),
         _ if left > 0 => tell(format_args!("Go on with:  aranha crawl -c {folder}")),
-        _ => {}
+        _ => {
+            if let Some(due) = status.next_again {
+                tell(format_args!(
+                    "The next page is due again at {} UTC:  aranha crawl -c {folder}",
+                    crate::archived::time(due)
+                ));
+            }
+        }
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct Session<'a> {
     /// What a new collection keeps as its `aranha.toml`.
     pub(crate) kept: String,
     pub(crate) seeds: Vec<CanonUrl>,
+    /// Every page that was answered is due now.
+    pub(crate) again: bool,
     pub(crate) voice: Voice,
 }
 
@@ -32,6 +34,7 @@ impl Session<'_> {
             config,
             kept,
             seeds,
+            again,
             voice,
         } = self;
         let name = folder.display().to_string();
@@ -61,6 +64,9 @@ impl Session<'_> {
         frontier
             .hasten(now, &list)
             .map_err(|error| refused(&error))?;
+        if again {
+            frontier.hasten_all(now).map_err(|error| refused(&error))?;
+        }
         let stop = Stop::new();
         let mut node = Node::open(
             &collection,

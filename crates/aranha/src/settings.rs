@@ -52,6 +52,16 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "SIZE", value_parser = size_limit, allow_hyphen_values = true, help_heading = "When to stop")]
     size: Option<Value>,
 
+    /// Visit pages again in rounds of this length, and go on until Ctrl-C: day, 6h, 2w
+    #[arg(long, value_name = "TIME", value_parser = round, allow_hyphen_values = true, help_heading = "Coming back")]
+    every: Option<Value>,
+    /// Do not end: visit pages again when they are due, until Ctrl-C
+    #[arg(long, help_heading = "Coming back")]
+    continuous: bool,
+    /// How the next visit of a page is planned (docs/configuration.md) [default: frequency]
+    #[arg(long, value_name = "POLICY", value_parser = ["never", "fixed", "frequency", "selective", "poisson", "optimal"], help_heading = "Coming back")]
+    revisit: Option<String>,
+
     /// Courtesy pause between requests to one site or address; a bare number is seconds [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true, help_heading = "How fast")]
     pause: Option<Value>,
@@ -77,6 +87,10 @@ pub(crate) struct Settings {
     /// Also private, loopback and other special addresses, which are refused otherwise
     #[arg(long, help_heading = "Network")]
     allow_private: bool,
+
+    /// What a new collection keeps does not say how long one run lasts.
+    #[arg(skip)]
+    single: bool,
 }
 
 impl Settings {
@@ -95,6 +109,7 @@ impl Settings {
             pages: None,
             time: None,
             size: None,
+            single: true,
             ..self.clone()
         }
     }
@@ -104,6 +119,15 @@ impl Settings {
         let list = |values: &[String]| (!values.is_empty()).then(|| Value::from(values.to_vec()));
         let text = |value: &Option<String>| value.clone().map(Value::from);
         let number = |value: Option<u32>| value.map(|value| Value::from(i64::from(value)));
+        let goes_on = !self.single && (self.continuous || self.every.is_some());
+        let continuous = (
+            if self.continuous {
+                "--continuous"
+            } else {
+                "--every"
+            },
+            goes_on.then_some(Value::Boolean(true)),
+        );
         let resolvers: Vec<_> = self.resolver.iter().map(ToString::to_string).collect();
         for (flag, key, value) in [
             ("--scope", "crawl.scope", text(&self.scope)),
@@ -114,6 +138,9 @@ impl Settings {
             ("--pages", "crawl.pages", self.pages.clone()),
             ("--time", "crawl.time", self.time.clone()),
             ("--size", "crawl.size", self.size.clone()),
+            ("--every", "revisit.every", self.every.clone()),
+            ("--revisit", "revisit.policy", text(&self.revisit)),
+            (continuous.0, "crawl.continuous", continuous.1),
             ("--pause", "crawl.pause", self.pause.clone()),
             ("--sites", "crawl.sites", number(self.sites)),
             (
@@ -164,6 +191,18 @@ fn time(text: &str) -> Result<Value, String> {
     duration::parse(&text)
         .map(|time| Value::from(duration::format(time)))
         .map_err(|error| error.to_string())
+}
+
+/// `day` is one day.
+fn round(text: &str) -> Result<Value, String> {
+    let text = match text.chars().next() {
+        Some(letter) if letter.is_ascii_alphabetic() => format!("1{text}"),
+        _ => text.to_owned(),
+    };
+    match time(&text)? {
+        Value::String(none) if none == "0s" => Err("a round takes longer than nothing".to_owned()),
+        value => Ok(value),
+    }
 }
 
 fn time_limit(text: &str) -> Result<Value, String> {
@@ -222,6 +261,10 @@ mod tests {
         check(time, "inf", None);
         check(time, "none", None);
         check(time_limit, "none", Some("\"none\""));
+        check(round, "day", Some("\"1d\""));
+        check(round, "2w", Some("\"14d\""));
+        check(round, "0", None);
+        check(round, "never", None);
     }
 
     #[test]

@@ -11,11 +11,11 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use aranha_fetch::{Answer, Failure, Fetched, Request, Resolved, Session, Truncated, Web};
-use aranha_frontier::{Flags, Outcome, Outside, PageRecord, Pending};
+use aranha_frontier::{Flags, Outcome, Outside, PageRecord, Past, Pending};
 use aranha_page::{Input, Page};
 use aranha_robots::Directives;
 use aranha_url::{Base, CanonUrl, SiteKey};
-use aranha_volume::Exchange;
+use aranha_volume::{Earlier, Exchange};
 use http::header;
 use tokio::time::Instant;
 
@@ -48,6 +48,13 @@ pub(crate) struct Redirect {
     pub(crate) literal: String,
 }
 
+/// The version of a page that an answer brought: what the next visit compares with, and asks with.
+pub(crate) struct Version {
+    pub(crate) past: Past,
+    /// Until when the server says that it holds.
+    pub(crate) expires: Option<i64>,
+}
+
 /// A page collected.
 pub(crate) struct Collected {
     pub(crate) session: Session,
@@ -59,6 +66,8 @@ pub(crate) struct Collected {
     pub(crate) redirect: Option<Redirect>,
     /// What the text says about the site; pages with status 200 only.
     pub(crate) reading: Option<Reading>,
+    /// What came, when it is worth coming back for: an answer of 200 or a redirect; of a 304, what it stands for.
+    pub(crate) version: Option<Version>,
     pub(crate) headers: Option<http::HeaderMap>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) truncated: Option<Truncated>,
@@ -80,7 +89,7 @@ pub(crate) async fn ask(
     context: &Context,
     session: &mut Session,
     url: &CanonUrl,
-    cookie: Option<String>,
+    headers: &[(&'static str, String)],
     robots: bool,
 ) -> (Option<Resolved>, Result<Fetched, Failure>) {
     let resolved = match context.web.resolve(url.host()).await {
@@ -97,9 +106,7 @@ pub(crate) async fn ask(
         context.rate.wait().await;
         let permit = context.gates.enter(address).await;
         let mut request = Request::new(url, address);
-        if let Some(cookie) = &cookie {
-            request.headers.push(("Cookie", cookie.clone()));
-        }
+        request.headers.extend_from_slice(headers);
         request.any_type = robots;
         request.max_body = robots.then_some(ROBOTS_SIZE as u64);
         let slot = context.load.enter().await;
@@ -140,7 +147,9 @@ pub(crate) async fn collect(
     } = assignment;
     let began = context.clock.now();
     let started = Instant::now();
-    let (resolved, asked) = ask(context, &mut session, &url, cookie, false).await;
+    let mut headers = conditions(&pending);
+    headers.extend(cookie.map(|cookie| ("Cookie", cookie)));
+    let (resolved, asked) = ask(context, &mut session, &url, &headers, false).await;
     let mut record = blank(&pending, began);
     let mut collected = Collected {
         session,
@@ -157,6 +166,7 @@ pub(crate) async fn collect(
         outside: Vec::new(),
         redirect: None,
         reading: None,
+        version: None,
         headers: None,
         retry_after: None,
         truncated: None,
@@ -257,6 +267,12 @@ async fn read(
             None => record.outcome = Outcome::NoTarget,
         }
     }
+    if answer.status == 304
+        && let Some(past) = collected.pending.past.clone()
+    {
+        unmodified(context, answer, *past, record, collected, fetched).await;
+        return;
+    }
     if answer.unwanted {
         record.media_type = text(header::CONTENT_TYPE)
             .unwrap_or_default()
@@ -276,6 +292,7 @@ async fn read(
     );
     record.media_type = page.media_type.to_string();
     record.text_digest = page.text_digest;
+    collected.version = version(answer, record, &collected.pending);
     if answer.status == 200 && !page.text.is_empty() {
         let words = if wary { page.text.as_str() } else { "" };
         let reading = Reading::of(words, page.text_digest, page.sketch);
@@ -296,13 +313,58 @@ async fn read(
     if follow && !directives.nofollow && (200..300).contains(&answer.status) {
         links(context, &page, collected);
     }
+    let metadata = metadata(record, Some(&page), answer, fetched);
     let exchange = exchange(
         &collected.url,
         fetched,
         answer,
         &record.media_type,
-        metadata(record, &page, answer, fetched),
+        metadata,
     );
+    store(context, exchange, collected).await;
+}
+
+/// The server says that the page is what it was: the version that is kept counts for this one too.
+async fn unmodified(
+    context: &Context,
+    answer: &Answer,
+    mut past: Past,
+    record: &mut PageRecord,
+    collected: &mut Collected,
+    fetched: &Fetched,
+) {
+    record.media_type.clone_from(&past.media_type);
+    record.size = past.size;
+    record.digest = Some(past.digest);
+    record.text_digest = if past.text { past.fingerprint } else { 0 };
+    let mut exchange = exchange(
+        &collected.url,
+        fetched,
+        answer,
+        &record.media_type,
+        metadata(record, None, answer, fetched),
+    );
+    exchange.unmodified = Some(Earlier {
+        time_ms: past.time,
+        digest: past.digest,
+        location: past.location.map(|place| aranha_volume::Location {
+            volume: place.volume,
+            offset: place.offset,
+            length: place.length,
+        }),
+    });
+    if let Some(etag) = answer.etag() {
+        etag.clone_into(&mut past.etag);
+    }
+    past.modified = answer.last_modified(record.time).or(past.modified);
+    collected.version = Some(Version {
+        past,
+        expires: answer.expires(record.time),
+    });
+    store(context, exchange, collected).await;
+}
+
+async fn store(context: &Context, exchange: Exchange, collected: &mut Collected) {
     match context.archive.append(exchange).await {
         Ok(receipt) => collected.done.receipt = Some(receipt),
         Err(error) => {
@@ -332,7 +394,59 @@ pub(crate) fn exchange(
         media_type: media_type.to_owned(),
         truncated: answer.truncated.map(Truncated::as_str),
         metadata,
+        unmodified: None,
     }
+}
+
+/// What makes a request conditional: the version that is kept is asked about (N14).
+fn conditions(pending: &Pending) -> Vec<(&'static str, String)> {
+    let mut headers = Vec::new();
+    let Some(past) = pending.past.as_ref().filter(|past| past.location.is_some()) else {
+        return headers;
+    };
+    if !past.etag.is_empty() {
+        headers.push(("If-None-Match", past.etag.clone()));
+    }
+    if let Some(modified) = past.modified.and_then(|ms| u64::try_from(ms).ok()) {
+        let date = std::time::UNIX_EPOCH + Duration::from_millis(modified);
+        headers.push(("If-Modified-Since", httpdate::fmt_http_date(date)));
+    }
+    headers
+}
+
+/// What the next visit is to know of this answer; digest and place are added when its bytes are stored.
+fn version(answer: &Answer, record: &PageRecord, pending: &Pending) -> Option<Version> {
+    let redirect = record.redirect.as_ref();
+    if answer.status != 200 && redirect.is_none() {
+        return None;
+    }
+    let text = record.text_digest != 0 && redirect.is_none();
+    let fingerprint = match redirect {
+        Some(target) => xxhash_rust::xxh3::xxh3_64(target.as_bytes()),
+        None if text => record.text_digest,
+        None => xxhash_rust::xxh3::xxh3_64(&answer.body),
+    };
+    // What is not whole must come whole the next time; and only a page itself can be "not modified".
+    let whole = !record.flags.has(Flags::TRUNCATED)
+        && !record.flags.has(Flags::UNDECODED)
+        && redirect.is_none();
+    let etag = answer.etag().filter(|_| whole).unwrap_or_default();
+    let history = pending.past.as_ref().map(|past| past.history.clone());
+    Some(Version {
+        past: Past {
+            time: record.time,
+            digest: [0; 20],
+            fingerprint,
+            text,
+            location: None,
+            media_type: record.media_type.clone(),
+            size: record.size,
+            etag: etag.to_owned(),
+            modified: answer.last_modified(record.time).filter(|_| whole),
+            history: history.unwrap_or_default(),
+        },
+        expires: answer.expires(record.time),
+    })
 }
 
 fn directives(page: &Page, answer: &Answer, product: &str) -> Directives {
@@ -416,6 +530,7 @@ pub(crate) fn blank(pending: &Pending, time: i64) -> PageRecord {
         redirect: None,
         flags: Flags::default(),
         next: None,
+        past: None,
     }
 }
 
@@ -453,7 +568,7 @@ fn retry_after(answer: &Answer, now: i64) -> Option<Duration> {
 
 fn metadata(
     record: &PageRecord,
-    page: &Page,
+    page: Option<&Page>,
     answer: &Answer,
     fetched: &Fetched,
 ) -> Vec<(String, String)> {
@@ -467,9 +582,11 @@ fn metadata(
         }
     };
     put("via", &record.via);
-    put("charsetForLinkExtraction", page.charset);
-    put("title", page.title.as_deref().unwrap_or_default());
-    put("language", page.language.as_deref().unwrap_or_default());
+    if let Some(page) = page {
+        put("charsetForLinkExtraction", page.charset);
+        put("title", page.title.as_deref().unwrap_or_default());
+        put("language", page.language.as_deref().unwrap_or_default());
+    }
     put("tlsFault", fetched.tls_fault.as_deref().unwrap_or_default());
     // The header itself is in the record; this is the date as far as it can be believed (N15).
     let modified = answer
@@ -478,7 +595,7 @@ fn metadata(
     if let Some(modified) = modified {
         put("lastModified", &modified.to_string());
     }
-    for remark in &page.remarks {
+    for remark in page.iter().flat_map(|page| &page.remarks) {
         put("remark", &remark.to_string());
     }
     fields

@@ -196,12 +196,18 @@ impl Committer {
                     page.record.digest = Some(stored.digest);
                     page.record.revisit = stored.revisit;
                     let place = stored.location;
-                    page.record.location = Some(aranha_frontier::Location {
+                    let location = aranha_frontier::Location {
                         volume: place.volume,
                         offset: place.offset,
                         length: place.length,
-                    });
-                    if stored.revisit && page.is_page {
+                    };
+                    page.record.location = Some(location);
+                    if let Some(past) = page.record.past.as_mut()
+                        && past.time == page.record.time
+                    {
+                        (past.digest, past.location) = (stored.digest, Some(location));
+                    }
+                    if stored.revisit && page.is_page && page.record.outcome.status() != Some(304) {
                         add(&self.tally.duplicates, 1);
                     }
                     add(&self.tally.written, stored.written);

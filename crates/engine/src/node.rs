@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use aranha_fetch::{FetchSetupError, Web};
 use aranha_frontier::{Frontier, FrontierError, Pending, Seed, Status};
+use aranha_revisit::Schedule;
 use aranha_url::{CanonUrl, Canonicaliser, Rules, Scope, ScopeRule};
 use aranha_volume::{Archive, Repairs, VolumeError};
 use tokio::sync::{Notify, mpsc};
@@ -78,6 +79,7 @@ pub(crate) struct Context {
     pub(crate) literal: Canonicaliser,
     pub(crate) scope: RwLock<Scope>,
     pub(crate) gates: Gates,
+    pub(crate) schedule: Schedule,
     pub(crate) rate: Rate,
     pub(crate) load: Arc<Load>,
     pub(crate) clock: Clock,
@@ -270,7 +272,7 @@ impl Node {
     pub fn open(
         collection: &Collection,
         config: Config,
-        frontier: Box<dyn Frontier>,
+        mut frontier: Box<dyn Frontier>,
         resumed: bool,
         stop: Stop,
     ) -> Result<Self, EngineError> {
@@ -298,6 +300,10 @@ impl Node {
             path: collection.crawl_log().display().to_string(),
             source,
         })?;
+        // A crawl that is to end must not run after its own revisits.
+        if !config.crawl.continuous {
+            frontier.revisit_until(clock.now());
+        }
         let frontier = world.frontier(frontier);
         let news = Arc::new(Notify::new());
         let (submissions, receiver) = channel();
@@ -315,6 +321,7 @@ impl Node {
         let context = Context {
             web: world.web(config.fetch.clone(), blacklist)?,
             gates: Gates::new(config.crawl.pause, resumed),
+            schedule: Schedule::new(&config.revisit),
             rate: Rate::new(config.crawl.rate),
             load: Arc::new(Load::new(config.load.clone())),
             budget: Budget::new(config.crawl.pages),
@@ -502,7 +509,11 @@ impl Node {
 
     /// With no visit under way: nothing comes due within the time that the user would wait.
     fn is_over(&self, next: Option<i64>) -> bool {
-        let linger = self.context.config.crawl.linger.as_millis() as i64;
+        let crawl = &self.context.config.crawl;
+        if crawl.continuous {
+            return false;
+        }
+        let linger = crawl.linger.as_millis() as i64;
         next.is_none_or(|due| due - self.context.clock.now() > linger)
     }
 

@@ -73,7 +73,7 @@ pub(crate) async fn request(
     for _ in 0..=REDIRECTS {
         tokio::time::sleep_until(*allowed).await;
         let began = context.clock.now();
-        let (_, fetched) = ask(context, session, &url, None, true).await;
+        let (_, fetched) = ask(context, session, &url, &[], true).await;
         *allowed = Instant::now() + context.config.crawl.pause;
         let (done, end) = keep(context, &url, began, fetched).await;
         asked.outcome = done.record.outcome;
@@ -122,6 +122,7 @@ async fn keep(
         tries: 0,
         hop: 'P',
         via: String::new(),
+        past: None,
     };
     let mut done = Done {
         is_page: false,

@@ -37,6 +37,12 @@ pub struct Tally {
     pub soft: AtomicU64,
     /// Pages that turn visitors away because of their browser (T9).
     pub cloaked: AtomicU64,
+    /// Pages visited again that were as before, answers 304 included.
+    pub unchanged: AtomicU64,
+    /// Pages visited again whose text was another.
+    pub changed: AtomicU64,
+    /// Pages visited again that were not there any more.
+    pub gone: AtomicU64,
 }
 
 /// The counters at one moment.
@@ -58,6 +64,9 @@ pub struct Snapshot {
     pub traps: u64,
     pub soft: u64,
     pub cloaked: u64,
+    pub unchanged: u64,
+    pub changed: u64,
+    pub gone: u64,
 }
 
 impl Tally {
@@ -79,6 +88,9 @@ impl Tally {
             traps: self.traps.load(Relaxed),
             soft: self.soft.load(Relaxed),
             cloaked: self.cloaked.load(Relaxed),
+            unchanged: self.unchanged.load(Relaxed),
+            changed: self.changed.load(Relaxed),
+            gone: self.gone.load(Relaxed),
         }
     }
 }

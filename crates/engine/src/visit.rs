@@ -10,6 +10,7 @@
 //! included, so a crash at any instant loses no page; at most the fetches since the last check-in are
 //! repeated (invariant 5).
 
+mod again;
 mod batch;
 mod content;
 mod handover;
@@ -234,17 +235,22 @@ impl Visit {
         record.outcome = outcome;
         record.tries = page.tries;
         let url = format!("{}{}", self.facts.origin, page.path);
-        self.batch.done.push(Done {
+        let mut done = Done {
             is_page: true,
             record,
             url,
             receipt: None,
             notes: String::new(),
-        });
+        };
+        if !matches!(outcome, Outcome::Blocked | Outcome::OutOfScope) {
+            self.come_back_unseen(page, &mut done, now);
+        }
+        self.batch.done.push(done);
     }
 
     async fn work(&mut self, rules: &Rules) -> Leave {
         self.set_crawl_delay(rules);
+        self.entry_pages_first();
         self.admit_sitemaps();
         loop {
             self.take_reply();
@@ -367,6 +373,10 @@ impl Visit {
                 return;
             };
             let now = self.context.clock.now();
+            if let Some(due) = self.pass_over(&page, now) {
+                self.batch.later.push((due, page));
+                continue;
+            }
             match self.judge(&page, rules) {
                 // A probe that is not allowed is not missed.
                 Err(_) if page.hop == PROBE => {}

@@ -240,6 +240,7 @@ fn check_in(visit: &mut Visit, now: i64, sites: u64, window: usize, dice: &mut D
         lease: visit.lease.id,
         done,
         held: visit.queue.iter().cloned().collect(),
+        later: Vec::new(),
         overflow,
         keys,
         outside,

@@ -57,6 +57,13 @@ pub trait Frontier: Send {
     /// later try; pages answered before keep their time. To be called before visits begin: it knows no courtesy.
     fn hasten(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
+    /// The user asks for everything again: every page that was answered is due now. To be called before visits begin.
+    fn hasten_all(&mut self, now: i64) -> Result<(), FrontierError>;
+
+    /// Visit again only pages that are due by then: a crawl that is to end must not run after its own revisits. Without
+    /// this call all count as soon as they are due.
+    fn revisit_until(&mut self, horizon: i64);
+
     /// The seeds, in the order in which they were given.
     fn seeds(&self) -> Result<Vec<String>, FrontierError>;
 

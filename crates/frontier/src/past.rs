@@ -16,6 +16,8 @@ pub struct Past {
     pub digest: [u8; 20],
     /// What change is judged on: a hash of the text, of the body where there is no text, of the target of a redirect.
     pub fingerprint: u64,
+    /// Whether that is [`crate::PageRecord::text_digest`].
+    pub text: bool,
     /// Where its bytes are in the archive.
     pub location: Option<Location>,
     /// Its media type.
@@ -34,6 +36,7 @@ pub struct Past {
 mod has {
     pub(super) const LOCATION: u8 = 1;
     pub(super) const MODIFIED: u8 = 2;
+    pub(super) const TEXT: u8 = 4;
 }
 
 impl Past {
@@ -43,8 +46,15 @@ impl Past {
             .fixed
             .extend_from_slice(&self.fingerprint.to_le_bytes());
         let text = &mut block.text;
-        let location = u8::from(self.location.is_some()) * has::LOCATION;
-        text.push(location | u8::from(self.modified.is_some()) * has::MODIFIED);
+        let mut fields = 0;
+        for (present, bit) in [
+            (self.location.is_some(), has::LOCATION),
+            (self.modified.is_some(), has::MODIFIED),
+            (self.text, has::TEXT),
+        ] {
+            fields |= u8::from(present) * bit;
+        }
+        text.push(fields);
         put_signed(text, self.time);
         put_varint(text, self.size);
         put_str(text, &self.media_type);
@@ -88,6 +98,7 @@ impl Past {
             time,
             digest,
             fingerprint,
+            text: fields & has::TEXT != 0,
             location,
             media_type,
             size,

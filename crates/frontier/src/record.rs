@@ -257,11 +257,12 @@ pub struct SiteFacts {
     pub last_answer: i64,
     /// The pause in force at the end of the last visit.
     pub pause_ms: u32,
-    // Fields from here on came with version 2 of the layout.
     /// How much new content its pages still bring.
     pub novelty: Novelty,
     /// What the site says of a page that does not exist, once it was asked (T8).
     pub absent: Option<Absent>,
+    /// What the revisit policy remembers of the site; opaque here.
+    pub rounds: Vec<u8>,
 }
 
 /// What is known about the newness of a site's pages (D5, D7); the engine knows what to make of it.
@@ -328,6 +329,8 @@ pub struct CheckIn {
     /// last check-in left. Bounded by the visit's room ([`crate::Options::window`]). A page whose record asks to be
     /// asked again (`next`) is in the frontier's care and must not be here.
     pub held: Vec<Pending>,
+    /// Pages of the window that are put off, each until a time; nothing is recorded about them.
+    pub later: Vec<(i64, Pending)>,
     /// New pages of this site that did not fit the visit's queue: appended behind everything pending on disk.
     pub overflow: Vec<Pending>,
     /// Keys of pages first seen since the last check-in: new ones in `held`, in `overflow`, or already in `done`.

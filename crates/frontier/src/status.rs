@@ -62,6 +62,8 @@ pub struct Status {
     /// Earliest time at which a check-out could hand out something; at or before `now`: at once. `None`: only new
     /// seeds, or the check-ins of visits under way, can bring work.
     pub next_due: Option<i64>,
+    /// When the next page that was answered is to be visited again, as far as its site has nothing else to do.
+    pub next_again: Option<i64>,
     /// Bytes of the database and its log on disk.
     pub disk: u64,
 }
@@ -126,8 +128,10 @@ pub enum Waiting {
     Window,
     /// Behind the window.
     Queue,
-    /// To be asked (again) at this time.
+    /// To be tried again at this time.
     Later(i64),
+    /// Answered, and to be visited again at this time.
+    Again(i64),
 }
 
 /// Everything the frontier can say about one URL (invariant 9; `aranha why`).

@@ -85,6 +85,7 @@ pub(crate) fn release(lease: &Lease, due: i64) -> CheckIn {
         lease: lease.id,
         done: Vec::new(),
         held: Vec::new(),
+        later: Vec::new(),
         overflow: Vec::new(),
         keys: Vec::new(),
         outside: Vec::new(),
@@ -495,6 +496,7 @@ pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl Place) {
             time,
             digest: [9; 20],
             fingerprint: 77,
+            text: true,
             location: Some(Location {
                 volume: 3,
                 offset: 1 << 40,
@@ -545,6 +547,60 @@ pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl Place) {
     let found: Vec<_> = lease.pending.iter().map(|page| page.past.clone()).collect();
     assert_eq!(paths(&lease.pending), ["/", "/b", "/c"]);
     assert_eq!(found, [past(9000), past(5000), past(7000)]);
+}
+
+pub(crate) fn a_run_does_not_run_after_its_own_revisits(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let again = |path: &str, next| PageRecord {
+        next: Some(next),
+        past: Some(Box::default()),
+        ..record(&page(path), 10, Outcome::Answer(200))
+    };
+    frontier
+        .seed(0, &[seed("http://a.test/"), seed("http://b.test/")])
+        .expect("seeds");
+    frontier.revisit_until(50);
+    for lease in frontier.check_out(0, "n", 2).expect("checks out") {
+        let mut entry = release(&lease, 20);
+        entry.done = vec![again("/", 40), again("/late", 60)];
+        entry.keys = vec![PathKey::of("/late")];
+        accept(&mut frontier, 20, entry);
+    }
+    let status = frontier.status(30).expect("status");
+    assert_eq!((status.next_due, status.next_again), (Some(40), Some(40)));
+    let leases = frontier.check_out(100, "n", 2).expect("checks out");
+    let (lease, other) = (&leases[0], &leases[1]);
+    assert_eq!((paths(&lease.pending), lease.more), (vec!["/"], false));
+    // One that also has something to try again is not handed out for the page that is to wait.
+    let mut entry = release(other, 100);
+    entry.done = vec![PageRecord {
+        next: Some(500),
+        tries: 1,
+        ..again("/", 0)
+    }];
+    accept(&mut frontier, 100, entry);
+    let mut entry = finish(lease, 100);
+    entry.then = Then::Keep { want: 5 };
+    let answer = accept(&mut frontier, 110, entry);
+    assert_eq!((answer.more.len(), answer.rest), (0, false));
+    accept(&mut frontier, 110, release(lease, 110));
+    assert!(frontier.check_out(200, "n", 9).expect("works").is_empty());
+    let status = frontier.status(200).expect("status");
+    assert_eq!((status.next_due, status.next_again), (Some(500), Some(110)));
+    // In the next run both are due.
+    frontier.revisit_until(i64::MAX);
+    let lease = one(&mut frontier, 200);
+    assert_eq!(paths(&lease.pending), ["/late"]);
+    let mut entry = release(&lease, 210);
+    entry.done = vec![again("/late", 9000)];
+    accept(&mut frontier, 210, entry);
+    let lease = one(&mut frontier, 500);
+    assert_eq!(paths(&lease.pending), ["/", "/late"]);
+    accept(&mut frontier, 500, finish(&lease, 510));
+    // The user asks for all.
+    assert_eq!(frontier.status(600).expect("status").next_due, Some(9000));
+    frontier.hasten_all(600).expect("hastens");
+    assert_eq!(paths(&one(&mut frontier, 600).pending), ["/late"]);
 }
 
 pub(crate) fn a_blocked_site_is_not_handed_out(place: &impl Place) {
@@ -778,7 +834,7 @@ macro_rules! suite {
         suite!($place => a_seed_is_leased_once, seeds_come_first_then_the_longest_wait,
             longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
             known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
-            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, home_page_policy, deep_link_policy,
+            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, home_page_policy, deep_link_policy,
             combined_policy, a_seed_during_a_visit_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing);
     };
     ($place:expr => $($case:ident),*) => {

@@ -98,6 +98,7 @@ fn child() {
                 lease: lease.id,
                 done,
                 held: Vec::new(),
+                later: Vec::new(),
                 overflow: Vec::new(),
                 keys: Vec::new(),
                 outside,

@@ -16,7 +16,8 @@ use crate::settings::Settings;
 const EXAMPLES: &str = "\
 Examples:
   aranha crawl https://example.org -c example --contact you@example.org
-  aranha crawl -c example                           continue where it stopped
+  aranha crawl -c example                           continue where it stopped; visit what is due again
+  aranha crawl -c example --every day               stay, and come back every day
   aranha crawl -i seeds.txt -c national --tld pt --scope any --time 8h
   aranha crawl https://docs.example.org/guide/ --scope prefix --depth 3 --reject 'ext:zip'
   aranha crawl http://localhost:8000 --profile mysite --allow-private
@@ -36,6 +37,9 @@ pub(crate) struct Arguments {
     pub(crate) seeds: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) collection: Collection,
+    /// Visit every page again now, whether it is due or not
+    #[arg(long, help_heading = "Coming back")]
+    pub(crate) again: bool,
     #[command(flatten)]
     pub(crate) settings: Settings,
     /// Progress and summary as JSON, one object a line on stdout
@@ -62,6 +66,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         kept: lasting.show_own(&origins),
         config,
         seeds,
+        again: arguments.again,
         voice: Voice::choose(arguments.json, arguments.quiet),
     };
     runtime()?.block_on(session.run())

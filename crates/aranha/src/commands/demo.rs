@@ -83,6 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             kept: config.show_own(&origins),
             config,
             seeds,
+            again: false,
             voice,
         };
         let status = session.run().await?;

@@ -58,10 +58,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             "sites": {"known": sites.known, "waiting": sites.waiting, "visited_now": sites.leased,
                       "idle": sites.idle, "set_aside": sites.blocked},
             "pages": {"known": pages.known, "pending": pages.pending, "later": pages.later, "set_aside": pages.aside,
-                      "done": pages.done},
+                      "done": pages.done, "again": pages.again},
             "seeds": status.seeds, "fetches": status.records, "outcomes": outcomes, "bytes": status.bytes,
             "links_outside": status.links, "frontier_bytes": status.disk,
             "next_due": status.next_due.map(archived::timestamp),
+            "next_again": status.next_again.map(archived::timestamp),
         }))?;
     } else {
         output.line(format_args!(
@@ -76,6 +77,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             grouped(pages.later),
             grouped(pages.aside)
         ))?;
+        if pages.again > 0 {
+            output.line(format_args!(
+                "again     {} of the pages done are to be visited again",
+                grouped(pages.again)
+            ))?;
+        }
         output.line(format_args!(
             "content   {} in {} fetches",
             about(status.bytes),

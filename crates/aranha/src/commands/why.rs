@@ -216,6 +216,9 @@ impl Answers {
             Some(Waiting::Window) => "waits, among the next of its site".to_owned(),
             Some(Waiting::Queue) => "waits in its site's queue".to_owned(),
             Some(Waiting::Later(due)) => format!("is tried again at {} UTC", archived::time(due)),
+            Some(Waiting::Again(due)) => {
+                format!("done; visited again from {} UTC on", archived::time(due))
+            }
             None if known.known => "done".to_owned(),
             None if known.inbox => "linked from another site, not yet taken up".to_owned(),
             None => "not known: no page with a link to it has been read".to_owned(),
@@ -231,13 +234,13 @@ impl Answers {
         let waiting = match known.waiting {
             Some(Waiting::Window) => json!("next"),
             Some(Waiting::Queue) => json!("queued"),
-            Some(Waiting::Later(due)) => json!(archived::timestamp(due)),
+            Some(Waiting::Later(due) | Waiting::Again(due)) => json!(archived::timestamp(due)),
             None => Value::Null,
         };
         let site = known.site.as_ref().map(|site| {
             json!({"name": site.site, "state": format!("{:?}", site.state).to_lowercase(),
                    "due": site.due.map(archived::timestamp), "known": site.known, "pending": site.pending,
-                   "later": site.later})
+                   "later": site.later, "again": site.again})
         });
         let history: Vec<_> = known
             .records

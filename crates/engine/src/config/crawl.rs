@@ -64,6 +64,9 @@ pub struct Crawl {
     #[serde(with = "aranha_url::duration")]
     pub linger: Duration,
 
+    /// Do not end when nothing is due: wait for the next page to be visited again (`[revisit]`).
+    pub continuous: bool,
+
     /// The name robots.txt files know us by, and the first word of the User-Agent.
     pub product: String,
     /// Who is responsible: a web page or a mail address, sent with every request (N9). It goes into
@@ -99,6 +102,7 @@ impl Default for Crawl {
             check_in: Duration::from_secs(5),
             quantum: Duration::from_mins(5),
             linger: Duration::from_mins(2),
+            continuous: false,
             product: "aranha".to_owned(),
             contact: String::new(),
             follow_nofollow: false,

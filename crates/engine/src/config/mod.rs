@@ -59,6 +59,8 @@ pub struct Config {
     pub frontier: aranha_frontier::Options,
     /// `[retry]`: which outcomes are tried again, after how long, how often (F11).
     pub retry: aranha_frontier::Retry,
+    /// `[revisit]`: when pages are visited again (I1 to I4).
+    pub revisit: aranha_revisit::Options,
     /// `[log]`: what is written about the crawl.
     pub log: Log,
 }
@@ -76,6 +78,7 @@ impl Default for Config {
             volume: aranha_volume::Options::default(),
             frontier: aranha_frontier::Options::default(),
             retry: aranha_frontier::Retry::default(),
+            revisit: aranha_revisit::Options::default(),
             log: Log::default(),
         }
     }

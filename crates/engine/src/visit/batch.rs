@@ -13,6 +13,8 @@ const LARGE: usize = 512;
 pub(super) struct Batch {
     pub(super) done: Vec<Done>,
     pub(super) keys: Vec<PathKey>,
+    /// Pages put off.
+    pub(super) later: Vec<(i64, Pending)>,
     pub(super) overflow: Vec<Pending>,
     pub(super) outside: Vec<Outside>,
     /// Where seeds redirected to: seeds in their turn.
@@ -21,11 +23,15 @@ pub(super) struct Batch {
 
 impl Batch {
     pub(super) fn is_empty(&self) -> bool {
-        self.done.is_empty() && self.keys.is_empty() && self.outside.is_empty()
+        self.done.is_empty()
+            && self.later.is_empty()
+            && self.keys.is_empty()
+            && self.outside.is_empty()
     }
 
     pub(super) fn is_large(&self) -> bool {
-        self.done.len() >= LARGE || self.outside.len() + self.overflow.len() >= 64 * LARGE
+        self.done.len() + self.later.len() >= LARGE
+            || self.outside.len() + self.overflow.len() >= 64 * LARGE
     }
 
     /// Empties the batch into a check-in; the pages done go beside it, until their bytes are durable.
@@ -41,6 +47,7 @@ impl Batch {
             lease,
             done: Vec::new(),
             held,
+            later: batch.later,
             overflow: batch.overflow,
             keys: batch.keys,
             outside: batch.outside,

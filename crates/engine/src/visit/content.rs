@@ -288,6 +288,7 @@ fn blank_page(url: &CanonUrl) -> Pending {
         tries: 0,
         hop: PROBE,
         via: String::new(),
+        past: None,
     }
 }
 

@@ -57,6 +57,7 @@ impl Visit {
             outside,
             redirect,
             reading,
+            version,
             headers,
             retry_after,
             truncated,
@@ -88,15 +89,19 @@ impl Visit {
             self.batch.done.push(done);
             return;
         }
-        self.count(done.record.outcome, done.record.size);
+        self.count(&pending, done.record.outcome, done.record.size);
         self.try_later(&pending, &mut done, truncated, retry_after, now);
         let soft = self.is_soft(&mut done, reading.as_ref(), redirect.as_ref());
+        self.come_back(&pending, &mut done, version, soft, now);
         if let Some(redirect) = &redirect {
             self.follow(redirect, &pending, &url);
         }
         let links = self.admit_all(&inside, &pending, url.as_str());
         let reading = reading.as_ref();
-        self.judge_content(&mut done, reading, soft, links, &url, &outside);
+        if pending.past.is_none() {
+            // What a page brings is judged once: a second look finds what is known.
+            self.judge_content(&mut done, reading, soft, links, &url, &outside);
+        }
         self.batch.outside.extend(outside);
         self.batch.done.push(done);
     }
@@ -115,7 +120,7 @@ impl Visit {
     }
 
     /// Counts what the site did.
-    fn count(&mut self, outcome: Outcome, size: u64) {
+    fn count(&mut self, page: &Pending, outcome: Outcome, size: u64) {
         let tally = Arc::clone(&self.context.tally);
         let counters = &mut self.facts.counters;
         let status = match outcome {
@@ -124,8 +129,11 @@ impl Visit {
             _ => None,
         };
         if let Some(status) = status {
-            counters.fetched += 1;
-            counters.bytes += size;
+            if page.past.is_none() {
+                // The thresholds are for what a site has, not for how often it is looked at.
+                counters.fetched += 1;
+                counters.bytes += size;
+            }
             counters.outages = 0;
             add(&tally.pages, 1);
             if let Some(percent) = self.context.dominance.note(self.site_key) {
@@ -276,6 +284,7 @@ impl Visit {
             tries: 0,
             hop,
             via: via.to_owned(),
+            past: None,
         };
         if self.rest || !self.batch.overflow.is_empty() || self.queue.len() >= self.window() {
             self.batch.overflow.push(page);

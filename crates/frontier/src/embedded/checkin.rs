@@ -45,7 +45,7 @@ impl Embedded {
         let mut site = before.clone();
         let (store, block) = (&self.store, &mut self.block);
         store.pages_append(&mut site, &entry.done, block)?;
-        store.later_append(&mut site, &entry.done, block)?;
+        store.later_append(&mut site, &entry.done, entry.later, block)?;
         store.keys_append(&mut site, &entry.keys)?;
         store.queue_append(&mut site, &entry.overflow, block)?;
         if let Some(facts) = &entry.facts {
@@ -63,7 +63,7 @@ impl Embedded {
                 let want = want - more.len();
                 store.queue_take(&mut site, want, more, block)?;
                 window.extend_from_slice(more);
-                answer.rest = has_more(&site, now);
+                answer.rest = has_more(&site, now, store.horizon);
                 answer.expires = self.expiry(now);
                 self.store.lease_renew(id, answer.expires)?;
             }
@@ -81,7 +81,7 @@ impl Embedded {
             }
         }
         self.store.held_write(&mut site, &window, &mut self.block)?;
-        site.schedule(now);
+        site.schedule(now, self.store.horizon);
         self.save(&before, &site)?;
         Ok(Some(answer))
     }

@@ -79,7 +79,7 @@ impl Embedded {
         if let Some(before) = self.store.site(site)? {
             let mut row = before.clone();
             row.lease = None;
-            row.schedule(now);
+            row.schedule(now, self.store.horizon);
             self.save(&before, &row)?;
         }
         Ok(())
@@ -111,14 +111,14 @@ impl Embedded {
         }
         if window.is_empty() {
             site.due = None;
-            site.schedule(now);
+            site.schedule(now, self.store.horizon);
             self.save(before, &site)?;
             return Ok(None);
         }
         let expires = self.expiry(now);
         let id = self.store.lease_insert(site.key, node, now, expires)?;
         site.lease = Some(id);
-        site.schedule(now);
+        site.schedule(now, self.store.horizon);
         let facts = self.store.facts_read(&site)?;
         self.save(before, &site)?;
         self.leased += 1;
@@ -129,7 +129,7 @@ impl Embedded {
             seed: site.seed,
             due: before.due.unwrap_or(now),
             pending: window,
-            more: has_more(&site, now),
+            more: has_more(&site, now, self.store.horizon),
             known,
             expires,
             site: site.name,
@@ -143,6 +143,7 @@ impl Embedded {
 }
 
 /// Whether the site has pages on disk that a visit could take now.
-pub(super) fn has_more(site: &SiteRow, now: i64) -> bool {
-    site.queued > 0 || site.later_due.is_some_and(|due| due <= now)
+pub(super) fn has_more(site: &SiteRow, now: i64, horizon: i64) -> bool {
+    let due = |time: Option<i64>, until: i64| time.is_some_and(|time| time <= until);
+    site.queued > 0 || due(site.later_due, now) || due(site.again_due, now.min(horizon))
 }

@@ -58,7 +58,7 @@ impl Store {
         } else if self.queue_has(site, key)? {
             Some(Waiting::Queue)
         } else {
-            self.later_find(site, key)?.map(Waiting::Later)
+            self.later_find(site, key)?
         };
         // A run that is being written is in the journal still.
         let mut runs = self.runs_read()?;

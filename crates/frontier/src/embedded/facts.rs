@@ -9,9 +9,7 @@ use crate::SiteFacts;
 use crate::codec::Block;
 
 /// Layout of the bytes after it.
-const VERSION: u8 = 2;
-/// The layout before, without its last two fields: what they are by default, as bytes.
-const VERSION_1_TAIL: [u8; 6] = [0; 6];
+const VERSION: u8 = 3;
 
 impl Store {
     pub(super) fn facts_write(
@@ -52,11 +50,9 @@ impl Store {
             .open(&sealed)
             .and_then(|(text, _)| {
                 let (version, bytes) = text.split_first()?;
-                match *version {
-                    VERSION => postcard::from_bytes(bytes).ok(),
-                    1 => postcard::from_bytes(&[bytes, &VERSION_1_TAIL].concat()).ok(),
-                    _ => None,
-                }
+                (*version == VERSION)
+                    .then(|| postcard::from_bytes(bytes).ok())
+                    .flatten()
             })
             .ok_or_else(|| Fault::damaged("facts of site", site.key))
     }

@@ -316,7 +316,7 @@ impl Inbox {
                 row
             };
             row.inbox = true;
-            row.schedule(now);
+            row.schedule(now, store.horizon);
             match &before {
                 Some(_) => store.site_update(&row)?,
                 None => store.site_insert(&row)?,

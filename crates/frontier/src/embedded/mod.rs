@@ -101,7 +101,7 @@ impl Embedded {
         let db = schema::open_writer(&path, &options).map_err(|fault| fault.at(&path))?;
         let inbox = Inbox::new(&options);
         let mut engine = Embedded {
-            store: Store { db, packer, path },
+            store: Store::new(db, packer, path),
             options,
             totals: Totals::default(),
             inbox,
@@ -203,7 +203,7 @@ impl Embedded {
         if !blocked {
             self.reopen(&mut row)?;
         }
-        row.schedule(now);
+        row.schedule(now, self.store.horizon);
         self.save(&before, &row)?;
         Ok(before.blocked != blocked)
     }
@@ -246,6 +246,20 @@ impl Frontier for Embedded {
 
     fn hasten(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
         self.transact(true, |engine| engine.bring_forward(now, seeds))
+    }
+
+    fn hasten_all(&mut self, now: i64) -> Result<(), FrontierError> {
+        let mut after = None;
+        loop {
+            after = self.transact(true, |engine| engine.bring_all_forward(now, after))?;
+            if after.is_none() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn revisit_until(&mut self, horizon: i64) {
+        self.store.horizon = horizon;
     }
 
     fn seeds(&self) -> Result<Vec<String>, FrontierError> {

@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
 use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
-use crate::{PageRecord, Past, Pending};
+use crate::{PageRecord, Past, Pending, Waiting};
 
 /// Pages a block at most: a window takes whole blocks with little left over.
 const BLOCK: usize = 256;
@@ -69,9 +69,34 @@ fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
     fixed.is_empty().then_some(pages)
 }
 
-/// How many of these were answered before.
-fn answered(pages: &[(i64, Pending)]) -> i64 {
-    pages.iter().filter(|(_, page)| page.past.is_some()).count() as i64
+/// Why a page waits for a later time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// To be tried again.
+    Later = 0,
+    /// Answered, and to be visited again.
+    Again = 1,
+}
+
+impl Kind {
+    fn due(self, site: &mut SiteRow) -> &mut Option<i64> {
+        match self {
+            Kind::Later => &mut site.later_due,
+            Kind::Again => &mut site.again_due,
+        }
+    }
+
+    fn count(self, site: &mut SiteRow) -> &mut i64 {
+        match self {
+            Kind::Later => &mut site.later,
+            Kind::Again => &mut site.again,
+        }
+    }
+}
+
+/// A page that failed after it was answered before is to be tried again first.
+fn is_again(page: &Pending) -> bool {
+    page.past.is_some() && page.tries == 0
 }
 
 impl Store {
@@ -198,11 +223,12 @@ impl Store {
         Ok(false)
     }
 
-    /// Keep the pages whose records ask for another fetch.
+    /// Keep the pages whose records ask for another fetch, and those that are put off.
     pub(super) fn later_append(
         &self,
         site: &mut SiteRow,
         records: &[PageRecord],
+        put_off: Vec<(i64, Pending)>,
         block: &mut Block,
     ) -> Result<(), Fault> {
         let again = records.iter().filter_map(|record| {
@@ -218,11 +244,15 @@ impl Store {
             };
             Some((record.next?, page))
         });
-        let mut pages: Vec<_> = again.collect();
-        if let Some(due) = self.later_insert(site.key, &mut pages, block)? {
-            site.later += pages.len() as i64;
-            site.again += answered(&pages);
-            site.later_due = Some(site.later_due.map_or(due, |earlier| earlier.min(due)));
+        let (mut again, mut later): (Vec<_>, Vec<_>) =
+            again.chain(put_off).partition(|(_, page)| is_again(page));
+        site.later += later.len() as i64;
+        site.again += again.len() as i64;
+        for (pages, kind) in [(&mut later, Kind::Later), (&mut again, Kind::Again)] {
+            if let Some(due) = self.later_insert(site.key, kind, pages, block)? {
+                let earliest = kind.due(site);
+                *earliest = Some(earliest.map_or(due, |earlier| earlier.min(due)));
+            }
         }
         Ok(())
     }
@@ -231,6 +261,7 @@ impl Store {
     fn later_insert(
         &self,
         site: i64,
+        kind: Kind,
         pages: &mut [(i64, Pending)],
         block: &mut Block,
     ) -> Result<Option<i64>, Fault> {
@@ -242,8 +273,8 @@ impl Store {
                 put_page(block, page);
             }
             self.insert(
-                "INSERT INTO later (site, due, pages) VALUES (?1, ?2, ?3)",
-                params![site, part[0].0, self.packer.seal(block)],
+                "INSERT INTO later (site, again, due, pages) VALUES (?1, ?2, ?3, ?4)",
+                params![site, kind as i64, part[0].0, self.packer.seal(block)],
             )?;
         }
         Ok(pages.first().map(|(due, _)| *due))
@@ -266,80 +297,112 @@ impl Store {
         block: &mut Block,
     ) -> Result<(), Fault> {
         let full = out.len() + count;
-        while out.len() < full && site.later_due.is_some_and(|due| due <= now) {
-            let Some((id, sealed)) = self.first(
-                "SELECT id, pages FROM later WHERE site = ?1 ORDER BY due LIMIT 1",
-                [site.key],
-                |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)),
-            )?
-            else {
-                return Err(Fault::damaged("pages for later of site", site.key));
-            };
-            let mut rest = Vec::new();
-            for (due, page) in self.open_later(id, &sealed)? {
-                if due <= now && out.len() < full {
-                    site.later -= 1;
-                    site.again -= i64::from(page.past.is_some());
-                    out.push(page);
-                } else {
-                    rest.push((due, page));
-                }
+        for (kind, until) in [(Kind::Later, now), (Kind::Again, now.min(self.horizon))] {
+            while out.len() < full && kind.due(site).is_some_and(|due| due <= until) {
+                self.later_take_block(site, kind, until, full, out, block)?;
             }
-            self.run("DELETE FROM later WHERE id = ?1", [id])?;
-            self.later_insert(site.key, &mut rest, block)?;
-            site.later_due = self
-                .first(
-                    "SELECT min(due) FROM later WHERE site = ?1",
-                    [site.key],
-                    |row| row.get(0),
-                )?
-                .flatten();
         }
         Ok(())
     }
 
-    /// This page is due now, and so are all pages of the site that wait for a later try.
+    /// Take what is due of the earliest block.
+    fn later_take_block(
+        &self,
+        site: &mut SiteRow,
+        kind: Kind,
+        until: i64,
+        full: usize,
+        out: &mut Vec<Pending>,
+        block: &mut Block,
+    ) -> Result<(), Fault> {
+        let first = self.first(
+            "SELECT id, pages FROM later WHERE site = ?1 AND again = ?2 ORDER BY due LIMIT 1",
+            params![site.key, kind as i64],
+            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)),
+        )?;
+        let (id, sealed) =
+            first.ok_or_else(|| Fault::damaged("pages for later of site", site.key))?;
+        let mut rest = Vec::new();
+        let before = out.len();
+        for (due, page) in self.open_later(id, &sealed)? {
+            if due <= until && out.len() < full {
+                out.push(page);
+            } else {
+                rest.push((due, page));
+            }
+        }
+        *kind.count(site) -= (out.len() - before) as i64;
+        self.run("DELETE FROM later WHERE id = ?1", [id])?;
+        self.later_insert(site.key, kind, &mut rest, block)?;
+        self.later_look(site, kind)
+    }
+
+    /// When the earliest page of this kind is due.
+    fn later_look(&self, site: &mut SiteRow, kind: Kind) -> Result<(), Fault> {
+        *kind.due(site) = self
+            .first(
+                "SELECT min(due) FROM later WHERE site = ?1 AND again = ?2",
+                params![site.key, kind as i64],
+                |row| row.get(0),
+            )?
+            .flatten();
+        Ok(())
+    }
+
+    /// This page is due now, and so are all pages of the site that wait for a later try; `None`: all pages are.
     pub(super) fn later_hasten(
         &self,
         site: &mut SiteRow,
-        key: PathKey,
+        key: Option<PathKey>,
         now: i64,
         block: &mut Block,
     ) -> Result<(), Fault> {
-        let blocks = self.all(
-            "SELECT id, pages FROM later WHERE site = ?1",
-            [site.key],
-            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)),
-        )?;
-        for (id, sealed) in blocks {
+        for (id, kind, sealed) in self.later_blocks(site.key)? {
             let mut pages = self.open_later(id, &sealed)?;
             let mut hastened = false;
             for (due, page) in &mut pages {
-                if page.key == key || page.past.is_none() || page.tries > 0 {
+                if kind == Kind::Later || key.is_none_or(|key| key == page.key) {
                     hastened |= *due > now;
                     *due = (*due).min(now);
                 }
             }
             if hastened {
                 self.run("DELETE FROM later WHERE id = ?1", [id])?;
-                self.later_insert(site.key, &mut pages, block)?;
-                site.later_due = site.later_due.map(|due| due.min(now));
+                self.later_insert(site.key, kind, &mut pages, block)?;
+                self.later_look(site, kind)?;
             }
         }
         Ok(())
     }
 
+    /// Everything that the site keeps for later.
+    fn later_blocks(&self, site: i64) -> Result<Vec<(i64, Kind, Vec<u8>)>, Fault> {
+        self.all(
+            "SELECT id, again, pages FROM later WHERE site = ?1",
+            [site],
+            |row| {
+                let kind = match row.get::<_, i64>(1)? {
+                    0 => Kind::Later,
+                    _ => Kind::Again,
+                };
+                Ok((row.get(0)?, kind, row.get(2)?))
+            },
+        )
+    }
+
     /// When the page is to be asked again: reads all that the site keeps for later.
-    pub(super) fn later_find(&self, site: &SiteRow, key: PathKey) -> Result<Option<i64>, Fault> {
-        let blocks = self.all(
-            "SELECT id, pages FROM later WHERE site = ?1",
-            [site.key],
-            |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)),
-        )?;
-        for (id, sealed) in blocks {
+    pub(super) fn later_find(
+        &self,
+        site: &SiteRow,
+        key: PathKey,
+    ) -> Result<Option<Waiting>, Fault> {
+        for (id, kind, sealed) in self.later_blocks(site.key)? {
             let pages = self.open_later(id, &sealed)?;
             if let Some((due, _)) = pages.iter().find(|(_, page)| page.key == key) {
-                return Ok(Some(*due));
+                return Ok(Some(match kind {
+                    Kind::Later => Waiting::Later(*due),
+                    Kind::Again => Waiting::Again(*due),
+                }));
             }
         }
         Ok(None)

@@ -21,7 +21,7 @@ CREATE TABLE sites (            -- one row a site; keys are the signed reading o
     key INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
     origin TEXT NOT NULL,       -- preferred origin; one that ends in '/' or '.' goes on with the name
-    class INTEGER NOT NULL,     -- 0 a seed lies here, 1 found by links
+    class INTEGER NOT NULL,     -- 0 a seed lies here, 1 found by links; 2 more when only pages answered before wait
     due INTEGER,                -- may be handed out from then on; NULL when leased, idle or blocked
     free INTEGER NOT NULL,      -- courtesy: not before
     lease INTEGER,
@@ -37,7 +37,8 @@ CREATE TABLE sites (            -- one row a site; keys are the signed reading o
     pages INTEGER NOT NULL,     -- newest block in `pages`, 0 none
     keys INTEGER NOT NULL,      -- newest block in `keys`, 0 none
     key_blocks INTEGER NOT NULL, -- blocks of keys ever appended
-    again INTEGER NOT NULL      -- of the pages in `later`, those that were answered before
+    again INTEGER NOT NULL,     -- pages answered before that are to be visited again, in `later` too
+    again_due INTEGER           -- earliest of them
 );
 CREATE INDEX sites_due ON sites (class, due) WHERE due IS NOT NULL;
 CREATE TABLE facts (site INTEGER PRIMARY KEY, facts BLOB NOT NULL);
@@ -46,8 +47,14 @@ CREATE TABLE keys (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, previous INTEG
 CREATE TABLE held (site INTEGER PRIMARY KEY, pages BLOB NOT NULL);
 CREATE TABLE pending (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, pages BLOB NOT NULL);
 CREATE INDEX pending_site ON pending (site);
-CREATE TABLE later (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, due INTEGER NOT NULL, pages BLOB NOT NULL);
-CREATE INDEX later_site ON later (site, due);
+CREATE TABLE later (            -- a block of pages of one kind; `again`: 0 to be tried again, 1 to be visited again
+    id INTEGER PRIMARY KEY,
+    site INTEGER NOT NULL,
+    again INTEGER NOT NULL,
+    due INTEGER NOT NULL,       -- the earliest of the block
+    pages BLOB NOT NULL
+);
+CREATE INDEX later_site ON later (site, again, due);
 CREATE TABLE leases (id INTEGER PRIMARY KEY AUTOINCREMENT, site INTEGER NOT NULL, node TEXT NOT NULL,
                      since INTEGER NOT NULL, expires INTEGER NOT NULL);
 CREATE INDEX leases_expires ON leases (expires);

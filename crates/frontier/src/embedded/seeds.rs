@@ -60,11 +60,11 @@ impl Embedded {
         }
         if before.is_none() {
             site.free = now;
-            site.schedule(now);
+            site.schedule(now, self.store.horizon);
             self.store.site_insert(&site)?;
             self.totals.site(None, &site);
         } else if let Some(before) = before {
-            site.schedule(now);
+            site.schedule(now, self.store.horizon);
             self.save(&before, &site)?;
         }
         Ok(new.len() as u64)
@@ -77,13 +77,32 @@ impl Embedded {
             };
             let mut site = before.clone();
             site.free = site.free.min(now);
-            let key = seed.path_key;
+            let key = Some(seed.path_key);
             self.store
                 .later_hasten(&mut site, key, now, &mut self.block)?;
-            site.schedule(now);
+            site.schedule(now, self.store.horizon);
             self.save(&before, &site)?;
         }
         Ok(())
+    }
+
+    /// Every page of some sites that was answered is due; answers with the last of these sites.
+    pub(super) fn bring_all_forward(
+        &mut self,
+        now: i64,
+        after: Option<i64>,
+    ) -> Result<Option<i64>, Fault> {
+        /// Sites in one transaction.
+        const SITES: usize = 500;
+        let sites = self.store.sites_after(after, SITES)?;
+        for before in sites.iter().filter(|site| site.again > 0) {
+            let mut site = before.clone();
+            self.store
+                .later_hasten(&mut site, None, now, &mut self.block)?;
+            site.schedule(now, self.store.horizon);
+            self.save(before, &site)?;
+        }
+        Ok(sites.last().map(|site| site.key))
     }
 
     /// Into the window while it has room and nothing waits behind it; the rest into the queue.

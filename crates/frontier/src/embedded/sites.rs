@@ -34,6 +34,7 @@ pub(super) struct SiteRow {
     pub(super) keys: i64,
     pub(super) key_blocks: i64,
     pub(super) again: i64,
+    pub(super) again_due: Option<i64>,
 }
 
 impl SiteRow {
@@ -60,6 +61,7 @@ impl SiteRow {
             keys: 0,
             key_blocks: 0,
             again: 0,
+            again_due: None,
         }
     }
 
@@ -70,7 +72,7 @@ impl SiteRow {
             key: row.get(0)?,
             name,
             origin,
-            seed: row.get::<_, i64>(3)? == 0,
+            seed: row.get::<_, i64>(3)? % 2 == 0,
             due: row.get(4)?,
             free: row.get(5)?,
             lease: row.get(6)?,
@@ -87,6 +89,7 @@ impl SiteRow {
             keys: row.get(17)?,
             key_blocks: row.get(18)?,
             again: row.get(19)?,
+            again_due: row.get(20)?,
         })
     }
 
@@ -102,8 +105,14 @@ impl SiteRow {
         }
     }
 
-    /// Set `due` from what there is to fetch; `now` counts for links that have just arrived.
-    pub(super) fn schedule(&mut self, now: i64) {
+    /// Whether nothing waits but pages that were answered before.
+    fn has_only_revisits(&self) -> bool {
+        self.held + self.queued == 0 && !self.inbox && self.later_due.is_none()
+    }
+
+    /// Set `due` from what there is to fetch; `now` counts for links that have just arrived. Pages to be visited again
+    /// after `horizon` do not count beside others, but keep their time where they are alone.
+    pub(super) fn schedule(&mut self, now: i64, horizon: i64) {
         let before = self.due;
         self.due = if self.lease.is_some() || self.blocked {
             None
@@ -114,7 +123,16 @@ impl SiteRow {
             let arrived = before.map_or(now, |due| due.min(now));
             Some(arrived.max(self.free))
         } else {
-            self.later_due.map(|due| due.max(self.free))
+            let again = self.again_due;
+            let due = match self.later_due {
+                Some(later) => Some(
+                    again
+                        .filter(|due| *due <= horizon)
+                        .map_or(later, |due| due.min(later)),
+                ),
+                None => again,
+            };
+            due.map(|due| due.max(self.free))
         };
     }
 
@@ -127,7 +145,7 @@ impl SiteRow {
             due: self.due,
             known: self.known as u64,
             pending: (self.held + self.queued) as u64,
-            later: (self.later - self.again) as u64,
+            later: self.later as u64,
             again: self.again as u64,
             records: self.records as u64,
             inbox: self.inbox,
@@ -175,7 +193,7 @@ impl Store {
     pub(super) fn site_insert(&self, site: &SiteRow) -> Result<(), Fault> {
         self.site_write(
             "INSERT INTO sites VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19, ?20)",
+             ?19, ?20, ?21)",
             site,
         )
     }
@@ -184,7 +202,7 @@ impl Store {
         self.site_write(
             "UPDATE sites SET name = ?2, origin = ?3, class = ?4, due = ?5, free = ?6, lease = ?7, blocked = ?8, \
              inbox = ?9, consumed = ?10, held = ?11, queued = ?12, later = ?13, later_due = ?14, known = ?15, \
-             records = ?16, pages = ?17, keys = ?18, key_blocks = ?19, again = ?20 WHERE key = ?1",
+             records = ?16, pages = ?17, keys = ?18, key_blocks = ?19, again = ?20, again_due = ?21 WHERE key = ?1",
             site,
         )
     }
@@ -196,7 +214,7 @@ impl Store {
                 site.key,
                 site.name,
                 short_origin(&site.origin, &site.name),
-                i64::from(!site.seed),
+                i64::from(!site.seed) + 2 * i64::from(site.has_only_revisits()),
                 site.due,
                 site.free,
                 site.lease,
@@ -213,40 +231,48 @@ impl Store {
                 site.keys,
                 site.key_blocks,
                 site.again,
+                site.again_due,
             ],
         )?;
         Ok(())
     }
 
-    /// The next sites to hand out, in order; at most `count` of one class.
+    /// The next sites to hand out, in order, at most `count`: seeds that were never visited first, then whoever has
+    /// waited longest, for a first visit or for another.
     pub(super) fn sites_due(&self, now: i64, count: usize) -> Result<Vec<SiteRow>, Fault> {
         let sql = "SELECT * FROM sites WHERE class = ?1 AND due <= ?2 ORDER BY due LIMIT ?3";
-        for class in [0, 1] {
-            let found = self.all(sql, (class, now, count as i64), SiteRow::read)?;
-            if !found.is_empty() {
-                return Ok(found);
+        let of = |class: i64, until| self.all(sql, (class, until, count as i64), SiteRow::read);
+        let mut found = of(0, now)?;
+        if found.is_empty() {
+            for (class, until) in [
+                (1, now),
+                (2, now.min(self.horizon)),
+                (3, now.min(self.horizon)),
+            ] {
+                found.append(&mut of(class, until)?);
             }
+            found.sort_by_key(|site| site.due);
+            found.truncate(count);
         }
-        Ok(Vec::new())
+        Ok(found)
     }
 
-    /// When the next site is due.
-    pub(super) fn sites_next(&self) -> Result<Option<i64>, Fault> {
-        let mut next: Option<i64> = None;
-        for class in [0, 1] {
-            let due: Option<i64> = self
+    /// When the next site is due, and when the next page is to be visited again, whether in this run or not.
+    pub(super) fn sites_next(&self) -> Result<(Option<i64>, Option<i64>), Fault> {
+        let mut next = [None; 4];
+        for (class, due) in (0_i64..).zip(&mut next) {
+            *due = self
                 .first(
                     "SELECT min(due) FROM sites WHERE class = ?1 AND due IS NOT NULL",
                     [class],
                     |row| row.get(0),
                 )?
                 .flatten();
-            next = match (next, due) {
-                (Some(a), Some(b)) => Some(a.min(b)),
-                (a, b) => a.or(b),
-            };
         }
-        Ok(next)
+        let first = |dues: &[Option<i64>]| dues.iter().flatten().min().copied();
+        let again = first(&next[2..]);
+        let work = [first(&next[..2]), again.filter(|due| *due <= self.horizon)];
+        Ok((first(&work), again))
     }
 
     /// Sites in the order of their keys, from behind `after`.

@@ -16,9 +16,20 @@ pub(super) struct Store {
     pub(super) db: Connection,
     pub(super) packer: Packer,
     pub(super) path: PathBuf,
+    /// Pages to be visited again after this time wait for another run.
+    pub(super) horizon: i64,
 }
 
 impl Store {
+    pub(super) fn new(db: Connection, packer: Packer, path: PathBuf) -> Store {
+        Store {
+            db,
+            packer,
+            path,
+            horizon: i64::MAX,
+        }
+    }
+
     pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, Fault> {
         Ok(self.db.prepare_cached(sql)?)
     }

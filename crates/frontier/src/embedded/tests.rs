@@ -192,35 +192,6 @@ fn a_transaction_that_fails_leaves_nothing_behind() {
 }
 
 #[test]
-fn facts_of_the_first_layout_are_read() {
-    let folder = Folder::new();
-    let mut frontier = folder.open(small());
-    frontier
-        .seed(0, &[seed("https://a.example/")])
-        .expect("seeds");
-    let facts = crate::SiteFacts {
-        origin: "https://a.example".into(),
-        cookies: b"k=v".to_vec(),
-        pause_ms: 7,
-        ..crate::SiteFacts::default()
-    };
-    let mut bytes = postcard::to_stdvec(&facts).expect("serialises");
-    bytes.truncate(bytes.len() - 6);
-    let mut block = crate::codec::Block::default();
-    block.text.push(1);
-    block.text.extend_from_slice(&bytes);
-    let key = aranha_url::SiteKey::of("a.example").0 as i64;
-    let sealed = frontier.store.packer.seal(&block);
-    frontier
-        .store
-        .db
-        .execute("INSERT INTO facts VALUES (?1, ?2)", (key, sealed))
-        .expect("inserts");
-    let lease = frontier.check_out(0, "n", 1).expect("works").remove(0);
-    assert_eq!(lease.facts, facts);
-}
-
-#[test]
 fn blocks_of_keys_stay_few() {
     let folder = Folder::new();
     let mut frontier = folder.open(small());

@@ -72,7 +72,10 @@ impl Totals {
     pub(super) fn records(&mut self, records: &[PageRecord]) {
         self.add(Count::Records, records.len() as i64);
         for record in records {
-            self.add(Count::Bytes, record.size as i64);
+            // An answer 304 has the size of what it stands for; nothing was fetched.
+            if record.outcome.status() != Some(304) {
+                self.add(Count::Bytes, record.size as i64);
+            }
             let (code, status) = record.outcome.code();
             *self
                 .outcomes
@@ -99,12 +102,12 @@ impl Totals {
         self.add(state, sign);
         self.add(Count::Known, sign * site.known);
         if site.blocked {
-            let aside = site.held + site.queued + site.later - site.again;
+            let aside = site.held + site.queued + site.later;
             self.add(Count::Aside, sign * aside);
             return;
         }
         self.add(Count::Pending, sign * (site.held + site.queued));
-        self.add(Count::Later, sign * (site.later - site.again));
+        self.add(Count::Later, sign * site.later);
         self.add(Count::Again, sign * site.again);
     }
 }
@@ -165,6 +168,7 @@ impl Store {
         let [known, pending, later, aside] =
             [Count::Known, Count::Pending, Count::Later, Count::Aside]
                 .map(|count| totals.of(count));
+        let next = self.next_due()?;
         Ok(Status {
             sites: SiteTotals {
                 known: waiting + leased + idle + blocked,
@@ -189,21 +193,24 @@ impl Store {
             links_gathered: totals.of(Count::Gathered),
             runs: totals.of(Count::Runs),
             seeds: totals.of(Count::Seeds),
-            next_due: self.next_due()?,
+            next_due: next.0,
+            next_again: next.1,
             disk: self.disk()?,
         })
     }
 
-    /// Earliest time at which a check-out could hand out something: a due site, or a lease that expires.
-    fn next_due(&self) -> Result<Option<i64>, Fault> {
+    /// Earliest time at which a check-out could hand out something: a due site, or a lease that expires. And the time of
+    /// the next visit of a page that was answered before.
+    fn next_due(&self) -> Result<(Option<i64>, Option<i64>), Fault> {
         let expires = self
             .first("SELECT min(expires) FROM leases", [], |row| row.get(0))?
             .flatten();
-        let due = self.sites_next()?;
-        Ok(match (due, expires) {
+        let (due, again) = self.sites_next()?;
+        let due = match (due, expires) {
             (Some(due), Some(expires)) => Some(due.min(expires)),
             (due, expires) => due.or(expires),
-        })
+        };
+        Ok((due, again))
     }
 
     fn disk(&self) -> Result<u64, Fault> {

@@ -67,7 +67,7 @@ impl View {
         })?;
         let db = schema::open_reader(&path).map_err(|fault| fault.at(&path))?;
         Ok(View {
-            store: Store { db, packer, path },
+            store: Store::new(db, packer, path),
         })
     }
 

@@ -1,0 +1,159 @@
+//! Coming back: what a visit found of a page that was there before, and when to ask again (I1 to I4, F12).
+//!
+//! A page answered keeps its [`Past`] and its place in the schedule; here the two meet. Change is judged on the text,
+//! not on the markup around it. What the policies are is the business of `crates/revisit`; courtesy, thresholds and
+//! retries are not touched by it: a page that fails is tried again by the retry table first.
+
+use aranha_frontier::{Outcome, Past, Pending};
+use aranha_revisit::{History, Policy, Seen, SiteHistory};
+
+use super::Visit;
+use super::content::PROBE;
+use crate::collect::Version;
+use crate::commit::Done;
+use crate::tally::add;
+
+impl Visit {
+    /// Plans the next visit of a page that had an answer, unless the retry table did already.
+    pub(super) fn come_back(
+        &mut self,
+        page: &Pending,
+        done: &mut Done,
+        version: Option<Version>,
+        soft: bool,
+        now: i64,
+    ) {
+        let seen = judge(page, done.record.outcome, soft, version.as_ref());
+        self.count_change(page, seen);
+        let expires = version.as_ref().and_then(|version| version.expires);
+        let mut past = match (version, &page.past) {
+            (Some(version), _) if seen != Seen::Gone => Box::new(version.past),
+            (_, Some(past)) => past.clone(),
+            // It was never there: a link that leads nowhere is not asked again and again.
+            (_, None) => return,
+        };
+        if done.record.next.is_none() {
+            done.record.next = self.plan(page, &mut past, seen, expires, now);
+        }
+        // Kept in any case: a page that is tried again must not forget what it was.
+        done.record.past = done.record.next.is_some().then_some(past);
+    }
+
+    /// When a page that was answered before, and is not asked now, comes again; with what is remembered of it.
+    pub(super) fn come_back_unseen(&mut self, page: &Pending, done: &mut Done, now: i64) {
+        let Some(mut past) = page.past.clone() else {
+            return;
+        };
+        done.record.next = self.plan(page, &mut past, Seen::Failed, None, now);
+        done.record.past = done.record.next.is_some().then_some(past);
+    }
+
+    fn plan(
+        &mut self,
+        page: &Pending,
+        past: &mut Past,
+        seen: Seen,
+        expires: Option<i64>,
+        now: i64,
+    ) -> Option<i64> {
+        let policy = self.context.config.revisit.policy;
+        if policy == Policy::Never {
+            return None;
+        }
+        let mut history: History = postcard::from_bytes(&past.history).unwrap_or_default();
+        let mut rounds = self.rounds();
+        let entry = page.site_depth == 0;
+        let schedule = &self.context.schedule;
+        if policy == Policy::Selective {
+            if entry {
+                schedule.open_round(&mut rounds, Some(seen), now);
+            } else {
+                rounds.inside(seen);
+            }
+            self.keep_rounds(&rounds);
+        }
+        let visit = aranha_revisit::Visit {
+            at: now,
+            seen,
+            modified: past.modified,
+            expires,
+            importance: 1.0 / (1.0 + f32::from(page.depth)),
+            // In rounds the pages of a site come together, so that one visit takes them all.
+            key: match policy {
+                Policy::Poisson | Policy::Optimal => page.key.0 ^ self.site_key.0,
+                _ => self.site_key.0,
+            },
+            inner: entry.then(|| rounds.share()).flatten(),
+            quick: self.context.schedule.quick(&rounds),
+        };
+        let next = self.context.schedule.plan(&mut history, &visit);
+        past.history = postcard::to_stdvec(&history).unwrap_or_default();
+        next
+    }
+
+    /// `selective`: a page that is due, but passed over in this round, until the next.
+    pub(super) fn pass_over(&mut self, page: &Pending, now: i64) -> Option<i64> {
+        if page.past.is_none()
+            || page.site_depth == 0
+            || page.tries > 0
+            || self.context.config.revisit.policy != Policy::Selective
+        {
+            return None;
+        }
+        let schedule = &self.context.schedule;
+        let mut rounds = self.rounds();
+        let before = rounds.clone();
+        // No entry page was due: this is where the round begins.
+        schedule.open_round(&mut rounds, None, now);
+        if rounds != before {
+            self.keep_rounds(&rounds);
+        }
+        let schedule = &self.context.schedule;
+        (!schedule.descend(&rounds, page.key.0)).then(|| schedule.skip(self.site_key.0, now))
+    }
+
+    /// `selective`: the entry page first, because what it says decides about the others.
+    pub(super) fn entry_pages_first(&mut self) {
+        if self.context.config.revisit.policy == Policy::Selective {
+            let pages = self.queue.make_contiguous();
+            pages.sort_by_key(|page| page.past.is_some() && page.site_depth > 0);
+        }
+    }
+
+    fn rounds(&self) -> SiteHistory {
+        postcard::from_bytes(&self.facts.rounds).unwrap_or_default()
+    }
+
+    fn keep_rounds(&mut self, rounds: &SiteHistory) {
+        self.facts.rounds = postcard::to_stdvec(rounds).unwrap_or_default();
+        self.facts_changed = true;
+    }
+
+    fn count_change(&self, page: &Pending, seen: Seen) {
+        if page.past.is_none() || page.hop == PROBE {
+            return;
+        }
+        let tally = &self.context.tally;
+        match seen {
+            Seen::Same => add(&tally.unchanged, 1),
+            Seen::Changed => add(&tally.changed, 1),
+            Seen::Gone => add(&tally.gone, 1),
+            Seen::New | Seen::Failed => {}
+        }
+    }
+}
+
+/// What the visit found.
+fn judge(page: &Pending, outcome: Outcome, soft: bool, version: Option<&Version>) -> Seen {
+    match (version, &page.past, outcome.status()) {
+        _ if soft => Seen::Gone,
+        (_, Some(_), Some(304)) => Seen::Same,
+        (_, _, Some(404 | 410)) => Seen::Gone,
+        (Some(version), Some(past), _) if version.past.fingerprint == past.fingerprint => {
+            Seen::Same
+        }
+        (Some(_), Some(_), _) => Seen::Changed,
+        (Some(_), None, _) => Seen::New,
+        (None, ..) => Seen::Failed,
+    }
+}
