@@ -180,6 +180,7 @@ mod tests {
             redirect: None,
             flags: Flags::default(),
             next: None,
+            past: None,
         }
     }
 

@@ -272,7 +272,7 @@ impl Node {
     pub fn open(
         collection: &Collection,
         config: Config,
-        mut frontier: Box<dyn Frontier>,
+        frontier: Box<dyn Frontier>,
         resumed: bool,
         stop: Stop,
     ) -> Result<Self, EngineError> {
@@ -284,7 +284,7 @@ impl Node {
         world: &World,
         collection: &Collection,
         config: Config,
-        frontier: Box<dyn Frontier>,
+        mut frontier: Box<dyn Frontier>,
         resumed: bool,
         stop: Stop,
     ) -> Result<Self, EngineError> {

@@ -53,8 +53,8 @@ pub trait Frontier: Send {
     /// Add seeds: they come first (F6). Pages known already stay as they are.
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError>;
 
-    /// The user asks for these now: their sites are due at once, and so are these pages, and pages there that wait for a
-    /// later try; pages answered before keep their time. To be called before visits begin: it knows no courtesy.
+    /// The user asks for these now: their sites are due at once, and so are pages there that wait for a later try; pages
+    /// answered before keep their time. To be called before visits begin: it knows no courtesy.
     fn hasten(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
     /// The user asks for everything again: every page that was answered is due now. To be called before visits begin.

@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
+    /// A page is asked for once.
+    Never,
     /// Every page once in every round.
     Fixed,
     /// Pages skip rounds as long as they do not change (B 3.2).
@@ -44,7 +46,7 @@ pub struct Options {
     pub gone: u8,
     /// `frequency`: visits that are looked at for changes, at most 32 (B's `limit`).
     pub window: u32,
-    /// `frequency`: rounds between visits of a new page (B's first `fr_max`).
+    /// `frequency`: a new page is visited in one of so many rounds (B's first `fr_max`, which is 2 there).
     pub first: u32,
     /// `selective`: share of a site's inner pages that must have changed, at first.
     pub descend: f32,
@@ -70,7 +72,7 @@ impl Default for Options {
             spread: 0.25,
             gone: 5,
             window: 20,
-            first: 2,
+            first: 1,
             descend: 0.4,
             quick: None,
             prior: Duration::from_hours(30 * 24),

@@ -67,6 +67,7 @@ impl Schedule {
                 self.moved(wait, history, visit)
             }
             (Policy::Frequency | Policy::Selective, _) => self.turn(history.level.max(1), visit),
+            (Policy::Never, _) => return None,
             (Policy::Fixed, _) => self.turn(1, visit),
         };
         Some(self.put_off(due, visit).max(visit.at + 1))

@@ -132,6 +132,7 @@ pub fn write(folder: &Path, fetches: &[Fetch]) {
             redirect: fetch.location.clone(),
             flags: Flags::default(),
             next: None,
+            past: None,
         };
         if fetch.status == 304 {
             let before = &last[url.as_str()];
@@ -156,6 +157,7 @@ pub fn write(folder: &Path, fetches: &[Fetch]) {
         lease: lease.id,
         done: sites[&lease.site].clone(),
         held: Vec::new(),
+        later: Vec::new(),
         overflow: Vec::new(),
         keys: Vec::new(),
         outside: Vec::new(),

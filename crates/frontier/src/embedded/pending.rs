@@ -349,19 +349,19 @@ impl Store {
         Ok(())
     }
 
-    /// This page is due now, and so are all pages of the site that wait for a later try; `None`: all pages are.
+    /// All pages of the site that wait for a later try are due now; with `again`, those answered before, too.
     pub(super) fn later_hasten(
         &self,
         site: &mut SiteRow,
-        key: Option<PathKey>,
+        again: bool,
         now: i64,
         block: &mut Block,
     ) -> Result<(), Fault> {
         for (id, kind, sealed) in self.later_blocks(site.key)? {
             let mut pages = self.open_later(id, &sealed)?;
             let mut hastened = false;
-            for (due, page) in &mut pages {
-                if kind == Kind::Later || key.is_none_or(|key| key == page.key) {
+            for (due, _) in &mut pages {
+                if again || kind == Kind::Later {
                     hastened |= *due > now;
                     *due = (*due).min(now);
                 }

@@ -77,9 +77,8 @@ impl Embedded {
             };
             let mut site = before.clone();
             site.free = site.free.min(now);
-            let key = Some(seed.path_key);
             self.store
-                .later_hasten(&mut site, key, now, &mut self.block)?;
+                .later_hasten(&mut site, false, now, &mut self.block)?;
             site.schedule(now, self.store.horizon);
             self.save(&before, &site)?;
         }
@@ -98,7 +97,7 @@ impl Embedded {
         for before in sites.iter().filter(|site| site.again > 0) {
             let mut site = before.clone();
             self.store
-                .later_hasten(&mut site, None, now, &mut self.block)?;
+                .later_hasten(&mut site, true, now, &mut self.block)?;
             site.schedule(now, self.store.horizon);
             self.save(before, &site)?;
         }
