@@ -35,6 +35,11 @@ impl Collection {
         self.root.join("blacklist.txt")
     }
 
+    /// `signals.jsonl`: what others say has changed, until a crawl takes it up.
+    pub fn signals(&self) -> PathBuf {
+        self.root.join("signals.jsonl")
+    }
+
     /// `logs/crawl.log`, one line a fetch.
     pub fn crawl_log(&self) -> PathBuf {
         self.root.join("logs").join("crawl.log")
