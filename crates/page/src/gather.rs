@@ -153,7 +153,7 @@ fn without_fragment(href: &[u8]) -> &[u8] {
 }
 
 #[inline]
-fn leads_nowhere(href: &[u8]) -> bool {
+pub(crate) fn leads_nowhere(href: &[u8]) -> bool {
     if !matches!(href.first(), Some(b'j' | b'J' | b'd' | b'D')) {
         return false;
     }

@@ -11,6 +11,7 @@
 //! Read `Pass::start` first, then `harvest`.
 
 use crate::element::Element;
+use crate::foreign::Foreign;
 use crate::harvest::Harvest;
 use crate::name::Name;
 use crate::raw::Raw;
@@ -35,8 +36,7 @@ pub(crate) fn read(html: &str, xml: bool, options: &Options, page: &mut Page) {
         },
         raw: None,
         templates: 0,
-        foreign: 0,
-        integration: 0,
+        foreign: Foreign::default(),
     };
     let in_tag = tokenizer::run(html.as_bytes(), &mut pass);
     pass.harvest.finish(pass.page);
@@ -66,37 +66,21 @@ struct Pass<'a> {
     /// The element whose raw text we are in.
     raw: Option<Element>,
     templates: u32,
-    /// Open `<svg>` and `<math>` elements.
-    foreign: u32,
-    /// Open `<foreignObject>` elements, where HTML begins again.
-    integration: u32,
+    foreign: Foreign,
 }
 
 impl Pass<'_> {
-    fn in_foreign(&self) -> bool {
-        self.foreign > self.integration
-    }
-
     /// A start tag is complete.
     fn start(&mut self, self_closing: bool) -> Option<Raw> {
         let element = self.tag.element;
         if element == Element::Other {
             return None;
         }
-        if element.leaves_foreign() && self.in_foreign() {
-            (self.foreign, self.integration) = (0, 0);
-        }
         self.separate(element.gap());
-        // Only in foreign content and XML does a solidus close anything.
-        let closed = self_closing && (self.xml || self.in_foreign());
-        match element {
-            Element::Svg | Element::Math if !self_closing => self.foreign += 1,
-            Element::ForeignObject if !closed && self.in_foreign() => self.integration += 1,
-            Element::Template if !closed => {
-                self.templates += 1;
-                self.settle();
-            }
-            _ => {}
+        let closed = self.foreign.start(element, self_closing, self.xml);
+        if element == Element::Template && !closed {
+            self.templates += 1;
+            self.settle();
         }
         self.harvest.element(element, &self.tag);
         if closed {
@@ -114,18 +98,13 @@ impl Pass<'_> {
         if self.raw.take().is_some() {
             self.settle();
         }
-        match element {
-            Element::Other => return,
-            Element::Svg | Element::Math => {
-                self.foreign = self.foreign.saturating_sub(1);
-                self.integration = self.integration.min(self.foreign);
-            }
-            Element::ForeignObject => self.integration = self.integration.saturating_sub(1),
-            Element::Template => {
-                self.templates = self.templates.saturating_sub(1);
-                self.settle();
-            }
-            _ => {}
+        if element == Element::Other {
+            return;
+        }
+        self.foreign.end(element);
+        if element == Element::Template {
+            self.templates = self.templates.saturating_sub(1);
+            self.settle();
         }
         self.separate(element.gap());
     }
@@ -133,7 +112,7 @@ impl Pass<'_> {
     /// Decides who gets the characters from here on.
     fn settle(&mut self) {
         self.content = match self.raw {
-            Some(Element::Title) if !self.in_foreign() && self.harvest.wants_title() => {
+            Some(Element::Title) if !self.foreign.inside() && self.harvest.wants_title() => {
                 Content::Title
             }
             Some(Element::Script) if self.options.scripts => Content::Raw,
@@ -197,6 +176,6 @@ impl<'a> Sink<'a> for Pass<'a> {
     }
 
     fn is_foreign(&self) -> bool {
-        self.xml || self.in_foreign()
+        self.xml || self.foreign.inside()
     }
 }

@@ -12,6 +12,8 @@
 //!    feeds, by the events of `xml`, unpacked before by `packed` where the file itself is a gzip file;
 //! 4. `sketch`: what near duplicates are known by (D3); `wall`: whether the page only sends us away (T9).
 //!
+//! Beside the flow, [`Rewrite`] puts other links into a page that is taken out of the archive (`spot` finds them).
+//!
 //! **What always holds.** [`read`] never fails and never panics, whatever the bytes: what is wrong with a page is
 //! in [`Page::remarks`]. Time is linear in the length of the body; memory is bounded by the body and by
 //! [`Options`]. There is no I/O, no clock, no global state: the same input gives the same page. URLs are handed
@@ -25,6 +27,7 @@ mod charset;
 mod date;
 mod element;
 mod entities;
+mod foreign;
 mod gather;
 mod harvest;
 mod html;
@@ -43,8 +46,10 @@ mod raw;
 mod reference;
 mod rel;
 mod remark;
+mod rewrite;
 mod sketch;
 mod sniff;
+mod spot;
 mod srcset;
 mod style;
 mod tag;
@@ -58,6 +63,7 @@ pub use media::MediaType;
 pub use options::Options;
 pub use page::Page;
 pub use remark::Remark;
+pub use rewrite::Rewrite;
 pub use sketch::{NEAR, distance, near};
 
 /// What a fetch hands over.

@@ -53,6 +53,12 @@ impl Base {
         }
     }
 
+    /// A link as an absolute URL, with its fragment and not made canonical: what a browser would go to. `None` when it is
+    /// no URL.
+    pub fn absolute(&self, href: &str) -> Option<String> {
+        self.url.join(href).ok().map(String::from)
+    }
+
     fn new(mut url: Url) -> Base {
         url.set_fragment(None);
         let plain = PlainBase::new(&url);

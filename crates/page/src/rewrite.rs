@@ -1,0 +1,528 @@
+//! A page with other links in it, and everything else byte for byte: for copies that are to be read without the web.
+//!
+//! Not a step of the crawl: `aranha export mirror` calls it for what it takes out of the archive. [`Rewrite::of`] finds
+//! the links (`spot` for HTML, `style` for style sheets), whoever calls says what becomes of each
+//! ([`Rewrite::finish`]). What is put in is ASCII, so that it is right in every character set that the rest may be in.
+//!
+//! **What always holds.** Where no link is replaced, not a byte is, but for attributes that would undo what is replaced
+//! elsewhere: `<base href>`, `integrity` and a policy in a meta element become empty. What is put in cannot end the
+//! value, the element or the `url(…)` that it stands in. Never fails; time is linear.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use encoding_rs::Encoding;
+
+use crate::gather::{clean, leads_nowhere};
+use crate::reference::{Place, decode};
+use crate::spot::{self, Form, Spot};
+use crate::{Input, LinkKind, charset, media, meta, srcset, style};
+
+/// A document and the places of its links.
+#[derive(Debug)]
+pub struct Rewrite<'a> {
+    document: &'a [u8],
+    encoding: &'static Encoding,
+    spots: Vec<Spot>,
+    base: Option<String>,
+}
+
+impl<'a> Rewrite<'a> {
+    /// Finds the links of HTML or of a style sheet. `None` for everything else, and where ASCII is not ASCII (UTF-16,
+    /// ISO-2022-JP).
+    pub fn of(input: &Input<'a>) -> Option<Rewrite<'a>> {
+        let document = input.body;
+        let mut remarks = Vec::new();
+        let (media_type, _) = media::decide(input.content_type, input.url, document, &mut remarks);
+        let (html, sheet) = (media_type.is_html(), media_type.as_str() == "text/css");
+        if !html && !sheet {
+            return None;
+        }
+        let charset =
+            charset::decode(document, input.content_type, input.url, html, &mut remarks).charset;
+        let encoding = Encoding::for_label(charset.as_bytes())?;
+        if !encoding.is_ascii_compatible() {
+            return None;
+        }
+        let (spots, base) = if html {
+            spot::find(document, media_type.is_xml())
+        } else {
+            let range = 0..document.len();
+            let form = Form::Sheet;
+            (vec![Spot { range, form }], None)
+        };
+        let mut rewrite = Rewrite {
+            document,
+            encoding,
+            spots,
+            base: None,
+        };
+        rewrite.base = base.map(|range| cleaned(&rewrite.meaning(&document[range])).into_owned());
+        Some(rewrite)
+    }
+
+    /// The first `<base href>`: what the links are relative to, itself relative to the page's URL. It is gone from what
+    /// [`Rewrite::finish`] returns.
+    pub fn base(&self) -> Option<&str> {
+        self.base.as_deref()
+    }
+
+    /// The document with what `link` returns in the place of each link, which it is given as browsers read it; `None`
+    /// leaves one as it is. What `link` returns must be a URL in ASCII.
+    pub fn finish(&self, mut link: impl FnMut(LinkKind, &str) -> Option<String>) -> Cow<'a, [u8]> {
+        let mut edits = Vec::new();
+        for spot in &self.spots {
+            if let Some(new) = self.replace(spot, &mut link) {
+                edits.push((spot.range.clone(), new));
+            }
+        }
+        if edits.is_empty() {
+            return Cow::Borrowed(self.document);
+        }
+        Cow::Owned(splice(self.document, &edits))
+    }
+
+    /// What goes into a spot, if anything changes there.
+    fn replace(
+        &self,
+        spot: &Spot,
+        link: &mut impl FnMut(LinkKind, &str) -> Option<String>,
+    ) -> Option<Vec<u8>> {
+        let written = &self.document[spot.range.clone()];
+        let quoted = matches!(
+            self.document.get(spot.range.start.wrapping_sub(1)),
+            Some(b'"' | b'\'')
+        );
+        let new = match spot.form {
+            Form::Sheet => return sheet(written, self.encoding, link),
+            Form::Blank => return Some(if quoted { Vec::new() } else { b"\"\"".to_vec() }),
+            Form::Link(kind) => {
+                if leads_nowhere(written) {
+                    return None;
+                }
+                link(kind, &cleaned(&self.meaning(written)))?
+            }
+            Form::Set => set(&self.meaning(written), link)?,
+            Form::Refresh => refresh(&self.meaning(written), link)?,
+            Form::Style => {
+                let meaning = self.meaning(written);
+                let new = sheet(meaning.as_bytes(), encoding_rs::UTF_8, link)?;
+                String::from_utf8(new).ok()?
+            }
+        };
+        Some(escape(&new, quoted).into_bytes())
+    }
+
+    /// The characters of an attribute.
+    fn meaning(&self, written: &'a [u8]) -> Cow<'a, str> {
+        let (text, _) = self.encoding.decode_without_bom_handling(written);
+        match decode(text.as_bytes(), Place::Attribute) {
+            Cow::Owned(bytes) => Cow::Owned(string(bytes)),
+            Cow::Borrowed(_) => text,
+        }
+    }
+}
+
+fn string(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
+
+/// A link without what browsers take away before they read it.
+fn cleaned(link: &str) -> Cow<'_, str> {
+    let mut scratch = Vec::new();
+    let cleaned = clean(link.as_bytes(), &mut scratch);
+    if cleaned.len() == link.len() {
+        return Cow::Borrowed(link);
+    }
+    Cow::Owned(String::from_utf8_lossy(cleaned).into_owned())
+}
+
+/// `text` with its parts replaced, which are in order and do not overlap.
+fn splice(text: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
+    let grown: usize = edits.iter().map(|(_, new)| new.len()).sum();
+    let mut result = Vec::with_capacity(text.len() + grown);
+    let mut at = 0;
+    for (range, new) in edits {
+        result.extend_from_slice(&text[at..range.start]);
+        result.extend_from_slice(new);
+        at = range.end;
+    }
+    result.extend_from_slice(&text[at..]);
+    result
+}
+
+/// Where a part of `text` stands in it.
+fn place(text: &[u8], part: &[u8]) -> Range<usize> {
+    let start = part.as_ptr().addr() - text.as_ptr().addr();
+    start..start + part.len()
+}
+
+/// A `srcset`. A comma at either end of a URL would be taken for one between two.
+fn set(text: &str, link: &mut impl FnMut(LinkKind, &str) -> Option<String>) -> Option<String> {
+    let mut edits = Vec::new();
+    srcset::urls(text.as_bytes(), |url| {
+        let range = place(text.as_bytes(), url);
+        if !leads_nowhere(url)
+            && let Some(new) = link(LinkKind::Asset, &text[range.clone()])
+        {
+            edits.push((range, new.replace(',', "%2C").into_bytes()));
+        }
+    });
+    (!edits.is_empty()).then(|| string(splice(text.as_bytes(), &edits)))
+}
+
+fn refresh(text: &str, link: &mut impl FnMut(LinkKind, &str) -> Option<String>) -> Option<String> {
+    let url = meta::refresh(text.as_bytes())?;
+    let range = place(text.as_bytes(), url);
+    let new = link(LinkKind::Refresh, &cleaned(&text[range.clone()]))?;
+    let new = new.replace('\'', "%27").replace('"', "%22");
+    Some(string(splice(
+        text.as_bytes(),
+        &[(range, new.into_bytes())],
+    )))
+}
+
+/// A style sheet; `None` when nothing changes.
+fn sheet(
+    text: &[u8],
+    encoding: &'static Encoding,
+    link: &mut impl FnMut(LinkKind, &str) -> Option<String>,
+) -> Option<Vec<u8>> {
+    let mut edits = Vec::new();
+    style::urls(text, |url| {
+        if leads_nowhere(url) {
+            return;
+        }
+        let (meaning, _) = encoding.decode_without_bom_handling(url);
+        if let Some(new) = link(LinkKind::Asset, &cleaned(&unescaped(&meaning))) {
+            edits.push((place(text, url), guarded(&new).into_bytes()));
+        }
+    });
+    (!edits.is_empty()).then(|| splice(text, &edits))
+}
+
+/// CSS escapes: a backslash with up to six hexadecimal digits and a space, or with any other character (CSS Syntax,
+/// section 4.3.7).
+fn unescaped(url: &str) -> Cow<'_, str> {
+    if !url.contains('\\') {
+        return Cow::Borrowed(url);
+    }
+    let mut text = String::with_capacity(url.len());
+    let mut rest = url;
+    while let Some((before, after)) = rest.split_once('\\') {
+        text.push_str(before);
+        let digits = after
+            .bytes()
+            .take(6)
+            .take_while(u8::is_ascii_hexdigit)
+            .count();
+        if digits > 0 {
+            let code = u32::from_str_radix(&after[..digits], 16).unwrap_or_default();
+            let known = char::from_u32(code).filter(|c| *c != '\0');
+            text.push(known.unwrap_or(char::REPLACEMENT_CHARACTER));
+            rest = &after[digits..];
+            rest = rest.strip_prefix([' ', '\t', '\n']).unwrap_or(rest);
+        } else {
+            let length = after.chars().next().map_or(0, char::len_utf8);
+            text.push_str(&after[..length]);
+            rest = &after[length..];
+        }
+    }
+    text.push_str(rest);
+    Cow::Owned(text)
+}
+
+/// A URL that ends neither a string nor `url(…)` nor a `style` element.
+fn guarded(url: &str) -> String {
+    let mut text = String::with_capacity(url.len());
+    for c in url.chars() {
+        if c.is_ascii_control() || matches!(c, ' ' | '"' | '\'' | '(' | ')' | '\\' | '<' | '>') {
+            let _ = write!(text, "%{:02X}", u32::from(c));
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
+/// An attribute's value as it is written.
+fn escape(value: &str, quoted: bool) -> String {
+    let mut text = String::with_capacity(value.len());
+    for c in value.chars() {
+        match c {
+            '&' => text.push_str("&amp;"),
+            '"' => text.push_str("&quot;"),
+            '<' => text.push_str("&lt;"),
+            '>' => text.push_str("&gt;"),
+            ' ' if quoted => text.push(' '),
+            '!'..='~' if !matches!(c, '\'' | '`') => text.push(c),
+            _ => {
+                let _ = write!(text, "&#{};", u32::from(c));
+            }
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{Options, read};
+
+    fn input<'a>(content_type: &'a str, body: &'a [u8]) -> Input<'a> {
+        Input {
+            url: "http://example.org/",
+            content_type: Some(content_type),
+            body,
+            content_language: None,
+        }
+    }
+
+    /// Links become `<kind:link>`, with what may not stand in a URL as it is; those that begin with `#` stay.
+    fn mark(kind: LinkKind, link: &str) -> Option<String> {
+        let link = link.replace(' ', "+");
+        (!link.starts_with('#')).then(|| format!("{kind}:{}", link.escape_unicode_outside()))
+    }
+
+    trait Outside {
+        fn escape_unicode_outside(&self) -> String;
+    }
+
+    impl Outside for str {
+        fn escape_unicode_outside(&self) -> String {
+            let escaped = self.chars().map(|c| match c {
+                '!'..='~' => c.to_string(),
+                _ => format!("%{:X}", u32::from(c)),
+            });
+            escaped.collect()
+        }
+    }
+
+    #[track_caller]
+    fn check_as(content_type: &str, body: &[u8], expected: &[u8]) {
+        let rewrite = Rewrite::of(&input(content_type, body)).expect("HTML or a style sheet");
+        let found = rewrite.finish(mark);
+        assert_eq!(
+            String::from_utf8_lossy(&found),
+            String::from_utf8_lossy(expected)
+        );
+    }
+
+    #[track_caller]
+    fn check(body: &str, expected: &str) {
+        check_as(
+            "text/html; charset=utf-8",
+            body.as_bytes(),
+            expected.as_bytes(),
+        );
+    }
+
+    #[test]
+    fn attributes() {
+        check(
+            "<A HREF=\"a&amp;b\" title='a'>x</a><a href=' c '>",
+            "<A HREF=\"anchor:a&amp;b\" title='a'>x</a><a href='anchor:c'>",
+        );
+        check("<a href=x/>y", "<a href=anchor:x/>y");
+        check("<a href>x<a href=\"\">", "<a href>x<a href=\"\">");
+        check("<a href=#top>x", "<a href=#top>x");
+        check("<a href='javascript:x()'>", "<a href='javascript:x()'>");
+        check(
+            "<img src=i.png srcset='a.png 1x, b.png 2x' data-src=z>",
+            "<img src=asset:i.png srcset='asset:a.png 1x, asset:b.png 2x' data-src=asset:z>",
+        );
+        check(
+            "<form action=/go><button formaction=x>",
+            "<form action=form:/go><button formaction=form:x>",
+        );
+        check(
+            "<iframe src=f></iframe><video poster=p><source src=s>",
+            "<iframe src=frame:f></iframe><video poster=asset:p><source src=asset:s>",
+        );
+        check(
+            "<p><svg><use xlink:href=s.svg#x /><image href=i></svg><object data=o>",
+            "<p><svg><use xlink:href=asset:s.svg#x /><image href=asset:i></svg><object data=asset:o>",
+        );
+        check("<a\nhref\n=\n'x\ny'>", "<a\nhref\n=\n'anchor:xy'>");
+    }
+
+    #[test]
+    fn what_only_the_whole_tag_tells() {
+        check(
+            "<link style='x:url(y)' href=a.css rel=stylesheet integrity=sha256-x>",
+            "<link style='x:url(asset:y)' href=asset:a.css rel=stylesheet integrity=\"\">",
+        );
+        check(
+            "<link href=a rel=canonical>",
+            "<link href=canonical:a rel=canonical>",
+        );
+        check(
+            "<meta content='0; url=a b' http-equiv=Refresh><meta name=x content='0;url=y'>",
+            "<meta content='0; url=refresh:a+b' http-equiv=Refresh><meta name=x content='0;url=y'>",
+        );
+        check(
+            "<meta http-equiv=content-security-policy content=\"default-src 'self'\">",
+            "<meta http-equiv=content-security-policy content=\"\">",
+        );
+    }
+
+    #[test]
+    fn the_base_is_told_and_taken_away() {
+        let body = b"<base href='/b&amp;c/'><base href=d target=e><a href=x>";
+        let rewrite = Rewrite::of(&input("text/html", body)).expect("HTML");
+        assert_eq!(rewrite.base(), Some("/b&c/"));
+        check(
+            "<base href='/b&amp;c/'><base href=d target=e><a href=x>",
+            "<base href=''><base href=\"\" target=e><a href=anchor:x>",
+        );
+    }
+
+    #[test]
+    fn style_sheets() {
+        check(
+            "<style>@import 'a.css'; b{background:url( c.png )}</style><p style=\"x:url(&quot;d&quot;)\">",
+            "<style>@import 'asset:a.css'; b{background:url( asset:c.png )}</style><p style=\"x:url(&quot;asset:d&quot;)\">",
+        );
+        check("<p style=x:url(d)>", "<p style=x:url(asset:d)>");
+        check_as(
+            "text/css",
+            b"@import url(a.css);b{c:url('d (1)\\27.png')}e{f:url(data:x)}",
+            b"@import url(asset:a.css);b{c:url('asset:d+%281%29%27.png')}e{f:url(data:x)}",
+        );
+        // Not a style sheet: a script, a comment, text.
+        let other = "<script>url(x)</script><!-- <a href=y> --><title><a href=z></title>url(x)";
+        check(other, other);
+    }
+
+    #[test]
+    fn bytes_of_other_character_sets_stay() {
+        check_as(
+            "text/html; charset=iso-8859-1",
+            b"<p>\xE1<a title='\xE9' href='/\xE1&eacute;'>\xE9</a>",
+            b"<p>\xE1<a title='\xE9' href='anchor:/%E1%E9'>\xE9</a>",
+        );
+        // The second byte of a Shift_JIS character may be a backslash; the letters are katakana SO.
+        check_as(
+            "text/html; charset=shift_jis",
+            b"<a alt='\x83\x5C' href='\x83\x5C'>\x83\x5C",
+            b"<a alt='\x83\x5C' href='anchor:%30BD'>\x83\x5C",
+        );
+        check_as(
+            "text/html",
+            b"\xEF\xBB\xBF<a href=x>",
+            b"\xEF\xBB\xBF<a href=anchor:x>",
+        );
+        // A style attribute whose references have no byte in this character set.
+        check_as(
+            "text/html; charset=iso-8859-1",
+            b"<p style='content:\"&euro;\xE1\";x:url(y)'>",
+            b"<p style='content:&quot;&#8364;&#225;&quot;;x:url(asset:y)'>",
+        );
+    }
+
+    #[test]
+    fn what_is_left_as_it_is() {
+        for (content_type, body) in [
+            ("text/html", &b"\xFF\xFE<\0a\0 \0h\0r\0e\0f\0=\0x\0>\0"[..]),
+            ("text/html; charset=iso-2022-jp", b"<a href=x>"),
+            ("image/png", b"\x89PNG\r\n\x1a\n"),
+            ("text/plain", b"url(x)"),
+            ("application/json", b"{}"),
+        ] {
+            assert!(
+                Rewrite::of(&input(content_type, body)).is_none(),
+                "{content_type}"
+            );
+        }
+    }
+
+    const PIECES: &[&str] = &[
+        "<a href=",
+        "<link rel=stylesheet href=",
+        "<img src=",
+        "<base href=",
+        "<style>",
+        "</style>",
+        "<svg>",
+        "</svg>",
+        "<title>",
+        "</title>",
+        "<![CDATA[",
+        "]]>",
+        "<!--",
+        "-->",
+        "\"",
+        "'",
+        ">",
+        " ",
+        "/",
+        "=",
+        "x",
+        "y.png",
+        "&amp;",
+        "&#39;",
+        "url(",
+        ")",
+        "style=",
+        "srcset=",
+        "a 1x, b 2x",
+        "\u{e9}",
+        "<meta http-equiv=refresh content=",
+        "0;url=z",
+        "\n",
+        "<script>",
+        "</script>",
+        "@import ",
+        "<iframe src=",
+        "\\",
+        "javascript:",
+        "#",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(512))]
+
+        /// What is put in changes nothing around it: another reading finds as many links, each of them replaced.
+        #[test]
+        fn another_reading_finds_what_was_put_in(
+            choice in prop::collection::vec(0..PIECES.len(), 0..40)
+        ) {
+            let body: String = choice.iter().map(|index| PIECES[*index]).collect();
+            let Some(rewrite) = Rewrite::of(&input("text/html; charset=utf-8", body.as_bytes())) else {
+                return Ok(());
+            };
+            let same = rewrite.finish(|_, _| None);
+            let blanks = rewrite.spots.iter().any(|spot| spot.form == Form::Blank);
+            prop_assert!(blanks || *same == *body.as_bytes());
+            let mut count = 0;
+            let new = rewrite.finish(|_, _| {
+                count += 1;
+                Some(format!("http://new/{count}/%22?a&b=\"'<>)"))
+            });
+            let again = Rewrite::of(&input("text/html; charset=utf-8", &new)).expect("still HTML");
+            let mut found = 0;
+            again.finish(|_, link| {
+                found += 1;
+                assert!(link.starts_with("http://new/"), "{link:?} in {:?} from {body:?}", String::from_utf8_lossy(&new));
+                None
+            });
+            prop_assert_eq!(found, count, "{} from {}", String::from_utf8_lossy(&new), body);
+            let page = |body: &[u8]| read(&input("text/html; charset=utf-8", body), &Options::default()).text;
+            prop_assert_eq!(page(&new), page(body.as_bytes()));
+        }
+
+        #[test]
+        fn any_bytes(body in prop::collection::vec(any::<u8>(), 0..200)) {
+            if let Some(rewrite) = Rewrite::of(&input("text/html", &body)) {
+                rewrite.finish(mark);
+            }
+            if let Some(rewrite) = Rewrite::of(&input("text/css", &body)) {
+                rewrite.finish(mark);
+            }
+        }
+    }
+}
