@@ -14,6 +14,7 @@ mod complaint;
 mod display;
 mod history;
 mod input;
+mod mirror;
 mod output;
 mod plain;
 mod session;

@@ -22,7 +22,7 @@ impl fmt::Display for Plain<'_> {
 }
 
 /// C0, DEL and C1 controls, line and paragraph separators, and the marks that reverse the direction of writing.
-fn is_harmful(c: char) -> bool {
+pub(crate) fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(
             c,

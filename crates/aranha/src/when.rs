@@ -10,11 +10,13 @@ use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 
-/// A time.
+/// A time, and how finely it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct When {
     /// The last millisecond that is meant.
     ms: i64,
+    /// Only a day was written.
+    day: bool,
 }
 
 /// `--at`, the same for every command that has it.
@@ -26,9 +28,27 @@ pub(crate) struct At {
 }
 
 impl When {
+    /// The day that `ms` lies in, up to now.
+    pub(crate) fn today(ms: i64) -> Self {
+        Self { ms, day: true }
+    }
+
     /// The last millisecond that is meant, since 1970.
     pub(crate) fn ms(self) -> i64 {
         self.ms
+    }
+
+    /// A name for a folder: `2026-11-01`, or `2026-11-01T120000Z` when more than a day was written.
+    pub(crate) fn label(self) -> String {
+        let format = if self.day {
+            "%Y-%m-%d"
+        } else {
+            "%Y-%m-%dT%H%M%SZ"
+        };
+        Timestamp::from_millisecond(self.ms)
+            .unwrap_or_default()
+            .strftime(format)
+            .to_string()
     }
 }
 
@@ -74,6 +94,7 @@ fn read(text: &str) -> Option<When> {
     let ms = began.as_millisecond() + i64::try_from(rest.as_millis()).ok()?;
     Some(When {
         ms: if rest.is_zero() { ms } else { ms - 1 },
+        day: time.is_empty(),
     })
 }
 
@@ -82,20 +103,45 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, last: &str) {
+    fn check(text: &str, last: &str, label: &str) {
         let when: When = text.parse().expect("a time");
         assert_eq!(crate::archived::timestamp(when.ms()), last, "{text}");
+        assert_eq!(when.label(), label, "{text}");
     }
 
     #[test]
     fn what_is_written_is_meant_to_its_end() {
-        check("2026-11-01", "2026-11-01T23:59:59.999Z");
-        check("2026-11-01 18:30", "2026-11-01T18:30:59.999Z");
-        check(" 2026-11-01 18:30:05 ", "2026-11-01T18:30:05.999Z");
-        check("2026-11-01T18:30:05.250", "2026-11-01T18:30:05.250Z");
-        check("2026-11-01T18:30:05Z", "2026-11-01T18:30:05.999Z");
-        check("2026-11-01 00:30:00+01:00", "2026-10-31T23:30:00.999Z");
-        check("2026-11-01T18:30:05.25-03:00", "2026-11-01T21:30:05.250Z");
+        check("2026-11-01", "2026-11-01T23:59:59.999Z", "2026-11-01");
+        check(
+            "2026-11-01 18:30",
+            "2026-11-01T18:30:59.999Z",
+            "2026-11-01T183059Z",
+        );
+        check(
+            " 2026-11-01 18:30:05 ",
+            "2026-11-01T18:30:05.999Z",
+            "2026-11-01T183005Z",
+        );
+        check(
+            "2026-11-01T18:30:05.250",
+            "2026-11-01T18:30:05.250Z",
+            "2026-11-01T183005Z",
+        );
+        check(
+            "2026-11-01T18:30:05Z",
+            "2026-11-01T18:30:05.999Z",
+            "2026-11-01T183005Z",
+        );
+        check(
+            "2026-11-01 00:30:00+01:00",
+            "2026-10-31T23:30:00.999Z",
+            "2026-10-31T233000Z",
+        );
+        check(
+            "2026-11-01T18:30:05.25-03:00",
+            "2026-11-01T21:30:05.250Z",
+            "2026-11-01T213005Z",
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod config;
 mod crawl;
 mod demo;
 mod diff;
+mod export;
 mod history;
 mod lab;
 mod links;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Cat(cat::Arguments),
     History(history::Arguments),
     Diff(diff::Arguments),
+    #[command(subcommand)]
+    Export(export::Command),
     Check(check::Arguments),
     Block(block::Block),
     Unblock(block::Unblock),
@@ -65,6 +68,7 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
         Command::Cat(arguments) => cat::run(&arguments),
         Command::History(arguments) => history::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
+        Command::Export(command) => export::run(&command),
         Command::Check(arguments) => check::run(&arguments),
         Command::Block(arguments) => block::block(&arguments),
         Command::Unblock(arguments) => block::unblock(&arguments),

@@ -1,0 +1,398 @@
+//! `aranha export mirror`: what a browser finds that opens the files.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod story;
+mod support;
+mod versions;
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use aranha_page::{Input, Options, Rewrite};
+use serde_json::Value;
+use support::{aranha, assert_status};
+use versions::Fetch;
+
+fn export(collection: &Path, into: &Path, more: &[&str]) -> Output {
+    let mut command = aranha();
+    command
+        .args(["export", "mirror"])
+        .arg(into)
+        .arg("-c")
+        .arg(collection)
+        .args(more);
+    command.output().unwrap()
+}
+
+/// Every file below a folder, by its path there.
+fn files(folder: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    let mut left = vec![folder.to_owned()];
+    while let Some(next) = left.pop() {
+        for entry in std::fs::read_dir(&next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                left.push(path);
+            } else {
+                let below = path.strip_prefix(folder).unwrap();
+                found.insert(below.to_str().unwrap().to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// The links of a file: by the crawl's own reader for pages, by the places that were rewritten for style sheets.
+fn links(path: &Path) -> Vec<String> {
+    let body = std::fs::read(path).unwrap();
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let input = |content_type| Input {
+        url: "http://mirror.invalid/",
+        content_type: Some(content_type),
+        body: &body,
+        content_language: None,
+    };
+    match ending {
+        Some("html" | "htm") => {
+            let options = Options {
+                assets: true,
+                ..Options::default()
+            };
+            let page = aranha_page::read(&input("text/html"), &options);
+            assert!(page.base.unwrap_or_default().is_empty());
+            page.links.into_iter().map(|link| link.href).collect()
+        }
+        Some("css") => {
+            let mut links = Vec::new();
+            let sheet = input("text/css");
+            Rewrite::of(&sheet).unwrap().finish(|_, link| {
+                links.push(link.to_owned());
+                None
+            });
+            links
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The file that a relative link of another file leads to, as a browser reads it.
+fn target(from: &Path, link: &str) -> PathBuf {
+    let path = link.split(['#', '?']).next().unwrap();
+    let mut bytes = Vec::new();
+    let mut rest = path.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first == b'%' {
+            let code = std::str::from_utf8(&rest[..2]).unwrap();
+            bytes.push(u8::from_str_radix(code, 16).unwrap());
+            rest = &rest[2..];
+        } else {
+            bytes.push(*first);
+        }
+    }
+    let path = String::from_utf8(bytes).unwrap();
+    if path.is_empty() {
+        return from.to_owned();
+    }
+    from.parent().unwrap().join(path)
+}
+
+/// Follows every relative link of every file, and says how many there were.
+#[track_caller]
+fn follow(mirror: &Path) -> usize {
+    let mut followed = 0;
+    let root = mirror.canonicalize().unwrap();
+    for file in files(mirror) {
+        let from = root.join(&file);
+        for link in links(&from) {
+            if link.contains("://") || link.starts_with("mailto:") {
+                continue;
+            }
+            let found = target(&from, &link).canonicalize();
+            let found = found.unwrap_or_else(|error| panic!("{link} of {file}: {error}"));
+            assert!(
+                found.starts_with(&root) && found.is_file(),
+                "{link} of {file}"
+            );
+            followed += 1;
+        }
+    }
+    followed
+}
+
+const HOME: &str = "<!doctype html><title>Home</title>\
+    <link rel=stylesheet href='/style.css?v=1' integrity=sha256-abc>\
+    <link rel=canonical href=/>\
+    <a href=/about>about</a> <a href='/about/team#lead'>team</a> <a href='http://www.a.example/a b?q=1&amp;r=2'>ab</a>\
+    <a href=//b.example/>b</a> <a href='https://elsewhere.example/x#y'>else</a> <a href=/never?x=1>never</a>\
+    <a href=#here>here</a> <a href=mailto:x@y>mail</a> <a href=/old>old</a> <a href=/gone>gone</a>\
+    <img src=pic.png srcset='pic.png 1x, /big.png 2x'> <p style=\"background:url('pic.png')\">\
+    <form action=/search><style>@import 'style.css?v=1'; p{background:url(pic.png)}</style>";
+
+fn collection(folder: &Path) {
+    let a = |path: &str| format!("http://a.example{path}");
+    let first = "2026-11-01 10:00";
+    let second = "2026-11-03 10:00";
+    let png = b"\x89PNG\r\n\x1a\nnot really a picture";
+    versions::write(
+        folder,
+        &[
+            Fetch::html(&a("/"), first, HOME),
+            Fetch::html(&a("/about"), first, "first about <a href=about/team>t</a>"),
+            Fetch::html(
+                &a("/about/team"),
+                first,
+                "<base href='http://a.example/deep/er/'><a href=../../>home</a><a href=#x>x</a>",
+            ),
+            Fetch::html(
+                &a("/a%20b?q=1&r=2"),
+                first,
+                "<meta http-equiv=refresh content='5; url=/about'>a b",
+            ),
+            Fetch::of(
+                &a("/style.css?v=1"),
+                first,
+                "text/css",
+                b"@import \"sub/more.css\"; b{background:url(/pic.png)} c{d:url(http://x.example/y.png)}",
+            ),
+            Fetch::of(&a("/sub/more.css"), first, "text/css", b"e{f:url( ../pic.png )}"),
+            Fetch::of(&a("/pic.png"), first, "image/png", png),
+            Fetch::redirect(&a("/old"), first, "http://a.example/about"),
+            Fetch::html(&a("/gone"), first, "still here <a href=/>home</a>"),
+            Fetch::html("http://b.example/", first, "<a href=http://a.example/>a</a>"),
+            // Two days later.
+            Fetch::status(&a("/"), second, 304),
+            Fetch::html(&a("/about"), second, "second about <a href=/>home</a>"),
+            Fetch::status(&a("/gone"), second, 404),
+            Fetch::status("http://b.example/", second, 500),
+        ],
+    );
+}
+
+#[test]
+fn a_mirror_can_be_browsed_without_the_web() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, copy) = (folder.path().join("c"), folder.path().join("copy"));
+    collection(&store);
+    let output = export(&store, &copy, &["--at", "2026-11-02", "--json"]);
+    assert_status(&output, 0);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mirror = copy.join("2026-11-02");
+    assert_eq!(told["folder"], mirror.to_str().unwrap());
+    assert_eq!((&told["pages"], &told["unchanged"]), (&9.into(), &0.into()));
+
+    let expected = [
+        "a.example/a b/index@q=1&r=2.html",
+        "a.example/about/index.html",
+        "a.example/about/team/index.html",
+        "a.example/gone/index.html",
+        "a.example/index.html",
+        "a.example/pic.png",
+        "a.example/style@v=1.css",
+        "a.example/sub/more.css",
+        "b.example/index.html",
+        "index.html",
+    ];
+    assert_eq!(files(&mirror), expected.map(str::to_owned).into());
+    let home = std::fs::read_to_string(mirror.join("a.example/index.html")).unwrap();
+    assert_eq!(
+        home,
+        "<!doctype html><title>Home</title>\
+        <link rel=stylesheet href='style@v=1.css' integrity=\"\">\
+        <link rel=canonical href=http://a.example/>\
+        <a href=about/index.html>about</a> <a href='about/team/index.html#lead'>team</a> <a href='a%20b/index@q=1%26r=2.html'>ab</a>\
+        <a href=../b.example/index.html>b</a> <a href='https://elsewhere.example/x#y'>else</a> <a href=http://a.example/never?x=1>never</a>\
+        <a href=#here>here</a> <a href=mailto:x@y>mail</a> <a href=about/index.html>old</a> <a href=gone/index.html>gone</a>\
+        <img src=pic.png srcset='pic.png 1x, http://a.example/big.png 2x'> <p style=\"background:url('pic.png')\">\
+        <form action=http://a.example/search><style>@import 'style@v=1.css'; p{background:url(pic.png)}</style>"
+    );
+    let read = |file: &str| std::fs::read_to_string(mirror.join(file)).unwrap();
+    assert_eq!(
+        read("a.example/about/team/index.html"),
+        "<base href=''><a href=../../index.html>home</a><a href=http://a.example/deep/er/#x>x</a>"
+    );
+    assert_eq!(
+        read("a.example/style@v=1.css"),
+        "@import \"sub/more.css\"; b{background:url(pic.png)} c{d:url(http://x.example/y.png)}"
+    );
+    assert!(read("a.example/a b/index@q=1&r=2.html").contains("5; url=../about/index.html"));
+    assert!(follow(&mirror) > 15);
+
+    // Again: nothing is left to do.
+    let again = export(&store, &copy, &["--at", "2026-11-02", "--json"]);
+    let told: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(told["unchanged"], told["files"]);
+}
+
+#[test]
+fn every_date_has_its_own_versions() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, copy) = (folder.path().join("c"), folder.path().join("copy"));
+    collection(&store);
+    for at in ["2026-11-01", "2026-11-04"] {
+        assert_status(&export(&store, &copy, &["--at", at]), 0);
+        assert!(follow(&copy.join(at)) > 15);
+    }
+    let read = |file: &str| std::fs::read_to_string(copy.join(file)).unwrap();
+    assert!(read("2026-11-01/a.example/about/index.html").starts_with("first"));
+    assert!(read("2026-11-04/a.example/about/index.html").starts_with("second"));
+    // Not modified: the old bytes. An error: still what it was. Gone: gone, and so are the links to it.
+    assert!(read("2026-11-04/a.example/index.html").contains("href=http://a.example/gone"));
+    assert!(copy.join("2026-11-04/b.example/index.html").exists());
+    assert!(!copy.join("2026-11-04/a.example/gone").exists());
+
+    let output = export(
+        &store,
+        &copy,
+        &["--at", "2026-11-04 12:00", "--site", "b.example"],
+    );
+    assert_status(&output, 0);
+    let expected = ["b.example/index.html", "index.html"].map(str::to_owned);
+    assert_eq!(files(&copy.join("2026-11-04T120059Z")), expected.into());
+    let early = export(&store, &copy, &["--at", "2026-10-01"]);
+    assert_status(&early, 1);
+    let words = String::from_utf8(early.stderr).unwrap();
+    assert!(
+        words.starts_with("error: there was no page to export at 2026-10-01 23:59:59 UTC\nhint: "),
+        "{words}"
+    );
+    assert!(!copy.join("2026-10-01").exists());
+}
+
+/// URLs made to escape, to clash, and to be no file names.
+#[test]
+fn names_stay_in_the_folder_and_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, copy) = (folder.path().join("c"), folder.path().join("deep/er/copy"));
+    let long = format!("http://a.example/{}", "long".repeat(100));
+    let urls = [
+        "http://a.example/%2e%2e%2f%2e%2e%2fescape.html",
+        "http://a.example/x/%5c..%5c..%5cescape",
+        "http://a.example/%00%0a",
+        "http://a.example/Case.html",
+        "http://a.example/case.html",
+        "http://a.example/case.html/below",
+        "http://a.example/a",
+        "http://a.example/a/",
+        "http://a.example/a/b",
+        "http://a.example/a?/../../../x",
+        "http://a.example/con",
+        "http://a.example/.aranha.part",
+        "http://a.example:8080/",
+        &long,
+    ];
+    let links: Vec<_> = urls
+        .iter()
+        .map(|url| format!("<a href='{url}'>x</a>"))
+        .collect();
+    let all = links.concat();
+    let time = "2026-11-01 10:00";
+    let mut fetches: Vec<_> = urls
+        .iter()
+        .map(|url| Fetch::html(url, time, &format!("{url} {all}")))
+        .collect();
+    fetches.push(Fetch::html("http://a.example/", time, &all));
+    versions::write(&store, &fetches);
+    let output = export(&store, &copy, &["--at", "2026-11-01", "--json"]);
+    assert_status(&output, 0);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let mirror = copy.join("2026-11-01");
+    assert_eq!(told["pages"], urls.len() + 1);
+    let found = files(&mirror);
+    assert_eq!(found.len(), urls.len() + 2);
+    let folded: BTreeSet<_> = found.iter().map(|file| file.to_lowercase()).collect();
+    assert_eq!(folded.len(), found.len());
+    assert_eq!(
+        files(&folder.path().join("deep")).len(),
+        found.len(),
+        "none elsewhere"
+    );
+    assert_eq!(follow(&mirror), (urls.len() + 1) * urls.len() + 2);
+    assert_eq!(told["links"]["outside"], 0);
+}
+
+#[test]
+fn links_on_the_disk_are_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, copy) = (folder.path().join("c"), folder.path().join("copy"));
+    collection(&store);
+    let outside = folder.path().join("outside");
+    std::fs::create_dir(&outside).unwrap();
+    std::fs::write(outside.join("file"), "mine").unwrap();
+    let mirror = copy.join("2026-11-01");
+    let arguments = ["--at", "2026-11-01"];
+
+    // In the place of a file: the link is replaced, not what it leads to.
+    std::fs::create_dir_all(mirror.join("b.example")).unwrap();
+    symlink(outside.join("file"), mirror.join("b.example/index.html")).unwrap();
+    symlink(outside.join("file"), mirror.join(".aranha.part")).unwrap();
+    assert_status(&export(&store, &copy, &arguments), 0);
+    assert!(
+        mirror
+            .join("b.example/index.html")
+            .symlink_metadata()
+            .unwrap()
+            .is_file()
+    );
+
+    // In the place of a folder, or of the date itself: refused.
+    let refused = || {
+        let output = export(&store, &copy, &arguments);
+        assert_status(&output, 1);
+        let words = String::from_utf8(output.stderr).unwrap();
+        assert!(words.contains("symbolic links are not followed"), "{words}");
+    };
+    std::fs::remove_dir_all(mirror.join("b.example")).unwrap();
+    symlink(&outside, mirror.join("b.example")).unwrap();
+    refused();
+    std::fs::remove_dir_all(&mirror).unwrap();
+    symlink(&outside, &mirror).unwrap();
+    refused();
+    assert_eq!(files(&outside), ["file".to_owned()].into());
+    assert_eq!(
+        std::fs::read_to_string(outside.join("file")).unwrap(),
+        "mine"
+    );
+}
+
+/// A crawl by the real binary, assets and all.
+#[test]
+fn a_crawl_can_be_mirrored() {
+    let site = story::Site::tell(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/" => story::page(
+            "<link rel=stylesheet href=/s.css><a href=/sub/page?n=1>1</a><a href=/sub/>sub</a><a href=/none>none</a>",
+        ),
+        "/sub/page?n=1" => story::page("<a href='?n=2'>2</a><a href=..>up</a>"),
+        "/sub/page?n=2" => story::page("<a href='page?n=1'>1</a><a href=/>home</a>"),
+        "/sub/" => story::page("<a href=page?n=2>2</a>"),
+        "/s.css" => {
+            let sheet = "a{b:url(none.png)}";
+            let length = sheet.len();
+            format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/css\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{sheet}"
+            )
+        }
+        _ => story::status("404 Not Found"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let (store, copy) = (folder.path().join("c"), folder.path().join("copy"));
+    let settings = folder.path().join("settings.toml");
+    std::fs::write(&settings, "[page]\nassets = true\n").unwrap();
+    story::run(
+        story::crawl(&store, &site.url("/"))
+            .arg("--config")
+            .arg(&settings),
+    );
+    let output = export(&store, &copy, &["--json"]);
+    assert_status(&output, 0);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&told["pages"], &told["links"]["outside"]),
+        (&5.into(), &2.into())
+    );
+    assert_eq!(follow(Path::new(told["folder"].as_str().unwrap())), 9);
+}
