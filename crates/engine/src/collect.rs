@@ -321,6 +321,8 @@ async fn read(
         &record.media_type,
         metadata,
     );
+    // Not held while the archive has no room.
+    drop(page);
     store(context, exchange, collected).await;
 }
 

@@ -17,6 +17,9 @@ const MOST_LAYERS: usize = 3;
 /// Members of one gzip body: each costs a decoder, and twenty bytes are one.
 const MOST_MEMBERS: usize = 10_000;
 
+/// Room made before the first byte comes out.
+const FIRST_ROOM: usize = 16 << 10;
+
 /// zstd's window for content codings: at most 8 MiB (RFC 9659).
 const ZSTD_WINDOW_LOG: u32 = 23;
 
@@ -214,11 +217,25 @@ impl Layer {
     }
 
     /// Reads a decoder to its end, its fault or the cap. What it gave before a fault is kept.
-    fn drain(&mut self, decoder: impl Read) {
-        let room = self.cap.saturating_sub(self.out.len() as u64);
-        let result = decoder
-            .take(room.saturating_add(1))
-            .read_to_end(&mut self.out);
+    /// All that comes out, and a byte more than the cap at most. The buffer doubles, but never beyond that byte.
+    fn drain(&mut self, mut decoder: impl Read) {
+        let end = usize::try_from(self.cap.saturating_add(1)).unwrap_or(usize::MAX);
+        let mut result = Ok(0);
+        while result.is_ok() && self.out.len() < end {
+            if self.out.len() == self.out.capacity() {
+                let larger = (2 * self.out.len()).max(FIRST_ROOM).min(end);
+                self.out.reserve_exact(larger - self.out.len());
+            }
+            let room = self.out.capacity() - self.out.len();
+            let room = room.min(end - self.out.len());
+            result = decoder
+                .by_ref()
+                .take(room as u64)
+                .read_to_end(&mut self.out);
+            if matches!(result, Ok(read) if read < room) {
+                break;
+            }
+        }
         if self.out.len() as u64 > self.cap {
             self.out.truncate(self.cap as usize);
             self.stop = Some(Stop::Cut);

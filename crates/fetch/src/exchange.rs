@@ -27,6 +27,9 @@ use crate::{
 /// First size of the read buffer: most heads and many pages.
 const FIRST_ROOM: usize = 16 << 10;
 
+/// Room made for more of a body that announces no length.
+const LEAST_ROOM: usize = 4 << 10;
+
 /// The buffer grows by at most this for bytes that are only promised.
 const MOST_ROOM: usize = 512 << 10;
 
@@ -85,6 +88,7 @@ where
         first_byte: None,
         late: false,
         share: None,
+        most: usize::MAX,
         ended: false,
     };
     let result = match sent {
@@ -133,18 +137,34 @@ struct Incoming<'a, S> {
     late: bool,
     /// Taken when the body grows large.
     share: Option<Share>,
+    /// What the buffer need not grow beyond.
+    most: usize,
     ended: bool,
 }
 
 impl<S: AsyncRead + Unpin> Incoming<'_, S> {
+    /// Makes room. The buffer doubles, but not beyond the most that will be kept: a share of the budget is no larger.
+    fn make(&mut self, room: usize) {
+        let here = self.buffer.len();
+        let (whole, least) = (self.buffer.capacity(), here + room);
+        if whole >= least {
+            return;
+        }
+        if 2 * whole <= self.most {
+            self.buffer.reserve(room);
+        } else {
+            let mut larger = BytesMut::with_capacity(least.max(self.most));
+            larger.extend_from_slice(&self.buffer);
+            self.buffer = larger;
+        }
+    }
+
     /// Reads once, into a buffer with at least `room` bytes free.
     async fn more(&mut self, room: usize) -> More {
         if self.late {
             return More::Late;
         }
-        if self.buffer.capacity() - self.buffer.len() < room {
-            self.buffer.reserve(room);
-        }
+        self.make(room);
         let Incoming {
             stream,
             buffer,
@@ -226,6 +246,8 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         let limit = limits
             .max_body
             .unwrap_or_else(|| limits.options.body_limit(&media_type));
+        let body = usize::try_from(limit).unwrap_or(usize::MAX);
+        self.most = body.saturating_add(head_length + LEAST_ROOM);
         let (end, truncated) = if unwanted {
             (0, Some(Truncated::Unspecified))
         } else {
@@ -345,7 +367,7 @@ fn room(framing: &Framing, here: usize) -> usize {
         Framing::Length(bytes) | Framing::UpTo(bytes) => {
             (*bytes - here as u64).min(MOST_ROOM as u64) as usize
         }
-        _ => 4 << 10,
+        _ => LEAST_ROOM,
     }
 }
 

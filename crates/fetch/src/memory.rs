@@ -3,10 +3,13 @@
 //! Small answers are free: their number is bounded by the number of fetches. One that grows over [`FREE`] waits until its
 //! whole limit fits the budget, and keeps its share until the answer is dropped. The wire and the decoders have a half
 //! each; who waits for the second half never holds up one who waits for the first, so nobody waits in a circle.
+//!
+//! A decoder has a window of its own beside its output, up to 16 MiB of it (brotli; RFC 7932, 9.1): large bodies are
+//! decoded by as many threads as there are cores, however many wait.
 
-use std::sync::Arc;
+use std::{num::NonZero, sync::Arc, thread::available_parallelism};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 /// Bytes of a body that need no share.
 pub(crate) const FREE: usize = 512 << 10;
@@ -22,6 +25,7 @@ pub(crate) type Share = OwnedSemaphorePermit;
 pub(crate) struct Memory {
     wire: Half,
     decoded: Half,
+    decoders: Semaphore,
 }
 
 #[derive(Debug)]
@@ -52,6 +56,7 @@ impl Memory {
         Memory {
             wire: Half::new(bytes / 2),
             decoded: Half::new(bytes / 2),
+            decoders: Semaphore::new(available_parallelism().map_or(1, NonZero::get)),
         }
     }
 
@@ -63,5 +68,11 @@ impl Memory {
     /// For a decoded body that may grow to so many bytes.
     pub(crate) async fn decoded(&self, bytes: u64) -> Share {
         self.decoded.share(bytes).await
+    }
+
+    /// For a decoder on a thread of its own. Held while it works, and for nothing that waits.
+    pub(crate) async fn decoder(&self) -> SemaphorePermit<'_> {
+        let permit = self.decoders.acquire().await;
+        permit.expect("the budget is never closed")
     }
 }

@@ -313,11 +313,13 @@ async fn read(received: Received, shared: &Shared) -> Answer {
     let mut shares: Vec<_> = share.into_iter().collect();
     let most = shared.options.max_decoded;
     let free = most.min(FREE as u64);
-    let (mut body, mut remarks) = decode_beside(codings.clone(), payload.clone(), free).await;
+    let (mut body, mut remarks) =
+        decode_beside(&shared.memory, codings.clone(), payload.clone(), free).await;
     if free < most && remarks.contains(&Remark::DecodedCut(free)) {
-        // Larger than what needs no room: once more, with room.
+        // Larger than what needs no room: once more, with room. What came out is not held while that is waited for.
+        drop(body);
         shares.push(shared.memory.decoded(most).await);
-        (body, remarks) = decode_beside(codings, payload.clone(), most).await;
+        (body, remarks) = decode_beside(&shared.memory, codings, payload.clone(), most).await;
     }
     head.remarks.extend(remarks);
     Answer {
@@ -333,10 +335,16 @@ async fn read(received: Received, shared: &Shared) -> Answer {
     }
 }
 
-async fn decode_beside(codings: Vec<Coding>, payload: Bytes, cap: u64) -> (Bytes, Vec<Remark>) {
+async fn decode_beside(
+    memory: &Memory,
+    codings: Vec<Coding>,
+    payload: Bytes,
+    cap: u64,
+) -> (Bytes, Vec<Remark>) {
     if codings.is_empty() || payload.len() < LARGE_PAYLOAD {
         return decode::decode(&codings, &payload, cap);
     }
+    let _decoder = memory.decoder().await;
     let work = tokio::task::spawn_blocking(move || decode::decode(&codings, &payload, cap));
     work.await.unwrap_or_else(|error| {
         let remark = Remark::Decode {

@@ -84,12 +84,11 @@ pub fn read(input: &Input<'_>, options: &Options) -> Page {
     let mut page = Page::default();
     let (mut media_type, declared) =
         media::decide(input.content_type, input.url, input.body, &mut page.remarks);
-    let unpacked = packed::unpack(input.url, input.body);
+    let unpacked = packed::unpack(input.url, input.body, options.max_unpacked);
     let mut body = input.body;
-    if let Some(unpacked) = &unpacked
-        && let Some(inside) = media::inside(&unpacked.body)
-    {
-        (media_type, body) = (inside, &unpacked.body);
+    if let Some(unpacked) = &unpacked {
+        media_type = unpacked.media_type.clone();
+        body = &unpacked.body;
         if unpacked.cut {
             page.remarks.push(Remark::UnpackedCut);
         }

@@ -24,6 +24,10 @@ pub struct Options {
     /// Characters of one word of text: longer strings without white space are left out (T5). 0 keeps all.
     /// Scripts written without spaces (Chinese, Japanese, Thai …) do not count.
     pub max_word: usize,
+    /// Bytes unpacked of a sitemap in a gzip file. No line of the configuration: it follows the fetcher's limit on
+    /// decoded bodies.
+    #[serde(skip)]
+    pub max_unpacked: usize,
 }
 
 impl Default for Options {
@@ -37,6 +41,8 @@ impl Default for Options {
             max_text: 4 << 20,
             max_href: 8 << 10,
             max_word: 30,
+            // What the sitemap protocol allows one file to have.
+            max_unpacked: 50 << 20,
         }
     }
 }

@@ -1,35 +1,45 @@
 //! Sitemaps kept in gzip files: `sitemap.xml.gz`.
 //!
 //! The gzip here is the file, not the transport: no header undoes it. Only a body that is called `.xml.gz` and begins
-//! like one is unpacked, once, and never beyond a bound.
+//! like one is unpacked, once, and never beyond a bound. Its first bytes come first: what is no XML costs no more.
 
 use std::io::Read as _;
 
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::MultiGzDecoder;
 
-/// Bytes unpacked: what the sitemap protocol allows one file to have.
-const MOST: u64 = 50 << 20;
+use crate::{MediaType, media, sniff};
 
 /// What was inside.
 pub(crate) struct Unpacked {
+    pub(crate) media_type: MediaType,
     pub(crate) body: Vec<u8>,
     /// There was more.
     pub(crate) cut: bool,
 }
 
-/// Unpacks a body that is an XML file in gzip. A file that breaks off or is damaged gives what came before.
-pub(crate) fn unpack(url: &str, body: &[u8]) -> Option<Unpacked> {
+/// Unpacks a body that is an XML file in gzip, up to `most` bytes. A file that breaks off or is damaged gives what came
+/// before.
+pub(crate) fn unpack(url: &str, body: &[u8], most: usize) -> Option<Unpacked> {
     if !body.starts_with(b"\x1F\x8B\x08") || !is_packed_xml(url) {
         return None;
     }
+    let mut packed = MultiGzDecoder::new(body);
     let mut inside = Vec::new();
     // An error ends the reading; what was read stays.
-    let _ = MultiGzDecoder::new(body)
-        .take(MOST + 1)
+    let _ = packed
+        .by_ref()
+        .take(sniff::HEADER as u64)
         .read_to_end(&mut inside);
-    let cut = inside.len() as u64 > MOST;
-    inside.truncate(MOST as usize);
-    Some(Unpacked { body: inside, cut })
+    let media_type = media::inside(&inside)?;
+    let room = most.saturating_sub(inside.len()) as u64;
+    let _ = packed.take(room.saturating_add(1)).read_to_end(&mut inside);
+    let cut = inside.len() > most;
+    inside.truncate(most);
+    Some(Unpacked {
+        media_type,
+        body: inside,
+        cut,
+    })
 }
 
 fn is_packed_xml(url: &str) -> bool {

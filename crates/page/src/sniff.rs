@@ -4,7 +4,7 @@
 //! meets (RTF, PostScript, Office). Nothing here decides: `media` weighs this evidence against the header.
 
 /// How far into a body signatures are looked for (the "resource header" of MIME Sniffing, section 5.2).
-const HEADER: usize = 1445;
+pub(crate) const HEADER: usize = 1445;
 
 /// What the first bytes look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

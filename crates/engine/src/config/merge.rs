@@ -38,6 +38,8 @@ pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
         .map_err(|error: toml::de::Error| ConfigError::Layers(error.message().to_owned()))?;
     check::check(&config, &origins)?;
     derive::identity(&mut config, &mut origins);
+    let decoded = usize::try_from(config.fetch.max_decoded).unwrap_or(usize::MAX);
+    config.page.max_unpacked = config.page.max_unpacked.min(decoded);
     Ok((config, origins))
 }
 
