@@ -421,6 +421,26 @@ mod tests {
     }
 
     #[test]
+    fn the_output_has_no_more_room_than_its_cap() {
+        let zeros = vec![0; 8 << 20];
+        for (coding, coded) in [
+            (Coding::Gzip, gzip(&zeros)),
+            (Coding::Deflate, zlib(&zeros)),
+            (Coding::Zstd, zstandard(&zeros)),
+            (Coding::Brotli, brotli(&zeros)),
+        ] {
+            let mut layer = Layer {
+                out: Vec::new(),
+                cap: CAP,
+                stop: None,
+            };
+            layer.undo(coding, &coded);
+            assert_eq!(layer.out.len() as u64, CAP, "{coding:?}");
+            assert!(layer.out.capacity() as u64 <= CAP + 1, "{coding:?}");
+        }
+    }
+
+    #[test]
     fn a_body_that_is_not_coded_passes_through() {
         for coding in [Coding::Gzip, Coding::Zstd, Coding::Deflate] {
             let (body, remarks) = decode(&[coding], &Bytes::from_static(b"<!DOCTYPE html>"), CAP);

@@ -111,4 +111,19 @@ mod tests {
         assert_eq!(found.links.len(), 1);
         assert_eq!(found.remarks, [Remark::UnpackedCut]);
     }
+
+    #[test]
+    fn the_bound_can_be_lower() {
+        let mut sitemap = b"<?xml version='1.0'?><urlset>".to_vec();
+        while sitemap.len() < 20_000 {
+            sitemap.extend_from_slice(b"<url><loc>http://a/b</loc></url>");
+        }
+        let body = packed(&sitemap);
+        for (most, cut) in [(100, true), (5000, true), (sitemap.len(), false)] {
+            let unpacked = super::unpack("/a.xml.gz", &body, most).expect("XML");
+            assert_eq!(unpacked.body, sitemap[..most]);
+            assert_eq!(unpacked.cut, cut, "{most}");
+        }
+        assert!(super::unpack("/a.xml.gz", &packed(&[0; 20_000]), 20_000).is_none());
+    }
 }

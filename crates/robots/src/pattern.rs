@@ -12,8 +12,11 @@ use std::borrow::Cow;
 /// A compiled pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Pattern {
-    /// The literals between the stars, at least one.
-    pieces: Vec<Vec<u8>>,
+    /// In its one spelling, without the `$` at the end: literals with stars between them, in one piece, since a file may
+    /// have a hundred thousand of them.
+    text: Box<[u8]>,
+    /// Length of the literal before the first star.
+    head: usize,
     /// `$` at the end: the path must end with the last piece.
     anchored: bool,
     /// How specific the rule is: octets of the pattern in its one spelling, wildcards counted.
@@ -46,10 +49,8 @@ impl Pattern {
             None => (normal, false),
         };
         Pattern {
-            pieces: body
-                .split(|byte| *byte == b'*')
-                .map(<[u8]>::to_vec)
-                .collect(),
+            text: body.into(),
+            head: memchr::memchr(b'*', body).unwrap_or(body.len()),
             anchored,
             octets: normal.len(),
             loose: None,
@@ -70,16 +71,19 @@ impl Pattern {
     }
 
     fn matches_octets(&self, path: &[u8]) -> bool {
-        let Some((first, rest)) = self.pieces.split_first() else {
-            return true;
-        };
-        let Some(mut path) = path.strip_prefix(first.as_slice()) else {
+        let (first, rest) = self.text.split_at(self.head);
+        let Some(mut path) = path.strip_prefix(first) else {
             return false;
         };
-        let Some((last, middle)) = rest.split_last() else {
+        let Some((_star, rest)) = rest.split_first() else {
             return !self.anchored || path.is_empty();
         };
-        for piece in middle {
+        let (middle, last) = match memchr::memrchr(b'*', rest) {
+            Some(at) => (Some(&rest[..at]), &rest[at + 1..]),
+            None => (None, rest),
+        };
+        let pieces = middle.map(|middle| middle.split(|byte| *byte == b'*'));
+        for piece in pieces.into_iter().flatten() {
             match memchr::memmem::find(path, piece) {
                 Some(at) => path = &path[at + piece.len()..],
                 None => return false,

@@ -240,6 +240,18 @@ fn layers_with_list(list: &str) -> (tempfile::TempDir, Layers) {
 }
 
 #[test]
+fn sitemaps_are_unpacked_as_far_as_bodies_are_decoded() {
+    for (text, most) in [
+        ("", 50 << 20),
+        ("[fetch]\nmax_decoded = \"4MiB\"\n", 4 << 20),
+    ] {
+        let (_folder, layers) = layers(text);
+        let config = Config::load(&layers).expect("a good file").0;
+        assert_eq!(config.page.max_unpacked, most, "{text:?}");
+    }
+}
+
+#[test]
 fn flags_are_named_in_complaints() {
     let mut layers = Layers::default();
     layers.flags.set("--pause", "crawl.pause", "soon");

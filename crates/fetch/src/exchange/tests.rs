@@ -370,6 +370,27 @@ fn tiny_chunks_are_gathered() {
     assert!(data.starts_with(&received.payload) && received.payload.len() > 1000);
 }
 
+/// A share of the budget is as large as the limit: the buffer must not be twice as large.
+#[test]
+fn the_buffer_is_no_larger_than_the_limit() {
+    const LIMIT: usize = 1_100_000;
+    let options = Options {
+        max_body: LIMIT as u64,
+        ..Options::default()
+    };
+    let body = vec![b'x'; 2 * LIMIT];
+    let announced = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
+    for head in ["HTTP/1.1 200 OK\r\n\r\n", &announced] {
+        let wire = [head.as_bytes(), &body].concat();
+        let exchanged = run(&runtime(), &options, &wire, &[5000], End::Close);
+        assert_bounds(&options, &wire, &exchanged);
+        drop(exchanged.result);
+        let buffer = exchanged.response.try_into_mut().expect("the only holder");
+        let most = LIMIT + head.len() + MOST_ROOM;
+        assert!(buffer.capacity() <= most, "{} bytes", buffer.capacity());
+    }
+}
+
 /// Bytes after broken framing count no more than the limit, and do not change what is said of it.
 #[test]
 fn broken_chunks_over_the_limit() {
