@@ -245,3 +245,55 @@ fn diff_is_plain() {
     let image = refused(&["diff", "http://example.org/i"], folder.path(), 1);
     assert!(image.contains("no text to compare (image/png)"), "{image}");
 }
+
+/// Three crawls by the real binary: the page is new, the server says that it has not changed, then it has.
+#[test]
+fn a_page_that_was_crawled_again() {
+    let site = story::Site::tell(|path, _, before| match (path, before) {
+        ("/robots.txt", _) => String::new(),
+        ("/", 1) => "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nConnection: close\r\n\r\n".into(),
+        ("/", _) => {
+            let place = if before == 0 {
+                "on the wall"
+            } else {
+                "in the web"
+            };
+            let body = format!("<p>The spider sits {place}.");
+            let length = body.len();
+            format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nETag: \"{before}\"\r\nConnection: close\r\n\
+                 Content-Length: {length}\r\n\r\n{body}"
+            )
+        }
+        _ => story::status("404 Not Found"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("c");
+    let home = site.url("/");
+    story::run(&mut story::crawl(&store, &home));
+    story::run(story::crawl(&store, &home).arg("--again"));
+    story::run(story::crawl(&store, &home).arg("--again"));
+    let json: Value = serde_json::from_str(&read(&["history", "--json", &home], &store)).unwrap();
+    let found: Vec<_> = json["history"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|visit| &visit["found"])
+        .collect();
+    assert_eq!(found, ["new", "not modified", "changed"]);
+    let second = json["history"][1]["time"].as_str().unwrap();
+    assert_eq!(
+        read(&["text", &home, "--at", second], &store),
+        "The spider sits on the wall.\n"
+    );
+    assert_eq!(
+        read(&["text", &home], &store),
+        "The spider sits in the web.\n"
+    );
+    let diff = read(&["diff", &home], &store);
+    assert!(
+        diff.contains("The spider sits [-on-]{+in+} the [-wall.-]{+web.+}"),
+        "{diff}"
+    );
+    assert!(read(&["history", &home], &store).contains("; next visit due 2"));
+}

@@ -15,7 +15,7 @@ use aranha_frontier::{
 };
 use aranha_page::Input;
 use aranha_url::Canonicaliser;
-use aranha_volume::{Archive, Exchange};
+use aranha_volume::{Archive, Earlier, Exchange};
 
 /// One answer of a server.
 #[derive(Clone, Debug)]
@@ -60,7 +60,8 @@ impl Fetch {
         }
     }
 
-    fn exchange(&self) -> Exchange {
+    /// What a crawl hands to the archive; `before` is the content that a 304 stands for.
+    fn exchange(&self, before: Option<&PageRecord>) -> Exchange {
         let mut head = format!("HTTP/1.1 {} X\r\n", self.status);
         if !self.content_type.is_empty() {
             head = format!("{head}Content-Type: {}\r\n", self.content_type);
@@ -74,6 +75,11 @@ impl Fetch {
             response: [head.as_bytes(), &self.body].concat().into(),
             payload: self.body.clone().into(),
             status: self.status,
+            unmodified: before.filter(|_| self.status == 304).map(|before| Earlier {
+                time_ms: before.time,
+                digest: before.digest.unwrap(),
+                location: None,
+            }),
             ..Exchange::default()
         }
     }
@@ -96,8 +102,9 @@ pub fn write(folder: &Path, fetches: &[Fetch]) {
     let mut seeds = Vec::new();
     for fetch in fetches {
         let url = Canonicaliser::default().canon(&fetch.url).unwrap();
+        let exchange = fetch.exchange(last.get(url.as_str()));
         let stored = runtime
-            .block_on(async { archive.append(fetch.exchange()).await.unwrap().await })
+            .block_on(async { archive.append(exchange).await.unwrap().await })
             .unwrap();
         let page = aranha_page::read(
             &Input {
