@@ -39,6 +39,8 @@ pub(crate) struct Assignment {
 pub(crate) struct Inside {
     pub(crate) url: CanonUrl,
     pub(crate) hop: char,
+    /// When a sitemap or a feed says that it changed last.
+    pub(crate) dated: Option<i64>,
 }
 
 /// Where a redirect leads, inside or outside, in scope or not.
@@ -80,6 +82,9 @@ pub(crate) struct Collected {
 
 /// Addresses of a name tried before its server counts as unreachable.
 const ADDRESSES: usize = 2;
+/// The letter of the link for a page that a signal from outside told of, and for one that a proxy's users were served.
+pub(crate) const SIGNAL: char = 'S';
+pub(crate) const CACHE: char = 'C';
 /// robots.txt is read up to 500 KiB (RFC 9309, 2.5).
 pub(crate) const ROBOTS_SIZE: usize = 500 << 10;
 
@@ -446,6 +451,7 @@ fn version(answer: &Answer, record: &PageRecord, pending: &Pending) -> Option<Ve
             etag: etag.to_owned(),
             modified: answer.last_modified(record.time).filter(|_| whole),
             history: history.unwrap_or_default(),
+            claim: 0,
         },
         expires: answer.expires(record.time),
     })
@@ -474,7 +480,11 @@ fn links(context: &Context, page: &Page, collected: &mut Collected) {
         None => own,
     };
     let scope = context.scope.read().unwrap_or_else(PoisonError::into_inner);
-    for link in &page.links {
+    let mut dates = page.dated.iter().peekable();
+    for (place, link) in page.links.iter().enumerate() {
+        let dated = dates
+            .next_if(|(dated, _)| *dated == place)
+            .map(|(_, date)| *date);
         if link.nofollow && !context.config.crawl.follow_nofollow {
             continue;
         }
@@ -486,7 +496,7 @@ fn links(context: &Context, page: &Page, collected: &mut Collected) {
             continue;
         }
         if url.site_key() == site {
-            collected.inside.push(Inside { url, hop });
+            collected.inside.push(Inside { url, hop, dated });
         } else {
             context.web.prefetch(url.host());
             collected

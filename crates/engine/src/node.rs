@@ -5,12 +5,13 @@
 //! stop; or when the disk or the frontier fails. In each case every visit checks in first, the open
 //! volume is closed and indexed, and nothing that was checked in is lost.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use aranha_fetch::{FetchSetupError, Web};
-use aranha_frontier::{Frontier, FrontierError, Pending, Seed, Status};
+use aranha_frontier::{Claim, Frontier, FrontierError, Outside, Pending, Seed, Status};
 use aranha_revisit::Schedule;
 use aranha_url::{CanonUrl, Canonicaliser, Rules, Scope, ScopeRule};
 use aranha_volume::{Archive, Repairs, VolumeError};
@@ -19,7 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::clock::Clock;
-use crate::collect::deeper;
+use crate::collect::{CACHE, SIGNAL, deeper};
 use crate::collection::Collection;
 use crate::commit::{Committer, Shared, Submissions, channel};
 use crate::config::{Config, ConfigError};
@@ -31,6 +32,7 @@ use crate::load::Load;
 use crate::notice::{Notice, Notices};
 use crate::rate::Rate;
 use crate::shutout::{ShutOut, ShutOutError};
+use crate::signals::{self, Signal, Source, Taken};
 use crate::stop::{Reason, Stop};
 use crate::tally::{Snapshot, Tally, add};
 use crate::visit::visit;
@@ -80,6 +82,7 @@ pub(crate) struct Context {
     pub(crate) scope: RwLock<Scope>,
     pub(crate) gates: Gates,
     pub(crate) schedule: Schedule,
+    pub(crate) signals: PathBuf,
     pub(crate) rate: Rate,
     pub(crate) load: Arc<Load>,
     pub(crate) clock: Clock,
@@ -140,6 +143,41 @@ impl Context {
             ScopeRule::Blacklist(entry) if !entry.contains("://") => Some(entry.to_owned()),
             _ => None,
         }
+    }
+
+    /// Signals as claims about pages in scope. What the user wants now is a seed, too.
+    fn claims(&self, signals: &[Signal]) -> (Vec<(Outside, Claim)>, Vec<Seed>) {
+        let (mut claims, mut seeds) = (Vec::new(), Vec::new());
+        for signal in signals {
+            let Ok(url) = self.canon.canon(&signal.url) else {
+                continue;
+            };
+            if signal.source == Source::User {
+                let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
+                scope.add_seed(&url);
+                seeds.push(Seed::of(&url));
+            }
+            if !self.wants(&url, 0) {
+                continue;
+            }
+            let hop = match signal.source {
+                Source::Proxy => CACHE,
+                _ => SIGNAL,
+            };
+            let (delay, gap) = match signal.source {
+                Source::Proxy => (self.config.parasite.delay, self.config.parasite.again),
+                _ => (Duration::ZERO, Duration::ZERO),
+            };
+            let claim = Claim {
+                key: url.path_key(),
+                at: signal.at.saturating_add(delay.as_millis() as i64),
+                source: signal.source as u8,
+                weight: 0.0,
+                gap: gap.as_millis() as i64,
+            };
+            claims.push((Outside::of(&url, 0, hop, ""), claim));
+        }
+        (claims, seeds)
     }
 
     /// All hosts below this one's domain prove to be one trap.
@@ -322,6 +360,7 @@ impl Node {
             web: world.web(config.fetch.clone(), blacklist)?,
             gates: Gates::new(config.crawl.pause, resumed),
             schedule: Schedule::new(&config.revisit),
+            signals: collection.signals(),
             rate: Rate::new(config.crawl.rate),
             load: Arc::new(Load::new(config.load.clone())),
             budget: Budget::new(config.crawl.pages),
@@ -449,7 +488,7 @@ impl Node {
                 self.note(ended);
             }
             self.check_limits(deadline);
-            self.look_around(&mut glance);
+            self.look_around(&mut glance).await?;
             if context.stop.asked() {
                 return Ok(());
             }
@@ -491,10 +530,10 @@ impl Node {
         }
     }
 
-    /// Now and then: has somebody changed the black list?
-    fn look_around(&self, glance: &mut Instant) {
+    /// Now and then: has somebody changed the black list? Has anybody something to say?
+    async fn look_around(&self, glance: &mut Instant) -> Result<(), FrontierError> {
         if glance.elapsed() < PATIENCE {
-            return;
+            return Ok(());
         }
         *glance = Instant::now();
         match self.context.read_black_list() {
@@ -505,6 +544,48 @@ impl Node {
                 self.context.notices.say(Notice::BlacklistWrong { problem });
             }
         }
+        self.hear().await
+    }
+
+    /// Takes up the signals from outside. What cannot be read is told, and is no reason to stop.
+    async fn hear(&self) -> Result<(), FrontierError> {
+        let context = &self.context;
+        let taken = match Taken::take(&context.signals) {
+            Ok(Some(taken)) => taken,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                let problem = format!("{}: {error}", context.signals.display());
+                context.notices.say(Notice::SignalsWrong { problem });
+                return Ok(());
+            }
+        };
+        let (claims, seeds) = context.claims(&taken.signals);
+        add(&context.tally.signals, (claims.len() + seeds.len()) as u64);
+        let now = context.clock.now();
+        let claimed = self
+            .frontier
+            .call(move |frontier| {
+                if !seeds.is_empty() {
+                    frontier.seed(now, &seeds)?;
+                }
+                frontier.claim(now, &claims, signals::weigh)
+            })
+            .await?;
+        add(&context.tally.sooner, claimed.sooner);
+        add(&context.tally.announced, claimed.new);
+        let broken = taken.broken;
+        let removed = taken.done();
+        if broken > 0 || removed.is_err() {
+            let problem = match removed {
+                Err(error) => format!("{}: {error}", context.signals.display()),
+                Ok(()) => format!(
+                    "{}: {broken} lines are no signal",
+                    context.signals.display()
+                ),
+            };
+            context.notices.say(Notice::SignalsWrong { problem });
+        }
+        Ok(())
     }
 
     /// With no visit under way: nothing comes due within the time that the user would wait.

@@ -50,6 +50,11 @@ pub enum Notice {
         /// What is wrong.
         problem: String,
     },
+    /// Signals from outside cannot be read.
+    SignalsWrong {
+        /// What is wrong.
+        problem: String,
+    },
 }
 
 impl fmt::Display for Notice {
@@ -73,6 +78,7 @@ impl fmt::Display for Notice {
             Self::BlacklistWrong { problem } => {
                 write!(f, "the black list stays as it was: {problem}")
             }
+            Self::SignalsWrong { problem } => write!(f, "signals are not heard: {problem}"),
         }
     }
 }

@@ -13,6 +13,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use aranha_frontier::SiteFacts;
+use aranha_revisit::Trust;
 use serde::{Deserialize, Serialize};
 
 /// Who says so. The numbers are on disk.
@@ -65,6 +67,36 @@ pub fn signal(path: &Path, signals: &[Signal]) -> io::Result<()> {
             return file.write_all(&lines);
         }
     }
+}
+
+/// How far a source is believed about a site, 0 to 1. The user is obeyed, and what a proxy served is there to be had.
+pub(crate) fn weigh(facts: &SiteFacts, source: u8) -> f64 {
+    if source == Source::User as u8 || source == Source::Proxy as u8 {
+        return 1.0;
+    }
+    trusts(facts)
+        .iter()
+        .find(|(of, _)| *of == source)
+        .map_or_else(Trust::default, |(_, trust)| *trust)
+        .weight()
+}
+
+/// A page that the source said had changed was visited.
+pub(crate) fn learn(facts: &mut SiteFacts, source: u8, changed: bool) {
+    let mut trusts = trusts(facts);
+    match trusts.iter_mut().find(|(of, _)| *of == source) {
+        Some((_, trust)) => trust.learn(true, changed),
+        None => {
+            let mut trust = Trust::default();
+            trust.learn(true, changed);
+            trusts.push((source, trust));
+        }
+    }
+    facts.trust = postcard::to_stdvec(&trusts).unwrap_or_default();
+}
+
+fn trusts(facts: &SiteFacts) -> Vec<(u8, Trust)> {
+    postcard::from_bytes(&facts.trust).unwrap_or_default()
 }
 
 /// The signals of a collection that a crawl has taken over.

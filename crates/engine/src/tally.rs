@@ -43,6 +43,16 @@ pub struct Tally {
     pub changed: AtomicU64,
     /// Pages visited again that were not there any more.
     pub gone: AtomicU64,
+    /// Signals from outside that concern pages in scope.
+    pub signals: AtomicU64,
+    /// Visits that were brought forward by them.
+    pub sooner: AtomicU64,
+    /// Pages that nobody knew before them.
+    pub announced: AtomicU64,
+    /// Pages taken from the proxy's cache.
+    pub cached: AtomicU64,
+    /// Pages that the proxy had no longer when they were asked for.
+    pub uncached: AtomicU64,
 }
 
 /// The counters at one moment.
@@ -67,6 +77,11 @@ pub struct Snapshot {
     pub unchanged: u64,
     pub changed: u64,
     pub gone: u64,
+    pub signals: u64,
+    pub sooner: u64,
+    pub announced: u64,
+    pub cached: u64,
+    pub uncached: u64,
 }
 
 impl Tally {
@@ -91,6 +106,11 @@ impl Tally {
             unchanged: self.unchanged.load(Relaxed),
             changed: self.changed.load(Relaxed),
             gone: self.gone.load(Relaxed),
+            signals: self.signals.load(Relaxed),
+            sooner: self.sooner.load(Relaxed),
+            announced: self.announced.load(Relaxed),
+            cached: self.cached.load(Relaxed),
+            uncached: self.uncached.load(Relaxed),
         }
     }
 }

@@ -241,6 +241,7 @@ fn check_in(visit: &mut Visit, now: i64, sites: u64, window: usize, dice: &mut D
         done,
         held: visit.queue.iter().cloned().collect(),
         later: Vec::new(),
+        claims: Vec::new(),
         overflow,
         keys,
         outside,

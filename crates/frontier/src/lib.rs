@@ -35,7 +35,7 @@ pub use embedded::{Embedded, PageEntry, PageFilter, View};
 pub use error::{FrontierError, LeaseLost};
 pub use options::{External, Options};
 pub use outcome::Outcome;
-pub use past::Past;
+pub use past::{Claim, Claimed, Past};
 pub use record::{
     Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Lease, Location, Novelty, Outside,
     PageRecord, Pending, RobotsFile, Seed, Seeded, SiteFacts, Then,
@@ -59,6 +59,16 @@ pub trait Frontier: Send {
 
     /// The user asks for everything again: every page that was answered is due now. To be called before visits begin.
     fn hasten_all(&mut self, now: i64) -> Result<(), FrontierError>;
+
+    /// Somebody outside says that these pages have changed, or are new: those that wait to be visited again are visited
+    /// sooner, those not known are admitted like links from other sites. `weigh` tells how far a source is believed
+    /// about a site whose facts these are; the claims' own weights are not looked at.
+    fn claim(
+        &mut self,
+        now: i64,
+        claims: &[(Outside, Claim)],
+        weigh: fn(&SiteFacts, u8) -> f64,
+    ) -> Result<Claimed, FrontierError>;
 
     /// Visit again only pages that are due by then: a crawl that is to end must not run after its own revisits. Without
     /// this call all count as soon as they are due.

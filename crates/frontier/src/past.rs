@@ -4,6 +4,8 @@
 //! it comes back inside [`crate::Pending`] when the page is due. So no page is looked up by its key, and a page that
 //! is never asked again costs nothing.
 
+use aranha_url::PathKey;
+
 use crate::Location;
 use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
 
@@ -30,6 +32,44 @@ pub struct Past {
     pub modified: Option<i64>,
     /// What the revisit policy remembers; opaque here.
     pub history: Vec<u8>,
+    /// Who said that the page has changed, so that its visit was brought forward; 0: nobody.
+    pub claim: u8,
+}
+
+/// Somebody says that a page has changed (I5).
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Claim {
+    /// Which page of its site.
+    pub key: PathKey,
+    /// When it changed, Unix milliseconds. What is not later than the last visit is no news.
+    pub at: i64,
+    /// Who says so; not 0. What the numbers mean is the caller's business.
+    pub source: u8,
+    /// How far the claim is believed, 0 to 1: by this share of its waiting time the page's visit is brought forward.
+    pub weight: f64,
+    /// No news within this time of the last visit either, milliseconds.
+    pub gap: i64,
+}
+
+impl Claim {
+    /// When a page that waits until `due` is visited now; `None`: not earlier.
+    pub(crate) fn sooner(&self, past: &Past, due: i64, now: i64) -> Option<i64> {
+        if self.at <= past.time.saturating_add(self.gap) {
+            return None;
+        }
+        let target = now.max(self.at);
+        let earlier = (due.saturating_sub(target)) as f64 * self.weight.clamp(0.0, 1.0);
+        (earlier >= 1.0).then(|| due - earlier as i64)
+    }
+}
+
+/// What became of claims.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Claimed {
+    /// Pages whose visit was brought forward.
+    pub sooner: u64,
+    /// Pages not known before, which are visited like any page that a link was found to.
+    pub new: u64,
 }
 
 /// Which optional fields follow.
@@ -69,6 +109,7 @@ impl Past {
         }
         put_varint(text, self.history.len() as u64);
         text.extend_from_slice(&self.history);
+        text.push(self.claim);
     }
 
     pub(crate) fn read(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<Past> {
@@ -105,6 +146,7 @@ impl Past {
             etag,
             modified,
             history: text.take(length)?.to_vec(),
+            claim: text.byte()?,
         })
     }
 }

@@ -12,7 +12,7 @@ use aranha_url::{CanonUrl, PathKey, SiteKey};
 use serde::{Deserialize, Serialize};
 
 pub use crate::outcome::Outcome;
-pub use crate::past::Past;
+pub use crate::past::{Claim, Past};
 
 /// A page that waits for its fetch.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -263,6 +263,8 @@ pub struct SiteFacts {
     pub absent: Option<Absent>,
     /// What the revisit policy remembers of the site; opaque here.
     pub rounds: Vec<u8>,
+    /// How far those are believed who say that pages of the site have changed; opaque here.
+    pub trust: Vec<u8>,
 }
 
 /// What is known about the newness of a site's pages (D5, D7); the engine knows what to make of it.
@@ -319,7 +321,7 @@ pub struct Lease {
 }
 
 /// One atomic batch for one lease.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct CheckIn {
     /// Which lease.
     pub lease: u64,
@@ -331,6 +333,8 @@ pub struct CheckIn {
     pub held: Vec<Pending>,
     /// Pages of the window that are put off, each until a time; nothing is recorded about them.
     pub later: Vec<(i64, Pending)>,
+    /// What the site itself says has changed.
+    pub claims: Vec<Claim>,
     /// New pages of this site that did not fit the visit's queue: appended behind everything pending on disk.
     pub overflow: Vec<Pending>,
     /// Keys of pages first seen since the last check-in: new ones in `held`, in `overflow`, or already in `done`.

@@ -86,6 +86,7 @@ pub(crate) fn release(lease: &Lease, due: i64) -> CheckIn {
         done: Vec::new(),
         held: Vec::new(),
         later: Vec::new(),
+        claims: Vec::new(),
         overflow: Vec::new(),
         keys: Vec::new(),
         outside: Vec::new(),
@@ -507,6 +508,7 @@ pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl Place) {
             etag: "W/\"é\"".into(),
             modified: Some(-5),
             history: vec![1, 2, 3],
+            claim: 0,
         }))
     };
     {
@@ -602,6 +604,69 @@ pub(crate) fn a_run_does_not_run_after_its_own_revisits(place: &impl Place) {
     assert_eq!(frontier.status(600).expect("status").next_due, Some(9000));
     frontier.hasten_all(600).expect("hastens");
     assert_eq!(paths(&one(&mut frontier, 600).pending), ["/late"]);
+}
+
+pub(crate) fn a_claim_brings_a_visit_forward(place: &impl Place) {
+    let mut frontier = place.open(small());
+    frontier.seed(0, &[seed("http://a.test/")]).expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let mut entry = release(&lease, 20);
+    for path in ["/", "/b", "/c", "/d"] {
+        entry.done.push(PageRecord {
+            next: Some(10_000),
+            past: Some(Box::new(Past {
+                time: 10,
+                ..Past::default()
+            })),
+            ..record(&page(path), 10, Outcome::Answer(200))
+        });
+    }
+    entry.keys = ["/b", "/c", "/d"].map(PathKey::of).to_vec();
+    accept(&mut frontier, 20, entry);
+    let claim = |path: &str, at, gap| {
+        let outside = link(&format!("http://a.test{path}"));
+        let key = outside.path_key;
+        let claim = Claim {
+            key,
+            at,
+            source: 3,
+            weight: 0.0,
+            gap,
+        };
+        (outside, claim)
+    };
+    let claims = [
+        claim("/b", 500, 0),
+        claim("/c", 5, 0),
+        claim("/d", 500, 600),
+        claim("/new", 500, 0),
+    ];
+    let claimed = frontier
+        .claim(2000, &claims, |facts, source| {
+            assert_eq!((facts.origin.as_str(), source), ("http://a.test", 3));
+            0.5
+        })
+        .expect("claims");
+    assert_eq!(claimed, Claimed { sooner: 1, new: 1 });
+    let waits = |frontier: &mut _, path: &str| {
+        let url = url(&format!("http://a.test{path}"));
+        Frontier::explain(frontier, &url).expect("explains").waiting
+    };
+    assert_eq!(waits(&mut frontier, "/b"), Some(Waiting::Again(6000)));
+    assert_eq!(waits(&mut frontier, "/c"), Some(Waiting::Again(10_000)));
+    assert_eq!(waits(&mut frontier, "/d"), Some(Waiting::Again(10_000)));
+    let lease = one(&mut frontier, 3000);
+    assert_eq!(paths(&lease.pending), ["/new"]);
+    // What the site itself says, with a visit under way: the page comes to that visit.
+    let mut entry = release(&lease, 3000);
+    entry.claims = vec![Claim {
+        weight: 1.0,
+        ..claim("/c", 400, 0).1
+    }];
+    entry.then = Then::Keep { want: 5 };
+    let more = accept(&mut frontier, 3000, entry).more;
+    assert_eq!(paths(&more), ["/c"]);
+    assert_eq!(more[0].past.as_ref().map(|past| past.claim), Some(3));
 }
 
 pub(crate) fn a_blocked_site_is_not_handed_out(place: &impl Place) {
@@ -835,7 +900,7 @@ macro_rules! suite {
         suite!($place => a_seed_is_leased_once, seeds_come_first_then_the_longest_wait,
             longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
             known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
-            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, home_page_policy, deep_link_policy,
+            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, a_claim_brings_a_visit_forward, home_page_policy, deep_link_policy,
             combined_policy, a_seed_during_a_visit_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing);
     };
     ($place:expr => $($case:ident),*) => {

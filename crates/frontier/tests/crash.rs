@@ -99,6 +99,7 @@ fn child() {
                 done,
                 held: Vec::new(),
                 later: Vec::new(),
+                claims: Vec::new(),
                 overflow: Vec::new(),
                 keys: Vec::new(),
                 outside,

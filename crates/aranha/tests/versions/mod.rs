@@ -165,6 +165,7 @@ pub fn write(folder: &Path, fetches: &[Fetch]) {
         done: sites[&lease.site].clone(),
         held: Vec::new(),
         later: Vec::new(),
+        claims: Vec::new(),
         overflow: Vec::new(),
         keys: Vec::new(),
         outside: Vec::new(),

@@ -112,6 +112,36 @@ impl Default for Crawl {
     }
 }
 
+/// A caching proxy as a source of fresh pages (I5): what its users were just served is taken from its cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Parasite {
+    /// Address and port of the proxy; empty: none.
+    pub proxy: String,
+    /// How long after it was served a page is taken.
+    #[serde(with = "aranha_url::duration")]
+    pub delay: Duration,
+    /// A page visited within this time is not taken again.
+    #[serde(with = "aranha_url::duration")]
+    pub again: Duration,
+    /// Whether URLs with a query string are taken: they may tell what people look for.
+    pub queries: bool,
+    /// Only these hosts, when there are any.
+    pub hosts: Vec<String>,
+}
+
+impl Default for Parasite {
+    fn default() -> Self {
+        Self {
+            proxy: String::new(),
+            delay: Duration::from_mins(1),
+            again: Duration::from_hours(24),
+            queries: false,
+            hosts: Vec::new(),
+        }
+    }
+}
+
 /// What a site may cost before it is taken for a trap: its links are then no longer followed, what was fetched is
 /// kept (D5; V 5.4). What counts is what its pages bring, not how many there are: a large honest site is common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -29,7 +29,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use crawl::{Crawl, Log, Thresholds};
+pub use crawl::{Crawl, Log, Parasite, Thresholds};
 pub use error::{ConfigError, Place};
 pub use layer::Flags;
 pub use origin::{Origin, Origins};
@@ -61,6 +61,8 @@ pub struct Config {
     pub retry: aranha_frontier::Retry,
     /// `[revisit]`: when pages are visited again (I1 to I4).
     pub revisit: aranha_revisit::Options,
+    /// `[parasite]`: a proxy's cache as a source of fresh pages (I5).
+    pub parasite: Parasite,
     /// `[log]`: what is written about the crawl.
     pub log: Log,
 }
@@ -79,6 +81,7 @@ impl Default for Config {
             frontier: aranha_frontier::Options::default(),
             retry: aranha_frontier::Retry::default(),
             revisit: aranha_revisit::Options::default(),
+            parasite: Parasite::default(),
             log: Log::default(),
         }
     }

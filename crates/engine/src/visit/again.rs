@@ -4,13 +4,15 @@
 //! not on the markup around it. What the policies are is the business of `crates/revisit`; courtesy, thresholds and
 //! retries are not touched by it: a page that fails is tried again by the retry table first.
 
-use aranha_frontier::{Outcome, Past, Pending};
+use aranha_frontier::{Claim, Outcome, Past, Pending};
 use aranha_revisit::{History, Policy, Seen, SiteHistory};
+use aranha_url::CanonUrl;
 
 use super::Visit;
 use super::content::PROBE;
 use crate::collect::Version;
 use crate::commit::Done;
+use crate::signals::{self, Source};
 use crate::tally::add;
 
 impl Visit {
@@ -60,6 +62,10 @@ impl Visit {
         if policy == Policy::Never {
             return None;
         }
+        if let Some(before) = &page.past {
+            self.learn_trust(before.claim, seen);
+        }
+        past.claim = 0;
         let mut history: History = postcard::from_bytes(&past.history).unwrap_or_default();
         let mut rounds = self.rounds();
         let entry = page.site_depth == 0;
@@ -89,6 +95,37 @@ impl Visit {
         let next = self.context.schedule.plan(&mut history, &visit);
         past.history = postcard::to_stdvec(&history).unwrap_or_default();
         next
+    }
+
+    /// A sitemap or a feed of the site says when a page of it changed last.
+    pub(super) fn hear_of(&mut self, url: &CanonUrl, at: i64, list: &Pending) {
+        let source = match list.hop {
+            'M' => Source::Sitemap,
+            _ => Source::Feed,
+        };
+        let now = self.context.clock.now();
+        let weight = signals::weigh(&self.facts, source as u8);
+        if at <= now && weight > 0.0 {
+            self.batch.claims.push(Claim {
+                key: url.path_key(),
+                at,
+                source: source as u8,
+                weight,
+                gap: 0,
+            });
+        }
+    }
+
+    /// Whoever brought this visit forward is believed more from now on, or less.
+    fn learn_trust(&mut self, claim: u8, seen: Seen) {
+        let changed = match seen {
+            _ if claim == 0 => return,
+            Seen::Same => false,
+            Seen::Changed | Seen::Gone => true,
+            Seen::New | Seen::Failed => return,
+        };
+        signals::learn(&mut self.facts, claim, changed);
+        self.facts_changed = true;
     }
 
     /// `selective`: a page that is due, but passed over in this round, until the next.

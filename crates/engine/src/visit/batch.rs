@@ -1,6 +1,6 @@
 //! What a visit has gathered since its last check-in.
 
-use aranha_frontier::{CheckIn, Outside, Pending, Seed, SiteFacts, Then};
+use aranha_frontier::{CheckIn, Claim, Outside, Pending, Seed, SiteFacts, Then};
 use aranha_url::PathKey;
 
 use crate::commit::Done;
@@ -15,6 +15,8 @@ pub(super) struct Batch {
     pub(super) keys: Vec<PathKey>,
     /// Pages put off.
     pub(super) later: Vec<(i64, Pending)>,
+    /// Pages that the site itself says have changed.
+    pub(super) claims: Vec<Claim>,
     pub(super) overflow: Vec<Pending>,
     pub(super) outside: Vec<Outside>,
     /// Where seeds redirected to: seeds in their turn.
@@ -25,6 +27,7 @@ impl Batch {
     pub(super) fn is_empty(&self) -> bool {
         self.done.is_empty()
             && self.later.is_empty()
+            && self.claims.is_empty()
             && self.keys.is_empty()
             && self.outside.is_empty()
     }
@@ -48,6 +51,7 @@ impl Batch {
             done: Vec::new(),
             held,
             later: batch.later,
+            claims: batch.claims,
             overflow: batch.overflow,
             keys: batch.keys,
             outside: batch.outside,

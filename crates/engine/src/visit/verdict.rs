@@ -111,8 +111,14 @@ impl Visit {
         let mut keys: Vec<u64> = inside.iter().map(|link| link.url.path_key().0).collect();
         keys.sort_unstable();
         keys.dedup();
-        let admitted = |link: &Inside| self.admit(&link.url, from, link.hop, via);
-        let new = inside.iter().map(admitted).filter(|new| *new).count() as u32;
+        let mut new = 0;
+        for link in inside {
+            if self.admit(&link.url, from, link.hop, via) {
+                new += 1;
+            } else if let Some(date) = link.dated {
+                self.hear_of(&link.url, date, from);
+            }
+        }
         Links {
             all: keys.len() as u32,
             new,

@@ -19,6 +19,7 @@
 mod admission;
 mod checkin;
 mod checkout;
+mod claims;
 mod cursor;
 mod explain;
 mod facts;
@@ -56,8 +57,8 @@ pub use view::{PageEntry, PageFilter, View};
 
 use crate::codec::{Block, Packer};
 use crate::{
-    CheckIn, CheckedIn, Explanation, Frontier, FrontierError, Lease, LeaseLost, Options, Seed,
-    Seeded, Status,
+    CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, Lease, LeaseLost,
+    Options, Outside, Seed, Seeded, SiteFacts, Status,
 };
 use fault::Fault;
 use inbox::Inbox;
@@ -256,6 +257,15 @@ impl Frontier for Embedded {
                 return Ok(());
             }
         }
+    }
+
+    fn claim(
+        &mut self,
+        now: i64,
+        claims: &[(Outside, Claim)],
+        weigh: fn(&SiteFacts, u8) -> f64,
+    ) -> Result<Claimed, FrontierError> {
+        self.transact(true, |engine| engine.take_claims(now, claims, weigh))
     }
 
     fn revisit_until(&mut self, horizon: i64) {

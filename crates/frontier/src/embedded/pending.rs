@@ -4,6 +4,8 @@
 //! The queue is first in, first out, in blocks of a check-in: breadth first inside a site (F3; V 5.1). A block that is
 //! taken in part is written back shortened, in its place.
 
+use std::collections::HashMap;
+
 use aranha_url::PathKey;
 use rusqlite::params;
 
@@ -11,7 +13,7 @@ use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
 use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
-use crate::{PageRecord, Past, Pending, Waiting};
+use crate::{Claim, PageRecord, Past, Pending, Waiting};
 
 /// Pages a block at most: a window takes whole blocks with little left over.
 const BLOCK: usize = 256;
@@ -373,6 +375,45 @@ impl Store {
             }
         }
         Ok(())
+    }
+
+    /// Bring the visits of these pages forward; answers how many were.
+    pub(super) fn later_claim(
+        &self,
+        site: &mut SiteRow,
+        claims: &[Claim],
+        now: i64,
+        block: &mut Block,
+    ) -> Result<u64, Fault> {
+        if claims.is_empty() || site.again == 0 {
+            return Ok(0);
+        }
+        let claims: HashMap<PathKey, &Claim> =
+            claims.iter().map(|claim| (claim.key, claim)).collect();
+        let mut sooner = 0;
+        for (id, kind, sealed) in self.later_blocks(site.key)? {
+            if kind == Kind::Later {
+                continue;
+            }
+            let mut pages = self.open_later(id, &sealed)?;
+            let before = sooner;
+            for (due, page) in &mut pages {
+                if let Some(claim) = claims.get(&page.key)
+                    && let Some(past) = &mut page.past
+                    && let Some(earlier) = claim.sooner(past, *due, now)
+                {
+                    *due = earlier;
+                    past.claim = claim.source;
+                    sooner += 1;
+                }
+            }
+            if sooner > before {
+                self.run("DELETE FROM later WHERE id = ?1", [id])?;
+                self.later_insert(site.key, kind, &mut pages, block)?;
+            }
+        }
+        self.later_look(site, Kind::Again)?;
+        Ok(sooner)
     }
 
     /// Everything that the site keeps for later.

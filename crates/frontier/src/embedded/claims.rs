@@ -1,0 +1,51 @@
+//! Claims from outside: pages that somebody says have changed, or are new (I5).
+
+use std::collections::HashSet;
+
+use super::Embedded;
+use super::fault::Fault;
+use crate::{Claim, Claimed, Outside, SiteFacts};
+
+impl Embedded {
+    pub(super) fn take_claims(
+        &mut self,
+        now: i64,
+        claims: &[(Outside, Claim)],
+        weigh: fn(&SiteFacts, u8) -> f64,
+    ) -> Result<Claimed, Fault> {
+        let mark = self.inbox.mark();
+        let mut claimed = Claimed::default();
+        // By site: its keys and what waits are read once.
+        let mut order: Vec<&(Outside, Claim)> = claims.iter().collect();
+        order.sort_by_key(|(link, _)| link.site_key.0);
+        for group in order.chunk_by(|a, b| a.0.site_key == b.0.site_key) {
+            let mut known = HashSet::new();
+            if let Some(before) = self.store.site(group[0].0.site_key.0 as i64)? {
+                known.extend(self.store.keys_read(&before)?);
+                let facts = self.store.facts_read(&before)?;
+                let weighed: Vec<Claim> = group
+                    .iter()
+                    .map(|(_, claim)| Claim {
+                        weight: weigh(&facts, claim.source),
+                        ..*claim
+                    })
+                    .collect();
+                let mut site = before.clone();
+                let sooner = self
+                    .store
+                    .later_claim(&mut site, &weighed, now, &mut self.block)?;
+                claimed.sooner += sooner;
+                site.schedule(now, self.store.horizon);
+                self.save(&before, &site)?;
+            }
+            for (link, _) in group {
+                if known.insert(link.path_key) {
+                    self.inbox.send_seed(link);
+                    claimed.new += 1;
+                }
+            }
+        }
+        self.inbox.journal(&self.store, mark, &mut self.block)?;
+        Ok(claimed)
+    }
+}
