@@ -216,6 +216,13 @@ mod tests {
     }
 
     #[test]
+    fn a_line_without_end_is_broken() {
+        let long = "x".repeat(LONGEST_LINE.min(8 << 10) + 1);
+        check(&format!("3\r\nabc\r\n5;{long}"), Step::Broken, "abc");
+        check(&format!("3\r\nabc\r\n0\r\nT: {long}"), Step::Broken, "abc");
+    }
+
+    #[test]
     fn one_chunk_is_a_slice() {
         let body = Bytes::from_static(b"3\r\nabc\r\n0\r\n\r\n");
         let mut chunks = Chunks::default();

@@ -428,6 +428,26 @@ mod tests {
         }
     }
 
+    /// Two checks keep a cookie from others: it is not taken, and it would not be sent.
+    #[test]
+    fn foreign_domains_are_not_kept() {
+        let home = "http://www.example.org/";
+        for domain in ["other.org", "ample.org", "sub.www.example.org", "org"] {
+            let mut jar = Cookies::default();
+            let changed = set(&mut jar, home, &format!("a=b; Domain={domain}"), NOW);
+            assert!(!changed && jar.is_empty(), "{domain}");
+        }
+        let cookie = Cookie::read("a=b; Domain=example.org", &url(home), NOW).expect("lawful");
+        for (to, expected) in [
+            ("http://shop.example.org/", true),
+            ("http://other.org/", false),
+            ("http://badexample.org/", false),
+            ("http://example.org.evil.net/", false),
+        ] {
+            assert_eq!(cookie.applies(&url(to), NOW), expected, "{to}");
+        }
+    }
+
     #[test]
     fn paths() {
         for (from, cookie, to, expected) in [

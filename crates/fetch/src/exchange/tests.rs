@@ -391,6 +391,15 @@ fn the_buffer_is_no_larger_than_the_limit() {
     }
 }
 
+/// Memory follows what comes, not what is announced: no machine has as much as this.
+#[test]
+fn a_promise_is_not_given_room() {
+    let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000000000000\r\n\r\nhello";
+    let exchanged = run(&runtime(), &small(), wire, &[20], End::Close);
+    assert_bounds(&small(), wire, &exchanged);
+    assert_eq!(gist(&exchanged), r#"200 b"hello" Some(Disconnect) false"#);
+}
+
 /// Bytes after broken framing count no more than the limit, and do not change what is said of it.
 #[test]
 fn broken_chunks_over_the_limit() {

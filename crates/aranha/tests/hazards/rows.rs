@@ -1,90 +1,39 @@
-//! Each hazard of the lab with what must happen, the defence, and how the defence is taken out (`docs/hazards.md`).
-//!
-//! A row is run against the real binary: the lab serves that one kind of hostile site beside a few honest ones, and its
-//! log and the collection are the judge. Where a line of configuration takes the defence out, the row is run once more
-//! with it, and the same expectation must fail: an expectation that holds with and without its defence tests nothing.
-//! Where no line does, the row names the test of the owning crate that fails when the code is changed.
-//!
-//! `ARANHA_WRITE=1 cargo test -p aranha --test hazards the_document` writes the table of the document anew.
+//! The table: each hazard of the lab with what must happen, the defence, and the lines of configuration that take the
+//! defence out. Where no line does, [`mutations`](super::mutations) has the changes of code that do.
 
-mod support;
+use aranha_lab::Hazard;
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
-
-use aranha_lab::{BLACK_LIST, Group, Hazard, Lab, Plan, Request};
-use serde_json::Value;
-use support::{answered, assert_status, crawl, expected, pages, tool, volumes};
-use tempfile::TempDir;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
-
-const PAUSE: Duration = Duration::from_millis(10);
-/// Crawls under way at once, over all tests of this file.
-static ROOM: Semaphore = Semaphore::const_new(8);
-/// A crawl that has not ended by itself after this long is ended.
-const PATIENCE: Duration = Duration::from_secs(40);
-/// The largest answer, and what it may unpack to.
-const MAX_BODY: u64 = 2 << 20;
-const MAX_DECODED: u64 = 4 << 20;
-/// The longest that an exchange may be held: the limits of [`SETTINGS`] and some time for a busy machine.
-const HELD: Duration = Duration::from_secs(3);
-
-/// Short limits, so that a run takes seconds.
-const SETTINGS: &str = r#"
-[crawl]
-check_in = "500ms"
-pause_factor = 0
-linger = "1s"
-max_pause = "100ms"
-[fetch]
-connect_timeout = "1s"
-tls_timeout = "1s"
-first_byte_timeout = "1s"
-idle_timeout = "1s"
-total_timeout = "2s"
-dns_timeout = "2s"
-max_body = "2MiB"
-max_decoded = "4MiB"
-"#;
+use super::{Judged, MAX_BODY, MAX_DECODED, Seen, ensure};
 
 const BARREN: &str = "[thresholds]\nbarren = \"none\"";
 const PATHS: &str = "[thresholds]\nbarren = \"none\"\n[url]\nmax_repeats = 0";
 const PATIENT: &str = "[fetch]\nfirst_byte_timeout = \"1h\"\nidle_timeout = \"1h\"\ntotal_timeout = \"1h\"\nmin_speed = 0";
 const STRICT: &str = "[fetch]\nverify_tls = true";
 /// In place of lines: the black list without what the lab can count, which is loopback all of it.
-const OPEN: &str = "[crawl]\nblacklist = []";
+pub(crate) const OPEN: &str = "[crawl]\nblacklist = []";
 const NO_CACHE: &str = "[fetch]\ndns_ttl_min = \"0s\"\ndns_ttl_max = \"0s\"\ndns_stale = \"0s\"";
-
-type Judged = Result<(), String>;
-
-/// How the defence is taken out.
-#[derive(Clone, Copy)]
-enum Out {
-    /// Lines of configuration, and the flags that end the run.
-    Switch(&'static str, &'static [&'static str]),
-    /// A change of code makes this test fail: file and function.
-    Test(&'static str, &'static str),
-}
 
 /// One hazard.
 #[derive(Clone, Copy)]
-struct Row {
-    hazard: Hazard,
-    must: &'static str,
-    holds: fn(&Seen) -> Judged,
-    defence: &'static str,
-    file: &'static str,
+pub(crate) struct Row {
+    pub(crate) hazard: Hazard,
+    pub(crate) must: &'static str,
+    pub(crate) holds: fn(&Seen) -> Judged,
+    pub(crate) defence: &'static str,
+    pub(crate) file: &'static str,
     /// Configuration that both runs need.
-    with: &'static str,
-    out: Out,
-    /// The change of code that was made, once, to see the test fail.
-    mutation: &'static str,
+    pub(crate) with: &'static str,
+    /// What takes the defence out, if configuration can.
+    pub(crate) switch: Option<Switch>,
     /// The pause is not kept, which is a known limit.
-    hasty: bool,
+    pub(crate) hasty: bool,
+}
+
+/// Lines of configuration, and the flags that end the run.
+#[derive(Clone, Copy)]
+pub(crate) struct Switch {
+    pub(crate) lines: &'static str,
+    pub(crate) flags: &'static [&'static str],
 }
 
 fn row(
@@ -101,8 +50,7 @@ fn row(
         defence,
         file,
         with: "",
-        out: Out::Test("", ""),
-        mutation: "",
+        switch: None,
         hasty: false,
     }
 }
@@ -114,19 +62,17 @@ impl Row {
 
     /// Taken out by lines of configuration; the run is long enough to show it.
     fn off(self, lines: &'static str) -> Row {
-        let out = Out::Switch(lines, &["--time", "7s"]);
-        Row { out, ..self }
+        self.switch(lines, &["--time", "7s"])
     }
 
     /// The same where a single exchange shows it.
     fn off_for(self, lines: &'static str) -> Row {
-        let out = Out::Switch(lines, &["--time", "5s"]);
-        Row { out, ..self }
+        self.switch(lines, &["--time", "5s"])
     }
 
-    fn test(self, file: &'static str, name: &'static str) -> Row {
-        let out = Out::Test(file, name);
-        Row { out, ..self }
+    fn switch(self, lines: &'static str, flags: &'static [&'static str]) -> Row {
+        let switch = Some(Switch { lines, flags });
+        Row { switch, ..self }
     }
 
     fn hasty(self) -> Row {
@@ -135,452 +81,9 @@ impl Row {
             ..self
         }
     }
-
-    fn mutated(self, mutation: &'static str) -> Row {
-        Row { mutation, ..self }
-    }
 }
-
-/// What a crawl left behind.
-struct Seen {
-    /// Requests to the hostile site, to its subdomains, and to nobody known.
-    requests: Vec<Request>,
-    /// Requests to honest sites.
-    honest: Vec<Request>,
-    trespasses: usize,
-    violations: usize,
-    /// DNS questions about the hostile site.
-    questions: usize,
-    /// Pages of the hostile site by path.
-    pages: BTreeMap<String, Value>,
-    /// Lines of `crawl.log` that are about it.
-    log: Vec<String>,
-    /// Everything that a person or a program is shown of it.
-    shown: Vec<u8>,
-    missed: Vec<String>,
-    output: Output,
-    took: Duration,
-    collection: PathBuf,
-    _folder: TempDir,
-}
-
-fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Judged {
-    if holds { Ok(()) } else { Err(otherwise()) }
-}
-
-impl Seen {
-    fn at_most(&self, requests: usize) -> Judged {
-        let found = self.requests.len();
-        ensure(found <= requests, || format!("{found} requests"))
-    }
-
-    /// Every page with this outcome.
-    fn pages(&self, paths: &[&str], outcome: &str) -> Judged {
-        for path in paths {
-            let found = self.pages.get(*path).map(|page| &page["outcome"]);
-            ensure(found.and_then(Value::as_str) == Some(outcome), || {
-                format!("{path}: {found:?} instead of {outcome}")
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Kept up to the limit and marked.
-    fn cut(&self, paths: &[&str]) -> Judged {
-        for path in paths {
-            let page = self.pages.get(*path).ok_or(format!("{path} is missing"))?;
-            let (size, cut) = (&page["size"], &page["truncated"]);
-            ensure(
-                *cut == true && size.as_u64().is_some_and(|size| size <= MAX_BODY),
-                || format!("{path}: {size} bytes, cut: {cut}"),
-            )?;
-        }
-        Ok(())
-    }
-
-    /// What could not even be asked for robots.txt: the outcome, told so many times.
-    fn told(&self, outcome: &str, times: usize) -> Judged {
-        let words = outcome.replace(' ', "_");
-        let found = self.log.iter().filter(|line| line.contains(&words)).count();
-        ensure(found == times, || {
-            format!("{outcome}: {found} times in {:#?}", self.log)
-        })
-    }
-
-    /// No exchange was held for long.
-    fn released(&self) -> Judged {
-        let held = self.requests.iter().map(|r| r.closed - r.started).max();
-        ensure(held.is_none_or(|held| held <= HELD), || {
-            format!("held for {held:?}")
-        })
-    }
-
-    fn bytes_at_most(&self, most: u64) -> Judged {
-        let found: u64 = self.requests.iter().map(|request| request.bytes).sum();
-        ensure(found <= most, || format!("{found} bytes"))
-    }
-
-    fn no_trespass(&self) -> Judged {
-        let found = self.trespasses;
-        ensure(found == 0, || format!("{found} refused connections made"))
-    }
-
-    fn questions_at_most(&self, most: usize) -> Judged {
-        let found = self.questions;
-        ensure(found <= most, || format!("{found} questions"))
-    }
-
-    fn polite(&self) -> Judged {
-        let found = self.violations;
-        ensure(found == 0, || format!("{found} requests too early"))
-    }
-
-    /// A small correct site behind a hazard that is not in its pages.
-    fn ordinary(&self) -> Judged {
-        self.pages(&["/", "/one.html", "/two.html"], "200")
-    }
-
-    /// Nothing shown or logged moves a cursor.
-    fn clean(&self) -> Judged {
-        let control = |byte: &u8| *byte < b' ' && !b"\n\t".contains(byte) || *byte == 0x7f;
-        ensure(!self.shown.iter().any(control), || {
-            "a control byte is shown".to_owned()
-        })
-    }
-
-    /// What must hold of every crawl, whomever it met.
-    fn honest(&self) -> Judged {
-        ensure(self.output.status.success(), || {
-            let said = String::from_utf8_lossy(&self.output.stderr);
-            format!("{}: {said}", self.output.status)
-        })?;
-        ensure(self.took < PATIENCE, || {
-            "it did not end by itself".to_owned()
-        })?;
-        ensure(self.missed.is_empty(), || {
-            format!("honest pages are missing: {:?}", self.missed)
-        })?;
-        self.clean()?;
-        self.no_trespass()
-    }
-}
-
-/// Sections of the second over those of the first.
-fn merge(settings: &mut toml::Table, lines: &str) {
-    let lines: toml::Table = lines.parse().expect("lines of a row are TOML");
-    for (section, keys) in lines {
-        let keys = keys.as_table().expect("a section").clone();
-        let section = settings
-            .entry(section)
-            .or_insert_with(|| toml::Table::new().into());
-        section.as_table_mut().expect("a section").extend(keys);
-    }
-}
-
-fn settings(lines: &[&str]) -> String {
-    let mut settings: toml::Table = SETTINGS.parse().expect("the settings are TOML");
-    let list = |from: usize| format!("[crawl]\nblacklist = {:?}", &BLACK_LIST[from..]);
-    merge(&mut settings, &list(0));
-    for lines in lines {
-        if lines.contains(OPEN) {
-            merge(&mut settings, &lines.replace(OPEN, &list(3)));
-        } else {
-            merge(&mut settings, lines);
-        }
-    }
-    settings.to_string()
-}
-
-/// Crawls the hazard and three honest sites.
-async fn run(hazard: Hazard, lines: &[&str], flags: &'static [&'static str]) -> Seen {
-    let _room = ROOM.acquire().await.expect("it is never closed");
-    let lab = Lab::start(Plan {
-        sites: 3,
-        addresses: 3,
-        seeds: 2,
-        hazards: vec![hazard],
-        ..Plan::small(7)
-    })
-    .await
-    .expect("the lab starts");
-    let folder = tempfile::tempdir().expect("a folder");
-    let collection = folder.path().join("crawl");
-    let mut command = crawl(&lab, &collection, "10ms");
-    std::fs::write(collection.with_extension("settings.toml"), settings(lines)).expect("writes");
-    command.args(flags);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let began = Instant::now();
-    let child = command.spawn().expect("the binary runs");
-    let process = child.id();
-    let waiting = tokio::task::spawn_blocking(move || child.wait_with_output());
-    tokio::pin!(waiting);
-    let in_time = tokio::time::timeout(PATIENCE, &mut waiting).await;
-    let output = if let Ok(output) = in_time {
-        output
-    } else {
-        let process = rustix::process::Pid::from_raw(process.cast_signed());
-        let process = process.expect("a process has a number");
-        let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
-        waiting.await
-    };
-    let output = output.expect("waiting does not panic").expect("it ran");
-    let took = began.elapsed();
-    // A server that writes now and then notices only now that the client has left.
-    tokio::time::sleep(Duration::from_millis(600)).await;
-    seen(hazard, &lab, output, took, folder, collection)
-}
-
-fn seen(
-    hazard: Hazard,
-    lab: &Lab,
-    output: Output,
-    took: Duration,
-    folder: TempDir,
-    collection: PathBuf,
-) -> Seen {
-    let is_honest = |host: &str| {
-        let name = host.strip_prefix("www.").unwrap_or(host);
-        name.starts_with("site0")
-    };
-    let (honest, requests) = lab
-        .log()
-        .into_iter()
-        .partition(|request| is_honest(&request.host));
-    let home = lab.hazard_seeds().remove(0);
-    let origin = home.trim_end_matches('/');
-    let text = std::fs::read_to_string(collection.join("logs/crawl.log")).unwrap_or_default();
-    let found = if output.status.success() {
-        pages(&collection)
-    } else {
-        BTreeMap::new()
-    };
-    let missed = if output.status.success() {
-        let found = answered(lab, &collection);
-        let expected = expected(lab).into_iter();
-        let missed = expected.filter(|(url, status)| found.get(url) != Some(status));
-        missed.map(|(url, _)| url).collect()
-    } else {
-        Vec::new()
-    };
-    let plain = support::aranha()
-        .args(["pages", "-c"])
-        .arg(&collection)
-        .output()
-        .expect("the binary runs");
-    let why = support::aranha()
-        .args(["why", &home, "-c"])
-        .arg(&collection)
-        .output()
-        .expect("the binary runs");
-    let shown = [
-        &output.stdout,
-        &output.stderr,
-        text.as_bytes(),
-        &plain.stdout,
-        &why.stdout,
-    ];
-    Seen {
-        requests,
-        honest,
-        trespasses: lab.trespasses().len(),
-        // Of an exchange that the client gave up, the server learns late.
-        violations: lab
-            .violations(PAUSE)
-            .iter()
-            .filter(|violation| violation.first.complete)
-            .count(),
-        questions: lab
-            .questions()
-            .iter()
-            .filter(|question| question.name.ends_with(hazard.host()))
-            .count(),
-        pages: found
-            .into_iter()
-            .filter_map(|(url, page)| Some((url.strip_prefix(origin)?.to_owned(), page)))
-            .collect(),
-        log: text
-            .lines()
-            .filter(|line| line.contains(origin))
-            .map(str::to_owned)
-            .collect(),
-        shown: shown.concat(),
-        missed,
-        output,
-        took,
-        collection,
-        _folder: folder,
-    }
-}
-
-/// Runs a row with its defence and without it: what is wrong, and the collection that the defended run left.
-async fn judge(row: Row) -> (Vec<String>, Seen) {
-    let name = row.hazard.name();
-    let mut faults = Vec::new();
-    let defended = run(row.hazard, &[row.with], &["--time", "60s"]).await;
-    let polite = if row.hasty { Ok(()) } else { defended.polite() };
-    for judged in [defended.honest(), polite, (row.holds)(&defended)] {
-        if let Err(fault) = judged {
-            faults.push(format!("{name}: {fault}"));
-        }
-    }
-    if let Out::Switch(lines, flags) = row.out {
-        let open = run(row.hazard, &[row.with, lines], flags).await;
-        if (row.holds)(&open).is_ok() {
-            faults.push(format!(
-                "{name}: without its defence the same holds ({} requests, {:?}, exit {:?}: {})",
-                open.requests.len(),
-                open.took,
-                open.output.status.code(),
-                String::from_utf8_lossy(&open.output.stderr),
-            ));
-        }
-    }
-    println!("{name}: {:?}", defended.took);
-    (faults, defended)
-}
-
-/// All rows of a group, some at once.
-async fn judge_group(group: Group) {
-    let mut runs = JoinSet::new();
-    for row in rows().into_iter().filter(|row| row.hazard.group() == group) {
-        runs.spawn(judge(row));
-    }
-    let mut faults = Vec::new();
-    let mut ended = Vec::new();
-    while let Some(judged) = runs.join_next().await {
-        let (wrong, seen) = judged.expect("a judge does not panic");
-        faults.extend(wrong);
-        ended.push(seen);
-    }
-    assert!(faults.is_empty(), "{faults:#?}");
-    tokio::task::spawn_blocking(move || assert_archives(&ended))
-        .await
-        .expect("every archive is valid");
-}
-
-/// warcio reads every record of all crawls, in one go: it takes longer to start than to read.
-fn assert_archives(ended: &[Seen]) {
-    let files = ended.iter().flat_map(|seen| volumes(&seen.collection));
-    let output = Command::new(tool("warcio"))
-        .arg("check")
-        .args(files)
-        .output()
-        .expect("warcio runs");
-    assert_status(&output, 0);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn traps() {
-    judge_group(Group::Trap).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn servers() {
-    judge_group(Group::Server).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn contents() {
-    judge_group(Group::Content).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn attacks() {
-    judge_group(Group::Attack).await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn names() {
-    judge_group(Group::Name).await;
-}
-
-#[test]
-fn no_kind_is_missing() {
-    let rows = rows().into_iter().map(|row| row.hazard);
-    assert_eq!(rows.collect::<Vec<_>>(), Hazard::ALL);
-}
-
-/// The files of defences and the tests that rows name.
-#[test]
-fn what_rows_name_exists() {
-    for row in rows() {
-        let name = row.hazard.name();
-        assert!(root().join(row.file).exists(), "{name}: {}", row.file);
-        if let Out::Test(file, test) = row.out {
-            let text = std::fs::read_to_string(root().join(file)).unwrap_or_default();
-            let found = text.contains(&format!("fn {test}("));
-            assert!(found, "{name}: no test {test} in {file}");
-        }
-    }
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// The table for people, between the marks of the document.
-#[test]
-fn the_document_is_the_table() {
-    let path = root().join("docs/hazards.md");
-    let text = std::fs::read_to_string(&path).expect("the document is there");
-    let (before, rest) = text.split_once(START).expect("the table has a start");
-    let (_, after) = rest.split_once(END).expect("the table has an end");
-    let now = format!("{before}{START}{}{END}{after}", table());
-    if std::env::var_os("ARANHA_WRITE").is_some() {
-        std::fs::write(&path, &now).expect("writes");
-    } else {
-        assert!(
-            text == now,
-            "docs/hazards.md is old: see the head of this file"
-        );
-    }
-}
-
-const START: &str = "<!-- table -->\n";
-const END: &str = "<!-- end of table -->\n";
-
-fn table() -> String {
-    let mut out = String::from(
-        "| hazard | what it does | what must happen | defence | taken out by | test that fails then |\n\
-         |---|---|---|---|---|---|\n",
-    );
-    for row in rows() {
-        let (hazard, line) = (row.hazard.name(), row.hazard.line());
-        let (taken_out, test) = match row.out {
-            Out::Switch(lines, _) => (switches(lines), "this row".to_owned()),
-            Out::Test(file, test) if row.mutation.is_empty() => (
-                "a change of code".to_owned(),
-                format!("`{test}` in `{file}`"),
-            ),
-            Out::Test(file, test) => (
-                format!("**mutation**: {}", row.mutation),
-                format!("`{test}` in `{file}`"),
-            ),
-        };
-        let (must, defence, file) = (row.must, row.defence, row.file);
-        let _ = writeln!(
-            out,
-            "| {hazard} | {line} | {must} | {defence} (`{file}`) | {taken_out} | {test} |"
-        );
-    }
-    out
-}
-
-/// `[fetch] range = true` as `fetch.range = true`.
-fn switches(lines: &str) -> String {
-    let mut section = "";
-    let mut out = Vec::new();
-    for line in lines.lines() {
-        match line.strip_prefix('[') {
-            Some(name) => section = name.trim_end_matches(']'),
-            None => out.push(format!("`{section}.{line}`")),
-        }
-    }
-    format!("**switch**: {}", out.join(", "))
-}
-
 /// The table, in the order of the lab's.
-fn rows() -> Vec<Row> {
+pub(crate) fn rows() -> Vec<Row> {
     [
         trap_rows(),
         server_rows(),
@@ -639,10 +142,6 @@ fn trap_rows() -> Vec<Row> {
             |seen| seen.at_most(200),
             "hosts under one domain that never lead back",
             "crates/engine/src/domains.rs",
-        )
-        .test(
-            "crates/engine/src/domains.rs",
-            "hosts_that_never_lead_back_are_a_trap",
         ),
         row(
             Hazard::Tenants,
@@ -658,10 +157,6 @@ fn trap_rows() -> Vec<Row> {
             },
             "the pause is kept by address, too",
             "crates/engine/src/courtesy.rs",
-        )
-        .test(
-            "crates/engine/src/courtesy.rs",
-            "those_who_wait_are_served_in_order",
         ),
         row(
             Hazard::Maze,
@@ -757,40 +252,35 @@ fn server_rows() -> Vec<Row> {
             |seen| { seen.bytes_at_most(1 << 20)?; seen.pages(&["/continue"], "not HTTP") },
             "a limit on interim answers",
             "crates/fetch/src/exchange.rs",
-        )
-        .test("crates/fetch/src/exchange/tests.rs", "floods_before_the_answer_end_early").mutated("`MOST_INTERIM` without bound"),
+        ),
         row(
             Hazard::Length,
             "what came is kept; marked where less came than announced",
             |seen| { seen.cut(&["/more", "/huge"])?; seen.pages(&["/less", "/word", "/negative"], "200") },
             "a length is an upper bound, memory follows what comes",
             "crates/fetch/src/framing.rs",
-        )
-        .test("crates/fetch/tests/web/answers.rs", "lengths"),
+        ),
         row(
             Hazard::Chunks,
             "what came before the fault is kept; trailers and sizes without end are left",
             |seen| { seen.bytes_at_most(8 << 20)?; seen.cut(&["/short", "/last"])?; seen.pages(&["/both", "/bare", "/empty"], "200") },
             "strict chunks, a limit on lines",
             "crates/fetch/src/chunks.rs",
-        )
-        .test("crates/fetch/src/chunks.rs", "broken_framing_keeps_what_came_before"),
+        ),
         row(
             Hazard::Ancient,
             "no status line, no page; sloppy ones are read",
             |seen| { seen.pages(&["/bare", "/icy", "/status", "/zero", "/word"], "not HTTP")?; seen.pages(&["/two", "/newlines", "/lower", "/blank"], "200") },
             "a status line is wanted",
             "crates/fetch/src/head.rs",
-        )
-        .test("crates/fetch/tests/web/answers.rs", "what_is_not_http"),
+        ),
         row(
             Hazard::Fields,
             "pages behind strange fields are kept",
             |seen| seen.pages(&["/none", "/same", "/list", "/folded", "/space", "/colon", "/nameless", "/control", "/quote"], "200"),
             "a reader of heads that forgives",
             "crates/fetch/src/head.rs",
-        )
-        .test("crates/fetch/tests/web/answers.rs", "odd_heads"),
+        ),
         row(
             Hazard::Ranges,
             "asked again without the range, and kept; the second request follows at once, without the pause, which is a known limit",
@@ -798,15 +288,14 @@ fn server_rows() -> Vec<Row> {
             "416 is answered by a second request",
             "crates/fetch/src/range.rs",
         )
-        .with("[fetch]\nrange = true").test("crates/fetch/tests/web/answers.rs", "ranges").hasty().mutated("416 not answered by a second request"),
+        .with("[fetch]\nrange = true").hasty(),
         row(
             Hazard::Aimless,
             "a redirect without target is told as that; at most 30 requests",
             |seen| { seen.at_most(30)?; seen.pages(&["/none", "/broken", "/port"], "redirect without target") },
             "targets are URLs or nothing; few hops to oneself",
             "crates/engine/src/visit/verdict.rs",
-        )
-        .test("crates/aranha/tests/site.rs", "a_page_that_redirects_to_itself_for_ever_ends"),
+        ),
         row(
             Hazard::Circle,
             "at most 100 requests",
@@ -930,8 +419,7 @@ fn content_rows() -> Vec<Row> {
             },
             "bytes are looked at",
             "crates/page/src/sniff.rs",
-        )
-        .test("crates/page/src/media.rs", "a_lying_type_is_repaired"),
+        ),
         row(
             Hazard::Nulls,
             "links before and after are found",
@@ -941,8 +429,7 @@ fn content_rows() -> Vec<Row> {
             },
             "nulls are characters like others",
             "crates/page/src/tokenizer.rs",
-        )
-        .test("crates/page/tests/hostile.rs", "nulls_in_a_url"),
+        ),
         row(
             Hazard::Lengthy,
             "no request is longer than the limit",
@@ -953,8 +440,7 @@ fn content_rows() -> Vec<Row> {
             },
             "a limit on URLs",
             "crates/url/src/canonicaliser.rs",
-        )
-        .test("crates/url/src/canonicaliser.rs", "reasons"),
+        ),
         row(
             Hazard::Unterminated,
             "links before and after each fault are found",
@@ -972,16 +458,14 @@ fn content_rows() -> Vec<Row> {
             },
             "the tokenizer of the standard",
             "crates/page/src/tokenizer.rs",
-        )
-        .test("crates/page/tests/corpus.rs", "pages"),
+        ),
         row(
             Hazard::Nested,
             "the link at the bottom is found",
             |seen| seen.pages(&["/bottom.html"], "200"),
             "no tree is built",
             "crates/page/src/html.rs",
-        )
-        .test("crates/page/tests/hostile.rs", "large_and_deep"),
+        ),
         row(
             Hazard::Giant,
             "cut at the limit and marked",
@@ -1006,10 +490,6 @@ fn content_rows() -> Vec<Row> {
             |seen| seen.pages(&["/cora%C3%A7%C3%A3o.html"], "200"),
             "mark, header, meta, guess",
             "crates/page/src/charset.rs",
-        )
-        .test(
-            "crates/page/src/charset.rs",
-            "mark_before_header_before_meta_before_detection",
         ),
         row(
             Hazard::Dates,
@@ -1022,18 +502,14 @@ fn content_rows() -> Vec<Row> {
             },
             "dates are repaired or left",
             "crates/fetch/src/date.rs",
-        )
-        .test("crates/fetch/src/date.rs", "dates_of_change_are_repaired")
-        .mutated("no earliest date"),
+        ),
         row(
             Hazard::Browser,
             "at most 5 requests",
             |seen| seen.at_most(5),
             "walls are recognised",
             "crates/page/src/wall.rs",
-        )
-        .test("crates/page/src/wall.rs", "walls")
-        .mutated("no page is a wall"),
+        ),
         row(
             Hazard::Crowd,
             "set aside at the limit of the user: 120 pages and a few",
@@ -1079,12 +555,7 @@ fn attack_rows() -> Vec<Row> {
             },
             "the guard stands before every socket",
             "crates/fetch/src/guard.rs",
-        )
-        .test(
-            "crates/fetch/tests/web/connections.rs",
-            "the_guard_stands_before_every_socket",
-        )
-        .mutated("the guard lets every address pass"),
+        ),
         row(
             Hazard::Schemes,
             "told as redirects without target",
@@ -1097,8 +568,7 @@ fn attack_rows() -> Vec<Row> {
             },
             "http and https, nothing else",
             "crates/url/src/canonicaliser.rs",
-        )
-        .test("crates/url/src/canonicaliser.rs", "reasons"),
+        ),
         row(
             Hazard::Insider,
             "no connection to a refused address",
@@ -1154,9 +624,7 @@ fn attack_rows() -> Vec<Row> {
             },
             "a small jar, public suffixes",
             "crates/fetch/src/cookies.rs",
-        )
-        .test("crates/fetch/src/cookies.rs", "the_jar_is_bounded")
-        .mutated("`MOST_COOKIES` without bound"),
+        ),
         row(
             Hazard::Credentials,
             "no credential is sent, no cookie leaves the site",
@@ -1173,8 +641,7 @@ fn attack_rows() -> Vec<Row> {
             },
             "user information is dropped; cookies stay at home",
             "crates/fetch/src/cookies.rs",
-        )
-        .test("crates/fetch/src/cookies.rs", "domains"),
+        ),
         row(
             Hazard::Flood,
             "at most 8 MiB are sent, the site is crawled",
@@ -1184,9 +651,7 @@ fn attack_rows() -> Vec<Row> {
             },
             "a limit on robots.txt",
             "crates/engine/src/collect.rs",
-        )
-        .test("crates/robots/tests/hostile.rs", "beyond_the_limit")
-        .mutated("`LONGEST_FILE` of 1 GiB"),
+        ),
         row(
             Hazard::Ribbon,
             "at most 8 MiB are sent, the site is crawled",
@@ -1196,9 +661,7 @@ fn attack_rows() -> Vec<Row> {
             },
             "a limit on robots.txt",
             "crates/engine/src/collect.rs",
-        )
-        .test("crates/robots/tests/hostile.rs", "beyond_the_limit")
-        .mutated("`LONGEST_FILE` of 1 GiB"),
+        ),
         row(
             Hazard::Patterns,
             "every page, in time",
@@ -1210,18 +673,13 @@ fn attack_rows() -> Vec<Row> {
             },
             "patterns are matched without going back",
             "crates/robots/src/pattern.rs",
-        )
-        .test("crates/robots/src/pattern.rs", "no_pattern_explodes"),
+        ),
         row(
             Hazard::Gate,
             "asked once for robots.txt, nothing fetched",
             |seen| seen.at_most(1),
             "nothing is asked while robots.txt cannot be read",
             "crates/engine/src/permission.rs",
-        )
-        .test(
-            "crates/aranha/tests/site.rs",
-            "without_robots_txt_nothing_is_asked_until_it_can_be_read",
         ),
         row(
             Hazard::Doorman,
@@ -1248,8 +706,7 @@ fn attack_rows() -> Vec<Row> {
             },
             "a limit on redirects",
             "crates/engine/src/permission.rs",
-        )
-        .test("crates/aranha/tests/hazards.rs", "attacks"),
+        ),
         row(
             Hazard::Escape,
             "no control byte is shown, logged or sent",
@@ -1263,8 +720,7 @@ fn attack_rows() -> Vec<Row> {
             },
             "what is shown is written out",
             "crates/aranha/src/plain.rs",
-        )
-        .test("crates/aranha/src/plain.rs", "controls_are_written_out"),
+        ),
         row(
             Hazard::Sitemaps,
             "at most 100 requests, the site is crawled",
@@ -1328,31 +784,28 @@ fn name_rows() -> Vec<Row> {
             "courtesy goes by the address connected to",
             "crates/engine/src/courtesy.rs",
         )
-        .with(NO_CACHE).test("crates/engine/src/courtesy.rs", "the_pause_counts_from_the_end_of_the_answer"),
+        .with(NO_CACHE),
         row(
             Hazard::Alias,
             "crawled",
             Seen::ordinary,
             "aliases are followed",
             "crates/fetch/src/dns.rs",
-        )
-        .test("crates/aranha/tests/hazards.rs", "names"),
+        ),
         row(
             Hazard::Ring,
             "given up after at most 60 questions",
             |seen| { seen.at_most(0)?; seen.questions_at_most(60) },
             "a limit on aliases",
             "crates/fetch/src/dns/servers.rs",
-        )
-        .test("crates/aranha/tests/hazards.rs", "names"),
+        ),
         row(
             Hazard::Descent,
             "given up after at most 60 questions",
             |seen| { seen.at_most(0)?; seen.questions_at_most(60) },
             "a limit on aliases",
             "crates/fetch/src/dns/servers.rs",
-        )
-        .test("crates/aranha/tests/hazards.rs", "names"),
+        ),
         row(
             Hazard::Fleeting,
             "asked for once",
@@ -1367,7 +820,6 @@ fn name_rows() -> Vec<Row> {
             Seen::ordinary,
             "UDP, then TCP",
             "crates/fetch/src/dns/servers.rs",
-        )
-        .test("crates/aranha/tests/hazards.rs", "names"),
+        ),
     ]
 }

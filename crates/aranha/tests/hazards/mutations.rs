@@ -1,0 +1,594 @@
+//! Changes of code that take a defence out where no line of configuration does, and the tests that then fail.
+//!
+//! Each is made alone, in a copy of the tree (`copy.rs`). The text that an edit replaces stands exactly once in its file;
+//! whoever changes that code changes the edit with it, and makes the mutation again:
+//! `ARANHA_HAZARD=interim cargo test -p aranha --test hazards -- --ignored --nocapture`.
+
+use std::fmt;
+
+use aranha_lab::Hazard;
+
+use Test::{Named, Row};
+
+/// A defence taken out.
+pub(crate) struct Mutation {
+    pub(crate) hazard: Hazard,
+    /// What is taken out, in a phrase.
+    pub(crate) what: &'static str,
+    pub(crate) edits: Vec<Edit>,
+    /// All of them fail then.
+    pub(crate) tests: Vec<Test>,
+}
+
+/// File, what stands there, what stands there instead.
+pub(crate) struct Edit(
+    pub(crate) &'static str,
+    pub(crate) &'static str,
+    pub(crate) &'static str,
+);
+
+/// Who notices.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Test {
+    /// The hazard's own row.
+    Row,
+    /// File and function.
+    Named(&'static str, &'static str),
+}
+
+impl fmt::Display for Mutation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let files: Vec<_> = self
+            .edits
+            .iter()
+            .map(|Edit(file, ..)| format!("`{file}`"))
+            .collect();
+        write!(formatter, "{} ({})", self.what, files.join(", "))
+    }
+}
+
+impl fmt::Display for Test {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Row => write!(formatter, "this row"),
+            Named(file, name) => write!(formatter, "`{name}` in `{file}`"),
+        }
+    }
+}
+
+fn mutation(hazard: Hazard, what: &'static str, edits: Vec<Edit>, tests: Vec<Test>) -> Mutation {
+    Mutation {
+        hazard,
+        what,
+        edits,
+        tests,
+    }
+}
+
+/// In the order of the rows.
+pub(crate) fn mutations() -> Vec<Mutation> {
+    let mut all = traps();
+    all.extend(servers());
+    all.extend(contents());
+    all.extend(attacks());
+    all.extend(names());
+    all
+}
+
+fn traps() -> Vec<Mutation> {
+    vec![
+        mutation(
+            Hazard::Wildcard,
+            "no domain is a trap",
+            vec![Edit(
+                "crates/engine/src/domains.rs",
+                "let trap = novelty.trap(limit, ONWARD_HOSTS);",
+                "let trap = novelty.trap(limit, ONWARD_HOSTS).filter(|_| false);",
+            )],
+            vec![
+                Row,
+                Named(
+                    "crates/engine/src/domains.rs",
+                    "hosts_that_never_lead_back_are_a_trap",
+                ),
+            ],
+        ),
+        mutation(
+            Hazard::Tenants,
+            "nobody waits for an address",
+            vec![Edit(
+                "crates/engine/src/courtesy.rs",
+                "if self.pause.is_zero() {",
+                "if !self.pause.is_zero() {",
+            )],
+            vec![
+                Row,
+                Named(
+                    "crates/engine/src/courtesy.rs",
+                    "those_who_wait_are_served_in_order",
+                ),
+            ],
+        ),
+    ]
+}
+
+const EXCHANGE: &str = "crates/fetch/src/exchange.rs";
+const CHUNKS: &str = "crates/fetch/src/chunks.rs";
+const ANSWERS: &str = "crates/fetch/tests/web/answers.rs";
+
+fn servers() -> Vec<Mutation> {
+    vec![
+        mutation(
+            Hazard::Interim,
+            "`MOST_INTERIM` without bound",
+            vec![Edit(
+                EXCHANGE,
+                "const MOST_INTERIM: usize = 8;",
+                "const MOST_INTERIM: usize = usize::MAX;",
+            )],
+            vec![Named(
+                "crates/fetch/src/exchange/tests.rs",
+                "floods_before_the_answer_end_early",
+            )],
+        ),
+        mutation(
+            Hazard::Length,
+            "a body shorter than announced is not marked",
+            vec![Edit(
+                EXCHANGE,
+                "Framing::Chunked(_) | Framing::Length(_) => Some(Truncated::Disconnect),",
+                "Framing::Chunked(_) | Framing::Length(_) => None,",
+            )],
+            vec![Named(ANSWERS, "lengths")],
+        ),
+        mutation(
+            Hazard::Length,
+            "room for all that is announced",
+            vec![Edit(
+                EXCHANGE,
+                "const MOST_ROOM: usize = 512 << 10;",
+                "const MOST_ROOM: usize = usize::MAX;",
+            )],
+            vec![Named(
+                "crates/fetch/src/exchange/tests.rs",
+                "a_promise_is_not_given_room",
+            )],
+        ),
+        mutation(
+            Hazard::Chunks,
+            "a chunk need not end where its size says",
+            vec![Edit(
+                CHUNKS,
+                "_ => return Step::Broken,\n                },\n                State::Size",
+                "_ => self.pass(0, State::Size),\n                },\n                State::Size",
+            )],
+            vec![Named(CHUNKS, "broken_framing_keeps_what_came_before")],
+        ),
+        mutation(
+            Hazard::Chunks,
+            "`LONGEST_LINE` without bound",
+            vec![Edit(
+                CHUNKS,
+                "const LONGEST_LINE: usize = 8 << 10;",
+                "const LONGEST_LINE: usize = usize::MAX;",
+            )],
+            vec![Named(CHUNKS, "a_line_without_end_is_broken")],
+        ),
+        mutation(
+            Hazard::Ancient,
+            "any first bytes may become a status line",
+            vec![Edit(
+                "crates/fetch/src/head.rs",
+                "if bytes[..length].eq_ignore_ascii_case(&START[..length]) {",
+                "if !bytes[..length].is_empty() || length == 0 {",
+            )],
+            vec![Named(ANSWERS, "what_is_not_http")],
+        ),
+        mutation(
+            Hazard::Fields,
+            "no space before a colon",
+            vec![Edit(
+                "crates/fetch/src/head.rs",
+                "HeaderName::from_bytes(line[..colon].trim_ascii())",
+                "HeaderName::from_bytes(&line[..colon])",
+            )],
+            vec![Named(ANSWERS, "odd_heads")],
+        ),
+        mutation(
+            Hazard::Fields,
+            "folded lines are not joined",
+            vec![Edit(
+                "crates/fetch/src/head.rs",
+                "lines.next_if(|next| next.starts_with(b\" \") || next.starts_with(b\"\\t\"))",
+                "lines.next_if(|_| false)",
+            )],
+            vec![Named("crates/fetch/src/head.rs", "heads_are_read")],
+        ),
+        mutation(
+            Hazard::Ranges,
+            "416 is not answered by a second request",
+            vec![Edit(
+                "crates/fetch/src/web.rs",
+                "            416 => {",
+                "            999 => {",
+            )],
+            vec![Named(ANSWERS, "ranges")],
+        ),
+        mutation(
+            Hazard::Aimless,
+            "`OWN_HOPS` of 200",
+            vec![Edit(
+                "crates/engine/src/visit/verdict.rs",
+                "const OWN_HOPS: u8 = 3;",
+                "const OWN_HOPS: u8 = 200;",
+            )],
+            vec![Named(
+                "crates/aranha/tests/site.rs",
+                "a_page_that_redirects_to_itself_for_ever_ends",
+            )],
+        ),
+        mutation(
+            Hazard::Aimless,
+            "what is no target is not told",
+            vec![Edit(
+                "crates/engine/src/collect.rs",
+                "            Some((_, Err(rejected))) => {\n                record.outcome = Outcome::NoTarget;\n",
+                "            Some((_, Err(rejected))) => {\n",
+            )],
+            vec![Row],
+        ),
+    ]
+}
+
+const TOKENIZER: &str = "crates/page/src/tokenizer.rs";
+const CANONICALISER: &str = "crates/url/src/canonicaliser.rs";
+
+fn contents() -> Vec<Mutation> {
+    vec![
+        mutation(
+            Hazard::Types,
+            "no byte is looked at",
+            vec![Edit(
+                "crates/page/src/sniff.rs",
+                "let head = &body[..body.len().min(HEADER)];\n    if let Some(found)",
+                "let head = &body[..0];\n    if let Some(found)",
+            )],
+            vec![Named("crates/page/src/media.rs", "a_lying_type_is_repaired")],
+        ),
+        mutation(
+            Hazard::Nulls,
+            "a null ends the page",
+            vec![Edit(
+                TOKENIZER,
+                "pub(crate) fn run<'a>(document: &'a [u8], sink: &mut impl Sink<'a>) -> bool {",
+                "pub(crate) fn run<'a>(document: &'a [u8], sink: &mut impl Sink<'a>) -> bool {
+    let document = document.split(|byte| *byte == 0).next().unwrap_or_default();",
+            )],
+            vec![Named("crates/page/tests/hostile.rs", "nulls_in_a_url")],
+        ),
+        mutation(
+            Hazard::Lengthy,
+            "URLs of any length",
+            vec![Edit(
+                CANONICALISER,
+                "if limit > 0 && length > limit {",
+                "if limit > 0 && length == usize::MAX {",
+            )],
+            vec![Row, Named(CANONICALISER, "reasons")],
+        ),
+        mutation(
+            Hazard::Unterminated,
+            "an attribute's value ends with a blank only",
+            vec![Edit(
+                TOKENIZER,
+                "if let [quote @ (b'\"' | b'\\''), quoted @ ..] = rest {",
+                "if let [quote @ b'\\0', quoted @ ..] = rest {",
+            )],
+            vec![Named("crates/page/tests/corpus.rs", "pages")],
+        ),
+        mutation(
+            Hazard::Unterminated,
+            "a comment ends with `-->` only",
+            vec![Edit(TOKENIZER, "[] | [b'-'] => Some(&[][..]),", "[0xff] => Some(&[][..]),")],
+            vec![Named("crates/page/src/agreement.rs", "suite")],
+        ),
+        mutation(
+            Hazard::Nested,
+            "a call for each tag",
+            vec![Edit(
+                TOKENIZER,
+                "if self.tag(true, sink).is_none() {\n                        return true;\n                    }",
+                "if self.tag(true, sink).is_none() {\n                        return true;\n                    }
+                    return self.data(sink);",
+            )],
+            vec![Named("crates/page/tests/hostile.rs", "large_and_deep")],
+        ),
+        mutation(
+            Hazard::Charsets,
+            "no byte-order mark",
+            vec![Edit(
+                "crates/page/src/charset.rs",
+                "Encoding::for_bom(body)",
+                "Encoding::for_bom(&body[..0])",
+            )],
+            vec![Named(
+                "crates/page/src/charset.rs",
+                "mark_before_header_before_meta_before_detection",
+            )],
+        ),
+        mutation(
+            Hazard::Charsets,
+            "no declaration in the page",
+            vec![Edit(
+                "crates/page/src/charset.rs",
+                "markup.then(|| prescan::label(body))",
+                "markup.then(|| prescan::label(&body[..0]))",
+            )],
+            vec![Named(
+                "crates/page/src/charset.rs",
+                "mark_before_header_before_meta_before_detection",
+            )],
+        ),
+        mutation(
+            Hazard::Dates,
+            "no earliest date",
+            vec![Edit(
+                "crates/fetch/src/date.rs",
+                "let believable = at >= EARLIEST_MS && ",
+                "let believable = ",
+            )],
+            vec![Named("crates/fetch/src/date.rs", "dates_of_change_are_repaired")],
+        ),
+        mutation(
+            Hazard::Browser,
+            "no page is a wall",
+            vec![Edit(
+                "crates/page/src/wall.rs",
+                "if words == 0 || words > LONGEST ",
+                "if words < u32::MAX ",
+            )],
+            vec![Row, Named("crates/page/src/wall.rs", "walls")],
+        ),
+    ]
+}
+
+const COOKIES: &str = "crates/fetch/src/cookies.rs";
+
+fn attacks() -> Vec<Mutation> {
+    let no_limit_of_rules = || {
+        vec![Edit(
+            "crates/robots/src/file.rs",
+            "const LONGEST_FILE: usize = 500 * 1024;",
+            "const LONGEST_FILE: usize = 1 << 30;",
+        )]
+    };
+    let no_limit_of_robots = || {
+        vec![Edit(
+            "crates/engine/src/collect.rs",
+            "const ROBOTS_SIZE: usize = 500 << 10;",
+            "const ROBOTS_SIZE: usize = 1 << 30;",
+        )]
+    };
+    let beyond = Named("crates/robots/tests/hostile.rs", "beyond_the_limit");
+    vec![
+        mutation(
+            Hazard::Metadata,
+            "the guard lets every address pass",
+            vec![Edit(
+                "crates/fetch/src/guard.rs",
+                "match self.refusal(address) {",
+                "match self.refusal(address).filter(|_| false) {",
+            )],
+            vec![Named(
+                "crates/fetch/tests/web/connections.rs",
+                "the_guard_stands_before_every_socket",
+            )],
+        ),
+        mutation(
+            Hazard::Schemes,
+            "both checks of the scheme: any is read as http",
+            vec![
+                Edit(
+                    CANONICALISER,
+                    "if let Some(scheme) = foreign_scheme(text) {",
+                    "if let Some(scheme) = foreign_scheme(text).filter(|_| false) {",
+                ),
+                Edit(
+                    "crates/url/src/origin.rs",
+                    "\"https\" => Some(Scheme::Https),\n        _ => None,",
+                    "\"https\" => Some(Scheme::Https),\n        _ => Some(Scheme::Http),",
+                ),
+            ],
+            vec![Row, Named(CANONICALISER, "reasons")],
+        ),
+        mutation(
+            Hazard::Cookies,
+            "`MOST_COOKIES` without bound",
+            vec![Edit(
+                COOKIES,
+                "const MOST_COOKIES: usize = 50;",
+                "const MOST_COOKIES: usize = usize::MAX;",
+            )],
+            vec![Row, Named(COOKIES, "the_jar_is_bounded")],
+        ),
+        mutation(
+            Hazard::Cookies,
+            "public suffixes are domains",
+            vec![Edit(
+                COOKIES,
+                "if is_public_suffix(&domain) {",
+                "if is_public_suffix(&domain) && domain.is_empty() {",
+            )],
+            vec![Named(COOKIES, "domains")],
+        ),
+        mutation(
+            Hazard::Credentials,
+            "cookies for any domain are taken",
+            vec![Edit(
+                COOKIES,
+                "if !domain_matches(host, &domain) {",
+                "if domain.is_empty() {",
+            )],
+            vec![Named(COOKIES, "foreign_domains_are_not_kept")],
+        ),
+        mutation(
+            Hazard::Credentials,
+            "cookies are sent to any domain",
+            vec![Edit(
+                COOKIES,
+                "domain_matches(url.host(), &self.domain)\n        };",
+                "!self.domain.is_empty()\n        };",
+            )],
+            vec![Named(COOKIES, "foreign_domains_are_not_kept")],
+        ),
+        mutation(
+            Hazard::Credentials,
+            "user information stays",
+            vec![Edit(
+                "crates/url/src/origin.rs",
+                "text.push_str(\"://\");\n    let start = text.len() as u32;",
+                "text.push_str(\"://\");\n    text.push_str(url.username());\n    let start = text.len() as u32;",
+            )],
+            vec![Named(CANONICALISER, "one_spelling")],
+        ),
+        mutation(
+            Hazard::Flood,
+            "`ROBOTS_SIZE` of 1 GiB",
+            no_limit_of_robots(),
+            vec![Row],
+        ),
+        mutation(
+            Hazard::Flood,
+            "`LONGEST_FILE` of 1 GiB",
+            no_limit_of_rules(),
+            vec![beyond],
+        ),
+        mutation(
+            Hazard::Ribbon,
+            "`ROBOTS_SIZE` of 1 GiB",
+            no_limit_of_robots(),
+            vec![Row],
+        ),
+        mutation(
+            Hazard::Ribbon,
+            "`LONGEST_FILE` of 1 GiB",
+            no_limit_of_rules(),
+            vec![beyond],
+        ),
+        mutation(
+            Hazard::Patterns,
+            "every place of every piece is tried",
+            vec![Edit(
+                "crates/robots/src/pattern.rs",
+                "        for piece in middle {
+            match memchr::memmem::find(path, piece) {
+                Some(at) => path = &path[at + piece.len()..],
+                None => return false,
+            }
+        }
+",
+                "        fn places(path: &[u8], pieces: &[Vec<u8>], end: &dyn Fn(&[u8]) -> bool) -> bool {
+            let Some((piece, rest)) = pieces.split_first() else {
+                return end(path);
+            };
+            (0..=path.len()).any(|at| {
+                let after = path[at..].strip_prefix(piece.as_slice());
+                after.is_some_and(|after| places(after, rest, end))
+            })
+        }
+        if !middle.is_empty() {
+            return places(path, middle, &|path| match self.anchored {
+                true => path.ends_with(last),
+                false => memchr::memmem::find(path, last).is_some(),
+            });
+        }
+        path = path.trim_ascii_end();
+",
+            )],
+            vec![Named("crates/robots/src/pattern.rs", "no_pattern_explodes")],
+        ),
+        mutation(
+            Hazard::Gate,
+            "without robots.txt everything is allowed",
+            vec![Edit(
+                "crates/engine/src/permission.rs",
+                "Access::DenyAll => None,",
+                "Access::DenyAll => Some(Robots::allow_all().agent(product)),",
+            )],
+            vec![
+                Row,
+                Named(
+                    "crates/aranha/tests/site.rs",
+                    "without_robots_txt_nothing_is_asked_until_it_can_be_read",
+                ),
+            ],
+        ),
+        mutation(
+            Hazard::Carousel,
+            "`REDIRECTS` of 50",
+            vec![Edit(
+                "crates/engine/src/permission.rs",
+                "const REDIRECTS: usize = 5;",
+                "const REDIRECTS: usize = 50;",
+            )],
+            vec![Row],
+        ),
+        mutation(
+            Hazard::Escape,
+            "no character is harmful",
+            vec![Edit(
+                "crates/aranha/src/plain.rs",
+                "            if is_harmful(c) {",
+                "            if is_harmful(c) && c == 'a' {",
+            )],
+            vec![Row, Named("crates/aranha/src/plain.rs", "controls_are_written_out")],
+        ),
+    ]
+}
+
+const SERVERS: &str = "crates/fetch/src/dns/servers.rs";
+
+fn names() -> Vec<Mutation> {
+    let many_tries = || {
+        vec![Edit(
+            SERVERS,
+            "const TRIES: usize = 3;",
+            "const TRIES: usize = 300;",
+        )]
+    };
+    vec![
+        mutation(
+            Hazard::Shifting,
+            "the pause goes by the address of the first connection",
+            vec![Edit(
+                "crates/engine/src/collect.rs",
+                "context.gates.enter(address).await;",
+                "context.gates.enter([0, 0, 0, url.host().len() as u8].into()).await;",
+            )],
+            vec![Row],
+        ),
+        mutation(
+            Hazard::Alias,
+            "no alias is followed",
+            vec![Edit(
+                SERVERS,
+                "    for record in lookup.answers() {",
+                "    let asked = lookup.queries().first().map(|query| query.name().clone());
+    for record in lookup.answers().iter().filter(|r| Some(&r.name) == asked.as_ref()) {",
+            )],
+            vec![Row],
+        ),
+        mutation(Hazard::Ring, "`TRIES` of 300", many_tries(), vec![Row]),
+        mutation(Hazard::Descent, "`TRIES` of 300", many_tries(), vec![Row]),
+        mutation(
+            Hazard::Truncated,
+            "UDP only",
+            vec![Edit(
+                SERVERS,
+                "NameServerConfig::udp_and_tcp(address.ip())",
+                "NameServerConfig::udp(address.ip())",
+            )],
+            vec![Row],
+        ),
+    ]
+}
