@@ -20,6 +20,7 @@ use http::header;
 use tokio::time::Instant;
 
 use crate::commit::Done;
+use crate::config::Crawl;
 use crate::node::Context;
 use crate::novelty::Reading;
 use crate::tally::add;
@@ -33,6 +34,18 @@ pub(crate) struct Assignment {
     pub(crate) follow: bool,
     /// Whether its words are looked at: not worth it at a site of a few pages.
     pub(crate) wary: bool,
+    /// The pause that the site asks for.
+    pub(crate) delay: Duration,
+}
+
+/// What a request is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    Page,
+    /// A page of a server that has refused to send a part of it.
+    WholePage,
+    /// robots.txt, whatever its media type.
+    Robots,
 }
 
 /// A link to a page of the same site.
@@ -88,14 +101,13 @@ pub(crate) const CACHE: char = 'C';
 /// robots.txt is read up to 500 KiB (RFC 9309, 2.5).
 pub(crate) const ROBOTS_SIZE: usize = 500 << 10;
 
-/// One request and its end, with the name resolved and the address's courtesy kept. `robots`: it is for
-/// robots.txt, whatever its media type.
+/// One request and its end, with the name resolved and the address's courtesy kept.
 pub(crate) async fn ask(
     context: &Context,
     session: &mut Session,
     url: &CanonUrl,
     headers: &[(&'static str, String)],
-    robots: bool,
+    wanted: Wanted,
 ) -> (Option<Resolved>, Result<Fetched, Failure>) {
     let resolved = match context.web.resolve(url.host()).await {
         Ok(resolved) => resolved,
@@ -112,8 +124,9 @@ pub(crate) async fn ask(
         let permit = context.gates.enter(address).await;
         let mut request = Request::new(url, address);
         request.headers.extend_from_slice(headers);
-        request.any_type = robots;
-        request.max_body = robots.then_some(ROBOTS_SIZE as u64);
+        request.whole = wanted != Wanted::Page;
+        request.any_type = wanted == Wanted::Robots;
+        request.max_body = request.any_type.then_some(ROBOTS_SIZE as u64);
         let slot = context.load.enter().await;
         let fetched = context.web.fetch(session, request).await;
         drop(slot);
@@ -149,12 +162,21 @@ pub(crate) async fn collect(
         cookie,
         follow,
         wary,
+        delay,
     } = assignment;
     let began = context.clock.now();
     let started = Instant::now();
     let mut headers = conditions(&pending);
     headers.extend(cookie.map(|cookie| ("Cookie", cookie)));
-    let (resolved, asked) = ask(context, &mut session, &url, &headers, false).await;
+    let page = ask(context, &mut session, &url, &headers, Wanted::Page).await;
+    let (resolved, asked) = if context.config.fetch.range && is_refusal_of_range(&page.1) {
+        // A second request is a request: it waits like any other (P A.3.2).
+        let pause = pause_after(&context.config.crawl, delay, started.elapsed());
+        tokio::time::sleep(pause).await;
+        ask(context, &mut session, &url, &headers, Wanted::WholePage).await
+    } else {
+        page
+    };
     let mut record = blank(&pending, began);
     let mut collected = Collected {
         session,
@@ -212,6 +234,25 @@ pub(crate) async fn collect(
     }
     collected.done.record = record;
     collected
+}
+
+fn is_refusal_of_range(asked: &Result<Fetched, Failure>) -> bool {
+    let answer = asked
+        .as_ref()
+        .ok()
+        .and_then(|fetched| fetched.result.as_ref().ok());
+    answer.is_some_and(|answer| answer.status == 416)
+}
+
+/// The pause after an answer that took this long, at a site that asks for `delay`.
+pub(crate) fn pause_after(crawl: &Crawl, delay: Duration, took: Duration) -> Duration {
+    if crawl.pause.is_zero() {
+        return delay;
+    }
+    let slow = took
+        .mul_f64(crawl.pause_factor.max(0.0))
+        .min(crawl.max_pause);
+    crawl.pause.max(delay).max(slow)
 }
 
 async fn read(

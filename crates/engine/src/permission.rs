@@ -11,7 +11,7 @@ use aranha_url::{Base, CanonUrl};
 use http::header;
 use tokio::time::Instant;
 
-use crate::collect::{ROBOTS_SIZE, ask, blank, exchange, outcome};
+use crate::collect::{ROBOTS_SIZE, Wanted, ask, blank, exchange, outcome};
 use crate::commit::Done;
 use crate::node::Context;
 
@@ -73,7 +73,7 @@ pub(crate) async fn request(
     for _ in 0..=REDIRECTS {
         tokio::time::sleep_until(*allowed).await;
         let began = context.clock.now();
-        let (_, fetched) = ask(context, session, &url, &[], true).await;
+        let (_, fetched) = ask(context, session, &url, &[], Wanted::Robots).await;
         *allowed = Instant::now() + context.config.crawl.pause;
         let (done, end) = keep(context, &url, began, fetched).await;
         asked.outcome = done.record.outcome;

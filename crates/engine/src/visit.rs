@@ -444,6 +444,7 @@ impl Visit {
             cookie,
             follow,
             wary,
+            delay: self.delay(),
         };
         let task = self
             .collectors

@@ -1,8 +1,9 @@
 //! `Range` (N7): the server is told how much is wanted, so that it need not be cut off.
 //!
-//! Off by default: some servers answer 416 for a page that is shorter than the range, and are asked again without it
-//! (P A.3.2); the request is then the site's second without a pause. Servers may ignore it (RFC 9110, 14.2): the limit
-//! on the body holds all the same. A range is one of the coded body, whose beginning can be decoded.
+//! Off by default: some servers answer 416 for a page that is shorter than the range, and must be asked again without it
+//! (P A.3.2), which costs a second request. That is the caller's, who knows the pause before it
+//! ([`Request::whole`](crate::Request::whole)). Servers may ignore a range (RFC 9110, 14.2): the limit on the body holds
+//! all the same. A range is one of the coded body, whose beginning can be decoded.
 
 use http::{HeaderMap, header};
 
@@ -14,7 +15,7 @@ pub(crate) fn last_byte(options: &Options, request: &Request<'_>) -> Option<u64>
         .headers
         .iter()
         .any(|(name, _)| name.eq_ignore_ascii_case("range"));
-    if !options.range || has_own {
+    if !options.range || request.whole || has_own {
         return None;
     }
     // The media type is not known yet: the longest of all limits.

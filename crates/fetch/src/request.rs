@@ -23,6 +23,8 @@ pub struct Request<'a> {
     pub max_body: Option<u64>,
     /// Take the body whatever its media type: robots.txt.
     pub any_type: bool,
+    /// No `Range`, whatever the options say: the server has answered 416 to one.
+    pub whole: bool,
 }
 
 impl<'a> Request<'a> {
@@ -34,6 +36,7 @@ impl<'a> Request<'a> {
             headers: Vec::new(),
             max_body: None,
             any_type: false,
+            whole: false,
         }
     }
 }

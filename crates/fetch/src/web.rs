@@ -219,15 +219,8 @@ impl Fetch<'_> {
             return self.ask(session, request, None).await;
         };
         let mut received = self.ask(session, request, Some(last_byte)).await?;
-        match received.head.status {
-            416 => {
-                self.response = Bytes::new();
-                return self.ask(session, request, None).await;
-            }
-            206 if received.truncated.is_none() => {
-                received.truncated = range::truncation(&received.head.headers, last_byte);
-            }
-            _ => {}
+        if received.head.status == 206 && received.truncated.is_none() {
+            received.truncated = range::truncation(&received.head.headers, last_byte);
         }
         Ok(received)
     }

@@ -163,7 +163,8 @@ fn group(mutation: &Mutation) -> &'static str {
 fn telling(said: &str) -> impl Iterator<Item = &str> {
     let lines = said
         .lines()
-        .skip_while(|line| !line.starts_with("failures:"));
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with("failures:"));
-    lines.take(8)
+        .skip_while(|line| !line.starts_with("---- "))
+        .skip(1);
+    let lines = lines.take_while(|line| !line.starts_with("note: "));
+    lines.filter(|line| !line.is_empty()).take(8)
 }

@@ -208,11 +208,28 @@ fn servers() -> Vec<Mutation> {
             Hazard::Ranges,
             "416 is not answered by a second request",
             vec![Edit(
-                "crates/fetch/src/web.rs",
-                "            416 => {",
-                "            999 => {",
+                "crates/engine/src/collect.rs",
+                "answer.status == 416)",
+                "answer.status == 999)",
             )],
-            vec![Named(ANSWERS, "ranges")],
+            vec![Row],
+        ),
+        mutation(
+            Hazard::Ranges,
+            "the second request does not wait",
+            vec![
+                Edit(
+                    "crates/engine/src/collect.rs",
+                    "        tokio::time::sleep(pause).await;",
+                    "        let _ = pause;",
+                ),
+                Edit(
+                    "crates/engine/src/courtesy.rs",
+                    "if self.pause.is_zero() {",
+                    "if !self.pause.is_zero() {",
+                ),
+            ],
+            vec![Row],
         ),
         mutation(
             Hazard::Aimless,
@@ -559,7 +576,7 @@ fn names() -> Vec<Mutation> {
     vec![
         mutation(
             Hazard::Shifting,
-            "the pause goes by the address of the first connection",
+            "the pause goes by name",
             vec![Edit(
                 "crates/engine/src/collect.rs",
                 "context.gates.enter(address).await;",

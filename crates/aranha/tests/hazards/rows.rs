@@ -25,8 +25,6 @@ pub(crate) struct Row {
     pub(crate) with: &'static str,
     /// What takes the defence out, if configuration can.
     pub(crate) switch: Option<Switch>,
-    /// The pause is not kept, which is a known limit.
-    pub(crate) hasty: bool,
 }
 
 /// Lines of configuration, and the flags that end the run.
@@ -51,7 +49,6 @@ fn row(
         file,
         with: "",
         switch: None,
-        hasty: false,
     }
 }
 
@@ -73,13 +70,6 @@ impl Row {
     fn switch(self, lines: &'static str, flags: &'static [&'static str]) -> Row {
         let switch = Some(Switch { lines, flags });
         Row { switch, ..self }
-    }
-
-    fn hasty(self) -> Row {
-        Row {
-            hasty: true,
-            ..self
-        }
     }
 }
 /// The table, in the order of the lab's.
@@ -283,12 +273,12 @@ fn server_rows() -> Vec<Row> {
         ),
         row(
             Hazard::Ranges,
-            "asked again without the range, and kept; the second request follows at once, without the pause, which is a known limit",
+            "asked again without the range, after the pause, and kept",
             Seen::ordinary,
             "416 is answered by a second request",
-            "crates/fetch/src/range.rs",
+            "crates/engine/src/collect.rs",
         )
-        .with("[fetch]\nrange = true").hasty(),
+        .with("[fetch]\nrange = true"),
         row(
             Hazard::Aimless,
             "a redirect without target is told as that; at most 30 requests",

@@ -314,14 +314,11 @@ impl Visit {
 
     /// The pause after an answer that took this long.
     pub(super) fn pause_after(&self, took: Duration) -> Duration {
-        let crawl = &self.context.config.crawl;
-        let delay = Duration::from_millis(u64::from(self.facts.pause_ms));
-        if crawl.pause.is_zero() {
-            return delay;
-        }
-        let slow = took
-            .mul_f64(crawl.pause_factor.max(0.0))
-            .min(crawl.max_pause);
-        crawl.pause.max(delay).max(slow)
+        collect::pause_after(&self.context.config.crawl, self.delay(), took)
+    }
+
+    /// The pause that the site asks for.
+    pub(super) fn delay(&self) -> Duration {
+        Duration::from_millis(u64::from(self.facts.pause_ms))
     }
 }

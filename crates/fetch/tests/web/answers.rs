@@ -438,18 +438,6 @@ async fn codings_are_undone_for_reading_only() {
     );
 }
 
-/// Scripts of single answers over one connection; the requests heard, the outcome, and whether the connection is kept.
-async fn ranged(options: &Options, connections: &[&[&str]]) -> (Vec<String>, Fetched, Session) {
-    let scripts = connections.iter().map(|answers| {
-        let acts = answers.iter().flat_map(|answer| [Act::Ask, send(answer)]);
-        acts.chain([Act::Hold]).collect()
-    });
-    let server = Server::start(scripts.collect()).await;
-    let mut session = Session::new();
-    let fetched = get(&web(options.clone()), &mut session, &server, "/").await;
-    (server.requests(), fetched, session)
-}
-
 #[tokio::test(start_paused = true)]
 async fn ranges() {
     let options = Options {
@@ -457,60 +445,63 @@ async fn ranges() {
         max_body: 5,
         ..options()
     };
-    let whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-    let refusal = "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Length: 2\r\n\r\nno";
-    let closing =
-        "HTTP/1.1 416 Range Not Satisfiable\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno";
     let part = "HTTP/1.1 206 Partial Content\r\nContent-Length: 5\r\nContent-Range: bytes";
-    let all = format!("{part} 0-4/5\r\n\r\nhello");
-    let start = format!("{part} 0-4/50\r\n\r\nhello");
-    let ignored = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello wor";
-    let cases: [(&[&[&str]], &str); 8] = [
-        (&[&[whole]], r#"200 "hello" kept"#),
-        (&[&[&all]], r#"206 "hello" kept"#),
-        (&[&[&start]], r#"206 "hello" truncated by length kept"#),
-        (&[&[ignored]], r#"200 "hello" truncated by length closed"#),
-        (&[&[refusal, whole]], r#"200 "hello" kept"#),
-        (&[&[closing], &[whole]], r#"200 "hello" kept"#),
-        (&[&[refusal, refusal]], r#"416 "no" kept"#),
+    let refusal = "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Length: 2\r\n\r\nno";
+    let whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    for (answer, expected) in [
+        (whole, r#"200 "hello" kept"#),
+        (&format!("{part} 0-4/5\r\n\r\nhello"), r#"206 "hello" kept"#),
         (
-            &[&[closing], &["ICY 200"]],
-            "protocol: not an HTTP answer: a radio stream (ICY)",
+            &format!("{part} 0-4/50\r\n\r\nhello"),
+            r#"206 "hello" truncated by length kept"#,
         ),
-    ];
-    for (connections, expected) in cases {
-        let (requests, fetched, session) = ranged(&options, connections).await;
+        (
+            "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello wor",
+            r#"200 "hello" truncated by length closed"#,
+        ),
+        (refusal, r#"416 "no" kept"#),
+    ] {
+        let acts = vec![Act::Ask, send(answer), Act::Hold];
+        let (fetched, session) = run(&options, acts).await;
         assert_eq!(summary(&fetched, &session), expected);
-        let has_range: Vec<bool> = requests
-            .iter()
-            .map(|request| request.contains("\r\nRange: bytes=0-4\r\n"))
-            .collect();
-        let answers = connections.concat();
-        assert_eq!(has_range, [true, false][..answers.len()], "{expected}");
-        let (sent, received) = (&fetched.request, &fetched.response);
-        assert_eq!(sent, requests.last().unwrap(), "the final exchange");
-        assert!(answers.last().unwrap().as_bytes().starts_with(received));
+        let sent = String::from_utf8_lossy(&fetched.request);
+        assert!(sent.contains("\r\nRange: bytes=0-4\r\n"), "{sent}");
     }
-    let (requests, ..) = ranged(&crate::server::options(), &[&[refusal]]).await;
-    assert!(!requests[0].contains("Range"), "off by default");
+    let acts = vec![Act::Ask, send(whole), Act::Hold];
+    let (fetched, _) = run(&crate::server::options(), acts).await;
+    let sent = String::from_utf8_lossy(&fetched.request);
+    assert!(!sent.contains("Range"), "off by default");
 }
 
-/// Both exchanges share the limit of the whole fetch.
+/// Asked again without the range, over the same connection.
 #[tokio::test(start_paused = true)]
-async fn the_second_try_has_the_time_that_is_left() {
-    let options = Options {
+async fn the_whole_after_a_refused_range() {
+    let acts = vec![
+        Act::Ask,
+        send("HTTP/1.1 416 x\r\nContent-Length: 0\r\n\r\n"),
+        Act::Ask,
+        send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
+        Act::Hold,
+    ];
+    let server = Server::start(vec![acts]).await;
+    let web = web(Options {
         range: true,
-        total_timeout: std::time::Duration::from_secs(40),
         ..options()
-    };
-    let refusal = "HTTP/1.1 416 x\r\nContent-Length: 0\r\n\r\n";
-    let wait = Act::Wait(std::time::Duration::from_secs(25));
-    let acts = vec![Act::Ask, wait, send(refusal), Act::Ask, Act::Hold];
-    let (fetched, _) = run(&options, acts).await;
-    assert_eq!(fetched.result.unwrap_err().code(), "timeout");
-    assert_eq!(fetched.timings.total.as_secs(), 40);
-    assert!(fetched.response.is_empty());
-    assert!(!fetched.request.windows(5).any(|word| word == b"Range"));
+    });
+    let mut session = Session::new();
+    let refused = get(&web, &mut session, &server, "/").await;
+    assert_eq!(summary(&refused, &session), r#"416 "" kept"#);
+    let url = server.url("/");
+    let mut request = aranha_fetch::Request::new(&url, server.address.ip());
+    request.whole = true;
+    let fetched = web.fetch(&mut session, request).await;
+    assert_eq!(summary(&fetched, &session), r#"200 "hello" kept"#);
+    assert!(fetched.timings.reused);
+    let ranges = server
+        .requests()
+        .into_iter()
+        .map(|heard| heard.contains("Range"));
+    assert_eq!(ranges.collect::<Vec<_>>(), [true, false]);
 }
 
 /// A conditional request and its 304, whatever its headers say of a body that is not there.

@@ -43,7 +43,8 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
             0 => format!("/forum/{next};jsessionid={session}"),
             1 => format!("/forum/{next}?sid={session}"),
             2 => format!("/forum/{next}?CFID=7&amp;CFTOKEN={session}"),
-            _ => format!("/(S({session}))/forum/{next}"),
+            // ASP.NET's are of 24 letters and digits.
+            _ => format!("/(S({session}55vlm25s))/forum/{next}"),
         };
         let _ = writeln!(
             body,
