@@ -590,8 +590,8 @@ fn names() -> Vec<Mutation> {
             vec![Edit(
                 SERVERS,
                 "    for record in lookup.answers() {",
-                "    let asked = lookup.queries().first().map(|query| query.name().clone());
-    for record in lookup.answers().iter().filter(|r| Some(&r.name) == asked.as_ref()) {",
+                "    let asked = lookup.query().name();
+    for record in lookup.answers().iter().filter(|r| r.name == *asked) {",
             )],
             vec![Row],
         ),
