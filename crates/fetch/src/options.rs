@@ -48,7 +48,7 @@ pub struct Options {
     /// Memory for all large answers under way together: who finds no room waits, within the whole-fetch limit.
     #[serde(with = "aranha_url::size")]
     pub memory: u64,
-    /// Ask for no more than the longest body with `Range`, and again without it on 416 (N7).
+    /// Ask for no more than the longest body with `Range` (N7); who answers 416 is to be asked for the whole.
     pub range: bool,
     /// Accepted media types, as `text/html` or `text/*`; empty = all. An answer that names none is accepted.
     pub media_types: Vec<String>,

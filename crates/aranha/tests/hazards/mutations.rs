@@ -291,7 +291,7 @@ fn contents() -> Vec<Mutation> {
                 "if limit > 0 && length > limit {",
                 "if limit > 0 && length == usize::MAX {",
             )],
-            vec![Row, Named(CANONICALISER, "reasons")],
+            vec![Named(CANONICALISER, "reasons")],
         ),
         mutation(
             Hazard::Unterminated,
@@ -364,7 +364,7 @@ fn contents() -> Vec<Mutation> {
                 "if words == 0 || words > LONGEST ",
                 "if words < u32::MAX ",
             )],
-            vec![Row, Named("crates/page/src/wall.rs", "walls")],
+            vec![Named("crates/page/src/wall.rs", "walls")],
         ),
     ]
 }
@@ -558,7 +558,7 @@ fn attacks() -> Vec<Mutation> {
                 "            if is_harmful(c) {",
                 "            if is_harmful(c) && c == 'a' {",
             )],
-            vec![Row, Named("crates/aranha/src/plain.rs", "controls_are_written_out")],
+            vec![Named("crates/aranha/src/plain.rs", "controls_are_written_out")],
         ),
     ]
 }
