@@ -497,24 +497,25 @@ fn attacks() -> Vec<Mutation> {
             "every place of every piece is tried",
             vec![Edit(
                 "crates/robots/src/pattern.rs",
-                "        for piece in middle {
+                "        for piece in pieces.into_iter().flatten() {
             match memchr::memmem::find(path, piece) {
                 Some(at) => path = &path[at + piece.len()..],
                 None => return false,
             }
         }
 ",
-                "        fn places(path: &[u8], pieces: &[Vec<u8>], end: &dyn Fn(&[u8]) -> bool) -> bool {
+                "        fn places(path: &[u8], pieces: &[&[u8]], end: &dyn Fn(&[u8]) -> bool) -> bool {
             let Some((piece, rest)) = pieces.split_first() else {
                 return end(path);
             };
             (0..=path.len()).any(|at| {
-                let after = path[at..].strip_prefix(piece.as_slice());
+                let after = path[at..].strip_prefix(*piece);
                 after.is_some_and(|after| places(after, rest, end))
             })
         }
-        if !middle.is_empty() {
-            return places(path, middle, &|path| match self.anchored {
+        let pieces: Vec<&[u8]> = pieces.into_iter().flatten().collect();
+        if !pieces.is_empty() {
+            return places(path, &pieces, &|path| match self.anchored {
                 true => path.ends_with(last),
                 false => memchr::memmem::find(path, last).is_some(),
             });
