@@ -99,7 +99,13 @@ impl Mirror<'_> {
             );
         }
         html.push_str("</ul>\n");
-        self.keep("index.html", html.as_bytes(), 0, tally)
+        let newest = self.plan.entries.iter().map(|entry| entry.time).max();
+        self.keep(
+            "index.html",
+            html.as_bytes(),
+            newest.unwrap_or_default(),
+            tally,
+        )
     }
 
     fn keep(
