@@ -40,6 +40,11 @@ impl Collection {
         self.root.join("signals.jsonl")
     }
 
+    /// `census`: what the revisit policy `optimal` knows of all pages together.
+    pub fn census(&self) -> PathBuf {
+        self.root.join("census")
+    }
+
     /// `logs/crawl.log`, one line a fetch.
     pub fn crawl_log(&self) -> PathBuf {
         self.root.join("logs").join("crawl.log")

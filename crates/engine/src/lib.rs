@@ -17,6 +17,7 @@
 //!
 //! Read [`Node::run`] first, then `visit`.
 
+mod census;
 mod clock;
 mod collect;
 mod collection;

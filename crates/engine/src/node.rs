@@ -19,6 +19,7 @@ use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::census;
 use crate::clock::Clock;
 use crate::collect::{CACHE, SIGNAL, deeper};
 use crate::collection::Collection;
@@ -83,6 +84,7 @@ pub(crate) struct Context {
     pub(crate) gates: Gates,
     pub(crate) schedule: Schedule,
     pub(crate) signals: PathBuf,
+    census: PathBuf,
     pub(crate) rate: Rate,
     pub(crate) load: Arc<Load>,
     pub(crate) clock: Clock,
@@ -322,7 +324,7 @@ impl Node {
         world: &World,
         collection: &Collection,
         config: Config,
-        mut frontier: Box<dyn Frontier>,
+        frontier: Box<dyn Frontier>,
         resumed: bool,
         stop: Stop,
     ) -> Result<Self, EngineError> {
@@ -338,10 +340,6 @@ impl Node {
             path: collection.crawl_log().display().to_string(),
             source,
         })?;
-        // A crawl that is to end must not run after its own revisits.
-        if !config.crawl.continuous {
-            frontier.revisit_until(clock.now());
-        }
         let frontier = world.frontier(frontier);
         let news = Arc::new(Notify::new());
         let (submissions, receiver) = channel();
@@ -361,6 +359,7 @@ impl Node {
             gates: Gates::new(config.crawl.pause, resumed),
             schedule: Schedule::new(&config.revisit),
             signals: collection.signals(),
+            census: collection.census(),
             rate: Rate::new(config.crawl.rate),
             load: Arc::new(Load::new(config.load.clone())),
             budget: Budget::new(config.crawl.pages),
@@ -387,6 +386,7 @@ impl Node {
             config,
         };
         context.read_black_list()?;
+        census::restore(&context.schedule, &context.census);
         let mut watchers = JoinSet::new();
         watchers.spawn(watch_names(&context));
         watchers.spawn(Arc::clone(&context.load).watch(Arc::clone(&context.tally)));
@@ -456,6 +456,8 @@ impl Node {
             context.stop.clone(),
             Arc::clone(&context.tally),
         );
+        // Only an estimate: not worth failing for.
+        let _ = census::keep(&context.schedule, &context.config, &context.census);
         // The last sender goes with the context, and with it the committer ends.
         drop(context);
         let _ = committer.await;
@@ -483,6 +485,14 @@ impl Node {
         let slots = context.config.crawl.sites.max(1);
         let deadline = context.config.crawl.time.map(|time| began + time);
         let mut glance = began;
+        self.hear().await?;
+        if !context.config.crawl.continuous {
+            // A crawl that is to end must not run after its own revisits.
+            let now = context.clock.now();
+            self.frontier
+                .call(move |frontier| frontier.revisit_until(now))
+                .await;
+        }
         loop {
             while let Some(ended) = visits.try_join_next() {
                 self.note(ended);
@@ -544,6 +554,11 @@ impl Node {
                 self.context.notices.say(Notice::BlacklistWrong { problem });
             }
         }
+        let _ = census::keep(
+            &self.context.schedule,
+            &self.context.config,
+            &self.context.census,
+        );
         self.hear().await
     }
 

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use aranha_engine::config::Layers;
-use aranha_engine::{Clock, Config};
-use aranha_frontier::{Embedded, Frontier, Seed};
-use aranha_url::Canonicaliser;
+use aranha_engine::{Clock, Config, Signal, Source};
+use aranha_frontier::{Claim, Embedded, Frontier, FrontierError, Outside, Seed};
+use aranha_url::{CanonUrl, Canonicaliser};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
@@ -20,6 +20,7 @@ Examples:
   aranha seed add https://example.org https://example.com -c example
   aranha seed import hosts.txt -c national
   zcat urls.gz | aranha seed import - -c national
+  aranha seed add --now https://example.org/news -c example   also while it is crawled, and though it is known
   aranha crawl -c national --contact you@example.org        then crawls them";
 
 /// Add places to begin to a collection, which is made when it does not exist
@@ -40,6 +41,9 @@ pub(crate) struct Add {
     urls: Vec<String>,
     #[command(flatten)]
     collection: Collection,
+    /// Visit them as soon as courtesy allows, known pages too; a crawl that runs takes them up at once
+    #[arg(long)]
+    now: bool,
     /// The counts as one JSON object
     #[arg(long)]
     json: bool,
@@ -66,7 +70,10 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
         Command::Add(add) => plant(
             &add.collection,
             input::named(&add.urls).collect(),
-            false,
+            How {
+                now: add.now,
+                ..How::default()
+            },
             add.json,
         ),
         Command::Import(import) => {
@@ -74,15 +81,28 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
             for file in &import.files {
                 texts.extend(input::lines(file)?);
             }
-            plant(&import.collection, texts, import.lenient, import.json)
+            let how = How {
+                lenient: import.lenient,
+                ..How::default()
+            };
+            plant(&import.collection, texts, how, import.json)
         }
     }
+}
+
+/// How seeds are taken.
+#[derive(Clone, Copy, Default)]
+struct How {
+    /// Lines that are no URL are left out.
+    lenient: bool,
+    /// They are due at once.
+    now: bool,
 }
 
 fn plant(
     collection: &Collection,
     texts: Vec<(String, String)>,
-    lenient: bool,
+    how: How,
     json: bool,
 ) -> Result<Status, Complaint> {
     let files = collection.configuration().into_iter().collect();
@@ -91,19 +111,19 @@ fn plant(
         ..Layers::default()
     })?;
     let canon = Canonicaliser::new(config.url.clone());
-    let mut seeds = Vec::with_capacity(texts.len());
+    let mut urls = Vec::with_capacity(texts.len());
     let mut refused = 0_u64;
     for text in texts {
         match session::seeds(&canon, [text]) {
-            Ok(found) => seeds.extend(found.iter().map(Seed::of)),
-            Err(complaint) if lenient => {
+            Ok(found) => urls.extend(found),
+            Err(complaint) if how.lenient => {
                 refused += 1;
                 complaint.mention();
             }
             Err(complaint) => return Err(complaint),
         }
     }
-    if seeds.is_empty() {
+    if urls.is_empty() {
         return Err(
             Complaint::usage("there is no URL in what was given: no seed to add").hint(
                 "one URL or host name a line; blank lines and lines that begin with # are left out",
@@ -111,11 +131,24 @@ fn plant(
         );
     }
     collection::create(&collection.folder)?;
-    let mut frontier = Embedded::open(&collection.folder, config.frontier)
-        .map_err(|error| session::refused(&error))?;
+    let now = Clock::new().now();
+    let mut frontier = match Embedded::open(&collection.folder, config.frontier) {
+        Err(FrontierError::Locked { .. }) if how.now => {
+            return tell_the_crawl(collection, &urls, now, json);
+        }
+        opened => opened.map_err(|error| session::refused(&error))?,
+    };
+    let seeds: Vec<_> = urls.iter().map(Seed::of).collect();
     let seeded = frontier
-        .seed(Clock::new().now(), &seeds)
+        .seed(now, &seeds)
         .map_err(|error| session::refused(&error))?;
+    if how.now {
+        let claims: Vec<_> = urls.iter().map(|url| claim(url, now)).collect();
+        frontier
+            .hasten(now, &seeds)
+            .and_then(|()| frontier.claim(now, &claims, |_, _| 1.0))
+            .map_err(|error| session::refused(&error))?;
+    }
     let mut output = Output::new();
     if json {
         output.json(&json!({"added": seeded.added, "known": seeded.known, "refused": refused}))?;
@@ -126,6 +159,51 @@ fn plant(
             counted(seeded.added, "seed"),
             grouped(seeded.known),
             grouped(refused)
+        ));
+    }
+    Ok(Status::Done)
+}
+
+/// The page is due now: the user says so.
+fn claim(url: &CanonUrl, now: i64) -> (Outside, Claim) {
+    let claim = Claim {
+        key: url.path_key(),
+        at: now,
+        source: Source::User as u8,
+        weight: 1.0,
+        gap: 0,
+    };
+    (Outside::of(url, 0, '-', ""), claim)
+}
+
+/// A crawl holds the collection: it takes the URLs up within a second or so.
+fn tell_the_crawl(
+    collection: &Collection,
+    urls: &[CanonUrl],
+    now: i64,
+    json: bool,
+) -> Result<Status, Complaint> {
+    let signals: Vec<_> = urls
+        .iter()
+        .map(|url| Signal {
+            url: url.as_str().to_owned(),
+            source: Source::User,
+            at: now,
+        })
+        .collect();
+    let path = aranha_engine::Collection::at(&collection.folder).signals();
+    aranha_engine::signal(&path, &signals).map_err(|error| {
+        Complaint::failed(format!("cannot write {}: {error}", path.display()))
+            .hint("the collection must be yours to write to")
+    })?;
+    if json {
+        let mut output = Output::new();
+        output.json(&json!({"told": urls.len()}))?;
+        output.finish()?;
+    } else {
+        tell(format_args!(
+            "the crawl that runs was told of {}",
+            counted(urls.len() as u64, "URL")
         ));
     }
     Ok(Status::Done)
