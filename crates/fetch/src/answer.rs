@@ -27,7 +27,7 @@ pub struct Fetched {
     /// something came. Left out are interim (1xx) answers and blank lines before the head, and bytes after the
     /// answer's end.
     pub response: Bytes,
-    /// The address connected to.
+    /// The address connected to: the proxy's, when there was one.
     pub address: Option<IpAddr>,
     /// Wall-clock start, Unix milliseconds.
     pub started_ms: i64,

@@ -1,7 +1,7 @@
 //! The one place where a socket to the web is opened: guard, TCP, TLS.
 //!
 //! Invariant 3 stands here: [`open`] judges the address itself, in the same function and on the same value that it
-//! connects to. Nothing else in the crate makes a [`TcpStream`].
+//! connects to; only a proxy, which the user has named and not the web, is connected to as it is. Nothing else in the crate makes a [`TcpStream`].
 
 use std::{
     io,
@@ -21,26 +21,44 @@ use tokio::{
 use tokio_rustls::client::TlsStream;
 
 use crate::{
-    Failure, Options, Timings,
+    Failure, Options, Request, Timings,
+    dns::literal,
     guard::Guard,
     network::{Network, Pipe},
     tls::Tls,
     web::after,
 };
 
-/// A connection to one origin at one address.
+/// A connection to one origin at one address, or to a proxy.
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
     pub(crate) tls_fault: Option<String>,
-    origin: String,
-    address: IpAddr,
+    end: End,
+}
+
+/// Whom a connection leads to.
+#[derive(Debug)]
+enum End {
+    Server { origin: String, address: IpAddr },
+    Proxy(SocketAddr),
 }
 
 impl Connection {
-    /// Whether a request for this URL at this address may go through it.
-    pub(crate) fn serves(&self, url: &CanonUrl, address: IpAddr) -> bool {
-        self.address == address && self.origin == url.origin()
+    /// Whether this request may go through it.
+    pub(crate) fn serves(&self, request: &Request<'_>) -> bool {
+        match &self.end {
+            End::Proxy(proxy) => request.proxy == Some(*proxy),
+            End::Server { origin, address } => {
+                request.proxy.is_none()
+                    && *address == request.address
+                    && origin == request.url.origin()
+            }
+        }
+    }
+
+    pub(crate) fn is_proxied(&self) -> bool {
+        matches!(self.end, End::Proxy(_))
     }
 
     /// Whether an idle connection is still quiet. A server that closed, or sent what nobody asked for, shows here.
@@ -57,18 +75,27 @@ pub(crate) enum Stream {
     Simulated(Box<Pipe>),
 }
 
-/// Opens a connection if the guard passes its address. The timings of the phases are filled in on the way.
+/// Judges what a request leads to: the address, or, when a proxy is asked to go there, the host if it is an address.
+pub(crate) fn pass(guard: &Guard, request: &Request<'_>) -> Result<(), Failure> {
+    match request.proxy {
+        None => guard.pass(request.address),
+        Some(_) => literal(request.url.host()).map_or(Ok(()), |address| guard.pass(address)),
+    }
+}
+
+/// Opens a connection if the guard passes where it leads. The timings of the phases are filled in on the way.
 pub(crate) async fn open(
     guard: &Guard,
     network: &Network,
     options: &Options,
-    url: &CanonUrl,
-    address: IpAddr,
+    request: &Request<'_>,
     deadline: Instant,
     timings: &mut Timings,
 ) -> Result<Connection, Failure> {
-    guard.pass(address)?;
-    let target = SocketAddr::new(address, url.port());
+    pass(guard, request)?;
+    let (url, address) = (request.url, request.address);
+    let own = SocketAddr::new(address, url.port());
+    let target = request.proxy.unwrap_or(own);
     let (stream, tls_fault) = match network {
         Network::Real(tls) => reach(tls, options, url, target, deadline, timings).await?,
         Network::Simulated(simulated) => {
@@ -83,8 +110,13 @@ pub(crate) async fn open(
     Ok(Connection {
         stream,
         tls_fault,
-        origin: url.origin().to_owned(),
-        address,
+        end: request.proxy.map_or_else(
+            || End::Server {
+                origin: url.origin().to_owned(),
+                address,
+            },
+            End::Proxy,
+        ),
     })
 }
 

@@ -334,7 +334,7 @@ fn is_unanswered<T>(outcome: &Result<T, Failure>) -> bool {
 }
 
 /// An IP address written as a host, IPv6 with or without brackets.
-fn literal(host: &str) -> Option<IpAddr> {
+pub(crate) fn literal(host: &str) -> Option<IpAddr> {
     let bare = host
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'))

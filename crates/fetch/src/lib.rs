@@ -12,7 +12,7 @@
 //!
 //! What always holds:
 //! - **No socket is opened to an address that the guard has not passed**, whatever name led to it: the check sits
-//!   inside the one function that connects (`connect.rs`).
+//!   inside the one function that connects (`connect.rs`). A proxy that the user has named is the one exception.
 //! - **The bytes kept are the server's**, chunk borders and odd spellings included; what was understood of them
 //!   stands beside them.
 //! - **Redirects are not followed here**: the caller reads `Location` as a link.

@@ -1,11 +1,13 @@
 //! What is asked: one GET, and the bytes of its head.
 //!
+//! A proxy is asked in the absolute form (RFC 9112, 3.2.2): the whole URL stands in the request line.
+//!
 //! The order of the headers is that of a well-behaved client: Host, who we are, what we accept, then the request's
 //! own. No value can carry a line break: such a request is refused, never repaired.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
-use aranha_url::CanonUrl;
+use aranha_url::{CanonUrl, Scheme};
 use bytes::Bytes;
 
 use crate::{FetchSetupError, Options};
@@ -17,6 +19,10 @@ pub struct Request<'a> {
     pub url: &'a CanonUrl,
     /// One of the addresses that [`Web::resolve`](crate::Web::resolve) gave; the guard looks at it again.
     pub address: IpAddr,
+    /// Ask this HTTP proxy instead of the origin's server: `http` only. It is the user's own choice and no word of the
+    /// web's, so the guard is not asked about it, and `address` is not used: the proxy looks the name up. A URL whose
+    /// host is an address is judged all the same. To take only what the proxy has, send `Cache-Control: only-if-cached`.
+    pub proxy: Option<SocketAddr>,
     /// Further headers as written on the wire: `Cookie`, `If-None-Match`, `If-Modified-Since`, `Range` …
     pub headers: Vec<(&'static str, String)>,
     /// Instead of `max_body` and `max_body_by_type`.
@@ -33,6 +39,7 @@ impl<'a> Request<'a> {
         Request {
             url,
             address,
+            proxy: None,
             headers: Vec::new(),
             max_body: None,
             any_type: false,
@@ -87,6 +94,9 @@ impl Identity {
         {
             return Err("the URL holds a space or a control character".to_owned());
         }
+        if request.proxy.is_some() && url.scheme() != Scheme::Http {
+            return Err("a proxy is asked for http only".to_owned());
+        }
         let own: usize = request
             .headers
             .iter()
@@ -94,6 +104,10 @@ impl Identity {
             .sum();
         let mut head = String::with_capacity(30 + url.as_str().len() + self.0.len() + own);
         head.push_str("GET ");
+        if request.proxy.is_some() {
+            head.push_str("http://");
+            head.push_str(url.authority());
+        }
         head.push_str(url.path());
         head.push_str(" HTTP/1.1\r\n");
         push_line(&mut head, "Host", url.authority());

@@ -1,16 +1,14 @@
-//! The kept-alive connection of one visit (N2).
+//! The kept-alive connections of one visit (N2).
 
-use std::net::IpAddr;
-
-use aranha_url::CanonUrl;
-
-use crate::connect::Connection;
+use crate::{Request, connect::Connection};
 
 /// One connection's life: keep-alive to one origin at one address. A visit owns one per parallel request; asking
-/// for another origin or address through it closes the old connection and opens a new one.
+/// for another origin or address through it closes the old connection and opens a new one. The connection to a proxy
+/// is kept beside it, and never taken for the other.
 #[derive(Debug, Default)]
 pub struct Session {
-    idle: Option<Connection>,
+    direct: Option<Connection>,
+    proxied: Option<Connection>,
 }
 
 impl Session {
@@ -19,24 +17,33 @@ impl Session {
         Session::default()
     }
 
-    /// Closes the kept connection, if there is one: before a long pause.
+    /// Closes the kept connections, if there are any: before a long pause.
     pub fn close(&mut self) {
-        self.idle = None;
+        *self = Session::default();
     }
 
     /// Whether a connection is kept for the next request.
     pub fn is_open(&self) -> bool {
-        self.idle.is_some()
+        self.direct.is_some() || self.proxied.is_some()
     }
 
     /// The kept connection if it can serve this request. It is out of the session until given back, so that a
     /// cancelled exchange never leaves half an answer for the next one.
-    pub(crate) fn take(&mut self, url: &CanonUrl, address: IpAddr) -> Option<Connection> {
-        let mut connection = self.idle.take()?;
-        (connection.serves(url, address) && connection.is_quiet()).then_some(connection)
+    pub(crate) fn take(&mut self, request: &Request<'_>) -> Option<Connection> {
+        let mut connection = self.slot(request.proxy.is_some()).take()?;
+        (connection.serves(request) && connection.is_quiet()).then_some(connection)
     }
 
     pub(crate) fn keep(&mut self, connection: Connection) {
-        self.idle = Some(connection);
+        let slot = self.slot(connection.is_proxied());
+        *slot = Some(connection);
+    }
+
+    fn slot(&mut self, proxied: bool) -> &mut Option<Connection> {
+        if proxied {
+            &mut self.proxied
+        } else {
+            &mut self.direct
+        }
     }
 }

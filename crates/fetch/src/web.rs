@@ -178,7 +178,10 @@ impl Web {
             result,
             request: fetch.sent,
             response: fetch.response,
-            address: fetch.connected.then_some(request.address),
+            address: fetch.connected.then(|| {
+                let proxy = request.proxy.map(|proxy| proxy.ip());
+                proxy.unwrap_or(request.address)
+            }),
             started_ms,
             finished,
             timings: Timings {
@@ -235,8 +238,8 @@ impl Fetch<'_> {
         let head = self.shared.identity.head(request, last_byte);
         let head = head.map_err(Failure::Protocol)?;
         // A kept connection must pass too: the user's list of refused addresses has the last word.
-        self.shared.guard.pass(request.address)?;
-        if let Some(connection) = session.take(request.url, request.address) {
+        connect::pass(&self.shared.guard, request)?;
+        if let Some(connection) = session.take(request) {
             self.timings.reused = true;
             let exchanged = self.exchange(session, connection, &head).await;
             if !exchanged.silent {
@@ -261,8 +264,7 @@ impl Fetch<'_> {
             guard,
             network,
             options,
-            request.url,
-            request.address,
+            request,
             deadline,
             &mut self.timings,
         )

@@ -14,6 +14,7 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
     for (key, test) in TESTS {
         test(&config.crawl).map_err(|complaint| complain(key, complaint))?;
     }
+    proxy(&config.parasite.proxy).map_err(|complaint| complain("parasite.proxy", complaint))?;
     let fetch = &config.fetch;
     for (key, value) in [
         ("fetch.user_agent", Some(&fetch.user_agent)),
@@ -107,6 +108,14 @@ fn require(holds: bool, sentence: &str, hint: &str) -> Result<(), Complaint> {
     } else {
         Err((sentence.to_owned(), Some(hint.to_owned())))
     }
+}
+
+fn proxy(text: &str) -> Result<(), Complaint> {
+    require(
+        text.is_empty() || text.parse::<std::net::SocketAddr>().is_ok(),
+        "is not the address and port of a proxy",
+        "for example 127.0.0.1:3128; a name is not looked up",
+    )
 }
 
 fn at_least_one(value: usize, otherwise: &str) -> Result<(), Complaint> {

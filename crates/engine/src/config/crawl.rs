@@ -1,7 +1,8 @@
-//! The sections that the engine itself acts on: `[crawl]`, `[thresholds]`, `[log]`.
+//! The sections that the engine itself acts on: `[crawl]`, `[thresholds]`, `[parasite]`, `[log]`.
 //!
 //! Times are texts (`"2s"`, `"1h30m"`), sizes are texts or bytes (`"10MiB"`, `4096`), limits may be `"none"`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -112,36 +113,6 @@ impl Default for Crawl {
     }
 }
 
-/// A caching proxy as a source of fresh pages (I5): what its users were just served is taken from its cache.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Parasite {
-    /// Address and port of the proxy; empty: none.
-    pub proxy: String,
-    /// How long after it was served a page is taken.
-    #[serde(with = "aranha_url::duration")]
-    pub delay: Duration,
-    /// A page visited within this time is not taken again.
-    #[serde(with = "aranha_url::duration")]
-    pub again: Duration,
-    /// Whether URLs with a query string are taken: they may tell what people look for.
-    pub queries: bool,
-    /// Only these hosts, when there are any.
-    pub hosts: Vec<String>,
-}
-
-impl Default for Parasite {
-    fn default() -> Self {
-        Self {
-            proxy: String::new(),
-            delay: Duration::from_mins(1),
-            again: Duration::from_hours(24),
-            queries: false,
-            hosts: Vec::new(),
-        }
-    }
-}
-
 /// What a site may cost before it is taken for a trap: its links are then no longer followed, what was fetched is
 /// kept (D5; V 5.4). What counts is what its pages bring, not how many there are: a large honest site is common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -173,6 +144,62 @@ impl Default for Thresholds {
     }
 }
 
+/// The cache parasite (I5; C 2.6, 3): a proxy tells which pages people ask for, and the crawl takes its fresh copy.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Parasite {
+    /// Where the proxy listens, such as `127.0.0.1:3128`. Empty: pages that it tells of are asked of their own servers.
+    pub proxy: String,
+    /// From the signal to the visit: the proxy must have got the page first.
+    #[serde(with = "aranha_url::duration")]
+    pub delay: Duration,
+    /// A page that was fetched, or told of, less than this ago is left alone.
+    #[serde(with = "aranha_url::duration")]
+    pub again: Duration,
+    /// Take URLs with a query string too. What people type into forms stands there.
+    pub queries: bool,
+    /// Hosts that may be taken; `.example.org` is that host and all beneath it. None: every host in the crawl's scope.
+    pub hosts: Vec<String>,
+}
+
+impl Default for Parasite {
+    fn default() -> Self {
+        Self {
+            proxy: String::new(),
+            delay: Duration::from_mins(1),
+            again: Duration::from_hours(24),
+            queries: false,
+            hosts: Vec::new(),
+        }
+    }
+}
+
+impl Parasite {
+    /// The proxy, if there is one. A configuration that was loaded holds an address or nothing.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.proxy.parse().ok()
+    }
+
+    /// Whether pages of this host may be taken, as far as `hosts` goes.
+    pub fn allows(&self, host: &str) -> bool {
+        self.hosts.is_empty()
+            || self
+                .hosts
+                .iter()
+                .any(|entry| match entry.strip_prefix('.') {
+                    None => host.eq_ignore_ascii_case(entry),
+                    Some(domain) => {
+                        let above = host.len().checked_sub(domain.len());
+                        above.is_some_and(|at| {
+                            host.is_char_boundary(at)
+                                && host[at..].eq_ignore_ascii_case(domain)
+                                && (at == 0 || host[..at].ends_with('.'))
+                        })
+                    }
+                })
+    }
+}
+
 /// What is written about the crawl, beside the archive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -188,6 +215,33 @@ impl Default for Log {
         Self {
             crawl: true,
             level: "warn".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_that_may_be_taken() {
+        let parasite = |hosts: &[&str]| Parasite {
+            hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
+            ..Parasite::default()
+        };
+        assert!(parasite(&[]).allows("example.org"));
+        let listed = parasite(&["example.org", ".example.com"]);
+        for (host, allowed) in [
+            ("example.org", true),
+            ("EXAMPLE.org", true),
+            ("www.example.org", false),
+            ("example.com", true),
+            ("a.b.example.com", true),
+            ("badexample.com", false),
+            ("com", false),
+            ("éexample.com", false),
+        ] {
+            assert_eq!(listed.allows(host), allowed, "{host}");
         }
     }
 }

@@ -61,7 +61,7 @@ pub struct Config {
     pub retry: aranha_frontier::Retry,
     /// `[revisit]`: when pages are visited again (I1 to I4).
     pub revisit: aranha_revisit::Options,
-    /// `[parasite]`: a proxy's cache as a source of fresh pages (I5).
+    /// `[parasite]`: what a proxy near by tells and has (I5).
     pub parasite: Parasite,
     /// `[log]`: what is written about the crawl.
     pub log: Log,

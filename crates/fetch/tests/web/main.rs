@@ -5,6 +5,7 @@
 mod answers;
 mod connections;
 mod names;
+mod proxy;
 mod secure;
 mod server;
 mod time;
