@@ -229,7 +229,7 @@ impl Market {
         while spent(high) > self.budget && high < 1e300 {
             (low, high) = (high, high * high / low);
         }
-        for _ in 0..12 {
+        while high > low * 1.003 {
             let middle = low.sqrt() * high.sqrt();
             if spent(middle) > self.budget {
                 low = middle;
@@ -353,9 +353,9 @@ mod tests {
     /// Pages with rates and importances over orders of magnitude; the budget is met within a few percent.
     #[test]
     fn the_budget_is_met() {
-        for budget in [50.0, 500.0, 5000.0] {
+        for budget in [20.0, 1000.0] {
             let market = Market::new(budget, 1.0 / 24.0, 400.0);
-            let mut cells = vec![0u16; 10_000];
+            let mut cells = vec![0u16; 4000];
             let page = |key: usize| {
                 let rate = (movement::place(key as u64, 1) * 14.0 - 12.0).exp2();
                 let weight = (movement::place(key as u64, 2) * 8.0 - 4.0).exp2() as f32;
@@ -376,7 +376,7 @@ mod tests {
                 })
                 .sum();
             assert!((spent / budget - 1.0).abs() < 0.05, "{budget}: {spent}");
-            assert_eq!(market.census().pages(), 10_000);
+            assert_eq!(market.census().pages(), 4000);
 
             let again = Market::new(budget, 1.0 / 24.0, 400.0);
             again.restore(&market.census());

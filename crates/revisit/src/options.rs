@@ -53,7 +53,8 @@ pub struct Options {
     /// `frequency`, `selective`: length of the quick rounds between full ones, for fast sites (I6).
     #[serde(with = "aranha_url::duration::option")]
     pub quick: Option<Duration>,
-    /// `poisson`, `optimal`: time between changes assumed of a page that nothing is known about.
+    /// `poisson`, `optimal`: time between changes assumed of a page that nothing is known about; `optimal` does not leave
+    /// it alone for longer at first.
     #[serde(with = "aranha_url::duration")]
     pub prior: Duration,
     /// `poisson`: how likely it is that a page has changed when it is asked for again.
@@ -75,7 +76,7 @@ impl Default for Options {
             first: 1,
             descend: 0.4,
             quick: None,
-            prior: Duration::from_hours(30 * 24),
+            prior: Duration::from_hours(10 * 24),
             chance: 0.5,
             budget: 100_000,
         }

@@ -59,6 +59,7 @@ impl Schedule {
             (Policy::Optimal, Some(market)) => {
                 let rate = self.belief(history).rate();
                 let wait = market.interval(&mut history.cell, rate, visit.importance);
+                let wait = wait.min(self.watched(history));
                 self.moved(wait, history, visit)
             }
             (Policy::Optimal | Policy::Poisson, _) => {
@@ -142,6 +143,11 @@ impl Schedule {
     fn belief(&self, history: &History) -> Belief {
         Belief::of(history.shape, history.exposure)
             .unwrap_or_else(|| Belief::prior(days(self.options.prior)))
+    }
+
+    /// No page is left alone for longer than it was watched, about: a first wrong belief would stand for months.
+    fn watched(&self, history: &History) -> f64 {
+        days(self.options.prior) * f64::from(history.visits.clamp(1, 32) - 1).exp2()
     }
 
     /// The page was there.

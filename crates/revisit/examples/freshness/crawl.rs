@@ -7,7 +7,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 use aranha_revisit::{History, Options, Policy, Schedule, Seen, SiteHistory, Visit, best_interval};
 
-use crate::web::{Chance, Web};
+use crate::web::{Chance, Page, Web};
 
 const DAY_MS: f64 = 86_400_000.0;
 /// The simulation begins on a day in 2026; only the rounds depend on it.
@@ -15,23 +15,25 @@ const START: f64 = 20_454.0;
 
 /// What a run is measured by.
 #[derive(Clone, Default, Debug)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// Visits after the warm-up.
-    pub requests: f64,
+    pub(crate) requests: f64,
     /// Visits after the warm-up that found a change.
-    pub found: f64,
+    pub(crate) found: f64,
     /// The same, of inner pages in rounds in which their entry page had not changed.
-    pub hidden: f64,
+    pub(crate) hidden: f64,
     /// Share of the time that a page is fresh, mean over pages.
-    pub freshness: f64,
+    pub(crate) freshness: f64,
     /// The same of inner pages of sites.
-    pub inner: f64,
+    pub(crate) inner: f64,
     /// Days since the first change not yet seen, 0 while fresh; mean over pages and time.
-    pub age: f64,
+    pub(crate) age: f64,
     /// Share of the time that a page is stale, weighted by importance.
-    pub staleness: f64,
+    pub(crate) staleness: f64,
+    /// By kind of page, in the order of `Kind::ALL`: visits after the warm-up, days stale.
+    pub(crate) kinds: [[f64; 2]; 6],
     /// By weeks from the beginning: freshness, age, staleness, visits a day.
-    pub weeks: Vec<[f64; 4]>,
+    pub(crate) weeks: Vec<[f64; 4]>,
 }
 
 /// Copies of all pages, and the sums over time.
@@ -77,6 +79,7 @@ impl<'a> Copies<'a> {
         if time >= self.warm {
             self.outcome.requests += 1.0;
             self.outcome.found += f64::from(u8::from(changed && !first));
+            self.outcome.kinds[self.web.pages[page].kind as usize][0] += 1.0;
         }
         self.outcome.weeks[(time / 7.0) as usize][3] += 1.0;
         match (first, changed) {
@@ -108,9 +111,10 @@ impl<'a> Copies<'a> {
         if to > begin {
             let time = to - begin;
             self.stale += time;
+            self.outcome.kinds[self.web.pages[page].kind as usize][1] += time;
             self.stale_weighted += time * weight;
             self.stale_inner += if self.entry[page] { 0.0 } else { time };
-            self.age += time * ((begin + to) / 2.0 - from);
+            self.age += time * (f64::midpoint(begin, to) - from);
         }
         let mut begin = from;
         while begin < to {
@@ -118,7 +122,7 @@ impl<'a> Copies<'a> {
             let end = ((week + 1) as f64 * 7.0).min(to);
             let sums = &mut self.outcome.weeks[week];
             sums[0] += end - begin;
-            sums[1] += (end - begin) * ((begin + end) / 2.0 - from);
+            sums[1] += (end - begin) * (f64::midpoint(begin, end) - from);
             sums[2] += (end - begin) * weight;
             begin = end;
         }
@@ -151,10 +155,10 @@ impl<'a> Copies<'a> {
 
 /// What a crawl is told: the web, the days before anything is counted, the days that the first visits of all pages take.
 #[derive(Clone, Copy)]
-pub struct Setting<'a> {
-    pub web: &'a Web,
-    pub warm: f64,
-    pub first: f64,
+pub(crate) struct Setting<'a> {
+    pub(crate) web: &'a Web,
+    pub(crate) warm: f64,
+    pub(crate) first: f64,
 }
 
 impl Setting<'_> {
@@ -166,7 +170,7 @@ impl Setting<'_> {
     }
 
     /// Visit every page at its own interval, exactly; infinite: once.
-    pub fn regularly(&self, intervals: &[f64]) -> Outcome {
+    pub(crate) fn regularly(&self, intervals: &[f64]) -> Outcome {
         let mut copies = Copies::new(self.web, self.warm);
         for (page, time) in self.beginnings().into_iter().enumerate() {
             let mut time = time;
@@ -179,15 +183,15 @@ impl Setting<'_> {
     }
 
     /// Uniform visiting: `budget` requests a day, every page as often as every other.
-    pub fn uniform(&self, budget: f64) -> Outcome {
+    pub(crate) fn uniform(&self, budget: f64) -> Outcome {
         let pages = self.web.pages.len();
         self.regularly(&vec![pages as f64 / budget; pages])
     }
 
     /// The best that can be done with `budget` requests a day by who knows every page's rate and importance.
-    pub fn clairvoyant(&self, budget: f64) -> Outcome {
+    pub(crate) fn clairvoyant(&self, budget: f64) -> Outcome {
         let at = |price: f64| -> Vec<f64> {
-            let best = |page: &crate::web::Page| {
+            let best = |page: &Page| {
                 if page.rate > 0.0 {
                     best_interval(page.rate, f64::from(page.weight), price)
                 } else {
@@ -210,7 +214,7 @@ impl Setting<'_> {
     }
 
     /// A policy that plans each page by itself.
-    pub fn planned(&self, options: &Options) -> Outcome {
+    pub(crate) fn planned(&self, options: &Options) -> Outcome {
         let schedule = Schedule::new(options);
         let mut copies = Copies::new(self.web, self.warm);
         let mut histories = vec![History::default(); self.web.pages.len()];
@@ -239,7 +243,7 @@ impl Setting<'_> {
 
     /// Rounds of whole sites: the entry page first, then its inner pages as far as they are due and `selective` wants
     /// them; or, `skipping`, only when the entry page has changed.
-    pub fn in_rounds(&self, options: &Options, skipping: bool) -> Outcome {
+    pub(crate) fn in_rounds(&self, options: &Options, skipping: bool) -> Outcome {
         let schedule = Schedule::new(options);
         let mut copies = Copies::new(self.web, self.warm);
         let mut histories = vec![History::default(); self.web.pages.len()];
@@ -292,7 +296,7 @@ impl Setting<'_> {
     }
 
     /// A run of any policy.
-    pub fn run(&self, options: &Options) -> Outcome {
+    pub(crate) fn run(&self, options: &Options) -> Outcome {
         if options.policy == Policy::Selective {
             self.in_rounds(options, false)
         } else {
@@ -301,7 +305,7 @@ impl Setting<'_> {
     }
 
     /// Requests a day after the warm-up.
-    pub fn spent(&self, outcome: &Outcome) -> f64 {
+    pub(crate) fn spent(&self, outcome: &Outcome) -> f64 {
         outcome.requests / (self.web.days - self.warm)
     }
 }

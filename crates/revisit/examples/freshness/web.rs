@@ -11,14 +11,14 @@
 use std::ops::Range;
 
 /// A random number generator that is the same everywhere: splitmix64.
-pub struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Chance(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let value = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -26,7 +26,7 @@ impl Chance {
     }
 
     /// In `(0, 1)`.
-    pub fn unit(&mut self) -> f64 {
+    pub(crate) fn unit(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
 
@@ -41,7 +41,7 @@ impl Chance {
 
 /// How a page changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// At random, at a rate of its own.
     Poisson,
     /// At random in the eight working hours of a day.
@@ -56,20 +56,31 @@ pub enum Kind {
     Links,
 }
 
-pub struct Page {
-    pub kind: Kind,
-    /// Changes of the text a day, in the long run.
-    pub rate: f64,
-    pub weight: f32,
-    /// When the text changes, days, in order.
-    pub changes: Vec<f32>,
+impl Kind {
+    pub(crate) const ALL: [Kind; 6] = [
+        Kind::Poisson,
+        Kind::Daily,
+        Kind::Weekly,
+        Kind::Bursts,
+        Kind::Markup,
+        Kind::Links,
+    ];
 }
 
-pub struct Web {
-    pub pages: Vec<Page>,
+pub(crate) struct Page {
+    pub(crate) kind: Kind,
+    /// Changes of the text a day, in the long run.
+    pub(crate) rate: f64,
+    pub(crate) weight: f32,
+    /// When the text changes, days, in order.
+    pub(crate) changes: Vec<f32>,
+}
+
+pub(crate) struct Web {
+    pub(crate) pages: Vec<Page>,
     /// Pages of each site; the first is its entry page.
-    pub sites: Vec<Range<usize>>,
-    pub days: f64,
+    pub(crate) sites: Vec<Range<usize>>,
+    pub(crate) days: f64,
 }
 
 /// Shares of pages and the days between changes, Cho and Garcia-Molina's classes.
@@ -83,7 +94,7 @@ const CLASSES: [(f64, f64, f64); 5] = [
 
 impl Web {
     /// About so many pages, over so many days.
-    pub fn new(pages: usize, days: f64, seed: u64) -> Self {
+    pub(crate) fn new(pages: usize, days: f64, seed: u64) -> Self {
         let mut chance = Chance::new(seed);
         let mut web = Web {
             pages: Vec::with_capacity(pages),
@@ -123,7 +134,7 @@ impl Web {
         self.sites.push(first..end);
     }
 
-    pub fn weights(&self) -> f64 {
+    pub(crate) fn weights(&self) -> f64 {
         self.pages.iter().map(|page| f64::from(page.weight)).sum()
     }
 }
@@ -160,7 +171,6 @@ fn page(kind: Kind, class: usize, days: f64, chance: &mut Chance) -> Page {
 fn changes(kind: Kind, interval: f64, days: f64, chance: &mut Chance) -> (f64, Vec<f32>) {
     let mut times = Vec::new();
     let rate = match kind {
-        Kind::Markup | Kind::Links => 0.0,
         Kind::Weekly => {
             let mut time = chance.unit() * 7.0;
             while time < days {
@@ -194,7 +204,7 @@ fn changes(kind: Kind, interval: f64, days: f64, chance: &mut Chance) -> (f64, V
             }
             1.0 / interval
         }
-        Kind::Poisson | Kind::Daily => 0.0,
+        Kind::Poisson | Kind::Daily | Kind::Markup | Kind::Links => 0.0,
     };
     times.retain(|time| f64::from(*time) < days);
     (rate, times)
