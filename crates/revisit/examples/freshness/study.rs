@@ -92,7 +92,7 @@ impl<'a> Study<'a> {
             })
         };
         let most = if policy == Policy::Poisson { 0.98 } else { 2.0 };
-        calibrate(0.02, most, run, |outcome| {
+        calibrate(0.02, most, 1.004, run, |outcome| {
             self.setting.spent(outcome) > self.budget
         })
         .1
@@ -105,9 +105,10 @@ impl<'a> Study<'a> {
         let same_round = self.setting.run(&rounds(Policy::Frequency, round));
         let run = |every: f64| self.setting.run(&rounds(Policy::Frequency, every));
         // The longest rounds that are still as fresh.
-        let ((shorter_round, same_freshness), _) = calibrate(round / 8.0, round, run, |outcome| {
-            outcome.freshness >= everything.freshness
-        });
+        let ((shorter_round, same_freshness), _) =
+            calibrate(round / 8.0, round, 1.02, run, |outcome| {
+                outcome.freshness >= everything.freshness
+            });
         Saving {
             round,
             everything,
@@ -124,7 +125,7 @@ impl<'a> Study<'a> {
             .setting
             .in_rounds(&rounds(Policy::Selective, 1.0), true);
         let run = |every: f64| self.setting.run(&rounds(Policy::Selective, every));
-        let (_, (_, selective)) = calibrate(1.0, 30.0, run, |outcome| {
+        let (_, (_, selective)) = calibrate(1.0, 30.0, 1.02, run, |outcome| {
             outcome.requests > skipping.requests
         });
         (skipping, selective)
@@ -139,15 +140,16 @@ fn rounds(policy: Policy, days: f64) -> Options {
     }
 }
 
-/// Where `above` turns from true to false as the value grows, within two percent: the last value and run on either side.
+/// Where `above` turns from true to false as the value grows, to within the factor `within`: the last value and run on either side.
 fn calibrate(
     mut low: f64,
     mut high: f64,
+    within: f64,
     run: impl Fn(f64) -> Outcome,
     above: impl Fn(&Outcome) -> bool,
 ) -> ((f64, Outcome), (f64, Outcome)) {
     let (mut lower, mut higher) = (None, None);
-    while high / low > 1.02 {
+    while high / low > within {
         let middle = (low * high).sqrt();
         let outcome = run(middle);
         if above(&outcome) {
