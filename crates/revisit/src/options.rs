@@ -101,4 +101,13 @@ mod tests {
         assert!(toml::from_str::<Options>("policy = 'sometimes'").is_err());
         assert!(toml::from_str::<Options>("evry = '1d'").is_err());
     }
+
+    #[test]
+    fn the_documented_section_is_the_defaults() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/aranha.toml");
+        let text = std::fs::read_to_string(path).expect("the documentation");
+        let mut table: toml::Table = text.parse().expect("it reads");
+        let section = table.remove("revisit").expect("it has the section");
+        assert_eq!(section.try_into(), Ok(Options::default()));
+    }
 }
