@@ -6,6 +6,7 @@
 //!
 //! Read first: [`commands`], then [`complaint`].
 
+mod allocator;
 mod archived;
 mod arguments;
 mod collection;
@@ -24,11 +25,8 @@ mod words;
 
 use std::process::ExitCode;
 
-/// Many small strings are made and dropped by many threads: the system's allocator is the slower one there.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
+    allocator::give_back_soon();
     let ended = arguments::read().and_then(commands::run);
     match ended {
         Ok(status) => status.into(),

@@ -9,7 +9,7 @@
 //! ```text
 //! ARANHA_WRITE=1 cargo test -p aranha --test hazards the_document    writes the table of the document anew
 //! ARANHA_HAZARD=calendar,maze cargo test -p aranha --test hazards    only these rows
-//! cargo test -p aranha --test hazards -- --ignored --nocapture       makes the mutations (half an hour)
+//! ARANHA_MUTATE=1 cargo test -p aranha --test hazards -- --nocapture mutations   makes the mutations, too (half an hour)
 //! ```
 
 mod copy;
@@ -447,7 +447,8 @@ fn every_defence_can_be_taken_out() {
     }
 }
 
-/// The code that mutations change is still there, and so are the tests that they name.
+/// The code that mutations change is still there, and so are the tests that they name. With `ARANHA_MUTATE`: they
+/// are made, and these tests fail.
 #[test]
 fn mutations_can_still_be_made() {
     for mutation in mutations() {
@@ -465,12 +466,13 @@ fn mutations_can_still_be_made() {
             }
         }
     }
+    if std::env::var_os("ARANHA_MUTATE").is_some() {
+        take_out_defences();
+    }
 }
 
 /// Takes each defence out and sees the tests fail that are said to notice.
-#[test]
-#[ignore = "builds parts of the tree anew for each mutation"]
-fn defences_taken_out_are_missed() {
+fn take_out_defences() {
     let copy = Copy::of(&root());
     let mut unnoticed = Vec::new();
     for mutation in mutations().iter().filter(|m| is_chosen(m.hazard)) {

@@ -2,7 +2,7 @@
 //!
 //! Each is made alone, in a copy of the tree (`copy.rs`). The text that an edit replaces stands exactly once in its file;
 //! whoever changes that code changes the edit with it, and makes the mutation again:
-//! `ARANHA_HAZARD=interim cargo test -p aranha --test hazards -- --ignored --nocapture`.
+//! `ARANHA_HAZARD=interim ARANHA_MUTATE=1 cargo test -p aranha --test hazards -- --nocapture mutations`.
 
 use std::fmt;
 
