@@ -249,6 +249,16 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
             grouped(tally.gone)
         ));
     }
+    if tally.signals > 0 {
+        tell(format_args!(
+            "  signals   {} heard: {} visits brought forward, {} new pages; {} taken from the proxy, {} no longer there",
+            grouped(tally.signals),
+            grouped(tally.sooner),
+            grouped(tally.announced),
+            grouped(tally.cached),
+            grouped(tally.uncached)
+        ));
+    }
     if tally.traps > 0 || status.sites.blocked > 0 {
         tell(format_args!(
             "  set aside {} with {}: traps, and what is shut out  (aranha status -c {folder})",

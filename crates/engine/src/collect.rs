@@ -7,6 +7,7 @@
 //!
 //! Redirects are links (N11): they are returned, not followed.
 
+use std::net::SocketAddr;
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use aranha_fetch::{Answer, Failure, Fetched, Request, Resolved, Session, Truncat
 use aranha_frontier::{Flags, Outcome, Outside, PageRecord, Past, Pending};
 use aranha_page::{Input, Page};
 use aranha_robots::Directives;
-use aranha_url::{Base, CanonUrl, SiteKey};
+use aranha_url::{Base, CanonUrl, Scheme, SiteKey};
 use aranha_volume::{Earlier, Exchange};
 use http::header;
 use tokio::time::Instant;
@@ -23,6 +24,7 @@ use crate::commit::Done;
 use crate::config::Crawl;
 use crate::node::Context;
 use crate::novelty::Reading;
+use crate::signals::Source;
 use crate::tally::add;
 
 /// A page to collect.
@@ -91,6 +93,8 @@ pub(crate) struct Collected {
     pub(crate) ended: Instant,
     /// The archive could not take it: the page is not done, the crawl is stopping.
     pub(crate) lost: bool,
+    /// The proxy did not have it: nothing has happened to the page.
+    pub(crate) uncached: bool,
 }
 
 /// Addresses of a name tried before its server counts as unreachable.
@@ -150,6 +154,45 @@ pub(crate) async fn ask(
     (Some(resolved), end)
 }
 
+/// The proxy in whose cache the page should be, because its users were served it just now (I5).
+fn cache(context: &Context, pending: &Pending, url: &CanonUrl) -> Option<SocketAddr> {
+    let told = match &pending.past {
+        Some(past) => past.claim == Source::Proxy as u8,
+        None => pending.hop == CACHE && pending.tries == 0,
+    };
+    if !told || url.scheme() != Scheme::Http {
+        return None;
+    }
+    context.config.parasite.address()
+}
+
+/// Takes the page from the proxy's cache and only from there: its own server hears nothing of it.
+async fn ask_cache(
+    context: &Context,
+    session: &mut Session,
+    url: &CanonUrl,
+    mut headers: Vec<(&'static str, String)>,
+    proxy: SocketAddr,
+) -> (Option<Resolved>, Result<Fetched, Failure>) {
+    headers.push(("Cache-Control", "only-if-cached".to_owned()));
+    let mut request = Request::new(url, proxy.ip());
+    request.proxy = Some(proxy);
+    request.headers = headers;
+    let slot = context.load.enter().await;
+    let fetched = context.web.fetch(session, request).await;
+    drop(slot);
+    add(&context.tally.received, fetched.response.len() as u64);
+    (None, Ok(fetched))
+}
+
+/// Whether the proxy had the page: it answers 504 when it had not (RFC 9111, 5.2.1.7).
+fn is_cached(asked: &Result<Fetched, Failure>) -> bool {
+    asked.as_ref().is_ok_and(|fetched| {
+        let answer = fetched.result.as_ref();
+        answer.is_ok_and(|answer| answer.status != 504)
+    })
+}
+
 /// Collects one page. Always returns; may be cancelled, and then nothing has been recorded.
 pub(crate) async fn collect(
     context: &Context,
@@ -167,16 +210,25 @@ pub(crate) async fn collect(
     let began = context.clock.now();
     let started = Instant::now();
     let mut headers = conditions(&pending);
-    headers.extend(cookie.map(|cookie| ("Cookie", cookie)));
-    let page = ask(context, &mut session, &url, &headers, Wanted::Page).await;
-    let (resolved, asked) = if context.config.fetch.range && is_refusal_of_range(&page.1) {
-        // A second request is a request: it waits like any other (P A.3.2).
-        let pause = pause_after(&context.config.crawl, delay, started.elapsed());
-        tokio::time::sleep(pause).await;
-        ask(context, &mut session, &url, &headers, Wanted::WholePage).await
-    } else {
-        page
+    let cache = cache(context, &pending, &url);
+    headers.extend(
+        cookie
+            .filter(|_| cache.is_none())
+            .map(|cookie| ("Cookie", cookie)),
+    );
+    let page = match cache {
+        Some(proxy) => ask_cache(context, &mut session, &url, headers.clone(), proxy).await,
+        None => ask(context, &mut session, &url, &headers, Wanted::Page).await,
     };
+    let (resolved, asked) =
+        if cache.is_none() && context.config.fetch.range && is_refusal_of_range(&page.1) {
+            // A second request is a request: it waits like any other (P A.3.2).
+            let pause = pause_after(&context.config.crawl, delay, started.elapsed());
+            tokio::time::sleep(pause).await;
+            ask(context, &mut session, &url, &headers, Wanted::WholePage).await
+        } else {
+            page
+        };
     let mut record = blank(&pending, began);
     let mut collected = Collected {
         session,
@@ -201,7 +253,15 @@ pub(crate) async fn collect(
         took: started.elapsed(),
         ended: Instant::now(),
         lost: false,
+        uncached: false,
     };
+    if cache.is_some() {
+        collected.uncached = !is_cached(&asked);
+        if collected.uncached {
+            return collected;
+        }
+        add(&context.tally.cached, 1);
+    }
     let fetched = match asked {
         Ok(fetched) => fetched,
         Err(failure) => {
@@ -272,7 +332,8 @@ async fn read(
     if answer.truncated.is_some() {
         record.flags = record.flags.with(Flags::TRUNCATED);
     }
-    collected.headers = Some(answer.headers.clone());
+    // The cookies of an answer to somebody else are not for us.
+    collected.headers = collected.resolved.is_some().then(|| answer.headers.clone());
     collected.retry_after = retry_after(answer, record.time);
     collected.truncated = answer.truncated.filter(|_| !answer.unwanted);
     if answer

@@ -10,7 +10,7 @@ use aranha_url::CanonUrl;
 
 use super::Visit;
 use super::content::PROBE;
-use crate::collect::Version;
+use crate::collect::{self, Version};
 use crate::commit::Done;
 use crate::signals::{self, Source};
 use crate::tally::add;
@@ -126,6 +126,24 @@ impl Visit {
         };
         signals::learn(&mut self.facts, claim, changed);
         self.facts_changed = true;
+    }
+
+    /// The proxy no longer had a page that it told of. One that is known waits for its turn; a new one is asked of its
+    /// own server.
+    pub(super) fn miss(&mut self, mut page: Pending) {
+        add(&self.context.tally.uncached, 1);
+        self.context.budget.give_back();
+        let Some(mut past) = page.past.take() else {
+            page.hop = collect::SIGNAL;
+            self.queue.push_front(page);
+            return;
+        };
+        past.claim = 0;
+        let now = self.context.clock.now();
+        if let Some(due) = self.plan(&page, &mut past, Seen::Failed, None, now) {
+            page.past = Some(past);
+            self.batch.later.push((due, page));
+        }
     }
 
     /// `selective`: a page that is due, but passed over in this round, until the next.

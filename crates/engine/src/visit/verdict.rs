@@ -65,11 +65,16 @@ impl Visit {
             took,
             ended,
             lost,
+            uncached,
         } = collected;
         self.sessions.push(session);
         self.allowed = self.allowed.max(ended + self.pause_after(took));
         if lost {
             self.queue.push_front(pending);
+            return;
+        }
+        if uncached {
+            self.miss(pending);
             return;
         }
         if let Some(resolved) = resolved {
