@@ -84,14 +84,14 @@ pub(crate) fn weigh(facts: &SiteFacts, source: u8) -> f64 {
 /// A page that the source said had changed was visited.
 pub(crate) fn learn(facts: &mut SiteFacts, source: u8, changed: bool) {
     let mut trusts = trusts(facts);
-    match trusts.iter_mut().find(|(of, _)| *of == source) {
-        Some((_, trust)) => trust.learn(true, changed),
-        None => {
-            let mut trust = Trust::default();
-            trust.learn(true, changed);
-            trusts.push((source, trust));
-        }
-    }
+    let place = trusts
+        .iter()
+        .position(|(of, _)| *of == source)
+        .unwrap_or_else(|| {
+            trusts.push((source, Trust::default()));
+            trusts.len() - 1
+        });
+    trusts[place].1.learn(true, changed);
     facts.trust = postcard::to_stdvec(&trusts).unwrap_or_default();
 }
 

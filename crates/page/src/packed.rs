@@ -124,6 +124,6 @@ mod tests {
             assert_eq!(unpacked.body, sitemap[..most]);
             assert_eq!(unpacked.cut, cut, "{most}");
         }
-        assert!(super::unpack("/a.xml.gz", &packed(&[0; 20_000]), 20_000).is_none());
+        assert!(super::unpack("/a.xml.gz", &packed(&vec![0; 20_000]), 20_000).is_none());
     }
 }
