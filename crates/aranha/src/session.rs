@@ -150,42 +150,29 @@ fn is_bare_host(text: &str, rejected: &Rejected) -> bool {
     }
 }
 
-/// Raises the limit on open files as far as it goes, and visits no more sites at once than it allows: a socket that
-/// cannot be opened must never look like a server that does not answer.
-fn fit(mut config: Config, voice: Voice) -> Config {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    /// Volumes, indexes, the frontier, look-ups under way, and some room.
-    const OTHERS: u64 = 512;
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
-    let open = match setrlimit(Resource::Nofile, raised) {
-        Ok(()) => limit.maximum,
-        Err(_) => limit.current,
-    };
-    let crawl = &mut config.crawl;
-    // With a pause a site has one connection, whatever is allowed.
-    let sockets = if crawl.pause.is_zero() {
-        crawl.connections
-    } else {
-        1
-    };
-    if let Some(open) = open {
-        let sites = (open.saturating_sub(OTHERS) / sockets.max(1) as u64).max(1);
-        if sites < crawl.sites as u64 {
-            voice.say(&format!(
-                "note: only {open} files may be open: {sites} sites are visited at once, not {} (ulimit -n)",
-                crawl.sites
-            ));
-            crawl.sites = sites as usize;
-        }
-    }
+/// Takes as many open files as this process may have, and says what will be otherwise than asked for. Where the limit is
+/// below the number of sites, connections are closed between requests (`aranha_fetch`), and no site has to wait for it.
+fn fit(config: Config, voice: Voice) -> Config {
+    open_files();
+    let crawl = &config.crawl;
     if crawl.connections > 1 && !crawl.pause.is_zero() {
         voice.say("note: with a pause there is one connection to a site at a time; --pause 0 allows several");
     }
     config
+}
+
+/// Takes as many open files as this process may have: ten thousand sites are ten thousand sockets. Where that is not
+/// enough, fewer connections are kept open between requests.
+pub(crate) fn open_files() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        },
+    );
 }
 
 /// What the program says of itself, on stderr.

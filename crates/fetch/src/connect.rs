@@ -25,6 +25,7 @@ use crate::{
     dns::literal,
     guard::Guard,
     network::{Network, Pipe},
+    sockets::Socket,
     tls::Tls,
     web::after,
 };
@@ -35,6 +36,8 @@ pub(crate) struct Connection {
     pub(crate) stream: Stream,
     pub(crate) tls_fault: Option<String>,
     end: End,
+    /// Its place among all connections, given back after the stream is closed.
+    pub(crate) socket: Option<Socket>,
 }
 
 /// Whom a connection leads to.
@@ -117,6 +120,7 @@ pub(crate) async fn open(
             },
             End::Proxy,
         ),
+        socket: None,
     })
 }
 

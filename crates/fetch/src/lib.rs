@@ -45,6 +45,7 @@ mod pace;
 mod range;
 mod request;
 mod session;
+mod sockets;
 mod tls;
 mod web;
 

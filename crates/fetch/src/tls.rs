@@ -23,8 +23,11 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{Failure, FetchSetupError};
 
-/// Servers whose sessions are remembered.
-const SESSIONS: usize = 2048;
+/// Servers whose sessions are remembered; fewer than are visited at once would be as good as none, since the oldest is
+/// forgotten first.
+const SERVERS: usize = 8192;
+/// rustls counts tickets, and keeps room for so many of each server.
+const TICKETS: usize = 8;
 
 /// Server names whose fault is remembered; the notes are dropped together when there are more.
 const MOST_FAULTS: usize = 10_000;
@@ -57,7 +60,7 @@ impl Tls {
             .with_custom_certificate_verifier(verifier.clone())
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        config.resumption = Resumption::in_memory_sessions(SESSIONS);
+        config.resumption = Resumption::in_memory_sessions(SERVERS * TICKETS);
         Ok(Tls {
             connector: TlsConnector::from(Arc::new(config)),
             verifier,

@@ -20,6 +20,7 @@ use crate::{
     network::{Network, Simulated},
     range,
     request::Identity,
+    sockets::Sockets,
     tls::Tls,
 };
 
@@ -40,6 +41,7 @@ struct Shared {
     clock: Clock,
     identity: Identity,
     memory: Memory,
+    sockets: Sockets,
 }
 
 impl Shared {
@@ -92,12 +94,17 @@ impl Web {
         refused: Blacklist,
     ) -> Result<Web, FetchSetupError> {
         let guard = Arc::new(Guard::new(options.allow_private, refused));
+        let sockets = match &network {
+            Network::Real(_) => Sockets::of_this_process(),
+            Network::Simulated(_) => Sockets::boundless(),
+        };
         let shared = Shared {
             resolver: Arc::new(Resolver::new(names, &options, guard.clone(), clock)),
             network,
             clock,
             identity: Identity::new(&options)?,
             memory: Memory::new(options.memory),
+            sockets,
             guard,
             options,
         };
@@ -257,10 +264,14 @@ impl Fetch<'_> {
             guard,
             network,
             options,
+            sockets,
             ..
         } = self.shared;
+        let begun = Instant::now();
+        let socket = sockets.enter().await;
+        self.limits.deadline += begun.elapsed();
         let deadline = self.limits.deadline;
-        connect::open(
+        let mut connection = connect::open(
             guard,
             network,
             options,
@@ -268,7 +279,9 @@ impl Fetch<'_> {
             deadline,
             &mut self.timings,
         )
-        .await
+        .await?;
+        connection.socket = Some(socket);
+        Ok(connection)
     }
 
     async fn exchange(
@@ -281,7 +294,7 @@ impl Fetch<'_> {
         self.sent = head.clone();
         self.tls_fault.clone_from(&connection.tls_fault);
         let exchanged = exchange::exchange(&mut connection.stream, head, self.limits).await;
-        if exchanged.reusable {
+        if exchanged.reusable && self.shared.sockets.may_rest() {
             session.keep(connection);
         }
         exchanged
