@@ -1,20 +1,22 @@
-//! How fast pages become WARC records: `cargo run --release -p aranha-volume --example write_speed -- DIR [N] [LEVEL] [THREADS]`.
+//! How fast pages become WARC records:
+//! `cargo run --release -p aranha-volume --example write_speed -- DIR [N] [LEVEL] [THREADS] [gzip|zstd] [TARGET]`.
 //!
 //! Takes the HTML files under DIR round and round until N pages (20,000) were appended, each with a comment that makes
 //! its payload differ, so that none is a duplicate; syncs every 1,000 pages as a crawl does; prints pages and megabytes
-//! a second, the ratio, and processor time a page.
+//! a second, the ratio, processor time a page, and how many bytes went to the disk for a byte of page. TARGET is where the
+//! volumes are written (a temporary folder). `bench/storage` makes a table of it.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use aranha_volume::{Archive, Exchange, Options};
+use aranha_volume::{Archive, Compression, Exchange, Options};
 use bytes::Bytes;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments
         .next()
-        .ok_or("usage: speed DIR [N] [LEVEL] [THREADS]")?;
+        .ok_or("usage: write_speed DIR [N] [LEVEL] [THREADS] [gzip|zstd] [TARGET]")?;
     let count: usize = arguments.next().map_or(Ok(20_000), |text| text.parse())?;
     let level = arguments
         .next()
@@ -22,13 +24,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let threads = arguments
         .next()
         .map_or(Ok(Options::default().threads), |text| text.parse())?;
+    let compression = match arguments.next().as_deref() {
+        Some("zstd") => Compression::Zstd,
+        Some("gzip") | None => Compression::Gzip,
+        Some(other) => return Err(format!("gzip or zstd, not {other}").into()),
+    };
     let mut pages = Vec::new();
     gather(Path::new(&folder), &mut pages)?;
     if pages.is_empty() {
         return Err("no .html files there".into());
     }
-    let target = tempfile::tempdir()?;
+    let target = match arguments.next() {
+        Some(folder) => tempfile::tempdir_in(folder)?,
+        None => tempfile::tempdir()?,
+    };
     let options = Options {
+        compression,
         level,
         threads,
         ..Options::default()
@@ -64,7 +75,7 @@ async fn run(
     pages: &[Vec<u8>],
     count: usize,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let (level, threads) = (options.level, options.threads);
+    let (compression, level, threads) = (options.compression, options.level, options.threads);
     let (archive, _) = Archive::open(target, options)?;
     let (mut plain, mut packed) = (0, 0);
     let mut receipts = Vec::new();
@@ -86,14 +97,17 @@ async fn run(
     );
     let closing = Instant::now();
     archive.close().await?;
+    let closing = closing.elapsed();
     println!(
-        "level {level}, {threads} threads: {:.0} pages/s, {:.0} MB/s, {:.2}:1, {:.0} µs of processor a page of {:.1} kB; closing {:.2} s",
+        "{compression:?} level {level}, {threads} threads: {:.0} pages/s, {:.0} MB/s, {:.2}:1, {:.0} µs of processor a page of {:.1} kB, \
+         {:.3} bytes to the disk a byte; closing {:.2} s",
         count as f64 / wall,
         plain as f64 / wall / 1e6,
         plain as f64 / packed as f64,
         processor / count as f64 * 1e6,
         plain as f64 / count as f64 / 1e3,
-        closing.elapsed().as_secs_f64(),
+        written() as f64 / plain as f64,
+        closing.as_secs_f64(),
     );
     Ok(())
 }
@@ -146,4 +160,13 @@ fn processor_seconds() -> f64 {
             .unwrap_or(0.0)
     };
     (ticks(11) + ticks(12)) / 100.0
+}
+
+/// What this process sent to the disk.
+fn written() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
+    text.lines()
+        .find_map(|line| line.strip_prefix("write_bytes: "))
+        .and_then(|number| number.trim().parse().ok())
+        .unwrap_or(0)
 }

@@ -230,7 +230,7 @@ fn start(
             shared: shared.clone(),
             duplicates: finisher.duplicates.clone(),
             ids: ids.clone(),
-            encoder: Encoder::new(options.level),
+            encoder: Encoder::new(&options),
             companions: Companions {
                 request: options.request_records,
                 metadata: options.metadata_records,
@@ -249,7 +249,7 @@ fn start(
         shared: shared.clone(),
         disk,
         archive: archive.to_path_buf(),
-        encoder: Encoder::new(options.level),
+        encoder: Encoder::new(&options),
         options,
         ids,
         serial,

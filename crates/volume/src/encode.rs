@@ -1,18 +1,18 @@
-//! An exchange becomes records, each a gzip member (WARC 1.1 sections 4 to 6, annex D). Runs on the worker threads;
+//! An exchange becomes records, each packed by itself (WARC 1.1 sections 4 to 6). Runs on the worker threads;
 //! one [`Encoder`] each, whose buffers are used again for every record.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use libdeflater::{CompressionLvl, Compressor};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
+use crate::compression::Packer;
 use crate::digest::{self, Digest};
 use crate::duplicates::Original;
 use crate::index::{self, Entry, Form};
 use crate::payload::Payload;
-use crate::{Earlier, Exchange, escape, http};
+use crate::{Earlier, Exchange, Options, escape, http};
 
 const HTTP_RESPONSE: &str = "application/http;msgtype=response";
 const HTTP_REQUEST: &str = "application/http;msgtype=request";
@@ -124,17 +124,16 @@ pub(crate) struct Companions {
 
 /// Builds and compresses records.
 pub(crate) struct Encoder {
-    compressor: Compressor,
+    packer: Packer,
     plain: Vec<u8>,
     packed: Vec<u8>,
 }
 
 impl Encoder {
-    /// Levels outside libdeflate's scale are taken as its nearest end.
-    pub(crate) fn new(level: i32) -> Self {
-        let level = CompressionLvl::new(level.clamp(1, 12)).expect("1 to 12 are levels");
+    /// Packs as the options say.
+    pub(crate) fn new(options: &Options) -> Self {
         Self {
-            compressor: Compressor::new(level),
+            packer: Packer::new(options.compression, options.level),
             plain: Vec::new(),
             packed: Vec::new(),
         }
@@ -307,14 +306,7 @@ impl Encoder {
         for part in [b"\r\n", block, b"\r\n\r\n"] {
             self.plain.extend_from_slice(part);
         }
-        let bound = self.compressor.gzip_compress_bound(self.plain.len());
-        if self.packed.len() < bound {
-            self.packed.resize(bound, 0);
-        }
-        let length = self
-            .compressor
-            .gzip_compress(&self.plain, &mut self.packed)
-            .expect("the buffer has the size that the compressor asked for");
+        let length = self.packer.pack(&self.plain, &mut self.packed);
         out.extend_from_slice(&self.packed[..length]);
         self.release();
         length

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 
 use crate::digest::{self, Digest};
 use crate::http::{self, Transfer};
-use crate::{Location, Record, escape};
+use crate::{Location, Record, escape, name};
 
 /// What the index keeps of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -178,7 +178,8 @@ pub(crate) fn lines(entries: &[Entry], file: &str) -> Vec<String> {
 
 /// The name of a volume's index.
 pub(crate) fn file_name(volume: &str) -> String {
-    format!("{}.cdxj", volume.strip_suffix(".warc.gz").unwrap_or(volume))
+    let stem = name::stem(volume).unwrap_or(volume);
+    format!("{stem}.cdxj")
 }
 
 #[cfg(test)]

@@ -7,16 +7,17 @@
 //!
 //! What always holds:
 //! - A file under `archive/` without the suffix `.open` is whole, and never written again.
-//! - A record is one gzip member; the records of one exchange lie side by side, response or revisit first.
+//! - A record is one gzip member or one zstd frame; the records of one exchange lie side by side, response or revisit first.
 //! - A revisit record refers to a response that lies before it in the same file or in a file that was durable
 //!   before this one was begun, so that no crash leaves a revisit without its original.
 //! - Memory is bounded by [`Options`] and by the size at which files are rolled.
 //!
 //! Read first: [`Archive`], then `record` (what a record looks like), `writer` (how it reaches the disk),
-//! `duplicates` (docs/decisions/0004), `repair`. Formats: ISO 28500:2017 (WARC 1.1), RFC 1952 (gzip members).
+//! `duplicates` (docs/decisions/0004), `repair`. Formats: ISO 28500:2017 (WARC 1.1), RFC 1952 (gzip members), RFC 8878 (zstd frames).
 
 mod archive;
 mod coding;
+mod compression;
 mod digest;
 mod disk;
 mod duplicates;
@@ -48,6 +49,7 @@ mod worker;
 mod writer;
 
 pub use archive::{Archive, Receipt};
+pub use compression::Compression;
 pub use error::VolumeError;
 pub use exchange::{Earlier, Exchange, Location, Stored};
 pub use name::Volume;

@@ -1,10 +1,10 @@
-//! gzip members (RFC 1952), one a record: read one by one from a file, with offset and length of each.
+//! Members, a gzip member or zstd frame each, one a record: read one by one from a file, with offset and length of each.
 
 use std::io::{self, BufRead, Read};
 
-use flate2::bufread::GzDecoder;
+use crate::compression;
 
-/// One gzip member, inflated.
+/// One member, unpacked.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) offset: u64,
@@ -42,7 +42,7 @@ impl<R: BufRead> Members<R> {
         }
         let offset = self.source.position;
         let mut bytes = Vec::with_capacity(16 << 10);
-        GzDecoder::new(&mut self.source).read_to_end(&mut bytes)?;
+        compression::unpack(&mut self.source, &mut bytes)?;
         Ok(Some(Member {
             offset,
             length: self.source.position - offset,

@@ -1,4 +1,4 @@
-//! Names of volumes: `PREFIX-YYYYMMDDhhmmssSSS-NNNNN-HOST.warc.gz`, with `.open` behind it while written and
+//! Names of volumes: `PREFIX-YYYYMMDDhhmmssSSS-NNNNN-HOST.warc.gz` or `.warc.zst`, with `.open` behind it while written and
 //! `.damaged` when set aside. NNNNN is the volume's serial number, unique in its collection: locations name it.
 
 use std::collections::BTreeMap;
@@ -7,25 +7,30 @@ use std::sync::Mutex;
 
 use jiff::Timestamp;
 
-use crate::VolumeError;
+use crate::{Compression, VolumeError};
 
 /// Behind the name of a volume that is being written.
 pub(crate) const OPEN: &str = ".open";
 /// Behind the name of a volume that could not be mended.
 pub(crate) const DAMAGED: &str = ".damaged";
-const EXTENSION: &str = ".warc.gz";
 
 /// The name for a volume begun at this time on this machine, without `.open`.
-pub(crate) fn compose(prefix: &str, time: Timestamp, serial: u32) -> String {
+pub(crate) fn compose(
+    prefix: &str,
+    time: Timestamp,
+    serial: u32,
+    compression: Compression,
+) -> String {
     let host = rustix::system::uname()
         .nodename()
         .to_string_lossy()
         .into_owned();
     let stamp = time.strftime("%Y%m%d%H%M%S%3f");
     format!(
-        "{}-{stamp}-{serial:05}-{}{EXTENSION}",
+        "{}-{stamp}-{serial:05}-{}{}",
         plain(prefix),
-        plain(&host)
+        plain(&host),
+        compression.extension()
     )
 }
 
@@ -45,9 +50,16 @@ fn plain(text: &str) -> String {
     }
 }
 
+/// The name of a closed volume without its extension; none for any other file.
+pub(crate) fn stem(name: &str) -> Option<&str> {
+    let mut known = Compression::ALL.iter();
+    known.find_map(|kind| name.strip_suffix(kind.extension()))
+}
+
 /// The serial number in a file name that [`compose`] made; none for any other file.
 pub(crate) fn serial(name: &str) -> Option<u32> {
-    let stem = &name[..name.find(EXTENSION)?];
+    let known = Compression::ALL.iter();
+    let stem = &name[..known.filter_map(|kind| name.find(kind.extension())).min()?];
     let parts: Vec<&str> = stem.split('-').collect();
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     parts.windows(2).find_map(|pair| {
@@ -92,7 +104,7 @@ pub(crate) fn list(archive: &Path) -> Result<(BTreeMap<u32, Volume>, u32), Volum
         };
         highest = highest.max(serial);
         let open = name.ends_with(OPEN);
-        if open || name.ends_with(EXTENSION) {
+        if open || stem(&name).is_some() {
             volumes.insert(serial, Volume { serial, path, open });
         }
     }
@@ -151,7 +163,7 @@ mod tests {
     fn names_go_there_and_back() {
         let time: Timestamp = "2026-11-15T17:48:00.123Z".parse().unwrap();
         for (prefix, number) in [("aranha", 1), ("my-crawl 2/..", 99_999), ("", 1_234_567)] {
-            let name = compose(prefix, time, number);
+            let name = compose(prefix, time, number, Compression::Gzip);
             assert!(name.contains("-20261115174800123-"), "{name}");
             assert!(!name.contains(['/', ' ']), "{name}");
             assert_eq!(serial(&name), Some(number), "{name}");

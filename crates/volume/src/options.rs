@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::Compression;
+
 /// How volumes are written.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -11,7 +13,9 @@ pub struct Options {
     /// A file is closed and the next one begun when it has grown to this size (or to 200,000 exchanges).
     #[serde(with = "aranha_url::size")]
     pub roll_size: u64,
-    /// gzip level, 1 (fast) to 12 (small), by libdeflate's scale.
+    /// How records are packed. Most tools read gzip only.
+    pub compression: Compression,
+    /// For gzip 1 (fast) to 12 (small), by libdeflate's scale; for zstd 1 to 22.
     pub level: i32,
     /// Threads that hash and compress. One more writes.
     pub threads: usize,
@@ -39,6 +43,7 @@ impl Default for Options {
         Self {
             prefix: "aranha".to_owned(),
             roll_size: 1_000_000_000,
+            compression: Compression::Gzip,
             level: 1,
             threads: 2,
             dedupe: true,

@@ -2,12 +2,10 @@
 //! the writing side but the files, so that it works in another process while a crawl runs.
 
 use std::fs::File;
-use std::io::{BufReader, Read as _};
+use std::io::BufReader;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-
-use flate2::bufread::GzDecoder;
 
 use crate::digest::{self, Digest};
 use crate::duplicates::Original;
@@ -16,7 +14,7 @@ use crate::member::Members;
 use crate::name::{self, Shelf, Volume};
 use crate::record::{self, Record};
 use crate::run::Place;
-use crate::{Location, VolumeError, lookup};
+use crate::{Location, VolumeError, compression, lookup};
 
 /// Reads the archive of a collection; works while a crawl writes it.
 #[derive(Debug)]
@@ -211,11 +209,7 @@ fn fields_at(shelf: &Shelf, volume: u32, offset: u64) -> Option<Vec<(String, Str
     let (file, _) = shelf.open(volume).ok()?;
     let mut packed = vec![0; COMPRESSED];
     let length = file.read_at(&mut packed, offset).ok()?;
-    let mut plain = Vec::with_capacity(4 << 10);
-    // The end is cut off on purpose, so an error is no surprise: what was inflated counts.
-    let _ = GzDecoder::new(&packed[..length])
-        .take(HEADER)
-        .read_to_end(&mut plain);
+    let plain = compression::beginning(&packed[..length], HEADER);
     let (fields, _) = record::parse_fields(&plain).ok()?;
     Some(fields)
 }

@@ -10,10 +10,10 @@ use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use flate2::bufread::GzDecoder;
 use memchr::memmem;
 
 use crate::VolumeError;
+use crate::compression::{self, Compression};
 use crate::finish::{Finished, Finisher};
 use crate::index::Entry;
 use crate::member::Members;
@@ -164,9 +164,9 @@ fn keep_tail(volume: &Volume, end: u64) -> io::Result<Option<PathBuf>> {
 /// Whether a whole record begins anywhere in the tail. Bytes that look like many members one inside the other (a page
 /// can hold such) are not all followed to their ends: when more was read than the tail is worth, it is kept unseen.
 pub(crate) fn holds_a_record(tail: &[u8]) -> bool {
-    const MEMBER: &[u8] = &[0x1f, 0x8b, 8];
     let mut left = 4 * tail.len() as u64 + (1 << 20);
-    for start in memmem::find_iter(tail, MEMBER) {
+    let starts = Compression::ALL.map(|kind| memmem::find_iter(tail, kind.magic()));
+    for start in starts.into_iter().flatten() {
         if !begins_a_record(&tail[start..]) {
             continue;
         }
@@ -187,9 +187,8 @@ pub(crate) fn holds_a_record(tail: &[u8]) -> bool {
 fn begins_a_record(member: &[u8]) -> bool {
     const VERSION: &[u8] = b"WARC/1.";
     const NEAR: usize = 4 << 10; // of the packed bytes: a dictionary comes before the first byte
-    let mut first = [0; VERSION.len()];
     let near = &member[..member.len().min(NEAR)];
-    GzDecoder::new(near).read_exact(&mut first).is_ok() && first == VERSION
+    compression::beginning(near, VERSION.len() as u64) == VERSION
 }
 
 #[cfg(test)]

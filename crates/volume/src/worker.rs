@@ -3,6 +3,7 @@
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
@@ -11,6 +12,11 @@ use crate::encode::{Companions, Draft, Encoder, Identifiers};
 use crate::shared::Shared;
 use crate::writer::{Parcel, Ticketed};
 use crate::{Exchange, Stored, VolumeError};
+
+/// Exchanges that a worker takes at once, at most.
+const BATCH: usize = 8;
+/// How long a worker that found a single exchange waits for more.
+const GATHERING: Duration = Duration::from_millis(1);
 
 /// An exchange in the queue.
 #[derive(Debug)]
@@ -34,22 +40,18 @@ pub(crate) struct Worker {
 impl Worker {
     /// Runs until the queue is closed and empty.
     pub(crate) fn run(mut self, jobs: &Mutex<Receiver<Job>>) {
+        let mut taken = Vec::with_capacity(BATCH);
         loop {
-            // The lock is held while waiting: the other workers wait for it instead, in the same queue.
-            let job = jobs.lock().expect("no panic while held").recv();
-            let Ok(Job {
-                exchange,
-                reply,
-                room,
-            }) = job
-            else {
+            take(&jobs.lock().expect("no panic while held"), &mut taken);
+            if taken.is_empty() {
                 return;
-            };
-            if let Err(error) = self.shared.alive() {
-                let _ = reply.send(Err(error));
-                continue;
             }
-            self.process(&exchange, reply, room);
+            for job in taken.drain(..) {
+                match self.shared.alive() {
+                    Ok(()) => self.process(&job.exchange, job.reply, job.room),
+                    Err(error) => drop(job.reply.send(Err(error))),
+                }
+            }
         }
     }
 
@@ -102,6 +104,18 @@ impl Worker {
             form,
             place: OnceLock::new(),
         }))
+    }
+}
+
+/// Takes the next jobs, and none only when the queue is closed and empty. Whoever takes holds the queue while waiting: the
+/// other workers wait behind it. Few at a time, so that they have something to do, too; and when there is but one, some
+/// more are waited for, which wakes nobody when they come.
+fn take(jobs: &Receiver<Job>, taken: &mut Vec<Job>) {
+    taken.extend(jobs.recv());
+    taken.extend(jobs.try_iter().take(BATCH - 1));
+    if taken.len() == 1 {
+        std::thread::sleep(GATHERING);
+        taken.extend(jobs.try_iter().take(BATCH - 1));
     }
 }
 

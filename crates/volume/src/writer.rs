@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -23,6 +24,8 @@ use crate::{Options, Stored, VolumeError};
 
 /// An append to the file has at least this many bytes while there is more to write.
 const BLOCK: usize = 1 << 20;
+/// How long more is waited for when the first exchange of a block has come.
+const GATHERING: Duration = Duration::from_millis(2);
 /// A file is rolled at this many exchanges, however small: their index entries are kept in memory until then.
 const MOST_EXCHANGES: usize = 200_000;
 
@@ -86,6 +89,8 @@ impl Writer {
         let mut next = 0;
         while let Ok((ticket, parcel)) = parcels.recv() {
             early.insert(ticket, parcel);
+            // What comes meanwhile wakes nobody, and goes to the file in the same append.
+            std::thread::sleep(GATHERING);
             early.extend(parcels.try_iter());
             while let Some(parcel) = early.remove(&next) {
                 next += 1;
@@ -129,7 +134,7 @@ impl Writer {
     fn create(&mut self) -> Result<(), VolumeError> {
         let now = Timestamp::now();
         let serial = self.serial + 1;
-        let name = name::compose(&self.options.prefix, now, serial);
+        let name = name::compose(&self.options.prefix, now, serial, self.options.compression);
         let path = self.archive.join(format!("{name}{OPEN}"));
         let fault = |source| VolumeError::from_io(&path, source);
         let output = self.disk.create(&path).map_err(fault)?;

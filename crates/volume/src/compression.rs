@@ -1,0 +1,182 @@
+//! How a record is packed: as a gzip member (WARC 1.1, annex D), which every tool reads, or as a zstd frame (the IIPC's
+//! draft "Zstandard Compression for WARC Files 1.0", without a dictionary), which is smaller for the same time.
+//!
+//! Both are pieces that can be read one by one, and both carry a checksum. Readers tell them apart by their first byte,
+//! not by a name: a collection may hold volumes of both kinds.
+
+use std::io::{self, BufRead, Read};
+
+use flate2::bufread::GzDecoder;
+use libdeflater::{CompressionLvl, Compressor};
+use serde::{Deserialize, Serialize};
+use zstd::stream::read::Decoder;
+
+/// The way records are packed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compression {
+    /// One gzip member a record: `.warc.gz`.
+    #[default]
+    Gzip,
+    /// One zstd frame a record: `.warc.zst`.
+    Zstd,
+}
+
+impl Compression {
+    pub(crate) const ALL: [Self; 2] = [Self::Gzip, Self::Zstd];
+
+    /// What the names of such files end with.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Self::Gzip => ".warc.gz",
+            Self::Zstd => ".warc.zst",
+        }
+    }
+
+    /// What every piece begins with.
+    pub(crate) fn magic(self) -> &'static [u8] {
+        match self {
+            Self::Gzip => &[0x1f, 0x8b, 8],
+            Self::Zstd => &[0x28, 0xb5, 0x2f, 0xfd],
+        }
+    }
+
+    fn of(first: u8) -> Self {
+        if first == Self::Zstd.magic()[0] {
+            Self::Zstd
+        } else {
+            Self::Gzip
+        }
+    }
+}
+
+/// Packs one record after the other.
+pub(crate) enum Packer {
+    Gzip(Compressor),
+    Zstd(zstd::bulk::Compressor<'static>),
+}
+
+impl Packer {
+    /// Levels outside the scale, libdeflate's or zstd's, are taken as its nearest end.
+    pub(crate) fn new(compression: Compression, level: i32) -> Self {
+        match compression {
+            Compression::Gzip => {
+                let level = CompressionLvl::new(level.clamp(1, 12)).expect("1 to 12 are levels");
+                Self::Gzip(Compressor::new(level))
+            }
+            Compression::Zstd => {
+                let mut compressor = zstd::bulk::Compressor::new(level.clamp(1, 22))
+                    .expect("1 to 22 are levels, and there is memory");
+                compressor
+                    .include_checksum(true)
+                    .expect("every compressor can");
+                Self::Zstd(compressor)
+            }
+        }
+    }
+
+    /// Packs into a buffer that is used again; the length of the piece.
+    pub(crate) fn pack(&mut self, plain: &[u8], packed: &mut Vec<u8>) -> usize {
+        let bound = match self {
+            Self::Gzip(compressor) => compressor.gzip_compress_bound(plain.len()),
+            Self::Zstd(_) => zstd::zstd_safe::compress_bound(plain.len()),
+        };
+        if packed.len() < bound {
+            packed.resize(bound, 0);
+        }
+        let enough = "the buffer has the size that the compressor asked for";
+        match self {
+            Self::Gzip(compressor) => compressor.gzip_compress(plain, packed).expect(enough),
+            Self::Zstd(compressor) => compressor
+                .compress_to_buffer(plain, &mut packed[..])
+                .expect(enough),
+        }
+    }
+}
+
+/// Appends what the next piece holds. Consumes exactly the piece; a torn or damaged one is an error.
+pub(crate) fn unpack(source: &mut impl BufRead, plain: &mut Vec<u8>) -> io::Result<()> {
+    let first = source.fill_buf()?.first().copied().unwrap_or_default();
+    match Compression::of(first) {
+        Compression::Gzip => GzDecoder::new(source).read_to_end(plain)?,
+        Compression::Zstd => decoder(source)?.read_to_end(plain)?,
+    };
+    Ok(())
+}
+
+/// What the beginning of a piece holds, at most so many bytes, as far as it can be unpacked.
+pub(crate) fn beginning(packed: &[u8], most: u64) -> Vec<u8> {
+    let mut plain = Vec::new();
+    let first = packed.first().copied().unwrap_or_default();
+    // The end may be cut off on purpose, so an error is no surprise: what was unpacked counts.
+    let _ = match Compression::of(first) {
+        Compression::Gzip => GzDecoder::new(packed).take(most).read_to_end(&mut plain),
+        Compression::Zstd => {
+            decoder(packed).and_then(|decoder| decoder.take(most).read_to_end(&mut plain))
+        }
+    };
+    plain
+}
+
+fn decoder<'a, R: BufRead>(source: R) -> io::Result<Decoder<'a, R>> {
+    let mut decoder = Decoder::with_buffer(source)?.single_frame();
+    // A frame's window is as large as its record.
+    decoder.window_log_max(31)?;
+    Ok(decoder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(compression: Compression, level: i32, plain: &[u8]) -> Vec<u8> {
+        let mut buffer = Vec::new();
+        let length = Packer::new(compression, level).pack(plain, &mut buffer);
+        buffer.truncate(length);
+        buffer
+    }
+
+    #[test]
+    fn pieces_of_both_kinds_follow_each_other() {
+        let text: Vec<u8> = (0..50_000u32)
+            .flat_map(|n| (n / 7).to_string().into_bytes())
+            .collect();
+        for level in [-5, 1, 6, 99] {
+            let mut file = packed(Compression::Zstd, level, &text);
+            file.extend(packed(Compression::Gzip, level, b"second"));
+            file.extend(packed(Compression::Zstd, level, b""));
+            let mut source = file.as_slice();
+            for expected in [text.as_slice(), b"second", b""] {
+                let mut plain = Vec::new();
+                unpack(&mut source, &mut plain).unwrap();
+                assert_eq!(plain, expected);
+            }
+            assert!(source.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_torn_or_changed_piece_is_an_error() {
+        for compression in Compression::ALL {
+            let whole = packed(compression, 3, b"as dez aranhas tecem as dez teias");
+            assert!(whole.starts_with(compression.magic()));
+            for length in 1..whole.len() {
+                let torn = &mut &whole[..length];
+                assert!(unpack(torn, &mut Vec::new()).is_err(), "{length}");
+            }
+            let mut changed = whole.clone();
+            let middle = changed.len() / 2;
+            changed[middle] ^= 1;
+            assert!(unpack(&mut changed.as_slice(), &mut Vec::new()).is_err());
+        }
+    }
+
+    #[test]
+    fn the_beginning_needs_no_end() {
+        for compression in Compression::ALL {
+            let whole = packed(compression, 1, "teia ".repeat(100_000).as_bytes());
+            assert_eq!(beginning(&whole, 12), b"teia teia te");
+            assert!(beginning(b"", 12).is_empty());
+        }
+    }
+}
