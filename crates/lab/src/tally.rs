@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::hazard::{Group, Hazard};
 use crate::log::{Request, Violation, violations};
 use crate::web::Host;
-use crate::{Crawler, Lab};
+use crate::{Crawler, Expected, Lab};
 
 /// What one hostile kind of site cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,6 +49,8 @@ pub struct Tally {
     pub honest_time: Duration,
     /// From the first request to the end of the last answer.
     pub time: Duration,
+    /// Answers that ended in each second from the first request on; robots.txt is not among them.
+    pub each_second: Vec<u32>,
 }
 
 impl Tally {
@@ -68,8 +70,16 @@ impl Tally {
 impl Lab {
     /// Adds up what was seen so far of this crawler. `pause` is the courtesy pause that it was told to keep.
     pub fn tally(&self, crawler: &Crawler, pause: Duration) -> Tally {
+        self.tally_by(&self.truth(crawler), pause)
+    }
+
+    /// The same without the truth, which takes minutes to work out for a million pages: nothing is expected.
+    pub fn courtesy(&self, pause: Duration) -> Tally {
+        self.tally_by(&BTreeMap::new(), pause)
+    }
+
+    fn tally_by(&self, truth: &BTreeMap<String, Expected>, pause: Duration) -> Tally {
         let log = self.log();
-        let truth = self.truth(crawler);
         let start = log.iter().map(|request| request.started).min();
         let mut waiting: BTreeSet<&String> = truth.keys().collect();
         let mut tally = Tally {
@@ -83,10 +93,16 @@ impl Lab {
         let since = |instant: Instant| start.map_or(Duration::ZERO, |start| instant - start);
         for request in &log {
             tally.time = tally.time.max(since(request.closed));
+            if request.complete && request.path != "/robots.txt" {
+                tally.count_second(since(request.ended));
+            }
             match self.web().host(&request.host) {
                 Some(Host::Hazard(spot)) => tally.cost(spot.hazard, request),
                 Some(Host::Site(_) | Host::Twin(_)) => {
                     tally.honest += 1;
+                    if truth.is_empty() {
+                        continue;
+                    }
                     let url = self.fold(&self.url(request));
                     let due = truth.get(&url).map(|expected| expected.status);
                     let good = request.complete && due == Some(request.status);
@@ -108,6 +124,14 @@ impl Lab {
 }
 
 impl Tally {
+    fn count_second(&mut self, at: Duration) {
+        let second = at.as_secs() as usize;
+        if self.each_second.len() <= second {
+            self.each_second.resize(second + 1, 0);
+        }
+        self.each_second[second] += 1;
+    }
+
     fn cost(&mut self, hazard: Hazard, request: &Request) {
         let cost = self.hazards.entry(hazard).or_default();
         cost.requests += 1;

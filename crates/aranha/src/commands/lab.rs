@@ -19,6 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::commands::crawl;
 use crate::complaint::{Complaint, Status};
 use crate::output::Output;
+use crate::session::open_files;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -42,6 +43,12 @@ pub(crate) struct Arguments {
     /// Pages of the smallest honest sites and of the largest; sizes fall by rank [default: by the number of sites]
     #[arg(long, value_name = "LEAST..MOST", value_parser = sizes)]
     pages: Option<Sizes>,
+    /// Addresses that honest sites share [default: one for every four sites]
+    #[arg(long, value_name = "N")]
+    addresses: Option<usize>,
+    /// How many honest sites are seeds; the others are found by links [default: one in a hundred]
+    #[arg(long, value_name = "N")]
+    seeds: Option<usize>,
     /// Hostile sites, of every kind in turn [default: one of each]
     #[arg(long, value_name = "N")]
     hostile: Option<usize>,
@@ -69,6 +76,9 @@ pub(crate) struct Arguments {
     /// The courtesy pause to judge by, and to crawl with in the command line that is printed
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = time)]
     pause: Duration,
+    /// Judge courtesy and speed only, and do not work out which URLs a crawl must find: for webs of many pages
+    #[arg(long)]
+    courtesy_only: bool,
     /// What robots.txt files know the crawler by that is to be judged
     #[arg(long, value_name = "NAME", default_value = "aranha")]
     agent: String,
@@ -89,6 +99,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let zoo = Plan::zoo(arguments.honest.max(1), 0);
     let plan = Plan {
         pages: arguments.pages.unwrap_or(zoo.pages),
+        addresses: arguments.addresses.unwrap_or(zoo.addresses).max(1),
+        seeds: arguments.seeds.unwrap_or(zoo.seeds).max(1),
         seed: arguments.seed,
         port: arguments.port,
         dns_port: arguments.dns_port,
@@ -118,7 +130,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             _ = interrupt.recv() => {}
             _ = terminate.recv() => {}
         }
-        account::tell(&lab, &crawler, arguments.pause, arguments.json)?;
+        let crawler = (!arguments.courtesy_only).then_some(&crawler);
+        account::tell(&lab, crawler, arguments.pause, arguments.json)?;
         Ok(Status::Done)
     })
 }
@@ -194,7 +207,10 @@ fn announce(
         folder.join("collection").display(),
     );
     let plan = lab.plan();
-    let expected = lab.truth(crawler).len();
+    let expected = match arguments.courtesy_only {
+        true => 0,
+        false => lab.truth(crawler).len(),
+    };
     let mut output = Output::new();
     if arguments.json {
         output.json(&json!({
@@ -229,20 +245,6 @@ fn announce(
         output.text(&text)?;
     }
     output.finish()
-}
-
-/// A thousand sites are a thousand sockets.
-fn open_files() {
-    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-    let limit = getrlimit(Resource::Nofile);
-    // Where it cannot be raised, fewer connections are accepted at once: the lab is the slower for it.
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: limit.maximum,
-            maximum: limit.maximum,
-        },
-    );
 }
 
 fn fresh_folder() -> PathBuf {

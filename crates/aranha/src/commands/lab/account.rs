@@ -27,11 +27,14 @@ pub(super) fn group(group: Group) -> &'static str {
 /// Adds up and prints.
 pub(super) fn tell(
     lab: &Lab,
-    crawler: &Crawler,
+    crawler: Option<&Crawler>,
     pause: Duration,
     json: bool,
 ) -> Result<(), Complaint> {
-    let tally = lab.tally(crawler, pause);
+    let tally = match crawler {
+        Some(crawler) => lab.tally(crawler, pause),
+        None => lab.courtesy(pause),
+    };
     let mut output = Output::new();
     if json {
         output.json(&object(&tally))?;
@@ -67,6 +70,7 @@ fn object(tally: &Tally) -> Value {
         "trespasses": tally.trespasses,
         "violations": tally.violations.len(),
         "violation_examples": tally.violations.iter().take(EXAMPLES).map(violation).collect::<Vec<_>>(),
+        "each_second": tally.each_second,
         "honest_seconds": tally.honest_time.as_secs_f64(),
         "seconds": tally.time.as_secs_f64(),
         "hazards": hazards,
