@@ -27,6 +27,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     allocator::give_back_soon();
+    // Pages come and go in buffers of a few kilobytes: with huge pages the system clears two megabytes for each of many.
+    let _ = rustix::thread::disable_transparent_huge_pages(true);
     let ended = arguments::read().and_then(commands::run);
     match ended {
         Ok(status) => status.into(),
