@@ -1,0 +1,183 @@
+"""What the measurements stand on: packages, builds, nginx over a folder, and one process run and measured.
+
+Used by `bench/run`, `bench/tls` and `bench/storage`. Standard library only; Debian's packages are installed when they are
+missing, and programs built, unless the folder BENCH_BIN has them (aranha, floor, spider-peer, write_speed). A page is a distinct URL answered 200 with text/html in the server's log, never in a crawler's own words.
+"""
+import collections
+import os
+import pathlib
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")).resolve()
+DOCS = pathlib.Path("/usr/share/doc/rust-doc/html")
+CORES = sorted(os.sched_getaffinity(0))[:2]
+
+
+def fail(sentence):
+    sys.exit(f"error: {sentence}")
+
+
+def install(**packages):
+    """Installs the packages whose file or command is missing: package="command" or package="/a/file"."""
+    def there(thing):
+        if thing.startswith("/"):
+            return os.path.exists(thing)
+        return shutil.which(thing, path=os.environ["PATH"] + ":/usr/sbin")
+    missing = [name.replace("_", "-") for name, thing in packages.items() if not there(thing)]
+    if missing:
+        print("==> installing", *missing, file=sys.stderr)
+        apt = ["apt-get", "-qq", "-o", "DPkg::Options::=--path-include=/usr/share/doc/rust-doc/*"]
+        environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+        subprocess.run(["apt-get", "-qq", "update"], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([*apt, "install", "-y", "--no-install-recommends", "--reinstall", *missing], check=True,
+                       env=environment, stdout=subprocess.DEVNULL)
+
+
+def built(name, path, *cargo, folder=ROOT, target=TARGET):
+    """A program, built in release mode unless BENCH_BIN names a folder that has it."""
+    ready = pathlib.Path(os.environ["BENCH_BIN"]) / name if "BENCH_BIN" in os.environ else None
+    if ready and ready.exists():
+        return ready.resolve()
+    subprocess.run(["cargo", "build", "--release", "--quiet", *cargo], cwd=folder, check=True,
+                   env={**os.environ, "CARGO_TARGET_DIR": str(target)})
+    return target / "release" / path
+
+
+def aranha():
+    return built("aranha", "aranha", "-p", "aranha")
+
+
+def floor():
+    return built("floor", "examples/floor", "-p", "aranha-page", "--example", "floor")
+
+
+def write_speed():
+    return built("write_speed", "examples/write_speed", "-p", "aranha-volume", "--example", "write_speed")
+
+
+def spider():
+    """The spider crate's program; it has a target folder of its own, and takes minutes the first time."""
+    install(pkg_config="pkg-config", libssl_dev="/usr/include/openssl/ssl.h")
+    return built("spider-peer", "spider-peer", folder=ROOT / "bench" / "peers" / "spider", target=TARGET / "peers")
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Nginx:
+    """nginx with two workers over a folder, until it is closed. `server` is what stands in its server blocks."""
+
+    def __init__(self, here, port, servers, fields="$status\t$sent_http_content_type\t$request_uri"):
+        self.log = here / "access.log"
+        conf = here / "nginx.conf"
+        conf.write_text(f"""
+daemon off; worker_processes 2; pid {here}/nginx.pid; error_log {here}/nginx.err;
+events {{ worker_connections 8192; }}
+http {{
+  include /etc/nginx/mime.types; sendfile on; tcp_nopush on; keepalive_requests 1000000; keepalive_timeout 75s;
+  log_format seen '{fields}';
+  access_log {self.log} seen buffer=256k flush=500ms;
+  client_body_temp_path {here}/t1; proxy_temp_path {here}/t2; fastcgi_temp_path {here}/t3;
+  uwsgi_temp_path {here}/t4; scgi_temp_path {here}/t5;
+{servers}
+}}
+""")
+        path = os.environ["PATH"] + ":/usr/sbin"
+        self.process = subprocess.Popen(["nginx", "-p", here, "-c", conf, "-e", here / "nginx.err"],
+                                        env={**os.environ, "PATH": path})
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except OSError:
+                if self.process.poll() is not None:
+                    fail(f"nginx did not start: {(here / 'nginx.err').read_text()}")
+                time.sleep(0.05)
+        self.read = 0
+
+    def lines(self):
+        """The log's lines since the last call, each split into its fields."""
+        time.sleep(1.2)
+        with open(self.log, "rb") as log:
+            log.seek(self.read)
+            text = log.read()
+            self.read += len(text)
+        return [line.split("\t") for line in text.decode(errors="replace").splitlines()]
+
+    def pages(self):
+        """How often each page was given out since the last call."""
+        return collections.Counter(path for status, kind, path, *_ in self.lines()
+                                   if status == "200" and kind.startswith("text/html"))
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def warm(folder):
+    """Reads all pages once: the server's files are in memory for everybody."""
+    for parent, _, files in os.walk(folder):
+        for name in files:
+            if name.endswith(".html"):
+                with open(os.path.join(parent, name), "rb") as page:
+                    while page.read(1 << 20):
+                        pass
+
+
+def measure(command, output, limit=300, log=None, **options):
+    """Runs a command and returns its seconds, processor time, peak memory, and what it left on the disk."""
+    os.sync()
+    began = time.monotonic()
+    with open(log or os.devnull, "wb") as sink:
+        process = subprocess.Popen([str(part) for part in command], stdout=sink, stderr=sink, **options)
+        status = usage = None
+        memory = 0
+        while status is None:
+            memory = max(memory, peak(process.pid))
+            pid, ended, usage = os.wait4(process.pid, os.WNOHANG)
+            if pid:
+                status = ended
+            elif time.monotonic() - began > limit:
+                process.kill()
+                fail(f"{command[0]} took more than {limit} s")
+            else:
+                time.sleep(0.01)
+    wall = time.monotonic() - began
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return {
+        "wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "system": usage.ru_stime,
+        "memory": memory, "disk": size(output), "writes": usage.ru_oublock * 512,
+        "status": process.returncode,
+    }
+
+
+def peak(pid):
+    """The most memory that a process has had so far. (What wait4 tells includes its parent's, from before exec.)"""
+    try:
+        lines = open(f"/proc/{pid}/status").read().splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM")), 0)
+
+
+def size(path):
+    """Bytes that a file or folder takes on the disk."""
+    if path.is_file():
+        return path.stat().st_blocks * 512
+    return sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
+
+
+def machine():
+    """One line about this machine, for the results."""
+    model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
+    memory = int(open("/proc/meminfo").readline().split()[1]) >> 20
+    name = next(line.split("=")[1].strip().strip('"') for line in open("/etc/os-release") if line.startswith("PRETTY"))
+    return f"{len(CORES)} cores of {model}, {memory} GiB, {name}, Linux {os.uname().release.split('-')[0]}"
