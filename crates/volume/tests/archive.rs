@@ -10,7 +10,9 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use aranha_volume::{Archive, Exchange, Location, Options, Reader, VolumeError, check};
+use aranha_volume::{
+    Archive, Compression, Exchange, Location, Options, Reader, VolumeError, check,
+};
 use bytes::Bytes;
 use proptest::prelude::*;
 use sample::{TIME_MS, chunked, exchange, gzip, plain, runtime, text, write};
@@ -182,6 +184,48 @@ fn duplicates_are_known_across_files_and_restarts() {
     let third = write(folder.path(), options(), pages("three"));
     assert!(!third[0].revisit);
     assert!(third.last().unwrap().revisit);
+}
+
+/// Volumes of both kinds in one collection, duplicates across them, and a file that a crash left torn.
+#[test]
+fn zstd_is_written_read_referred_to_and_mended() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |compression| Options {
+        compression,
+        ..Options::default()
+    };
+    let pages = |round: &str| {
+        let names = ["Ana", "Rita", "Zé"];
+        let page = |name: &&str| plain(&format!("/{round}/{name}"), &text(name));
+        names.iter().map(page).collect::<Vec<_>>()
+    };
+    let first = write(folder.path(), with(Compression::Zstd), pages("one"));
+    let second = write(folder.path(), with(Compression::Gzip), pages("two"));
+    assert!(first.iter().all(|stored| !stored.revisit));
+    assert!(second.iter().all(|stored| stored.revisit));
+    let archive = folder.path().join("archive");
+    let packed = files(&archive, ".warc.zst").remove(0);
+    assert_eq!(files(&archive, ".warc.gz").len(), 1);
+    assert_eq!(sound(folder.path()).responses, 3);
+    let reader = Reader::open(folder.path()).unwrap();
+    for (stored, name) in second.iter().zip(["Ana", "Rita", "Zé"]) {
+        let record = reader.read_resolved(stored.location).unwrap();
+        assert_eq!(record.body_decoded(9999), text(name));
+    }
+    let torn = tempfile::tempdir().unwrap();
+    fs::create_dir(torn.path().join("archive")).unwrap();
+    let bytes = fs::read(&packed).unwrap();
+    let name = packed.file_name().unwrap().to_string_lossy();
+    let place = torn.path().join("archive").join(format!("{name}.open"));
+    fs::write(place, &bytes[..bytes.len() - 5]).unwrap();
+    let (archive, repairs) = Archive::open(torn.path(), with(Compression::Zstd)).unwrap();
+    drop(archive);
+    assert_eq!((repairs.mended.len(), repairs.damaged.len()), (1, 0));
+    assert_eq!(
+        sound(torn.path()).responses,
+        3,
+        "only its metadata was torn"
+    );
 }
 
 #[test]
