@@ -38,11 +38,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         "pages" => {}
         "read" => {
             let links: usize = pages.iter().map(|page| read(page).links.len()).sum();
-            assert_eq!(links, PAGES * 60);
+            assert!(links > PAGES * 40, "{links} links");
         }
         "links" => {
             let kept: usize = pages.iter().map(|page| links(page, &read(page))).sum();
-            assert_eq!(kept, PAGES * 60);
+            assert!(kept > PAGES * 40, "{kept} links");
         }
         "archive" => archive(&pages)?,
         "frontier" => frontier()?,
@@ -161,7 +161,7 @@ fn exchange(number: usize, (url, html): &(String, String)) -> Exchange {
     }
 }
 
-/// Twenty rounds: every site is checked out, has ten pages done, thirty found inside and thirty outside, and goes back.
+/// Ten rounds: every site is checked out, has ten pages done, thirty found inside and thirty outside, and goes back.
 fn frontier() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let canon = Canonicaliser::new(Rules::default());
@@ -172,7 +172,7 @@ fn frontier() -> Result<(), Box<dyn Error>> {
         .collect();
     let mut now = 1_794_764_880_000;
     frontier.seed(now, &seeds)?;
-    for round in 0..20 {
+    for round in 0..10 {
         now += 10_000;
         let leases = frontier.check_out(now, "cost", SITES)?;
         let mut batch = Vec::with_capacity(leases.len());
@@ -206,7 +206,7 @@ fn frontier() -> Result<(), Box<dyn Error>> {
     }
     frontier.flush(now)?;
     let status = frontier.status(now)?;
-    assert!(status.pages.done > 5000, "{} pages done", status.pages.done);
+    assert!(status.pages.done > 4000, "{} pages done", status.pages.done);
     Ok(())
 }
 

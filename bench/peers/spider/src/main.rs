@@ -4,14 +4,14 @@
 //! included. A wide ring and a subscriber that goes on after a loss are what makes it reach every page; its command line
 //! does neither and stops early. robots.txt is not asked for and no pause is kept, as with the other peers.
 
-use spider::tokio::sync::broadcast::error::RecvError;
+use spider::tokio::{self, sync::broadcast::error::RecvError};
 use spider::utils::warc::WarcConfig;
 use spider::website::Website;
 
 /// Pages that may wait in the ring.
 const RING: usize = 32_768;
 
-#[spider::tokio::main]
+#[tokio::main]
 async fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [seed, file, connections] = arguments.as_slice() else {
@@ -28,7 +28,7 @@ async fn main() {
         ..WarcConfig::default()
     });
     let mut pages = website.subscribe(RING);
-    let counting = spider::tokio::spawn(async move {
+    let counting = tokio::spawn(async move {
         let (mut seen, mut lost) = (0_u64, 0_u64);
         loop {
             match pages.recv().await {
