@@ -92,7 +92,7 @@ fn hash(word: &[u8]) -> u64 {
     const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let (eights, rest) = word.as_chunks();
     let rest = rest.iter().fold(word.len() as u64, |number, byte| {
-        number << 8 | u64::from(byte | 0x20)
+        (number << 8) | u64::from(byte | 0x20)
     });
     let hash = eights.iter().fold(ODD, |hash, eight| {
         (hash ^ (u64::from_le_bytes(*eight) | CASE))
@@ -100,7 +100,7 @@ fn hash(word: &[u8]) -> u64 {
             .rotate_left(29)
     });
     let hash = (hash ^ rest).wrapping_mul(ODD);
-    hash ^ hash >> 32
+    hash ^ (hash >> 32)
 }
 
 /// Why a site is taken for a trap.
@@ -254,6 +254,8 @@ fn remember(seen: &mut Seen, hash: u64, most: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn words_without_regard_to_case_and_numbers() {
         let words = |text: &str| Reading::of(text, 1, 1).words;
@@ -274,8 +276,6 @@ mod tests {
             .map(|digit| char::from(digit - b'0' + b'a'))
             .collect()
     }
-
-    use super::*;
 
     const LIMIT: u32 = 50;
 

@@ -47,10 +47,11 @@ impl Worker {
                 return;
             }
             for job in taken.drain(..) {
-                match self.shared.alive() {
-                    Ok(()) => self.process(&job.exchange, job.reply, job.room),
-                    Err(error) => drop(job.reply.send(Err(error))),
+                if let Err(error) = self.shared.alive() {
+                    let _ = job.reply.send(Err(error)); // nobody has to wait for it
+                    continue;
                 }
+                self.process(&job.exchange, job.reply, job.room);
             }
         }
     }

@@ -207,9 +207,10 @@ fn announce(
         folder.join("collection").display(),
     );
     let plan = lab.plan();
-    let expected = match arguments.courtesy_only {
-        true => 0,
-        false => lab.truth(crawler).len(),
+    let expected = if arguments.courtesy_only {
+        0
+    } else {
+        lab.truth(crawler).len()
     };
     let mut output = Output::new();
     if arguments.json {
