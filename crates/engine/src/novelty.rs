@@ -265,16 +265,14 @@ mod tests {
             words("coração\tcoracao crawling crawlings Crawling's").len(),
             4
         );
-        let stock: String = (0..5000).map(|n| format!("word{} ", letters(n))).collect();
+        let stock: Vec<String> = (0..5000).map(letters).collect();
+        let stock = stock.join(" ");
         assert_eq!(words(&stock).len(), WORDS, "no two are taken for one");
     }
 
     fn letters(number: u32) -> String {
-        let digits = number.to_string().into_bytes();
-        digits
-            .iter()
-            .map(|digit| char::from(digit - b'0' + b'a'))
-            .collect()
+        let letter = |digit: u8| char::from(digit - b'0' + b'a');
+        format!("{number:05}").bytes().map(letter).collect()
     }
 
     const LIMIT: u32 = 50;
