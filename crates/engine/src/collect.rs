@@ -665,7 +665,7 @@ pub(crate) fn outcome(failure: &Failure) -> Outcome {
 }
 
 /// `Retry-After` in both of its forms, as the time from now.
-fn retry_after(answer: &Answer, now: i64) -> Option<Duration> {
+pub(crate) fn retry_after(answer: &Answer, now: i64) -> Option<Duration> {
     let value = answer
         .headers
         .get(header::RETRY_AFTER)?

@@ -41,8 +41,6 @@ use crate::world::World;
 
 /// The frontier is asked for sites at most this often.
 const BREATH: Duration = Duration::from_millis(20);
-/// With room left and nothing to hand out, it is asked again after this at the latest.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Why a crawl could not begin or go on: aranha's own trouble, not the web's.
 #[derive(Debug, thiserror::Error)]
@@ -300,6 +298,8 @@ pub struct Node {
     frontier: Shared,
     committer: tokio::task::JoinHandle<()>,
     news: Arc<Notify>,
+    /// How often the user's wishes are looked at, and the frontier is asked whatever happened.
+    glance: Duration,
     repairs: Repairs,
     heard: Option<mpsc::Receiver<Notice>>,
     /// Ended when the node is dropped.
@@ -395,6 +395,7 @@ impl Node {
             frontier,
             committer: tokio::spawn(committer.run(receiver)),
             news,
+            glance: world.glance(),
             repairs,
             heard: Some(heard),
             _watchers: watchers,
@@ -484,7 +485,7 @@ impl Node {
         let context = &self.context;
         let slots = context.config.crawl.sites.max(1);
         let deadline = context.config.crawl.time.map(|time| began + time);
-        let mut glance = began;
+        let mut looked = began;
         self.hear().await?;
         if !context.config.crawl.continuous {
             // A crawl that is to end must not run after its own revisits.
@@ -498,7 +499,7 @@ impl Node {
                 self.note(ended);
             }
             self.check_limits(deadline);
-            self.look_around(&mut glance).await?;
+            self.look_around(&mut looked).await?;
             if context.stop.asked() {
                 return Ok(());
             }
@@ -524,7 +525,7 @@ impl Node {
             if visits.is_empty() && self.is_over(next) {
                 return Ok(());
             }
-            self.wait(visits, full, next, deadline).await;
+            self.wait(visits, others_wait, next, deadline).await;
         }
     }
 
@@ -541,11 +542,11 @@ impl Node {
     }
 
     /// Now and then: has somebody changed the black list? Has anybody something to say?
-    async fn look_around(&self, glance: &mut Instant) -> Result<(), FrontierError> {
-        if glance.elapsed() < PATIENCE {
+    async fn look_around(&self, looked: &mut Instant) -> Result<(), FrontierError> {
+        if looked.elapsed() < self.glance {
             return Ok(());
         }
-        *glance = Instant::now();
+        *looked = Instant::now();
         match self.context.read_black_list() {
             Ok(true) => self.context.notices.say(Notice::BlacklistRead),
             Ok(false) => {}
@@ -613,25 +614,25 @@ impl Node {
         next.is_none_or(|due| due - self.context.clock.now() > linger)
     }
 
-    /// Until something happened that may bring a site, or at least a breath.
+    /// Until something happened that may bring a site, or at least a breath. While others wait, only a visit's end can.
     async fn wait(
         &self,
         visits: &mut JoinSet<()>,
-        full: bool,
+        others_wait: bool,
         next: Option<i64>,
         deadline: Option<Instant>,
     ) {
         let context = &self.context;
         let soon = Instant::now() + BREATH;
-        let due = next.map_or(soon + PATIENCE, |due| {
-            context.clock.instant(due).min(soon + PATIENCE).max(soon)
-        });
+        let glance = soon + self.glance;
+        let due = next
+            .filter(|_| !others_wait)
+            .map_or(glance, |due| context.clock.instant(due).clamp(soon, glance));
         tokio::select! {
             biased;
             Some(ended) = visits.join_next() => self.note(ended),
-            () = self.news.notified(), if !full => {}
-            () = tokio::time::sleep_until(due), if !full => {}
-            () = tokio::time::sleep_until(soon + PATIENCE), if full => {}
+            () = self.news.notified(), if !others_wait => {}
+            () = tokio::time::sleep_until(due) => {}
             () = sleep_until(deadline) => {}
             () = context.stop.wait() => return,
         }

@@ -4,6 +4,8 @@
 //! now, up to five redirects are followed, a copy is used for at most a day. The file is archived and
 //! logged like a page, with the hop letter `P` (prerequisite), but it is no page of the frontier.
 
+use std::time::Duration;
+
 use aranha_fetch::{Fetched, Session, Truncated};
 use aranha_frontier::{Outcome, Pending, RobotsFile};
 use aranha_robots::{Access, Robots, Rules};
@@ -11,7 +13,7 @@ use aranha_url::{Base, CanonUrl};
 use http::header;
 use tokio::time::Instant;
 
-use crate::collect::{ROBOTS_SIZE, Wanted, ask, blank, exchange, outcome};
+use crate::collect::{ROBOTS_SIZE, Wanted, ask, blank, exchange, outcome, retry_after};
 use crate::commit::Done;
 use crate::node::Context;
 
@@ -48,6 +50,8 @@ pub(crate) struct Asked {
     pub(crate) file: RobotsFile,
     /// How it ended, for the retry table.
     pub(crate) outcome: Outcome,
+    /// `Retry-After`, where the last answer had it.
+    pub(crate) patience: Option<Duration>,
     /// For the archive and the log.
     pub(crate) done: Vec<Done>,
 }
@@ -67,6 +71,7 @@ pub(crate) async fn request(
             body: Vec::new(),
         },
         outcome: Outcome::Timeout,
+        patience: None,
         done: Vec::new(),
     };
     let mut url = start;
@@ -74,6 +79,7 @@ pub(crate) async fn request(
         tokio::time::sleep_until(*allowed).await;
         let began = context.clock.now();
         let (_, fetched) = ask(context, session, &url, &[], Wanted::Robots).await;
+        asked.patience = patience(&fetched);
         *allowed = Instant::now() + context.config.crawl.pause;
         let (done, end) = keep(context, &url, began, fetched).await;
         asked.outcome = done.record.outcome;
@@ -100,6 +106,12 @@ pub(crate) async fn request(
     // Too many redirects, or one to nowhere: as if there were no file (RFC 9309, 2.3.1.2).
     asked.file.status = 404;
     asked
+}
+
+fn patience(fetched: &Result<Fetched, aranha_fetch::Failure>) -> Option<Duration> {
+    let fetched = fetched.as_ref().ok()?;
+    let answer = fetched.result.as_ref().ok()?;
+    retry_after(answer, fetched.started_ms)
 }
 
 enum End {

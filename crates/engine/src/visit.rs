@@ -162,6 +162,7 @@ impl Visit {
             asked = self.ask_for_rules().await?;
         }
         self.facts_changed = true;
+        let (outcome, patience) = (asked.outcome, asked.patience);
         self.batch.done.extend(asked.done);
         let rules = permission::rules(&asked.file, &context.product);
         self.facts.robots = Some(asked.file);
@@ -175,6 +176,7 @@ impl Visit {
             };
             self.site_failed(cause);
         }
+        self.be_patient(outcome, patience, context.clock.now());
         rules
     }
 

@@ -22,6 +22,9 @@ use crate::commit::Shared;
 /// Longest that the frontier's housekeeping may keep a commit waiting.
 const TIDY_BUDGET: Duration = Duration::from_millis(20);
 
+/// How often the user's wishes (the black list, limits) are looked at.
+const GLANCE: Duration = Duration::from_secs(1);
+
 /// Where a node works. Made within the runtime that the node runs in.
 pub struct World {
     pub(crate) clock: Clock,
@@ -80,6 +83,14 @@ impl World {
         match self.simulated {
             None => Shared::new(frontier),
             Some(_) => Shared::in_place(frontier),
+        }
+    }
+
+    /// How often the user's wishes are looked at; in a simulation there is no user.
+    pub(crate) fn glance(&self) -> Duration {
+        match self.simulated {
+            None => GLANCE,
+            Some(_) => Duration::from_hours(1),
         }
     }
 

@@ -90,6 +90,7 @@ impl Visit {
         if pending.hop == PROBE {
             // Nobody asked for this page: it does not count towards the limit.
             self.context.budget.give_back();
+            self.be_patient(done.record.outcome, retry_after, now);
             self.learn_absent(&mut done, reading.as_ref(), redirect.as_ref());
             self.batch.done.push(done);
             return;
@@ -202,15 +203,29 @@ impl Visit {
         let tries = done.record.tries;
         let Some(mut due) = self.context.config.retry.next(outcome, tries, now) else {
             done.record.tries = 0;
+            self.be_patient(outcome, patience, now);
             return;
         };
         if let Some(patience) = patience {
-            due = due.max(now + patience.min(LONGEST_PATIENCE).as_millis() as i64);
+            due = due.max(until(patience, now));
         }
         done.record.next = Some(due);
         let asked_for = outcome.status() == Some(429) || patience.is_some();
         if (asked_for || self.failing >= DOWN_AFTER) && self.leave.is_none() {
             self.leave = Some(Leave::Until(due));
+        }
+    }
+
+    /// A server that refuses and says for how long is left alone as a whole, whatever it was asked for.
+    pub(super) fn be_patient(&mut self, outcome: Outcome, patience: Option<Duration>, now: i64) {
+        let Some(patience) = patience.filter(|_| outcome.status() >= Some(400)) else {
+            return;
+        };
+        let until = until(patience, now);
+        match &mut self.leave {
+            None => self.leave = Some(Leave::Until(until)),
+            Some(Leave::Until(time)) => *time = until.max(*time),
+            Some(_) => {}
         }
     }
 
@@ -326,4 +341,9 @@ impl Visit {
     pub(super) fn delay(&self) -> Duration {
         Duration::from_millis(u64::from(self.facts.pause_ms))
     }
+}
+
+/// When a server that asked for patience may be asked again.
+fn until(patience: Duration, now: i64) -> i64 {
+    now + patience.min(LONGEST_PATIENCE).as_millis() as i64
 }

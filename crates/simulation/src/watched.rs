@@ -1,0 +1,137 @@
+//! A frontier that is watched: every call goes through to the real one, and how long each site handed out had waited is
+//! written down.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use aranha_frontier::{
+    CheckIn, CheckedIn, Claim, Claimed, Embedded, Explanation, Frontier, FrontierError, Lease,
+    LeaseLost, Outside, Seed, Seeded, SiteFacts, Status,
+};
+use aranha_url::CanonUrl;
+
+use crate::Waits;
+
+/// A release may be on its way to the disk for this long, with a due time that has passed: it is not in the queue yet.
+const UNDERWAY_MS: i64 = 10_000;
+
+/// The embedded frontier, with somebody looking over its shoulder.
+#[derive(Debug)]
+pub struct Watched {
+    inner: Embedded,
+    waits: Arc<Mutex<Waits>>,
+    /// The last check-out that could hand out no more: when, and the latest due time in it. Who was due before
+    /// then, and earlier, must not come later.
+    last: (i64, i64),
+}
+
+impl Watched {
+    /// The waits go to `waits`, which outlives this frontier.
+    pub fn new(inner: Embedded, waits: Arc<Mutex<Waits>>) -> Watched {
+        Watched {
+            inner,
+            waits,
+            last: (0, 0),
+        }
+    }
+}
+
+/// What was written down.
+pub(crate) fn lock(waits: &Mutex<Waits>) -> MutexGuard<'_, Waits> {
+    waits.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Frontier for Watched {
+    fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError> {
+        self.inner.seed(now, seeds)
+    }
+
+    fn hasten(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
+        self.inner.hasten(now, seeds)
+    }
+
+    fn hasten_all(&mut self, now: i64) -> Result<(), FrontierError> {
+        self.inner.hasten_all(now)
+    }
+
+    fn claim(
+        &mut self,
+        now: i64,
+        claims: &[(Outside, Claim)],
+        weigh: fn(&SiteFacts, u8) -> f64,
+    ) -> Result<Claimed, FrontierError> {
+        self.inner.claim(now, claims, weigh)
+    }
+
+    fn revisit_until(&mut self, horizon: i64) {
+        self.inner.revisit_until(horizon);
+    }
+
+    fn seeds(&self) -> Result<Vec<String>, FrontierError> {
+        self.inner.seeds()
+    }
+
+    fn check_out(
+        &mut self,
+        now: i64,
+        node: &str,
+        room: usize,
+    ) -> Result<Vec<Lease>, FrontierError> {
+        let leases = self.inner.check_out(now, node, room)?;
+        let mut waits = lock(&self.waits);
+        // Of leases that a kill ended the next process knows only that they come first.
+        for lease in leases.iter().filter(|lease| lease.due > 0) {
+            waits.add(now - lease.due);
+        }
+        // Seeds come first, whatever others have waited.
+        let others = || leases.iter().filter(|lease| !lease.seed);
+        let (time, due) = self.last;
+        let passed_over = |lease: &&Lease| lease.due < due && lease.due <= time - UNDERWAY_MS;
+        waits.unfair += others().filter(passed_over).count() as u64;
+        let latest = others().map(|lease| lease.due).max();
+        if let Some(latest) = latest.filter(|_| leases.len() == room) {
+            self.last = (now, latest);
+        }
+        Ok(leases)
+    }
+
+    fn check_in(
+        &mut self,
+        now: i64,
+        batch: Vec<CheckIn>,
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError> {
+        self.inner.check_in(now, batch)
+    }
+
+    fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError> {
+        self.inner.renew(now, leases)
+    }
+
+    fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError> {
+        self.inner.release_all(now, node)
+    }
+
+    fn status(&self, now: i64) -> Result<Status, FrontierError> {
+        self.inner.status(now)
+    }
+
+    fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError> {
+        self.inner.explain(url)
+    }
+
+    fn block(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
+        self.inner.block(now, site)
+    }
+
+    fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
+        self.inner.unblock(now, site)
+    }
+
+    fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError> {
+        self.inner.tidy(now, budget)
+    }
+
+    fn flush(&mut self, now: i64) -> Result<(), FrontierError> {
+        self.inner.flush(now)
+    }
+}
