@@ -514,13 +514,23 @@ fn conditions(pending: &Pending) -> Vec<(&'static str, String)> {
         return headers;
     };
     if !past.etag.is_empty() {
-        headers.push(("If-None-Match", past.etag.clone()));
+        headers.push(("If-None-Match", tags(&past.etag)));
     }
     if let Some(modified) = past.modified.and_then(|ms| u64::try_from(ms).ok()) {
         let date = std::time::UNIX_EPOCH + Duration::from_millis(modified);
         headers.push(("If-Modified-Since", httpdate::fmt_http_date(date)));
     }
     headers
+}
+
+/// The tag to ask with. Apache marks the tags of what it packs on the way (`"1-gzip"`), and does not know the mark when
+/// it comes back: the tag without it stands for the same page, and is sent along.
+fn tags(etag: &str) -> String {
+    let marks = ["-gzip\"", "-br\"", "-zstd\""];
+    match marks.iter().find_map(|mark| etag.strip_suffix(mark)) {
+        Some(bare) => format!("{etag}, {bare}\""),
+        None => etag.to_owned(),
+    }
 }
 
 /// What the next visit is to know of this answer; digest and place are added when its bytes are stored.
@@ -544,6 +554,7 @@ fn version(answer: &Answer, record: &PageRecord, pending: &Pending) -> Option<Ve
     Some(Version {
         past: Past {
             time: record.time,
+            visited: record.time,
             digest: [0; 20],
             fingerprint,
             text,
@@ -713,4 +724,18 @@ fn metadata(
         put("remark", &remark.to_string());
     }
     fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tag_is_asked_with_and_without_the_mark_of_packing() {
+        let check = |etag, expected| assert_eq!(tags(etag), expected);
+        check("\"1-gzip\"", "\"1-gzip\", \"1\"");
+        check("W/\"1-br\"", "W/\"1-br\", W/\"1\"");
+        check("\"gzip\"", "\"gzip\"");
+        check("1-gzip", "1-gzip");
+    }
 }

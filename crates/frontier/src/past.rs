@@ -14,6 +14,8 @@ use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
 pub struct Past {
     /// When the version that is kept was fetched.
     pub time: i64,
+    /// When the page was looked at last, whatever was found; [`Past::time`] or later.
+    pub visited: i64,
     /// SHA-1 of its body; zero until its bytes are stored.
     pub digest: [u8; 20],
     /// What change is judged on: a hash of the text, of the body where there is no text, of the target of a redirect.
@@ -54,7 +56,11 @@ pub struct Claim {
 impl Claim {
     /// When a page that waits until `due` is visited now; `None`: not earlier.
     pub(crate) fn sooner(&self, past: &Past, due: i64, now: i64) -> Option<i64> {
-        if self.at <= past.time.saturating_add(self.gap) {
+        if self.at <= past.visited.max(past.time).saturating_add(self.gap) {
+            return None;
+        }
+        // Who is not believed at once is not believed the sooner for saying it again.
+        if self.source == past.claim && self.weight < 1.0 {
             return None;
         }
         let target = now.max(self.at);
@@ -77,6 +83,7 @@ mod has {
     pub(super) const LOCATION: u8 = 1;
     pub(super) const MODIFIED: u8 = 2;
     pub(super) const TEXT: u8 = 4;
+    pub(super) const VISITED: u8 = 8;
 }
 
 impl Past {
@@ -91,11 +98,15 @@ impl Past {
             (self.location.is_some(), has::LOCATION),
             (self.modified.is_some(), has::MODIFIED),
             (self.text, has::TEXT),
+            (self.visited > self.time, has::VISITED),
         ] {
             fields |= u8::from(present) * bit;
         }
         text.push(fields);
         put_signed(text, self.time);
+        if self.visited > self.time {
+            put_varint(text, self.visited.abs_diff(self.time));
+        }
         put_varint(text, self.size);
         put_str(text, &self.media_type);
         put_str(text, &self.etag);
@@ -117,6 +128,11 @@ impl Past {
         let fingerprint = fixed.word()?;
         let fields = text.byte()?;
         let time = text.signed()?;
+        let visited = if fields & has::VISITED != 0 {
+            time.saturating_add_unsigned(text.varint()?)
+        } else {
+            time
+        };
         let size = text.varint()?;
         let media_type = text.text()?.to_owned();
         let etag = text.text()?.to_owned();
@@ -137,6 +153,7 @@ impl Past {
         let length = text.number()?;
         Some(Past {
             time,
+            visited,
             digest,
             fingerprint,
             text: fields & has::TEXT != 0,

@@ -495,6 +495,7 @@ pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl Place) {
     let past = |time| {
         Some(Box::new(Past {
             time,
+            visited: time + 7,
             digest: [9; 20],
             fingerprint: 77,
             text: true,
@@ -611,17 +612,18 @@ pub(crate) fn a_claim_brings_a_visit_forward(place: &impl Place) {
     frontier.seed(0, &[seed("http://a.test/")]).expect("seeds");
     let lease = one(&mut frontier, 0);
     let mut entry = release(&lease, 20);
-    for path in ["/", "/b", "/c", "/d"] {
+    for path in ["/", "/b", "/c", "/d", "/e"] {
         entry.done.push(PageRecord {
             next: Some(10_000),
             past: Some(Box::new(Past {
                 time: 10,
+                visited: if path == "/e" { 600 } else { 10 },
                 ..Past::default()
             })),
             ..record(&page(path), 10, Outcome::Answer(200))
         });
     }
-    entry.keys = ["/b", "/c", "/d"].map(PathKey::of).to_vec();
+    entry.keys = ["/b", "/c", "/d", "/e"].map(PathKey::of).to_vec();
     accept(&mut frontier, 20, entry);
     let claim = |path: &str, at, gap| {
         let outside = link(&format!("http://a.test{path}"));
@@ -639,15 +641,19 @@ pub(crate) fn a_claim_brings_a_visit_forward(place: &impl Place) {
         claim("/b", 500, 0),
         claim("/c", 5, 0),
         claim("/d", 500, 600),
+        claim("/e", 500, 0),
         claim("/new", 500, 0),
     ];
-    let claimed = frontier
-        .claim(2000, &claims, |facts, source| {
+    let mut told = || {
+        let weigh = |facts: &SiteFacts, source| {
             assert_eq!((facts.origin.as_str(), source), ("http://a.test", 3));
             0.5
-        })
-        .expect("claims");
-    assert_eq!(claimed, Claimed { sooner: 1, new: 1 });
+        };
+        frontier.claim(2000, &claims, weigh).expect("claims")
+    };
+    assert_eq!(told(), Claimed { sooner: 1, new: 1 });
+    // Said again before anybody has looked, it weighs no more.
+    assert_eq!(told(), Claimed { sooner: 0, new: 1 });
     let waits = |frontier: &mut _, path: &str| {
         let url = url(&format!("http://a.test{path}"));
         Frontier::explain(frontier, &url).expect("explains").waiting
@@ -655,6 +661,7 @@ pub(crate) fn a_claim_brings_a_visit_forward(place: &impl Place) {
     assert_eq!(waits(&mut frontier, "/b"), Some(Waiting::Again(6000)));
     assert_eq!(waits(&mut frontier, "/c"), Some(Waiting::Again(10_000)));
     assert_eq!(waits(&mut frontier, "/d"), Some(Waiting::Again(10_000)));
+    assert_eq!(waits(&mut frontier, "/e"), Some(Waiting::Again(10_000)));
     let lease = one(&mut frontier, 3000);
     assert_eq!(paths(&lease.pending), ["/new"]);
     // What the site itself says, with a visit under way: the page comes to that visit.

@@ -34,7 +34,7 @@ pub struct Options {
     /// looked for again at first.
     #[serde(with = "aranha_url::duration")]
     pub every: Duration,
-    /// No page is asked for more often.
+    /// No page is asked for more often; in rounds that are shorter than twice this, not twice within half a round.
     #[serde(with = "aranha_url::duration")]
     pub least: Duration,
     /// No page is asked for more rarely, unless it is gone.

@@ -194,7 +194,7 @@ impl Schedule {
         let rounds = 1i64 << (history.gone - 1).min(32);
         let round = self.rounds.number(visit.at).saturating_add(rounds);
         let due = self.rounds.turn(round, visit.key);
-        Some(due.max(visit.at + millis(self.options.least)))
+        Some(due.max(visit.at + self.apart()))
     }
 
     /// In so many rounds; or in the next quick one, for a changed page of a fast site.
@@ -211,7 +211,14 @@ impl Schedule {
             }
             _ => due,
         };
-        due.max(visit.at + millis(self.options.least))
+        due.max(visit.at + self.apart())
+    }
+
+    /// How far apart visits in two rounds are at least: whoever wants short rounds wants them.
+    fn apart(&self) -> i64 {
+        let shortest = self.quick.map_or(i64::MAX, Rounds::length);
+        let shortest = self.rounds.length().min(shortest);
+        millis(self.options.least).min(shortest / 2)
     }
 
     /// In so many days, moved by up to half the spread either way.

@@ -34,6 +34,9 @@ impl Visit {
             // It was never there: a link that leads nowhere is not asked again and again.
             (_, None) => return,
         };
+        if seen != Seen::Failed {
+            past.visited = done.record.time;
+        }
         if done.record.next.is_none() {
             done.record.next = self.plan(page, &mut past, seen, expires, now);
         }

@@ -388,8 +388,11 @@ impl Store {
         if claims.is_empty() || site.again == 0 {
             return Ok(0);
         }
+        // Of several about one page the one that is believed most: the user's is never lost among others.
+        let mut order: Vec<&Claim> = claims.iter().collect();
+        order.sort_by(|a, b| a.weight.total_cmp(&b.weight));
         let claims: HashMap<PathKey, &Claim> =
-            claims.iter().map(|claim| (claim.key, claim)).collect();
+            order.into_iter().map(|claim| (claim.key, claim)).collect();
         let mut sooner = 0;
         for (id, kind, sealed) in self.later_blocks(site.key)? {
             if kind == Kind::Later {

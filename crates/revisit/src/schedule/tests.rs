@@ -48,6 +48,26 @@ fn once_a_round() {
 }
 
 #[test]
+fn short_rounds_are_kept() {
+    for policy in [Policy::Fixed, Policy::Frequency] {
+        let schedule = Schedule::new(&Options {
+            policy,
+            every: Duration::from_secs(2),
+            ..Options::default()
+        });
+        let seconds = intervals(&schedule, 40, |_| true);
+        let all = seconds.iter().sum::<f64>() * 86_400.0;
+        assert!((76.0..84.0).contains(&all), "{all}");
+        let visit = Visit::new(START + 1_999, Seen::New, 42);
+        let due = schedule.plan(&mut History::default(), &visit);
+        assert!(
+            due >= Some(visit.at + 1000),
+            "not twice within half a round"
+        );
+    }
+}
+
+#[test]
 fn pages_that_do_not_change_skip_rounds() {
     check(Policy::Frequency, |_| false, 18.5..20.5);
     check(Policy::Frequency, |_| true, 0.95..1.05);

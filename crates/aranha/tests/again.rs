@@ -1,0 +1,369 @@
+//! The second visit, by the real binary, to real servers: nginx and Apache with files whose times are touched. Their
+//! logs are the judges of what was asked and transferred; pywb is the judge of what was kept.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod origin;
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+use origin::{Asked, Kind, Origin, Pywb};
+use serde_json::Value;
+use support::{aranha, assert_status, assert_valid};
+
+/// Parts of the site: how their pages are sent.
+const PARTS: [&str; 3] = ["plain", "zipped", "bare"];
+/// Pages in each part.
+const PAGES: [&str; 4] = ["list", "one", "two", "three"];
+/// A year ago: no date of a file is near the time of a visit, unless the test wants it.
+const YEAR: Duration = Duration::from_hours(365 * 24);
+
+fn day(number: u32) -> SystemTime {
+    SystemTime::now() - YEAR + Duration::from_hours(24) * number
+}
+
+/// A page with these words, which is long enough to be worth packing.
+fn page(words: &str, links: &[&str]) -> String {
+    let links: String = links
+        .iter()
+        .map(|link| format!("<li><a href=\"{link}\"></a>\n"))
+        .collect();
+    let more = "<p>The spider sits in the middle of its web, and waits for what will come.</p>\n";
+    format!(
+        "<!DOCTYPE html>\n<title>{words}</title>\n<p>{words}</p>\n<ul>\n{links}</ul>\n{}",
+        more.repeat(20)
+    )
+}
+
+/// The site that all tests begin with: an entry page, and in each part an index with three pages.
+fn build(origin: &Origin) -> Vec<String> {
+    let entries = PARTS.map(|part| format!("/{part}/list.html"));
+    let links: Vec<_> = entries.iter().map(String::as_str).collect();
+    origin.write("/entry.html", &page("entry", &links), day(1));
+    origin.write("/robots.txt", "User-agent: *\nDisallow:\n", day(1));
+    let mut paths = vec!["/entry.html".to_owned()];
+    for part in PARTS {
+        for name in PAGES {
+            let path = format!("/{part}/{name}.html");
+            let links: &[&str] = match name {
+                "list" => &["one.html", "two.html", "three.html"],
+                _ => &["list.html"],
+            };
+            origin.write(&path, &page(&format!("{part} {name}"), links), day(1));
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    paths
+}
+
+/// A collection, and the settings it began with.
+struct Crawl {
+    folder: PathBuf,
+    entry: String,
+}
+
+impl Crawl {
+    fn new(folder: &Path, origin: &Origin, revisit: &str) -> Self {
+        let settings = format!(
+            "[crawl]\ncheck_in = \"100ms\"\npause = \"0s\"\npause_factor = 0\n\
+             [fetch]\nallow_private = true\n[revisit]\n{revisit}\n"
+        );
+        fs::write(folder.join("settings.toml"), settings).unwrap();
+        Self {
+            folder: folder.join("collection"),
+            entry: origin.url("/entry.html"),
+        }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = aranha();
+        command.arg("crawl");
+        if !self.folder.exists() {
+            let settings = self.folder.with_file_name("settings.toml");
+            command.arg(&self.entry).arg("--config").arg(settings);
+        }
+        command.arg("-c").arg(&self.folder).args(arguments);
+        command
+    }
+
+    /// Crawls to the end; what the summary says.
+    #[track_caller]
+    fn run(&self, arguments: &[&str]) -> Value {
+        let output = self.command(arguments).arg("--json").output().unwrap();
+        assert_status(&output, 0);
+        let text = String::from_utf8(output.stdout).unwrap();
+        let last = text.lines().last().expect("a summary");
+        serde_json::from_str(last).unwrap()
+    }
+
+    #[track_caller]
+    fn read(&self, arguments: &[&str]) -> String {
+        let mut command = aranha();
+        let output = command.args(arguments).arg("-c").arg(&self.folder).output();
+        let output = output.unwrap();
+        assert_status(&output, 0);
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[track_caller]
+    fn json(&self, arguments: &[&str]) -> Value {
+        serde_json::from_str(&self.read(&[arguments, &["--json"]].concat())).unwrap()
+    }
+
+    fn history(&self, url: &str) -> Value {
+        self.json(&["history", url])
+    }
+
+    /// What each visit of the page found.
+    fn found(&self, url: &str) -> Vec<String> {
+        let history = self.history(url);
+        let visits = history["history"].as_array().unwrap();
+        visits
+            .iter()
+            .map(|visit| visit["found"].as_str().unwrap().to_owned())
+            .collect()
+    }
+
+    #[track_caller]
+    fn assert_sound(&self) {
+        assert_eq!(self.json(&["check"])["faults"], Value::Array(Vec::new()));
+        assert_valid(&self.folder);
+    }
+}
+
+/// `(unchanged, changed, gone)` of a summary.
+fn again(summary: &Value) -> (u64, u64, u64) {
+    let tally = &summary["tally"];
+    let count = |name: &str| tally[name].as_u64().unwrap();
+    (count("unchanged"), count("changed"), count("gone"))
+}
+
+fn paths(asked: &[Asked]) -> Vec<String> {
+    let mut paths: Vec<_> = asked.iter().map(|asked| asked.path.clone()).collect();
+    paths.sort();
+    paths
+}
+
+/// Every page once and nothing else; no body but for the pages that give nothing to ask again with.
+#[track_caller]
+fn assert_nothing_transferred(asked: &[Asked], pages: &[String]) {
+    assert_eq!(paths(asked), pages);
+    for request in asked {
+        if request.path.starts_with("/bare/") {
+            assert_eq!(request.status, 200, "{request:?}");
+        } else {
+            assert_eq!((request.status, request.bytes), (304, 0), "{request:?}");
+        }
+    }
+}
+
+fn an_unchanged_site_transfers_nothing(kind: Kind) {
+    let temporary = tempfile::tempdir().unwrap();
+    let origin = Origin::start(kind, temporary.path());
+    let pages = build(&origin);
+    let policy = "policy = \"fixed\"\nevery = \"1s\"\nspread = 0";
+    let crawl = Crawl::new(temporary.path(), &origin, policy);
+    let first = crawl.run(&[]);
+    assert_eq!(again(&first), (0, 0, 0));
+    let asked = origin.asked_since(0);
+    assert_eq!(asked.len(), pages.len() + 1, "and robots.txt: {asked:?}");
+    assert!(asked.iter().all(|asked| asked.status == 200), "{asked:?}");
+    // Three times: what a 304 says of a page must do for the next visit, too.
+    for round in 1..4 {
+        let mark = origin.mark();
+        let arguments: &[&str] = match round {
+            1 => &["--again"],
+            _ => {
+                wait_for_the_round(&crawl);
+                &[]
+            }
+        };
+        let summary = crawl.run(arguments);
+        assert_nothing_transferred(&origin.asked_since(mark), &pages);
+        assert_eq!(again(&summary), (pages.len() as u64, 0, 0), "{round}");
+    }
+    let expected = |path: &str| match path.starts_with("/bare/") {
+        true => ["new", "same", "same", "same"],
+        false => ["new", "not modified", "not modified", "not modified"],
+    };
+    for path in &pages {
+        assert_eq!(crawl.found(&origin.url(path)), expected(path), "{path}");
+    }
+    crawl.assert_sound();
+}
+
+/// Until every page is due again.
+fn wait_for_the_round(crawl: &Crawl) {
+    let now = SystemTime::now();
+    let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    // Rounds of a second begin with the second.
+    std::thread::sleep(Duration::from_secs(now.as_secs() + 1) - now);
+    let status = crawl.json(&["status"]);
+    assert_eq!(status["pages"]["pending"], 0, "{status}");
+}
+
+#[test]
+fn nginx_transfers_nothing_that_has_not_changed() {
+    an_unchanged_site_transfers_nothing(Kind::Nginx);
+}
+
+#[test]
+fn apache_transfers_nothing_that_has_not_changed() {
+    an_unchanged_site_transfers_nothing(Kind::Apache);
+}
+
+/// What is done to the site between two crawls.
+fn change(origin: &Origin) {
+    let index = ["list.html"];
+    // Other words; the first has a link to a page that is new.
+    let words = page("plain one, rewritten", &["list.html", "new.html"]);
+    origin.write("/plain/one.html", &words, day(2));
+    origin.write("/plain/new.html", &page("plain new", &index), day(2));
+    origin.write(
+        "/zipped/one.html",
+        &page("zipped one, rewritten", &index),
+        day(2),
+    );
+    origin.write(
+        "/bare/one.html",
+        &page("bare one, rewritten", &index),
+        day(2),
+    );
+    // The same words in another mark-up.
+    for part in ["plain", "bare"] {
+        let text = page(&format!("{part} two"), &index).replace("<p>", "<p class=\"new\">");
+        origin.write(&format!("/{part}/two.html"), &text, day(2));
+    }
+    // The same words, other links.
+    let links = page("zipped three", &["list.html", "late.html"]);
+    origin.write("/zipped/three.html", &links, day(2));
+    origin.write("/zipped/late.html", &page("zipped late", &index), day(2));
+    // The same bytes, touched.
+    origin.write("/zipped/two.html", &page("zipped two", &index), day(2));
+    fs::remove_file(origin.place("/plain/three.html")).unwrap();
+}
+
+/// What the second visit of each page finds.
+fn finding(path: &str) -> &'static str {
+    match path {
+        "/plain/one.html" | "/zipped/one.html" | "/bare/one.html" => "changed",
+        "/plain/two.html" | "/bare/two.html" | "/zipped/three.html" => "markup only",
+        "/plain/three.html" => "gone",
+        "/zipped/two.html" => "same",
+        _ if path.starts_with("/bare/") => "same",
+        _ => "not modified",
+    }
+}
+
+fn of_a_changed_site_only_what_changed_is_transferred(kind: Kind) {
+    let temporary = tempfile::tempdir().unwrap();
+    let origin = Origin::start(kind, temporary.path());
+    let pages = build(&origin);
+    let policy = "policy = \"fixed\"\nevery = \"1s\"\nspread = 0";
+    let crawl = Crawl::new(temporary.path(), &origin, policy);
+    crawl.run(&[]);
+    change(&origin);
+    wait_for_the_round(&crawl);
+    let mark = origin.mark();
+    let summary = crawl.run(&[]);
+    let asked = origin.asked_since(mark);
+    let mut known = pages.clone();
+    known.extend(["/plain/new.html".to_owned(), "/zipped/late.html".to_owned()]);
+    known.sort();
+    assert_eq!(paths(&asked), known);
+    for request in &asked {
+        let expected = match finding(&request.path) {
+            _ if !pages.contains(&request.path) => 200,
+            "not modified" => 304,
+            "gone" => 404,
+            _ => 200,
+        };
+        assert_eq!(request.status, expected, "{request:?}");
+        assert_eq!(request.bytes == 0, expected == 304, "{request:?}");
+    }
+    let unchanged = pages.len() as u64 - 4;
+    assert_eq!(again(&summary), (unchanged, 3, 1), "{summary}");
+    wait_for_the_round(&crawl);
+    let mark = origin.mark();
+    let summary = crawl.run(&["--again"]);
+    assert_eq!(again(&summary), (known.len() as u64 - 1, 0, 1));
+    for request in origin.asked_since(mark) {
+        let expected = match finding(&request.path) {
+            "gone" => 404,
+            _ if request.path.starts_with("/bare/") => 200,
+            _ => 304,
+        };
+        assert_eq!(request.status, expected, "{request:?}");
+    }
+    crawl.assert_sound();
+    assert_versions(&crawl, &origin, &pages);
+}
+
+/// Both versions of every page are told of, read and replayed.
+fn assert_versions(crawl: &Crawl, origin: &Origin, pages: &[String]) {
+    let pywb = Pywb::start(&crawl.folder);
+    for path in pages {
+        let url = origin.url(path);
+        let found = finding(path);
+        let last = match found {
+            "gone" => "gone",
+            _ if path.starts_with("/bare/") => "same",
+            _ => "not modified",
+        };
+        assert_eq!(crawl.found(&url), ["new", found, last], "{path}");
+        let history = crawl.history(&url);
+        let times: Vec<_> = (0..3)
+            .map(|visit| {
+                history["history"][visit]["time"]
+                    .as_str()
+                    .unwrap()
+                    .to_owned()
+            })
+            .collect();
+        let stamps = times.iter().map(|time| stamp(time)).collect::<Vec<_>>();
+        let old = crawl.read(&["cat", &url, "--at", &times[0]]);
+        let (head, replayed) = pywb.get(&stamps[0], &url);
+        assert!(head.contains(" 200 "), "{path}: {head}");
+        assert_eq!(replayed, old, "{path}: {head}");
+        if found == "gone" {
+            continue;
+        }
+        let now = fs::read_to_string(origin.place(path)).unwrap();
+        let is_new = matches!(found, "changed" | "markup only");
+        assert_eq!(old != now, is_new, "{path}");
+        for visit in [1, 2] {
+            assert_eq!(
+                crawl.read(&["cat", &url, "--at", &times[visit]]),
+                now,
+                "{path}"
+            );
+            let (head, replayed) = pywb.get(&stamps[visit], &url);
+            assert_eq!(replayed, now, "{path} at {}: {head}", stamps[visit]);
+        }
+        if found == "changed" {
+            let words = crawl.read(&["diff", &url]);
+            assert!(words.contains("{+one, rewritten+}"), "{words}");
+        }
+    }
+}
+
+/// `2026-11-01T10:00:00.000Z` as replay tools write it.
+fn stamp(time: &str) -> String {
+    let digits = time.chars().filter(char::is_ascii_digit);
+    digits.take(14).collect()
+}
+
+#[test]
+fn nginx_transfers_what_has_changed_and_both_versions_are_replayed() {
+    of_a_changed_site_only_what_changed_is_transferred(Kind::Nginx);
+}
+
+#[test]
+fn apache_transfers_what_has_changed_and_both_versions_are_replayed() {
+    of_a_changed_site_only_what_changed_is_transferred(Kind::Apache);
+}
