@@ -104,7 +104,7 @@ pub(crate) async fn follow(
                        "sites": {"known": status.sites.known, "visited_now": now.visits}}),
             ),
             _ => bar.show(&format!(
-                "{}  {} pages  {rate:.1}/s  {} of {} sites  {} queued  {} errors  {}",
+                "{}  {} pages  {rate:.1}/s  {} of {} sites  {} queued  {} errors  {}{}",
                 clock(began.elapsed()),
                 grouped(now.pages),
                 now.visits,
@@ -112,8 +112,17 @@ pub(crate) async fn follow(
                 grouped(status.pages.pending),
                 grouped(now.failures + now.refusals),
                 about(now.received),
+                waiting(now.visits, status.next_due),
             )),
         }
+    }
+}
+
+/// What a crawl that goes on waits for, while it does nothing.
+fn waiting(visits: u64, due: Option<i64>) -> String {
+    match due {
+        Some(due) if visits == 0 => format!("  next at {} UTC", crate::archived::time(due)),
+        _ => String::new(),
     }
 }
 
@@ -228,17 +237,21 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         sentence(&summary.reason),
         duration::format(rounded(summary.took))
     ));
-    tell(format_args!(
-        "  fetched   {}, {} ({:.1} pages/s)",
-        counted(tally.pages, "page"),
-        about(tally.received),
-        tally.pages as f64 / seconds.max(0.001),
-    ));
-    tell(format_args!(
-        "  archived  {} on disk, {} pages had content stored already",
-        about(tally.written),
-        grouped(tally.duplicates)
-    ));
+    if tally.pages + tally.failures + tally.excluded + status.pages.pending == 0 {
+        tell("  fetched   nothing: no page was due");
+    } else {
+        tell(format_args!(
+            "  fetched   {}, {} ({:.1} pages/s)",
+            counted(tally.pages, "page"),
+            about(tally.received),
+            tally.pages as f64 / seconds.max(0.001),
+        ));
+        tell(format_args!(
+            "  archived  {} on disk, {} pages had content stored already",
+            about(tally.written),
+            grouped(tally.duplicates)
+        ));
+    }
     let seen = tally.unchanged + tally.changed + tally.gone;
     if seen > 0 {
         tell(format_args!(

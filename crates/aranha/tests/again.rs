@@ -4,14 +4,17 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod origin;
+mod running;
 mod support;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use origin::{Asked, Kind, Origin, Pywb};
+use running::Running;
 use serde_json::Value;
 use support::{aranha, assert_status, assert_valid};
 
@@ -129,6 +132,30 @@ impl Crawl {
             .collect()
     }
 
+    /// When the page is visited again, Unix milliseconds.
+    #[track_caller]
+    fn due(&self, url: &str) -> i64 {
+        let why = self.json(&["why", url]);
+        let time = why["waiting"].as_str().unwrap_or_default();
+        let told = self.history(url)["next"].clone();
+        assert_eq!(told, time, "history and why agree: {why}");
+        let time: jiff::Timestamp = time.parse().unwrap_or_else(|_| panic!("{why}"));
+        time.as_millisecond()
+    }
+
+    /// Until nothing is under way, and so many pages wait for their next visit.
+    fn wait_until_recorded(&self, pages: usize) {
+        let began = Instant::now();
+        loop {
+            let status = self.json(&["status"]);
+            let again = status["pages"]["again"].as_u64().unwrap();
+            if again >= pages as u64 && status["pages"]["pending"] == 0 {
+                return;
+            }
+            assert!(began.elapsed() < Duration::from_secs(30), "{status}");
+        }
+    }
+
     #[track_caller]
     fn assert_sound(&self) {
         assert_eq!(self.json(&["check"])["faults"], Value::Array(Vec::new()));
@@ -201,8 +228,8 @@ fn an_unchanged_site_transfers_nothing(kind: Kind) {
 fn wait_for_the_round(crawl: &Crawl) {
     let now = SystemTime::now();
     let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap();
-    // Rounds of a second begin with the second.
-    std::thread::sleep(Duration::from_secs(now.as_secs() + 1) - now);
+    // Rounds of a second begin with the second, but two visits are half a round apart.
+    std::thread::sleep(Duration::from_millis(now.as_secs() * 1000 + 1500) - now);
     let status = crawl.json(&["status"]);
     assert_eq!(status["pages"]["pending"], 0, "{status}");
 }
@@ -366,4 +393,259 @@ fn nginx_transfers_what_has_changed_and_both_versions_are_replayed() {
 #[test]
 fn apache_transfers_what_has_changed_and_both_versions_are_replayed() {
     of_a_changed_site_only_what_changed_is_transferred(Kind::Apache);
+}
+
+/// Every page once, as its history tells: when, with what status, and which content.
+fn recorded(crawl: &Crawl, origin: &Origin, pages: &[String]) -> BTreeMap<String, Vec<Value>> {
+    let visits = |path: &String| {
+        let history = crawl.history(&origin.url(path));
+        history["history"].as_array().unwrap().clone()
+    };
+    pages
+        .iter()
+        .map(|path| (path.clone(), visits(path)))
+        .collect()
+}
+
+#[test]
+fn killed_between_rounds_and_within_no_history_is_lost() {
+    const KILLS: usize = 8;
+    let temporary = tempfile::tempdir().unwrap();
+    let origin = Origin::start(Kind::Nginx, temporary.path());
+    let pages = build(&origin);
+    let policy = "policy = \"fixed\"\nevery = \"1s\"\nspread = 0";
+    let crawl = Crawl::new(temporary.path(), &origin, policy);
+    crawl.run(&[]);
+    let mut before = recorded(&crawl, &origin, &pages);
+    let version = |number: usize| page(&format!("version {number} of a page"), &["list.html"]);
+    for kill in 1..=KILLS {
+        for path in ["/plain/one.html", "/zipped/one.html", "/bare/one.html"] {
+            origin.write(path, &version(kill), day(kill as u32 + 1));
+        }
+        let mark = origin.mark();
+        let arguments = ["--continuous", "--quiet", "--pause", "10ms"];
+        let mut crawling = Running::start(crawl.command(&arguments));
+        if kill % 2 == 0 {
+            // Between two rounds, as far as that can be seen from here.
+            let all = |asked: &[Asked]| (asked.len() >= pages.len()).then_some(());
+            origin.wait_until(mark, all);
+            crawl.wait_until_recorded(pages.len());
+        } else {
+            // Within a round, every time somewhere else.
+            origin.wait_until(mark, |asked| (asked.len() > kill).then_some(()));
+        }
+        crawling.0.kill().unwrap();
+        crawling.0.wait().unwrap();
+        let now = recorded(&crawl, &origin, &pages);
+        for (path, visits) in &now {
+            assert!(visits.starts_with(&before[path]), "{path}: {visits:?}");
+        }
+        // Not one of the pages is forgotten.
+        let status = crawl.json(&["status"]);
+        let count = |name: &str| status["pages"][name].as_u64().unwrap();
+        let waiting = count("again") + count("pending") + count("later");
+        assert_eq!(waiting, pages.len() as u64, "{status}");
+        before = now;
+    }
+    wait_for_the_round(&crawl);
+    crawl.run(&[]);
+    crawl.assert_sound();
+    for (path, visits) in recorded(&crawl, &origin, &pages) {
+        assert!(visits.starts_with(&before[&path]), "{path}: {visits:?}");
+        let served = origin.since(0);
+        let served = served.iter().filter(|asked| asked.path == path).count();
+        assert!(
+            visits.len() <= served,
+            "{path}: {} of {served}",
+            visits.len()
+        );
+        let url = origin.url(&path);
+        let mut seen = 0;
+        for visit in visits.iter().filter(|visit| visit["status"] == 200).skip(1) {
+            let kept = crawl.read(&["cat", &url, "--at", visit["time"].as_str().unwrap()]);
+            let number = (0..=KILLS).find(|number| version(*number) == kept);
+            if path.ends_with("/one.html") {
+                assert!(number >= Some(seen), "{path}: {kept}");
+                seen = number.unwrap();
+            } else {
+                assert_eq!(kept, fs::read_to_string(origin.place(&path)).unwrap());
+            }
+        }
+        assert!(seen == KILLS || !path.ends_with("/one.html"), "{path}");
+    }
+}
+
+#[test]
+fn what_the_user_wants_now_is_visited_now_and_nothing_else() {
+    let temporary = tempfile::tempdir().unwrap();
+    let origin = Origin::start(Kind::Nginx, temporary.path());
+    let pages = build(&origin);
+    let crawl = Crawl::new(
+        temporary.path(),
+        &origin,
+        "policy = \"fixed\"\nevery = \"1d\"",
+    );
+    let mut crawling = Running::start(crawl.command(&["--continuous", "--quiet"]));
+    let all = |asked: &[Asked]| (asked.len() > pages.len()).then_some(());
+    origin.wait_until(0, all);
+    crawl.wait_until_recorded(pages.len());
+    let (changed, unchanged, unknown) = ("/plain/two.html", "/bare/two.html", "/plain/new.html");
+    origin.write(
+        changed,
+        &page("plain two, rewritten", &["list.html"]),
+        day(2),
+    );
+    origin.write(unknown, &page("plain new", &["list.html"]), day(2));
+    let mark = origin.mark();
+    for path in [changed, unchanged, unknown] {
+        crawl.read(&["seed", "add", "--now", &origin.url(path)]);
+        let asked = origin.wait_for(mark, |asked| asked.path == path);
+        assert_eq!(asked.status, 200);
+    }
+    crawl.wait_until_recorded(pages.len() + 1);
+    assert_eq!(
+        paths(&origin.asked_since(mark)),
+        [unchanged, unknown, changed]
+    );
+    assert_eq!(crawl.found(&origin.url(changed)), ["new", "changed"]);
+    assert_eq!(crawl.found(&origin.url(unchanged)), ["new", "same"]);
+    assert_eq!(crawl.found(&origin.url(unknown)), ["new"]);
+    crawling.signal("INT");
+    assert_eq!(crawling.0.wait().unwrap().code(), Some(130));
+    crawl.assert_sound();
+}
+
+/// Says of these pages that they changed just now; `number`: how often it was written.
+fn sitemap(origin: &Origin, number: u32, changed: &[&str]) {
+    let now = jiff::Timestamp::now();
+    let entries: String = changed
+        .iter()
+        .map(|path| {
+            format!(
+                "<url><loc>{}</loc><lastmod>{now:.3}</lastmod></url>\n",
+                origin.url(path)
+            )
+        })
+        .collect();
+    let text = format!(
+        "<?xml version=\"1.0\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n{entries}</urlset>\n"
+    );
+    origin.write("/sitemap.xml", &text, day(number));
+}
+
+/// By what share of its waiting time the first page's visit is brought forward by what the sitemap says of all of them.
+/// It is asked for, and nothing else.
+fn brought_forward(crawl: &Crawl, origin: &Origin, number: u32, changed: &[&str]) -> f64 {
+    let first = origin.url(changed[0]);
+    let before = crawl.due(&first);
+    sitemap(origin, number, changed);
+    let now = jiff::Timestamp::now().as_millisecond();
+    let mark = origin.mark();
+    crawl.read(&["seed", "add", "--now", &origin.url("/sitemap.xml")]);
+    crawl.run(&[]);
+    assert_eq!(paths(&origin.asked_since(mark)), ["/sitemap.xml"]);
+    (before - crawl.due(&first)) as f64 / (before - now) as f64
+}
+
+#[test]
+fn a_sitemap_is_believed_as_far_as_it_tells_the_truth() {
+    let temporary = tempfile::tempdir().unwrap();
+    let origin = Origin::start(Kind::Nginx, temporary.path());
+    let pages = build(&origin);
+    let robots = format!("Sitemap: {}\n", origin.url("/sitemap.xml"));
+    origin.write("/robots.txt", &robots, day(1));
+    sitemap(&origin, 1, &[]);
+    let crawl = Crawl::new(temporary.path(), &origin, "policy = \"poisson\"");
+    crawl.run(&[]);
+    let (one, two) = ("/plain/one.html", "/plain/two.html");
+    let untold = crawl.due(&origin.url(two));
+    // At first half is believed.
+    let mut shares = vec![brought_forward(&crawl, &origin, 2, &[one])];
+    assert!((0.4..0.7).contains(&shares[0]), "{shares:?}");
+    assert_eq!(
+        crawl.due(&origin.url(two)),
+        untold,
+        "nothing was said of it"
+    );
+    // It says so again, before anybody has looked: that is no more than it said.
+    assert_eq!(brought_forward(&crawl, &origin, 3, &[one]), 0.0);
+    // It tells the truth, and is believed more, at last at once.
+    for number in 4..8 {
+        let words = format!("plain one, version {number}");
+        origin.write(one, &page(&words, &["list.html"]), day(number));
+        crawl.run(&["--again"]);
+        shares.push(brought_forward(&crawl, &origin, number, &[one]));
+    }
+    assert!(shares.is_sorted() && shares[4] > 0.95, "{shares:?}");
+    // It lies, and is believed less and less, at last not at all.
+    let lies: Vec<_> = pages.iter().map(String::as_str).collect();
+    let mut shares = Vec::new();
+    for number in 10..15 {
+        crawl.run(&["--again"]);
+        shares.push(brought_forward(&crawl, &origin, number, &lies));
+    }
+    assert!(shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
+    assert!(shares[0] > 0.5 && shares[4] == 0.0, "{shares:?}");
+}
+
+#[test]
+fn pages_that_do_not_change_are_asked_for_more_and_more_rarely() {
+    let temporary = tempfile::tempdir().unwrap();
+    let origin = Origin::start(Kind::Nginx, temporary.path());
+    build(&origin);
+    let crawl = Crawl::new(
+        temporary.path(),
+        &origin,
+        "policy = \"frequency\"\nspread = 0",
+    );
+    let (restless, still) = ("/plain/one.html", "/plain/two.html");
+    let mut crawling = Running::start(crawl.command(&["--every", "1s", "--quiet"]));
+    let visits = |asked: &[Asked], path| {
+        let visits = asked.iter().filter(|asked| asked.path == path);
+        visits.map(|asked| asked.at).collect::<Vec<_>>()
+    };
+    for number in 1..=9 {
+        origin.wait_until(0, |asked| {
+            (visits(asked, restless).len() >= number).then_some(())
+        });
+        let words = format!("version {number}");
+        origin.write(
+            restless,
+            &page(&words, &["list.html"]),
+            day(number as u32 + 1),
+        );
+    }
+    let began = Instant::now();
+    crawling.signal("INT");
+    assert_eq!(crawling.0.wait().unwrap().code(), Some(130));
+    assert!(began.elapsed() < Duration::from_secs(5), "it stops at once");
+    let asked = origin.asked_since(0);
+    let gaps = |path| {
+        let visits = visits(&asked, path);
+        let gap = |pair: &[i64]| pair[1] / 1000 - pair[0] / 1000;
+        visits.windows(2).map(gap).collect::<Vec<_>>()
+    };
+    let (often, rarely) = (gaps(restless), gaps(still));
+    assert!(
+        often.iter().filter(|gap| **gap == 1).count() >= 6,
+        "{often:?}"
+    );
+    assert!((2..6).contains(&rarely.len()), "{rarely:?}");
+    assert!(
+        rarely.is_sorted() && rarely.last() >= Some(&2),
+        "{rarely:?}"
+    );
+    let found = crawl.found(&origin.url(restless));
+    assert!(
+        found[1..].iter().all(|found| found == "changed"),
+        "{found:?}"
+    );
+    // The same command goes on.
+    let mark = origin.mark();
+    let mut crawling = Running::start(crawl.command(&["--every", "1s", "--quiet"]));
+    let asked = origin.wait_for(mark, |asked| asked.path == restless);
+    assert_eq!(asked.status, 200);
+    crawling.signal("INT");
+    assert_eq!(crawling.0.wait().unwrap().code(), Some(130));
+    crawl.assert_sound();
 }

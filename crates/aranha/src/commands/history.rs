@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aranha_engine::Clock;
-use aranha_frontier::PageRecord;
+use aranha_frontier::{PageRecord, Waiting};
 use aranha_url::duration;
 use clap::Args;
 use data_encoding::BASE32;
@@ -16,6 +16,7 @@ use crate::display::grouped;
 use crate::history::{Finding, Visit, visits};
 use crate::output::{Output, counted};
 use crate::plain::Plain;
+use crate::session;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,15 +45,26 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let archived = Archived::open(&arguments.collection)?;
     let (url, records) = archived.records(&arguments.collection.folder, &arguments.url)?;
+    let waiting = archived
+        .view
+        .explain(&url)
+        .map_err(|error| session::refused(&error))?
+        .waiting;
+    let next = match waiting {
+        // Not what the last visit planned: it may have been brought forward since.
+        Some(Waiting::Later(due) | Waiting::Again(due)) => Some(due),
+        Some(Waiting::Window | Waiting::Queue) => records.last().and_then(|record| record.next),
+        None => None,
+    };
     let visits = visits(&records);
     let mut output = Output::new();
     if arguments.json {
-        output.json(&json(url.as_str(), &visits))?;
+        output.json(&json(url.as_str(), &visits, next))?;
     } else {
         for line in lines(&visits) {
             output.line(Plain(&line))?;
         }
-        output.line(summary(&visits))?;
+        output.line(summary(&visits, next))?;
     }
     output.finish()?;
     Ok(Status::Done)
@@ -106,11 +118,11 @@ fn changes(visits: &[Visit<'_>]) -> u64 {
     changed.count() as u64
 }
 
-fn summary(visits: &[Visit<'_>]) -> String {
+fn summary(visits: &[Visit<'_>], next: Option<i64>) -> String {
     let (Some(first), Some(last)) = (visits.first(), visits.last()) else {
         return "no visits".to_owned();
     };
-    let next = match last.record.next {
+    let next = match next {
         None => "none planned".to_owned(),
         Some(due) if due <= Clock::new().now() => {
             format!("due since {} UTC", archived::time(due))
@@ -126,7 +138,7 @@ fn summary(visits: &[Visit<'_>]) -> String {
     )
 }
 
-fn json(url: &str, visits: &[Visit<'_>]) -> Value {
+fn json(url: &str, visits: &[Visit<'_>], next: Option<i64>) -> Value {
     let history: Vec<_> = visits
         .iter()
         .map(|visit| {
@@ -138,7 +150,6 @@ fn json(url: &str, visits: &[Visit<'_>]) -> Value {
         .collect();
     let time = |visit: Option<&Visit<'_>>| visit.map(|v| archived::timestamp(v.record.time));
     let changed = visits.iter().rfind(|visit| visit.finding.is_change());
-    let next = visits.last().and_then(|visit| visit.record.next);
     json!({
         "url": url, "visits": visits.len(), "changes": changes(visits),
         "first": time(visits.first()), "last": time(visits.last()), "last_change": time(changed),
