@@ -97,6 +97,8 @@ pub(crate) struct Collected {
     pub(crate) uncached: bool,
 }
 
+/// After an answer that was broken off the pause begins when the server knows: this much later at most.
+const FAREWELL: Duration = Duration::from_millis(200);
 /// Addresses of a name tried before its server counts as unreachable.
 const ADDRESSES: usize = 2;
 /// The letter of the link for a page that a signal from outside told of, and for one that a proxy's users were served.
@@ -132,8 +134,13 @@ pub(crate) async fn ask(
         request.any_type = wanted == Wanted::Robots;
         request.max_body = request.any_type.then_some(ROBOTS_SIZE as u64);
         let slot = context.load.enter().await;
-        let fetched = context.web.fetch(session, request).await;
+        let mut fetched = context.web.fetch(session, request).await;
         drop(slot);
+        if was_broken_off(&fetched) {
+            // The server hears of it as much later as it took to hear of the request.
+            tokio::time::sleep(fetched.timings.first_byte.min(FAREWELL)).await;
+            fetched.finished = Instant::now();
+        }
         drop(permit);
         let answered = fetched.result.is_ok();
         context
@@ -152,6 +159,14 @@ pub(crate) async fn ask(
         }
     }
     (Some(resolved), end)
+}
+
+/// Whether the end of the answer was ours.
+fn was_broken_off(fetched: &Fetched) -> bool {
+    let answer = fetched.result.as_ref().ok();
+    answer
+        .and_then(|answer| answer.truncated)
+        .is_some_and(|reason| reason != Truncated::Disconnect)
 }
 
 /// The proxy in whose cache the page should be, because its users were served it just now (I5).
