@@ -31,10 +31,10 @@ fn day(number: u32) -> SystemTime {
 
 /// A page with these words, which is long enough to be worth packing.
 fn page(words: &str, links: &[&str]) -> String {
-    let links: String = links
+    let links = links
         .iter()
-        .map(|link| format!("<li><a href=\"{link}\"></a>\n"))
-        .collect();
+        .map(|link| format!("<li><a href=\"{link}\"></a>\n"));
+    let links = links.collect::<Vec<_>>().concat();
     let more = "<p>The spider sits in the middle of its web, and waits for what will come.</p>\n";
     format!(
         "<!DOCTYPE html>\n<title>{words}</title>\n<p>{words}</p>\n<ul>\n{links}</ul>\n{}",
@@ -203,20 +203,23 @@ fn an_unchanged_site_transfers_nothing(kind: Kind) {
     // Three times: what a 304 says of a page must do for the next visit, too.
     for round in 1..4 {
         let mark = origin.mark();
-        let arguments: &[&str] = match round {
-            1 => &["--again"],
-            _ => {
-                wait_for_the_round(&crawl);
-                &[]
-            }
+        let arguments: &[&str] = if round == 1 {
+            &["--again"]
+        } else {
+            wait_for_the_round(&crawl);
+            &[]
         };
         let summary = crawl.run(arguments);
         assert_nothing_transferred(&origin.asked_since(mark), &pages);
         assert_eq!(again(&summary), (pages.len() as u64, 0, 0), "{round}");
     }
-    let expected = |path: &str| match path.starts_with("/bare/") {
-        true => ["new", "same", "same", "same"],
-        false => ["new", "not modified", "not modified", "not modified"],
+    let expected = |path: &str| {
+        let same = if path.starts_with("/bare/") {
+            "same"
+        } else {
+            "not modified"
+        };
+        ["new", same, same, same]
     };
     for path in &pages {
         assert_eq!(crawl.found(&origin.url(path)), expected(path), "{path}");
@@ -229,7 +232,8 @@ fn wait_for_the_round(crawl: &Crawl) {
     let now = SystemTime::now();
     let now = now.duration_since(SystemTime::UNIX_EPOCH).unwrap();
     // Rounds of a second begin with the second, but two visits are half a round apart.
-    std::thread::sleep(Duration::from_millis(now.as_secs() * 1000 + 1500) - now);
+    let due = Duration::from_millis(now.as_secs() * 1000 + 1500);
+    std::thread::sleep(due.saturating_sub(now));
     let status = crawl.json(&["status"]);
     assert_eq!(status["pages"]["pending"], 0, "{status}");
 }
@@ -518,15 +522,11 @@ fn what_the_user_wants_now_is_visited_now_and_nothing_else() {
 /// Says of these pages that they changed just now; `number`: how often it was written.
 fn sitemap(origin: &Origin, number: u32, changed: &[&str]) {
     let now = jiff::Timestamp::now();
-    let entries: String = changed
-        .iter()
-        .map(|path| {
-            format!(
-                "<url><loc>{}</loc><lastmod>{now:.3}</lastmod></url>\n",
-                origin.url(path)
-            )
-        })
-        .collect();
+    let entry = |path: &&str| {
+        let url = origin.url(path);
+        format!("<url><loc>{url}</loc><lastmod>{now:.3}</lastmod></url>\n")
+    };
+    let entries = changed.iter().map(entry).collect::<Vec<_>>().concat();
     let text = format!(
         "<?xml version=\"1.0\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n{entries}</urlset>\n"
     );
@@ -568,7 +568,7 @@ fn a_sitemap_is_believed_as_far_as_it_tells_the_truth() {
         "nothing was said of it"
     );
     // It says so again, before anybody has looked: that is no more than it said.
-    assert_eq!(brought_forward(&crawl, &origin, 3, &[one]), 0.0);
+    assert!(brought_forward(&crawl, &origin, 3, &[one]) <= 0.0);
     // It tells the truth, and is believed more, at last at once.
     for number in 4..8 {
         let words = format!("plain one, version {number}");
@@ -585,7 +585,7 @@ fn a_sitemap_is_believed_as_far_as_it_tells_the_truth() {
         shares.push(brought_forward(&crawl, &origin, number, &lies));
     }
     assert!(shares.is_sorted_by(|a, b| a >= b), "{shares:?}");
-    assert!(shares[0] > 0.5 && shares[4] == 0.0, "{shares:?}");
+    assert!(shares[0] > 0.5 && shares[4] <= 0.0, "{shares:?}");
 }
 
 #[test]
