@@ -45,8 +45,21 @@ impl Archived {
         })
     }
 
+    /// The scope of the crawl as it is now: configuration, black lists, seeds.
+    pub(crate) fn scope(&self) -> Result<Scope, Complaint> {
+        let mut scope = self.config.scope()?;
+        self.shut_out(&mut scope)?;
+        let seeds = self.view.seeds();
+        for seed in seeds.map_err(|error| session::refused(&error))? {
+            if let Ok(seed) = self.canon.canon(&seed) {
+                scope.add_seed(&seed);
+            }
+        }
+        Ok(scope)
+    }
+
     /// Adds the collection's own black list to a scope.
-    pub(crate) fn shut_out(&self, scope: &mut Scope) -> Result<(), Complaint> {
+    fn shut_out(&self, scope: &mut Scope) -> Result<(), Complaint> {
         let Ok(lines) = std::fs::read_to_string(&self.blacklist) else {
             return Ok(());
         };

@@ -81,6 +81,11 @@ impl Complaint {
         }
     }
 
+    /// What is wrong, for one who goes on all the same.
+    pub(crate) fn sentence(&self) -> &str {
+        self.sentence.as_deref().unwrap_or_default()
+    }
+
     /// Mentions it and goes on.
     pub(crate) fn mention(&self) {
         if let Some(sentence) = &self.sentence {

@@ -20,6 +20,7 @@ mod output;
 mod plain;
 mod session;
 mod settings;
+mod wanted;
 mod when;
 mod words;
 

@@ -15,6 +15,7 @@ mod links;
 mod pages;
 mod robots;
 mod seed;
+mod squid;
 mod status;
 mod text;
 mod url;
@@ -50,6 +51,7 @@ pub(crate) enum Command {
     Url(url::Command),
     #[command(subcommand)]
     Robots(robots::Command),
+    Squid(squid::Arguments),
     Lab(lab::Arguments),
     Completions(completions::Arguments),
 }
@@ -75,6 +77,7 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
         Command::Config(command) => config::run(command),
         Command::Url(command) => url::run(command),
         Command::Robots(command) => robots::run(command),
+        Command::Squid(arguments) => Ok(squid::run(&arguments)),
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
     }

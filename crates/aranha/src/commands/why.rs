@@ -77,17 +77,7 @@ fn scope(
     url: &CanonUrl,
     known: &Explanation,
 ) -> Result<(bool, String), Complaint> {
-    let mut scope = archived.config.scope()?;
-    archived.shut_out(&mut scope)?;
-    for seed in archived
-        .view
-        .seeds()
-        .map_err(|error| session::refused(&error))?
-    {
-        if let Ok(seed) = archived.canon.canon(&seed) {
-            scope.add_seed(&seed);
-        }
-    }
+    let scope = archived.scope()?;
     let depth = match known.records.last() {
         Some(record) => record.depth,
         None => u16::from(!known.seed),
