@@ -90,8 +90,9 @@ fn serve(stream: TcpStream, version: &AtomicUsize, asked: &Mutex<Vec<String>>) {
             ("200 OK", text)
         };
         asked.lock().unwrap().push(path);
+        let date = jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S GMT");
         let answer = format!(
-            "HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\
+            "HTTP/1.1 {status}\r\nDate: {date}\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\
              Cache-Control: max-age=3600\r\n\r\n{body}",
             body.len()
         );
@@ -141,13 +142,14 @@ impl Squid {
             folder = path.display()
         );
         if helped {
-            configuration.push_str(&format!(
+            let helper = format!(
                 "url_rewrite_program {} squid -c {}/collection\n\
                  url_rewrite_children 2 startup=1 idle=1 concurrency=1000\nurl_rewrite_bypass on\n\
                  acl aranha browser ^aranha/\nurl_rewrite_access deny aranha\n",
                 helper.display(),
                 path.display()
-            ));
+            );
+            configuration.push_str(&helper);
         }
         fs::write(path.join("squid.conf"), configuration).unwrap();
         let mut child = Command::new(SQUID)

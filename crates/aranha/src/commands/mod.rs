@@ -12,6 +12,7 @@ mod export;
 mod history;
 mod lab;
 mod links;
+mod listen;
 mod pages;
 mod robots;
 mod seed;
@@ -52,6 +53,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Robots(robots::Command),
     Squid(squid::Arguments),
+    Listen(listen::Arguments),
     Lab(lab::Arguments),
     Completions(completions::Arguments),
 }
@@ -78,6 +80,7 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
         Command::Url(command) => url::run(command),
         Command::Robots(command) => robots::run(command),
         Command::Squid(arguments) => Ok(squid::run(&arguments)),
+        Command::Listen(arguments) => listen::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
     }

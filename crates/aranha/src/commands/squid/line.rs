@@ -117,7 +117,7 @@ mod tests {
             let mut seen = Vec::new();
             for piece in text.chunks(size) {
                 lines.push(piece, |line| {
-                    seen.push(String::from_utf8_lossy(line).into_owned())
+                    seen.push(String::from_utf8_lossy(line).into_owned());
                 });
             }
             assert_eq!(seen, ["one", "two three", "", "four"], "pieces of {size}");

@@ -1,0 +1,235 @@
+//! One HTTP request, read within limits (RFC 9112): the server side is this small because a push is one request.
+
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+
+/// Longest head and longest body. IndexNow allows ten thousand URLs in a push.
+const MOST_HEAD: usize = 16 << 10;
+const MOST_BODY: usize = 8 << 20;
+const MOST_HEADERS: usize = 64;
+
+/// A request that came whole.
+#[derive(Debug, Default)]
+pub(super) struct Request {
+    pub(super) method: String,
+    pub(super) path: String,
+    pub(super) query: String,
+    /// Names in lower case.
+    headers: Vec<(String, String)>,
+    pub(super) body: Vec<u8>,
+}
+
+impl Request {
+    /// The values of a header, in order.
+    pub(super) fn headers<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let named = self.headers.iter().filter(move |(own, _)| own == name);
+        named.map(|(_, value)| value.as_str())
+    }
+
+    pub(super) fn header(&self, name: &str) -> Option<&str> {
+        let found = self.headers.iter().find(|(own, _)| own == name)?;
+        Some(&found.1)
+    }
+
+    /// The first value of a parameter in the query.
+    pub(super) fn parameter(&self, name: &str) -> Option<String> {
+        let mut pairs = form_urlencoded::parse(self.query.as_bytes());
+        pairs.find_map(|(key, value)| (key == name).then(|| value.into_owned()))
+    }
+
+    /// For the log: without the query, which holds keys.
+    pub(super) fn line(&self) -> String {
+        format!("{} {}", self.method, self.path)
+    }
+}
+
+/// Reads a request, or gives the status that refuses it. May be cancelled.
+pub(super) async fn read<S: AsyncRead + AsyncWrite + Unpin>(
+    stream: &mut S,
+) -> Result<Request, u16> {
+    let mut buffer = Vec::new();
+    let (mut request, head) = loop {
+        if let Some(found) = parse(&buffer)? {
+            break found;
+        }
+        if buffer.len() > MOST_HEAD {
+            return Err(431);
+        }
+        more(stream, &mut buffer).await?;
+    };
+    let rest = buffer.split_off(head);
+    let coding = request.header("transfer-encoding").map(str::to_lowercase);
+    let length = request.header("content-length").map(str::parse::<usize>);
+    if request.header("expect").is_some() && rest.is_empty() {
+        let going_on = stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await;
+        going_on.map_err(|_| 400_u16)?;
+    }
+    request.body = match (coding.as_deref(), length) {
+        (Some("chunked"), None) => chunked(stream, rest).await?,
+        (None, Some(Ok(length))) => sized(stream, rest, length).await?,
+        (None, None) if request.method == "POST" => return Err(411),
+        (None, None) => Vec::new(),
+        // Two lengths, or none that can be read: nobody knows where the body ends.
+        _ => return Err(400),
+    };
+    Ok(request)
+}
+
+/// The head and its length, once it is complete.
+fn parse(buffer: &[u8]) -> Result<Option<(Request, usize)>, u16> {
+    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+    let mut head = httparse::Request::new(&mut headers);
+    let length = match head.parse(buffer) {
+        Ok(httparse::Status::Complete(length)) => length,
+        Ok(httparse::Status::Partial) => return Ok(None),
+        Err(httparse::Error::TooManyHeaders) => return Err(431),
+        Err(_) => return Err(400),
+    };
+    let target = head.path.unwrap_or_default();
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let field = |header: &httparse::Header<'_>| {
+        (
+            header.name.to_ascii_lowercase(),
+            String::from_utf8_lossy(header.value).trim().to_owned(),
+        )
+    };
+    let request = Request {
+        method: head.method.unwrap_or_default().to_owned(),
+        path: path.to_owned(),
+        query: query.to_owned(),
+        headers: head.headers.iter().map(field).collect(),
+        body: Vec::new(),
+    };
+    if request.headers("content-length").count() > 1 {
+        return Err(400);
+    }
+    Ok(Some((request, length)))
+}
+
+async fn more<S: AsyncRead + Unpin>(stream: &mut S, buffer: &mut Vec<u8>) -> Result<(), u16> {
+    match stream.read_buf(buffer).await {
+        Ok(1..) => Ok(()),
+        _ => Err(400),
+    }
+}
+
+async fn sized<S: AsyncRead + Unpin>(
+    stream: &mut S,
+    mut body: Vec<u8>,
+    length: usize,
+) -> Result<Vec<u8>, u16> {
+    if length > MOST_BODY {
+        return Err(413);
+    }
+    while body.len() < length {
+        more(stream, &mut body).await?;
+    }
+    body.truncate(length);
+    Ok(body)
+}
+
+/// A body in chunks (RFC 9112, 7.1). Trailers are not looked at: nobody needs the connection any more.
+async fn chunked<S: AsyncRead + Unpin>(
+    stream: &mut S,
+    mut buffer: Vec<u8>,
+) -> Result<Vec<u8>, u16> {
+    let mut body = Vec::new();
+    loop {
+        let (start, size) = loop {
+            match httparse::parse_chunk_size(&buffer) {
+                Ok(httparse::Status::Complete((start, size))) => break (start, size),
+                Ok(httparse::Status::Partial) if buffer.len() < MOST_HEAD => {
+                    more(stream, &mut buffer).await?;
+                }
+                _ => return Err(400),
+            }
+        };
+        if size == 0 {
+            return Ok(body);
+        }
+        if size > (MOST_BODY - body.len()) as u64 {
+            return Err(413);
+        }
+        let end = start + size as usize;
+        while buffer.len() < end + 2 {
+            more(stream, &mut buffer).await?;
+        }
+        if &buffer[end..end + 2] != b"\r\n" {
+            return Err(400);
+        }
+        body.extend_from_slice(&buffer[start..end]);
+        buffer.drain(..end + 2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is read of bytes that come in pieces of every size.
+    async fn check(bytes: &str, expected: Result<&str, u16>) {
+        for size in [1, 3, 7, bytes.len()] {
+            let (mut near, mut far) = tokio::io::duplex(64);
+            let bytes = bytes.as_bytes().to_vec();
+            let writing = tokio::spawn(async move {
+                for piece in bytes.chunks(size) {
+                    if far.write_all(piece).await.is_err() {
+                        break;
+                    }
+                }
+                let _ = far.shutdown().await;
+                let mut rest = Vec::new();
+                let _ = far.read_to_end(&mut rest).await;
+            });
+            let read = read(&mut near).await;
+            let body = read.map(|request| String::from_utf8(request.body).expect("text"));
+            assert_eq!(
+                body.as_deref(),
+                expected.as_ref().copied(),
+                "pieces of {size}"
+            );
+            drop(near);
+            writing.await.expect("no panic");
+        }
+    }
+
+    #[tokio::test]
+    async fn bodies() {
+        check("GET / HTTP/1.1\r\n\r\n", Ok("")).await;
+        check(
+            "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello",
+            Ok("hello"),
+        )
+        .await;
+        let chunks = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nhel\r\n2;x=y\r\nlo\r\n0\r\n\r\n";
+        check(chunks, Ok("hello")).await;
+    }
+
+    #[tokio::test]
+    async fn refusals() {
+        check("POST / HTTP/1.1\r\n\r\n", Err(411)).await;
+        check(
+            "POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\nhello",
+            Err(400),
+        )
+        .await;
+        check(
+            "POST / HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n",
+            Err(413),
+        )
+        .await;
+        check("POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n", Err(400)).await;
+        let both =
+            "POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
+        check(both, Err(400)).await;
+        check(
+            "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+            Err(400),
+        )
+        .await;
+        let large = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n";
+        check(large, Err(413)).await;
+        check("\u{16}\u{3}\u{1}", Err(400)).await;
+        let endless = format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(MOST_HEAD));
+        check(&endless, Err(431)).await;
+    }
+}

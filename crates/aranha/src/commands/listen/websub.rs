@@ -1,0 +1,172 @@
+//! WebSub, the subscriber's side (W3C Recommendation, 23 January 2018): a hub sends a feed when it changes.
+//!
+//! Subscribing is done by hand, with one POST to the hub (docs/commands.md): here the hub's question whether that was meant is
+//! answered (5.3), and what it then sends is read (7). A subscription is meant if its topic is among those given. With a
+//! secret, what is not signed with it is taken for not received; the hub is told the same as ever (8).
+
+use std::fs;
+
+use aranha_engine::{Signal, Source};
+use aranha_page::{Input, LinkKind};
+use aranha_url::Base;
+use data_encoding::HEXLOWER_PERMISSIVE;
+use ring::hmac;
+
+use super::request::Request;
+use super::{Answer, wanted};
+use crate::complaint::Complaint;
+use crate::wanted::Wishes;
+
+/// Topics subscribed to, and the secret shared with their hubs.
+pub(super) struct Subscription {
+    topics: Vec<String>,
+    secret: Option<Vec<u8>>,
+}
+
+impl Subscription {
+    pub(super) fn new(topics: &[String], secret: Option<&str>) -> Result<Self, Complaint> {
+        let secret = match secret.map(|text| (text, text.strip_prefix('@'))) {
+            None => None,
+            Some((text, None)) => Some(text.as_bytes().to_vec()),
+            Some((_, Some(path))) => {
+                let text = fs::read_to_string(path).map_err(|error| {
+                    Complaint::usage(format!("cannot read the secret {path}: {error}"))
+                })?;
+                Some(text.trim_end().as_bytes().to_vec())
+            }
+        };
+        Ok(Self {
+            topics: topics.to_vec(),
+            secret,
+        })
+    }
+
+    /// Was this subscription meant?
+    pub(super) fn verify(&self, request: &Request) -> Answer {
+        let parameter = |name: &str| request.parameter(name).unwrap_or_default();
+        let (mode, topic) = (parameter("hub.mode"), parameter("hub.topic"));
+        let remark = format!("{mode} {topic}");
+        let known = self.topics.contains(&topic);
+        match mode.as_str() {
+            "subscribe" if known => Answer {
+                body: parameter("hub.challenge"),
+                ..Answer::new(200, remark)
+            },
+            "denied" if known => Answer::new(200, remark),
+            _ => Answer::new(404, remark),
+        }
+    }
+
+    /// What a hub sends.
+    pub(super) fn push(&self, request: &Request, wishes: &Wishes, now: i64) -> Answer {
+        let Some(topic) = self.topic(request) else {
+            return Answer::new(404, "no topic that was subscribed to");
+        };
+        if !self.signed(request) {
+            return Answer::new(202, format!("{topic}: the signature is missing or wrong"));
+        }
+        Answer {
+            signals: signals(topic, request, wishes, now),
+            ..Answer::new(202, topic)
+        }
+    }
+
+    /// The topic, by the link to itself that a push carries; the only one there is, if it carries none.
+    fn topic(&self, request: &Request) -> Option<&str> {
+        let mut links = request.headers("link").flat_map(own_links).peekable();
+        if links.peek().is_none() && self.topics.len() == 1 {
+            return self.topics.first().map(String::as_str);
+        }
+        let own = links.find_map(|link| self.topics.iter().find(|topic| *topic == link));
+        own.map(String::as_str)
+    }
+
+    fn signed(&self, request: &Request) -> bool {
+        let Some(secret) = &self.secret else {
+            return true;
+        };
+        let header = request.header("x-hub-signature").unwrap_or_default();
+        let Some((method, digest)) = header.split_once('=') else {
+            return false;
+        };
+        let algorithm = match method.trim() {
+            // Most hubs still sign with SHA-1; as a signature with a key it is not broken.
+            "sha1" => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
+            "sha256" => hmac::HMAC_SHA256,
+            "sha384" => hmac::HMAC_SHA384,
+            "sha512" => hmac::HMAC_SHA512,
+            _ => return false,
+        };
+        let key = hmac::Key::new(algorithm, secret);
+        HEXLOWER_PERMISSIVE
+            .decode(digest.trim().as_bytes())
+            .is_ok_and(|digest| hmac::verify(&key, &request.body, &digest).is_ok())
+    }
+}
+
+/// Targets with `rel=self` in a `Link` header (RFC 8288).
+fn own_links(value: &str) -> impl Iterator<Item = &str> {
+    value.split('<').skip(1).filter_map(|link| {
+        let (target, parameters) = link.split_once('>')?;
+        let own = parameters.split([';', ',']).any(|parameter| {
+            let (name, value) = parameter.split_once('=').unwrap_or_default();
+            let mut words = value.trim().trim_matches('"').split(' ');
+            name.trim().eq_ignore_ascii_case("rel")
+                && words.any(|word| word.eq_ignore_ascii_case("self"))
+        });
+        own.then_some(target)
+    })
+}
+
+/// The topic itself and the entries of its feed, as far as they are in scope.
+fn signals(topic: &str, request: &Request, wishes: &Wishes, now: i64) -> Vec<Signal> {
+    let Ok(own) = wishes.canon.canon(topic) else {
+        return Vec::new();
+    };
+    let input = Input {
+        url: topic,
+        content_type: request.header("content-type"),
+        body: &request.body,
+        content_language: None,
+    };
+    let page = aranha_page::read(&input, &wishes.config.page);
+    let mut base = Base::of(&own);
+    if let Some(href) = &page.base {
+        base = base.with_href(href);
+    }
+    let signal = |url, at: i64| Signal {
+        url,
+        source: Source::WebSub,
+        at: at.min(now),
+    };
+    let mut signals: Vec<_> = wanted(wishes, &own)
+        .map(|url| signal(url, now))
+        .into_iter()
+        .collect();
+    for (index, link) in page.links.iter().enumerate() {
+        if link.kind != LinkKind::Feed {
+            continue;
+        }
+        let dated = page.dated.binary_search_by_key(&index, |(place, _)| *place);
+        let at = dated.map_or(now, |found| page.dated[found].1);
+        let url = wishes.canon.join(&base, &link.href).ok();
+        let url = url.and_then(|url| wanted(wishes, &url));
+        signals.extend(url.map(|url| signal(url, at)));
+    }
+    signals
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_to_oneself() {
+        let links = |value| own_links(value).collect::<Vec<_>>();
+        let both = "<https://hub.example/>; rel=\"hub\", <https://a.example/feed>; rel=\"self\"";
+        assert_eq!(links(both), ["https://a.example/feed"]);
+        assert_eq!(links("<a>; title=x; rel=self"), ["a"]);
+        assert_eq!(links("<a>; REL=\"alternate SELF\""), ["a"]);
+        assert!(links("<a>; rel=selfish, <b>, c; rel=self, <").is_empty());
+    }
+}
