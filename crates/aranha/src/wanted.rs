@@ -80,7 +80,9 @@ impl Wanted {
 
     /// What is wanted now, or why that cannot be known.
     pub(crate) fn wishes(&mut self) -> Result<&Wishes, &str> {
-        if self.looked.elapsed() >= LOOK.max(self.cost * EASE) {
+        // What is not there yet may come at any moment.
+        let look = if self.wishes.is_ok() { LOOK } else { LOOK / 10 };
+        if self.looked.elapsed() >= look.max(self.cost * EASE) {
             self.looked = Instant::now();
             let marks = self.marks();
             if marks != self.marks || self.read.elapsed() >= STALE {

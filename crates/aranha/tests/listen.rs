@@ -43,6 +43,7 @@ impl Listener {
             .args(["listen", "--port", "0", "-c"])
             .arg(folder.path())
             .args(arguments)
+            .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -261,6 +262,12 @@ fn what_is_no_push() {
         .status();
     assert!(stopped.unwrap().success());
     assert!(listener.child.wait().unwrap().success());
+    let mut log = String::new();
+    let stdout = listener.child.stdout.as_mut().unwrap();
+    stdout.read_to_string(&mut log).unwrap();
+    let first: Value = serde_json::from_str(log.lines().next().unwrap()).unwrap();
+    assert_eq!(first["request"], "GET /");
+    assert_eq!(first["status"], 404);
 }
 
 #[test]

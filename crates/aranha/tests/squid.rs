@@ -336,6 +336,60 @@ fn the_proxy_serves_whatever_happens() {
     });
 }
 
+/// A crawl that stays, in the collection of a Squid; ends with the test.
+struct Crawl(Child);
+
+impl Drop for Crawl {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A client asks through the proxy, the new version appears in the collection, and the origin server sees no request more
+/// than the proxy's own.
+#[test]
+fn the_copy_is_taken_from_the_proxy() {
+    let (origin, squid) = (Origin::start(), Squid::start(true));
+    let settings = format!(
+        "[crawl]\npause = \"10ms\"\ncheck_in = \"100ms\"\ncontinuous = true\ncontact = \"test@localhost\"\n\
+         [fetch]\nallow_private = true\n[parasite]\nproxy = \"127.0.0.1:{}\"\ndelay = \"1s\"\nagain = \"0s\"\n",
+        squid.port
+    );
+    squid.collect(&origin, &settings);
+    until("the helper has seen the collection", || {
+        assert_eq!(squid.get(&origin.url("/before")).0, 200);
+        squid.signals().pop()
+    });
+    let log = fs::File::create(squid.folder.path().join("crawl.out")).unwrap();
+    let child = aranha()
+        .args(["crawl", "--quiet", "-c"])
+        .arg(squid.collection())
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    let _crawl = Crawl(child);
+    let text = |path: &str| {
+        let output = aranha()
+            .args(["text", &origin.url(path), "-c"])
+            .arg(squid.collection())
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let holds = |path: &str, version: &str| text(path).contains(version).then_some(());
+    until("the first version", || holds("/", "version 1"));
+    assert_eq!(origin.count("/"), 1);
+
+    origin.version.store(2, Ordering::SeqCst);
+    assert!(squid.get(&origin.url("/")).1.contains("version 2"));
+    assert!(squid.get(&origin.url("/new")).1.contains("version 2"));
+    until("the new version", || holds("/", "version 2"));
+    until("the new page", || holds("/new", "version 2"));
+    assert_eq!(origin.count("/"), 2, "the crawl and the proxy, once each");
+    assert_eq!(origin.count("/new"), 1, "the proxy alone");
+}
+
 /// So many requests for a hundred pages over sixteen connections at once. Gives the median and the 99th percentile.
 fn many(squid: &Squid, origin: &Origin, requests: usize) -> (Duration, Duration) {
     let next = AtomicUsize::new(0);
