@@ -141,6 +141,8 @@ impl Clerk {
                 self.trouble = None;
             }
             Err(error) => {
+                // Nobody was told.
+                self.recent = Recent::default();
                 let count = signals.len() as u64;
                 self.tally.dropped.fetch_add(count, Relaxed);
                 let path = self.signals.display();
