@@ -18,6 +18,7 @@
 //! Does not keep anything across restarts: the caller stores [`Resolved`] with its site and brings it back. All times
 //! are those of tokio's clock.
 
+mod aliases;
 mod breaker;
 mod cache;
 mod found;

@@ -2,28 +2,43 @@
 //!
 //! A server that is silent or cannot be reached is left alone, two seconds at first and up to a minute as long as it
 //! stays so, and asked only when no other is left. When that time is over one question tries it, not all at once.
+//!
+//! Aliases are followed here, up to a limit (`aliases.rs`), and not by the library's resolver, whose limit is its own.
 
 use std::{
-    net::{IpAddr, SocketAddr},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     pin::pin,
-    sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
 use hickory_resolver::{
-    TokioResolver,
-    config::{NameServerConfig, ResolveHosts, ResolverConfig, ResolverOpts},
-    lookup::Lookup,
-    net::{DnsError, NetError, runtime::TokioRuntimeProvider},
+    Hosts, NameServerPool, PoolContext, TlsConfig,
+    config::{NameServerConfig, ResolveHosts, ResolverOpts},
+    net::{
+        DnsError, NetError,
+        runtime::TokioRuntimeProvider,
+        xfer::{DnsHandle as _, FirstAnswer as _},
+    },
     proto::{
-        op::ResponseCode,
-        rr::{Name, RData, RecordType},
+        op::{DnsRequestOptions, Query, ResponseCode},
+        rr::{
+            Name, RecordType,
+            domain::usage::{INVALID, LOCALHOST, ONION},
+        },
     },
     system_conf::read_system_conf,
 };
 use tokio::time::{Instant, timeout};
 
-use super::{Ask, Found, is_unanswered};
+use super::{
+    Ask, Found,
+    aliases::{Chain, Next},
+    is_unanswered,
+};
 use crate::{Failure, FetchSetupError, Options};
 
 /// Servers asked for one name, one after the other.
@@ -42,12 +57,15 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// All servers of the configuration, or the system's.
 pub(crate) struct Servers {
     list: Vec<Server>,
+    /// The system's, with the system's servers.
+    hosts: Hosts,
     turn: AtomicUsize,
     start: Instant,
 }
 
 struct Server {
-    client: TokioResolver,
+    pool: NameServerPool<TokioRuntimeProvider>,
+    request: DnsRequestOptions,
     health: Health,
 }
 
@@ -86,8 +104,13 @@ impl Servers {
                 reason: error.to_string(),
             }
         })?;
+        let hosts = match settings.use_hosts_file {
+            ResolveHosts::Never => Hosts::default(),
+            ResolveHosts::Always | ResolveHosts::Auto => Hosts::from_system().unwrap_or_default(),
+        };
         Ok(Servers {
             list,
+            hosts,
             turn: AtomicUsize::new(0),
             start: Instant::now(),
         })
@@ -127,6 +150,9 @@ impl Ask for Servers {
         let Some(name) = absolute(name) else {
             return Found::failed(Failure::DnsNotFound);
         };
+        if let Some(found) = reserved(&name).or_else(|| written(&self.hosts, &name)) {
+            return found;
+        }
         let mut found = Found::failed(Failure::DnsTimeout);
         for (attempt, server) in self.order().enumerate() {
             if attempt > 0 && matches!(found.outcome, Err(Failure::DnsFailed(_))) {
@@ -196,27 +222,31 @@ impl Health {
 
 impl Server {
     fn new(config: NameServerConfig, settings: &ResolverOpts) -> Result<Server, NetError> {
-        let config = ResolverConfig::from_parts(None, Vec::new(), vec![config]);
-        let client = TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
-            .with_options(settings.clone())
-            .build()?;
+        let mut request = DnsRequestOptions::default();
+        request.recursion_desired = settings.recursion_desired;
+        request.use_edns = settings.edns0;
+        request.edns_payload_len = settings.edns_payload_len;
+        let context = Arc::new(PoolContext::new(settings.clone(), TlsConfig::new()?));
+        let pool = NameServerPool::from_config([config], context, TokioRuntimeProvider::default());
         Ok(Server {
-            client,
+            pool,
+            request,
             health: Health::default(),
         })
     }
 
     async fn ask(&self, name: &Name, start: Instant) -> Found {
-        let mut v4 = pin!(self.client.lookup(name.clone(), RecordType::A));
-        let mut v6 = pin!(self.client.lookup(name.clone(), RecordType::AAAA));
+        let mut v4 = pin!(self.look_up(name, RecordType::A));
+        let mut v6 = pin!(self.look_up(name, RecordType::AAAA));
         let (v4, v6) = tokio::select! {
             v6 = &mut v6 => (v4.await, v6),
             v4 = &mut v4 => {
-                let wait = if v4.is_ok() { PATIENCE } else { Duration::MAX };
+                let has_address = matches!(&v4, Ok(found) if found.outcome.is_ok());
+                let wait = if has_address { PATIENCE } else { Duration::MAX };
                 (v4, timeout(wait, v6).await.unwrap_or(Err(NetError::Timeout)))
             }
         };
-        let silent = |result: &Result<Lookup, NetError>| {
+        let silent = |result: &Result<Found, NetError>| {
             matches!(
                 result,
                 Err(NetError::Timeout | NetError::Io(_) | NetError::NoConnections)
@@ -227,8 +257,58 @@ impl Server {
         } else {
             self.health.heard();
         }
-        found(v4).or(found(v6))
+        let [v4, v6] = [v4, v6].map(|found| found.unwrap_or_else(failed));
+        v4.or(v6)
     }
+
+    /// The addresses of one kind: a question for the name and for each alias whose end the answer does not have.
+    async fn look_up(&self, name: &Name, kind: RecordType) -> Result<Found, NetError> {
+        let mut chain = Chain::new(name.clone());
+        loop {
+            let query = Query::query(chain.name.clone(), kind);
+            let answer = self.pool.lookup(query, self.request).first_answer().await?;
+            let (outcome, ttl) = match chain.follow(&answer.answers) {
+                Next::Alias => continue,
+                Next::Addresses(addresses, ttl) => (Ok(addresses), ttl),
+                Next::Nothing => (
+                    Err(Failure::DnsNoAddress),
+                    answer.negative_ttl().unwrap_or(0),
+                ),
+            };
+            let ttl = Duration::from_secs(ttl.into());
+            return Ok(Found { outcome, ttl });
+        }
+    }
+}
+
+/// Names that no server is asked for: RFC 6761 6.3 and 6.4, RFC 7686.
+fn reserved(name: &Name) -> Option<Found> {
+    if LOCALHOST.zone_of(name) {
+        return Some(Found {
+            outcome: Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]),
+            ttl: Duration::MAX,
+        });
+    }
+    let is_nowhere = INVALID.zone_of(name) || ONION.zone_of(name);
+    is_nowhere.then(|| Found::failed(Failure::DnsNotFound))
+}
+
+/// What the file of hosts says.
+fn written(hosts: &Hosts, name: &Name) -> Option<Found> {
+    let kinds = [RecordType::A, RecordType::AAAA].into_iter();
+    let addresses: Vec<IpAddr> = kinds
+        .filter_map(|kind| hosts.lookup_static_host(&Query::query(name.clone(), kind)))
+        .flat_map(|lookup| {
+            let records = lookup.answers().iter();
+            records
+                .filter_map(|record| record.data.ip_addr())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    (!addresses.is_empty()).then_some(Found {
+        outcome: Ok(addresses),
+        ttl: Duration::MAX,
+    })
 }
 
 fn config(address: &SocketAddr) -> NameServerConfig {
@@ -240,11 +320,10 @@ fn config(address: &SocketAddr) -> NameServerConfig {
 }
 
 /// NXDOMAIN, NODATA, failures and silence told apart.
-fn found(result: Result<Lookup, NetError>) -> Found {
-    match result {
-        Ok(lookup) => answer(&lookup),
-        Err(NetError::Timeout) => Found::failed(Failure::DnsTimeout),
-        Err(NetError::Dns(DnsError::NoRecordsFound(none))) => Found {
+fn failed(error: NetError) -> Found {
+    match error {
+        NetError::Timeout => Found::failed(Failure::DnsTimeout),
+        NetError::Dns(DnsError::NoRecordsFound(none)) => Found {
             ttl: Duration::from_secs(none.negative_ttl.unwrap_or(0).into()),
             outcome: Err(match none.response_code {
                 ResponseCode::NXDomain => Failure::DnsNotFound,
@@ -252,31 +331,9 @@ fn found(result: Result<Lookup, NetError>) -> Found {
                 code => Failure::DnsFailed(code.to_string()),
             }),
         },
-        Err(NetError::Dns(DnsError::ResponseCode(code))) => {
+        NetError::Dns(DnsError::ResponseCode(code)) => {
             Found::failed(Failure::DnsFailed(code.to_string()))
         }
-        Err(error) => Found::failed(Failure::DnsFailed(error.to_string())),
-    }
-}
-
-fn answer(lookup: &Lookup) -> Found {
-    let mut addresses = Vec::new();
-    let mut ttl = u32::MAX;
-    for record in lookup.answers() {
-        match record.data {
-            RData::A(address) => addresses.push(IpAddr::V4(address.0)),
-            RData::AAAA(address) => addresses.push(IpAddr::V6(address.0)),
-            _ => {}
-        }
-        ttl = ttl.min(record.ttl);
-    }
-    let outcome = if addresses.is_empty() {
-        Err(Failure::DnsNoAddress)
-    } else {
-        Ok(addresses)
-    };
-    Found {
-        outcome,
-        ttl: Duration::from_secs(ttl.into()),
+        error => Found::failed(Failure::DnsFailed(error.to_string())),
     }
 }

@@ -10,7 +10,7 @@ use crate::server::{options, web};
 use aranha_fetch::{Options, Resolved};
 use hickory_proto::{
     op::{Message, ResponseCode},
-    rr::{RData, Record, RecordType, rdata},
+    rr::{Name, RData, Record, RecordType, rdata},
 };
 use tokio::net::UdpSocket;
 
@@ -53,6 +53,7 @@ fn answer(question: &Message) -> Option<Message> {
     let name = query.name().to_string();
     let v4 = |last| RData::A(rdata::A::new(127, 0, 0, last));
     let v6 = RData::AAAA(rdata::AAAA::new(0xfd00, 0, 0, 0, 0, 0, 0, 1));
+    let alias = |name| RData::CNAME(rdata::CNAME(Name::from_ascii(name).unwrap()));
     let mut add = |data| {
         answer.add_answer(Record::from_rdata(query.name().clone(), 600, data));
     };
@@ -66,6 +67,9 @@ fn answer(question: &Message) -> Option<Message> {
         ("broken.example.", _) => answer.metadata.response_code = ResponseCode::ServFail,
         ("half.example.", RecordType::A) => add(v4(1)),
         ("silent.example." | "half.example.", _) => return None,
+        ("ring.example.", _) => add(alias("gnir.example.")),
+        ("gnir.example.", _) => add(alias("ring.example.")),
+        ("alias.example.", _) => add(alias("both.example.")),
         (
             "both.example." | "four.example." | "six.example." | "none.example." | "meta.example.",
             _,
@@ -97,6 +101,12 @@ async fn outcomes_are_told_apart() {
         ("broken.example", "dns-failed"),
         ("silent.example", "dns-timeout"),
         ("-..-", "dns-not-found"),
+        ("alias.example", "127.0.0.1 127.0.0.2 fd00::1"),
+        ("ring.example", "dns-no-address"),
+        ("localhost", "127.0.0.1 ::1"),
+        ("any.localhost", "127.0.0.1 ::1"),
+        ("any.invalid", "dns-not-found"),
+        ("any.onion", "dns-not-found"),
     ] {
         let found = match web.resolve(name).await {
             Ok(resolved) => resolved
@@ -109,6 +119,16 @@ async fn outcomes_are_told_apart() {
         };
         assert_eq!(found, expected, "{name}");
     }
+}
+
+/// For both kinds of addresses, the name and eleven aliases.
+#[tokio::test]
+async fn a_ring_of_aliases_is_left() {
+    let (server, heard) = start().await;
+    let web = web(with(&[server]));
+    web.resolve("ring.example").await.unwrap_err();
+    let found = heard.lock().unwrap().len();
+    assert_eq!(found, 24);
 }
 
 #[tokio::test]
