@@ -1,5 +1,5 @@
 //! Other people's servers with other people's directory listings: Apache with fancy indexing, nginx with autoindex, and
-//! their names from dnsmasq. The servers' own logs are the judges: every file once, no listing in another order (U5).
+//! their names from dnsmasq, then from unbound. The servers' own logs are the judges: every file once, no listing in another order (U5).
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -18,6 +18,7 @@ const APACHE: &str = "/usr/sbin/apache2";
 const APACHE_MODULES: &str = "/usr/lib/apache2/modules";
 const NGINX: &str = "/usr/sbin/nginx";
 const DNSMASQ: &str = "/usr/sbin/dnsmasq";
+const UNBOUND: &str = "/usr/sbin/unbound";
 
 /// A server in the foreground, of one process, which ends with the test.
 struct Server {
@@ -136,6 +137,21 @@ fn dnsmasq(folder: &Path) -> Server {
     })
 }
 
+/// Of an alias in its own data it says no more than where it leads: the address is a second question.
+fn unbound(folder: &Path) -> Server {
+    let here = folder.display();
+    Server::start(folder, UNBOUND, "127.0.0.1", &["-d", "-c"], |port| {
+        format!(
+            "server:\ninterface: 127.0.0.1@{port}\nport: {port}\nmodule-config: \"iterator\"\nchroot: \"\"\n\
+             username: \"\"\ndirectory: \"{here}\"\npidfile: \"{here}/unbound.pid\"\nuse-syslog: no\n\
+             logfile: \"{here}/unbound.log\"\nlog-queries: yes\nlocal-zone: \"test.\" static\n\
+             local-data: \"apache.test. 600 IN CNAME first.test.\"\nlocal-data: \"first.test. 600 IN A 127.0.0.2\"\n\
+             local-data: \"nginx.test. 600 IN CNAME second.test.\"\nlocal-data: \"second.test. 600 IN A 127.0.0.3\"\n\
+             remote-control:\ncontrol-enable: no\n"
+        )
+    })
+}
+
 /// A tree of folders without a page of their own, so that only listings lead on; names that need encoding among them.
 fn tree(folder: &Path) -> Vec<String> {
     let mut files = Vec::new();
@@ -194,7 +210,7 @@ fn listed(server: &Server, host: &str) -> String {
 }
 
 /// Crawls both into a collection of this name, with the settings of this name if there are any.
-fn crawl(folder: &Path, [apache, nginx]: [&Server; 2], dnsmasq: &Server, name: &str) -> PathBuf {
+fn crawl(folder: &Path, [apache, nginx]: [&Server; 2], names: &Server, name: &str) -> PathBuf {
     let collection = folder.join(name);
     let settings = collection.with_extension("toml");
     let mut command = aranha();
@@ -203,7 +219,7 @@ fn crawl(folder: &Path, [apache, nginx]: [&Server; 2], dnsmasq: &Server, name: &
         .arg(format!("http://apache.test:{}/", apache.port))
         .arg(format!("http://nginx.test:{}/", nginx.port))
         .args(["--pause", "0", "--allow-private", "--quiet", "--resolver"])
-        .arg(format!("{}:{}", dnsmasq.address, dnsmasq.port))
+        .arg(format!("{}:{}", names.address, names.port))
         .arg("-c")
         .arg(&collection);
     if settings.exists() {
@@ -239,17 +255,32 @@ fn every_file_behind_a_listing_is_fetched_once_and_no_listing_anew() {
         assert!(again.is_empty(), "{name}: {again:?}");
         assert_eq!(paths.len(), files.len() + 6, "{name}: files and folders");
     }
-    let asked = fs::read_to_string(folder.join("dnsmasq.log")).unwrap();
-    for host in ["apache.test", "nginx.test"] {
-        assert!(
-            asked.contains(&format!("query[A] {host} ")),
-            "{host} was resolved by dnsmasq: {asked}"
-        );
-    }
+    assert_resolved(
+        folder,
+        "dnsmasq.log",
+        "query[A] ",
+        ["apache.test", "nginx.test"],
+    );
     assert_valid(&collection);
     // Without the rule that trims them they are what a crawl gets lost in: this test can fail.
     fs::write(folder.join("lost.toml"), "[url]\ntrim_listings = false\n").unwrap();
-    crawl(folder, [&apache, &nginx], &dnsmasq, "lost");
+    let unbound = unbound(folder);
+    crawl(folder, [&apache, &nginx], &unbound, "lost");
     let (_, queries) = seen(&folder.join("apache.log"));
     assert!(queries.len() > 30, "{queries:?}");
+    assert_resolved(
+        folder,
+        "unbound.log",
+        " ",
+        ["apache.test. A", "first.test. A"],
+    );
+}
+
+#[track_caller]
+fn assert_resolved(folder: &Path, log: &str, before: &str, questions: [&str; 2]) {
+    let asked = fs::read_to_string(folder.join(log)).unwrap();
+    for question in questions {
+        let was_asked = asked.contains(&format!("{before}{question} "));
+        assert!(was_asked, "{question} is not in {log}: {asked}");
+    }
 }

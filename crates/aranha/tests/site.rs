@@ -11,6 +11,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use story::{Site, crawl, links, page, run, status};
 use support::{aranha, pages};
@@ -125,6 +126,59 @@ fn patience_is_kept_and_the_crawl_goes_on() {
     );
     assert_eq!(outcomes(&collection)["/busy"], "200");
     assert_eq!(outcomes(&collection)["/other"], "200");
+}
+
+/// Refuses this request, for a second: whatever is asked next, it comes later, and all pages come in the end.
+#[track_caller]
+fn check_patience(retry: &str, is_refused: fn(&str, usize) -> bool) {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&log);
+    let site = Site::tell(move |path, _, before| {
+        let refused = is_refused(path, before);
+        told.lock().unwrap().push((Instant::now(), refused));
+        let others: Vec<_> = (0..20).map(|number| format!("/{number}")).collect();
+        let others: Vec<_> = others.iter().map(String::as_str).collect();
+        match path {
+            _ if refused => status("503 Service Unavailable\r\nRetry-After: 1"),
+            "/robots.txt" => String::new(),
+            "/" => links(&others),
+            path if others.contains(&path) => page(path),
+            _ => status("404 Not Found"),
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let file = settings(folder.path(), &format!("[retry]\n{retry}\n"));
+    let mut command = crawl(&collection, &site.url("/"));
+    run(command.args(["--connections", "1", "--config"]).arg(file));
+    let log = log.lock().unwrap();
+    let refused = log.iter().position(|(_, refused)| *refused);
+    let refused = refused.expect("it was asked for");
+    let [(refusal, _), (next, _), ..] = log[refused..] else {
+        panic!("nothing was asked for afterwards");
+    };
+    let gap = next - refusal;
+    assert!(gap >= Duration::from_secs(1), "{gap:?}");
+    let outcomes = outcomes(&collection);
+    let found = outcomes.values().filter(|outcome| *outcome == "200");
+    assert!(found.count() >= 20, "{outcomes:?}");
+}
+
+#[test]
+fn patience_that_is_asked_for_instead_of_robots_txt_is_kept() {
+    check_patience("robots_unreachable = [\"1ms\"]", |path, before| {
+        path == "/robots.txt" && before == 0
+    });
+}
+
+#[test]
+fn patience_that_the_page_that_never_was_is_answered_with_is_kept() {
+    check_patience("", |path, _| path.starts_with("/aranha-"));
+}
+
+#[test]
+fn patience_that_is_asked_for_at_the_last_try_is_kept() {
+    check_patience("server_error = []", |path, _| path == "/7");
 }
 
 #[test]
@@ -353,7 +407,7 @@ fn a_crawl_delay_longer_than_the_pause_is_kept() {
     let times = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&times);
     let site = Site::tell(move |path, _, _| {
-        log.lock().unwrap().push(std::time::Instant::now());
+        log.lock().unwrap().push(Instant::now());
         match path {
             "/robots.txt" => {
                 "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nUser-agent: *\nCrawl-delay: 0.3\n"
@@ -370,7 +424,7 @@ fn a_crawl_delay_longer_than_the_pause_is_kept() {
     assert_eq!(times.len(), 4);
     for pair in times.windows(2) {
         let gap = pair[1] - pair[0];
-        assert!(gap >= std::time::Duration::from_millis(300), "{gap:?}");
+        assert!(gap >= Duration::from_millis(300), "{gap:?}");
     }
 }
 

@@ -187,6 +187,22 @@ mod tests {
         check(b"plain", None, "", "UTF-8", "plain");
     }
 
+    /// The detector knows nothing of this character set, so that the declaration alone decides.
+    #[test]
+    fn declarations_in_the_page_are_read() {
+        for declaration in [
+            "<meta charset=macintosh>",
+            "<META CHARSET='x-mac-roman'>",
+            "<meta http-equiv=Content-Type content=\"text/html; charset=macintosh\">",
+            "<meta content='text/html;charset=macintosh' http-equiv='content-type'>",
+            "<?xml version=\"1.0\" encoding=\"macintosh\"?>",
+        ] {
+            let body = [declaration.as_bytes(), b"S\x8Bo Jo\x8Bo, cora\x8D\x8Bo"].concat();
+            let text = format!("{declaration}São João, coração");
+            check(&body, None, "http://a.pt/", "macintosh", &text);
+        }
+    }
+
     #[test]
     fn the_domain_is_a_hint() {
         let russian = b"\xCF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0";

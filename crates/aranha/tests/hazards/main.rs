@@ -76,6 +76,8 @@ struct Seen {
     violations: usize,
     /// DNS questions about the hostile site.
     questions: usize,
+    /// The hostile site's first page.
+    home: String,
     /// Pages of the hostile site by path.
     pages: BTreeMap<String, Value>,
     /// Lines of `crawl.log` that are about it.
@@ -108,6 +110,13 @@ impl Seen {
             })?;
         }
         Ok(())
+    }
+
+    /// What `aranha text --json` tells of a page of the hostile site.
+    fn text(&self, path: &str) -> Result<Value, String> {
+        let url = [self.home.trim_end_matches('/'), path].concat();
+        let output = told(&["text", "--json", &url], &self.collection);
+        serde_json::from_slice(&output).map_err(|error| format!("{path} has no text: {error}"))
     }
 
     /// Kept up to the limit and marked.
@@ -167,9 +176,11 @@ impl Seen {
 
     /// Nothing shown or logged moves a cursor.
     fn clean(&self) -> Judged {
-        let control = |byte: &u8| *byte < b' ' && !b"\n\t".contains(byte) || *byte == 0x7f;
-        ensure(!self.shown.iter().any(control), || {
-            "a control byte is shown".to_owned()
+        let control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+        let shown = String::from_utf8_lossy(&self.shown);
+        let found = shown.lines().find(|line| line.contains(control));
+        ensure(found.is_none(), || {
+            format!("a control character is shown: {found:?}")
         })
     }
 
@@ -273,7 +284,7 @@ fn seen(
         .partition(|request| is_honest(&request.host));
     let home = lab.hazard_seeds().remove(0);
     let origin = home.trim_end_matches('/');
-    let text = std::fs::read_to_string(collection.join("logs/crawl.log")).unwrap_or_default();
+    let log = std::fs::read_to_string(collection.join("logs/crawl.log")).unwrap_or_default();
     let found = if output.status.success() {
         pages(&collection)
     } else {
@@ -287,22 +298,15 @@ fn seen(
     } else {
         Vec::new()
     };
-    let plain = support::aranha()
-        .args(["pages", "-c"])
-        .arg(&collection)
-        .output()
-        .expect("the binary runs");
-    let why = support::aranha()
-        .args(["why", &home, "-c"])
-        .arg(&collection)
-        .output()
-        .expect("the binary runs");
+    let [plain, why, text] = [&["pages"][..], &["why", &home], &["text", &home]]
+        .map(|command| told(command, &collection));
     let shown = [
         &output.stdout,
         &output.stderr,
-        text.as_bytes(),
-        &plain.stdout,
-        &why.stdout,
+        log.as_bytes(),
+        &plain,
+        &why,
+        &text,
     ];
     Seen {
         requests,
@@ -323,18 +327,26 @@ fn seen(
             .into_iter()
             .filter_map(|(url, page)| Some((url.strip_prefix(origin)?.to_owned(), page)))
             .collect(),
-        log: text
+        log: log
             .lines()
             .filter(|line| line.contains(origin))
             .map(str::to_owned)
             .collect(),
         shown: shown.concat(),
+        home,
         missed,
         output,
         took,
         collection,
         _folder: folder,
     }
+}
+
+/// What a command says about a collection.
+fn told(command: &[&str], collection: &Path) -> Vec<u8> {
+    let mut aranha = support::aranha();
+    aranha.args(command).arg("-c").arg(collection);
+    aranha.output().expect("the binary runs").stdout
 }
 
 /// Runs a row with its defence and without it: what is wrong, and the collection that the defended run left.

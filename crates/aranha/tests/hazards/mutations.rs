@@ -112,6 +112,8 @@ fn traps() -> Vec<Mutation> {
     ]
 }
 
+const SITE: &str = "crates/aranha/tests/site.rs";
+const VERDICT: &str = "crates/engine/src/visit/verdict.rs";
 const EXCHANGE: &str = "crates/fetch/src/exchange.rs";
 const CHUNKS: &str = "crates/fetch/src/chunks.rs";
 const ANSWERS: &str = "crates/fetch/tests/web/answers.rs";
@@ -235,14 +237,11 @@ fn servers() -> Vec<Mutation> {
             Hazard::Aimless,
             "`OWN_HOPS` of 200",
             vec![Edit(
-                "crates/engine/src/visit/verdict.rs",
+                VERDICT,
                 "const OWN_HOPS: u8 = 3;",
                 "const OWN_HOPS: u8 = 200;",
             )],
-            vec![Named(
-                "crates/aranha/tests/site.rs",
-                "a_page_that_redirects_to_itself_for_ever_ends",
-            )],
+            vec![Named(SITE, "a_page_that_redirects_to_itself_for_ever_ends")],
         ),
         mutation(
             Hazard::Aimless,
@@ -253,6 +252,45 @@ fn servers() -> Vec<Mutation> {
                 "            Some((_, Err(rejected))) => {\n",
             )],
             vec![Row],
+        ),
+        mutation(
+            Hazard::Busy,
+            "robots.txt's Retry-After is not heard",
+            vec![Edit(
+                "crates/engine/src/visit.rs",
+                "self.be_patient(outcome, patience, context.clock.now());",
+                "let _ = (outcome, patience);",
+            )],
+            vec![Named(
+                SITE,
+                "patience_that_is_asked_for_instead_of_robots_txt_is_kept",
+            )],
+        ),
+        mutation(
+            Hazard::Busy,
+            "the probe's Retry-After is not heard",
+            vec![Edit(
+                VERDICT,
+                "self.be_patient(done.record.outcome, retry_after, now);",
+                "",
+            )],
+            vec![Named(
+                SITE,
+                "patience_that_the_page_that_never_was_is_answered_with_is_kept",
+            )],
+        ),
+        mutation(
+            Hazard::Busy,
+            "the last try's Retry-After is not heard",
+            vec![Edit(
+                VERDICT,
+                "self.be_patient(outcome, patience, now);\n            return;",
+                "return;",
+            )],
+            vec![Named(
+                SITE,
+                "patience_that_is_asked_for_at_the_last_try_is_kept",
+            )],
         ),
     ]
 }
@@ -291,7 +329,7 @@ fn contents() -> Vec<Mutation> {
                 "if limit > 0 && length > limit {",
                 "if limit > 0 && length == usize::MAX {",
             )],
-            vec![Named(CANONICALISER, "reasons")],
+            vec![Row, Named(CANONICALISER, "reasons")],
         ),
         mutation(
             Hazard::Unterminated,
@@ -328,10 +366,13 @@ fn contents() -> Vec<Mutation> {
                 "Encoding::for_bom(body)",
                 "Encoding::for_bom(&body[..0])",
             )],
-            vec![Named(
-                "crates/page/src/charset.rs",
-                "mark_before_header_before_meta_before_detection",
-            )],
+            vec![
+                Row,
+                Named(
+                    "crates/page/src/charset.rs",
+                    "mark_before_header_before_meta_before_detection",
+                ),
+            ],
         ),
         mutation(
             Hazard::Charsets,
@@ -341,10 +382,13 @@ fn contents() -> Vec<Mutation> {
                 "markup.then(|| prescan::label(body))",
                 "markup.then(|| prescan::label(&body[..0]))",
             )],
-            vec![Named(
-                "crates/page/src/charset.rs",
-                "mark_before_header_before_meta_before_detection",
-            )],
+            vec![
+                Row,
+                Named(
+                    "crates/page/src/charset.rs",
+                    "declarations_in_the_page_are_read",
+                ),
+            ],
         ),
         mutation(
             Hazard::Dates,
@@ -364,7 +408,7 @@ fn contents() -> Vec<Mutation> {
                 "if words == 0 || words > LONGEST ",
                 "if words < u32::MAX ",
             )],
-            vec![Named("crates/page/src/wall.rs", "walls")],
+            vec![Row, Named("crates/page/src/wall.rs", "walls")],
         ),
     ]
 }
@@ -536,7 +580,7 @@ fn attacks() -> Vec<Mutation> {
             vec![
                 Row,
                 Named(
-                    "crates/aranha/tests/site.rs",
+                    SITE,
                     "without_robots_txt_nothing_is_asked_until_it_can_be_read",
                 ),
             ],
@@ -559,20 +603,33 @@ fn attacks() -> Vec<Mutation> {
                 "            if is_harmful(c) {",
                 "            if is_harmful(c) && c == 'a' {",
             )],
-            vec![Named("crates/aranha/src/plain.rs", "controls_are_written_out")],
+            vec![
+                Row,
+                Named("crates/aranha/src/plain.rs", "controls_are_written_out"),
+            ],
         ),
     ]
 }
 
-const SERVERS: &str = "crates/fetch/src/dns/servers.rs";
+const ALIASES: &str = "crates/fetch/src/dns/aliases.rs";
 
 fn names() -> Vec<Mutation> {
-    let many_tries = || {
-        vec![Edit(
-            SERVERS,
-            "const TRIES: usize = 3;",
-            "const TRIES: usize = 300;",
-        )]
+    let without_end = |hazard| {
+        let edit = Edit(
+            ALIASES,
+            "const MOST_ALIASES: usize = 11;",
+            "const MOST_ALIASES: usize = usize::MAX;",
+        );
+        let ring = Named(
+            "crates/fetch/tests/web/names.rs",
+            "a_ring_of_aliases_is_left",
+        );
+        mutation(
+            hazard,
+            "`MOST_ALIASES` without bound",
+            vec![edit],
+            vec![Row, ring],
+        )
     };
     vec![
         mutation(
@@ -589,20 +646,19 @@ fn names() -> Vec<Mutation> {
             Hazard::Alias,
             "no alias is followed",
             vec![Edit(
-                SERVERS,
-                "    for record in lookup.answers() {",
-                "    let asked = lookup.query().name();
-    for record in lookup.answers().iter().filter(|r| r.name == *asked) {",
+                ALIASES,
+                "RData::CNAME(alias) if record.name == self.name =>",
+                "RData::CNAME(alias) if record.name == self.name && alias.is_root() =>",
             )],
-            vec![Row],
+            vec![Row, Named(ALIASES, "answers_are_followed")],
         ),
-        mutation(Hazard::Ring, "`TRIES` of 300", many_tries(), vec![Row]),
-        mutation(Hazard::Descent, "`TRIES` of 300", many_tries(), vec![Row]),
+        without_end(Hazard::Ring),
+        without_end(Hazard::Descent),
         mutation(
             Hazard::Truncated,
             "UDP only",
             vec![Edit(
-                SERVERS,
+                "crates/fetch/src/dns/servers.rs",
                 "NameServerConfig::udp_and_tcp(address.ip())",
                 "NameServerConfig::udp(address.ip())",
             )],

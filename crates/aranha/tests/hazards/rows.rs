@@ -476,8 +476,28 @@ fn content_rows() -> Vec<Row> {
         .off("[fetch]\nmax_body = \"64MiB\"\nmax_decoded = \"64MiB\""),
         row(
             Hazard::Charsets,
-            "the link is found in its true spelling",
-            |seen| seen.pages(&["/cora%C3%A7%C3%A3o.html"], "200"),
+            "the text and the link are read in their true spelling",
+            |seen| {
+                for path in [
+                    "/declared",
+                    "/declared-pragma",
+                    "/declared-xml",
+                    "/latin-as-utf",
+                    "/mark-against-header",
+                    "/meta-against-header",
+                    "/none",
+                    "/two-metas",
+                    "/unknown",
+                    "/wide",
+                ] {
+                    let text = &seen.text(path)?["text"];
+                    let spelt = text
+                        .as_str()
+                        .is_some_and(|text| text.contains("São João, coração, ação"));
+                    ensure(spelt, || format!("{path}: {text}"))?;
+                }
+                seen.pages(&["/cora%C3%A7%C3%A3o.html"], "200")
+            },
             "mark, header, meta, guess",
             "crates/page/src/charset.rs",
         ),
@@ -495,8 +515,14 @@ fn content_rows() -> Vec<Row> {
         ),
         row(
             Hazard::Browser,
-            "at most 5 requests",
-            |seen| seen.at_most(5),
+            "remarked; at most 5 requests",
+            |seen| {
+                let remarks = &seen.text("/")?["remarks"];
+                ensure(remarks.to_string().contains("browser"), || {
+                    format!("remarked: {remarks}")
+                })?;
+                seen.at_most(5)
+            },
             "walls are recognised",
             "crates/page/src/wall.rs",
         ),
@@ -780,21 +806,21 @@ fn name_rows() -> Vec<Row> {
             "crawled",
             Seen::ordinary,
             "aliases are followed",
-            "crates/fetch/src/dns.rs",
+            "crates/fetch/src/dns/aliases.rs",
         ),
         row(
             Hazard::Ring,
             "given up after at most 60 questions",
             |seen| { seen.at_most(0)?; seen.questions_at_most(60) },
             "a limit on aliases",
-            "crates/fetch/src/dns/servers.rs",
+            "crates/fetch/src/dns/aliases.rs",
         ),
         row(
             Hazard::Descent,
             "given up after at most 60 questions",
             |seen| { seen.at_most(0)?; seen.questions_at_most(60) },
             "a limit on aliases",
-            "crates/fetch/src/dns/servers.rs",
+            "crates/fetch/src/dns/aliases.rs",
         ),
         row(
             Hazard::Fleeting,

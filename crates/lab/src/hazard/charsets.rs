@@ -12,7 +12,14 @@ const TEXT: &str = "<p>S\u{e3}o Jo\u{e3}o, cora\u{e7}\u{e3}o, a\u{e7}\u{e3}o</p>
 pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     let latin = |text: &str| -> Vec<u8> { text.chars().map(|c| c as u8).collect() };
     let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
+    let declared = |declaration: &str| [declaration.as_bytes(), &macintosh(TEXT)].concat();
     let (kind, body) = match visit.target() {
+        "/declared" => ("", declared("<meta charset=macintosh>")),
+        "/declared-pragma" => (
+            "",
+            declared("<meta http-equiv=content-type content='text/html; charset=macintosh'>"),
+        ),
+        "/declared-xml" => ("", declared("<?xml version='1.0' encoding='macintosh'?>")),
         "/latin-as-utf" => ("; charset=utf-8", latin(TEXT)),
         "/utf-as-latin" => ("; charset=iso-8859-1", TEXT.into()),
         "/meta-against-header" => (
@@ -51,6 +58,9 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
         ),
         _ => {
             let links = [
+                "/declared",
+                "/declared-pragma",
+                "/declared-xml",
                 "/latin-as-utf",
                 "/utf-as-latin",
                 "/meta-against-header",
@@ -70,4 +80,14 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     };
     let header = format!("Content-Type: text/html{kind}\r\n");
     visit.answer(200, &header, body).await
+}
+
+/// In Mac OS Roman, which no detector guesses: who does not read the declaration reads something else.
+fn macintosh(text: &str) -> Vec<u8> {
+    let byte = |c| match c {
+        '\u{e3}' => 0x8B,
+        '\u{e7}' => 0x8D,
+        c => c as u8,
+    };
+    text.chars().map(byte).collect()
 }

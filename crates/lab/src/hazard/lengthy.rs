@@ -1,4 +1,4 @@
-//! URLs of 68 KB: in a link, in a redirect, in a base, in a host name.
+//! URLs of 68 KB: in a link, in a redirect, in a base, in a host name; and one of 3 KB, which servers still read.
 //!
 //! U6, T1, K 2.3.6, V 5.4 (URLs beyond a maximum length are discarded). RFC 9110 4.1 asks for 8,000 octets at least.
 
@@ -13,8 +13,10 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     match visit.target() {
         "/" => {
             let labels = "label.".repeat(LENGTH / 6);
+            let longish = "word-".repeat(600);
             let body = format!(
-                "<title>Lengthy</title><a href=\"/path/{long}\">path</a> <a href=\"/?q={long}\">query</a>\n\
+                "<title>Lengthy</title><a href=\"/path/{long}\">path</a> \
+                <a href=\"/{longish}.html\">longish</a> <a href=\"/?q={long}\">query</a>\n\
                 <a href=\"http://{labels}lab/\">host</a> <a href=\"/redirect\">redirect</a>\n\
                 <a href=\"/based\">base</a> <a href=\"/after.html\">after</a>"
             );
