@@ -298,16 +298,11 @@ fn seen(
     } else {
         Vec::new()
     };
-    let [plain, why, text] = [&["pages"][..], &["why", &home], &["text", &home]]
-        .map(|command| told(command, &collection));
-    let shown = [
-        &output.stdout,
-        &output.stderr,
-        log.as_bytes(),
-        &plain,
-        &why,
-        &text,
-    ];
+    let mut shown = [&output.stdout, &output.stderr, log.as_bytes()].concat();
+    shown.extend(told(&["pages"], &collection));
+    for command in ["why", "text", "links"] {
+        shown.extend(told(&[command, &home], &collection));
+    }
     Seen {
         requests,
         honest,
@@ -332,7 +327,7 @@ fn seen(
             .filter(|line| line.contains(origin))
             .map(str::to_owned)
             .collect(),
-        shown: shown.concat(),
+        shown,
         home,
         missed,
         output,

@@ -15,7 +15,8 @@ const BODY: &[u8] = b"<title>\x1b[2J\x1b]0;owned\x07 \r\nWARC/1.1\r\n\r\n &lt;sc
     <a href=\"/esc\x1b[31m.html\">raw</a> <a href=\"/lf\r\nX-Injected: 1\r\n.html\">lines</a>\n\
     <a href=\"/%0d%0aX-Injected:%201.html\">encoded</a> <a href=\"/%1b[31m.html\">encoded</a>\n\
     <a href=\"/&lt;script&gt;alert(1)&lt;/script&gt;\">html</a> <a href=\"/redirect\">redirect</a>\n\
-    <a href=\"http://escape.lab\r\nHost: elsewhere/\">host</a> <a href=\"/\xe2\x80\xaetxt.exe\">reversed</a>\n";
+    <a href=\"http://escape.lab\r\nHost: elsewhere/\">host</a> <a href=\"http://\x1b[2Jhost/\">no host</a>\n\
+    <a href=\"/\xe2\x80\xaetxt.exe\">reversed</a>\n";
 
 pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     match visit.target() {
