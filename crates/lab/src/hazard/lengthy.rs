@@ -15,9 +15,9 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
             let labels = "label.".repeat(LENGTH / 6);
             let longish = "word-".repeat(600);
             let body = format!(
-                "<title>Lengthy</title><a href=\"/path/{long}\">path</a> \
-                <a href=\"/{longish}.html\">longish</a> <a href=\"/?q={long}\">query</a>\n\
-                <a href=\"http://{labels}lab/\">host</a> <a href=\"/redirect\">redirect</a>\n\
+                "<title>Lengthy</title><a href=\"/path/{long}\">path</a> <a href=\"/?q={long}\">query</a>\n\
+                <a href=\"http://{labels}lab/\">host</a> <a href=\"/{longish}.html\">longish</a>\n\
+                <a href=\"/redirect\">redirect</a> \
                 <a href=\"/based\">base</a> <a href=\"/after.html\">after</a>"
             );
             visit.page(&body).await

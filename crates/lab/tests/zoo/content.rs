@@ -46,6 +46,10 @@ async fn urls_are_long() {
         all[..3].iter().all(|link| link.len() > 69_000),
         "path, query, host"
     );
+    assert!(
+        (2000..4000).contains(&all[3].len()),
+        "one that servers read"
+    );
     let got = get(&lab, "/redirect").await;
     assert!(got.header("location").unwrap().len() > 69_000);
     assert_eq!(get(&lab, "/after.html").await.status, 200);
@@ -123,7 +127,9 @@ async fn charsets_disagree() {
     check("/mixed", Some("utf-8"), b"S\xe3o").await;
     check("/mixed", Some("utf-8"), "São".as_bytes()).await;
     check("/cut", Some("utf-8"), b"\xf0\x9f\xa6").await;
-    assert_eq!(links(&lab, "/").await.len(), 13);
+    check("/declared", None, b"<meta charset=macintosh><p>S\x8bo").await;
+    check("/declared-xml", None, b"cora\x8d\x8bo").await;
+    assert_eq!(links(&lab, "/").await.len(), 16);
 }
 
 #[tokio::test]
