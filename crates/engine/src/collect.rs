@@ -7,25 +7,36 @@
 //!
 //! Redirects are links (N11): they are returned, not followed.
 
-use std::net::SocketAddr;
-use std::sync::PoisonError;
+mod cache;
+mod links;
+mod patience;
+mod record;
+mod request;
+mod version;
+
 use std::time::Duration;
 
-use aranha_fetch::{Answer, Failure, Fetched, Request, Resolved, Session, Truncated, Web};
+use aranha_fetch::{Answer, Failure, Fetched, Resolved, Session, Truncated};
 use aranha_frontier::{Flags, Outcome, Outside, PageRecord, Past, Pending};
-use aranha_page::{Input, Page};
-use aranha_robots::Directives;
-use aranha_url::{Base, CanonUrl, Scheme, SiteKey};
+use aranha_page::Input;
+use aranha_url::CanonUrl;
 use aranha_volume::{Earlier, Exchange};
 use http::header;
 use tokio::time::Instant;
 
+use self::links::{directives, links, redirect};
+use self::record::metadata;
+use self::version::{conditions, version};
 use crate::commit::Done;
-use crate::config::Crawl;
 use crate::node::Context;
 use crate::novelty::Reading;
-use crate::signals::Source;
 use crate::tally::add;
+
+pub(crate) use self::links::{CACHE, Inside, Redirect, SIGNAL, deeper, outside};
+pub(crate) use self::patience::{pause_after, retry_after};
+pub(crate) use self::record::{blank, exchange, outcome};
+pub(crate) use self::request::{ROBOTS_SIZE, Wanted, ask};
+pub(crate) use self::version::Version;
 
 /// A page to collect.
 pub(crate) struct Assignment {
@@ -38,38 +49,6 @@ pub(crate) struct Assignment {
     pub(crate) wary: bool,
     /// The pause that the site asks for.
     pub(crate) delay: Duration,
-}
-
-/// What a request is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
-    Page,
-    /// A page of a server that has refused to send a part of it.
-    WholePage,
-    /// robots.txt, whatever its media type.
-    Robots,
-}
-
-/// A link to a page of the same site.
-pub(crate) struct Inside {
-    pub(crate) url: CanonUrl,
-    pub(crate) hop: char,
-    /// When a sitemap or a feed says that it changed last.
-    pub(crate) dated: Option<i64>,
-}
-
-/// Where a redirect leads, inside or outside, in scope or not.
-pub(crate) struct Redirect {
-    pub(crate) target: CanonUrl,
-    /// Its path as the server wrote it: what to ask for when the canonical form is the page itself.
-    pub(crate) literal: String,
-}
-
-/// The version of a page that an answer brought: what the next visit compares with, and asks with.
-pub(crate) struct Version {
-    pub(crate) past: Past,
-    /// Until when the server says that it holds.
-    pub(crate) expires: Option<i64>,
 }
 
 /// A page collected.
@@ -97,117 +76,6 @@ pub(crate) struct Collected {
     pub(crate) uncached: bool,
 }
 
-/// After an answer that was broken off the pause begins when the server knows: this much later at most.
-const FAREWELL: Duration = Duration::from_millis(200);
-/// Addresses of a name tried before its server counts as unreachable.
-const ADDRESSES: usize = 2;
-/// The letter of the link for a page that a signal from outside told of, and for one that a proxy's users were served.
-pub(crate) const SIGNAL: char = 'S';
-pub(crate) const CACHE: char = 'C';
-/// robots.txt is read up to 500 KiB (RFC 9309, 2.5).
-pub(crate) const ROBOTS_SIZE: usize = 500 << 10;
-
-/// One request and its end, with the name resolved and the address's courtesy kept.
-pub(crate) async fn ask(
-    context: &Context,
-    session: &mut Session,
-    url: &CanonUrl,
-    headers: &[(&'static str, String)],
-    wanted: Wanted,
-) -> (Option<Resolved>, Result<Fetched, Failure>) {
-    let resolved = match context.web.resolve(url.host()).await {
-        Ok(resolved) => resolved,
-        Err(failure) => return (None, Err(failure)),
-    };
-    let mut end = Err(Failure::DnsNotFound);
-    for &address in resolved.addresses.iter().take(ADDRESSES) {
-        if context.config.crawl.contact.is_empty() && Web::is_public(address) {
-            let rule = "a public address, and no contact was given (--contact)".to_owned();
-            end = Err(Failure::AddressRefused { address, rule });
-            continue;
-        }
-        context.rate.wait().await;
-        let permit = context.gates.enter(address).await;
-        let mut request = Request::new(url, address);
-        request.headers.extend_from_slice(headers);
-        request.whole = wanted != Wanted::Page;
-        request.any_type = wanted == Wanted::Robots;
-        request.max_body = request.any_type.then_some(ROBOTS_SIZE as u64);
-        let slot = context.load.enter().await;
-        let mut fetched = context.web.fetch(session, request).await;
-        drop(slot);
-        if was_broken_off(&fetched) {
-            // The server hears of it as much later as it took to hear of the request.
-            tokio::time::sleep(fetched.timings.first_byte.min(FAREWELL)).await;
-            fetched.finished = Instant::now();
-        }
-        drop(permit);
-        let answered = fetched.result.is_ok();
-        context
-            .load
-            .note(answered.then_some(fetched.timings.first_byte));
-        let received = fetched.response.len() as u64;
-        context.rate.take(received);
-        add(&context.tally.received, received);
-        let unreachable = matches!(
-            fetched.result,
-            Err(Failure::ConnectFailed(_) | Failure::ConnectTimeout)
-        );
-        end = Ok(fetched);
-        if !unreachable {
-            break;
-        }
-    }
-    (Some(resolved), end)
-}
-
-/// Whether the end of the answer was ours.
-fn was_broken_off(fetched: &Fetched) -> bool {
-    let answer = fetched.result.as_ref().ok();
-    answer
-        .and_then(|answer| answer.truncated)
-        .is_some_and(|reason| reason != Truncated::Disconnect)
-}
-
-/// The proxy in whose cache the page should be, because its users were served it just now (I5).
-fn cache(context: &Context, pending: &Pending, url: &CanonUrl) -> Option<SocketAddr> {
-    let told = match &pending.past {
-        Some(past) => past.claim == Source::Proxy as u8,
-        None => pending.hop == CACHE && pending.tries == 0,
-    };
-    if !told || url.scheme() != Scheme::Http {
-        return None;
-    }
-    context.config.parasite.address()
-}
-
-/// Takes the page from the proxy's cache and only from there: its own server hears nothing of it.
-async fn ask_cache(
-    context: &Context,
-    session: &mut Session,
-    url: &CanonUrl,
-    mut headers: Vec<(&'static str, String)>,
-    proxy: SocketAddr,
-) -> (Option<Resolved>, Result<Fetched, Failure>) {
-    headers.push(("Cache-Control", "only-if-cached".to_owned()));
-    let mut request = Request::new(url, proxy.ip());
-    request.proxy = Some(proxy);
-    request.headers = headers;
-    let slot = context.load.enter().await;
-    let fetched = context.web.fetch(session, request).await;
-    drop(slot);
-    add(&context.tally.received, fetched.response.len() as u64);
-    (None, Ok(fetched))
-}
-
-/// Whether the proxy had the page: it answers 504 when it had not (RFC 9111, 5.2.1.7).
-fn is_cached(asked: &Result<Fetched, Failure>) -> bool {
-    asked.as_ref().is_ok_and(|fetched| {
-        let answer = fetched.result.as_ref();
-        answer.is_ok_and(|answer| answer.status != 504)
-    })
-}
-
 /// Collects one page. Always returns; may be cancelled, and then nothing has been recorded.
 pub(crate) async fn collect(
     context: &Context,
@@ -225,18 +93,18 @@ pub(crate) async fn collect(
     let began = context.clock.now();
     let started = Instant::now();
     let mut headers = conditions(&pending);
-    let cache = cache(context, &pending, &url);
+    let proxy = cache::proxy(context, &pending, &url);
     headers.extend(
         cookie
-            .filter(|_| cache.is_none())
+            .filter(|_| proxy.is_none())
             .map(|cookie| ("Cookie", cookie)),
     );
-    let page = match cache {
-        Some(proxy) => ask_cache(context, &mut session, &url, headers.clone(), proxy).await,
+    let page = match proxy {
+        Some(proxy) => cache::ask(context, &mut session, &url, headers.clone(), proxy).await,
         None => ask(context, &mut session, &url, &headers, Wanted::Page).await,
     };
     let (resolved, asked) =
-        if cache.is_none() && context.config.fetch.range && is_refusal_of_range(&page.1) {
+        if proxy.is_none() && context.config.fetch.range && is_refusal_of_range(&page.1) {
             // A second request is a request: it waits like any other (P A.3.2).
             let pause = pause_after(&context.config.crawl, delay, started.elapsed());
             tokio::time::sleep(pause).await;
@@ -270,8 +138,8 @@ pub(crate) async fn collect(
         lost: false,
         uncached: false,
     };
-    if cache.is_some() {
-        collected.uncached = !is_cached(&asked);
+    if proxy.is_some() {
+        collected.uncached = !cache::has(&asked);
         if collected.uncached {
             return collected;
         }
@@ -319,17 +187,6 @@ fn is_refusal_of_range(asked: &Result<Fetched, Failure>) -> bool {
     answer.is_some_and(|answer| answer.status == 416)
 }
 
-/// The pause after an answer that took this long, at a site that asks for `delay`.
-pub(crate) fn pause_after(crawl: &Crawl, delay: Duration, took: Duration) -> Duration {
-    if crawl.pause.is_zero() {
-        return delay;
-    }
-    let slow = took
-        .mul_f64(crawl.pause_factor.max(0.0))
-        .min(crawl.max_pause);
-    crawl.pause.max(delay).max(slow)
-}
-
 async fn read(
     context: &Context,
     answer: &Answer,
@@ -365,29 +222,7 @@ async fn read(
             .and_then(|value: &http::HeaderValue| value.to_str().ok())
     };
     if matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
-        let target = answer
-            .headers
-            .get(header::LOCATION)
-            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
-        let base = Base::of(&collected.url);
-        match target
-            .as_deref()
-            .map(|href| (href, context.canon.join(&base, href)))
-        {
-            Some((href, Ok(target))) => {
-                record.redirect = Some(target.as_str().to_owned());
-                let literal = match context.literal.join(&base, href) {
-                    Ok(literal) => literal.path().to_owned(),
-                    Err(_) => target.path().to_owned(),
-                };
-                collected.redirect = Some(Redirect { target, literal });
-            }
-            Some((_, Err(rejected))) => {
-                record.outcome = Outcome::NoTarget;
-                collected.done.notes = rejected.to_string();
-            }
-            None => record.outcome = Outcome::NoTarget,
-        }
+        redirect(context, answer, record, collected);
     }
     if answer.status == 304
         && let Some(past) = collected.pending.past.clone()
@@ -495,262 +330,5 @@ async fn store(context: &Context, exchange: Exchange, collected: &mut Collected)
             context.give_up(&error);
             collected.lost = true;
         }
-    }
-}
-
-/// What the archive keeps of a fetch.
-pub(crate) fn exchange(
-    url: &CanonUrl,
-    fetched: &Fetched,
-    answer: &Answer,
-    media_type: &str,
-    metadata: Vec<(String, String)>,
-) -> Exchange {
-    Exchange {
-        url: url.as_str().to_owned(),
-        time_ms: fetched.started_ms,
-        address: fetched.address,
-        request: fetched.request.clone(),
-        response: fetched.response.clone(),
-        head_length: answer.head_length,
-        payload: answer.payload.clone(),
-        status: answer.status,
-        media_type: media_type.to_owned(),
-        truncated: answer.truncated.map(Truncated::as_str),
-        metadata,
-        unmodified: None,
-    }
-}
-
-/// What makes a request conditional: the version that is kept is asked about (N14).
-fn conditions(pending: &Pending) -> Vec<(&'static str, String)> {
-    let mut headers = Vec::new();
-    let Some(past) = pending.past.as_ref().filter(|past| past.location.is_some()) else {
-        return headers;
-    };
-    if !past.etag.is_empty() {
-        headers.push(("If-None-Match", tags(&past.etag)));
-    }
-    if let Some(modified) = past.modified.and_then(|ms| u64::try_from(ms).ok()) {
-        let date = std::time::UNIX_EPOCH + Duration::from_millis(modified);
-        headers.push(("If-Modified-Since", httpdate::fmt_http_date(date)));
-    }
-    headers
-}
-
-/// The tag to ask with. Apache marks the tags of what it packs on the way (`"1-gzip"`), and does not know the mark when
-/// it comes back: the tag without it stands for the same page, and is sent along.
-fn tags(etag: &str) -> String {
-    let marks = ["-gzip\"", "-br\"", "-zstd\""];
-    match marks.iter().find_map(|mark| etag.strip_suffix(mark)) {
-        Some(bare) => format!("{etag}, {bare}\""),
-        None => etag.to_owned(),
-    }
-}
-
-/// What the next visit is to know of this answer; digest and place are added when its bytes are stored.
-fn version(answer: &Answer, record: &PageRecord, pending: &Pending) -> Option<Version> {
-    let redirect = record.redirect.as_ref();
-    if answer.status != 200 && redirect.is_none() {
-        return None;
-    }
-    let text = record.text_digest != 0 && redirect.is_none();
-    let fingerprint = match redirect {
-        Some(target) => xxhash_rust::xxh3::xxh3_64(target.as_bytes()),
-        None if text => record.text_digest,
-        None => xxhash_rust::xxh3::xxh3_64(&answer.body),
-    };
-    // What is not whole must come whole the next time; and only a page itself can be "not modified".
-    let whole = !record.flags.has(Flags::TRUNCATED)
-        && !record.flags.has(Flags::UNDECODED)
-        && redirect.is_none();
-    let etag = answer.etag().filter(|_| whole).unwrap_or_default();
-    let history = pending.past.as_ref().map(|past| past.history.clone());
-    Some(Version {
-        past: Past {
-            time: record.time,
-            visited: record.time,
-            digest: [0; 20],
-            fingerprint,
-            text,
-            location: None,
-            media_type: record.media_type.clone(),
-            size: record.size,
-            etag: etag.to_owned(),
-            modified: answer.last_modified(record.time).filter(|_| whole),
-            history: history.unwrap_or_default(),
-            claim: 0,
-        },
-        expires: answer.expires(record.time),
-    })
-}
-
-fn directives(page: &Page, answer: &Answer, product: &str) -> Directives {
-    let mut all = Directives::default();
-    for (name, content) in &page.robots {
-        all |= Directives::meta(name, content, product);
-    }
-    for value in answer.headers.get_all("x-robots-tag") {
-        if let Ok(value) = value.to_str() {
-            all |= Directives::header(value, product);
-        }
-    }
-    all
-}
-
-/// Canonicalises the page's links, leaves out what is out of scope, and sorts the rest into this
-/// site's and other sites'.
-fn links(context: &Context, page: &Page, collected: &mut Collected) {
-    let site: SiteKey = collected.url.site_key();
-    let own = Base::of(&collected.url);
-    let base = match &page.base {
-        Some(href) => own.with_href(href),
-        None => own,
-    };
-    let scope = context.scope.read().unwrap_or_else(PoisonError::into_inner);
-    let mut dates = page.dated.iter().peekable();
-    for (place, link) in page.links.iter().enumerate() {
-        let dated = dates
-            .next_if(|(dated, _)| *dated == place)
-            .map(|(_, date)| *date);
-        if link.nofollow && !context.config.crawl.follow_nofollow {
-            continue;
-        }
-        let Ok(url) = context.canon.join(&base, &link.href) else {
-            continue;
-        };
-        let hop = link.kind.letter();
-        if !scope.judge(&url, deeper(&collected.pending, hop)).inside {
-            continue;
-        }
-        if url.site_key() == site {
-            collected.inside.push(Inside { url, hop, dated });
-        } else {
-            context.web.prefetch(url.host());
-            collected
-                .outside
-                .push(outside(&url, &collected.pending, hop, &collected.url));
-        }
-    }
-}
-
-/// Links from a seed: a redirect leads no deeper, but a second in a row does.
-pub(crate) fn deeper(from: &Pending, hop: char) -> u16 {
-    if hop == 'R' && from.hop != 'R' {
-        from.depth
-    } else {
-        from.depth.saturating_add(1)
-    }
-}
-
-/// A link to another site, as its inbox takes it.
-pub(crate) fn outside(url: &CanonUrl, from: &Pending, hop: char, via: &CanonUrl) -> Outside {
-    Outside::of(url, deeper(from, hop), hop, via.as_str())
-}
-
-/// The record of a page before anything is known about its answer.
-pub(crate) fn blank(pending: &Pending, time: i64) -> PageRecord {
-    PageRecord {
-        path: pending.path.clone(),
-        key: pending.key,
-        depth: pending.depth,
-        site_depth: pending.site_depth,
-        time,
-        outcome: Outcome::Reset,
-        media_type: String::new(),
-        size: 0,
-        digest: None,
-        text_digest: 0,
-        location: None,
-        revisit: false,
-        duration_ms: 0,
-        tries: pending.tries.saturating_add(1),
-        hop: pending.hop,
-        via: pending.via.clone(),
-        redirect: None,
-        flags: Flags::default(),
-        next: None,
-        past: None,
-    }
-}
-
-/// The frontier's word for the fetcher's.
-pub(crate) fn outcome(failure: &Failure) -> Outcome {
-    match failure {
-        Failure::DnsNotFound | Failure::DnsNoAddress => Outcome::DnsNotFound,
-        Failure::DnsFailed(_) | Failure::DnsTimeout => Outcome::DnsFailed,
-        Failure::AddressRefused { .. } => Outcome::AddressRefused,
-        Failure::ConnectFailed(_) => Outcome::ConnectFailed,
-        Failure::ConnectTimeout => Outcome::ConnectTimeout,
-        Failure::TlsFailed(_) => Outcome::TlsFailed,
-        Failure::Timeout => Outcome::Timeout,
-        Failure::Stalled => Outcome::Stalled,
-        Failure::Reset => Outcome::Reset,
-        Failure::Protocol(_) => Outcome::Protocol,
-    }
-}
-
-/// `Retry-After` in both of its forms, as the time from now.
-pub(crate) fn retry_after(answer: &Answer, now: i64) -> Option<Duration> {
-    let value = answer
-        .headers
-        .get(header::RETRY_AFTER)?
-        .to_str()
-        .ok()?
-        .trim();
-    if let Ok(seconds) = value.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
-    }
-    let date = httpdate::parse_http_date(value).ok()?;
-    let date = date.duration_since(std::time::UNIX_EPOCH).ok()?;
-    Some(date.saturating_sub(Duration::from_millis(now.max(0) as u64)))
-}
-
-fn metadata(
-    record: &PageRecord,
-    page: Option<&Page>,
-    answer: &Answer,
-    fetched: &Fetched,
-) -> Vec<(String, String)> {
-    let mut fields = vec![
-        ("hopsFromSeed".to_owned(), record.depth.to_string()),
-        ("fetchTimeMs".to_owned(), record.duration_ms.to_string()),
-    ];
-    let mut put = |name: &str, value: &str| {
-        if !value.is_empty() {
-            fields.push((name.to_owned(), value.to_owned()));
-        }
-    };
-    put("via", &record.via);
-    if let Some(page) = page {
-        put("charsetForLinkExtraction", page.charset);
-        put("title", page.title.as_deref().unwrap_or_default());
-        put("language", page.language.as_deref().unwrap_or_default());
-    }
-    put("tlsFault", fetched.tls_fault.as_deref().unwrap_or_default());
-    // The header itself is in the record; this is the date as far as it can be believed (N15).
-    let modified = answer
-        .last_modified(record.time)
-        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
-    if let Some(modified) = modified {
-        put("lastModified", &modified.to_string());
-    }
-    for remark in page.iter().flat_map(|page| &page.remarks) {
-        put("remark", &remark.to_string());
-    }
-    fields
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_tag_is_asked_with_and_without_the_mark_of_packing() {
-        let check = |etag, expected| assert_eq!(tags(etag), expected);
-        check("\"1-gzip\"", "\"1-gzip\", \"1\"");
-        check("W/\"1-br\"", "W/\"1-br\", W/\"1\"");
-        check("\"gzip\"", "\"gzip\"");
-        check("1-gzip", "1-gzip");
     }
 }

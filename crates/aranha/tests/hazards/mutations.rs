@@ -114,6 +114,7 @@ fn traps() -> Vec<Mutation> {
 
 const SITE: &str = "crates/aranha/tests/site.rs";
 const VERDICT: &str = "crates/engine/src/visit/verdict.rs";
+const REQUEST: &str = "crates/engine/src/collect/request.rs";
 const EXCHANGE: &str = "crates/fetch/src/exchange.rs";
 const CHUNKS: &str = "crates/fetch/src/chunks.rs";
 const ANSWERS: &str = "crates/fetch/tests/web/answers.rs";
@@ -247,9 +248,9 @@ fn servers() -> Vec<Mutation> {
             Hazard::Aimless,
             "what is no target is not told",
             vec![Edit(
-                "crates/engine/src/collect.rs",
-                "            Some((_, Err(rejected))) => {\n                record.outcome = Outcome::NoTarget;\n",
-                "            Some((_, Err(rejected))) => {\n",
+                "crates/engine/src/collect/links.rs",
+                "        Some((_, Err(rejected))) => {\n            record.outcome = Outcome::NoTarget;\n",
+                "        Some((_, Err(rejected))) => {\n",
             )],
             vec![Row],
         ),
@@ -425,7 +426,7 @@ fn attacks() -> Vec<Mutation> {
     };
     let no_limit_of_robots = || {
         vec![Edit(
-            "crates/engine/src/collect.rs",
+            REQUEST,
             "const ROBOTS_SIZE: usize = 500 << 10;",
             "const ROBOTS_SIZE: usize = 1 << 30;",
         )]
@@ -636,7 +637,7 @@ fn names() -> Vec<Mutation> {
             Hazard::Shifting,
             "the pause goes by name",
             vec![Edit(
-                "crates/engine/src/collect.rs",
+                REQUEST,
                 "context.gates.enter(address).await;",
                 "context.gates.enter([0, 0, 0, url.host().len() as u8].into()).await;",
             )],

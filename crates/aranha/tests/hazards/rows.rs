@@ -666,7 +666,7 @@ fn attack_rows() -> Vec<Row> {
                 seen.ordinary()
             },
             "a limit on robots.txt",
-            "crates/engine/src/collect.rs",
+            "crates/engine/src/collect/request.rs",
         ),
         row(
             Hazard::Ribbon,
@@ -676,7 +676,7 @@ fn attack_rows() -> Vec<Row> {
                 seen.ordinary()
             },
             "a limit on robots.txt",
-            "crates/engine/src/collect.rs",
+            "crates/engine/src/collect/request.rs",
         ),
         row(
             Hazard::Patterns,

@@ -1,0 +1,128 @@
+//! Where a page leads: its links, and its redirect, which is a link, too (N11).
+
+use std::sync::PoisonError;
+
+use aranha_fetch::Answer;
+use aranha_frontier::{Outcome, Outside, PageRecord, Pending};
+use aranha_page::Page;
+use aranha_robots::Directives;
+use aranha_url::{Base, CanonUrl, SiteKey};
+use http::header;
+
+use super::Collected;
+use crate::node::Context;
+
+/// The letter of the link for a page that a signal from outside told of, and for one that a proxy's users were served.
+pub(crate) const SIGNAL: char = 'S';
+pub(crate) const CACHE: char = 'C';
+
+/// A link to a page of the same site.
+pub(crate) struct Inside {
+    pub(crate) url: CanonUrl,
+    pub(crate) hop: char,
+    /// When a sitemap or a feed says that it changed last.
+    pub(crate) dated: Option<i64>,
+}
+
+/// Where a redirect leads, inside or outside, in scope or not.
+pub(crate) struct Redirect {
+    pub(crate) target: CanonUrl,
+    /// Its path as the server wrote it: what to ask for when the canonical form is the page itself.
+    pub(crate) literal: String,
+}
+
+/// Where a redirect leads; that it leads nowhere is an outcome.
+pub(super) fn redirect(
+    context: &Context,
+    answer: &Answer,
+    record: &mut PageRecord,
+    collected: &mut Collected,
+) {
+    let target = answer
+        .headers
+        .get(header::LOCATION)
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let base = Base::of(&collected.url);
+    match target
+        .as_deref()
+        .map(|href| (href, context.canon.join(&base, href)))
+    {
+        Some((href, Ok(target))) => {
+            record.redirect = Some(target.as_str().to_owned());
+            let literal = match context.literal.join(&base, href) {
+                Ok(literal) => literal.path().to_owned(),
+                Err(_) => target.path().to_owned(),
+            };
+            collected.redirect = Some(Redirect { target, literal });
+        }
+        Some((_, Err(rejected))) => {
+            record.outcome = Outcome::NoTarget;
+            collected.done.notes = rejected.to_string();
+        }
+        None => record.outcome = Outcome::NoTarget,
+    }
+}
+
+/// What the page and its header say about following and indexing.
+pub(super) fn directives(page: &Page, answer: &Answer, product: &str) -> Directives {
+    let mut all = Directives::default();
+    for (name, content) in &page.robots {
+        all |= Directives::meta(name, content, product);
+    }
+    for value in answer.headers.get_all("x-robots-tag") {
+        if let Ok(value) = value.to_str() {
+            all |= Directives::header(value, product);
+        }
+    }
+    all
+}
+
+/// Canonicalises the page's links, leaves out what is out of scope, and sorts the rest into this
+/// site's and other sites'.
+pub(super) fn links(context: &Context, page: &Page, collected: &mut Collected) {
+    let site: SiteKey = collected.url.site_key();
+    let own = Base::of(&collected.url);
+    let base = match &page.base {
+        Some(href) => own.with_href(href),
+        None => own,
+    };
+    let scope = context.scope.read().unwrap_or_else(PoisonError::into_inner);
+    let mut dates = page.dated.iter().peekable();
+    for (place, link) in page.links.iter().enumerate() {
+        let dated = dates
+            .next_if(|(dated, _)| *dated == place)
+            .map(|(_, date)| *date);
+        if link.nofollow && !context.config.crawl.follow_nofollow {
+            continue;
+        }
+        let Ok(url) = context.canon.join(&base, &link.href) else {
+            continue;
+        };
+        let hop = link.kind.letter();
+        if !scope.judge(&url, deeper(&collected.pending, hop)).inside {
+            continue;
+        }
+        if url.site_key() == site {
+            collected.inside.push(Inside { url, hop, dated });
+        } else {
+            context.web.prefetch(url.host());
+            collected
+                .outside
+                .push(outside(&url, &collected.pending, hop, &collected.url));
+        }
+    }
+}
+
+/// Links from a seed: a redirect leads no deeper, but a second in a row does.
+pub(crate) fn deeper(from: &Pending, hop: char) -> u16 {
+    if hop == 'R' && from.hop != 'R' {
+        from.depth
+    } else {
+        from.depth.saturating_add(1)
+    }
+}
+
+/// A link to another site, as its inbox takes it.
+pub(crate) fn outside(url: &CanonUrl, from: &Pending, hop: char, via: &CanonUrl) -> Outside {
+    Outside::of(url, deeper(from, hop), hop, via.as_str())
+}

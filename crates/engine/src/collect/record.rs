@@ -1,0 +1,109 @@
+//! What is kept of a fetch: the page's record for the frontier, the exchange and its metadata for the archive.
+
+use aranha_fetch::{Answer, Failure, Fetched, Truncated};
+use aranha_frontier::{Flags, Outcome, PageRecord, Pending};
+use aranha_page::Page;
+use aranha_url::CanonUrl;
+use aranha_volume::Exchange;
+
+/// The record of a page before anything is known about its answer.
+pub(crate) fn blank(pending: &Pending, time: i64) -> PageRecord {
+    PageRecord {
+        path: pending.path.clone(),
+        key: pending.key,
+        depth: pending.depth,
+        site_depth: pending.site_depth,
+        time,
+        outcome: Outcome::Reset,
+        media_type: String::new(),
+        size: 0,
+        digest: None,
+        text_digest: 0,
+        location: None,
+        revisit: false,
+        duration_ms: 0,
+        tries: pending.tries.saturating_add(1),
+        hop: pending.hop,
+        via: pending.via.clone(),
+        redirect: None,
+        flags: Flags::default(),
+        next: None,
+        past: None,
+    }
+}
+
+/// The frontier's word for the fetcher's.
+pub(crate) fn outcome(failure: &Failure) -> Outcome {
+    match failure {
+        Failure::DnsNotFound | Failure::DnsNoAddress => Outcome::DnsNotFound,
+        Failure::DnsFailed(_) | Failure::DnsTimeout => Outcome::DnsFailed,
+        Failure::AddressRefused { .. } => Outcome::AddressRefused,
+        Failure::ConnectFailed(_) => Outcome::ConnectFailed,
+        Failure::ConnectTimeout => Outcome::ConnectTimeout,
+        Failure::TlsFailed(_) => Outcome::TlsFailed,
+        Failure::Timeout => Outcome::Timeout,
+        Failure::Stalled => Outcome::Stalled,
+        Failure::Reset => Outcome::Reset,
+        Failure::Protocol(_) => Outcome::Protocol,
+    }
+}
+
+/// What the archive keeps of a fetch.
+pub(crate) fn exchange(
+    url: &CanonUrl,
+    fetched: &Fetched,
+    answer: &Answer,
+    media_type: &str,
+    metadata: Vec<(String, String)>,
+) -> Exchange {
+    Exchange {
+        url: url.as_str().to_owned(),
+        time_ms: fetched.started_ms,
+        address: fetched.address,
+        request: fetched.request.clone(),
+        response: fetched.response.clone(),
+        head_length: answer.head_length,
+        payload: answer.payload.clone(),
+        status: answer.status,
+        media_type: media_type.to_owned(),
+        truncated: answer.truncated.map(Truncated::as_str),
+        metadata,
+        unmodified: None,
+    }
+}
+
+/// What the answer itself does not say, for whoever reads the archive.
+pub(super) fn metadata(
+    record: &PageRecord,
+    page: Option<&Page>,
+    answer: &Answer,
+    fetched: &Fetched,
+) -> Vec<(String, String)> {
+    let mut fields = vec![
+        ("hopsFromSeed".to_owned(), record.depth.to_string()),
+        ("fetchTimeMs".to_owned(), record.duration_ms.to_string()),
+    ];
+    let mut put = |name: &str, value: &str| {
+        if !value.is_empty() {
+            fields.push((name.to_owned(), value.to_owned()));
+        }
+    };
+    put("via", &record.via);
+    if let Some(page) = page {
+        put("charsetForLinkExtraction", page.charset);
+        put("title", page.title.as_deref().unwrap_or_default());
+        put("language", page.language.as_deref().unwrap_or_default());
+    }
+    put("tlsFault", fetched.tls_fault.as_deref().unwrap_or_default());
+    // The header itself is in the record; this is the date as far as it can be believed (N15).
+    let modified = answer
+        .last_modified(record.time)
+        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    if let Some(modified) = modified {
+        put("lastModified", &modified.to_string());
+    }
+    for remark in page.iter().flat_map(|page| &page.remarks) {
+        put("remark", &remark.to_string());
+    }
+    fields
+}

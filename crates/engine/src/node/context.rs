@@ -1,0 +1,164 @@
+//! What all visits of a node share: the web, the archive, the scope, the limits; and what is decided for all of them at
+//! once.
+//!
+//! **The scope is changed only here**, under its lock: by redirects of seeds, by traps, by the user's black list, and by
+//! what the user wants now.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use aranha_fetch::Web;
+use aranha_frontier::{Pending, Seed};
+use aranha_revisit::Schedule;
+use aranha_url::{CanonUrl, Canonicaliser, Scope, ScopeRule};
+use aranha_volume::{Archive, VolumeError};
+use tokio::time::Instant;
+
+use super::budget::Budget;
+use crate::clock::Clock;
+use crate::collect::deeper;
+use crate::commit::Submissions;
+use crate::config::Config;
+use crate::courtesy::Gates;
+use crate::domains::{self, Domains};
+use crate::dominance::Dominance;
+use crate::load::Load;
+use crate::notice::{Notice, Notices};
+use crate::rate::Rate;
+use crate::shutout::{ShutOut, ShutOutError};
+use crate::stop::{Reason, Stop};
+use crate::tally::{Tally, add};
+
+/// What all visits share.
+pub(crate) struct Context {
+    pub(crate) config: Config,
+    pub(crate) web: Web,
+    pub(crate) archive: Archive,
+    pub(crate) canon: Canonicaliser,
+    /// For redirects to a page's own key: they are asked for as the server wrote them.
+    pub(crate) literal: Canonicaliser,
+    pub(crate) scope: RwLock<Scope>,
+    pub(crate) gates: Gates,
+    pub(crate) schedule: Schedule,
+    pub(crate) signals: PathBuf,
+    pub(super) census: PathBuf,
+    pub(crate) rate: Rate,
+    pub(crate) load: Arc<Load>,
+    pub(crate) clock: Clock,
+    pub(crate) stop: Stop,
+    pub(crate) tally: Arc<Tally>,
+    pub(crate) submissions: Submissions,
+    pub(crate) budget: Budget,
+    pub(crate) domains: Domains,
+    pub(crate) dominance: Dominance,
+    pub(crate) shut_out: ShutOut,
+    pub(crate) notices: Notices,
+    /// The name robots.txt files know us by.
+    pub(crate) product: String,
+    /// When this process began, if an earlier one worked on the collection.
+    pub(crate) resumed: Option<Instant>,
+    pub(super) others_wait: AtomicBool,
+}
+
+impl Context {
+    /// Whether sites are waiting for a slot.
+    pub(crate) fn others_wait(&self) -> bool {
+        self.others_wait.load(Relaxed)
+    }
+
+    /// The archive cannot take any more: ask everybody to stop.
+    pub(crate) fn give_up(&self, error: &VolumeError) {
+        self.stop.ask(reason_of(error));
+    }
+
+    /// Whether a redirect is followed. Where a seed leads is wanted like the seed, and becomes one: a user
+    /// who asks for a site under its old name means the new one.
+    pub(crate) fn wants_redirect(&self, target: &CanonUrl, from: &Pending) -> (bool, Option<Seed>) {
+        let depth = deeper(from, 'R');
+        let inside = {
+            let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
+            scope.judge(target, depth).inside
+        };
+        if inside || from.hop != '-' {
+            return (inside, None);
+        }
+        let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
+        scope.add_seed(target);
+        let inside = scope.judge(target, depth).inside;
+        (inside, inside.then(|| Seed::of(target)))
+    }
+
+    /// Whether a link found at this depth is followed.
+    pub(crate) fn wants(&self, url: &CanonUrl, depth: u16) -> bool {
+        let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
+        scope.judge(url, depth).inside
+    }
+
+    /// The entry of the black list that names a whole site, if there is one.
+    pub(crate) fn shuts_out(&self, origin: &str) -> Option<String> {
+        let url = self.canon.rebuild(origin, "/").ok()?;
+        let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
+        match scope.judge(&url, 0).rule {
+            ScopeRule::Blacklist(entry) if !entry.contains("://") => Some(entry.to_owned()),
+            _ => None,
+        }
+    }
+
+    /// A place to begin, from now on.
+    pub(super) fn add_seed(&self, url: &CanonUrl) -> Seed {
+        let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
+        scope.add_seed(url);
+        Seed::of(url)
+    }
+
+    /// All hosts below this one's domain prove to be one trap.
+    pub(crate) fn shut_out_domain(&self, host: &str, reason: &str) {
+        let Some(domain) = domains::above(host) else {
+            return;
+        };
+        let entry = format!("*.{domain}");
+        {
+            let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
+            if scope.shut_out(&entry).is_err() {
+                return;
+            }
+        }
+        self.shut_out.move_on();
+        if let Err(error) = self.shut_out.add(&entry, reason) {
+            let problem = error.to_string();
+            self.notices.say(Notice::BlacklistWrong { problem });
+        }
+        add(&self.tally.traps, 1);
+        let reason = reason.to_owned();
+        self.notices.say(Notice::ShutOut { entry, reason });
+    }
+
+    /// Reads the collection's black list when it has changed. True: there were new lines.
+    pub(super) fn read_black_list(&self) -> Result<bool, ShutOutError> {
+        let Some(lines) = self.shut_out.news()? else {
+            return Ok(false);
+        };
+        let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
+        scope
+            .shut_out(&lines)
+            .map_err(|error| self.shut_out.entry_error(error))?;
+        self.shut_out.move_on();
+        Ok(true)
+    }
+
+    /// Counts towards the page limit.
+    pub(crate) fn page_answered(&self) {
+        if self.budget.answered() {
+            self.stop.ask(Reason::Limit("pages"));
+        }
+    }
+}
+
+pub(super) fn reason_of(error: &VolumeError) -> Reason {
+    if matches!(error, VolumeError::Full { .. }) {
+        Reason::DiskFull(error.to_string())
+    } else {
+        Reason::Failed(error.to_string())
+    }
+}

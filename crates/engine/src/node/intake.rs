@@ -1,0 +1,89 @@
+//! Signals from outside (`signals.rs`) become claims in the frontier: pages that somebody says have changed.
+
+use std::time::Duration;
+
+use aranha_frontier::{Claim, FrontierError, Outside, Seed};
+
+use super::{Context, Node};
+use crate::collect::{CACHE, SIGNAL};
+use crate::notice::Notice;
+use crate::signals::{self, Signal, Source, Taken};
+use crate::tally::add;
+
+impl Node {
+    /// Takes up the signals from outside. What cannot be read is told, and is no reason to stop.
+    pub(super) async fn hear(&self) -> Result<(), FrontierError> {
+        let context = &self.context;
+        let taken = match Taken::take(&context.signals) {
+            Ok(Some(taken)) => taken,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                let problem = format!("{}: {error}", context.signals.display());
+                context.notices.say(Notice::SignalsWrong { problem });
+                return Ok(());
+            }
+        };
+        let (claims, seeds) = context.claims(&taken.signals);
+        add(&context.tally.signals, (claims.len() + seeds.len()) as u64);
+        let now = context.clock.now();
+        let claimed = self
+            .frontier
+            .call(move |frontier| {
+                if !seeds.is_empty() {
+                    frontier.seed(now, &seeds)?;
+                }
+                frontier.claim(now, &claims, signals::weigh)
+            })
+            .await?;
+        add(&context.tally.sooner, claimed.sooner);
+        add(&context.tally.announced, claimed.new);
+        let broken = taken.broken;
+        let removed = taken.done();
+        if broken > 0 || removed.is_err() {
+            let problem = match removed {
+                Err(error) => format!("{}: {error}", context.signals.display()),
+                Ok(()) => format!(
+                    "{}: {broken} lines are no signal",
+                    context.signals.display()
+                ),
+            };
+            context.notices.say(Notice::SignalsWrong { problem });
+        }
+        Ok(())
+    }
+}
+
+impl Context {
+    /// Signals as claims about pages in scope. What the user wants now is a seed, too.
+    fn claims(&self, signals: &[Signal]) -> (Vec<(Outside, Claim)>, Vec<Seed>) {
+        let (mut claims, mut seeds) = (Vec::new(), Vec::new());
+        for signal in signals {
+            let Ok(url) = self.canon.canon(&signal.url) else {
+                continue;
+            };
+            if signal.source == Source::User {
+                seeds.push(self.add_seed(&url));
+            }
+            if !self.wants(&url, 0) {
+                continue;
+            }
+            let hop = match signal.source {
+                Source::Proxy => CACHE,
+                _ => SIGNAL,
+            };
+            let (delay, gap) = match signal.source {
+                Source::Proxy => (self.config.parasite.delay, self.config.parasite.again),
+                _ => (Duration::ZERO, Duration::ZERO),
+            };
+            let claim = Claim {
+                key: url.path_key(),
+                at: signal.at.saturating_add(delay.as_millis() as i64),
+                source: signal.source as u8,
+                weight: 0.0,
+                gap: gap.as_millis() as i64,
+            };
+            claims.push((Outside::of(&url, 0, hop, ""), claim));
+        }
+        (claims, seeds)
+    }
+}

@@ -1,0 +1,167 @@
+//! Everything that a crawl needs, opened: what an earlier crash left is repaired, the scope is put together, the watchers
+//! are set to work.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, RwLock};
+
+use aranha_frontier::Frontier;
+use aranha_revisit::Schedule;
+use aranha_url::{Canonicaliser, Rules, Scope};
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::budget::Budget;
+use super::{Context, EngineError, Node};
+use crate::census;
+use crate::collection::Collection;
+use crate::commit::{Committer, channel};
+use crate::config::{Config, ConfigError};
+use crate::courtesy::Gates;
+use crate::crawllog::CrawlLog;
+use crate::domains::Domains;
+use crate::dominance::Dominance;
+use crate::load::Load;
+use crate::notice::{Notice, Notices};
+use crate::rate::Rate;
+use crate::shutout::ShutOut;
+use crate::stop::Stop;
+use crate::tally::Tally;
+use crate::world::World;
+
+impl Node {
+    /// As [`Node::open`], in this world.
+    pub fn open_in(
+        world: &World,
+        collection: &Collection,
+        config: Config,
+        frontier: Box<dyn Frontier>,
+        resumed: bool,
+        stop: Stop,
+    ) -> Result<Self, EngineError> {
+        let clock = world.clock;
+        let tally = Arc::new(Tally::default());
+        let canon = Canonicaliser::new(config.url.clone());
+        let blacklist = config.blacklist()?;
+        let scope = scope(&config, &canon, &frontier.seeds()?)?;
+        let mut volume = config.volume.clone();
+        volume.warcinfo = warcinfo(&config);
+        let (archive, repairs) = world.archive(collection.root(), volume)?;
+        let log = CrawlLog::open(&collection.crawl_log()).map_err(|source| EngineError::File {
+            path: collection.crawl_log().display().to_string(),
+            source,
+        })?;
+        let frontier = world.frontier(frontier);
+        let news = Arc::new(Notify::new());
+        let (submissions, receiver) = channel();
+        let (notices, heard) = Notices::new();
+        let committer = Committer {
+            frontier: frontier.clone(),
+            archive: archive.clone(),
+            log: config.log.crawl.then_some(log),
+            clock,
+            tidy_budget: world.tidy_budget(),
+            tally: Arc::clone(&tally),
+            stop: stop.clone(),
+            news: Arc::clone(&news),
+        };
+        let context = Context {
+            web: world.web(config.fetch.clone(), blacklist)?,
+            gates: Gates::new(config.crawl.pause, resumed),
+            schedule: Schedule::new(&config.revisit),
+            signals: collection.signals(),
+            census: collection.census(),
+            rate: Rate::new(config.crawl.rate),
+            load: Arc::new(Load::new(config.load.clone())),
+            budget: Budget::new(config.crawl.pages),
+            product: config.crawl.product.clone(),
+            archive,
+            literal: Canonicaliser::new(Rules {
+                drop_index: false,
+                drop_sessions: false,
+                trim_listings: false,
+                ..config.url.clone()
+            }),
+            canon,
+            scope: RwLock::new(scope),
+            clock,
+            stop,
+            tally,
+            submissions,
+            resumed: resumed.then(Instant::now),
+            others_wait: AtomicBool::new(false),
+            domains: Domains::default(),
+            dominance: Dominance::default(),
+            shut_out: ShutOut::new(collection.blacklist()),
+            notices,
+            config,
+        };
+        context.read_black_list()?;
+        census::restore(&context.schedule, &context.census);
+        let mut watchers = JoinSet::new();
+        watchers.spawn(watch_names(&context));
+        watchers.spawn(Arc::clone(&context.load).watch(Arc::clone(&context.tally)));
+        Ok(Self {
+            context: Arc::new(context),
+            frontier,
+            committer: tokio::spawn(committer.run(receiver)),
+            news,
+            glance: world.glance(),
+            repairs,
+            heard: Some(heard),
+            _watchers: watchers,
+        })
+    }
+}
+
+/// The configuration's scope around these seeds.
+pub(crate) fn scope(
+    config: &Config,
+    canon: &Canonicaliser,
+    seeds: &[String],
+) -> Result<Scope, ConfigError> {
+    let mut scope = config.scope()?;
+    for seed in seeds {
+        if let Ok(url) = canon.canon(seed) {
+            scope.add_seed(&url);
+        }
+    }
+    Ok(scope)
+}
+
+fn warcinfo(config: &Config) -> Vec<(String, String)> {
+    let mut fields = vec![
+        (
+            "software".to_owned(),
+            concat!("aranha/", env!("CARGO_PKG_VERSION")).to_owned(),
+        ),
+        ("robots".to_owned(), "obey".to_owned()),
+        (
+            "http-header-user-agent".to_owned(),
+            config.fetch.user_agent.clone(),
+        ),
+    ];
+    if !config.crawl.contact.is_empty() {
+        fields.push(("operator".to_owned(), config.crawl.contact.clone()));
+    }
+    fields
+}
+
+/// Reports when names stop resolving and when they do again (N4).
+fn watch_names(context: &Context) -> impl Future<Output = ()> + use<> {
+    let (mut names, notices) = (context.web.watch_names(), context.notices.clone());
+    async move {
+        let mut down: Option<Instant> = None;
+        while names.changed().await.is_ok() {
+            let since = *names.borrow_and_update();
+            match (since, down) {
+                (Some(_), None) => notices.say(Notice::NamesDown),
+                (None, Some(since)) => notices.say(Notice::NamesUp {
+                    after: since.elapsed(),
+                }),
+                _ => {}
+            }
+            down = since;
+        }
+    }
+}
