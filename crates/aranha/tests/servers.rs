@@ -3,132 +3,41 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod daemon;
 mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
+use daemon::Daemon;
 use support::{aranha, assert_status, assert_valid};
 
-const APACHE: &str = "/usr/sbin/apache2";
-const APACHE_MODULES: &str = "/usr/lib/apache2/modules";
-const NGINX: &str = "/usr/sbin/nginx";
 const DNSMASQ: &str = "/usr/sbin/dnsmasq";
 const UNBOUND: &str = "/usr/sbin/unbound";
 
-/// A server in the foreground, of one process, which ends with the test.
-struct Server {
-    child: Child,
-    /// Where it listens: an address of its own, since a pause is kept by address.
-    address: &'static str,
-    port: u16,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-impl Server {
-    fn start(
-        folder: &Path,
-        program: &str,
-        address: &'static str,
-        arguments: &[&str],
-        configuration: impl Fn(u16) -> String,
-    ) -> Self {
-        assert!(
-            Path::new(program).exists(),
-            "{program} is missing: run ./test once, it installs what the tests need"
-        );
-        let free = TcpListener::bind((address, 0)).unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
-        let name = Path::new(program).file_name().unwrap();
-        let file = folder.join(name).with_extension("conf");
-        fs::write(&file, configuration(port)).unwrap();
-        let said = folder.join(name).with_extension("out");
-        let child = Command::new(program)
-            .args(arguments)
-            .arg(&file)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(fs::File::create(&said).unwrap())
-            .spawn()
-            .unwrap();
-        let mut server = Self {
-            child,
-            address,
-            port,
-        };
-        while TcpStream::connect((address, port)).is_err() {
-            let ended = server.child.try_wait().unwrap();
-            let words = || fs::read_to_string(&said).unwrap_or_default();
-            assert!(ended.is_none(), "{program} ended at once: {}", words());
-            std::thread::yield_now();
-        }
-        server
-    }
-}
-
 /// The modules that listings need, and no others: neither `mod_status` nor `mod_mime` are there to be relied on.
-fn apache(folder: &Path) -> Server {
-    let here = folder.display();
-    let modules = ["mpm_event", "authz_core", "dir", "autoindex"]
-        .map(|name| format!("LoadModule {name}_module {APACHE_MODULES}/mod_{name}.so\n"))
-        .concat();
-    Server::start(
+fn apache(folder: &Path) -> Daemon {
+    daemon::apache(
         folder,
-        APACHE,
-        "127.0.0.2",
-        &["-X", "-d", "/", "-f"],
-        |port| {
-            format!(
-                "ServerName apache.test\nListen 127.0.0.2:{port}\nPidFile {here}/apache.pid\n\
-                 DefaultRuntimeDir {here}\nErrorLog {here}/apache.err\n{modules}\
-                 User www-data\nGroup www-data\nDocumentRoot {here}/tree\nDirectoryIndex index.html\n\
-                 <Directory {here}/tree>\nRequire all granted\nOptions Indexes\n\
-                 IndexOptions FancyIndexing HTMLTable VersionSort\n</Directory>\n\
-                 LogFormat \"%>s\\t%U\\t%q\" seen\nCustomLog {here}/apache.log seen\n"
-            )
-        },
+        &["dir", "autoindex"],
+        "%>s\\t%U\\t%q",
+        "DirectoryIndex index.html\nOptions Indexes\nIndexOptions FancyIndexing HTMLTable VersionSort\n",
     )
 }
 
-fn nginx(folder: &Path) -> Server {
-    let here = folder.display();
-    let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|kind| format!("{kind}_temp_path {here}/{kind};\n"))
-        .concat();
-    Server::start(
-        folder,
-        NGINX,
-        "127.0.0.3",
-        &["-e", "stderr", "-c"],
-        |port| {
-            format!(
-                "daemon off; master_process off; pid {here}/nginx.pid; error_log {here}/nginx.err;\n\
-             events {{ worker_connections 256; }}\n\
-             http {{\n{places}types {{ text/html html; text/plain txt; }}\n\
-             log_format seen '$status\\t$uri\\t$is_args$args'; access_log {here}/nginx.log seen;\n\
-             server {{ listen 127.0.0.3:{port}; root {here}/tree; autoindex on; }} }}\n"
-            )
-        },
-    )
+fn nginx(folder: &Path) -> Daemon {
+    daemon::nginx(folder, "$status\\t$uri\\t$is_args$args", "autoindex on;")
 }
 
-fn dnsmasq(folder: &Path) -> Server {
+fn dnsmasq(folder: &Path) -> Daemon {
     let here = folder.display();
     let owner = fs::metadata(folder).unwrap().uid();
     // Started by root it would become nobody, who may not write its log.
     let user = if owner == 0 { "user=root\n" } else { "" };
-    Server::start(folder, DNSMASQ, "127.0.0.1", &["-k", "-C"], |port| {
+    Daemon::start(folder, DNSMASQ, "127.0.0.1", &["-k", "-C"], |port| {
         format!(
             "port={port}\nlisten-address=127.0.0.1\nbind-interfaces\nno-resolv\nno-hosts\nlocal=/test/\n\
              host-record=apache.test,127.0.0.2,600\nhost-record=nginx.test,127.0.0.3,600\n\
@@ -138,9 +47,9 @@ fn dnsmasq(folder: &Path) -> Server {
 }
 
 /// Of an alias in its own data it says no more than where it leads: the address is a second question.
-fn unbound(folder: &Path) -> Server {
+fn unbound(folder: &Path) -> Daemon {
     let here = folder.display();
-    Server::start(folder, UNBOUND, "127.0.0.1", &["-d", "-c"], |port| {
+    Daemon::start(folder, UNBOUND, "127.0.0.1", &["-d", "-c"], |port| {
         format!(
             "server:\ninterface: 127.0.0.1@{port}\nport: {port}\nmodule-config: \"iterator\"\nchroot: \"\"\n\
              username: \"\"\ndirectory: \"{here}\"\npidfile: \"{here}/unbound.pid\"\nuse-syslog: no\n\
@@ -201,7 +110,7 @@ fn decoded(path: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn listed(server: &Server, host: &str) -> String {
+fn listed(server: &Daemon, host: &str) -> String {
     let url = format!("http://{}:{}/", server.address, server.port);
     let output = Command::new("wget").args(["-q", "-O", "-", &url]).output();
     let output = output.expect("wget is installed by ./test");
@@ -210,7 +119,7 @@ fn listed(server: &Server, host: &str) -> String {
 }
 
 /// Crawls both into a collection of this name, with the settings of this name if there are any.
-fn crawl(folder: &Path, [apache, nginx]: [&Server; 2], names: &Server, name: &str) -> PathBuf {
+fn crawl(folder: &Path, [apache, nginx]: [&Daemon; 2], names: &Daemon, name: &str) -> PathBuf {
     let collection = folder.join(name);
     let settings = collection.with_extension("toml");
     let mut command = aranha();

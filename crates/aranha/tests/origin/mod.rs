@@ -10,15 +10,18 @@
 
 use std::fs::{self, File};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
+#[path = "../daemon/mod.rs"]
+mod daemon;
+
+use self::daemon::Daemon;
 use crate::support::tool;
 
-const MODULES: &str = "/usr/lib/apache2/modules";
 /// Nothing here takes longer, however busy the machine.
 const LONGEST: Duration = Duration::from_secs(40);
 
@@ -40,19 +43,11 @@ pub struct Asked {
     pub path: String,
 }
 
-/// A server in the foreground, of one process, which ends with the test. Its files are in `tree`.
+/// A server whose files are in `tree`.
 pub struct Origin {
-    child: Child,
+    daemon: Daemon,
     folder: PathBuf,
-    address: &'static str,
-    port: u16,
-}
-
-impl Drop for Origin {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
+    log: PathBuf,
 }
 
 impl Origin {
@@ -61,49 +56,19 @@ impl Origin {
         // Apache gives up root for www-data, which must be able to read.
         fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
         fs::create_dir_all(folder.join("tree")).unwrap();
-        let (program, address, arguments): (_, _, &[&str]) = match kind {
-            Kind::Nginx => ("/usr/sbin/nginx", "127.0.0.3", &["-e", "stderr", "-c"]),
-            Kind::Apache => ("/usr/sbin/apache2", "127.0.0.2", &["-X", "-d", "/", "-f"]),
+        let (daemon, log) = match kind {
+            Kind::Nginx => (nginx(folder), "nginx.log"),
+            Kind::Apache => (apache(folder), "apache.log"),
         };
-        assert!(
-            Path::new(program).exists(),
-            "{program} is missing: run ./test once, it installs what the tests need"
-        );
-        let free = TcpListener::bind((address, 0)).unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
-        let file = folder.join("server.conf");
-        let configuration = match kind {
-            Kind::Nginx => nginx(folder, address, port),
-            Kind::Apache => apache(folder, address, port),
-        };
-        fs::write(&file, configuration).unwrap();
-        let said = folder.join("server.out");
-        let child = Command::new(program)
-            .args(arguments)
-            .arg(&file)
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(File::create(&said).unwrap())
-            .spawn()
-            .unwrap();
-        let mut server = Self {
-            child,
+        Self {
+            daemon,
             folder: folder.to_owned(),
-            address,
-            port,
-        };
-        while TcpStream::connect((address, port)).is_err() {
-            let ended = server.child.try_wait().unwrap();
-            let words = || fs::read_to_string(&said).unwrap_or_default();
-            assert!(ended.is_none(), "{program} ended at once: {}", words());
-            std::thread::yield_now();
+            log: folder.join(log),
         }
-        server
     }
 
     pub fn url(&self, path: &str) -> String {
-        format!("http://{}:{}{path}", self.address, self.port)
+        format!("http://{}:{}{path}", self.daemon.address, self.daemon.port)
     }
 
     /// Writes a file of the site, whole at any instant, as if it had been changed at this time.
@@ -126,7 +91,7 @@ impl Origin {
     }
 
     fn logged(&self) -> Vec<Asked> {
-        let log = fs::read_to_string(self.folder.join("server.log")).unwrap_or_default();
+        let log = fs::read_to_string(&self.log).unwrap_or_default();
         // A line that is just being written has no end yet.
         let whole = log.rfind('\n').map_or("", |end| &log[..end]);
         whole
@@ -153,7 +118,7 @@ impl Origin {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let own = format!("/own-{number}");
-        let mut stream = TcpStream::connect((self.address, self.port)).unwrap();
+        let mut stream = TcpStream::connect((self.daemon.address, self.daemon.port)).unwrap();
         write!(stream, "GET {own} HTTP/1.0\r\n\r\n").unwrap();
         stream.read_to_end(&mut Vec::new()).unwrap();
         self.wait_for(0, |asked| asked.path == own);
@@ -193,103 +158,60 @@ impl Origin {
     }
 }
 
-fn nginx(folder: &Path, address: &str, port: u16) -> String {
-    let here = folder.display();
-    let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|kind| format!("{kind}_temp_path {here}/{kind};\n"))
-        .concat();
-    format!(
-        "daemon off; master_process off; pid {here}/nginx.pid; error_log {here}/nginx.err;\n\
-         events {{ worker_connections 256; }}\n\
-         http {{\n{places}types {{ text/html html; text/plain txt; text/xml xml; }}\n\
-         log_format seen '$msec\\t$status\\t$body_bytes_sent\\t$uri'; access_log {here}/server.log seen;\n\
-         server {{ listen {address}:{port}; root {here}/tree;\n\
-         location /zipped/ {{ gzip on; gzip_min_length 0; }}\n\
-         location /bare/ {{ etag off; if_modified_since off; add_header Last-Modified \"\"; }} }} }}\n"
+fn nginx(folder: &Path) -> Daemon {
+    daemon::nginx(
+        folder,
+        "$msec\\t$status\\t$body_bytes_sent\\t$uri",
+        "location /zipped/ { gzip on; gzip_min_length 0; }\n\
+         location /bare/ { etag off; if_modified_since off; add_header Last-Modified \"\"; }",
     )
 }
 
-fn apache(folder: &Path, address: &str, port: u16) -> String {
-    let here = folder.display();
-    let modules = [
-        "mpm_event",
-        "authz_core",
-        "mime",
-        "headers",
-        "filter",
-        "deflate",
-    ]
-    .map(|name| format!("LoadModule {name}_module {MODULES}/mod_{name}.so\n"))
-    .concat();
-    format!(
-        "ServerName apache.test\nListen {address}:{port}\nPidFile {here}/apache.pid\n\
-         DefaultRuntimeDir {here}\nErrorLog {here}/apache.err\n{modules}\
-         User www-data\nGroup www-data\nDocumentRoot {here}/tree\n         TypesConfig /dev/null\nAddType text/html .html\nAddType text/plain .txt\nAddType text/xml .xml\n\
-         <Directory {here}/tree>\nRequire all granted\n</Directory>\n\
+fn apache(folder: &Path) -> Daemon {
+    daemon::apache(
+        folder,
+        &["mime", "headers", "filter", "deflate"],
+        "%{msec}t\\t%>s\\t%B\\t%U",
+        "TypesConfig /dev/null\nAddType text/html .html\nAddType text/plain .txt\nAddType text/xml .xml\n\
          <Location /zipped/>\nSetOutputFilter DEFLATE\n</Location>\n\
-         <Location /bare/>\nFileETag None\nHeader unset Last-Modified\n</Location>\n\
-         LogFormat \"%{{msec}}t\\t%>s\\t%B\\t%U\" seen\nCustomLog {here}/server.log seen\n"
+         <Location /bare/>\nFileETag None\nHeader unset Last-Modified\n</Location>\n",
     )
 }
 
 /// A pywb that serves a collection's own folders, ended with the test.
 pub struct Pywb {
-    child: Child,
-    port: u16,
+    daemon: Daemon,
     _home: tempfile::TempDir,
-}
-
-impl Drop for Pywb {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Pywb {
     pub fn start(collection: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
         let config = format!(
             "collections:\n  c:\n    index_paths: {0}/indexes\n    archive_paths: {0}/archive/\n",
             collection.display()
         );
         fs::write(home.path().join("config.yaml"), config).unwrap();
-        let said = home.path().join("said");
-        let child = Command::new(tool("pywb"))
-            .args(["-b", "127.0.0.1", "-p", &port.to_string()])
-            .current_dir(home.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(File::create(&said).unwrap())
-            .spawn()
-            .unwrap();
-        let mut pywb = Self {
-            child,
-            port,
+        let address = "127.0.0.1";
+        let port = daemon::free_port(address);
+        let mut command = Command::new(tool("pywb"));
+        command
+            .args(["-b", address, "-p", &port.to_string()])
+            .current_dir(home.path());
+        let daemon = Daemon::wait(&mut command, address, port, &home.path().join("said"));
+        Self {
+            daemon,
             _home: home,
-        };
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            let ended = pywb.child.try_wait().unwrap();
-            assert!(
-                ended.is_none(),
-                "pywb ended: {:?}",
-                fs::read_to_string(&said)
-            );
-            std::thread::sleep(Duration::from_millis(25));
         }
-        pywb
     }
 
     /// A page as it was at a time (`20261101100000`), unpacked; head and body of the answer.
     pub fn get(&self, stamp: &str, url: &str) -> (String, String) {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let port = self.daemon.port;
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         write!(
             stream,
-            "GET /c/{stamp}id_/{url} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\n\r\n",
-            self.port
+            "GET /c/{stamp}id_/{url} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n"
         )
         .unwrap();
         let mut answer = Vec::new();
