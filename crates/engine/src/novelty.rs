@@ -7,8 +7,10 @@
 //! sites have menus and links home; a maze that invents its links has not, whatever its text.
 //!
 //! A stretch of barren pages alone is no sign: manuals hold thousands of pages alike, and a site may come in two
-//! editions. It is one when the stretch finds at least half as many new pages as it has: then there is no end of it. Every
-//! page that brings something shortens the stretch, and a site that has brought much is granted longer ones. The figures
+//! editions. It is one when the stretch finds at least half as many new pages as it has: then there is no end of it. No page
+//! counts for more than a few of them, since in an honest site one index lists hundreds and the pages behind it bring none;
+//! for more only when its words were all on one page before, as those of every month of a calendar. Every page that brings
+//! something shortens the stretch, and a site that has brought much is granted longer ones. The figures
 //! were set on real sites: see `docs/decisions/0008-novelty.md`.
 //!
 //! Read [`Novelty::note`] first. What is kept between visits is [`Record`]; the rest, bounded, is gathered anew.
@@ -20,7 +22,11 @@ use aranha_frontier::{Novelty as Record, Seen};
 /// Barren pages that one page takes back that brings something.
 const RELIEF: u32 = 10;
 /// So many pages that brought something earn the site one barren page more.
-const EARNED: u32 = 4;
+const EARNED: u32 = 2;
+/// New pages that one barren page counts for, at most.
+const GROWTH: u32 = 4;
+/// The same for a page that has just the words of an earlier one: the days of a month.
+const GROWTH_ALIKE: u32 = 32;
 /// Pages at the start of a visit that take nothing back: every word is new to a visit that has just begun.
 const WARM_UP: u32 = 8;
 /// Words remembered before the older half is forgotten.
@@ -58,9 +64,15 @@ impl Reading {
         let mut words = Vec::new();
         let mut rest = text.as_bytes();
         while !rest.is_empty() && words.len() < WORDS {
-            let end = rest.iter().position(|byte| !IN_WORD[usize::from(*byte)]);
-            let (word, behind) = rest.split_at(end.unwrap_or(rest.len()));
-            if word.len() > 3 && !word.iter().any(u8::is_ascii_digit) {
+            let mut kinds = 0;
+            let in_word = |byte: &&u8| {
+                let kind = KIND[usize::from(**byte)];
+                kinds |= kind;
+                kind != 0
+            };
+            let length = rest.iter().take_while(in_word).count();
+            let (word, behind) = rest.split_at(length);
+            if length > 3 && kinds & DIGIT == 0 {
                 words.push(hash(word));
             }
             rest = behind.get(1..).unwrap_or_default();
@@ -73,14 +85,30 @@ impl Reading {
             words,
         }
     }
+
+    /// One number for the words, whatever their order and number; 0 when there are none.
+    fn vocabulary(&self) -> u64 {
+        let mix = |sum: u64, word: &u64| (sum ^ word).wrapping_mul(ODD).rotate_left(29);
+        self.words.iter().fold(0, mix)
+    }
 }
 
-/// Letters, digits, and all bytes of what is not ASCII.
-const IN_WORD: [bool; 256] = {
-    let mut table = [true; 256];
+/// Spreads the bits of a number when it is multiplied.
+const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+
+const LETTER: u8 = 1;
+const DIGIT: u8 = 2;
+
+/// What words are made of: letters, digits, and all bytes of what is not ASCII. 0 ends a word.
+const KIND: [u8; 256] = {
+    let mut table = [LETTER; 256];
     let mut byte = 0;
     while byte < 0x80 {
-        table[byte] = (byte as u8).is_ascii_alphanumeric();
+        table[byte] = match byte as u8 {
+            b'0'..=b'9' => DIGIT,
+            letter if letter.is_ascii_alphabetic() => LETTER,
+            _ => 0,
+        };
         byte += 1;
     }
     table
@@ -89,7 +117,6 @@ const IN_WORD: [bool; 256] = {
 /// Eight bytes at a time, without regard to case. Only for memory: it may change from version to version.
 fn hash(word: &[u8]) -> u64 {
     const CASE: u64 = 0x2020_2020_2020_2020;
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
     let (eights, rest) = word.as_chunks();
     let rest = rest.iter().fold(word.len() as u64, |number, byte| {
         (number << 8) | u64::from(byte | 0x20)
@@ -149,7 +176,7 @@ impl Novelty {
         self.record
     }
 
-    /// Whether the site had this text already; remembers it.
+    /// Whether the site had this text, or these words, already; remembers it.
     pub(crate) fn repeats(&mut self, text: u64) -> bool {
         text != 0 && !remember(&mut self.texts, text, TEXTS)
     }
@@ -163,6 +190,7 @@ impl Novelty {
             self.record.back = self.record.back.saturating_add(u32::from(new < links));
         }
         let near = self.is_near(reading.sketch);
+        let alike = self.repeats(reading.vocabulary()) || repeats;
         let fresh = self.learn(&reading.words);
         // One new word in a hundred may be chance: a name, a misprint; in a near duplicate one in twenty.
         let share = if near { 20 } else { 100 };
@@ -174,13 +202,17 @@ impl Novelty {
             }
             return;
         }
-        self.note_silent(new);
+        self.note_barren(new.min(if alike { GROWTH_ALIKE } else { GROWTH }));
     }
 
     /// Takes in an answer with nothing to read, a redirect or a list of links, that led to so many new pages.
     pub(crate) fn note_silent(&mut self, new: u32) {
+        self.note_barren(new.min(GROWTH));
+    }
+
+    fn note_barren(&mut self, growth: u32) {
         self.record.barren = self.record.barren.saturating_add(1);
-        self.record.growth = self.record.growth.saturating_add(new);
+        self.record.growth = self.record.growth.saturating_add(growth);
     }
 
     /// Something new: part of the stretch is forgotten, and its share of the growth with it.
@@ -354,6 +386,36 @@ mod tests {
             ),
         };
         assert_eq!(pages_until_trap(manual), None);
+    }
+
+    #[test]
+    fn a_few_indexes_do_not_make_a_stretch_grow() {
+        // As in rust-doc: pages that hold little but a menu, and among thirty one that lists another part of the site.
+        let manual = |n| {
+            let new = if n % 30 == 0 { 60 } else { 0 };
+            (
+                format!("menu: {} {}", word(n % 400), word(n % 401)),
+                600,
+                new,
+            )
+        };
+        assert_eq!(pages_until_trap(manual), None);
+    }
+
+    #[test]
+    fn lists_with_empty_pages_behind_them_are_a_trap() {
+        // Every sixth page leads to five that hold nothing and to the next list.
+        let lists = |n| (format!("entry {n}"), 7, if n % 6 == 0 { 6 } else { 0 });
+        let (_, trap) = pages_until_trap(lists).unwrap();
+        assert_eq!(trap, Trap::Barren);
+        // Every month leads to its days and to the month after it.
+        let calendar = |n| match n % 29 {
+            0 => (format!("month {n}, days: no events"), 30, 29),
+            _ => (format!("day {n}: no events"), 3, 0),
+        };
+        let (pages, trap) = pages_until_trap(calendar).unwrap();
+        assert_eq!(trap, Trap::Barren);
+        assert!(pages < 150, "{pages}");
     }
 
     #[test]
