@@ -17,11 +17,33 @@ pub(crate) fn repeated(path: &str, limit: usize) -> Option<&str> {
     }
     let path = path.strip_prefix('/').unwrap_or(path);
     let path = path.strip_suffix('/').unwrap_or(path);
-    let slashes = memchr::memchr_iter(b'/', path.as_bytes()).count();
-    if slashes < limit {
+    if all_differ(path.as_bytes()) {
         return None;
     }
+    let slashes = memchr::memchr_iter(b'/', path.as_bytes()).count();
     in_a_row(path, limit).or_else(|| in_all(path, slashes + 1, limit * IN_ALL))
+}
+
+/// Whether no two components look alike, by their ends and their length: true for most paths, and then no more is asked.
+fn all_differ(path: &[u8]) -> bool {
+    let mut looks = 0_u128;
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'/', path).chain([path.len()]) {
+        let component = &path[start..end];
+        let (first, last) = match component {
+            [] => (0, 0),
+            [first, .., last] => (*first, *last),
+            [only] => (*only, *only),
+        };
+        let look = usize::from(first) + 5 * usize::from(last) + 29 * component.len();
+        let look = 1 << (look % 128);
+        if looks & look != 0 {
+            return false;
+        }
+        looks |= look;
+        start = end + 1;
+    }
+    true
 }
 
 fn in_a_row(path: &str, limit: usize) -> Option<&str> {

@@ -3,6 +3,8 @@
 //!
 //! Keys are stored: the hash function (xxh3-64, seed 0) and what is hashed must not change between versions.
 
+use std::hash::{BuildHasherDefault, Hasher};
+
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -42,6 +44,29 @@ impl PathKey {
     /// The key of a canonical path and query, as the frontier stores it.
     pub fn of(path: &str) -> PathKey {
         PathKey(xxh3_64(path.as_bytes()))
+    }
+}
+
+/// For maps and sets of keys, which are hashes already and are not hashed again.
+pub type AsItIs = BuildHasherDefault<Itself>;
+
+/// Takes a key for its own hash; of several, mixes them.
+#[derive(Debug, Default)]
+pub struct Itself(u64);
+
+impl Hasher for Itself {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, key: u64) {
+        self.0 = self.0.rotate_left(32) ^ key;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

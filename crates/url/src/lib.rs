@@ -39,7 +39,7 @@ pub use blacklist::{Blacklist, BlacklistError};
 pub use canonical::{CanonUrl, Scheme};
 pub use canonicaliser::Canonicaliser;
 pub use filter::{Filter, FilterError};
-pub use key::{PageKey, PathKey, SiteKey};
+pub use key::{AsItIs, PageKey, PathKey, SiteKey};
 pub use rejected::Rejected;
 pub use rules::Rules;
 pub use scope::{Judgement, Reach, Scope, ScopeRule};

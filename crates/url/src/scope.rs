@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::blacklist::{Blacklist, BlacklistError};
 use crate::canonical::CanonUrl;
 use crate::filter::{self, Filter};
-use crate::key::{PageKey, SiteKey};
+use crate::key::{AsItIs, PageKey, SiteKey};
 use crate::site;
 
 /// How far from the seeds the crawl goes: `--scope page|prefix|host|domain|any`.
@@ -77,10 +77,10 @@ pub struct Scope {
     reject: Option<Filter>,
     blacklist: Blacklist,
     max_depth: Option<u16>,
-    seeds: HashSet<PageKey>,
-    sites: HashSet<SiteKey>,
+    seeds: HashSet<PageKey, AsItIs>,
+    sites: HashSet<SiteKey, AsItIs>,
     /// By site: the seeds' directories, the shortest that hold.
-    prefixes: HashMap<SiteKey, Vec<String>>,
+    prefixes: HashMap<SiteKey, Vec<String>, AsItIs>,
     domains: HashSet<String>,
 }
 
@@ -165,9 +165,9 @@ impl Scope {
             reject,
             blacklist,
             max_depth,
-            seeds: HashSet::new(),
-            sites: HashSet::new(),
-            prefixes: HashMap::new(),
+            seeds: HashSet::default(),
+            sites: HashSet::default(),
+            prefixes: HashMap::default(),
             domains: HashSet::new(),
         }
     }

@@ -11,6 +11,11 @@ use libdeflater::{CompressionLvl, Compressor};
 use serde::{Deserialize, Serialize};
 use zstd::stream::read::Decoder;
 
+use crate::brief;
+
+/// Buffers that are used again are given up when they have grown beyond this.
+pub(crate) const KEEP: usize = 4 << 20;
+
 /// The way records are packed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -51,7 +56,15 @@ impl Compression {
 }
 
 /// Packs one record after the other.
-pub(crate) enum Packer {
+pub(crate) struct Packer {
+    method: Method,
+    /// Used again for every record.
+    room: Vec<u8>,
+}
+
+enum Method {
+    /// At the fastest level short texts go their own way.
+    Fast(Compressor),
     Gzip(Compressor),
     Zstd(zstd::bulk::Compressor<'static>),
 }
@@ -59,10 +72,16 @@ pub(crate) enum Packer {
 impl Packer {
     /// Levels outside the scale, libdeflate's or zstd's, are taken as its nearest end.
     pub(crate) fn new(compression: Compression, level: i32) -> Self {
-        match compression {
+        let method = match compression {
             Compression::Gzip => {
-                let level = CompressionLvl::new(level.clamp(1, 12)).expect("1 to 12 are levels");
-                Self::Gzip(Compressor::new(level))
+                let level = level.clamp(1, 12);
+                let method = if level == 1 {
+                    Method::Fast
+                } else {
+                    Method::Gzip
+                };
+                let level = CompressionLvl::new(level).expect("1 to 12 are levels");
+                method(Compressor::new(level))
             }
             Compression::Zstd => {
                 let mut compressor = zstd::bulk::Compressor::new(level.clamp(1, 22))
@@ -70,26 +89,51 @@ impl Packer {
                 compressor
                     .include_checksum(true)
                     .expect("every compressor can");
-                Self::Zstd(compressor)
+                Method::Zstd(compressor)
             }
+        };
+        Self {
+            method,
+            room: Vec::new(),
         }
     }
 
-    /// Packs into a buffer that is used again; the length of the piece.
-    pub(crate) fn pack(&mut self, plain: &[u8], packed: &mut Vec<u8>) -> usize {
-        let bound = match self {
-            Self::Gzip(compressor) => compressor.gzip_compress_bound(plain.len()),
-            Self::Zstd(_) => zstd::zstd_safe::compress_bound(plain.len()),
-        };
-        if packed.len() < bound {
-            packed.resize(bound, 0);
+    /// Appends the packed piece; its length.
+    pub(crate) fn pack(&mut self, plain: &[u8], out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        if matches!(self.method, Method::Fast(_)) && plain.len() <= brief::MOST {
+            brief::pack(plain, out);
+        } else {
+            let length = self.pack_long(plain);
+            out.extend_from_slice(&self.room[..length]);
+            self.release();
         }
+        out.len() - start
+    }
+
+    /// Packs into the room; the length of the piece.
+    fn pack_long(&mut self, plain: &[u8]) -> usize {
+        let bound = match &mut self.method {
+            Method::Fast(gzip) | Method::Gzip(gzip) => gzip.gzip_compress_bound(plain.len()),
+            Method::Zstd(_) => zstd::zstd_safe::compress_bound(plain.len()),
+        };
+        if self.room.len() < bound {
+            self.room.resize(bound, 0);
+        }
+        let room = &mut self.room[..];
         let enough = "the buffer has the size that the compressor asked for";
-        match self {
-            Self::Gzip(compressor) => compressor.gzip_compress(plain, packed).expect(enough),
-            Self::Zstd(compressor) => compressor
-                .compress_to_buffer(plain, &mut packed[..])
-                .expect(enough),
+        match &mut self.method {
+            Method::Fast(gzip) | Method::Gzip(gzip) => {
+                gzip.gzip_compress(plain, room).expect(enough)
+            }
+            Method::Zstd(zstd) => zstd.compress_to_buffer(plain, room).expect(enough),
+        }
+    }
+
+    /// One huge record must not hold its memory for ever.
+    fn release(&mut self) {
+        if self.room.capacity() > KEEP {
+            self.room = Vec::new();
         }
     }
 }
@@ -130,10 +174,10 @@ mod tests {
     use super::*;
 
     fn packed(compression: Compression, level: i32, plain: &[u8]) -> Vec<u8> {
-        let mut buffer = Vec::new();
-        let length = Packer::new(compression, level).pack(plain, &mut buffer);
-        buffer.truncate(length);
-        buffer
+        let mut piece = Vec::new();
+        let length = Packer::new(compression, level).pack(plain, &mut piece);
+        assert_eq!(length, piece.len());
+        piece
     }
 
     #[test]

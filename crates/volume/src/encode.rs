@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use crate::compression::Packer;
+use crate::compression::{KEEP, Packer};
 use crate::digest::{self, Digest};
 use crate::duplicates::Original;
 use crate::index::{self, Entry, Form};
@@ -126,7 +126,6 @@ pub(crate) struct Companions {
 pub(crate) struct Encoder {
     packer: Packer,
     plain: Vec<u8>,
-    packed: Vec<u8>,
 }
 
 impl Encoder {
@@ -135,7 +134,6 @@ impl Encoder {
         Self {
             packer: Packer::new(options.compression, options.level),
             plain: Vec::new(),
-            packed: Vec::new(),
         }
     }
 
@@ -175,7 +173,8 @@ impl Encoder {
         companions: Companions,
         ids: &Identifiers,
     ) -> Encoded {
-        let mut bytes = Vec::new();
+        // Text shrinks to a third and less; its companions take some hundred bytes each.
+        let mut bytes = Vec::with_capacity(draft.exchange.response.len() / 3 + 1536);
         let entry = self.response(draft, &mut bytes);
         if companions.request && !draft.exchange.request.is_empty() {
             self.begin("request", &ids.next(), &draft.date);
@@ -306,18 +305,11 @@ impl Encoder {
         for part in [b"\r\n", block, b"\r\n\r\n"] {
             self.plain.extend_from_slice(part);
         }
-        let length = self.packer.pack(&self.plain, &mut self.packed);
-        out.extend_from_slice(&self.packed[..length]);
-        self.release();
-        length
-    }
-
-    /// One huge record must not hold its memory for ever.
-    fn release(&mut self) {
-        const KEEP: usize = 4 << 20;
-        if self.packed.capacity() > KEEP {
-            (self.plain, self.packed) = (Vec::new(), Vec::new());
+        let length = self.packer.pack(&self.plain, out);
+        if self.plain.capacity() > KEEP {
+            self.plain = Vec::new(); // one huge record must not hold its memory for ever
         }
+        length
     }
 }
 

@@ -16,6 +16,7 @@
 //! `duplicates` (docs/decisions/0004), `repair`. Formats: ISO 28500:2017 (WARC 1.1), RFC 1952 (gzip members), RFC 8878 (zstd frames).
 
 mod archive;
+mod brief;
 mod coding;
 mod compression;
 mod digest;

@@ -1,0 +1,229 @@
+//! Packs short texts as gzip members (RFC 1951, 1952): the request and metadata records that go with every page.
+//!
+//! A library made for long texts clears a table of 128 kB and builds two Huffman codes for each of them, which takes a third
+//! as long again as packing the page itself (docs/decisions/0009-processor.md). Here the table has two kilobytes and the
+//! code is the format's fixed one, at the price of some bytes. What comes out is gzip like any other.
+
+/// Texts up to this many bytes are brief. Positions must fit the table.
+pub(crate) const MOST: usize = 2048;
+
+/// Bits of the table's index.
+const BITS: u32 = 10;
+/// Shortest repetition that is looked for.
+const SHORTEST: usize = 4;
+/// Longest repetition that the format has a code for.
+const LONGEST: usize = 258;
+/// Magic, deflate, no flags, no time, fastest, system unknown.
+const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
+/// A code word as it goes to the bits, and its length.
+type Word = (u32, u32);
+
+/// The fixed code of RFC 1951, 3.2.6, turned around: Huffman codes go highest bit first, all else lowest first.
+const CODE: [Word; 288] = {
+    let mut code = [(0, 0); 288];
+    let mut symbol = 0;
+    while symbol < 288 {
+        let (word, length) = match symbol {
+            0..144 => (0x30 + symbol, 8),
+            144..256 => (0x190 + symbol - 144, 9),
+            256..280 => (symbol - 256, 7),
+            _ => (0xc0 + symbol - 280, 8),
+        };
+        code[symbol as usize] = ((word as u32).reverse_bits() >> (32 - length), length);
+        symbol += 1;
+    }
+    code
+};
+
+/// For every length of a repetition its code word with the bits behind it (3.2.5).
+const LENGTHS: [Word; LONGEST + 1] = {
+    let mut lengths = [(0, 0); LONGEST + 1];
+    let mut length = 3;
+    while length <= LONGEST {
+        let above = (length - 3) as u32;
+        let (symbol, extra) = match above {
+            0..8 => (257 + above, 0),
+            255 => (285, 0),
+            _ => {
+                let extra = above.ilog2() - 2;
+                (261 + 4 * extra + (above >> extra & 3), extra)
+            }
+        };
+        let (word, bits) = CODE[symbol as usize];
+        let rest = above & ((1 << extra) - 1);
+        lengths[length] = (word | rest << bits, bits + extra);
+        length += 1;
+    }
+    lengths
+};
+
+/// Appends the member that holds the text. The text must be brief.
+pub(crate) fn pack(plain: &[u8], packed: &mut Vec<u8>) {
+    debug_assert!(
+        plain.len() <= MOST,
+        "the table holds positions of brief texts"
+    );
+    packed.extend_from_slice(&HEAD);
+    let mut bits = Bits {
+        out: packed,
+        held: 0,
+        count: 0,
+    };
+    bits.put((0b011, 3)); // the last block, fixed code
+    deflate(plain, &mut bits);
+    bits.put(CODE[256]);
+    bits.finish();
+    let mut checksum = libdeflater::Crc::new();
+    checksum.update(plain);
+    packed.extend_from_slice(&checksum.sum().to_le_bytes());
+    packed.extend_from_slice(&(plain.len() as u32).to_le_bytes());
+}
+
+/// Takes the first repetition that the table knows, and every byte as it is otherwise.
+fn deflate(plain: &[u8], bits: &mut Bits<'_>) {
+    let mut places = [0_u16; 1 << BITS]; // one more than the place; 0 is none
+    let mut at = 0;
+    while let Some(four) = plain.get(at..).and_then(<[u8]>::first_chunk) {
+        let entry = &mut places[slot(*four)];
+        let before = usize::from(std::mem::replace(entry, at as u16 + 1));
+        if before > 0 && plain[before - 1..].starts_with(four) {
+            let length = common(&plain[before - 1..], &plain[at..]);
+            bits.put(LENGTHS[length]);
+            bits.put(distance((at + 1 - before) as u32));
+            let end = at + length;
+            // What comes next often begins like the end of this.
+            at = end - 1;
+            if let Some(four) = plain[at..].first_chunk() {
+                places[slot(*four)] = at as u16 + 1;
+            }
+            at = end;
+        } else {
+            bits.put(CODE[usize::from(four[0])]);
+            at += 1;
+        }
+    }
+    for byte in &plain[at..] {
+        bits.put(CODE[usize::from(*byte)]);
+    }
+}
+
+fn slot(four: [u8; SHORTEST]) -> usize {
+    (u32::from_le_bytes(four).wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as usize
+}
+
+/// How many bytes both begin with.
+fn common(one: &[u8], other: &[u8]) -> usize {
+    let most = LONGEST.min(other.len());
+    let same = one.iter().zip(&other[..most]).take_while(|(a, b)| a == b);
+    same.count()
+}
+
+/// The code word of a distance with the bits behind it: five bits, and one more for every doubling from 4 on.
+fn distance(back: u32) -> Word {
+    let above = back - 1;
+    let (symbol, extra) = match above {
+        0..4 => (above, 0),
+        _ => {
+            let extra = above.ilog2() - 1;
+            (2 * extra + (above >> extra), extra)
+        }
+    };
+    let rest = above & ((1 << extra) - 1);
+    (symbol.reverse_bits() >> 27 | rest << 5, 5 + extra)
+}
+
+/// Bits on their way out, lowest first.
+struct Bits<'out> {
+    out: &'out mut Vec<u8>,
+    held: u64,
+    count: u32,
+}
+
+impl Bits<'_> {
+    fn put(&mut self, (word, length): Word) {
+        self.held |= u64::from(word) << self.count;
+        self.count += length;
+        if self.count >= 32 {
+            self.out
+                .extend_from_slice(&(self.held as u32).to_le_bytes());
+            self.held >>= 32;
+            self.count -= 32;
+        }
+    }
+
+    fn finish(self) {
+        let bytes = self.count.div_ceil(8) as usize;
+        self.out
+            .extend_from_slice(&self.held.to_le_bytes()[..bytes]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use flate2::bufread::GzDecoder;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(plain: &[u8]) -> usize {
+        let mut packed = b"before".to_vec();
+        pack(plain, &mut packed);
+        let (before, member) = packed.split_at(6);
+        assert_eq!(before, b"before");
+        let mut back = Vec::new();
+        GzDecoder::new(member).read_to_end(&mut back).unwrap();
+        assert_eq!(back, plain);
+        member.len()
+    }
+
+    #[test]
+    fn every_byte_and_every_length_and_distance() {
+        check(b"");
+        check(&(0..=255).collect::<Vec<u8>>());
+        for length in 0..=2 * LONGEST {
+            check(&vec![b'a'; length]);
+        }
+        // Eight bytes, then others that repeat nothing, then the eight bytes again.
+        for distance in 8..MOST - 8 {
+            let between = (0..distance as u32 - 8)
+                .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8 | 0x80);
+            let text: Vec<u8> = b"teia:ara".iter().copied().chain(between).collect();
+            let text = [&text[..], b"teia:ara"].concat();
+            check(&text);
+        }
+    }
+
+    #[test]
+    fn a_record_becomes_smaller() {
+        let record = b"WARC/1.1\r\nWARC-Type: request\r\n\
+            WARC-Record-ID: <urn:uuid:c3e4149f-d61e-47f1-a63e-1847592e2338>\r\n\
+            WARC-Date: 2026-11-16T06:28:05.647Z\r\n\
+            WARC-Target-URI: http://www.example.org/reference/index.html\r\n\
+            WARC-Concurrent-To: <urn:uuid:9fda5d60-b164-4e20-8419-3039b21f3748>\r\n\
+            WARC-IP-Address: 192.0.2.1\r\n\
+            WARC-Block-Digest: sha1:7YCBFE76ZUORDLSV3F4SVYNPPKODQYLO\r\n\
+            Content-Type: application/http;msgtype=request\r\nContent-Length: 171\r\n\r\n\
+            GET /reference/index.html HTTP/1.1\r\nHost: www.example.org\r\nUser-Agent: aranha/0.1.0\r\n\
+            Accept: text/html,application/xhtml+xml,*/*;q=0.8\r\nAccept-Encoding: gzip, br, zstd\r\n\r\n\r\n\r\n";
+        let packed = check(record);
+        assert!(
+            packed * 100 < record.len() * 85,
+            "{packed} of {}",
+            record.len()
+        );
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn what_goes_in_comes_out(pieces in proptest::collection::vec("[a-c]{1,6}|.{0,9}", 0..60)) {
+            let text = pieces.concat();
+            let text = &text.as_bytes()[..text.len().min(MOST)];
+            check(text);
+        }
+    }
+}
