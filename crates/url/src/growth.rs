@@ -27,9 +27,7 @@ pub(crate) fn repeated(path: &str, limit: usize) -> Option<&str> {
 /// Whether no two components look alike, by their ends and their length: true for most paths, and then no more is asked.
 fn all_differ(path: &[u8]) -> bool {
     let mut looks = 0_u128;
-    let mut start = 0;
-    for end in memchr::memchr_iter(b'/', path).chain([path.len()]) {
-        let component = &path[start..end];
+    path.split(|byte| *byte == b'/').all(|component| {
         let (first, last) = match component {
             [] => (0, 0),
             [first, .., last] => (*first, *last),
@@ -37,13 +35,10 @@ fn all_differ(path: &[u8]) -> bool {
         };
         let look = usize::from(first) + 5 * usize::from(last) + 29 * component.len();
         let look = 1 << (look % 128);
-        if looks & look != 0 {
-            return false;
-        }
+        let is_new = looks & look == 0;
         looks |= look;
-        start = end + 1;
-    }
-    true
+        is_new
+    })
 }
 
 fn in_a_row(path: &str, limit: usize) -> Option<&str> {

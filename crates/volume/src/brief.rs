@@ -7,6 +7,8 @@
 /// Texts up to this many bytes are brief. Positions must fit the table.
 pub(crate) const MOST: usize = 2048;
 
+/// Bytes that they take at most, with the room that is written ahead: nine bits for every byte.
+const ROOM: usize = MOST / 8 * 9 + 16;
 /// Bits of the table's index.
 const BITS: u32 = 10;
 /// Shortest repetition that is looked for.
@@ -59,28 +61,25 @@ const LENGTHS: [Word; LONGEST + 1] = {
 
 /// Appends the member that holds the text. The text must be brief.
 pub(crate) fn pack(plain: &[u8], packed: &mut Vec<u8>) {
-    debug_assert!(
-        plain.len() <= MOST,
-        "the table holds positions of brief texts"
-    );
-    packed.extend_from_slice(&HEAD);
     let mut bits = Bits {
-        out: packed,
+        out: [0; ROOM],
+        length: 0,
         held: 0,
         count: 0,
     };
     bits.put((0b011, 3)); // the last block, fixed code
     deflate(plain, &mut bits);
     bits.put(CODE[256]);
-    bits.finish();
     let mut checksum = libdeflater::Crc::new();
     checksum.update(plain);
+    packed.extend_from_slice(&HEAD);
+    packed.extend_from_slice(bits.finish());
     packed.extend_from_slice(&checksum.sum().to_le_bytes());
     packed.extend_from_slice(&(plain.len() as u32).to_le_bytes());
 }
 
 /// Takes the first repetition that the table knows, and every byte as it is otherwise.
-fn deflate(plain: &[u8], bits: &mut Bits<'_>) {
+fn deflate(plain: &[u8], bits: &mut Bits) {
     let mut places = [0_u16; 1 << BITS]; // one more than the place; 0 is none
     let mut at = 0;
     while let Some(four) = plain.get(at..).and_then(<[u8]>::first_chunk) {
@@ -88,15 +87,11 @@ fn deflate(plain: &[u8], bits: &mut Bits<'_>) {
         let before = usize::from(std::mem::replace(entry, at as u16 + 1));
         if before > 0 && plain[before - 1..].starts_with(four) {
             let length = common(&plain[before - 1..], &plain[at..]);
-            bits.put(LENGTHS[length]);
-            bits.put(distance((at + 1 - before) as u32));
-            let end = at + length;
-            // What comes next often begins like the end of this.
-            at = end - 1;
-            if let Some(four) = plain[at..].first_chunk() {
-                places[slot(*four)] = at as u16 + 1;
-            }
-            at = end;
+            let (word, bits_of_length) = LENGTHS[length];
+            let (back, bits_of_distance) = distance((at + 1 - before) as u32);
+            let both = word | back << bits_of_length;
+            bits.put((both, bits_of_length + bits_of_distance));
+            at += length;
         } else {
             bits.put(CODE[usize::from(four[0])]);
             at += 1;
@@ -133,28 +128,28 @@ fn distance(back: u32) -> Word {
 }
 
 /// Bits on their way out, lowest first.
-struct Bits<'out> {
-    out: &'out mut Vec<u8>,
+struct Bits {
+    out: [u8; ROOM],
+    length: usize,
     held: u64,
+    /// Bits held: fewer than eight between two calls.
     count: u32,
 }
 
-impl Bits<'_> {
+impl Bits {
+    /// Eight bytes are written each time, of which those count that are full.
     fn put(&mut self, (word, length): Word) {
         self.held |= u64::from(word) << self.count;
         self.count += length;
-        if self.count >= 32 {
-            self.out
-                .extend_from_slice(&(self.held as u32).to_le_bytes());
-            self.held >>= 32;
-            self.count -= 32;
-        }
+        self.out[self.length..][..8].copy_from_slice(&self.held.to_le_bytes());
+        let full = self.count / 8;
+        self.length += full as usize;
+        self.held >>= 8 * full;
+        self.count %= 8;
     }
 
-    fn finish(self) {
-        let bytes = self.count.div_ceil(8) as usize;
-        self.out
-            .extend_from_slice(&self.held.to_le_bytes()[..bytes]);
+    fn finish(&self) -> &[u8] {
+        &self.out[..self.length + usize::from(self.count > 0)]
     }
 }
 
