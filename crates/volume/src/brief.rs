@@ -116,12 +116,11 @@ fn common(one: &[u8], other: &[u8]) -> usize {
 /// The code word of a distance with the bits behind it: five bits, and one more for every doubling from 4 on.
 fn distance(back: u32) -> Word {
     let above = back - 1;
-    let (symbol, extra) = match above {
-        0..4 => (above, 0),
-        _ => {
-            let extra = above.ilog2() - 1;
-            (2 * extra + (above >> extra), extra)
-        }
+    let (symbol, extra) = if above < 4 {
+        (above, 0)
+    } else {
+        let extra = above.ilog2() - 1;
+        (2 * extra + (above >> extra), extra)
     };
     let rest = above & ((1 << extra) - 1);
     (symbol.reverse_bits() >> 27 | rest << 5, 5 + extra)
