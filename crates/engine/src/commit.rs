@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
 use crate::crawllog::{CrawlLog, Line};
+use crate::pages::Pages;
 use crate::stop::{Reason, Stop};
 use crate::tally::{Tally, add};
 
@@ -21,6 +22,8 @@ use crate::tally::{Tally, add};
 const BREATH: Duration = Duration::from_millis(20);
 /// How many check-ins may wait for the disk before visits have to.
 const QUEUE: usize = 4096;
+/// A group is large enough with so many check-ins: they are held twice while they are written.
+const GROUP: usize = 512;
 
 /// The frontier, shared. Its calls block, so they run on the blocking threads.
 #[derive(Clone)]
@@ -77,13 +80,15 @@ pub(crate) struct Done {
     pub(crate) notes: String,
 }
 
-/// One visit's check-in on its way. `check_in.done` is empty: it is made from `done`.
+/// One visit's check-in on its way. Its pages are beside it, packed, and those that are done until their bytes are durable:
+/// `check_in` is filled in when it is written.
 pub(crate) struct Submission {
     pub(crate) check_in: CheckIn,
     pub(crate) done: Vec<Done>,
+    pub(crate) held: Pages,
+    pub(crate) overflow: Pages,
     /// Seeds that a seed's redirect led to; durable before the redirect is recorded.
     pub(crate) adopted: Vec<Seed>,
-    pub(crate) visit: u64,
     pub(crate) reply: oneshot::Sender<Committed>,
 }
 
@@ -149,7 +154,7 @@ impl Committer {
             let mut group = Vec::new();
             tokio::select! {
                 biased;
-                count = submissions.recv_many(&mut group, QUEUE) => if count == 0 { break },
+                count = submissions.recv_many(&mut group, GROUP) => if count == 0 { break },
                 () = tokio::time::sleep(BREATH), if untidy => {}
             }
             match self.commit(group).await {
@@ -176,7 +181,6 @@ impl Committer {
         }
         let mut check_ins = Vec::with_capacity(group.len());
         let mut replies = Vec::with_capacity(group.len());
-        let mut lines = Vec::new();
         let mut adopted: Vec<Seed> = Vec::new();
         let mut appended = false;
         let mut news = false;
@@ -184,11 +188,15 @@ impl Committer {
             let Submission {
                 mut check_in,
                 done,
+                held,
+                overflow,
                 adopted: seeds,
-                visit,
                 reply,
             } = submission;
             adopted.extend(seeds);
+            check_in.held = held.collect();
+            check_in.overflow = overflow.collect();
+            check_in.done.reserve_exact(done.len());
             for mut page in done {
                 if let Some(receipt) = page.receipt.take() {
                     let stored = receipt.await?;
@@ -212,10 +220,17 @@ impl Committer {
                     }
                     add(&self.tally.written, stored.written);
                 }
-                if page.is_page {
-                    check_in.done.push(page.record.clone());
+                if let Some(log) = &mut self.log {
+                    log.prepare(&Line {
+                        url: &page.url,
+                        record: &page.record,
+                        visit: check_in.lease,
+                        notes: &page.notes,
+                    });
                 }
-                lines.push((page, visit));
+                if page.is_page {
+                    check_in.done.push(page.record);
+                }
             }
             news |= !check_in.outside.is_empty()
                 || matches!(check_in.then, aranha_frontier::Then::Release { .. });
@@ -236,7 +251,9 @@ impl Committer {
                 Ok::<_, FrontierError>((answers, frontier.tidy(now, budget)?))
             })
             .await?;
-        self.write_log(&lines)?;
+        if let Some(log) = &mut self.log {
+            log.write()?;
+        }
         add(&self.tally.commits, 1);
         for (reply, answer) in replies.into_iter().zip(answers) {
             // A visit that no longer listens has nothing left to learn.
@@ -248,20 +265,5 @@ impl Committer {
             self.news.notify_one();
         }
         Ok(untidy)
-    }
-
-    fn write_log(&mut self, lines: &[(Done, u64)]) -> std::io::Result<()> {
-        let Some(log) = &mut self.log else {
-            return Ok(());
-        };
-        for (page, visit) in lines {
-            log.write(&Line {
-                url: &page.url,
-                record: &page.record,
-                visit: *visit,
-                notes: &page.notes,
-            })?;
-        }
-        log.flush()
     }
 }

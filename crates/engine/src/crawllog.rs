@@ -9,7 +9,7 @@
 //! page is committed, so the log never tells of a page that a crash could take back.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use aranha_frontier::{Outcome, PageRecord};
@@ -24,17 +24,25 @@ pub(crate) struct Line<'a> {
     pub(crate) notes: &'a str,
 }
 
-/// The open log. Appends; flushed after each group commit.
+/// The open log. Appends what was prepared, once a group commit.
 #[derive(Debug)]
-pub(crate) struct CrawlLog(BufWriter<File>);
+pub(crate) struct CrawlLog {
+    file: File,
+    /// Lines of pages that are on their way to the disk.
+    prepared: Vec<u8>,
+}
 
 impl CrawlLog {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Self(BufWriter::with_capacity(1 << 16, file)))
+        Ok(Self {
+            file,
+            prepared: Vec::new(),
+        })
     }
 
-    pub(crate) fn write(&mut self, line: &Line<'_>) -> io::Result<()> {
+    /// A line for the next [`write`](Self::write).
+    pub(crate) fn prepare(&mut self, line: &Line<'_>) {
         let record = line.record;
         let digest = record.digest.map_or_else(
             || "-".to_owned(),
@@ -48,8 +56,9 @@ impl CrawlLog {
             push_note(&mut notes, "duplicate");
         }
         push_note(&mut notes, line.notes);
-        writeln!(
-            self.0,
+        // A write to memory does not fail.
+        let _ = writeln!(
+            self.prepared,
             "{} {:>5} {:>10} {} {} {} {} #{:03} {}+{} {} - {}",
             timestamp(record.time, "%Y-%m-%dT%H:%M:%S%.3fZ"),
             code(record.outcome),
@@ -63,11 +72,14 @@ impl CrawlLog {
             record.duration_ms,
             digest,
             field(&notes),
-        )
+        );
     }
 
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.0.flush()
+    /// The pages of all prepared lines are durable.
+    pub(crate) fn write(&mut self) -> io::Result<()> {
+        let written = self.file.write_all(&self.prepared);
+        self.prepared.clear();
+        written
     }
 }
 

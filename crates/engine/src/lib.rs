@@ -31,6 +31,7 @@ mod load;
 mod node;
 mod notice;
 mod novelty;
+mod pages;
 mod permission;
 mod rate;
 mod shutout;

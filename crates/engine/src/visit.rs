@@ -16,9 +16,10 @@ mod content;
 mod handover;
 mod verdict;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::pin::pin;
 use std::sync::{Arc, PoisonError};
+use std::time::Duration;
 
 use aranha_fetch::{Cookies, Resolved, Session};
 use aranha_frontier::{Lease, Outcome, Pending, Seen, SiteFacts, Then};
@@ -35,22 +36,27 @@ use crate::collect::{Assignment, Collected, blank, collect};
 use crate::commit::{Committed, Done};
 use crate::node::Context;
 use crate::novelty::Novelty;
+use crate::pages::Pages;
 use crate::permission;
 use crate::tally::add;
 
 /// Visits the site of a lease until its pages are done, its time is up, or the crawl stops.
-pub(crate) async fn visit(context: Arc<Context>, lease: Lease) {
+///
+/// Tens of thousands wait at once: what is needed only to begin and to end is boxed, and gone while the visit waits.
+pub(crate) fn visit(context: Arc<Context>, lease: Lease) -> impl Future<Output = ()> + Send {
     add(&context.tally.visited, 1);
-    let mut visit = Visit::new(Arc::clone(&context), lease);
-    visit.enter();
-    let how = match visit.leave {
-        Some(leave) => leave,
-        None => match visit.prepare().await {
-            Some(rules) => visit.work(&rules).await,
-            None => Leave::Now,
-        },
-    };
-    visit.leave(how).await;
+    let mut visit = Visit::new(context, lease);
+    async move {
+        visit.enter();
+        let how = match visit.leave {
+            Some(leave) => leave,
+            None => match Box::pin(visit.prepare()).await {
+                Some(rules) => visit.work(&rules).await,
+                None => Leave::Now,
+            },
+        };
+        Box::pin(visit.leave(how)).await;
+    }
 }
 
 /// How a visit ends.
@@ -66,6 +72,13 @@ enum Leave {
     Silent,
 }
 
+/// Within the last `interval`, another moment for each site: visits that begin together do not all check in together.
+fn some_time_ago(interval: Duration, site: SiteKey) -> Instant {
+    let share = (site.0 >> 32) as f64 / f64::from(u32::MAX);
+    let now = Instant::now();
+    now.checked_sub(interval.mul_f64(share)).unwrap_or(now)
+}
+
 struct Visit {
     context: Arc<Context>,
     lease: u64,
@@ -75,7 +88,7 @@ struct Visit {
     /// release: the facts hold robots.txt and are too large for every check-in.
     facts_changed: bool,
     cookies: Cookies,
-    queue: VecDeque<Pending>,
+    queue: Pages,
     /// Further pages of this site wait on disk.
     rest: bool,
     known: Seen,
@@ -124,20 +137,20 @@ impl Visit {
             facts: lease.facts,
             facts_changed: false,
             cookies,
-            queue: lease.pending.into(),
+            queue: lease.pending.into_iter().collect(),
             rest: lease.more,
             known: lease.known.iter().map(|key| key.0).collect(),
             generation: context.shut_out.generation(),
             batch: Batch::default(),
             flying: HashMap::new(),
             collectors: JoinSet::new(),
-            sessions: Vec::new(),
+            sessions: Vec::with_capacity(1),
             submitted: None,
             allowed,
             failing: 0,
             starved: false,
             began: Instant::now(),
-            last_check_in: Instant::now(),
+            last_check_in: some_time_ago(context.config.crawl.check_in, lease.site_key),
             leave: None,
             context,
         }
@@ -452,5 +465,33 @@ impl Visit {
             .collectors
             .spawn(async move { collect(&context, session, assignment).await });
         self.flying.insert(task.id(), flying);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<A, B, F: Future>(_: impl Fn(A, B) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    /// Tens of thousands are in memory at once: whoever makes a visit larger should know. What it holds on the heap, its queue
+    /// above all, comes on top.
+    #[test]
+    fn a_visit_that_waits_is_small() {
+        let bytes = size_of_future(visit);
+        let visit = size_of::<Visit>();
+        assert!(bytes <= 2304, "{bytes}, of which Visit {visit}");
+    }
+
+    /// And so do those that wait for an answer.
+    #[test]
+    fn a_page_under_way_is_small() {
+        let bytes = size_of_future(|context: &'static Context, (session, assignment)| {
+            collect(context, session, assignment)
+        });
+        let collected = size_of::<Collected>();
+        assert!(bytes <= 6656, "{bytes}, of which Collected {collected}");
     }
 }

@@ -164,16 +164,18 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         if self.late {
             return More::Late;
         }
-        self.make(room);
-        let Incoming {
-            stream,
-            buffer,
-            pace,
-            ..
-        } = self;
-        let read = poll_fn(|cx| match pin!(stream.read_buf(buffer)).poll(cx) {
-            Poll::Ready(result) => Poll::Ready(Some(result)),
-            Poll::Pending => pace.poll_late(cx).map(|()| None),
+        let read = poll_fn(|cx| {
+            self.make(room);
+            match pin!(self.stream.read_buf(&mut self.buffer)).poll(cx) {
+                Poll::Ready(result) => Poll::Ready(Some(result)),
+                Poll::Pending => {
+                    if self.buffer.is_empty() {
+                        // Thousands wait for an answer: what has not begun needs no room yet.
+                        self.buffer = BytesMut::new();
+                    }
+                    self.pace.poll_late(cx).map(|()| None)
+                }
+            }
         });
         match read.await {
             None => More::Late,
@@ -265,7 +267,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             remarks.push(Remark::Excess);
         }
         self.buffer.truncate(head_length + end);
-        let response = self.buffer.freeze();
+        let response = keep(self.buffer);
         let wire = response.slice(head_length..);
         let payload = match &mut framing {
             Framing::Chunked(chunks) => chunks.payload(&wire),
@@ -349,10 +351,19 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         Exchanged {
             silent: failure == Failure::Reset && self.first_byte.is_none(),
             result: Err(failure),
-            response: self.buffer.freeze(),
+            response: keep(self.buffer),
             first_byte: self.first_byte.unwrap_or_default(),
             reusable: false,
         }
+    }
+}
+
+/// An answer as it is handed on. It may wait for the archive for long: not in a buffer that is more than half empty.
+fn keep(buffer: BytesMut) -> Bytes {
+    if buffer.len() < buffer.capacity() / 2 {
+        Bytes::copy_from_slice(&buffer)
+    } else {
+        buffer.freeze()
     }
 }
 

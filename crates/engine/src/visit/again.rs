@@ -173,8 +173,9 @@ impl Visit {
     /// `selective`: the entry page first, because what it says decides about the others.
     pub(super) fn entry_pages_first(&mut self) {
         if self.context.config.revisit.policy == Policy::Selective {
-            let pages = self.queue.make_contiguous();
+            let mut pages: Vec<_> = std::mem::take(&mut self.queue).collect();
             pages.sort_by_key(|page| page.past.is_some() && page.site_depth > 0);
+            self.queue = pages.into_iter().collect();
         }
     }
 

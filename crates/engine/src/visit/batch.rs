@@ -2,8 +2,10 @@
 
 use aranha_frontier::{CheckIn, Claim, Outside, Pending, Seed, SiteFacts, Then};
 use aranha_url::PathKey;
+use tokio::sync::oneshot;
 
-use crate::commit::Done;
+use crate::commit::{Committed, Done, Submission};
+use crate::pages::Pages;
 
 /// Pages done, or links by the dozen, after which a check-in is made before its time.
 const LARGE: usize = 512;
@@ -17,7 +19,7 @@ pub(super) struct Batch {
     pub(super) later: Vec<(i64, Pending)>,
     /// Pages that the site itself says have changed.
     pub(super) claims: Vec<Claim>,
-    pub(super) overflow: Vec<Pending>,
+    pub(super) overflow: Pages,
     pub(super) outside: Vec<Outside>,
     /// Where seeds redirected to: seeds in their turn.
     pub(super) adopted: Vec<Seed>,
@@ -37,27 +39,35 @@ impl Batch {
             || self.outside.len() + self.overflow.len() >= 64 * LARGE
     }
 
-    /// Empties the batch into a check-in; the pages done go beside it, until their bytes are durable.
+    /// Empties the batch into a submission.
     pub(super) fn take(
         &mut self,
         lease: u64,
-        held: Vec<Pending>,
+        held: Pages,
         facts: Option<SiteFacts>,
         then: Then,
-    ) -> (CheckIn, Vec<Done>, Vec<Seed>) {
+        reply: oneshot::Sender<Committed>,
+    ) -> Submission {
         let batch = std::mem::take(self);
         let check_in = CheckIn {
             lease,
             done: Vec::new(),
-            held,
+            held: Vec::new(),
             later: batch.later,
             claims: batch.claims,
-            overflow: batch.overflow,
+            overflow: Vec::new(),
             keys: batch.keys,
             outside: batch.outside,
             facts,
             then,
         };
-        (check_in, batch.done, batch.adopted)
+        Submission {
+            check_in,
+            done: batch.done,
+            held,
+            overflow: batch.overflow,
+            adopted: batch.adopted,
+            reply,
+        }
     }
 }

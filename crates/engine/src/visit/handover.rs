@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::content::PROBE;
 use super::{Leave, Visit};
-use crate::commit::{Committed, Submission};
+use crate::commit::Committed;
 
 /// How long an orderly stop waits for answers on the way.
 const GRACE: Duration = Duration::from_secs(5);
@@ -16,26 +16,23 @@ const GRACE: Duration = Duration::from_secs(5);
 impl Visit {
     /// Hands the batch over. At most one check-in of a visit is under way.
     pub(super) async fn submit(&mut self, then: Then) {
+        let submissions = self.context.submissions.clone();
+        // Nothing is copied before there is room for it.
+        let Ok(place) = submissions.reserve().await else {
+            self.leave = Some(Leave::Silent);
+            return;
+        };
         let (reply, receiver) = oneshot::channel();
-        let flying = self.flying.values().filter(|page| page.hop != PROBE);
-        let held = flying.chain(&self.queue).cloned().collect();
+        let mut held = self.queue.clone();
+        for page in self.flying.values().filter(|page| page.hop != PROBE) {
+            held.push_front(page.clone());
+        }
         let facts = std::mem::take(&mut self.facts_changed).then(|| self.facts.clone());
         let overflowed = !self.batch.overflow.is_empty();
-        let (check_in, done, adopted) = self.batch.take(self.lease, held, facts, then);
+        place.send(self.batch.take(self.lease, held, facts, then, reply));
         self.rest |= overflowed;
         self.last_check_in = Instant::now();
-        let submission = Submission {
-            check_in,
-            done,
-            adopted,
-            visit: self.lease,
-            reply,
-        };
-        if self.context.submissions.send(submission).await.is_err() {
-            self.leave = Some(Leave::Silent);
-        } else {
-            self.submitted = Some(receiver);
-        }
+        self.submitted = Some(receiver);
     }
 
     pub(super) fn take_reply(&mut self) {
@@ -84,7 +81,7 @@ impl Visit {
     }
 
     /// The last check-in: everything back, the site released.
-    pub(super) async fn leave(mut self, how: Leave) {
+    pub(super) async fn leave(&mut self, how: Leave) {
         let how = self.leave.unwrap_or(how);
         if how == Leave::Silent {
             return;

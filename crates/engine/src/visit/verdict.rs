@@ -313,7 +313,7 @@ impl Visit {
             past: None,
         };
         if self.rest || !self.batch.overflow.is_empty() || self.queue.len() >= self.window() {
-            self.batch.overflow.push(page);
+            self.batch.overflow.push_back(page);
         } else {
             self.queue.push_back(page);
         }

@@ -578,3 +578,67 @@ fn the_cost_of_cookies() {
     };
     assert_linear("many attributes", attributes, store);
 }
+
+/// A page of some bytes does not keep the room that was made for a larger one.
+#[tokio::test(start_paused = true)]
+async fn a_small_answer_takes_little() {
+    let check = |length: usize, most: usize| async move {
+        let mut wire = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n").into_bytes();
+        wire.resize(wire.len() + length, b'x');
+        let whole = wire.len();
+        let options = Options::default();
+        let memory = Memory::new(options.memory);
+        let limits = Limits {
+            options: &options,
+            memory: &memory,
+            max_body: None,
+            any_type: false,
+            deadline: Instant::now() + Duration::from_secs(60),
+        };
+        let mut script = Script {
+            wire: &wire,
+            pieces: &[0, 0, 9, 0, 500],
+            turn: 0,
+            end: End::Silence,
+        };
+        let exchanged = exchange(&mut script, b"GET / HTTP/1.1\r\n\r\n", limits).await;
+        let response = exchanged.response;
+        assert_eq!(response.len(), whole);
+        drop(exchanged.result);
+        let room = response
+            .try_into_mut()
+            .expect("nobody else has it")
+            .capacity();
+        assert!(room <= most, "{room} for {whole}");
+    };
+    check(100, 256).await;
+    check(2000, 2500).await;
+    check(12_000, FIRST_ROOM).await;
+}
+
+/// Who waits for the first byte holds no buffer.
+#[tokio::test(start_paused = true)]
+async fn who_waits_holds_nothing() {
+    let options = Options::default();
+    let mut script = Script {
+        wire: &[],
+        pieces: &[0],
+        turn: 0,
+        end: End::Silence,
+    };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let mut incoming = Incoming {
+        stream: &mut script,
+        buffer: BytesMut::new(),
+        pace: Pace::new(&options, deadline),
+        asked: Instant::now(),
+        first_byte: None,
+        late: false,
+        share: None,
+        most: usize::MAX,
+        ended: false,
+    };
+    let waited = timeout(Duration::from_millis(1), incoming.more(FIRST_ROOM)).await;
+    assert!(waited.is_err());
+    assert_eq!(incoming.buffer.capacity(), 0);
+}
