@@ -22,8 +22,6 @@ use crate::tally::{Tally, add};
 const BREATH: Duration = Duration::from_millis(20);
 /// How many check-ins may wait for the disk before visits have to.
 const QUEUE: usize = 4096;
-/// A group is large enough with so many check-ins: they are held twice while they are written.
-const GROUP: usize = 512;
 
 /// The frontier, shared. Its calls block, so they run on the blocking threads.
 #[derive(Clone)]
@@ -145,6 +143,13 @@ impl CommitError {
     }
 }
 
+/// A check-in with its pages as the frontier takes them: one at a time, because a group may be thousands.
+fn unpack((mut check_in, held, overflow): (CheckIn, Pages, Pages)) -> CheckIn {
+    check_in.held = held.collect();
+    check_in.overflow = overflow.collect();
+    check_in
+}
+
 impl Committer {
     /// Runs until every visit has dropped its sender. After an error it drops what it is sent,
     /// so that visits hear at once that nothing can be recorded any more.
@@ -154,7 +159,7 @@ impl Committer {
             let mut group = Vec::new();
             tokio::select! {
                 biased;
-                count = submissions.recv_many(&mut group, GROUP) => if count == 0 { break },
+                count = submissions.recv_many(&mut group, QUEUE) => if count == 0 { break },
                 () = tokio::time::sleep(BREATH), if untidy => {}
             }
             match self.commit(group).await {
@@ -194,8 +199,6 @@ impl Committer {
                 reply,
             } = submission;
             adopted.extend(seeds);
-            check_in.held = held.collect();
-            check_in.overflow = overflow.collect();
             check_in.done.reserve_exact(done.len());
             for mut page in done {
                 if let Some(receipt) = page.receipt.take() {
@@ -234,7 +237,7 @@ impl Committer {
             }
             news |= !check_in.outside.is_empty()
                 || matches!(check_in.then, aranha_frontier::Then::Release { .. });
-            check_ins.push(check_in);
+            check_ins.push((check_in, held, overflow));
             replies.push(reply);
         }
         if appended {
@@ -247,7 +250,8 @@ impl Committer {
                 if !adopted.is_empty() {
                     frontier.seed(now, &adopted)?;
                 }
-                let answers = frontier.check_in(now, check_ins)?;
+                let mut check_ins = check_ins.into_iter().map(unpack);
+                let answers = frontier.check_in_each(now, &mut check_ins)?;
                 Ok::<_, FrontierError>((answers, frontier.tidy(now, budget)?))
             })
             .await?;

@@ -91,6 +91,16 @@ pub trait Frontier: Send {
         batch: Vec<CheckIn>,
     ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError>;
 
+    /// As [`Frontier::check_in`], for a caller that does not want to hold the whole batch: an engine that can takes the
+    /// entries one by one.
+    fn check_in_each(
+        &mut self,
+        now: i64,
+        batch: &mut dyn Iterator<Item = CheckIn>,
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError> {
+        self.check_in(now, batch.collect())
+    }
+
     /// Keep leases alive without a check-in; answers with those that are lost.
     fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError>;
 

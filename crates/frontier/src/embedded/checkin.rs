@@ -11,11 +11,11 @@ impl Embedded {
     pub(super) fn take_in(
         &mut self,
         now: i64,
-        batch: Vec<CheckIn>,
+        batch: &mut dyn Iterator<Item = CheckIn>,
     ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, Fault> {
         let mark = self.inbox.mark();
         let mut links = 0;
-        let mut answers = Vec::with_capacity(batch.len());
+        let mut answers = Vec::with_capacity(batch.size_hint().0);
         for entry in batch {
             let lease = entry.lease;
             let outside = entry.outside.len();

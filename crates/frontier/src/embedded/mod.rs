@@ -298,6 +298,14 @@ impl Frontier for Embedded {
         if batch.is_empty() {
             return Ok(Vec::new());
         }
+        self.check_in_each(now, &mut batch.into_iter())
+    }
+
+    fn check_in_each(
+        &mut self,
+        now: i64,
+        batch: &mut dyn Iterator<Item = CheckIn>,
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError> {
         self.transact(true, |engine| engine.take_in(now, batch))
     }
 
