@@ -32,7 +32,7 @@ use crate::node::Context;
 use crate::novelty::Reading;
 use crate::tally::add;
 
-pub(crate) use self::links::{CACHE, Inside, Redirect, SIGNAL, deeper, outside};
+pub(crate) use self::links::{CACHE, Insides, Redirect, SIGNAL, deeper, outside};
 pub(crate) use self::patience::{pause_after, retry_after};
 pub(crate) use self::record::{blank, exchange, outcome};
 pub(crate) use self::request::{ROBOTS_SIZE, Wanted, ask};
@@ -57,7 +57,7 @@ pub(crate) struct Collected {
     pub(crate) pending: Pending,
     pub(crate) url: CanonUrl,
     pub(crate) done: Done,
-    pub(crate) inside: Vec<Inside>,
+    pub(crate) inside: Insides,
     pub(crate) outside: Vec<Outside>,
     pub(crate) redirect: Option<Redirect>,
     /// What the text says about the site; pages with status 200 only.
@@ -124,7 +124,7 @@ pub(crate) async fn collect(
         },
         pending,
         url,
-        inside: Vec::new(),
+        inside: Insides::default(),
         outside: Vec::new(),
         redirect: None,
         reading: None,

@@ -96,6 +96,11 @@ impl CanonUrl {
         &self.text
     }
 
+    /// The text, whose memory the next URL may use.
+    pub fn into_string(self) -> String {
+        self.text
+    }
+
     /// http or https.
     pub fn scheme(&self) -> Scheme {
         self.place.scheme

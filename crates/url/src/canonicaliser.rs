@@ -65,7 +65,7 @@ impl Canonicaliser {
     /// An absolute URL as typed, listed or sent in a header.
     pub fn canon(&self, text: &str) -> Result<CanonUrl, Rejected> {
         let text = self.admit(text)?;
-        match plain::canon(before_fragment(text)) {
+        match plain::canon(before_fragment(text), &mut String::new()) {
             Some((text, place)) => self.finish(text, place),
             None => self.settle(&Url::parse(text).map_err(malformed)?),
         }
@@ -73,11 +73,22 @@ impl Canonicaliser {
 
     /// A link as written in a page, against the page's base. Called for every link of every page.
     pub fn join(&self, base: &Base, href: &str) -> Result<CanonUrl, Rejected> {
+        self.join_into(base, href, &mut String::new())
+    }
+
+    /// The same in memory that was used before: see [`CanonUrl::into_string`]. For the many links of a page, most of which
+    /// are only looked at.
+    pub fn join_into(
+        &self,
+        base: &Base,
+        href: &str,
+        spare: &mut String,
+    ) -> Result<CanonUrl, Rejected> {
         let href = self.admit(href)?;
         let joined = base
             .plain
             .as_ref()
-            .and_then(|base| plain::join(base, before_fragment(href)));
+            .and_then(|base| plain::join(base, before_fragment(href), spare));
         match joined {
             Some((text, place)) => self.finish(text, place),
             None => self.join_by_parser(base, href),

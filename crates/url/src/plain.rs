@@ -21,31 +21,34 @@ const PLAIN: [bool; 256] = {
     table
 };
 
-/// A link without its fragment, joined to a base; none where the link is not plain.
-pub(crate) fn join(base: &PlainBase, href: &str) -> Option<(String, Place)> {
+/// A link without its fragment, joined to a base; none where the link is not plain. The text is written into `spare`, whose
+/// memory it takes over.
+pub(crate) fn join(base: &PlainBase, href: &str, spare: &mut String) -> Option<(String, Place)> {
     let bytes = href.as_bytes();
     let keep = match bytes {
         [] => base.text.len(),
         [b'?', ..] => base.path_end,
-        [b'/', b'/', authority @ ..] => return absolute(base.place.scheme, authority, &href[2..]),
+        [b'/', b'/', authority @ ..] => {
+            return absolute(base.place.scheme, authority, &href[2..], spare);
+        }
         [b'/', ..] => base.place.path as usize,
-        [b'h', b't', b't', b'p', ..] if href.contains("://") => return canon(href),
-        _ => return relative(base, href),
+        [b'h', b't', b't', b'p', ..] if href.contains("://") => return canon(href, spare),
+        _ => return relative(base, href, spare),
     };
-    is_plain(bytes, false).then(|| (concat(&base.text[..keep], href), base.place))
+    is_plain(bytes, false).then(|| (concat(&base.text[..keep], href, spare), base.place))
 }
 
 /// An absolute URL without its fragment.
-pub(crate) fn canon(text: &str) -> Option<(String, Place)> {
+pub(crate) fn canon(text: &str, spare: &mut String) -> Option<(String, Place)> {
     if let Some(rest) = text.strip_prefix("https://") {
-        return absolute(Scheme::Https, rest.as_bytes(), rest);
+        return absolute(Scheme::Https, rest.as_bytes(), rest, spare);
     }
     let rest = text.strip_prefix("http://")?;
-    absolute(Scheme::Http, rest.as_bytes(), rest)
+    absolute(Scheme::Http, rest.as_bytes(), rest, spare)
 }
 
 /// A relative path: leading steps are taken in the base's directory, what follows is put behind it.
-fn relative(base: &PlainBase, href: &str) -> Option<(String, Place)> {
+fn relative(base: &PlainBase, href: &str, spare: &mut String) -> Option<(String, Place)> {
     let root = base.place.path as usize + 1;
     let mut keep = base.directory_end;
     let mut rest = href;
@@ -61,17 +64,22 @@ fn relative(base: &PlainBase, href: &str) -> Option<(String, Place)> {
             break;
         }
     }
-    is_plain(rest.as_bytes(), true).then(|| (concat(&base.text[..keep], rest), base.place))
+    is_plain(rest.as_bytes(), true).then(|| (concat(&base.text[..keep], rest, spare), base.place))
 }
 
 /// `rest` is what follows `scheme://`.
-fn absolute(scheme: Scheme, bytes: &[u8], rest: &str) -> Option<(String, Place)> {
+fn absolute(
+    scheme: Scheme,
+    bytes: &[u8],
+    rest: &str,
+    spare: &mut String,
+) -> Option<(String, Place)> {
     let host_end = memchr::memchr2(b'/', b'?', bytes).unwrap_or(bytes.len());
     if !origin::is_plain_host(&bytes[..host_end]) || !is_plain(&bytes[host_end..], false) {
         return None;
     }
     let start = scheme.authority_start();
-    let mut text = String::with_capacity(start + rest.len() + 1);
+    let mut text = emptied(spare, start + rest.len() + 1);
     text.push_str(scheme.as_str());
     text.push_str("://");
     text.push_str(&rest[..host_end]);
@@ -89,8 +97,16 @@ fn absolute(scheme: Scheme, bytes: &[u8], rest: &str) -> Option<(String, Place)>
     Some((text, place))
 }
 
-fn concat(head: &str, tail: &str) -> String {
-    let mut text = String::with_capacity(head.len() + tail.len());
+/// The spare text's memory, with room for so many bytes.
+fn emptied(spare: &mut String, room: usize) -> String {
+    let mut text = std::mem::take(spare);
+    text.clear();
+    text.reserve_exact(room);
+    text
+}
+
+fn concat(head: &str, tail: &str, spare: &mut String) -> String {
+    let mut text = emptied(spare, head.len() + tail.len());
     text.push_str(head);
     text.push_str(tail);
     text

@@ -6,7 +6,7 @@ use aranha_fetch::Answer;
 use aranha_frontier::{Outcome, Outside, PageRecord, Pending};
 use aranha_page::Page;
 use aranha_robots::Directives;
-use aranha_url::{Base, CanonUrl, SiteKey};
+use aranha_url::{Base, CanonUrl, PathKey, SiteKey};
 use http::header;
 
 use super::Collected;
@@ -17,11 +17,44 @@ pub(crate) const SIGNAL: char = 'S';
 pub(crate) const CACHE: char = 'C';
 
 /// A link to a page of the same site.
+#[derive(Clone, Copy)]
 pub(crate) struct Inside {
-    pub(crate) url: CanonUrl,
+    pub(crate) key: PathKey,
     pub(crate) hop: char,
     /// When a sitemap or a feed says that it changed last.
     pub(crate) dated: Option<i64>,
+    /// Where its path ends in the text of all.
+    end: usize,
+}
+
+/// A page's links to pages of its site. Nearly all lead to pages that are known: their paths lie in one text, and are
+/// taken out of it only for those that do not.
+#[derive(Default)]
+pub(crate) struct Insides {
+    text: String,
+    list: Vec<Inside>,
+}
+
+impl Insides {
+    fn push(&mut self, url: &CanonUrl, hop: char, dated: Option<i64>) {
+        self.text.push_str(url.path());
+        self.list.push(Inside {
+            key: url.path_key(),
+            hop,
+            dated,
+            end: self.text.len(),
+        });
+    }
+
+    /// Every link with its path.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Inside)> {
+        let mut start = 0;
+        self.list.iter().map(move |link| {
+            let path = &self.text[start..link.end];
+            start = link.end;
+            (path, link)
+        })
+    }
 }
 
 /// Where a redirect leads, inside or outside, in scope or not.
@@ -88,6 +121,7 @@ pub(super) fn links(context: &Context, page: &Page, collected: &mut Collected) {
     };
     let scope = context.scope.read().unwrap_or_else(PoisonError::into_inner);
     let mut dates = page.dated.iter().peekable();
+    let mut spare = String::new();
     for (place, link) in page.links.iter().enumerate() {
         let dated = dates
             .next_if(|(dated, _)| *dated == place)
@@ -95,21 +129,20 @@ pub(super) fn links(context: &Context, page: &Page, collected: &mut Collected) {
         if link.nofollow && !context.config.crawl.follow_nofollow {
             continue;
         }
-        let Ok(url) = context.canon.join(&base, &link.href) else {
+        let Ok(url) = context.canon.join_into(&base, &link.href, &mut spare) else {
             continue;
         };
         let hop = link.kind.letter();
-        if !scope.judge(&url, deeper(&collected.pending, hop)).inside {
-            continue;
+        if scope.judge(&url, deeper(&collected.pending, hop)).inside {
+            if url.site_key() == site {
+                collected.inside.push(&url, hop, dated);
+            } else {
+                context.web.prefetch(url.host());
+                let outside = outside(&url, &collected.pending, hop, &collected.url);
+                collected.outside.push(outside);
+            }
         }
-        if url.site_key() == site {
-            collected.inside.push(Inside { url, hop, dated });
-        } else {
-            context.web.prefetch(url.host());
-            collected
-                .outside
-                .push(outside(&url, &collected.pending, hop, &collected.url));
-        }
+        spare = url.into_string();
     }
 }
 

@@ -6,7 +6,7 @@
 
 use aranha_frontier::{Claim, Outcome, Past, Pending};
 use aranha_revisit::{History, Policy, Seen, SiteHistory};
-use aranha_url::CanonUrl;
+use aranha_url::PathKey;
 
 use super::Visit;
 use super::content::PROBE;
@@ -101,7 +101,7 @@ impl Visit {
     }
 
     /// A sitemap or a feed of the site says when a page of it changed last.
-    pub(super) fn hear_of(&mut self, url: &CanonUrl, at: i64, list: &Pending) {
+    pub(super) fn hear_of(&mut self, key: PathKey, at: i64, list: &Pending) {
         let source = match list.hop {
             'M' => Source::Sitemap,
             _ => Source::Feed,
@@ -110,7 +110,7 @@ impl Visit {
         let weight = signals::weigh(&self.facts, source as u8);
         if at <= now && weight > 0.0 {
             self.batch.claims.push(Claim {
-                key: url.path_key(),
+                key,
                 at,
                 source: source as u8,
                 weight,

@@ -202,7 +202,7 @@ impl Visit {
                 continue;
             };
             if url.site_key() == self.site_key && context.wants(&url, 0) {
-                self.admit(&url, &from, 'M', &via);
+                self.admit(url.path(), url.path_key(), &from, 'M', &via);
             }
         }
     }

@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use aranha_fetch::{Resolved, Truncated};
 use aranha_frontier::{Addresses, Outcome, Pending};
-use aranha_url::CanonUrl;
+use aranha_url::{CanonUrl, PathKey};
 use tokio::task::{Id, JoinError};
 
 use super::content::{Links, PROBE};
 use super::{Leave, Visit};
-use crate::collect::{self, Collected, Inside, Redirect};
+use crate::collect::{self, Collected, Insides, Redirect};
 use crate::commit::Done;
 use crate::notice::Notice;
 use crate::tally::add;
@@ -113,16 +113,16 @@ impl Visit {
     }
 
     /// The URL-seen test for all of a page's links into its site.
-    fn admit_all(&mut self, inside: &[Inside], from: &Pending, via: &str) -> Links {
-        let mut keys: Vec<u64> = inside.iter().map(|link| link.url.path_key().0).collect();
+    fn admit_all(&mut self, inside: &Insides, from: &Pending, via: &str) -> Links {
+        let mut keys: Vec<u64> = inside.iter().map(|(_, link)| link.key.0).collect();
         keys.sort_unstable();
         keys.dedup();
         let mut new = 0;
-        for link in inside {
-            if self.admit(&link.url, from, link.hop, via) {
+        for (path, link) in inside.iter() {
+            if self.admit(path, link.key, from, link.hop, via) {
                 new += 1;
             } else if let Some(date) = link.dated {
-                self.hear_of(&link.url, date, from);
+                self.hear_of(link.key, date, from);
             }
         }
         Links {
@@ -272,7 +272,7 @@ impl Visit {
             return;
         }
         if target.site_key() == self.site_key {
-            self.admit(target, page, 'R', url.as_str());
+            self.admit(target.path(), target.path_key(), page, 'R', url.as_str());
         } else {
             let link = collect::outside(target, page, 'R', url);
             self.batch.outside.push(link);
@@ -296,14 +296,20 @@ impl Visit {
     }
 
     /// The URL-seen test for this site's own links, and the queue behind it. True: the page was not known.
-    pub(super) fn admit(&mut self, url: &CanonUrl, from: &Pending, hop: char, via: &str) -> bool {
-        let key = url.path_key();
+    pub(super) fn admit(
+        &mut self,
+        path: &str,
+        key: PathKey,
+        from: &Pending,
+        hop: char,
+        via: &str,
+    ) -> bool {
         if self.facts.closed.is_some() || !self.known.insert(key.0) {
             return false;
         }
         self.batch.keys.push(key);
         let page = Pending {
-            path: url.path().to_owned(),
+            path: path.to_owned(),
             key,
             depth: collect::deeper(from, hop),
             site_depth: from.site_depth.saturating_add(u16::from(hop != 'R')),
