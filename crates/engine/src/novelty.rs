@@ -90,7 +90,7 @@ impl Reading {
 
     /// One number for the words, whatever their order and number; 0 when there are none.
     fn vocabulary(&self) -> u64 {
-        let mix = |sum: u64, word: &u64| (sum ^ word).wrapping_mul(ODD).rotate_left(29);
+        let mix = |sum: u64, word: &u32| (sum ^ u64::from(*word)).wrapping_mul(ODD).rotate_left(29);
         self.words.iter().fold(0, mix)
     }
 }
@@ -132,7 +132,7 @@ impl Hasher for Spread {
     }
 
     fn write_u32(&mut self, hash: u32) {
-        self.0 = u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = u64::from(hash).wrapping_mul(ODD);
     }
 
     fn finish(&self) -> u64 {
