@@ -49,7 +49,7 @@ impl Pages {
     pub(crate) fn push_back(&mut self, page: Pending) {
         let same = page.via == self.last_via;
         let with_past = page.past.is_some();
-        let mark = u8::from(with_past) * WITH_PAST | u8::from(same) * SAME_VIA;
+        let mark = (u8::from(with_past) * WITH_PAST) | (u8::from(same) * SAME_VIA);
         let out = &mut self.packed;
         out.extend_from_slice(&[mark, page.tries]);
         out.extend_from_slice(&page.key.0.to_le_bytes());
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     fn page(number: usize) -> Pending {
-        let past = (number % 3 == 0).then(|| {
+        let past = number.is_multiple_of(3).then(|| {
             Box::new(Past {
                 time: number as i64,
                 etag: format!("\"{number}\""),
@@ -155,7 +155,7 @@ mod tests {
             depth: (number % 700) as u16,
             site_depth: (number % 70) as u16,
             tries: (number % 5) as u8,
-            hop: if number % 7 == 0 { 'R' } else { 'L' },
+            hop: if number.is_multiple_of(7) { 'R' } else { 'L' },
             via: match number % 40 {
                 0..5 => String::new(),
                 _ => format!("http://www.example.org/section/list-{}", number / 10),
