@@ -11,6 +11,7 @@ use std::time::Duration;
 use aranha_frontier::{CheckIn, CheckedIn, Frontier, FrontierError, PageRecord, Seed};
 use aranha_volume::{Archive, Receipt, VolumeError};
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::coop::unconstrained;
 
 use crate::clock::Clock;
 use crate::crawllog::{CrawlLog, Line};
@@ -162,7 +163,9 @@ impl Committer {
                 count = submissions.recv_many(&mut group, QUEUE) => if count == 0 { break },
                 () = tokio::time::sleep(BREATH), if untidy => {}
             }
-            match self.commit(group).await {
+            // Thousands of receipts are ready: to stand at the end of a long queue of visits after every hundred of them
+            // made a commit take many seconds.
+            match unconstrained(self.commit(group)).await {
                 Ok(more) => untidy = more,
                 Err(error) => {
                     self.stop.ask(error.reason());
