@@ -206,6 +206,52 @@ pub(crate) fn seeds_come_first_then_the_longest_wait(place: &impl Place) {
     );
 }
 
+/// Large seeds, or there would never be a turn for anybody else.
+pub(crate) fn a_seed_that_was_visited_waits_like_others(place: &impl Place) {
+    let mut frontier = place.open(small());
+    frontier
+        .seed(0, &[seed("https://s.example/")])
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let mut entry = finish(&lease, 50);
+    entry.keys = vec![PathKey::of("/more")];
+    entry.held = vec![page("/more")];
+    entry.outside = vec![link("https://found.example/")];
+    entry.then = Then::Release { due: 500 };
+    accept(&mut frontier, 100, entry);
+    frontier.flush(100).expect("flushes");
+    frontier
+        .seed(550, &[seed("https://new.example/")])
+        .expect("seeds");
+    let all = frontier.check_out(600, "n", 5).expect("works");
+    assert_eq!(sites(&all), ["new.example", "found.example", "s.example"]);
+    assert!(all[2].seed, "it is a seed still");
+}
+
+pub(crate) fn a_revisit_that_is_not_due_gives_no_place_in_the_queue(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let seeds = [seed("https://a.example/"), seed("https://b.example/")];
+    frontier.seed(0, &seeds).expect("seeds");
+    frontier.revisit_until(10);
+    let leases = frontier.check_out(10, "n", 2).expect("checks out");
+    let by_name = |name: &str| {
+        let found = leases.iter().find(|lease| lease.site == name);
+        found.expect("both are handed out")
+    };
+    let mut entry = finish(by_name("a.example"), 20);
+    entry.done[0].next = Some(100);
+    entry.done[0].past = Some(Box::default());
+    accept(&mut frontier, 20, entry);
+    // The revisit lies beyond the horizon: nothing waits while its time passes.
+    assert!(frontier.check_out(4000, "n", 2).expect("works").is_empty());
+    let mut entry = finish(by_name("b.example"), 5000);
+    entry.outside = vec![link("https://a.example/new")];
+    accept(&mut frontier, 5000, entry);
+    frontier.flush(5000).expect("flushes");
+    let lease = one(&mut frontier, 6000);
+    assert_eq!((lease.site.as_str(), lease.due), ("a.example", 5000));
+}
+
 pub(crate) fn longest_wait_first_among_equals(place: &impl Place) {
     let mut frontier = place.open(small());
     let seeds = [
@@ -357,7 +403,7 @@ pub(crate) fn a_trap_is_set_aside(place: &impl Place) {
     frontier
         .seed(0, &[seed("https://a.example/")])
         .expect("seeds");
-    let lease = one(&mut frontier, 0);
+    let lease = one(&mut frontier, 1);
     let mut entry = finish(&lease, 1);
     entry.held = vec![page("/1"), page("/2")];
     entry.keys = vec![PathKey::of("/1"), PathKey::of("/2")];
@@ -392,7 +438,7 @@ pub(crate) fn leases_end_with_their_process(place: &impl Place) {
     frontier
         .seed(0, &[seed("https://a.example/")])
         .expect("seeds");
-    let lease = one(&mut frontier, 0);
+    let lease = one(&mut frontier, 1);
     let mut entry = finish(&lease, 1);
     entry.held = vec![page("/1"), page("/2")];
     entry.keys = vec![PathKey::of("/1"), PathKey::of("/2")];
@@ -408,13 +454,14 @@ pub(crate) fn leases_end_with_their_process(place: &impl Place) {
     accept(&mut frontier, 2, entry);
     drop(frontier);
     let mut frontier = place.open(small());
-    let leases = frontier.check_out(3, "n", 9).expect("works");
+    let leases = frontier.check_out(30, "n", 9).expect("works");
     assert_eq!(sites(&leases), ["a.example", "b.example"]);
+    assert_eq!(leases[0].due, 1, "since it was handed out");
     assert_eq!(paths(&leases[0].pending), ["/1", "/2"]);
     assert_eq!(Some(&leases[0].facts), facts.as_ref());
     assert_eq!(paths(&leases[1].pending), ["/deep"]);
     let lost = frontier
-        .check_in(4, vec![release(&lease, 4)])
+        .check_in(40, vec![release(&lease, 40)])
         .expect("works");
     assert_eq!(lost, [Err(LeaseLost { lease: lease.id })]);
 }
@@ -905,6 +952,7 @@ pub(crate) fn merging_loses_nothing(place: &impl Place) {
 macro_rules! suite {
     ($place:expr) => {
         suite!($place => a_seed_is_leased_once, seeds_come_first_then_the_longest_wait,
+            a_seed_that_was_visited_waits_like_others, a_revisit_that_is_not_due_gives_no_place_in_the_queue,
             longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
             known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
             a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, a_claim_brings_a_visit_forward, home_page_policy, deep_link_policy,

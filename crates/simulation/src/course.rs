@@ -90,8 +90,7 @@ pub struct Course {
     pub every: Duration,
     /// The web, and the judge in it.
     pub network: Arc<Network>,
-    /// How long sites waited.
-    pub waits: Arc<Mutex<Waits>>,
+    waits: Arc<Mutex<Waits>>,
 }
 
 impl Course {
@@ -113,8 +112,16 @@ impl Course {
             lives,
             every: Duration::from_hours(1),
             network: Arc::new(network),
-            waits: Arc::default(),
+            waits: Arc::new(Mutex::new(Waits::new(sites, Duration::ZERO))),
         }
+    }
+
+    /// The longest that a visit keeps its slot from others: a quantum, then the answer under way, for which it may have to
+    /// stand in line at its address.
+    fn turn(&self) -> Duration {
+        let crawl = &self.config.crawl;
+        let line = 2 * self.network.plan().neighbours * crawl.pause;
+        crawl.quantum + line + Duration::from_mins(2)
     }
 
     /// Runs it in a folder. `runtime` makes a current-thread runtime with a paused clock. Answers where the frontier stands
@@ -127,6 +134,7 @@ impl Course {
     ) -> Result<Status, CourseError> {
         let collection = Collection::at(folder);
         collection.create()?;
+        *lock(&self.waits) = Waits::new(self.config.crawl.sites, self.turn());
         let begins = self.network.plan().begins;
         let mut now = begins;
         for (number, life) in self.lives.iter().enumerate() {

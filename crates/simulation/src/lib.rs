@@ -39,5 +39,5 @@ pub use plan::Plan;
 pub use plot::{Axis, Line, Plot};
 pub use process::{memory, processor};
 pub use site::Site;
-pub use waits::Waits;
+pub use waits::{Turn, Waits};
 pub use watched::Watched;

@@ -1,11 +1,22 @@
-//! How long sites waited, from being due to being visited: a histogram of fixed size.
+//! How long sites waited, from being due to being visited, and whether they had to (KLWF, F7).
+//!
+//! The histogram and what is remembered of the order have a fixed size. Who is due waits only while every slot is taken,
+//! and only for those who were due before. Between its being due and its visit, then, others have so many turns,
+//! each for a quantum at most and what is under way at its end; a wait that is longer is a site that starved.
 
+use std::collections::VecDeque;
 use std::time::Duration;
 
 /// Steps to a doubling of the wait.
 const STEPS: u32 = 4;
 /// Steps in all: up to some years.
 const BUCKETS: usize = 41 * STEPS as usize;
+/// A release may be on its way to the disk for this long, with a due time that has passed: it is not in the queue yet.
+const UNDERWAY_MS: i64 = 10_000;
+/// Turns are counted in steps of this many milliseconds, and so many steps are remembered. What is counted too low makes
+/// the bound stricter.
+const STEP_MS: i64 = 10_000;
+const REMEMBERED: usize = 1 << 15;
 
 /// Waits counted by length, each step a fifth longer than the one before.
 #[derive(Clone, Debug)]
@@ -15,24 +26,116 @@ pub struct Waits {
     pub count: u64,
     /// The longest, milliseconds.
     pub longest: i64,
-    /// Sites handed out while one that had waited longer was not (KLWF, F7).
-    pub unfair: u64,
+    /// Sites handed out after one that had waited less.
+    pub passed_over: u64,
+    /// Sites that were due when a check-out had room left, and were not in it.
+    pub left_out: u64,
+    /// Waits longer than the turns of others explain.
+    pub starved: u64,
+    /// The largest part of its bound that a wait took.
+    pub tightest: f64,
+    /// Visits at once.
+    slots: u64,
+    /// The longest turn, milliseconds.
+    turn_ms: i64,
+    /// The last check-out that had no room for more: when, and the latest due time in it.
+    full: (i64, i64),
+    /// The last check-out that had room for more.
+    room: i64,
+    /// Turns begun up to a time, in all.
+    turns: VecDeque<(i64, u64)>,
 }
 
-impl Default for Waits {
-    fn default() -> Waits {
+/// A site handed out.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// Since when it waited, unix milliseconds.
+    pub due: i64,
+    /// A seed that was never visited comes first, whatever others have waited.
+    pub is_first: bool,
+}
+
+impl Waits {
+    /// For a crawl with so many visits at once, none of which takes longer than `turn` while others wait.
+    pub fn new(slots: usize, turn: Duration) -> Waits {
         Waits {
             counts: vec![0; BUCKETS],
             count: 0,
             longest: 0,
-            unfair: 0,
+            passed_over: 0,
+            left_out: 0,
+            starved: 0,
+            tightest: 0.0,
+            slots: slots.max(1) as u64,
+            turn_ms: turn.as_millis() as i64,
+            full: (0, 0),
+            room: 0,
+            turns: VecDeque::with_capacity(REMEMBERED),
         }
     }
-}
 
-impl Waits {
-    /// Counts one wait.
-    pub fn add(&mut self, ms: i64) {
+    /// Whether nobody was passed over, left out or starved.
+    pub fn is_fair(&self) -> bool {
+        (self.passed_over, self.left_out, self.starved) == (0, 0, 0)
+    }
+
+    /// Another process took over: what was on its way to the disk was lost, and is due again.
+    pub(crate) fn begin(&mut self) {
+        (self.full, self.room) = ((0, 0), 0);
+    }
+
+    /// What a check-out with this much room brought.
+    pub fn hand_out(&mut self, now: i64, room: usize, turns: &[Turn]) {
+        for turn in turns {
+            self.add(now - turn.due);
+            self.hold(now, turn);
+        }
+        let others = turns.iter().filter(|turn| !turn.is_first);
+        if turns.len() < room {
+            self.room = now;
+        } else if let Some(latest) = others.map(|turn| turn.due).max() {
+            self.full = (now, latest);
+        }
+        self.note(now, turns.len() as u64);
+    }
+
+    fn hold(&mut self, now: i64, turn: &Turn) {
+        let (time, latest) = self.full;
+        if !turn.is_first && turn.due < latest && turn.due <= time - UNDERWAY_MS {
+            self.passed_over += 1;
+        }
+        if turn.due <= self.room - UNDERWAY_MS {
+            self.left_out += 1;
+        }
+        let turns = self.turns_since(turn.due);
+        let bound = self.turn_ms as f64 * (turns as f64 / self.slots as f64 + 1.0);
+        let part = (now - turn.due) as f64 / bound;
+        self.tightest = self.tightest.max(part);
+        self.starved += u64::from(part > 1.0);
+    }
+
+    /// How many sites were handed out since then.
+    fn turns_since(&self, due: i64) -> u64 {
+        let after = self.turns.partition_point(|(time, _)| *time < due);
+        let before = self.turns.get(after.saturating_sub(1));
+        let all = self.turns.back().map_or(0, |(_, all)| *all);
+        all - before.map_or(0, |(_, before)| *before).min(all)
+    }
+
+    fn note(&mut self, now: i64, turns: u64) {
+        match self.turns.back_mut() {
+            Some((time, all)) if now - *time < STEP_MS => *all += turns,
+            last => {
+                let all = last.map_or(0, |(_, all)| *all) + turns;
+                if self.turns.len() == REMEMBERED {
+                    self.turns.pop_front();
+                }
+                self.turns.push_back((now, all));
+            }
+        }
+    }
+
+    fn add(&mut self, ms: i64) {
         let ms = ms.max(0);
         self.counts[bucket(ms)] += 1;
         self.count += 1;
@@ -82,9 +185,16 @@ fn limit(bucket: usize) -> u64 {
 mod tests {
     use super::*;
 
+    fn turn(due: i64) -> Turn {
+        Turn {
+            due,
+            is_first: false,
+        }
+    }
+
     #[test]
     fn quantiles_are_within_a_step() {
-        let mut waits = Waits::default();
+        let mut waits = Waits::new(1, Duration::from_mins(1));
         for ms in 0..10_000 {
             waits.add(ms);
         }
@@ -97,5 +207,37 @@ mod tests {
         }
         assert_eq!(waits.longest, 9999);
         assert!((waits.curve().last().expect("some").1 - 1.0).abs() < 1e-9);
+    }
+
+    /// Check-outs with room for two, a minute apart from the first on; then what was found wrong.
+    fn check(check_outs: &[&[i64]], expected: [u64; 3]) {
+        let mut waits = Waits::new(2, Duration::from_mins(2));
+        for (minute, dues) in (1_i64..).zip(check_outs) {
+            let turns: Vec<Turn> = dues.iter().map(|due| turn(*due)).collect();
+            waits.hand_out(minute * 60_000, 2, &turns);
+        }
+        let found = [waits.passed_over, waits.left_out, waits.starved];
+        assert_eq!(found, expected, "{check_outs:?}");
+    }
+
+    #[test]
+    fn who_waits_longest_comes_first() {
+        check(&[&[0, 1], &[2, 3], &[4, 5]], [0, 0, 0]);
+        check(&[&[0, 20_000], &[10_000, 30_000]], [1, 0, 0]);
+        // It may have been released after that.
+        check(&[&[0, 59_000], &[58_000, 90_000]], [0, 0, 0]);
+        check(&[&[1], &[0, 2]], [0, 2, 0]);
+    }
+
+    #[test]
+    fn a_wait_is_bounded_by_the_turns_of_others() {
+        let mut waits = Waits::new(2, Duration::from_mins(1));
+        for minute in 0..100 {
+            waits.hand_out(minute * 60_000, 2, &[turn(-1), turn(-1)]);
+        }
+        assert_eq!(waits.starved, 0, "{}", waits.tightest);
+        assert!(waits.tightest > 0.9, "{}", waits.tightest);
+        waits.hand_out(102 * 60_000, 2, &[turn(-1)]);
+        assert_eq!(waits.starved, 1);
     }
 }

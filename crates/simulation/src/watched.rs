@@ -1,6 +1,7 @@
 //! A frontier that is watched: every call goes through to the real one, and how long each site handed out had waited is
 //! written down.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -8,30 +9,28 @@ use aranha_frontier::{
     CheckIn, CheckedIn, Claim, Claimed, Embedded, Explanation, Frontier, FrontierError, Lease,
     LeaseLost, Outside, Seed, Seeded, SiteFacts, Status,
 };
-use aranha_url::CanonUrl;
+use aranha_url::{CanonUrl, SiteKey};
 
 use crate::Waits;
-
-/// A release may be on its way to the disk for this long, with a due time that has passed: it is not in the queue yet.
-const UNDERWAY_MS: i64 = 10_000;
+use crate::waits::Turn;
 
 /// The embedded frontier, with somebody looking over its shoulder.
 #[derive(Debug)]
 pub struct Watched {
     inner: Embedded,
     waits: Arc<Mutex<Waits>>,
-    /// The last check-out that could hand out no more: when, and the latest due time in it. Who was due before
-    /// then, and earlier, must not come later.
-    last: (i64, i64),
+    /// Seeds that had their first visit.
+    seeds: HashSet<SiteKey>,
 }
 
 impl Watched {
     /// The waits go to `waits`, which outlives this frontier.
     pub fn new(inner: Embedded, waits: Arc<Mutex<Waits>>) -> Watched {
+        lock(&waits).begin();
         Watched {
             inner,
             waits,
-            last: (0, 0),
+            seeds: HashSet::new(),
         }
     }
 }
@@ -78,20 +77,14 @@ impl Frontier for Watched {
         room: usize,
     ) -> Result<Vec<Lease>, FrontierError> {
         let leases = self.inner.check_out(now, node, room)?;
-        let mut waits = lock(&self.waits);
-        // Of leases that a kill ended the next process knows only that they come first.
-        for lease in leases.iter().filter(|lease| lease.due > 0) {
-            waits.add(now - lease.due);
-        }
-        // Seeds come first, whatever others have waited.
-        let others = || leases.iter().filter(|lease| !lease.seed);
-        let (time, due) = self.last;
-        let passed_over = |lease: &&Lease| lease.due < due && lease.due <= time - UNDERWAY_MS;
-        waits.unfair += others().filter(passed_over).count() as u64;
-        let latest = others().map(|lease| lease.due).max();
-        if let Some(latest) = latest.filter(|_| leases.len() == room) {
-            self.last = (now, latest);
-        }
+        let turns: Vec<Turn> = leases
+            .iter()
+            .map(|lease| Turn {
+                due: lease.due,
+                is_first: lease.seed && self.seeds.insert(lease.site_key),
+            })
+            .collect();
+        lock(&self.waits).hand_out(now, room, &turns);
         Ok(leases)
     }
 

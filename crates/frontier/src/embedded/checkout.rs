@@ -8,6 +8,7 @@ use aranha_url::SiteKey;
 use super::Embedded;
 use super::admission::Admission;
 use super::fault::Fault;
+use super::leases::Gone;
 use super::sites::SiteRow;
 use crate::{Lease, Pending};
 
@@ -28,8 +29,8 @@ impl Embedded {
         node: &str,
         room: usize,
     ) -> Result<Vec<Lease>, Fault> {
-        for (id, site) in self.store.leases_expired(now, RECLAIMED)? {
-            self.take_back(now, id, site)?;
+        for gone in self.store.leases_expired(now, RECLAIMED)? {
+            self.take_back(now, gone)?;
         }
         let mut leases = Vec::new();
         let mut looks = room.saturating_mul(LOOKS).saturating_add(16);
@@ -72,13 +73,15 @@ impl Embedded {
             || self.inbox.gathered() > 0 && (!lately || (nothing_found && self.leased == 0))
     }
 
-    /// End a lease whose visit is gone: the site is due again with the window last checked in.
-    pub(super) fn take_back(&mut self, now: i64, id: i64, site: i64) -> Result<(), Fault> {
-        self.store.lease_delete(id)?;
+    /// End a lease whose visit is gone: the site is due again with the window last checked in. It waits since it was
+    /// handed out, not since it was free for that visit.
+    pub(super) fn take_back(&mut self, now: i64, gone: Gone) -> Result<(), Fault> {
+        self.store.lease_delete(gone.id)?;
         self.leased = self.leased.saturating_sub(1);
-        if let Some(before) = self.store.site(site)? {
+        if let Some(before) = self.store.site(gone.site)? {
             let mut row = before.clone();
             row.lease = None;
+            row.free = row.free.max(gone.since);
             row.schedule(now, self.store.horizon);
             self.save(&before, &row)?;
         }

@@ -315,8 +315,7 @@ impl Inbox {
                 }
                 row
             };
-            row.inbox = true;
-            row.schedule(now, store.horizon);
+            row.receive(now, store.horizon);
             match &before {
                 Some(_) => store.site_update(&row)?,
                 None => store.site_insert(&row)?,

@@ -1,8 +1,29 @@
 //! Who holds which site. One process writes, so all leases of a collection are released when it is opened.
 
+use rusqlite::Row;
+
 use super::fault::Fault;
 use super::store::Store;
 use crate::LeaseEntry;
+
+/// A lease whose visit is gone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gone {
+    pub(super) id: i64,
+    pub(super) site: i64,
+    /// When the site was handed out.
+    pub(super) since: i64,
+}
+
+impl Gone {
+    fn read(row: &Row<'_>) -> rusqlite::Result<Gone> {
+        Ok(Gone {
+            id: row.get(0)?,
+            site: row.get(1)?,
+            since: row.get(2)?,
+        })
+    }
+}
 
 impl Store {
     pub(super) fn lease_insert(
@@ -54,21 +75,21 @@ impl Store {
         )
     }
 
-    /// Leases that expired, the oldest first: number and site.
-    pub(super) fn leases_expired(&self, now: i64, count: usize) -> Result<Vec<(i64, i64)>, Fault> {
+    /// Leases that expired, the oldest first.
+    pub(super) fn leases_expired(&self, now: i64, count: usize) -> Result<Vec<Gone>, Fault> {
         self.all(
-            "SELECT id, site FROM leases WHERE expires <= ?1 ORDER BY expires LIMIT ?2",
+            "SELECT id, site, since FROM leases WHERE expires <= ?1 ORDER BY expires LIMIT ?2",
             (now, count as i64),
-            |row| Ok((row.get(0)?, row.get(1)?)),
+            Gone::read,
         )
     }
 
-    /// Leases of a node, or of all: number and site.
-    pub(super) fn leases_of(&self, node: Option<&str>) -> Result<Vec<(i64, i64)>, Fault> {
+    /// Leases of a node, or of all.
+    pub(super) fn leases_of(&self, node: Option<&str>) -> Result<Vec<Gone>, Fault> {
         self.all(
-            "SELECT id, site FROM leases WHERE ?1 IS NULL OR node = ?1",
+            "SELECT id, site, since FROM leases WHERE ?1 IS NULL OR node = ?1",
             [node],
-            |row| Ok((row.get(0)?, row.get(1)?)),
+            Gone::read,
         )
     }
 }

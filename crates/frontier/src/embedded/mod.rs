@@ -182,8 +182,8 @@ impl Embedded {
     /// Release the leases of a node, or all.
     fn release(&mut self, now: i64, node: Option<&str>) -> Result<u64, Fault> {
         let leases = self.store.leases_of(node)?;
-        for (id, site) in &leases {
-            self.take_back(now, *id, *site)?;
+        for gone in &leases {
+            self.take_back(now, *gone)?;
         }
         Ok(leases.len() as u64)
     }

@@ -21,7 +21,7 @@ CREATE TABLE sites (            -- one row a site; keys are the signed reading o
     key INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
     origin TEXT NOT NULL,       -- preferred origin; one that ends in '/' or '.' goes on with the name
-    class INTEGER NOT NULL,     -- 0 a seed lies here, 1 found by links; 2 more when only pages answered before wait
+    class INTEGER NOT NULL,     -- 0 a seed never visited, 1 found by links, 4 a seed; 2, 3: only pages answered before wait
     due INTEGER,                -- may be handed out from then on; NULL when leased, idle or blocked
     free INTEGER NOT NULL,      -- courtesy: not before
     lease INTEGER,

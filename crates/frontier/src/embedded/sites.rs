@@ -1,8 +1,8 @@
 //! The rows of `sites`, and when a site is due.
 //!
 //! What always holds: `due` is set exactly when the site is neither leased nor blocked and has something to fetch, now
-//! or at a known time. The index on `(class, due)` is the order of check-out: seeds first (F6), then the longest wait
-//! first (KLWF, F7).
+//! or at a known time. The index on `(class, due)` is the order of check-out: seeds never visited first (F6), then the
+//! longest wait first (KLWF, F7).
 
 use aranha_url::SiteKey;
 use rusqlite::{Row, params};
@@ -10,6 +10,17 @@ use rusqlite::{Row, params};
 use super::fault::Fault;
 use super::store::Store;
 use crate::{SiteEntry, SiteState};
+
+/// A seed that was never visited. Seeds have the even classes.
+const SEED_NEW: i64 = 0;
+/// Found by links.
+const FOUND: i64 = 1;
+/// A seed where nothing waits but pages that were answered before.
+const SEED_AGAIN: i64 = 2;
+/// The same for a site found by links.
+const FOUND_AGAIN: i64 = 3;
+/// A seed that was visited, with something else to fetch.
+const SEED_VISITED: i64 = 4;
 
 /// One row of `sites`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -108,6 +119,28 @@ impl SiteRow {
     /// Whether nothing waits but pages that were answered before.
     fn has_only_revisits(&self) -> bool {
         self.held + self.queued == 0 && !self.inbox && self.later_due.is_none()
+    }
+
+    /// A seed that nobody has visited yet comes before all others. From its first visit on it waits like them, or many
+    /// large seeds would keep everybody else from a turn.
+    fn class(&self) -> i64 {
+        match (self.seed, self.has_only_revisits()) {
+            (true, false) if self.records == 0 => SEED_NEW,
+            (true, false) => SEED_VISITED,
+            (false, false) => FOUND,
+            (true, true) => SEED_AGAIN,
+            (false, true) => FOUND_AGAIN,
+        }
+    }
+
+    /// Links have arrived. A site that had nothing to do in this run has waited for nothing: a revisit beyond
+    /// the horizon, long past perhaps, gives it no place before those who did wait.
+    pub(super) fn receive(&mut self, now: i64, horizon: i64) {
+        if self.has_only_revisits() && self.due.is_some_and(|due| due > horizon) {
+            self.due = None;
+        }
+        self.inbox = true;
+        self.schedule(now, horizon);
     }
 
     /// Set `due` from what there is to fetch; `now` counts for links that have just arrived. Pages to be visited again
@@ -214,7 +247,7 @@ impl Store {
                 site.key,
                 site.name,
                 short_origin(&site.origin, &site.name),
-                i64::from(!site.seed) + 2 * i64::from(site.has_only_revisits()),
+                site.class(),
                 site.due,
                 site.free,
                 site.lease,
@@ -242,12 +275,13 @@ impl Store {
     pub(super) fn sites_due(&self, now: i64, count: usize) -> Result<Vec<SiteRow>, Fault> {
         let sql = "SELECT * FROM sites WHERE class = ?1 AND due <= ?2 ORDER BY due LIMIT ?3";
         let of = |class: i64, until| self.all(sql, (class, until, count as i64), SiteRow::read);
-        let mut found = of(0, now)?;
+        let mut found = of(SEED_NEW, now)?;
         if found.is_empty() {
             for (class, until) in [
-                (1, now),
-                (2, now.min(self.horizon)),
-                (3, now.min(self.horizon)),
+                (FOUND, now),
+                (SEED_VISITED, now),
+                (SEED_AGAIN, now.min(self.horizon)),
+                (FOUND_AGAIN, now.min(self.horizon)),
             ] {
                 found.append(&mut of(class, until)?);
             }
@@ -259,20 +293,19 @@ impl Store {
 
     /// When the next site is due, and when the next page is to be visited again, whether in this run or not.
     pub(super) fn sites_next(&self) -> Result<(Option<i64>, Option<i64>), Fault> {
-        let mut next = [None; 4];
-        for (class, due) in (0_i64..).zip(&mut next) {
-            *due = self
-                .first(
-                    "SELECT min(due) FROM sites WHERE class = ?1 AND due IS NOT NULL",
-                    [class],
-                    |row| row.get(0),
-                )?
-                .flatten();
-        }
-        let first = |dues: &[Option<i64>]| dues.iter().flatten().min().copied();
-        let again = first(&next[2..]);
-        let work = [first(&next[..2]), again.filter(|due| *due <= self.horizon)];
-        Ok((first(&work), again))
+        let sql = "SELECT min(due) FROM sites WHERE class = ?1 AND due IS NOT NULL";
+        let first = |classes: &[i64]| {
+            let mut first: Option<i64> = None;
+            for class in classes {
+                let due = self.first(sql, [class], |row| row.get(0))?.flatten();
+                first = first.into_iter().chain(due).min();
+            }
+            Ok::<_, Fault>(first)
+        };
+        let work = first(&[SEED_NEW, FOUND, SEED_VISITED])?;
+        let again = first(&[SEED_AGAIN, FOUND_AGAIN])?;
+        let now = again.filter(|due| *due <= self.horizon);
+        Ok((work.into_iter().chain(now).min(), again))
     }
 
     /// Sites in the order of their keys, from behind `after`.
