@@ -77,7 +77,7 @@ pub trait Frontier: Send {
     /// The seeds, in the order in which they were given.
     fn seeds(&self) -> Result<Vec<String>, FrontierError>;
 
-    /// Lease up to `room` due sites to `node`: seeds first, then the longest wait first (KLWF, F7). The inbox of each
+    /// Lease up to `room` due sites to `node`: seeds never visited first, then the longest wait (KLWF, F7). The inbox of each
     /// is merged; sites where nothing new came of it are passed over. The work of one call is bounded, so fewer than
     /// `room` does not mean that none is left: [`Status::next_due`] tells.
     fn check_out(&mut self, now: i64, node: &str, room: usize)

@@ -62,6 +62,13 @@ impl Gather {
         self.links.len() >= links || self.bytes.len() >= MOST_BYTES
     }
 
+    /// Forget the links and keep the memory.
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.links.clear();
+        (self.journal, self.via) = (0, None);
+    }
+
     pub(super) fn mark(&self) -> Mark {
         Mark {
             bytes: self.bytes.len(),

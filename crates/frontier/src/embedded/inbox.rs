@@ -43,6 +43,9 @@ struct Frozen {
 pub(super) struct Inbox {
     gather: Gather,
     frozen: Option<Frozen>,
+    /// Empty, with the memory of the last batch: two batches take turns, so that memory is the same all the time and
+    /// not a saw.
+    spare: Gather,
     pub(super) runs: Vec<Run>,
     pub(super) merges: Vec<Merge>,
     /// Files that the database no longer names; removed when that is durable.
@@ -64,6 +67,7 @@ impl Inbox {
         Inbox {
             gather: Gather::default(),
             frozen: None,
+            spare: Gather::default(),
             runs: Vec::new(),
             merges: Vec::new(),
             doomed: Vec::new(),
@@ -222,7 +226,8 @@ impl Inbox {
         if self.gather.links.is_empty() {
             return Ok(());
         }
-        let mut gather = std::mem::take(&mut self.gather);
+        let next = std::mem::take(&mut self.spare);
+        let mut gather = std::mem::replace(&mut self.gather, next);
         // By site, and by offset within: the order of arrival.
         gather.links.sort_unstable();
         let run = store.run_create(gather.journal)?;
@@ -270,6 +275,8 @@ impl Inbox {
             run.journal = 0;
             run.file = Some(frozen.file.finish(&store.packer)?);
             store.journal_delete(frozen.gather.journal)?;
+            frozen.gather.clear();
+            self.spare = frozen.gather;
         } else {
             self.frozen = Some(frozen);
         }
