@@ -21,7 +21,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use aranha_simulation::{Course, End, Life, Plan, Sample, memory, processor};
+use aranha_simulation::{Course, End, Life, Plan, Sample, Waits, memory, processor};
 use clap::{Parser, ValueEnum};
 
 #[global_allocator]
@@ -156,15 +156,14 @@ fn run(course: &Course, arguments: &Arguments) -> Result<Vec<Sample>, Box<dyn Er
     }
     let is_courteous = ledger.broken.is_empty();
     drop(ledger);
-    tell_waits(course, arguments)?;
+    tell(&course.waited())?;
     if !is_courteous {
         return Err("courtesy was violated".into());
     }
     Ok(samples)
 }
 
-fn tell_waits(course: &Course, arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let waits = course.waited();
+fn tell(waits: &Waits) -> Result<(), Box<dyn Error>> {
     println!(
         "waits {}: half {:.0?}, 99 % {:.0?}, longest {} s, at most {:.2} of what the turns of others explain",
         waits.count,
@@ -177,11 +176,6 @@ fn tell_waits(course: &Course, arguments: &Arguments) -> Result<(), Box<dyn Erro
         "passed over {}, left out {}, starved {}",
         waits.passed_over, waits.left_out, waits.starved
     );
-    let name = format!("waits-{}.tsv", arguments.sites);
-    let mut file = File::create(arguments.results.join(name))?;
-    for (seconds, share) in waits.curve() {
-        writeln!(file, "{seconds}\t{share}")?;
-    }
     if waits.is_fair() {
         Ok(())
     } else {
@@ -217,7 +211,13 @@ fn month(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 
 /// A whole web, once.
 fn crawl(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let samples = run(&course(arguments, once(arguments)), arguments)?;
+    let course = course(arguments, once(arguments));
+    let samples = run(&course, arguments)?;
+    let name = format!("waits-{}.tsv", arguments.sites);
+    let mut file = File::create(arguments.results.join(name))?;
+    for (seconds, share) in course.waited().curve() {
+        writeln!(file, "{seconds}\t{share}")?;
+    }
     let name = format!("crawl-{}.tsv", arguments.sites);
     save(&arguments.results.join(name), &samples)
 }
