@@ -228,18 +228,26 @@ fn steady(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     steady::judge(&samples)
 }
 
-/// Two thousand samples are enough for a picture.
+/// Two thousand lines are enough for a picture: each is the last of some samples, with the most memory of them.
 fn save(path: &Path, samples: &[Sample]) -> Result<(), Box<dyn Error>> {
     let mut file = File::create(path)?;
-    for sample in samples.iter().step_by((samples.len() / 2000).max(1)) {
-        let Sample {
+    for samples in samples.chunks((samples.len() / 2000).max(1)) {
+        let memory = samples
+            .iter()
+            .map(|sample| sample.memory)
+            .max()
+            .unwrap_or(0);
+        let Some(Sample {
             time,
             requests,
             pages,
             visits,
-            memory,
             processor,
-        } = sample;
+            ..
+        }) = samples.last()
+        else {
+            continue;
+        };
         let (time, processor) = (time.as_secs_f64(), processor.as_secs_f64());
         writeln!(
             file,
