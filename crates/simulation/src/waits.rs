@@ -11,7 +11,8 @@ use std::time::Duration;
 const STEPS: u32 = 4;
 /// Steps in all: up to some years.
 const BUCKETS: usize = 41 * STEPS as usize;
-/// A release may be on its way to the disk for this long, with a due time that has passed: it is not in the queue yet.
+/// A release may be on its way to the disk for this long, with a due time that has passed: it is not in the queue yet. And
+/// a check-out looks at so many sites only: when these all prove to have nothing new, the next call goes on.
 const UNDERWAY_MS: i64 = 10_000;
 /// Turns are counted in steps of this many milliseconds, and so many steps are remembered. What is counted too low makes
 /// the bound stricter.
@@ -28,7 +29,7 @@ pub struct Waits {
     pub longest: i64,
     /// Sites handed out after one that had waited less.
     pub passed_over: u64,
-    /// Sites that were due when a check-out had room left, and were not in it.
+    /// Sites that were due while check-outs had room left, and were not in them.
     pub left_out: u64,
     /// Waits longer than the turns of others explain.
     pub starved: u64,
@@ -40,8 +41,10 @@ pub struct Waits {
     turn_ms: i64,
     /// The last check-out that had no room for more: when, and the latest due time in it.
     full: (i64, i64),
-    /// The last check-out that had room for more.
-    room: i64,
+    /// From when to when one check-out after the other had room for more, the last time.
+    room: (i64, i64),
+    /// Whether the last check-out had no room for more.
+    is_full: bool,
     /// Turns begun up to a time, in all.
     turns: VecDeque<(i64, u64)>,
 }
@@ -69,7 +72,8 @@ impl Waits {
             slots: slots.max(1) as u64,
             turn_ms: turn.as_millis() as i64,
             full: (0, 0),
-            room: 0,
+            room: (0, 0),
+            is_full: true,
             turns: VecDeque::with_capacity(REMEMBERED),
         }
     }
@@ -81,7 +85,7 @@ impl Waits {
 
     /// Another process took over: what was on its way to the disk was lost, and is due again.
     pub(crate) fn begin(&mut self) {
-        (self.full, self.room) = ((0, 0), 0);
+        (self.full, self.room, self.is_full) = ((0, 0), (0, 0), true);
     }
 
     /// What a check-out with this much room brought.
@@ -92,10 +96,12 @@ impl Waits {
         }
         let others = turns.iter().filter(|turn| !turn.is_first);
         if turns.len() < room {
-            self.room = now;
+            let from = if self.is_full { now } else { self.room.0 };
+            self.room = (from, now);
         } else if let Some(latest) = others.map(|turn| turn.due).max() {
             self.full = (now, latest);
         }
+        self.is_full = turns.len() >= room;
         self.note(now, turns.len() as u64);
     }
 
@@ -104,7 +110,8 @@ impl Waits {
         if !turn.is_first && turn.due < latest && turn.due <= time - UNDERWAY_MS {
             self.passed_over += 1;
         }
-        if turn.due <= self.room - UNDERWAY_MS {
+        let (from, to) = self.room;
+        if to - from.max(turn.due) >= UNDERWAY_MS {
             self.left_out += 1;
         }
         let turns = self.turns_since(turn.due);
@@ -226,7 +233,9 @@ mod tests {
         check(&[&[0, 20_000], &[10_000, 30_000]], [1, 0, 0]);
         // It may have been released after that.
         check(&[&[0, 59_000], &[58_000, 90_000]], [0, 0, 0]);
-        check(&[&[1], &[0, 2]], [0, 2, 0]);
+        // Room was left at two check-outs, a minute apart.
+        check(&[&[1], &[2], &[50_000, 115_000]], [0, 1, 0]);
+        check(&[&[1], &[2, 3], &[50_000, 115_000]], [0, 0, 0]);
     }
 
     #[test]
