@@ -40,8 +40,8 @@ fn no_site_starves_and_none_is_passed_over() {
 /// Far more large seeds than slots: who was found by a link has a turn while they last.
 #[test]
 fn seeds_do_not_keep_others_waiting() {
-    let mut course = course(6, 120, 4000);
-    course.seeds = 60;
+    let mut course = course(7, 600, 4000);
+    course.seeds = 300;
     course.lives = vec![life(6 * HOUR)];
     run(&course);
     let waits = course.waited();
