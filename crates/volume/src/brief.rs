@@ -1,7 +1,7 @@
 //! Packs short texts as gzip members (RFC 1951, 1952): the request and metadata records that go with every page.
 //!
-//! A library made for long texts clears a table of 128 kB and builds two Huffman codes for each of them, which takes a third
-//! as long again as packing the page itself (docs/decisions/0009-where-the-processor-goes.md). Here the table has two kilobytes and the
+//! A library made for long texts clears a table of 128 kB and builds two Huffman codes for each of them, which takes a quarter
+//! as long as packing the page itself (docs/decisions/0009-where-the-processor-goes.md). Here the table has two kilobytes and the
 //! code is the format's fixed one, at the price of some bytes. What comes out is gzip like any other.
 
 /// Texts up to this many bytes are brief. Positions must fit the table.
