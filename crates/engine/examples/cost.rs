@@ -156,7 +156,7 @@ fn exchange(number: usize, (url, html): &(String, String)) -> Exchange {
         head_length: head.len(),
         status: 200,
         media_type: "text/html".to_owned(),
-        metadata: vec![("via".to_owned(), "http://www.site1.example/".to_owned())],
+        metadata: [("via", "http://www.site1.example/")].into_iter().collect(),
         ..Exchange::default()
     }
 }

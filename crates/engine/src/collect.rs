@@ -64,6 +64,7 @@ pub(crate) struct Collected {
     pub(crate) reading: Option<Reading>,
     /// What came, when it is worth coming back for: an answer of 200 or a redirect; of a 304, what it stands for.
     pub(crate) version: Option<Version>,
+    /// Of an answer that sets cookies.
     pub(crate) headers: Option<http::HeaderMap>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) truncated: Option<Truncated>,
@@ -205,7 +206,9 @@ async fn read(
         record.flags = record.flags.with(Flags::TRUNCATED);
     }
     // The cookies of an answer to somebody else are not for us.
-    collected.headers = collected.resolved.is_some().then(|| answer.headers.clone());
+    let sets_cookies = answer.headers.contains_key(header::SET_COOKIE);
+    collected.headers =
+        (sets_cookies && collected.resolved.is_some()).then(|| answer.headers.clone());
     collected.retry_after = retry_after(answer, record.time);
     collected.truncated = answer.truncated.filter(|_| !answer.unwanted);
     if answer

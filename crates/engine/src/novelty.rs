@@ -63,24 +63,24 @@ pub(crate) struct Reading {
 impl Reading {
     /// Looks through a text once.
     pub(crate) fn of(text: &str, digest: u64, sketch: u64) -> Self {
-        let mut words = Vec::new();
+        // What was pushed last under these bits: most words of a page come again, and need not be sorted out later.
+        let mut lately = [0u32; LATELY];
+        let mut words = Vec::with_capacity(WORDS.min(text.len() / 16));
         let mut rest = text.as_bytes();
-        while !rest.is_empty() && words.len() < WORDS {
-            let mut kinds = 0;
-            let in_word = |byte: &&u8| {
-                let kind = KIND[usize::from(**byte)];
-                kinds |= kind;
-                kind != 0
-            };
-            let length = rest.iter().take_while(in_word).count();
-            let (word, behind) = rest.split_at(length);
-            if length > 3 && kinds & DIGIT == 0 {
-                words.push(hash(word));
+        let mut looked = 0;
+        while !rest.is_empty() && looked < WORDS {
+            let (length, hash) = word(rest);
+            if let Some(hash) = hash {
+                looked += 1;
+                if std::mem::replace(&mut lately[hash as usize % LATELY], hash) != hash {
+                    words.push(hash);
+                }
             }
-            rest = behind.get(1..).unwrap_or_default();
+            rest = rest.get(length + 1..).unwrap_or_default();
         }
         words.sort_unstable();
         words.dedup();
+        words.shrink_to_fit();
         Self {
             text: digest,
             sketch,
@@ -98,23 +98,74 @@ impl Reading {
 /// Spreads the bits of a number when it is multiplied.
 const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-const LETTER: u8 = 1;
-const DIGIT: u8 = 2;
+/// Words that are remembered while a page is looked through.
+const LATELY: usize = 1024;
 
-/// What words are made of: letters, digits, and all bytes of what is not ASCII. 0 ends a word.
-const KIND: [u8; 256] = {
-    let mut table = [LETTER; 256];
-    let mut byte = 0;
-    while byte < 0x80 {
-        table[byte] = match byte as u8 {
-            b'0'..=b'9' => DIGIT,
-            letter if letter.is_ascii_alphabetic() => LETTER,
-            _ => 0,
-        };
-        byte += 1;
+/// The same byte eight times.
+const fn eight(byte: u8) -> u64 {
+    byte as u64 * 0x0101_0101_0101_0101
+}
+
+/// The high bit of every byte, and the bit that tells small letters from capitals.
+const HIGHS: u64 = eight(0x80);
+const CASE: u64 = eight(0x20);
+
+/// The high bit of the bytes that lie between two, which are ASCII; the high bits of `bytes` are clear.
+fn between(bytes: u64, first: u8, last: u8) -> u64 {
+    (bytes + eight(0x80 - first)) & !(bytes + eight(0x7f - last)) & HIGHS
+}
+
+/// Which of eight bytes words are made of, by their high bits, and which of them are digits. Words are letters, digits, and
+/// all that is not ASCII.
+fn kinds(bytes: u64) -> (u64, u64) {
+    let low = bytes & !HIGHS;
+    let ascii = !bytes & HIGHS;
+    let digits = between(low, b'0', b'9') & ascii;
+    let letters = between(low | CASE, b'a', b'z') & ascii;
+    (letters | digits | (bytes & HIGHS), digits)
+}
+
+/// Up to eight bytes as a number.
+fn load(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => bytes
+            .iter()
+            .rev()
+            .fold(0, |number, byte| (number << 8) | u64::from(*byte)),
     }
-    table
-};
+}
+
+/// The length of the word that this begins with, 0 for none, and its hash without regard to case; no hash for a word under
+/// four bytes and one with a digit in it. Only for memory: it may change from version to version.
+fn word(rest: &[u8]) -> (usize, Option<u32>) {
+    let (mut length, mut with_digit, mut hash) = (0, false, ODD);
+    loop {
+        let bytes = load(rest.get(length..).unwrap_or_default());
+        let (inside, digits) = kinds(bytes);
+        let end = !inside & HIGHS;
+        let here = (end.trailing_zeros() / 8) as usize;
+        // Beyond the end of the text there are zeros, which end a word.
+        let mask = if here < 8 {
+            (1 << (8 * here)) - 1
+        } else {
+            u64::MAX
+        };
+        with_digit |= digits & mask != 0;
+        if here > 0 {
+            hash = (hash ^ ((bytes | CASE) & mask))
+                .wrapping_mul(ODD)
+                .rotate_left(29);
+        }
+        length += here;
+        if here < 8 {
+            break;
+        }
+    }
+    let hash = (hash ^ length as u64).wrapping_mul(ODD);
+    let counts = length > 3 && !with_digit;
+    (length, counts.then_some((hash ^ (hash >> 32)) as u32))
+}
 
 /// Words by their hashes. Half the bytes are enough: of sixteen thousand words one in a quarter of a million is taken for
 /// another, and thousands of visits remember some hundreds each.
@@ -138,22 +189,6 @@ impl Hasher for Spread {
     fn finish(&self) -> u64 {
         self.0
     }
-}
-
-/// Eight bytes at a time, without regard to case. Only for memory: it may change from version to version.
-fn hash(word: &[u8]) -> u32 {
-    const CASE: u64 = 0x2020_2020_2020_2020;
-    let (eights, rest) = word.as_chunks();
-    let rest = rest.iter().fold(word.len() as u64, |number, byte| {
-        (number << 8) | u64::from(byte | 0x20)
-    });
-    let hash = eights.iter().fold(ODD, |hash, eight| {
-        (hash ^ (u64::from_le_bytes(*eight) | CASE))
-            .wrapping_mul(ODD)
-            .rotate_left(29)
-    });
-    let hash = (hash ^ rest).wrapping_mul(ODD);
-    (hash ^ (hash >> 32)) as u32
 }
 
 /// Why a site is taken for a trap.

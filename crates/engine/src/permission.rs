@@ -10,6 +10,7 @@ use aranha_fetch::{Fetched, Session, Truncated};
 use aranha_frontier::{Outcome, Pending, RobotsFile};
 use aranha_robots::{Access, Robots, Rules};
 use aranha_url::{Base, CanonUrl};
+use aranha_volume::Fields;
 use http::header;
 use tokio::time::Instant;
 
@@ -171,7 +172,7 @@ async fn keep(
         .trim()
         .to_ascii_lowercase();
     done.record.media_type.clone_from(&media_type);
-    let exchange = exchange(url, &fetched, answer, &media_type, Vec::new());
+    let exchange = exchange(url, &fetched, answer, &media_type, Fields::new());
     match context.archive.append(exchange).await {
         Ok(receipt) => done.receipt = Some(receipt),
         Err(error) => context.give_up(&error),

@@ -4,19 +4,22 @@
 //! bytes that would only slow the compressor down). The envelope:
 //!
 //! ```text
-//! packing: u8       0 = text as it is, 1 = text as one zstd frame
+//! packing: u8       0 = text as it is, 1 = text as one zstd frame, 2 = as one LZ4 block
 //! text length       varint, before packing
-//! packed length     varint, only with packing 1
+//! packed length     varint, only when packed
 //! text, fixed       fixed ends with the block
 //! ```
+//!
+//! What is kept is packed by zstd. What is read and written again soon (links on their way, queues) by LZ4, which takes a
+//! fraction of the time both ways and some more bytes: measured in docs/decisions/0007-runs.md.
 //!
 //! A varint is LEB128: seven bits a byte, lowest first. Signed numbers are zigzag first. A string is its length and
 //! its UTF-8 bytes. Reading never panics: a damaged block gives `None`.
 
-use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt;
 
+use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
 use zstd::bulk::{Compressor, Decompressor};
 
 /// Below this the tables of the compressor cost more time than the bytes are worth.
@@ -140,12 +143,21 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Seals and opens envelopes; keeps the compressor's memory.
+/// How a text is packed; the numbers are those of the envelope.
+#[derive(Clone, Copy, Debug)]
+enum Packing {
+    None = 0,
+    Zstd = 1,
+    Lz4 = 2,
+}
+
+/// Seals and opens envelopes; keeps the compressors' memory.
 pub struct Packer {
     compressor: RefCell<Compressor<'static>>,
     decompressor: RefCell<Decompressor<'static>>,
-    /// Where a frame is made before its length is known.
-    frame: RefCell<Vec<u8>>,
+    table: RefCell<CompressTable>,
+    /// Where a text is packed before its length is known.
+    packed: RefCell<Vec<u8>>,
 }
 
 impl fmt::Debug for Packer {
@@ -160,73 +172,103 @@ impl Packer {
         Ok(Packer {
             compressor: RefCell::new(Compressor::new(LEVEL)?),
             decompressor: RefCell::new(Decompressor::new()?),
-            frame: RefCell::default(),
+            table: RefCell::default(),
+            packed: RefCell::default(),
         })
     }
 
-    /// The block as it goes to disk: packed when that saves an eighth or more of the text.
+    /// The block as it goes to disk to stay there: packed when that saves an eighth or more of the text.
     pub fn seal(&self, block: &Block) -> Vec<u8> {
         let mut out = Vec::with_capacity(block.text.len() + block.fixed.len() + 16);
-        self.seal_into(block, &mut out);
+        self.seal_as(Packing::Zstd, block, &mut out);
+        out
+    }
+
+    /// The block as it goes to disk for a while.
+    pub fn seal_lightly(&self, block: &Block) -> Vec<u8> {
+        let mut out = Vec::with_capacity(block.text.len() + block.fixed.len() + 16);
+        self.seal_lightly_into(block, &mut out);
         out
     }
 
     /// The same, behind what is in `out` already.
-    pub fn seal_into(&self, block: &Block, out: &mut Vec<u8>) {
-        if !self.seal_packed(block, out) {
-            out.push(0);
-            put_varint(out, block.text.len() as u64);
-            out.extend_from_slice(&block.text);
+    pub fn seal_lightly_into(&self, block: &Block, out: &mut Vec<u8>) {
+        self.seal_as(Packing::Lz4, block, out);
+    }
+
+    fn seal_as(&self, packing: Packing, block: &Block, out: &mut Vec<u8>) {
+        let text = &block.text;
+        let mut packed = self.packed.borrow_mut();
+        let saving = |length: &usize| length + text.len() / 8 <= text.len();
+        if text.len() >= WORTH_PACKING
+            && let Some(length) = self.pack(packing, text, &mut packed).filter(saving)
+        {
+            out.push(packing as u8);
+            put_varint(out, text.len() as u64);
+            put_varint(out, length as u64);
+            out.extend_from_slice(&packed[..length]);
+        } else {
+            out.push(Packing::None as u8);
+            put_varint(out, text.len() as u64);
+            out.extend_from_slice(text);
         }
         out.extend_from_slice(&block.fixed);
     }
 
-    fn seal_packed(&self, block: &Block, out: &mut Vec<u8>) -> bool {
-        if block.text.len() < WORTH_PACKING {
-            return false;
+    /// Packs a text to the front of `packed`; how long it is there.
+    fn pack(&self, packing: Packing, text: &[u8], packed: &mut Vec<u8>) -> Option<usize> {
+        match packing {
+            Packing::None => None,
+            Packing::Zstd => {
+                packed.clear();
+                packed.reserve(zstd::zstd_safe::compress_bound(text.len()));
+                let mut compressor = self.compressor.borrow_mut();
+                compressor.compress_to_buffer(text, packed).ok()
+            }
+            Packing::Lz4 => {
+                packed.resize(packed.len().max(get_maximum_output_size(text.len())), 0);
+                compress_into_with_table(text, packed, &mut self.table.borrow_mut()).ok()
+            }
         }
-        let mut packed = self.frame.borrow_mut();
-        packed.clear();
-        packed.reserve(zstd::zstd_safe::compress_bound(block.text.len()));
-        let mut compressor = self.compressor.borrow_mut();
-        if compressor
-            .compress_to_buffer(&block.text, &mut *packed)
-            .is_err()
-        {
-            return false;
-        }
-        if packed.len() + block.text.len() / 8 > block.text.len() {
-            return false;
-        }
-        out.push(1);
-        put_varint(out, block.text.len() as u64);
-        put_varint(out, packed.len() as u64);
-        out.extend_from_slice(&packed);
-        true
     }
 
     /// The two parts of a sealed block; `None` when it is damaged.
-    pub fn open<'a>(&self, sealed: &'a [u8]) -> Option<(Cow<'a, [u8]>, &'a [u8])> {
+    pub fn open<'a>(&self, sealed: &'a [u8]) -> Option<(Vec<u8>, &'a [u8])> {
+        let mut text = Vec::new();
+        let fixed = self.open_into(sealed, &mut text)?;
+        Some((text, fixed))
+    }
+
+    /// The same, with the text in memory that was used before.
+    pub fn open_into<'a>(&self, sealed: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
         let mut reader = Reader::new(sealed);
         let packing = reader.byte()?;
         let length: usize = reader.number()?;
+        text.clear();
         match packing {
-            0 => {
-                let text = reader.take(length)?;
-                Some((Cow::Borrowed(text), reader.rest()))
+            0 => text.extend_from_slice(reader.take(length)?),
+            1 | 2 if length <= LARGEST => {
+                let packed = reader.number()?;
+                let packed = reader.take(packed)?;
+                let unpacked = if packing == 1 {
+                    text.reserve(length);
+                    let mut decompressor = self.decompressor.borrow_mut();
+                    decompressor.decompress_to_buffer(packed, text).ok()?
+                } else {
+                    // No block grows more than that: a length that says so is damage, and must not cost its memory.
+                    if length / 255 > packed.len() {
+                        return None;
+                    }
+                    text.resize(length, 0);
+                    lz4_flex::block::decompress_into(packed, text).ok()?
+                };
+                if unpacked != length {
+                    return None;
+                }
             }
-            1 if length <= LARGEST => {
-                let packed_length = reader.number()?;
-                let packed = reader.take(packed_length)?;
-                let text = self
-                    .decompressor
-                    .borrow_mut()
-                    .decompress(packed, length)
-                    .ok()?;
-                (text.len() == length).then_some((Cow::Owned(text), reader.rest()))
-            }
-            _ => None,
+            _ => return None,
         }
+        Some(reader.rest())
     }
 }
 
@@ -257,15 +299,18 @@ mod tests {
         fn blocks_come_back(text in "(/path/[a-z]{1,3}){0,100}", fixed: Vec<u8>) {
             let packer = Packer::new().expect("memory");
             let block = Block { text: text.into_bytes(), fixed };
-            let sealed = packer.seal(&block);
-            let (text, fixed) = packer.open(&sealed).expect("opens");
-            prop_assert_eq!(text.as_ref(), block.text.as_slice());
-            prop_assert_eq!(fixed, block.fixed.as_slice());
+            for sealed in [packer.seal(&block), packer.seal_lightly(&block)] {
+                let (text, fixed) = packer.open(&sealed).expect("opens");
+                prop_assert_eq!(&text, &block.text);
+                prop_assert_eq!(fixed, block.fixed.as_slice());
+            }
         }
 
         #[test]
-        fn damage_is_no_panic(bytes: Vec<u8>) {
+        fn damage_is_no_panic(mut bytes: Vec<u8>, packing in 0..3u8) {
             let packer = Packer::new().expect("memory");
+            let _ = packer.open(&bytes);
+            bytes.insert(0, packing);
             let _ = packer.open(&bytes);
             let mut reader = Reader::new(&bytes);
             let _ = (reader.varint(), reader.text(), reader.letter(), reader.word());

@@ -76,6 +76,10 @@ impl CanonUrl {
         CanonUrl { text, place }
     }
 
+    pub(crate) fn place(&self) -> Place {
+        self.place
+    }
+
     /// The site's name without a port.
     pub(crate) fn site_host(&self) -> &str {
         &self.text[self.place.site as usize..self.place.host_end as usize]

@@ -124,7 +124,7 @@ impl Canonicaliser {
 
     /// The slow way of [`Canonicaliser::join`].
     fn join_by_parser(&self, base: &Base, href: &str) -> Result<CanonUrl, Rejected> {
-        self.settle(&base.url.join(href).map_err(malformed)?)
+        self.settle(&base.url().join(href).map_err(malformed)?)
     }
 
     /// Steps 2 and 3: from the parser's URL to canonical text.

@@ -135,11 +135,13 @@ fn exchange(page: &[u8], number: usize) -> Exchange {
         status: 200,
         media_type: "text/html".to_owned(),
         truncated: None,
-        metadata: vec![
-            ("via".to_owned(), "http://example.org/".to_owned()),
-            ("hopsFromSeed".to_owned(), "LL".to_owned()),
-            ("fetchTimeMs".to_owned(), "12".to_owned()),
-        ],
+        metadata: [
+            ("via", "http://example.org/"),
+            ("hopsFromSeed", "LL"),
+            ("fetchTimeMs", "12"),
+        ]
+        .into_iter()
+        .collect(),
         unmodified: None,
     }
 }

@@ -12,7 +12,7 @@ use crate::digest::{self, Digest};
 use crate::duplicates::Original;
 use crate::index::{self, Entry, Form};
 use crate::payload::Payload;
-use crate::{Earlier, Exchange, Options, escape, http};
+use crate::{Earlier, Exchange, Fields, Options, escape, http};
 
 const HTTP_RESPONSE: &str = "application/http;msgtype=response";
 const HTTP_REQUEST: &str = "application/http;msgtype=request";
@@ -145,24 +145,23 @@ impl Encoder {
         file: &str,
         fields: &[(String, String)],
     ) -> Vec<u8> {
-        let mut block = Vec::new();
+        let mut block = Fields::new();
         if !fields.iter().any(|(name, _)| name == "software") {
             let software = concat!("aranha/", env!("CARGO_PKG_VERSION"));
-            append_field(&mut block, "software", software);
+            block.put("software", software);
         }
-        append_field(&mut block, "format", "WARC File Format 1.1");
-        append_field(
-            &mut block,
+        block.put("format", "WARC File Format 1.1");
+        block.put(
             "conformsTo",
             "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/",
         );
         for (name, value) in fields {
-            append_field(&mut block, name, value);
+            block.put(name, value);
         }
         self.begin("warcinfo", id, &date(time_ms));
         self.field("WARC-Filename", file);
         let mut out = Vec::new();
-        self.finish(FIELDS, &block, &mut out);
+        self.finish(FIELDS, block.as_bytes(), &mut out);
         out
     }
 
@@ -183,15 +182,12 @@ impl Encoder {
             self.address(draft.exchange);
             self.finish(HTTP_REQUEST, &draft.exchange.request, &mut bytes);
         }
-        if companions.metadata && !draft.exchange.metadata.is_empty() {
-            let mut block = Vec::with_capacity(256);
-            for (name, value) in &draft.exchange.metadata {
-                append_field(&mut block, name, value);
-            }
+        let metadata = draft.exchange.metadata.as_bytes();
+        if companions.metadata && !metadata.is_empty() {
             self.begin("metadata", &ids.next(), &draft.date);
             self.field("WARC-Target-URI", &draft.url);
             self.field("WARC-Concurrent-To", &draft.id);
-            self.finish(FIELDS, &block, &mut bytes);
+            self.finish(FIELDS, metadata, &mut bytes);
         }
         Encoded {
             bytes,
@@ -311,14 +307,6 @@ impl Encoder {
         }
         length
     }
-}
-
-/// A line of a block of type `application/warc-fields`.
-fn append_field(block: &mut Vec<u8>, name: &str, value: &str) {
-    escape::name(name, block);
-    block.extend_from_slice(b": ");
-    escape::value(value, block);
-    block.extend_from_slice(b"\r\n");
 }
 
 fn field_value(text: &str) -> String {

@@ -6,6 +6,10 @@ const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
 /// A URL: printable ASCII stays, everything else becomes %-triplets.
 pub(crate) fn uri(text: &str, out: &mut Vec<u8>) {
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        out.extend_from_slice(text.as_bytes());
+        return;
+    }
     for &byte in text.as_bytes() {
         if byte.is_ascii_graphic() {
             out.push(byte);
@@ -19,6 +23,10 @@ pub(crate) fn uri(text: &str, out: &mut Vec<u8>) {
 /// either end, which readers strip.
 pub(crate) fn value(text: &str, out: &mut Vec<u8>) {
     let core = text.trim();
+    if core.len() == text.len() && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        out.extend_from_slice(text.as_bytes());
+        return;
+    }
     let start = text.len() - text.trim_start().len();
     for (position, character) in text.char_indices() {
         let outside = position < start || position >= start + core.len();

@@ -5,6 +5,8 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::Fields;
+
 /// One fetch to keep: the wire bytes and what the fetcher understood of them.
 #[derive(Debug, Clone, Default)]
 pub struct Exchange {
@@ -29,7 +31,7 @@ pub struct Exchange {
     /// Why the answer is not whole, in WARC's words: `length`, `time`, `disconnect`, `unspecified`.
     pub truncated: Option<&'static str>,
     /// Fields of the metadata record: via, hopsFromSeed, fetchTimeMs, outlink …
-    pub metadata: Vec<(String, String)>,
+    pub metadata: Fields,
     /// For an answer 304: the version that the server says is still current. Such an answer is a revisit record.
     pub unmodified: Option<Earlier>,
 }
@@ -78,11 +80,8 @@ impl Exchange {
 
     /// Bytes that it holds in the queue, about.
     pub(crate) fn weight(&self) -> u64 {
-        let metadata: usize = self
-            .metadata
-            .iter()
-            .map(|(name, value)| name.len() + value.len())
-            .sum();
-        (self.request.len() + self.response.len() + self.payload.len() + metadata) as u64
+        let parts = [&self.request, &self.response, &self.payload];
+        let wire: usize = parts.iter().map(|part| part.len()).sum();
+        (wire + self.metadata.as_bytes().len()) as u64
     }
 }

@@ -26,6 +26,7 @@ mod encode;
 mod error;
 mod escape;
 mod exchange;
+mod fields;
 mod filter;
 mod finish;
 #[cfg(test)]
@@ -53,6 +54,7 @@ pub use archive::{Archive, Receipt};
 pub use compression::Compression;
 pub use error::VolumeError;
 pub use exchange::{Earlier, Exchange, Location, Stored};
+pub use fields::Fields;
 pub use name::Volume;
 pub use options::Options;
 pub use reader::{Reader, Records};

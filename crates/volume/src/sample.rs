@@ -47,7 +47,7 @@ pub(crate) fn page(number: u32) -> Exchange {
         status: 200,
         media_type: "text/html".to_owned(),
         truncated: None,
-        metadata: vec![("hopsFromSeed".to_owned(), "L".to_owned())],
+        metadata: [("hopsFromSeed", "L")].into_iter().collect(),
         unmodified: None,
     }
 }

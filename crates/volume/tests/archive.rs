@@ -395,7 +395,7 @@ proptest! {
         let exchange = Exchange {
             url,
             media_type,
-            metadata: metadata.clone(),
+            metadata: metadata.iter().cloned().collect(),
             payload: Bytes::from(response.clone()),
             response: Bytes::from(response),
             head_length,

@@ -4,7 +4,7 @@ use std::sync::PoisonError;
 
 use aranha_fetch::Answer;
 use aranha_frontier::{Outcome, Outside, PageRecord, Pending};
-use aranha_page::Page;
+use aranha_page::{Link, Page};
 use aranha_robots::Directives;
 use aranha_url::{Base, CanonUrl, PathKey, SiteKey};
 use http::header;
@@ -36,6 +36,15 @@ pub(crate) struct Insides {
 }
 
 impl Insides {
+    /// With room for these, were they all inside.
+    fn with_room(links: &[Link]) -> Insides {
+        let bytes: usize = links.iter().map(|link| link.href.len()).sum();
+        Insides {
+            text: String::with_capacity(2 * bytes),
+            list: Vec::with_capacity(links.len()),
+        }
+    }
+
     fn push(&mut self, url: &CanonUrl, hop: char, dated: Option<i64>) {
         self.text.push_str(url.path());
         self.list.push(Inside {
@@ -122,6 +131,7 @@ pub(super) fn links(context: &Context, page: &Page, collected: &mut Collected) {
     let scope = context.scope.read().unwrap_or_else(PoisonError::into_inner);
     let mut dates = page.dated.iter().peekable();
     let mut spare = String::new();
+    collected.inside = Insides::with_room(&page.links);
     for (place, link) in page.links.iter().enumerate() {
         let dated = dates
             .next_if(|(dated, _)| *dated == place)

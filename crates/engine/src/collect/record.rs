@@ -4,7 +4,7 @@ use aranha_fetch::{Answer, Failure, Fetched, Truncated};
 use aranha_frontier::{Flags, Outcome, PageRecord, Pending};
 use aranha_page::Page;
 use aranha_url::CanonUrl;
-use aranha_volume::Exchange;
+use aranha_volume::{Exchange, Fields};
 
 /// The record of a page before anything is known about its answer.
 pub(crate) fn blank(pending: &Pending, time: i64) -> PageRecord {
@@ -54,7 +54,7 @@ pub(crate) fn exchange(
     fetched: &Fetched,
     answer: &Answer,
     media_type: &str,
-    metadata: Vec<(String, String)>,
+    metadata: Fields,
 ) -> Exchange {
     Exchange {
         url: url.as_str().to_owned(),
@@ -78,16 +78,15 @@ pub(super) fn metadata(
     page: Option<&Page>,
     answer: &Answer,
     fetched: &Fetched,
-) -> Vec<(String, String)> {
-    let mut fields = vec![
-        ("hopsFromSeed".to_owned(), record.depth.to_string()),
-        ("fetchTimeMs".to_owned(), record.duration_ms.to_string()),
-    ];
+) -> Fields {
+    let mut fields = Fields::new();
     let mut put = |name: &str, value: &str| {
         if !value.is_empty() {
-            fields.push((name.to_owned(), value.to_owned()));
+            fields.put(name, value);
         }
     };
+    put("hopsFromSeed", &record.depth.to_string());
+    put("fetchTimeMs", &record.duration_ms.to_string());
     put("via", &record.via);
     if let Some(page) = page {
         put("charsetForLinkExtraction", page.charset);

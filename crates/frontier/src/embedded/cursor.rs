@@ -76,10 +76,8 @@ impl Cursor {
             }
             self.run.read_block(self.next_block, &mut self.sealed)?;
             self.next_block += 1;
-            let damaged = || self.run.damaged();
-            let (text, fixed) = packer.open(&self.sealed).ok_or_else(damaged)?;
-            self.text.clear();
-            self.text.extend_from_slice(&text);
+            let fixed = packer.open_into(&self.sealed, &mut self.text);
+            let fixed = fixed.ok_or_else(|| self.run.damaged())?;
             self.fixed.clear();
             self.fixed.extend_from_slice(fixed);
             self.at = (0, 0);

@@ -30,7 +30,7 @@ use super::filter::Filter;
 use crate::codec::{Block, Packer, Reader, put_varint};
 
 /// Text of a block before packing: small enough that a look-up costs little, large enough to pack well.
-const BLOCK: usize = if cfg!(test) { 256 } else { 12 << 10 };
+const BLOCK: usize = if cfg!(test) { 256 } else { 4 << 10 };
 /// Bytes handed to the system at a time, and bytes after which the disk is asked to take them: one sync at the end of a
 /// large file would stop everything for a second.
 const BUFFER: usize = 1 << 18;
@@ -163,7 +163,7 @@ impl RunWriter {
         if let Some(first) = self.first.take() {
             let offset = self.written + self.buffer.len() as u64;
             self.index.push((first, offset));
-            packer.seal_into(&self.block, &mut self.buffer);
+            packer.seal_lightly_into(&self.block, &mut self.buffer);
             self.block.clear();
             if self.buffer.len() >= BUFFER {
                 self.hand_over().map_err(Fault::at_file(&self.path))?;
@@ -226,6 +226,13 @@ impl RunWriter {
             None => Ok(()),
         }
     }
+}
+
+/// Memory for a block that is looked into, used again for the next.
+#[derive(Debug, Default)]
+pub(super) struct Scratch {
+    sealed: Vec<u8>,
+    text: Vec<u8>,
 }
 
 /// A whole run, open for reading.
@@ -301,6 +308,7 @@ impl RunFile {
     pub(super) fn visit(
         &self,
         packer: &Packer,
+        scratch: &mut Scratch,
         site: i64,
         mut visit: impl FnMut(Link<'_>) -> Option<()>,
     ) -> Result<(), Fault> {
@@ -310,14 +318,15 @@ impl RunFile {
         }
         // The block before the first that begins with this site may end with it.
         let after = inner.index.partition_point(|(first, _)| *first < site);
-        let mut sealed = Vec::new();
+        let Scratch { sealed, text } = scratch;
         for number in after.saturating_sub(1)..inner.index.len() {
             if inner.index[number].0 > site {
                 break;
             }
-            self.read_block(number, &mut sealed)?;
-            let (text, fixed) = packer.open(&sealed).ok_or_else(|| self.damaged())?;
-            visit_block(&text, fixed, site, &mut visit).ok_or_else(|| self.damaged())?;
+            self.read_block(number, sealed)?;
+            let fixed = packer.open_into(sealed, text);
+            let fixed = fixed.ok_or_else(|| self.damaged())?;
+            visit_block(text, fixed, site, &mut visit).ok_or_else(|| self.damaged())?;
         }
         Ok(())
     }
@@ -438,7 +447,7 @@ mod tests {
             for run in [made, opened] {
                 for site in -25..sites * 7 {
                     let mut found = Vec::new();
-                    run.visit(&packer, site, |link| {
+                    run.visit(&packer, &mut Scratch::default(), site, |link| {
                         let (depth, hop, path, via) = link.fields()?;
                         assert_eq!((depth, hop), (3, 'L'));
                         assert_eq!(via, format!("https://site-{}.example/", (site + 20) / 7));
@@ -482,7 +491,7 @@ mod tests {
             // No panic, whatever is made of it.
             if let Ok(run) = RunFile::open(&path) {
                 for site in [-20, 1, 50] {
-                    let _ = run.visit(&packer, site, |_| Some(()));
+                    let _ = run.visit(&packer, &mut Scratch::default(), site, |_| Some(()));
                 }
             }
         }

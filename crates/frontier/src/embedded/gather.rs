@@ -294,7 +294,7 @@ impl Store {
         }
         gather.journal = self.insert(
             "INSERT INTO journal (links) VALUES (?1)",
-            [self.packer.seal(block)],
+            [self.packer.seal_lightly(block)],
         )?;
         Ok(())
     }

@@ -107,7 +107,7 @@ impl Store {
         for page in pages {
             put_page(block, page);
         }
-        self.packer.seal(block)
+        self.packer.seal_lightly(block)
     }
 
     /// Replace the window.

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use rusqlite::params;
 
 use super::fault::Fault;
-use super::file::{Link, RunFile};
+use super::file::{Link, RunFile, Scratch};
 use super::gather::Gather;
 use super::store::Store;
 
@@ -129,10 +129,11 @@ impl Store {
         mut visit: impl FnMut(Link<'_>) -> Option<()>,
     ) -> Result<i64, Fault> {
         let mut newest = consumed;
+        let mut scratch = Scratch::default();
         for run in runs.iter().filter(|run| run.concerns(site, consumed)) {
             newest = newest.max(run.last);
             if let Some(file) = &run.file {
-                file.visit(&self.packer, site, |link| {
+                file.visit(&self.packer, &mut scratch, site, |link| {
                     if link.run > consumed {
                         visit(link)
                     } else {

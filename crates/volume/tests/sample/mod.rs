@@ -32,10 +32,12 @@ pub fn exchange(path: &str, headers: &[&str], body: &[u8], payload: &[u8]) -> Ex
         status: 200,
         media_type: "text/html".to_owned(),
         truncated: None,
-        metadata: vec![
-            ("via".to_owned(), "http://www.example.org/".to_owned()),
-            ("title".to_owned(), "uma\r\nlinha".to_owned()),
-        ],
+        metadata: [
+            ("via", "http://www.example.org/"),
+            ("title", "uma\r\nlinha"),
+        ]
+        .into_iter()
+        .collect(),
         unmodified: None,
     }
 }
