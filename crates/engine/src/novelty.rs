@@ -66,18 +66,14 @@ impl Reading {
         // What was pushed last under these bits: most words of a page come again, and need not be sorted out later.
         let mut lately = [0u32; LATELY];
         let mut words = Vec::with_capacity(WORDS.min(text.len() / 16));
-        let mut rest = text.as_bytes();
         let mut looked = 0;
-        while !rest.is_empty() && looked < WORDS {
-            let (length, hash) = word(rest);
-            if let Some(hash) = hash {
-                looked += 1;
-                if std::mem::replace(&mut lately[hash as usize % LATELY], hash) != hash {
-                    words.push(hash);
-                }
+        each_word(text.as_bytes(), |hash| {
+            if std::mem::replace(&mut lately[hash as usize % LATELY], hash) != hash {
+                words.push(hash);
             }
-            rest = rest.get(length + 1..).unwrap_or_default();
-        }
+            looked += 1;
+            looked < WORDS
+        });
         words.sort_unstable();
         words.dedup();
         words.shrink_to_fit();
@@ -125,46 +121,97 @@ fn kinds(bytes: u64) -> (u64, u64) {
     (letters | digits | (bytes & HIGHS), digits)
 }
 
-/// Up to eight bytes as a number.
-fn load(bytes: &[u8]) -> u64 {
-    match bytes.first_chunk() {
-        Some(eight) => u64::from_le_bytes(*eight),
-        None => bytes
-            .iter()
-            .rev()
-            .fold(0, |number, byte| (number << 8) | u64::from(*byte)),
+/// The high bits of eight bytes, side by side.
+fn gather(highs: u64) -> u64 {
+    (highs >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
+}
+
+/// Bytes that are looked at together: a bit for each in a number.
+const SPAN: usize = 64;
+
+/// Which bytes of a span words are made of, and which are digits.
+fn spans(span: &[u8; SPAN]) -> (u64, u64) {
+    let (mut inside, mut digits) = (0, 0);
+    for (place, eight) in span.as_chunks().0.iter().enumerate() {
+        let (of_words, of_numbers) = kinds(u64::from_le_bytes(*eight));
+        inside |= gather(of_words) << (8 * place);
+        digits |= gather(of_numbers) << (8 * place);
+    }
+    (inside, digits)
+}
+
+/// Hands out the hashes of the words in a text, as long as they are wanted: of words from four bytes on, without digits.
+fn each_word(text: &[u8], mut wants: impl FnMut(u32) -> bool) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let (mut inside, digits) = match rest.first_chunk() {
+            Some(span) => spans(span),
+            None => {
+                // Behind the end there are zeros, which end a word.
+                let mut span = [0; SPAN];
+                span[..rest.len()].copy_from_slice(rest);
+                spans(&span)
+            }
+        };
+        let mut next = SPAN;
+        while inside != 0 {
+            let start = inside.trailing_zeros() as usize;
+            let length = (!(inside >> start)).trailing_zeros() as usize;
+            if start + length == SPAN {
+                next = if start > 0 {
+                    start
+                } else {
+                    let length = rest.iter().take_while(|byte| is_of_words(**byte)).count();
+                    let with_digit = rest[..length].iter().any(u8::is_ascii_digit);
+                    if !with_digit && !wants(hash(rest, length)) {
+                        return;
+                    }
+                    length
+                };
+                break;
+            }
+            let bits = (1 << length) - 1;
+            let counts = length > 3 && digits >> start & bits == 0;
+            if counts && !wants(hash(&rest[start..], length)) {
+                return;
+            }
+            inside &= !(bits << start);
+        }
+        rest = rest.get(next..).unwrap_or_default();
     }
 }
 
-/// The length of the word that this begins with, 0 for none, and its hash without regard to case; no hash for a word under
-/// four bytes and one with a digit in it. Only for memory: it may change from version to version.
-fn word(rest: &[u8]) -> (usize, Option<u32>) {
-    let (mut length, mut with_digit, mut hash) = (0, false, ODD);
+fn is_of_words(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || !byte.is_ascii()
+}
+
+/// Hash of the word of this length that the text begins with, without regard to case. Only for memory: it may change from
+/// version to version.
+fn hash(text: &[u8], length: usize) -> u32 {
+    let mut hash = ODD ^ length as u64;
+    let mut place = 0;
     loop {
-        let bytes = load(rest.get(length..).unwrap_or_default());
-        let (inside, digits) = kinds(bytes);
-        let end = !inside & HIGHS;
-        let here = (end.trailing_zeros() / 8) as usize;
-        // Beyond the end of the text there are zeros, which end a word.
-        let mask = if here < 8 {
-            (1 << (8 * here)) - 1
-        } else {
-            u64::MAX
-        };
-        with_digit |= digits & mask != 0;
-        if here > 0 {
-            hash = (hash ^ ((bytes | CASE) & mask))
-                .wrapping_mul(ODD)
-                .rotate_left(29);
+        let bytes = load(&text[place..]) | CASE;
+        let left = length - place;
+        if left <= 8 {
+            hash = (hash ^ (bytes << (64 - 8 * left))).wrapping_mul(ODD);
+            return (hash ^ (hash >> 32)) as u32;
         }
-        length += here;
-        if here < 8 {
-            break;
+        hash = (hash ^ bytes).wrapping_mul(ODD).rotate_left(29);
+        place += 8;
+    }
+}
+
+/// The first eight bytes as a number, zeros behind the end.
+fn load(bytes: &[u8]) -> u64 {
+    match bytes.first_chunk() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => {
+            let mut eight = [0; 8];
+            eight[..bytes.len()].copy_from_slice(bytes);
+            u64::from_le_bytes(eight)
         }
     }
-    let hash = (hash ^ length as u64).wrapping_mul(ODD);
-    let counts = length > 3 && !with_digit;
-    (length, counts.then_some((hash ^ (hash >> 32)) as u32))
 }
 
 /// Words by their hashes. Half the bytes are enough: of sixteen thousand words one in a quarter of a million is taken for
@@ -348,6 +395,27 @@ fn remember(seen: &mut Seen, hash: u64, most: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(300))]
+
+        #[test]
+        fn words_are_those_between_what_is_no_letter(pieces in proptest::collection::vec("[a-cA-C]{1,12}|[0-9]{1,3}|[a-zé文]{1,90}|[ ,.;]{1,3}|.", 0..60)) {
+            let text = pieces.concat();
+            let mut found = Vec::new();
+            each_word(text.as_bytes(), |hash| {
+                found.push(hash);
+                true
+            });
+            let is_end = |letter: char| letter.is_ascii() && !letter.is_ascii_alphanumeric();
+            let words = text.split(is_end).filter(|word| word.len() > 3);
+            let words = words.filter(|word| !word.contains(|letter: char| letter.is_ascii_digit()));
+            let expected: Vec<u32> = words
+                .map(|word| hash(word.to_ascii_lowercase().as_bytes(), word.len()))
+                .collect();
+            proptest::prop_assert_eq!(found, expected);
+        }
+    }
 
     #[test]
     fn words_without_regard_to_case_and_numbers() {

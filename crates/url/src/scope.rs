@@ -208,10 +208,14 @@ impl Scope {
 
     /// Is this URL, found at this depth, wanted?
     pub fn judge<'a>(&'a self, url: &'a CanonUrl, depth: u16) -> Judgement<'a> {
+        self.judge_page(url, url.key(), depth)
+    }
+
+    /// The same for who has the URL's key at hand.
+    pub fn judge_page<'a>(&'a self, url: &'a CanonUrl, key: PageKey, depth: u16) -> Judgement<'a> {
         if let Some(entry) = self.blacklist.url(url) {
             return Judgement::outside(ScopeRule::Blacklist(entry));
         }
-        let key = url.key();
         if self.seeds.contains(&key) {
             return Judgement::inside(ScopeRule::Seed);
         }

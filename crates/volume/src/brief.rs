@@ -81,25 +81,24 @@ pub(crate) fn pack(plain: &[u8], packed: &mut Vec<u8>) {
 /// Takes the first repetition that the table knows, and every byte as it is otherwise.
 fn deflate(plain: &[u8], bits: &mut Bits) {
     let mut places = [0_u16; 1 << BITS]; // one more than the place; 0 is none
-    let mut at = 0;
+    let (mut at, mut written) = (0, 0);
     while let Some(four) = plain.get(at..).and_then(<[u8]>::first_chunk) {
         let entry = &mut places[slot(*four)];
         let before = usize::from(std::mem::replace(entry, at as u16 + 1));
         if before > 0 && plain[before - 1..].starts_with(four) {
+            bits.put_bytes(&plain[written..at]);
             let length = common(&plain[before - 1..], &plain[at..]);
             let (word, bits_of_length) = LENGTHS[length];
             let (back, bits_of_distance) = distance((at + 1 - before) as u32);
             let both = word | back << bits_of_length;
             bits.put((both, bits_of_length + bits_of_distance));
             at += length;
+            written = at;
         } else {
-            bits.put(CODE[usize::from(four[0])]);
             at += 1;
         }
     }
-    for byte in &plain[at..] {
-        bits.put(CODE[usize::from(*byte)]);
-    }
+    bits.put_bytes(&plain[written..]);
 }
 
 fn slot(four: [u8; SHORTEST]) -> usize {
@@ -145,6 +144,27 @@ impl Bits {
         self.length += full as usize;
         self.held >>= 8 * full;
         self.count %= 8;
+    }
+
+    /// Bytes as they are. The code of an ASCII character is itself and 0x30, in eight bits: four are put together.
+    fn put_bytes(&mut self, bytes: &[u8]) {
+        let (fours, rest) = bytes.as_chunks();
+        for four in fours {
+            let together = u32::from_le_bytes(*four);
+            if together & 0x8080_8080 == 0 {
+                let words = (together + 0x3030_3030).reverse_bits().swap_bytes();
+                self.put((words, 32));
+            } else {
+                self.put_each(four);
+            }
+        }
+        self.put_each(rest);
+    }
+
+    fn put_each(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.put(CODE[usize::from(*byte)]);
+        }
     }
 
     fn finish(&self) -> &[u8] {

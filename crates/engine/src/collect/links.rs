@@ -45,10 +45,10 @@ impl Insides {
         }
     }
 
-    fn push(&mut self, url: &CanonUrl, hop: char, dated: Option<i64>) {
-        self.text.push_str(url.path());
+    fn push(&mut self, path: &str, key: PathKey, hop: char, dated: Option<i64>) {
+        self.text.push_str(path);
         self.list.push(Inside {
-            key: url.path_key(),
+            key,
             hop,
             dated,
             end: self.text.len(),
@@ -143,9 +143,11 @@ pub(super) fn links(context: &Context, page: &Page, collected: &mut Collected) {
             continue;
         };
         let hop = link.kind.letter();
-        if scope.judge(&url, deeper(&collected.pending, hop)).inside {
-            if url.site_key() == site {
-                collected.inside.push(&url, hop, dated);
+        let key = url.key();
+        let depth = deeper(&collected.pending, hop);
+        if scope.judge_page(&url, key, depth).inside {
+            if key.site == site {
+                collected.inside.push(url.path(), key.path, hop, dated);
             } else {
                 context.web.prefetch(url.host());
                 let outside = outside(&url, &collected.pending, hop, &collected.url);

@@ -50,6 +50,17 @@ pub(super) struct Gather {
 /// Offsets are 32 bits: a run is made before this many bytes are gathered.
 const MOST_BYTES: usize = 256 << 20;
 
+/// Bytes that the numbers of a link take at most.
+const MOST_NUMBERS: usize = 64;
+
+/// Room for more, an eighth of what is there at a time: a batch keeps its memory, and one that is a little larger than those
+/// before must not double it.
+fn make_room<T>(list: &mut Vec<T>, more: usize) {
+    if list.capacity() - list.len() < more {
+        list.reserve_exact(more.max(list.len() / 8).max(1024));
+    }
+}
+
 /// The end of what was gathered at some time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mark {
@@ -83,6 +94,12 @@ impl Gather {
             External::DeepLink | External::Combined => (link.path.as_str(), link.path_key),
         };
         let start = self.bytes.len();
+        make_room(&mut self.links, 1);
+        let texts = [&link.site, &link.origin, &link.path, &link.via];
+        make_room(
+            &mut self.bytes,
+            texts.map(String::len).iter().sum::<usize>() + MOST_NUMBERS,
+        );
         self.links.push(Sent {
             site: link.site_key.0 as i64,
             offset: start as u32,
