@@ -144,15 +144,7 @@ fn spans(span: &[u8; SPAN]) -> (u64, u64) {
 fn each_word(text: &[u8], mut wants: impl FnMut(u32) -> bool) {
     let mut rest = text;
     while !rest.is_empty() {
-        let (mut inside, digits) = match rest.first_chunk() {
-            Some(span) => spans(span),
-            None => {
-                // Behind the end there are zeros, which end a word.
-                let mut span = [0; SPAN];
-                span[..rest.len()].copy_from_slice(rest);
-                spans(&span)
-            }
-        };
+        let (mut inside, digits) = spans(&first(rest));
         let mut next = SPAN;
         while inside != 0 {
             let start = inside.trailing_zeros() as usize;
@@ -191,7 +183,7 @@ fn hash(text: &[u8], length: usize) -> u32 {
     let mut hash = ODD ^ length as u64;
     let mut place = 0;
     loop {
-        let bytes = load(&text[place..]) | CASE;
+        let bytes = u64::from_le_bytes(first(&text[place..])) | CASE;
         let left = length - place;
         if left <= 8 {
             hash = (hash ^ (bytes << (64 - 8 * left))).wrapping_mul(ODD);
@@ -202,16 +194,14 @@ fn hash(text: &[u8], length: usize) -> u32 {
     }
 }
 
-/// The first eight bytes as a number, zeros behind the end.
-fn load(bytes: &[u8]) -> u64 {
-    match bytes.first_chunk() {
-        Some(eight) => u64::from_le_bytes(*eight),
-        None => {
-            let mut eight = [0; 8];
-            eight[..bytes.len()].copy_from_slice(bytes);
-            u64::from_le_bytes(eight)
-        }
+/// The first bytes, zeros behind the end: they end a word.
+fn first<const COUNT: usize>(bytes: &[u8]) -> [u8; COUNT] {
+    if let Some(whole) = bytes.first_chunk() {
+        return *whole;
     }
+    let mut padded = [0; COUNT];
+    padded[..bytes.len()].copy_from_slice(bytes);
+    padded
 }
 
 /// Words by their hashes. Half the bytes are enough: of sixteen thousand words one in a quarter of a million is taken for
