@@ -1,16 +1,23 @@
 //! One request, one answer, over one connection (RFC 9112).
 //!
-//! The read buffer *is* the record of the wire: the answer is read into one growing buffer, its head and body are
+//! The read buffer *is* the record of the wire: the answer is gathered in one buffer, its head and body are
 //! found in place, and the buffer is handed on as it is. Nothing runs beside the exchange: no task, no second future
 //! to drive the connection (docs/decisions/0003-http-exchange.md). Generic over the stream, so that tests need no
 //! socket. Keeps no more than the limits allow, whatever comes. Ends within the limits of [`Pace`], in an answer, perhaps truncated, or a failure.
 
-use std::{future::poll_fn, pin::pin, task::Poll, time::Duration};
+use std::{
+    cell::RefCell,
+    future::poll_fn,
+    io,
+    pin::{Pin, pin},
+    task::{Context, Poll, ready},
+    time::Duration,
+};
 
 use bytes::{Buf, Bytes, BytesMut};
 use http::header;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
     time::{Instant, timeout_at},
 };
 
@@ -24,8 +31,9 @@ use crate::{
     web::after,
 };
 
-/// First size of the read buffer: most heads and many pages.
-const FIRST_ROOM: usize = 16 << 10;
+/// Bytes taken off the wire at a time, by way of a place that each thread has for it: most pages come whole, and the buffer is
+/// then made to their measure. An answer that has not begun has no buffer.
+const SCOOP: usize = 64 << 10;
 
 /// Room made for more of a body that announces no length.
 const LEAST_ROOM: usize = 4 << 10;
@@ -38,6 +46,10 @@ const MOST_INTERIM: usize = 8;
 
 /// Blank bytes before the status line.
 const MOST_BLANK: usize = 1 << 10;
+
+thread_local! {
+    static SCOOPS: RefCell<Box<[u8]>> = RefCell::new(vec![0; SCOOP].into());
+}
 
 /// The limits of one exchange.
 #[derive(Clone, Copy, Debug)]
@@ -143,38 +155,37 @@ struct Incoming<'a, S> {
 }
 
 impl<S: AsyncRead + Unpin> Incoming<'_, S> {
-    /// Makes room. The buffer doubles, but not beyond the most that will be kept: a share of the budget is no larger.
-    fn make(&mut self, room: usize) {
+    /// Makes room. Where the end is not known the buffer doubles, but not beyond the most that will be kept: a share of the
+    /// budget is no larger.
+    fn make(&mut self, room: usize, is_all: bool) {
         let here = self.buffer.len();
         let (whole, least) = (self.buffer.capacity(), here + room);
-        if whole >= least {
-            return;
-        }
-        if 2 * whole <= self.most {
-            self.buffer.reserve(room);
-        } else {
-            let mut larger = BytesMut::with_capacity(least.max(self.most));
+        if whole < least {
+            let doubled = if is_all { 0 } else { 2 * whole };
+            let mut larger = BytesMut::with_capacity(least.max(doubled.min(self.most)));
             larger.extend_from_slice(&self.buffer);
             self.buffer = larger;
         }
     }
 
-    /// Reads once, into a buffer with at least `room` bytes free.
-    async fn more(&mut self, room: usize) -> More {
+    /// Reads once. `rest`: how much there is to come, where that is known.
+    async fn more(&mut self, rest: Option<u64>) -> More {
         if self.late {
             return More::Late;
         }
         let read = poll_fn(|cx| {
-            self.make(room);
-            match pin!(self.stream.read_buf(&mut self.buffer)).poll(cx) {
+            let free = self.buffer.capacity() - self.buffer.len();
+            let read = if rest.is_none() && free < LEAST_ROOM {
+                SCOOPS.with_borrow_mut(|scoop| self.poll_scoop(cx, scoop))
+            } else {
+                let rest = rest.unwrap_or(0);
+                let room = rest.min(MOST_ROOM as u64);
+                self.make(room as usize, room == rest);
+                pin!(self.stream.read_buf(&mut self.buffer)).poll(cx)
+            };
+            match read {
                 Poll::Ready(result) => Poll::Ready(Some(result)),
-                Poll::Pending => {
-                    if self.buffer.is_empty() {
-                        // Thousands wait for an answer: what has not begun needs no room yet.
-                        self.buffer = BytesMut::new();
-                    }
-                    self.pace.poll_late(cx).map(|()| None)
-                }
+                Poll::Pending => self.pace.poll_late(cx).map(|()| None),
             }
         });
         match read.await {
@@ -190,6 +201,16 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 More::Bytes
             }
         }
+    }
+
+    /// Reads by way of the thread's scoop.
+    fn poll_scoop(&mut self, cx: &mut Context<'_>, scoop: &mut [u8]) -> Poll<io::Result<usize>> {
+        let mut scoop = ReadBuf::new(scoop);
+        ready!(Pin::new(&mut *self.stream).poll_read(cx, &mut scoop))?;
+        let bytes = scoop.filled();
+        self.make(bytes.len(), false);
+        self.buffer.extend_from_slice(bytes);
+        Poll::Ready(Ok(bytes.len()))
     }
 
     /// The head of the final answer, which then begins the buffer.
@@ -228,7 +249,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 scanned = 0;
                 continue;
             }
-            match self.more(FIRST_ROOM.min(max_head).max(64)).await {
+            match self.more(None).await {
                 More::Bytes => {}
                 More::End => return Err(Failure::Reset),
                 More::Late if self.first_byte.is_none() => return Err(Failure::Timeout),
@@ -332,13 +353,15 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             if let Some(end) = end {
                 return (end, broken);
             }
-            if self.share.is_none() && here + room(framing, here) > FREE {
+            let rest = rest(framing, here);
+            let next = rest.map_or(LEAST_ROOM, |rest| rest.min(MOST_ROOM as u64) as usize);
+            if self.share.is_none() && here + next > FREE {
                 match timeout_at(limits.deadline, limits.memory.wire(limit)).await {
                     Ok(share) => self.share = Some(share),
                     Err(_) => return (here, Some(Truncated::Time)),
                 }
             }
-            match self.more(room(framing, here)).await {
+            match self.more(rest).await {
                 More::Bytes => {}
                 More::Late => return (here, Some(Truncated::Time)),
                 More::End => return (here, ended(framing)),
@@ -372,13 +395,11 @@ fn kept(here: usize, limit: u64) -> usize {
     usize::try_from(limit).map_or(here, |limit| here.min(limit))
 }
 
-/// Free space to read into: all that is left when it is known and not too much.
-fn room(framing: &Framing, here: usize) -> usize {
+/// What is still to come of a body that announces its length.
+fn rest(framing: &Framing, here: usize) -> Option<u64> {
     match framing {
-        Framing::Length(bytes) | Framing::UpTo(bytes) => {
-            (*bytes - here as u64).min(MOST_ROOM as u64) as usize
-        }
-        _ => LEAST_ROOM,
+        Framing::Length(bytes) | Framing::UpTo(bytes) => Some(*bytes - here as u64),
+        _ => None,
     }
 }
 
