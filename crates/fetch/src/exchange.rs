@@ -180,7 +180,8 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             } else {
                 let rest = rest.unwrap_or(0);
                 let room = rest.min(MOST_ROOM as u64);
-                self.make(room as usize, room == rest);
+                // One more, so that more than was announced shows.
+                self.make(room as usize + 1, room == rest);
                 pin!(self.stream.read_buf(&mut self.buffer)).poll(cx)
             };
             match read {

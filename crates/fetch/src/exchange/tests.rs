@@ -616,6 +616,20 @@ async fn a_small_answer_takes_little() {
     check(12_000, 12_500).await;
 }
 
+/// What comes behind an answer's end is noticed, also where the body came in a second read.
+#[test]
+fn more_than_was_announced_shows() {
+    let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789and more";
+    for pieces in [&[5000][..], &[45, 5000]] {
+        let exchanged = run(&runtime(), &Options::default(), wire, pieces, End::Silence);
+        assert!(!exchanged.reusable, "{pieces:?}");
+        let received = exchanged.result.expect("an answer");
+        assert_eq!(&received.payload[..], b"0123456789");
+        let remarks = &received.head.remarks;
+        assert!(remarks.contains(&Remark::Excess), "{pieces:?}");
+    }
+}
+
 /// Who waits for the first byte holds no buffer.
 #[tokio::test(start_paused = true)]
 async fn who_waits_holds_nothing() {
