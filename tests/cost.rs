@@ -9,9 +9,8 @@ use std::time::Duration;
 const MOST: f64 = 2.5;
 /// Inputs are grown until one run takes at least this long: below it the clock says little.
 const LEAST: Duration = Duration::from_millis(4);
-/// The longest input tried. Beyond some megabytes the allocator gives every copy fresh memory, and what is measured is the system
-/// clearing it: on a slow machine 32 MB were copied from memory at hand and 64 MB were not, ten times the cost.
-const LONGEST: usize = 1 << 20;
+/// The longest input tried.
+const LONGEST: usize = 64 << 20;
 /// Whole comparisons before a ratio is believed.
 const TRIES: u32 = 5;
 

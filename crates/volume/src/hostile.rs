@@ -15,6 +15,10 @@ use crate::repair::holds_a_record;
 use crate::sample::{folder, page, small_options, write_all};
 use crate::{Archive, Reader, check, http, lookup};
 
+/// The program's. The system's takes fresh memory for each copy above 32 MB, which on a slow machine was what these tests measured.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[path = "../../../tests/cost.rs"]
 #[expect(unreachable_pub, reason = "shared by the tests of all crates")]
 mod cost;
