@@ -39,18 +39,19 @@ fn name(lab: &Lab, request: &Request) -> Name {
     (request.host.clone(), url(lab, request))
 }
 
-/// What the collection has an answer to: a redirect under its own name, anything else under both.
+/// What the collection has an answer to, under both names; a redirect to the other name is none of that one's.
 fn recorded(lab: &Lab, collection: &Path) -> BTreeSet<Name> {
+    let host = |url: &str| url.split(['/', ':']).nth(3).unwrap_or_default().to_owned();
     let mut recorded = BTreeSet::new();
     for (url, page) in pages(collection) {
         let folded = lab.fold(&url);
-        let host = url.split(['/', ':']).nth(3).expect("it has a host");
-        let bare = host.strip_prefix("www.").unwrap_or(host);
-        let redirect = page["status"]
-            .as_u64()
-            .is_some_and(|status| status / 100 == 3);
-        for name in [bare.to_owned(), format!("www.{bare}")] {
-            if !redirect || name == host {
+        let other = page["redirect"]
+            .as_str()
+            .filter(|target| lab.fold(target) == folded)
+            .map(host);
+        let bare = host(&url).trim_start_matches("www.").to_owned();
+        for name in [format!("www.{bare}"), bare] {
+            if other.as_ref() != Some(&name) {
                 recorded.insert((name, folded.clone()));
             }
         }
