@@ -76,7 +76,7 @@ impl ShutOut {
         }
     }
 
-    /// The entries are in force.
+    /// The entries are in force. Called before the scope is let go: who sees them there sees the generation, too.
     pub(crate) fn move_on(&self) {
         self.generation.fetch_add(1, Relaxed);
     }

@@ -395,7 +395,15 @@ impl Visit {
             match self.judge(&page, rules) {
                 // A probe that is not allowed is not missed.
                 Err(_) if page.hop == PROBE => {}
-                Err(refused) => self.give_up(&page, refused, now),
+                Err(refused) => {
+                    // The list may have grown since this turn began. A site that it names is set aside with its pages.
+                    self.obey_black_list();
+                    if self.leave.is_some() {
+                        self.queue.push_front(page);
+                        return;
+                    }
+                    self.give_up(&page, refused, now);
+                }
                 Ok(url) if self.context.budget.take() => self.send(page, url, now),
                 Ok(_) => {
                     if page.hop == PROBE {

@@ -123,8 +123,8 @@ impl Context {
             if scope.shut_out(&entry).is_err() {
                 return;
             }
+            self.shut_out.move_on();
         }
-        self.shut_out.move_on();
         if let Err(error) = self.shut_out.add(&entry, reason) {
             let problem = error.to_string();
             self.notices.say(Notice::BlacklistWrong { problem });
