@@ -173,7 +173,7 @@ async fn killed_twenty_times() {
             .spawn()
             .unwrap();
         // Once this run has asked for something, any instant will do.
-        tokio::time::timeout(Duration::from_secs(60), lab.wait_for_requests(seen + 1))
+        tokio::time::timeout(Duration::from_mins(1), lab.wait_for_requests(seen + 1))
             .await
             .expect("the crawl asks for something");
         chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
