@@ -40,6 +40,7 @@ pub(crate) use self::version::Version;
 
 /// A page to collect.
 pub(crate) struct Assignment {
+    pub(crate) lease: u64,
     pub(crate) url: CanonUrl,
     pub(crate) pending: Pending,
     pub(crate) cookie: Option<String>,
@@ -84,6 +85,7 @@ pub(crate) async fn collect(
     assignment: Assignment,
 ) -> Collected {
     let Assignment {
+        lease,
         url,
         pending,
         cookie,
@@ -168,7 +170,8 @@ pub(crate) async fn collect(
             read(
                 context,
                 answer,
-                (follow, wary),
+                follow.then_some(lease),
+                wary,
                 &mut record,
                 &mut collected,
                 &fetched,
@@ -191,7 +194,8 @@ fn is_refusal_of_range(asked: &Result<Fetched, Failure>) -> bool {
 async fn read(
     context: &Context,
     answer: &Answer,
-    (follow, wary): (bool, bool),
+    follow: Option<u64>,
+    wary: bool,
     record: &mut PageRecord,
     collected: &mut Collected,
     fetched: &Fetched,
@@ -270,8 +274,11 @@ async fn read(
         record.flags = record.flags.with(Flags::NOFOLLOW);
     }
     add(&context.tally.links, page.links.len() as u64);
-    if follow && !directives.nofollow && (200..300).contains(&answer.status) {
-        links(context, &page, collected);
+    if let Some(lease) = follow
+        && !directives.nofollow
+        && (200..300).contains(&answer.status)
+    {
+        links(context, lease, &page, collected);
     }
     let metadata = metadata(record, Some(&page), answer, fetched);
     let exchange = exchange(

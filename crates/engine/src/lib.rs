@@ -34,6 +34,7 @@ mod novelty;
 mod pages;
 mod permission;
 mod rate;
+mod repeats;
 mod shutout;
 mod signals;
 mod stop;

@@ -462,6 +462,7 @@ impl Visit {
         let session = self.sessions.pop().unwrap_or_default();
         let context = Arc::clone(&self.context);
         let assignment = Assignment {
+            lease: self.lease,
             url,
             pending: page,
             cookie,

@@ -58,6 +58,23 @@ impl Base {
         }
     }
 
+    /// What a link's target depends on besides the link itself: the page's directory, its origin, or nothing. With two bases
+    /// that agree in this a link makes the same URL. `None` where it is not as simple as that.
+    pub fn part(&self, href: &str) -> Option<&str> {
+        if href.starts_with("http://") || href.starts_with("https://") {
+            return Some("");
+        }
+        let base = self.plain.as_ref()?;
+        let end = match href.bytes().next()? {
+            b'/' => base.place.path as usize,
+            b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' if !href.contains(':') => {
+                base.directory_end
+            }
+            _ => return None,
+        };
+        Some(&base.text[..end])
+    }
+
     /// A link as an absolute URL, with its fragment and not made canonical: what a browser would go to. `None` when it is
     /// no URL.
     pub fn absolute(&self, href: &str) -> Option<String> {

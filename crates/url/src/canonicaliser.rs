@@ -617,6 +617,25 @@ mod tests {
         }
 
         #[test]
+        fn a_link_needs_no_more_of_its_base_than_the_part(page in page(), base_href in proptest::option::of(soup()), href in soup()) {
+            for canonicaliser in [Canonicaliser::default(), all_rules()] {
+                let Ok(page) = canonicaliser.canon(&page) else { continue };
+                let mut base = Base::of(&page);
+                if let Some(base_href) = &base_href {
+                    base = base.with_href(base_href);
+                }
+                let Some(part) = base.part(&href) else { continue };
+                let slash = if part.ends_with('/') { "" } else { "/" };
+                let Ok(other) = canonicaliser.canon(&format!("{part}{slash}other?page")) else { continue };
+                let other = Base::of(&other);
+                // The rules may have made another directory of it.
+                if other.part(&href) == Some(part) {
+                    prop_assert_eq!(canonicaliser.join(&base, &href), canonicaliser.join(&other, &href));
+                }
+            }
+        }
+
+        #[test]
         fn plain_canon_is_the_parsers(tail in soup(), host in "[a-z0-9.-]{1,20}") {
             let canonicaliser = Canonicaliser::default();
             let text = format!("http://{host}/{tail}");

@@ -4,13 +4,14 @@ use std::sync::PoisonError;
 
 use aranha_fetch::Answer;
 use aranha_frontier::{Outcome, Outside, PageRecord, Pending};
-use aranha_page::{Link, Page};
+use aranha_page::Page;
 use aranha_robots::Directives;
 use aranha_url::{Base, CanonUrl, PathKey, SiteKey};
 use http::header;
 
 use super::Collected;
 use crate::node::Context;
+use crate::repeats::{Name, Names};
 
 /// The letter of the link for a page that a signal from outside told of, and for one that a proxy's users were served.
 pub(crate) const SIGNAL: char = 'S';
@@ -23,6 +24,8 @@ pub(crate) struct Inside {
     pub(crate) hop: char,
     /// When a sitemap or a feed says that it changed last.
     pub(crate) dated: Option<i64>,
+    /// What to remember it by.
+    pub(crate) name: Option<Name>,
     /// Where its path ends in the text of all.
     end: usize,
 }
@@ -33,26 +36,16 @@ pub(crate) struct Inside {
 pub(crate) struct Insides {
     text: String,
     list: Vec<Inside>,
+    /// Where links lead that the visit has taken in before.
+    pub(crate) repeated: Vec<PathKey>,
 }
 
 impl Insides {
-    /// With room for these, were they all inside.
-    fn with_room(links: &[Link]) -> Insides {
-        let bytes: usize = links.iter().map(|link| link.href.len()).sum();
-        Insides {
-            text: String::with_capacity(2 * bytes),
-            list: Vec::with_capacity(links.len()),
-        }
-    }
-
-    fn push(&mut self, path: &str, key: PathKey, hop: char, dated: Option<i64>) {
+    /// `link`: all but where its path ends.
+    fn push(&mut self, path: &str, link: Inside) {
         self.text.push_str(path);
-        self.list.push(Inside {
-            key,
-            hop,
-            dated,
-            end: self.text.len(),
-        });
+        let end = self.text.len();
+        self.list.push(Inside { end, ..link });
     }
 
     /// Every link with its path.
@@ -121,7 +114,7 @@ pub(super) fn directives(page: &Page, answer: &Answer, product: &str) -> Directi
 
 /// Canonicalises the page's links, leaves out what is out of scope, and sorts the rest into this
 /// site's and other sites'.
-pub(super) fn links(context: &Context, page: &Page, collected: &mut Collected) {
+pub(super) fn links(context: &Context, lease: u64, page: &Page, collected: &mut Collected) {
     let site: SiteKey = collected.url.site_key();
     let own = Base::of(&collected.url);
     let base = match &page.base {
@@ -131,12 +124,19 @@ pub(super) fn links(context: &Context, page: &Page, collected: &mut Collected) {
     let scope = context.scope.read().unwrap_or_else(PoisonError::into_inner);
     let mut dates = page.dated.iter().peekable();
     let mut spare = String::new();
-    collected.inside = Insides::with_room(&page.links);
+    let mut names = Names::new(&base, lease);
+    collected.inside.repeated.reserve(page.links.len());
     for (place, link) in page.links.iter().enumerate() {
         let dated = dates
             .next_if(|(dated, _)| *dated == place)
             .map(|(_, date)| *date);
         if link.nofollow && !context.config.crawl.follow_nofollow {
+            continue;
+        }
+        // A date is news, whatever it is the date of.
+        let name = dated.map_or_else(|| names.of(&link.href), |_| None);
+        if let Some(key) = name.and_then(|name| context.repeats.find(name)) {
+            collected.inside.repeated.push(key);
             continue;
         }
         let Ok(url) = context.canon.join_into(&base, &link.href, &mut spare) else {
@@ -147,7 +147,14 @@ pub(super) fn links(context: &Context, page: &Page, collected: &mut Collected) {
         let depth = deeper(&collected.pending, hop);
         if scope.judge_page(&url, key, depth).inside {
             if key.site == site {
-                collected.inside.push(url.path(), key.path, hop, dated);
+                let link = Inside {
+                    key: key.path,
+                    hop,
+                    dated,
+                    name,
+                    end: 0,
+                };
+                collected.inside.push(url.path(), link);
             } else {
                 context.web.prefetch(url.host());
                 let outside = outside(&url, &collected.pending, hop, &collected.url);

@@ -26,6 +26,7 @@ use crate::dominance::Dominance;
 use crate::load::Load;
 use crate::notice::{Notice, Notices};
 use crate::rate::Rate;
+use crate::repeats::Repeats;
 use crate::shutout::{ShutOut, ShutOutError};
 use crate::stop::{Reason, Stop};
 use crate::tally::{Tally, add};
@@ -51,6 +52,7 @@ pub(crate) struct Context {
     pub(crate) submissions: Submissions,
     pub(crate) budget: Budget,
     pub(crate) domains: Domains,
+    pub(crate) repeats: Repeats,
     pub(crate) dominance: Dominance,
     pub(crate) shut_out: ShutOut,
     pub(crate) notices: Notices,

@@ -24,6 +24,7 @@ use crate::dominance::Dominance;
 use crate::load::Load;
 use crate::notice::{Notice, Notices};
 use crate::rate::Rate;
+use crate::repeats::Repeats;
 use crate::shutout::ShutOut;
 use crate::stop::Stop;
 use crate::tally::Tally;
@@ -91,6 +92,7 @@ impl Node {
             resumed: resumed.then(Instant::now),
             others_wait: AtomicBool::new(false),
             domains: Domains::default(),
+            repeats: Repeats::new(),
             dominance: Dominance::default(),
             shut_out: ShutOut::new(collection.blacklist()),
             notices,

@@ -114,7 +114,10 @@ impl Visit {
 
     /// The URL-seen test for all of a page's links into its site.
     fn admit_all(&mut self, inside: &Insides, from: &Pending, via: &str) -> Links {
-        let mut keys: Vec<u64> = inside.iter().map(|(_, link)| link.key.0).collect();
+        let known = inside.repeated.iter().map(|key| key.0);
+        let mut keys: Vec<u64> = known
+            .chain(inside.iter().map(|(_, link)| link.key.0))
+            .collect();
         keys.sort_unstable();
         keys.dedup();
         let mut new = 0;
@@ -123,6 +126,11 @@ impl Visit {
                 new += 1;
             } else if let Some(date) = link.dated {
                 self.hear_of(link.key, date, from);
+            }
+            if let Some(name) = link.name
+                && self.facts.closed.is_none()
+            {
+                self.context.repeats.note(name, link.key);
             }
         }
         Links {
