@@ -8,13 +8,13 @@
 use std::{
     cell::RefCell,
     future::poll_fn,
-    io,
+    io, mem,
     pin::{Pin, pin},
     task::{Context, Poll, ready},
     time::Duration,
 };
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Bytes;
 use http::header;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
@@ -23,6 +23,7 @@ use tokio::{
 
 use crate::{
     Failure, Options, Remark, Truncated,
+    buffers::BUFFERS,
     chunks::Step,
     framing::{self, Framing},
     head::{self, Head},
@@ -94,7 +95,7 @@ where
     let sent = send(stream, request, limits).await;
     let mut incoming = Incoming {
         stream,
-        buffer: BytesMut::new(),
+        buffer: Vec::new(),
         pace: Pace::new(limits.options, limits.deadline),
         asked: Instant::now(),
         first_byte: None,
@@ -142,7 +143,7 @@ enum More {
 
 struct Incoming<'a, S> {
     stream: &'a mut S,
-    buffer: BytesMut,
+    buffer: Vec<u8>,
     pace: Pace<'a>,
     asked: Instant,
     first_byte: Option<Duration>,
@@ -162,9 +163,9 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         let (whole, least) = (self.buffer.capacity(), here + room);
         if whole < least {
             let doubled = if is_all { 0 } else { 2 * whole };
-            let mut larger = BytesMut::with_capacity(least.max(doubled.min(self.most)));
+            let mut larger = BUFFERS.take(least.max(doubled.min(self.most)));
             larger.extend_from_slice(&self.buffer);
-            self.buffer = larger;
+            BUFFERS.give_back(mem::replace(&mut self.buffer, larger));
         }
     }
 
@@ -223,7 +224,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 .iter()
                 .take_while(|byte| matches!(byte, b'\r' | b'\n'))
                 .count();
-            self.buffer.advance(before);
+            self.buffer.drain(..before);
             blank += before;
             if blank > MOST_BLANK {
                 return Err(Failure::Protocol(
@@ -246,7 +247,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 if head.status == 101 || interim > MOST_INTERIM {
                     return Err(Failure::Protocol(format!("interim answer {}", head.status)));
                 }
-                self.buffer.advance(end);
+                self.buffer.drain(..end);
                 scanned = 0;
                 continue;
             }
@@ -383,11 +384,13 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
 }
 
 /// An answer as it is handed on. It may wait for the archive for long: not in a buffer that is more than half empty.
-fn keep(buffer: BytesMut) -> Bytes {
+fn keep(buffer: Vec<u8>) -> Bytes {
     if buffer.len() < buffer.capacity() / 2 {
-        Bytes::copy_from_slice(&buffer)
+        let kept = Bytes::copy_from_slice(&buffer);
+        BUFFERS.give_back(buffer);
+        kept
     } else {
-        buffer.freeze()
+        BUFFERS.lend(buffer)
     }
 }
 

@@ -17,7 +17,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use libdeflater::{CompressionLvl, Compressor};
-use sha1::{Digest as _, Sha1};
 
 /// The same allocator as aranha's.
 #[global_allocator]
@@ -112,7 +111,7 @@ impl Floor {
             &aranha_page::Options::default(),
         );
         self.links.fetch_add(page.links.len() as u64, Relaxed);
-        let digests = [Sha1::digest(&answer[head..]), Sha1::digest(answer)];
+        let digests = aranha_volume::digests([&answer[head..], answer]);
         packed.resize(compressor.gzip_compress_bound(answer.len()), 0);
         let length = compressor
             .gzip_compress(answer, packed)

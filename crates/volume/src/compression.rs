@@ -118,7 +118,8 @@ impl Packer {
             Method::Zstd(_) => zstd::zstd_safe::compress_bound(plain.len()),
         };
         if self.room.len() < bound {
-            self.room.resize(bound, 0);
+            // Fresh memory is zero: most of it will not be touched.
+            self.room = vec![0; bound.next_power_of_two()];
         }
         let room = &mut self.room[..];
         let enough = "the buffer has the size that the compressor asked for";

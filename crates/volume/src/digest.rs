@@ -1,5 +1,8 @@
 //! SHA-1 in base 32, the form in which WARC files carry digests. Not a defence against forgers: it names payloads.
 
+#[cfg(target_arch = "x86_64")]
+mod pair;
+
 use data_encoding::BASE32;
 use sha1::{Digest as _, Sha1};
 
@@ -9,6 +12,15 @@ pub(crate) type Digest = [u8; 20];
 /// The digest of these bytes.
 pub(crate) fn sha1(bytes: &[u8]) -> Digest {
     Sha1::digest(bytes).into()
+}
+
+/// The SHA-1 digests of two texts, in less time than one after the other where the processor has instructions for it.
+pub fn digests(texts: [&[u8]; 2]) -> [Digest; 2] {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(digests) = pair::digests(texts) {
+        return digests;
+    }
+    texts.map(sha1)
 }
 
 /// As written in headers: `sha1:` and 32 letters.
@@ -38,5 +50,21 @@ mod tests {
         assert_eq!(parse(&label), Some(sha1(b"")));
         assert_eq!(parse("md5:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"), None);
         assert_eq!(parse("sha1:short"), None);
+    }
+
+    #[test]
+    fn two_at_once_are_the_same() {
+        let text: Vec<u8> = (0..1000_u32)
+            .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect();
+        // Every length of the last block, and texts that end blocks before each other.
+        for length in (0..200).chain([447, 448, 511, 512, 1000]) {
+            for other in [0, 1, 55, 56, 63, 64, 65, 120, 250, 999] {
+                let texts = [&text[other.min(length)..length], &text[..length]];
+                assert_eq!(digests(texts), texts.map(sha1), "{other} to {length}");
+                let turned = [texts[1], texts[0]];
+                assert_eq!(digests(turned), turned.map(sha1), "{other} to {length}");
+            }
+        }
     }
 }

@@ -161,7 +161,7 @@ impl Encoder {
         self.begin("warcinfo", id, &date(time_ms));
         self.field("WARC-Filename", file);
         let mut out = Vec::new();
-        self.finish(FIELDS, block.as_bytes(), &mut out);
+        self.finish(FIELDS, block.as_bytes(), None, &mut out);
         out
     }
 
@@ -180,14 +180,14 @@ impl Encoder {
             self.field("WARC-Target-URI", &draft.url);
             self.field("WARC-Concurrent-To", &draft.id);
             self.address(draft.exchange);
-            self.finish(HTTP_REQUEST, &draft.exchange.request, &mut bytes);
+            self.finish(HTTP_REQUEST, &draft.exchange.request, None, &mut bytes);
         }
         let metadata = draft.exchange.metadata.as_bytes();
         if companions.metadata && !metadata.is_empty() {
             self.begin("metadata", &ids.next(), &draft.date);
             self.field("WARC-Target-URI", &draft.url);
             self.field("WARC-Concurrent-To", &draft.id);
-            self.finish(FIELDS, metadata, &mut bytes);
+            self.finish(FIELDS, metadata, None, &mut bytes);
         }
         Encoded {
             bytes,
@@ -235,12 +235,11 @@ impl Encoder {
             };
             self.reference(original, profile);
         }
-        let block: &[u8] = if draft.original.is_some() {
-            head
-        } else {
-            &exchange.response
+        let (block, digest) = match draft.original {
+            Some(_) => (head, None),
+            None => (&exchange.response[..], draft.payload.block),
         };
-        let length = self.finish(HTTP_RESPONSE, block, out);
+        let length = self.finish(HTTP_RESPONSE, block, digest, out);
         Entry {
             url: draft.url.clone(),
             time_ms: index::timestamp(exchange.time_ms).as_millisecond(),
@@ -293,9 +292,16 @@ impl Encoder {
         }
     }
 
-    /// Ends the header, adds the block, compresses; the length of the member.
-    fn finish(&mut self, content_type: &str, block: &[u8], out: &mut Vec<u8>) -> usize {
-        self.field("WARC-Block-Digest", &digest::label(&digest::sha1(block)));
+    /// Ends the header, adds the block, whose digest may be known, and compresses; the length of the member.
+    fn finish(
+        &mut self,
+        content_type: &str,
+        block: &[u8],
+        digest: Option<Digest>,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        let digest = digest.unwrap_or_else(|| digest::sha1(block));
+        self.field("WARC-Block-Digest", &digest::label(&digest));
         self.field("Content-Type", content_type);
         self.field("Content-Length", &block.len().to_string());
         for part in [b"\r\n", block, b"\r\n\r\n"] {

@@ -52,6 +52,7 @@ mod writer;
 
 pub use archive::{Archive, Receipt};
 pub use compression::Compression;
+pub use digest::digests;
 pub use error::VolumeError;
 pub use exchange::{Earlier, Exchange, Location, Stored};
 pub use fields::Fields;

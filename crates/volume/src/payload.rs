@@ -13,6 +13,8 @@ pub(crate) struct Payload {
     /// Of the body as stored, chunks included: `WARC-Payload-Digest`, which `warcio check` verifies. None when
     /// readers would see the head end elsewhere than the fetcher did, so that no digest could agree.
     pub(crate) stored: Option<Digest>,
+    /// Of the whole response, where it was taken along.
+    pub(crate) block: Option<Digest>,
     /// How it is stored, when it may be a duplicate or be referred to by one.
     pub(crate) form: Option<Form>,
 }
@@ -25,7 +27,11 @@ impl Payload {
         // Nearly always the very same bytes, which need not be compared.
         let same = std::ptr::eq(body, exchange.payload.as_ref()) || body == exchange.payload;
         let regular = !head.is_empty() && http::head_end(&exchange.response) == head.len();
-        let stored = regular.then(|| digest::sha1(body));
+        let [stored, block] = if regular {
+            digest::digests([body, &exchange.response]).map(Some)
+        } else {
+            [None; 2]
+        };
         let key = match stored {
             Some(digest) if same => digest,
             _ => digest::sha1(&exchange.payload),
@@ -39,7 +45,12 @@ impl Payload {
             }
             _ => None,
         };
-        Self { key, stored, form }
+        Self {
+            key,
+            stored,
+            block,
+            form,
+        }
     }
 }
 
