@@ -11,6 +11,7 @@
 //! * `collect` is one page: from its URL to what is known about it.
 //! * `commit` keeps invariant 4: bytes durable first, then the record in the frontier.
 //! * `load` holds the caps on what the crawl takes of the machine.
+//! * `repeats` knows the links that a visit has taken in before.
 //! * `novelty` and `domains` tell traps from sites, `shutout` keeps what is never asked for.
 //! * `courtesy` keeps invariant 2 per address.
 //! * `clock` makes time a parameter, `world` the network and the disk.

@@ -8,13 +8,13 @@
 use std::{
     cell::RefCell,
     future::poll_fn,
-    io, mem,
+    io,
     pin::{Pin, pin},
     task::{Context, Poll, ready},
     time::Duration,
 };
 
-use bytes::Bytes;
+use bytes::{Buf, Bytes, BytesMut};
 use http::header;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
@@ -23,7 +23,6 @@ use tokio::{
 
 use crate::{
     Failure, Options, Remark, Truncated,
-    buffers::BUFFERS,
     chunks::Step,
     framing::{self, Framing},
     head::{self, Head},
@@ -95,7 +94,7 @@ where
     let sent = send(stream, request, limits).await;
     let mut incoming = Incoming {
         stream,
-        buffer: Vec::new(),
+        buffer: BytesMut::new(),
         pace: Pace::new(limits.options, limits.deadline),
         asked: Instant::now(),
         first_byte: None,
@@ -143,7 +142,7 @@ enum More {
 
 struct Incoming<'a, S> {
     stream: &'a mut S,
-    buffer: Vec<u8>,
+    buffer: BytesMut,
     pace: Pace<'a>,
     asked: Instant,
     first_byte: Option<Duration>,
@@ -163,9 +162,9 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         let (whole, least) = (self.buffer.capacity(), here + room);
         if whole < least {
             let doubled = if is_all { 0 } else { 2 * whole };
-            let mut larger = BUFFERS.take(least.max(doubled.min(self.most)));
+            let mut larger = BytesMut::with_capacity(least.max(doubled.min(self.most)));
             larger.extend_from_slice(&self.buffer);
-            BUFFERS.give_back(mem::replace(&mut self.buffer, larger));
+            self.buffer = larger;
         }
     }
 
@@ -224,7 +223,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 .iter()
                 .take_while(|byte| matches!(byte, b'\r' | b'\n'))
                 .count();
-            self.buffer.drain(..before);
+            self.buffer.advance(before);
             blank += before;
             if blank > MOST_BLANK {
                 return Err(Failure::Protocol(
@@ -247,7 +246,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 if head.status == 101 || interim > MOST_INTERIM {
                     return Err(Failure::Protocol(format!("interim answer {}", head.status)));
                 }
-                self.buffer.drain(..end);
+                self.buffer.advance(end);
                 scanned = 0;
                 continue;
             }
@@ -384,13 +383,11 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
 }
 
 /// An answer as it is handed on. It may wait for the archive for long: not in a buffer that is more than half empty.
-fn keep(buffer: Vec<u8>) -> Bytes {
+fn keep(buffer: BytesMut) -> Bytes {
     if buffer.len() < buffer.capacity() / 2 {
-        let kept = Bytes::copy_from_slice(&buffer);
-        BUFFERS.give_back(buffer);
-        kept
+        Bytes::copy_from_slice(&buffer)
     } else {
-        BUFFERS.lend(buffer)
+        buffer.freeze()
     }
 }
 

@@ -22,7 +22,6 @@
 //! Read first: `web.rs` (the order of things), then `exchange.rs` (one request, one answer).
 
 mod answer;
-mod buffers;
 mod chunks;
 mod clock;
 mod connect;

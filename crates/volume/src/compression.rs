@@ -118,8 +118,7 @@ impl Packer {
             Method::Zstd(_) => zstd::zstd_safe::compress_bound(plain.len()),
         };
         if self.room.len() < bound {
-            // Fresh memory is zero: most of it will not be touched.
-            self.room = vec![0; bound.next_power_of_two()];
+            self.room.resize(bound, 0);
         }
         let room = &mut self.room[..];
         let enough = "the buffer has the size that the compressor asked for";

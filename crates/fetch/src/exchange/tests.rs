@@ -643,7 +643,7 @@ async fn who_waits_holds_nothing() {
     let deadline = Instant::now() + Duration::from_mins(1);
     let mut incoming = Incoming {
         stream: &mut script,
-        buffer: Vec::new(),
+        buffer: BytesMut::new(),
         pace: Pace::new(&options, deadline),
         asked: Instant::now(),
         first_byte: None,
