@@ -40,6 +40,7 @@ pub(crate) use self::version::Version;
 
 /// A page to collect.
 pub(crate) struct Assignment {
+    /// The visit's, by which links are known that it has taken in before.
     pub(crate) lease: u64,
     pub(crate) url: CanonUrl,
     pub(crate) pending: Pending,
@@ -191,6 +192,7 @@ fn is_refusal_of_range(asked: &Result<Fetched, Failure>) -> bool {
     answer.is_some_and(|answer| answer.status == 416)
 }
 
+/// `follow`: the lease, if links are wanted.
 async fn read(
     context: &Context,
     answer: &Answer,

@@ -83,10 +83,12 @@ pub(crate) async fn ask(
     (Some(resolved), end)
 }
 
-/// Whether the end of the answer was ours.
+/// Whether the end of the answer was ours. What is no answer is not read to its end.
 fn was_broken_off(fetched: &Fetched) -> bool {
-    let answer = fetched.result.as_ref().ok();
-    answer
-        .and_then(|answer| answer.truncated)
-        .is_some_and(|reason| reason != Truncated::Disconnect)
+    match &fetched.result {
+        Ok(answer) => answer
+            .truncated
+            .is_some_and(|reason| reason != Truncated::Disconnect),
+        Err(failure) => matches!(failure, Failure::Protocol(_) | Failure::Stalled),
+    }
 }
