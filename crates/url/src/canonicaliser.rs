@@ -625,8 +625,12 @@ mod tests {
                     base = base.with_href(base_href);
                 }
                 let Some(part) = base.part(&href) else { continue };
-                let slash = if part.ends_with('/') { "" } else { "/" };
-                let Ok(other) = canonicaliser.canon(&format!("{part}{slash}other?page")) else { continue };
+                let other = match part {
+                    "" => "https://example.net/other?page".to_owned(),
+                    _ if part.ends_with('/') => format!("{part}other?page"),
+                    _ => format!("{part}/other?page"),
+                };
+                let Ok(other) = canonicaliser.canon(&other) else { continue };
                 let other = Base::of(&other);
                 // The rules may have made another directory of it.
                 if other.part(&href) == Some(part) {
