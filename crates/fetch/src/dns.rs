@@ -251,10 +251,12 @@ impl<S: Ask> Resolver<S> {
                 lock(&self.cache).forget_unanswered();
                 tokio::spawn(probe(Arc::downgrade(self), outage));
             }
+            // Under the lock: names that go down between this look and the cache could not forget the failure.
+            let mut cache = lock(&self.cache);
             if unanswered && self.breaker.down().is_some() {
                 continue;
             }
-            return self.learn(name, found);
+            return self.learn(&mut cache, name, found);
         }
     }
 
@@ -268,7 +270,7 @@ impl<S: Ask> Resolver<S> {
         asked.unwrap_or_else(|_| Found::failed(Failure::DnsTimeout))
     }
 
-    fn learn(&self, name: &str, found: Found) -> Outcome {
+    fn learn(&self, cache: &mut Cache, name: &str, found: Found) -> Outcome {
         let ttl = if is_unanswered(&found.outcome) {
             FAILURE_TTL.min(self.ttl_min)
         } else {
@@ -283,7 +285,7 @@ impl<S: Ask> Resolver<S> {
                 expires_ms,
             }
         });
-        lock(&self.cache).learn(name, outcome, expires_ms, now_ms)
+        cache.learn(name, outcome, expires_ms, now_ms)
     }
 
     /// Only the addresses that the guard passes; its refusal when there are none.
@@ -322,7 +324,7 @@ async fn probe<S: Ask>(resolver: Weak<Resolver<S>>, outage: Outage) {
         let answered = !is_unanswered(&found.outcome);
         if answered {
             // Before the others go on, so that who waits for this name finds it.
-            let _ = resolver.learn(&name, found);
+            let _ = resolver.learn(&mut lock(&resolver.cache), &name, found);
         }
         resolver.breaker.record(&name, answered);
         pause = (pause * 2).min(breaker::LONGEST_PAUSE);

@@ -127,6 +127,11 @@ impl Breaker {
             .expect("the sender is ours");
     }
 
+    #[cfg(test)]
+    pub(super) fn waiting(&self) -> usize {
+        lock(&self.state).waiting.len()
+    }
+
     /// The name for the next probe; `None` when the outage is over.
     pub(super) fn candidate(&self, outage: Outage) -> Option<Box<str>> {
         let mut state = lock(&self.state);

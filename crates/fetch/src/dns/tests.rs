@@ -354,6 +354,54 @@ async fn when_names_are_down_questions_wait_and_go_on_by_themselves() {
     assert!(!resolver.questions.contains("95.example"));
 }
 
+/// A failure that outlived the outage's beginning in the cache would be told again and again while names are down, and
+/// the site be given up. Two questions end at once here: the last one before the outage, and the one that begins it.
+#[test]
+fn no_failure_is_kept_from_before_the_outage() {
+    let runtime = || {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        builder.enable_time().build().expect("starts")
+    };
+    for round in 0..20 {
+        let resolver = resolver(|_| {});
+        resolver.servers.set_away(true);
+        let name = |n: usize| format!("{n}.down.example");
+        let ask = &async |n: usize| resolver.resolve(&name(n)).await;
+        let before = (2..breaker::LEAST).map(ask);
+        runtime().block_on(futures_util::future::join_all(before));
+        let enough = &tokio::sync::Semaphore::new(0);
+        std::thread::scope(|threads| {
+            let last = [0, 1].map(|n| {
+                threads.spawn(move || {
+                    runtime().block_on(async {
+                        tokio::select! {
+                            _ = ask(n) => {}
+                            _ = enough.acquire() => {}
+                        }
+                    });
+                })
+            });
+            while resolver.servers.under_way.load(Ordering::Relaxed) < 2 {
+                std::thread::yield_now();
+            }
+            let held = lock(&resolver.cache);
+            while resolver.down().is_none() {
+                std::thread::yield_now();
+            }
+            drop(held);
+            let told = || last.iter().filter(|asked| asked.is_finished()).count();
+            while told() + resolver.breaker.waiting() < 2 {
+                std::thread::yield_now();
+            }
+            enough.close();
+        });
+        let now_ms = resolver.clock.now_ms();
+        let kept = |n: &usize| lock(&resolver.cache).knows(&name(*n), now_ms);
+        let kept: Vec<_> = (0..breaker::LEAST).filter(kept).collect();
+        assert!(kept.is_empty(), "round {round}: {kept:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_outage_ends_though_nobody_waits() {
     let resolver = resolver(|_| {});
