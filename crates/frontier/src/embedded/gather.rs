@@ -229,8 +229,10 @@ impl Recent {
         }
     }
 
+    /// A new table, because that of a crawl that has just begun is memory that the system has not given yet: most of it
+    /// stays so while the crawl is small.
     pub(super) fn clear(&mut self) {
-        self.slots.fill(0);
+        *self = Recent::new(self.slots.len());
     }
 
     /// Note the link; false when it was noted already.
@@ -260,7 +262,7 @@ impl Waiting {
     }
 
     pub(super) fn clear(&mut self) {
-        self.sets.fill([0; WAYS]);
+        *self = Waiting::new(self.sets.len() * WAYS);
     }
 
     fn set(&mut self, site: i64) -> &mut [i64; WAYS] {
