@@ -54,6 +54,25 @@ fn a_redirect_to_itself_behind_a_cookie_is_followed() {
     assert_eq!(outcomes(&collection)["/"], "200");
 }
 
+/// A page that is asked for again at once has one place in the schedule, not one for each answer.
+#[test]
+fn a_page_behind_its_own_redirect_is_visited_again_once() {
+    let site = Site::tell(|path, cookie, _| match (path, cookie) {
+        ("/", None) => "HTTP/1.1 302 Found\r\nLocation: /\r\nSet-Cookie: seen=1; Max-Age=600\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned(),
+        ("/", Some(_)) => page("in"),
+        ("/robots.txt", _) => String::new(),
+        _ => status("404 Not Found"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(site.asked(), ["/", "/"]);
+    for requests in [3, 4] {
+        run(crawl(&collection, &site.url("/")).arg("--again"));
+        assert_eq!(site.asked().len(), requests);
+    }
+}
+
 #[test]
 fn a_page_that_redirects_to_itself_for_ever_ends() {
     let site = Site::tell(|path, _, _| match path {
@@ -62,8 +81,15 @@ fn a_page_that_redirects_to_itself_for_ever_ends() {
             .to_owned(),
     });
     let folder = tempfile::tempdir().unwrap();
-    run(&mut crawl(&folder.path().join("c"), &site.url("/")));
-    assert_eq!(site.asked().len(), 4);
+    let collection = folder.path().join("c");
+    for round in 1..4 {
+        let mut again = crawl(&collection, &site.url("/"));
+        if round > 1 {
+            again.arg("--again");
+        }
+        run(&mut again);
+        assert_eq!(site.asked().len(), 4 * round);
+    }
 }
 
 #[test]

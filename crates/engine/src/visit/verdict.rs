@@ -96,11 +96,14 @@ impl Visit {
             return;
         }
         self.count(&pending, done.record.outcome, done.record.size);
-        self.try_later(&pending, &mut done, truncated, retry_after, now);
+        let mut queued = self.try_later(&pending, &mut done, truncated, retry_after, now);
         let soft = self.is_soft(&mut done, reading.as_ref(), redirect.as_ref());
-        self.come_back(&pending, &mut done, version, soft, now);
         if let Some(redirect) = &redirect {
-            self.follow(redirect, &pending, &url);
+            queued |= self.follow(redirect, &pending, &url);
+        }
+        // A page has one place: in the queue, or in the schedule.
+        if !queued {
+            self.come_back(&pending, &mut done, version, soft, now);
         }
         let links = self.admit_all(&inside, &pending, url.as_str());
         let reading = reading.as_ref();
@@ -180,7 +183,7 @@ impl Visit {
     }
 
     /// Plans the next try where the table gives one. An answer cut off in the middle is kept, and tried
-    /// again like one that did not come.
+    /// again like one that did not come. True: the page is in the queue again.
     fn try_later(
         &mut self,
         page: &Pending,
@@ -188,7 +191,7 @@ impl Visit {
         truncated: Option<Truncated>,
         patience: Option<Duration>,
         now: i64,
-    ) {
+    ) -> bool {
         let outcome = match truncated {
             Some(Truncated::Disconnect) => Outcome::Reset,
             Some(Truncated::Time) => Outcome::Timeout,
@@ -203,16 +206,17 @@ impl Visit {
                 | Outcome::AddressRefused
         ) {
             // Not this page's fault: it stays pending, and shares the fate of the site.
-            if self.site_failed(outcome) {
+            let again = self.site_failed(outcome);
+            if again {
                 self.queue.push_front(page.clone());
             }
-            return;
+            return again;
         }
         let tries = done.record.tries;
         let Some(mut due) = self.context.config.retry.next(outcome, tries, now) else {
             done.record.tries = 0;
             self.be_patient(outcome, patience, now);
-            return;
+            return false;
         };
         if let Some(patience) = patience {
             due = due.max(until(patience, now));
@@ -222,6 +226,7 @@ impl Visit {
         if (asked_for || self.failing >= DOWN_AFTER) && self.leave.is_none() {
             self.leave = Some(Leave::Until(due));
         }
+        false
     }
 
     /// A server that refuses and says for how long is left alone as a whole, whatever it was asked for.
@@ -259,12 +264,13 @@ impl Visit {
 
     /// A redirect is a link (N11), but for one that leads to the page itself: its twin under the other name
     /// or scheme, or the same URL again once a cookie is set. That one is asked for again, a few times; it
-    /// must not be dropped as seen (U3).
-    fn follow(&mut self, redirect: &Redirect, page: &Pending, url: &CanonUrl) {
+    /// must not be dropped as seen (U3). True: the page is in the queue again.
+    fn follow(&mut self, redirect: &Redirect, page: &Pending, url: &CanonUrl) -> bool {
         let target = &redirect.target;
         if target.site_key() == self.site_key && target.path_key() == page.key {
             // Counted with the page's tries, which outlive the visit: twins may send us to and fro for ever.
-            if page.tries < OWN_HOPS {
+            let again = page.tries < OWN_HOPS;
+            if again {
                 self.queue.push_front(Pending {
                     path: redirect.literal.clone(),
                     tries: page.tries + 1,
@@ -272,12 +278,12 @@ impl Visit {
                 });
                 self.prefer(target);
             }
-            return;
+            return again;
         }
         let (wanted, adopted) = self.context.wants_redirect(target, page);
         self.batch.adopted.extend(adopted);
         if !wanted {
-            return;
+            return false;
         }
         if target.site_key() == self.site_key {
             self.admit(target.path(), target.path_key(), page, 'R', url.as_str());
@@ -285,6 +291,7 @@ impl Visit {
             let link = collect::outside(target, page, 'R', url);
             self.batch.outside.push(link);
         }
+        false
     }
 
     /// The site's pages are asked for under this name from now on. Another host has another robots.txt.
