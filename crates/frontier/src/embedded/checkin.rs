@@ -5,7 +5,11 @@
 use super::Embedded;
 use super::checkout::has_more;
 use super::fault::Fault;
+use super::gather::Mark;
 use crate::{CheckIn, CheckedIn, LeaseLost, Then};
+
+/// Bytes of links in one journal entry, but for what one check-in brings; few in tests, so that they see several.
+const BULK: usize = if cfg!(test) { 200 } else { 64 << 20 };
 
 impl Embedded {
     pub(super) fn take_in(
@@ -13,8 +17,8 @@ impl Embedded {
         now: i64,
         batch: &mut dyn Iterator<Item = CheckIn>,
     ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, Fault> {
-        let mark = self.inbox.mark();
-        let mut links = 0;
+        let mut mark = self.inbox.mark();
+        let (mut links, mut paced) = (0, 0);
         let mut answers = Vec::with_capacity(batch.size_hint().0);
         for entry in batch {
             let lease = entry.lease;
@@ -24,12 +28,22 @@ impl Embedded {
                 links += outside;
             }
             answers.push(answer.ok_or(LeaseLost { lease }));
+            // A group has no bound, what is kept in memory and in one journal entry has.
+            if self.inbox.bytes_since(mark) >= BULK {
+                self.write_links(now, mark, links - paced)?;
+                (mark, paced) = (self.inbox.mark(), links);
+            }
         }
-        self.inbox.journal(&self.store, mark, &mut self.block)?;
-        self.inbox.pace(&self.store, &mut self.totals, now, links)?;
+        self.write_links(now, mark, links - paced)?;
         self.inbox.pay(links);
         while self.inbox.credit > 0 && self.inbox.merge(&self.store)? {}
         Ok(answers)
+    }
+
+    /// Make the links since `mark` durable with this transaction, and write as much of a run as they ask for.
+    fn write_links(&mut self, now: i64, mark: Mark, links: usize) -> Result<(), Fault> {
+        self.inbox.journal(&self.store, mark, &mut self.block)?;
+        self.inbox.pace(&self.store, &mut self.totals, now, links)
     }
 
     /// Store one entry; `None`: its lease is lost.

@@ -73,6 +73,10 @@ impl Gather {
         self.links.len() >= links || self.bytes.len() >= MOST_BYTES
     }
 
+    pub(super) fn bytes_since(&self, mark: Mark) -> usize {
+        self.bytes.len() - mark.bytes
+    }
+
     /// Forget the links and keep the memory.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();

@@ -123,11 +123,19 @@ impl Inbox {
         let folder = store.runs_folder();
         let fault = Fault::at_file(&folder);
         std::fs::create_dir_all(&folder).map_err(&fault)?;
+        let mut rubbish = Vec::new();
         for entry in std::fs::read_dir(&folder).map_err(&fault)? {
             let path = entry.map_err(&fault)?.path();
             if !is_named(&path) && !self.doomed.contains(&path) {
-                std::fs::remove_file(&path).map_err(Fault::at_file(&path))?;
+                rubbish.push(path);
             }
+        }
+        if !rubbish.is_empty() {
+            // The last state that is durable may name them yet.
+            store.sync()?;
+        }
+        for path in rubbish {
+            std::fs::remove_file(&path).map_err(Fault::at_file(&path))?;
         }
         Ok(())
     }
@@ -154,6 +162,11 @@ impl Inbox {
     /// Where the next link will be: to be given to [`Inbox::journal`].
     pub(super) fn mark(&self) -> Mark {
         self.gather.mark()
+    }
+
+    /// How much was gathered since then.
+    pub(super) fn bytes_since(&self, mark: Mark) -> usize {
+        self.gather.bytes_since(mark)
     }
 
     /// Take links to other sites, but for those sent lately.

@@ -164,7 +164,9 @@ impl Embedded {
         self.totals.set(Count::Runs, self.inbox.runs.len() as i64);
         self.store.totals_write(&mut self.totals)?;
         self.store.run("COMMIT", [])?;
-        if self.durable == Some(true) {
+        if self.durable == Some(true) && !self.inbox.doomed.is_empty() {
+            // A transaction that changed nothing was not synced, and what came before it neither.
+            self.store.sync()?;
             self.inbox.remove_doomed();
         }
         Ok(())

@@ -3,7 +3,9 @@
 //! Each table has its file, which extends [`Store`] by the few operations on it. The writer and the reader share
 //! them, so that a command sees a block exactly as the crawl does.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 
@@ -21,6 +23,23 @@ pub(super) struct Store {
 }
 
 impl Store {
+    /// Returns when every committed transaction is on the disk. All of them are in the log, or in the database, which is
+    /// synced whenever the log is emptied into it. (Locks are held on other files than the log.)
+    pub(super) fn sync(&self) -> Result<(), Fault> {
+        let mut log = self.path.as_os_str().to_owned();
+        log.push("-wal");
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        for path in [Path::new(&log), folder] {
+            match File::open(path).and_then(|file| file.sync_all()) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(Fault::File(path.to_owned(), error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn new(db: Connection, packer: Packer, path: PathBuf) -> Store {
         Store {
             db,
