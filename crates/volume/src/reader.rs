@@ -93,14 +93,16 @@ impl Reader {
         let url = revisit
             .header("WARC-Refers-To-Target-URI")
             .unwrap_or_default();
-        for location in self.captures(url)? {
+        // One listing for both: a volume that is closed between two would be in neither.
+        let volumes = self.volumes()?;
+        for location in self.captures_in(&volumes, url)? {
             if let Ok(record) = self.read(location)
                 && record.header("WARC-Record-ID") == Some(id)
             {
                 return Ok(Some(record));
             }
         }
-        for volume in self.volumes()?.iter().filter(|volume| volume.open) {
+        for volume in volumes.iter().filter(|volume| volume.open) {
             for record in self.records(volume)?.flatten() {
                 if record.1.header("WARC-Record-ID") == Some(id) {
                     return Ok(Some(record.1));
@@ -120,8 +122,12 @@ impl Reader {
 
     /// Where the responses and revisits of a URL lie, by the indexes of closed volumes, oldest volume first.
     pub fn captures(&self, url: &str) -> Result<Vec<Location>, VolumeError> {
+        self.captures_in(&self.volumes()?, url)
+    }
+
+    fn captures_in(&self, volumes: &[Volume], url: &str) -> Result<Vec<Location>, VolumeError> {
         let mut found = Vec::new();
-        for volume in self.volumes()?.iter().filter(|volume| !volume.open) {
+        for volume in volumes.iter().filter(|volume| !volume.open) {
             let path = self.indexes.join(index::file_name(&volume.name()));
             found.extend(lookup::captures(&path, volume.serial, url)?);
         }

@@ -102,7 +102,7 @@ pub fn check(dir: &Path, mut progress: impl FnMut(&Progress)) -> Result<CheckRep
     for volume in &volumes {
         check.volume(volume, &mut progress)?;
     }
-    check.orphans(&volumes)?;
+    check.orphans()?;
     check.set_aside(&dir.join("archive"))?;
     Ok(check.report)
 }
@@ -294,9 +294,11 @@ impl Check {
         }
     }
 
-    /// Indexes without a volume.
-    fn orphans(&mut self, volumes: &[Volume]) -> Result<(), VolumeError> {
-        for path in files(&self.indexes)? {
+    /// Indexes without a volume. The indexes are listed first: a volume is there before its index is.
+    fn orphans(&mut self) -> Result<(), VolumeError> {
+        let indexes = files(&self.indexes)?;
+        let volumes = self.reader.volumes()?;
+        for path in indexes {
             let name = path
                 .file_name()
                 .unwrap_or_default()
