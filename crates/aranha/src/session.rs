@@ -197,12 +197,11 @@ fn keep_configuration(collection: &Collection, kept: &str) -> Result<(), Complai
     if path.exists() {
         return Ok(());
     }
-    std::fs::write(&path, kept).map_err(|error| {
+    // Half a file, or none of it, would be taken for the whole from then on.
+    aranha_engine::replace_file(&path, kept).map_err(|error| {
         let sentence = format!("cannot write {}: {error}", path.display());
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                // Half a file would be taken for the whole.
-                let _ = std::fs::remove_file(&path);
                 Complaint::stopped(sentence).hint("make room, then run the same command again")
             }
             _ => Complaint::failed(sentence).hint("choose a folder that you may write to with -c"),

@@ -57,11 +57,13 @@ fn a_redirect_to_itself_behind_a_cookie_is_followed() {
 /// A page that is asked for again at once has one place in the schedule, not one for each answer.
 #[test]
 fn a_page_behind_its_own_redirect_is_visited_again_once() {
-    let site = Site::tell(|path, cookie, _| match (path, cookie) {
+    let site = Site::tell(|path, cookie, _| {
+        match (path, cookie) {
         ("/", None) => "HTTP/1.1 302 Found\r\nLocation: /\r\nSet-Cookie: seen=1; Max-Age=600\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned(),
         ("/", Some(_)) => page("in"),
         ("/robots.txt", _) => String::new(),
         _ => status("404 Not Found"),
+    }
     });
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
@@ -311,6 +313,47 @@ fn a_black_listed_seed_is_not_asked() {
     run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
     assert_eq!(site.asked(), Vec::<String>::new());
     assert_eq!(outcomes(&collection)["/"], "blocked");
+}
+
+/// A range shuts out every host that has such an address, by whatever name.
+#[test]
+fn a_range_on_the_black_list_of_a_collection_holds_for_names() {
+    let site = Site::tell(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let seed = format!("http://localhost:{}/", site.port);
+    run(&mut crawl(&collection, &seed));
+    assert_eq!(site.asked(), ["/"]);
+    run(aranha()
+        .args(["block", "127.0.0.0/8", "::1", "-c"])
+        .arg(&collection));
+    run(crawl(&collection, &seed).arg("--again"));
+    assert_eq!(site.asked(), ["/"]);
+    assert_eq!(outcomes(&collection)["/"], "address refused");
+}
+
+#[test]
+fn robots_txt_does_not_lead_to_what_is_shut_out() {
+    let shut = Site::tell(|_, _, _| page("never"));
+    let target = shut.url("/rules");
+    let site = Site::tell(move |path, _, _| match path {
+        "/robots.txt" => format!(
+            "HTTP/1.1 302 Found\r\nLocation: {target}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        ),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = settings(
+        folder.path(),
+        &format!("[crawl]\nblacklist = [\"{}*\"]\n", shut.url("/")),
+    );
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    assert_eq!(shut.asked(), Vec::<String>::new());
+    assert_eq!(site.asked(), ["/"]);
 }
 
 #[test]

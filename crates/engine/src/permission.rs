@@ -99,12 +99,12 @@ pub(crate) async fn request(
                 return asked;
             }
             End::Redirect(href) => match context.canon.join(&Base::of(&url), &href) {
-                Ok(target) => url = target,
-                Err(_) => break,
+                Ok(target) if !context.is_shut_out(&target) => url = target,
+                _ => break,
             },
         }
     }
-    // Too many redirects, or one to nowhere: as if there were no file (RFC 9309, 2.3.1.2).
+    // Too many redirects, or one to nowhere or to what is shut out: as if there were no file (RFC 9309, 2.3.1.2).
     asked.file.status = 404;
     asked
 }

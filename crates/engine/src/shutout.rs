@@ -4,14 +4,17 @@
 //! (D7), the crawl adds the domains it found to have hosts without end (D6), and anybody may edit it. A site that
 //! it names is set aside at its next request. Lines taken out count from the next start on.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, Write as _};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use aranha_url::BlacklistError;
+
+use crate::files;
 
 /// The file and what was last seen of it.
 #[derive(Debug)]
@@ -84,10 +87,13 @@ impl ShutOut {
     /// Adds an entry, with the reason behind it.
     pub(crate) fn add(&self, entry: &str, reason: &str) -> Result<(), ShutOutError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        let unread = *seen != self.stamp();
-        append(&self.path, &[entry], reason).map_err(|source| self.file(source))?;
-        if !unread {
-            *seen = self.stamp();
+        let before = self.stamp();
+        let written = append(&self.path, &[entry], reason).map_err(|source| self.file(source))?;
+        let length = |stamp: Stamp| stamp.map_or(0, |(length, _)| length);
+        let after = self.stamp();
+        // Lines that somebody else wrote meanwhile are still to be read.
+        if *seen == before && length(after) == length(before) + written {
+            *seen = after;
         }
         Ok(())
     }
@@ -112,16 +118,48 @@ impl ShutOut {
     }
 }
 
-/// Adds entries to a collection's black list, a line each with the reason behind it. One write: the lines of several
-/// writers, a running crawl and `aranha block`, do not mix.
-pub fn append(path: &Path, entries: &[&str], reason: &str) -> io::Result<()> {
+/// Adds entries to a collection's black list, a line each with the reason behind it; the bytes written. Several may write,
+/// a running crawl and `aranha block`: one after the other.
+pub fn append(path: &Path, entries: &[&str], reason: &str) -> io::Result<u64> {
+    let mut file = files::lock(path)?;
     let mut lines = String::new();
+    // Who edits by hand may leave the last line open: ours would become a part of it.
+    if let Some(last) = file.metadata()?.len().checked_sub(1) {
+        let mut byte = [0];
+        file.read_exact_at(&mut byte, last)?;
+        if byte != *b"\n" {
+            lines.push('\n');
+        }
+    }
     for entry in entries {
         lines.extend([entry, "  # ", reason, "\n"]);
     }
-    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
     file.write_all(lines.as_bytes())?;
-    file.sync_data()
+    file.sync_data()?;
+    Ok(lines.len() as u64)
+}
+
+/// Removes the lines of these entries from a collection's black list; how many there were.
+pub fn strike(path: &Path, entries: &[&str]) -> io::Result<u64> {
+    if !path.exists() {
+        return Ok(0);
+    }
+    let file = files::lock(path)?;
+    let text = io::read_to_string(&file)?;
+    let listed = |line: &&str| {
+        let entry = line.split_whitespace().next().unwrap_or_default();
+        entries.contains(&entry)
+    };
+    let removed = text.lines().filter(listed).count() as u64;
+    if removed > 0 {
+        let rest: String = text
+            .lines()
+            .filter(|line| !listed(line))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        files::replace(path, &rest)?;
+    }
+    Ok(removed)
 }
 
 #[cfg(test)]
@@ -146,5 +184,49 @@ mod tests {
         append(&path, &["example.com"], "by hand").unwrap();
         list.add("*.example.edu", "hosts without end").unwrap();
         assert!(list.news().unwrap().unwrap().contains("example.com"));
+    }
+
+    #[test]
+    fn an_open_last_line_stays_a_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("blacklist.txt");
+        fs::write(&path, "a.example # spam").unwrap();
+        append(&path, &["b.example"], "by hand").unwrap();
+        append(&path, &["c.example"], "by hand").unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(
+            text,
+            "a.example # spam\nb.example  # by hand\nc.example  # by hand\n"
+        );
+        assert_eq!(strike(&path, &["a.example", "d.example"]).unwrap(), 1);
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text, "b.example  # by hand\nc.example  # by hand\n");
+        assert_eq!(
+            strike(&folder.path().join("none"), &["a.example"]).unwrap(),
+            0
+        );
+    }
+
+    /// Whoever adds while another takes out: nothing that was said to be written is lost.
+    #[test]
+    fn adding_and_striking_at_once_loses_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("blacklist.txt");
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                for n in 0..50 {
+                    append(&path, &[&format!("old{n}.example")], "by hand").unwrap();
+                    strike(&path, &[&format!("old{n}.example")]).unwrap();
+                }
+            });
+            threads.spawn(|| {
+                for n in 0..50 {
+                    append(&path, &[&format!("new{n}.example")], "by hand").unwrap();
+                }
+            });
+        });
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(text.lines().count(), 50, "{text}");
+        assert!(text.lines().all(|line| line.starts_with("new")));
     }
 }

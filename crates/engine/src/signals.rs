@@ -8,14 +8,15 @@
 //! Lines of several writers do not mix, and none is lost between the taking over and the reading: writers hold the
 //! file's lock while they write and look whether it is still the file of that name; the reader waits for them.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use aranha_frontier::SiteFacts;
 use aranha_revisit::Trust;
 use serde::{Deserialize, Serialize};
+
+use crate::files;
 
 /// Who says so. The numbers are on disk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -55,18 +56,7 @@ pub fn signal(path: &Path, signals: &[Signal]) -> io::Result<()> {
         serde_json::to_writer(&mut lines, signal)?;
         lines.push(b'\n');
     }
-    loop {
-        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-        file.lock()?;
-        // Taken over between the opening and the lock: this is not the file any more.
-        let same = fs::metadata(path).is_ok_and(|named| {
-            file.metadata()
-                .is_ok_and(|own| own.ino() == named.ino() && own.dev() == named.dev())
-        });
-        if same {
-            return file.write_all(&lines);
-        }
-    }
+    files::lock(path)?.write_all(&lines)
 }
 
 /// How far a source is believed about a site, 0 to 1. The user is obeyed, and what a proxy served is there to be had.

@@ -9,8 +9,9 @@
 //! unspecified address, multicast and broadcast, and never the user's own list.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::sync::{PoisonError, RwLock};
 
-use aranha_url::Blacklist;
+use aranha_url::{Blacklist, BlacklistError};
 
 use crate::Failure;
 
@@ -97,15 +98,22 @@ const RANGES_V6: &[(u128, u32, Closed, &str)] = &[
 #[derive(Debug)]
 pub(crate) struct Guard {
     allow_private: bool,
-    refused: Blacklist,
+    /// Grows while the crawl runs.
+    refused: RwLock<Blacklist>,
 }
 
 impl Guard {
     pub(crate) fn new(allow_private: bool, refused: Blacklist) -> Guard {
         Guard {
             allow_private,
-            refused,
+            refused: RwLock::new(refused),
         }
+    }
+
+    /// Refuses the addresses of these lines of a black list from now on.
+    pub(crate) fn refuse(&self, lines: &str) -> Result<(), BlacklistError> {
+        let mut refused = self.refused.write().unwrap_or_else(PoisonError::into_inner);
+        refused.extend_lines(lines)
     }
 
     /// `Ok` when a connection to the address may be opened.
@@ -124,9 +132,11 @@ impl Guard {
     }
 
     fn refusal(&self, address: IpAddr) -> Option<String> {
-        if let Some(entry) = self.refused.address(address) {
+        let refused = self.refused.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = refused.address(address) {
             return Some(format!("the black list names {entry}"));
         }
+        drop(refused);
         match address {
             IpAddr::V4(address) => self.judge_v4(address).map(str::to_owned),
             IpAddr::V6(address) => self.judge_v6(address),

@@ -2,7 +2,7 @@
 
 use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
 
-use aranha_url::Blacklist;
+use aranha_url::{Blacklist, BlacklistError};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::watch, time::Instant};
@@ -116,6 +116,12 @@ impl Web {
     /// Whether an address belongs to the public web, as opposed to the special ranges that the guard knows.
     pub fn is_public(address: IpAddr) -> bool {
         Guard::is_public(address)
+    }
+
+    /// Takes the address ranges of a black list's lines from now on, for connections that are open as well; none, when a
+    /// line is no entry.
+    pub fn refuse(&self, lines: &str) -> Result<(), BlacklistError> {
+        self.shared.guard.refuse(lines)
     }
 
     /// The options in force.

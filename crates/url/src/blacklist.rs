@@ -59,12 +59,33 @@ impl Blacklist {
     /// Read a list; the first line that is no entry is an error.
     pub fn parse_lines(text: &str) -> Result<Blacklist, BlacklistError> {
         let mut list = Blacklist::default();
-        list.extend_lines(text)?;
+        list.read(text)?;
         Ok(list)
     }
 
-    /// Add the entries of another list.
+    /// Add the entries of another list: all of them, or none when a line is no entry.
     pub fn extend_lines(&mut self, text: &str) -> Result<(), BlacklistError> {
+        let mut more = Blacklist::parse_lines(text)?;
+        self.pages.extend(more.pages);
+        for (site, prefixes) in more.prefixes {
+            let known = self.prefixes.entry(site).or_default();
+            known.extend(
+                prefixes
+                    .into_iter()
+                    .filter(|new| !known.contains(new))
+                    .collect::<Vec<_>>(),
+            );
+        }
+        self.domains.extend(more.domains);
+        self.below.extend(more.below);
+        self.ranges.extend(more.ranges);
+        for (own, new) in self.lengths.iter_mut().zip(&mut more.lengths) {
+            own.append(new);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, text: &str) -> Result<(), BlacklistError> {
         let canonicaliser = Canonicaliser::new(Rules {
             max_length: 0,
             max_repeats: 0,
@@ -127,8 +148,12 @@ impl Blacklist {
         if self.is_empty() {
             return None;
         }
-        self.page(url)
-            .or_else(|| self.domain(url.host()))
+        self.page(url).or_else(|| self.site(url))
+    }
+
+    /// The entry that names this URL's host as a whole, whatever is said of single pages.
+    pub fn site(&self, url: &CanonUrl) -> Option<&str> {
+        self.domain(url.host())
             .or_else(|| self.written_address(url.host()))
     }
 
@@ -296,6 +321,27 @@ mod tests {
         let list = Blacklist::parse_lines(LIST).expect("valid");
         let url = Canonicaliser::default().canon(url).expect("valid");
         assert_eq!(list.url(&url), expected, "{url}");
+    }
+
+    #[test]
+    fn a_list_is_taken_as_a_whole_or_not_at_all() {
+        let mut list = Blacklist::parse_lines(LIST).expect("valid");
+        let url = |text| Canonicaliser::default().canon(text).expect("valid");
+        let (one, other) = (url("https://one.example/"), url("https://example.org/trap"));
+        let error = list
+            .extend_lines("one.example\n203.0.113.0/24\n/no/entry\n")
+            .expect_err("no entry");
+        assert_eq!(error.line, 3);
+        assert_eq!(list.url(&one), None);
+        assert_eq!(list.address([203, 0, 113, 5].into()), None);
+        let lines = "one.example\n203.0.113.0/24\nexample.org\n";
+        list.extend_lines(lines).expect("valid");
+        list.extend_lines(lines).expect("once more");
+        assert_eq!(list.url(&one), Some("one.example"));
+        let range = Some("203.0.113.0/24");
+        assert_eq!(list.address([203, 0, 113, 5].into()), range);
+        assert!(list.url(&other).is_some_and(|entry| entry.contains("trap")));
+        assert_eq!(list.site(&other), Some("example.org"), "and its site");
     }
 
     #[track_caller]

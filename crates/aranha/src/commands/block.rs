@@ -2,7 +2,6 @@
 //!
 //! Both work on the collection's own black list, `blacklist.txt`, which a running crawl reads again when it changes.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -91,7 +90,9 @@ pub(crate) fn unblock(arguments: &Unblock) -> Result<Status, Complaint> {
         .iter()
         .map(|entry| without_port(entry))
         .collect();
-    let removed = strike(&folder.blacklist(), &names)?;
+    let path = folder.blacklist();
+    let removed =
+        aranha_engine::unshut(&path, &names).map_err(|error| cannot("write", &path, &error))?;
     let mut sites = Vec::new();
     archived
         .view
@@ -139,32 +140,6 @@ fn existing(collection: &Collection) -> Result<Folder, Complaint> {
         collection.folder.display()
     ))
     .hint("name a collection with -c"))
-}
-
-/// Removes the lines of these entries; how many there were.
-fn strike(path: &Path, entries: &[&str]) -> Result<u64, Complaint> {
-    let text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
-        Err(error) => return Err(cannot("read", path, &error)),
-    };
-    let listed = |line: &&str| {
-        let entry = line.split_whitespace().next().unwrap_or_default();
-        entries.contains(&entry)
-    };
-    let removed = text.lines().filter(listed).count() as u64;
-    if removed > 0 {
-        let rest: String = text
-            .lines()
-            .filter(|line| !listed(line))
-            .flat_map(|line| [line, "\n"])
-            .collect();
-        let fresh = path.with_extension("txt.new");
-        fs::write(&fresh, rest)
-            .and_then(|()| fs::rename(&fresh, path))
-            .map_err(|error| cannot("write", path, &error))?;
-    }
-    Ok(removed)
 }
 
 /// Whether an entry names a site: itself, or one below it.

@@ -56,6 +56,11 @@ pub(crate) async fn ask(
         request.any_type = wanted == Wanted::Robots;
         request.max_body = request.any_type.then_some(ROBOTS_SIZE as u64);
         let slot = context.load.enter().await;
+        if context.shuts_out_site_of(url) {
+            // While this waited. The visit sets the site aside when it hears of it, with this page.
+            let rule = "the black list names the site".to_owned();
+            return (None, Err(Failure::AddressRefused { address, rule }));
+        }
         let mut fetched = context.web.fetch(session, request).await;
         drop(slot);
         if was_broken_off(&fetched) {

@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use aranha_fetch::Web;
 use aranha_frontier::{Pending, Seed};
 use aranha_revisit::Schedule;
-use aranha_url::{CanonUrl, Canonicaliser, Scope, ScopeRule};
+use aranha_url::{CanonUrl, Canonicaliser, Scope};
 use aranha_volume::{Archive, VolumeError};
 use tokio::time::Instant;
 
@@ -97,14 +97,23 @@ impl Context {
         scope.judge(url, depth).inside
     }
 
+    /// Whether the black list names this URL, its site, or the address it is written with.
+    pub(crate) fn is_shut_out(&self, url: &CanonUrl) -> bool {
+        let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
+        scope.is_shut_out(url)
+    }
+
+    /// Whether the black list names the whole site of this URL.
+    pub(crate) fn shuts_out_site_of(&self, url: &CanonUrl) -> bool {
+        let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
+        scope.shuts_out(url).is_some()
+    }
+
     /// The entry of the black list that names a whole site, if there is one.
     pub(crate) fn shuts_out(&self, origin: &str) -> Option<String> {
         let url = self.canon.rebuild(origin, "/").ok()?;
         let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
-        match scope.judge(&url, 0).rule {
-            ScopeRule::Blacklist(entry) if !entry.contains("://") => Some(entry.to_owned()),
-            _ => None,
-        }
+        scope.shuts_out(&url).map(str::to_owned)
     }
 
     /// A place to begin, from now on.
@@ -144,6 +153,7 @@ impl Context {
         let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
         scope
             .shut_out(&lines)
+            .and_then(|()| self.web.refuse(&lines))
             .map_err(|error| self.shut_out.entry_error(error))?;
         self.shut_out.move_on();
         Ok(true)

@@ -245,6 +245,8 @@ impl Visit {
     /// The site as a whole cannot be had: one outage, however many requests were under way. True when it
     /// is tried again, with its pages pending; false when the table is exhausted and they are given up.
     pub(super) fn site_failed(&mut self, cause: Outcome) -> bool {
+        // It may be for the black list that it was not asked: then it is set aside with its pages.
+        self.obey_black_list();
         if matches!(self.leave, Some(Leave::Until(_) | Leave::Close)) {
             return true;
         }
