@@ -109,6 +109,8 @@ pub(crate) async fn collect(
     };
     let (resolved, asked) =
         if proxy.is_none() && context.config.fetch.range && is_refusal_of_range(&page.1) {
+            // Its share of the memory for answers, which the second one needs.
+            drop(page);
             // A second request is a request: it waits like any other (P A.3.2).
             let pause = pause_after(&context.config.crawl, delay, started.elapsed());
             tokio::time::sleep(pause).await;

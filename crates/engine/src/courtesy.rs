@@ -70,7 +70,8 @@ impl Gates {
         if self.pause.is_zero() {
             return None;
         }
-        let gate = self.gate(address).lock_owned().await;
+        // An IPv4 address written as IPv6 leads to the same server.
+        let gate = self.gate(address.to_canonical()).lock_owned().await;
         if let Some(end) = gate.last_end.or(self.assumed_end) {
             tokio::time::sleep_until(end + self.pause).await;
         }
@@ -118,6 +119,16 @@ mod tests {
         drop(permit);
         let _permit = gates.enter(ADDRESS).await;
         assert_eq!(begin.elapsed(), Duration::from_secs(7));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_server_has_one_gate_however_its_address_is_written() {
+        let gates = Gates::new(Duration::from_secs(2), false);
+        let begin = Instant::now();
+        drop(gates.enter(ADDRESS).await);
+        let mapped = "::ffff:127.0.0.9".parse().unwrap();
+        let _permit = gates.enter(mapped).await;
+        assert_eq!(begin.elapsed(), Duration::from_secs(2));
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,6 +1,6 @@
 //! Stopping in order: one signal that everybody can wait for, and the reason for it.
 //!
-//! The first reason given stays. Visits that see the signal finish nothing new: they check in
+//! The first reason given stays, but for a failure on the way out, of which the user must hear. Visits that see the signal finish nothing new: they check in
 //! what they have and release their site.
 
 use std::fmt;
@@ -21,6 +21,13 @@ pub enum Reason {
     DiskFull(String),
     /// aranha itself could not go on.
     Failed(String),
+}
+
+impl Reason {
+    /// Whether something that was to be kept may not have been.
+    fn is_failure(&self) -> bool {
+        matches!(self, Self::DiskFull(_) | Self::Failed(_))
+    }
 }
 
 impl fmt::Display for Reason {
@@ -45,14 +52,17 @@ impl Stop {
         Self(Arc::new(watch::Sender::new(None)))
     }
 
-    /// Asks everybody to stop. Only the first reason counts.
+    /// Asks everybody to stop. The first reason counts, unless a failure comes after one that is none.
     pub fn ask(&self, reason: Reason) {
         self.0.send_if_modified(|current| {
-            let first = current.is_none();
-            if first {
+            let counts = match current {
+                None => true,
+                Some(before) => reason.is_failure() && !before.is_failure(),
+            };
+            if counts {
                 *current = Some(reason);
             }
-            first
+            counts
         });
     }
 
@@ -95,5 +105,16 @@ mod tests {
         stop.ask(Reason::Interrupted);
         waiting.await.unwrap();
         assert_eq!(stop.reason(), Some(Reason::Limit("pages")));
+    }
+
+    #[test]
+    fn a_failure_on_the_way_out_is_told() {
+        let stop = Stop::new();
+        stop.ask(Reason::Finished);
+        let full = Reason::DiskFull("no room".to_owned());
+        stop.ask(full.clone());
+        stop.ask(Reason::Failed("later".to_owned()));
+        stop.ask(Reason::Interrupted);
+        assert_eq!(stop.reason(), Some(full));
     }
 }

@@ -317,7 +317,8 @@ impl Visit {
             reply = reply(&mut self.submitted) => self.hear(reply),
             () = tokio::time::sleep_until(self.allowed), if may_launch && !self.starved => {}
             () = context.budget.freed(), if self.starved => self.starved = false,
-            () = tokio::time::sleep_until(next_check_in), if quiet => {}
+            // A page that was given back to somebody who left is found at the latest now.
+            () = tokio::time::sleep_until(next_check_in), if quiet => self.starved = false,
             () = context.stop.wait() => {}
         }
     }

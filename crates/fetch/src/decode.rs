@@ -175,6 +175,10 @@ impl Layer {
         let Some((_, &[c0, c1, c2, c3, s0, s1, s2, s3])) = input.split_last_chunk() else {
             return false;
         };
+        // The call reads the first member only, and the last one's trailer may fit it.
+        if memchr::memmem::find(&input[1..], &[0x1f, 0x8b, 8]).is_some() {
+            return false;
+        }
         let size = u64::from(u32::from_le_bytes([s0, s1, s2, s3]));
         if size == 0 || size > self.cap || size > input.len() as u64 * BEST_RATIO {
             return false;
@@ -341,6 +345,15 @@ mod tests {
         coded.extend_from_slice(b"\0\0\0\0\0\0\0\0\0\0\0\0");
         let (body, remarks) = decode(&[Coding::Gzip], &coded.into(), CAP);
         assert_eq!(&body[..], b"one two");
+        assert_eq!(remarks, []);
+    }
+
+    /// The trailer at the end is that of the first member, too.
+    #[test]
+    fn several_members_that_are_equal() {
+        let coded = [gzip(b"one"), gzip(b" two "), gzip(b"one")].concat();
+        let (body, remarks) = decode(&[Coding::Gzip], &coded.into(), CAP);
+        assert_eq!(&body[..], b"one two one");
         assert_eq!(remarks, []);
     }
 

@@ -42,6 +42,16 @@ impl Links {
         }
     }
 
+    /// Whether an href is short enough to be kept; one that is not is remarked on.
+    pub(crate) fn fits(&mut self, href: &[u8]) -> bool {
+        let fits = href.len() <= self.max_href;
+        if !fits {
+            self.long += 1;
+            self.longest = self.longest.max(href.len());
+        }
+        fits
+    }
+
     /// Adds an href as written and says its place in the list. `data:` and `javascript:` lead nowhere and are passed
     /// over.
     pub(crate) fn add(&mut self, raw: &[u8], kind: LinkKind, nofollow: bool) -> Option<usize> {
@@ -57,13 +67,8 @@ impl Links {
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         let href = clean(raw, &mut scratch);
-        if href.len() > self.max_href {
-            // An image in a data: URL is long by nature, and no link.
-            if !leads_nowhere(href) {
-                self.long += 1;
-                self.longest = self.longest.max(href.len());
-            }
-        } else if !leads_nowhere(href) {
+        // An image in a data: URL is long by nature, and no link.
+        if !leads_nowhere(href) && self.fits(href) {
             place = self.insert(href, without_fragment(href), kind, nofollow);
         }
         self.scratch = scratch;

@@ -66,8 +66,12 @@ impl<'a> Harvest<'a> {
             Element::Area => self.anchor(tag, LinkKind::Area),
             Element::Frame | Element::Iframe => self.add(tag, Attribute::Src, LinkKind::Frame),
             Element::Base => {
-                if let Some(href) = tag.get(Attribute::Href) {
-                    self.base.get_or_insert_with(|| cleaned(&href));
+                // A base is repeated in every link: a long one would cost its length as many times.
+                if self.base.is_none()
+                    && let Some(href) = tag.get(Attribute::Href)
+                    && self.links.fits(&href)
+                {
+                    self.base = Some(cleaned(&href));
                 }
             }
             Element::Link => self.link(tag),

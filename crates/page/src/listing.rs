@@ -130,7 +130,8 @@ struct Listing<'a> {
 impl Listing<'_> {
     fn root(&mut self, tag: &Tag<'_>) {
         let base = tag.attribute(b"xml:base").map(unescaped);
-        self.page.base = base.map(string).filter(|base| !base.is_empty());
+        let base = base.filter(|base| !base.is_empty() && self.links.fits(base));
+        self.page.base = base.map(string);
         self.page.language = tag.attribute(b"xml:lang").and_then(meta::language);
     }
 

@@ -391,3 +391,12 @@ proptest! {
         read(&Input { body: &body[..body.len() / 2], ..input }, &everything());
     }
 }
+
+/// Every link is joined to it.
+#[test]
+fn a_base_without_end_is_left_out() {
+    let body = format!("<base href='/{}/'><a href=x>", "b".repeat(1 << 20));
+    let page = html(body.as_bytes());
+    assert_eq!(page.base, None);
+    assert_eq!(page.links.len(), 1);
+}

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 use url::Url;
 
 use crate::canonical::{CanonUrl, Place};
+use crate::canonicaliser::LONGEST_TEXT;
 use crate::origin;
 use crate::percent;
 use crate::site;
@@ -49,11 +50,16 @@ impl Base {
     }
 
     /// The base after `<base href>`; the same base where that is unusable (malformed, or not http and https),
-    /// as browsers do.
+    /// as browsers do, or so long that no link could be made with it.
     #[must_use]
     pub fn with_href(&self, base_href: &str) -> Base {
         match self.url().join(base_href) {
-            Ok(url) if matches!(url.scheme(), "http" | "https") => Base::new(url),
+            Ok(url)
+                if matches!(url.scheme(), "http" | "https")
+                    && url.as_str().len() <= LONGEST_TEXT =>
+            {
+                Base::new(url)
+            }
             _ => self.clone(),
         }
     }

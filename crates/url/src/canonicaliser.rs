@@ -28,7 +28,7 @@ use crate::rules::Rules;
 use crate::session::SessionNames;
 
 /// Text longer than this is not parsed at all where a length limit is set: pages hold megabytes in a `href`.
-const LONGEST_TEXT: usize = 1 << 16;
+pub(crate) const LONGEST_TEXT: usize = 1 << 16;
 
 /// The compiled [`Rules`]; cheap to clone, shared by all visits.
 #[derive(Clone, Debug)]
@@ -485,6 +485,8 @@ mod tests {
             join(&page.with_href("http://a b/"), "y"),
             "http://example.org/a/y"
         );
+        let long = format!("/{}/", "x".repeat(LONGEST_TEXT));
+        assert_eq!(join(&page.with_href(&long), "y"), "http://example.org/a/y");
     }
 
     #[test]

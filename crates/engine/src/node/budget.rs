@@ -1,6 +1,6 @@
 //! The page limit of the user's.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tokio::sync::Notify;
 
@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 #[derive(Debug)]
 pub(crate) struct Budget {
     limit: Option<u64>,
-    left: AtomicI64,
+    left: AtomicU64,
     answered: AtomicU64,
     freed: Notify,
 }
@@ -17,7 +17,7 @@ impl Budget {
     pub(super) fn new(limit: Option<u64>) -> Self {
         Self {
             limit,
-            left: AtomicI64::new(limit.map_or(i64::MAX, |limit| limit.min(i64::MAX as u64) as i64)),
+            left: AtomicU64::new(limit.unwrap_or(0)),
             answered: AtomicU64::new(0),
             freed: Notify::new(),
         }
@@ -25,11 +25,8 @@ impl Budget {
 
     /// Takes one page; false when all are taken by fetches under way.
     pub(crate) fn take(&self) -> bool {
-        let taken = self.limit.is_none() || self.left.fetch_sub(1, Relaxed) > 0;
-        if !taken {
-            self.left.fetch_add(1, Relaxed);
-        }
-        taken
+        let one = |left: u64| left.checked_sub(1);
+        self.limit.is_none() || self.left.fetch_update(Relaxed, Relaxed, one).is_ok()
     }
 
     /// A fetch that brought no page does not count.
@@ -49,5 +46,30 @@ impl Budget {
     pub(super) fn answered(&self) -> bool {
         let count = self.answered.fetch_add(1, Relaxed) + 1;
         self.limit.is_some_and(|limit| count >= limit)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_given_back_can_be_taken_and_no_more() {
+        let budget = Budget::new(Some(2));
+        assert!(budget.take() && budget.take() && !budget.take());
+        std::thread::scope(|threads| {
+            for _ in 0..4 {
+                threads.spawn(|| {
+                    for _ in 0..10_000 {
+                        if budget.take() {
+                            budget.give_back();
+                        }
+                    }
+                });
+            }
+            budget.give_back();
+        });
+        assert!(budget.take() && !budget.take());
+        assert!(Budget::new(None).take());
     }
 }

@@ -57,7 +57,11 @@ impl Visit {
             let context = std::sync::Arc::clone(&self.context);
             tokio::spawn(async move {
                 use aranha_fetch::Failure::AddressRefused;
-                let answer = context.web.resolve(&absurd).await;
+                // While names are down this takes as long as they are; the crawl's end must not.
+                let answer = tokio::select! {
+                    answer = context.web.resolve(&absurd) => answer,
+                    () = context.stop.wait() => return,
+                };
                 // An address that may not be asked is an address all the same.
                 if matches!(answer, Ok(_) | Err(AddressRefused { .. })) {
                     context.domains.is_wildcard(&host);

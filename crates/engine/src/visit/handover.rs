@@ -84,6 +84,10 @@ impl Visit {
     pub(super) async fn leave(&mut self, how: Leave) {
         let how = self.leave.unwrap_or(how);
         if how == Leave::Silent {
+            // Another has the site, and asks for these pages.
+            for _ in &self.flying {
+                self.context.budget.give_back();
+            }
             return;
         }
         self.drain().await;

@@ -65,9 +65,12 @@ impl Questions {
 impl Drop for Question {
     fn drop(&mut self) {
         let mut list = lock(&self.questions.0);
-        // Two: the list's and ours. Others are only added under this lock.
-        if Arc::strong_count(&self.cell) <= 2 {
+        // Two: the list's and ours. Others are only added under this lock, and leave under it: of two who leave at once
+        // neither would be the last otherwise.
+        let cell = std::mem::take(&mut self.cell);
+        if Arc::strong_count(&cell) <= 2 {
             list.remove(&self.name);
         }
+        drop(cell);
     }
 }
