@@ -14,7 +14,9 @@ use aranha_volume::Fields;
 use http::header;
 use tokio::time::Instant;
 
-use crate::collect::{ROBOTS_SIZE, Wanted, ask, blank, exchange, outcome, retry_after};
+use crate::collect::{
+    ROBOTS_SIZE, Wanted, ask, blank, exchange, outcome, pause_after, retry_after,
+};
 use crate::commit::Done;
 use crate::node::Context;
 
@@ -81,7 +83,10 @@ pub(crate) async fn request(
         let began = context.clock.now();
         let (_, fetched) = ask(context, session, &url, &[], Wanted::Robots).await;
         asked.patience = patience(&fetched);
-        *allowed = Instant::now() + context.config.crawl.pause;
+        let took = fetched
+            .as_ref()
+            .map_or(Duration::ZERO, |end| end.timings.total);
+        *allowed = Instant::now() + pause_after(&context.config.crawl, Duration::ZERO, took);
         let (done, end) = keep(context, &url, began, fetched).await;
         asked.outcome = done.record.outcome;
         let reason = done.notes.clone();

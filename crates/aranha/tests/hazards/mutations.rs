@@ -285,8 +285,8 @@ fn servers() -> Vec<Mutation> {
             "the last try's Retry-After is not heard",
             vec![Edit(
                 VERDICT,
-                "self.be_patient(outcome, patience, now);\n            return;",
-                "return;",
+                "self.be_patient(outcome, patience, now);\n            return false;",
+                "return false;",
             )],
             vec![Named(
                 SITE,

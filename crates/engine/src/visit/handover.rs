@@ -59,8 +59,8 @@ impl Visit {
         self.queue.extend(checked_in.more);
     }
 
-    /// Waits for the answers on the way. A stop waits only for a moment: late answers are dropped, their
-    /// pages stay pending, and the pause counts from now.
+    /// Waits for the answers on the way, with the lease kept: many sites at one address wait for long. A stop waits only
+    /// for a moment: late answers are dropped, their pages stay pending, and the pause counts from now.
     async fn drain(&mut self) {
         let context = std::sync::Arc::clone(&self.context);
         let late = async {
@@ -68,10 +68,15 @@ impl Visit {
             tokio::time::sleep(GRACE).await;
         };
         let mut late = std::pin::pin!(late);
-        while !self.collectors.is_empty() {
+        while !self.collectors.is_empty() && self.leave != Some(Leave::Silent) {
+            let renewal = self.renewal();
             tokio::select! {
                 biased;
                 Some(joined) = self.collectors.join_next_with_id() => self.land(joined),
+                reply = reply(&mut self.submitted) => self.hear(reply),
+                () = tokio::time::sleep_until(renewal), if self.submitted.is_none() => {
+                    self.submit(Then::Keep { want: 0 }).await;
+                }
                 () = &mut late => {
                     self.collectors.shutdown().await;
                     self.allowed = self.allowed.max(Instant::now() + self.pause_after(GRACE));
@@ -83,17 +88,12 @@ impl Visit {
     /// The last check-in: everything back, the site released.
     pub(super) async fn leave(&mut self, how: Leave) {
         let how = self.leave.unwrap_or(how);
-        if how == Leave::Silent {
-            // Another has the site, and asks for these pages.
-            for _ in &self.flying {
-                self.context.budget.give_back();
+        if how != Leave::Silent {
+            self.drain().await;
+            if self.submitted.is_some() {
+                let answer = reply(&mut self.submitted).await;
+                self.hear(answer);
             }
-            return;
-        }
-        self.drain().await;
-        if self.submitted.is_some() {
-            let answer = reply(&mut self.submitted).await;
-            self.hear(answer);
         }
         let how = self
             .leave
@@ -107,7 +107,13 @@ impl Visit {
                 due: time.max(ready),
             },
             Leave::Close => Then::Close,
-            Leave::Silent => return,
+            Leave::Silent => {
+                // Another has the site, and asks for these pages.
+                for _ in &self.flying {
+                    self.context.budget.give_back();
+                }
+                return;
+            }
         };
         self.facts.last_answer = self.context.clock.now();
         self.facts.novelty = self.novelty.record();
