@@ -16,7 +16,7 @@ mod version;
 
 use std::time::Duration;
 
-use aranha_fetch::{Answer, Failure, Fetched, Resolved, Session, Truncated};
+use aranha_fetch::{Answer, Failure, Fetched, Remark, Resolved, Session, Truncated};
 use aranha_frontier::{Flags, Outcome, Outside, PageRecord, Past, Pending};
 use aranha_page::Input;
 use aranha_url::CanonUrl;
@@ -222,7 +222,7 @@ async fn read(
     if answer
         .remarks
         .iter()
-        .any(|remark| matches!(remark, aranha_fetch::Remark::Decode { .. }))
+        .any(|remark| matches!(remark, Remark::Decode { .. } | Remark::NotCoded(_)))
     {
         record.flags = record.flags.with(Flags::UNDECODED);
     }

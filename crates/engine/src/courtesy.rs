@@ -6,7 +6,7 @@
 //! before the pause has passed since the end of the last answer.
 //!
 //! **Invariant 2** rests here: the permit is held until the answer has ended, and dropping it,
-//! for whatever reason, starts the pause.
+//! for whatever reason, starts the pause. Only who has sent nothing may give it back.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -42,11 +42,23 @@ struct Gate {
 
 /// The right to send one request to an address. Its drop is the end of the answer.
 #[derive(Debug)]
-pub(crate) struct Permit(OwnedMutexGuard<Gate>);
+pub(crate) struct Permit {
+    gate: OwnedMutexGuard<Gate>,
+    used: bool,
+}
+
+impl Permit {
+    /// Nothing was sent: whoever is next need not wait.
+    pub(crate) fn give_back(mut self) {
+        self.used = false;
+    }
+}
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.0.last_end = Some(Instant::now());
+        if self.used {
+            self.gate.last_end = Some(Instant::now());
+        }
     }
 }
 
@@ -75,7 +87,7 @@ impl Gates {
         if let Some(end) = gate.last_end.or(self.assumed_end) {
             tokio::time::sleep_until(end + self.pause).await;
         }
-        Some(Permit(gate))
+        Some(Permit { gate, used: true })
     }
 
     fn gate(&self, address: IpAddr) -> Arc<tokio::sync::Mutex<Gate>> {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 
 /// Opens a file to append to, and to read, once nobody else has its lock; makes it where there is none.
@@ -23,6 +23,23 @@ pub(crate) fn lock(path: &Path) -> io::Result<File> {
             return Ok(file);
         }
     }
+}
+
+/// Appends lines in one write, behind a whole line: one that was left open, by hand or by a full disk, would swallow the first.
+/// The file, locked, and the bytes written.
+pub(crate) fn append(path: &Path, lines: &[u8]) -> io::Result<(File, u64)> {
+    let mut file = lock(path)?;
+    let mut last = [b'\n'];
+    if let Some(place) = file.metadata()?.len().checked_sub(1) {
+        file.read_exact_at(&mut last, place)?;
+    }
+    let whole = if last == *b"\n" {
+        lines.to_vec()
+    } else {
+        [b"\n", lines].concat()
+    };
+    file.write_all(&whole)?;
+    Ok((file, whole.len() as u64))
 }
 
 /// Writes a whole file: after a crash there is the old one or the new one, never a part. A full disk leaves the old one.

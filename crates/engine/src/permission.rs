@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use aranha_fetch::{Fetched, Session, Truncated};
+use aranha_fetch::{Fetched, Remark, Session, Truncated};
 use aranha_frontier::{Outcome, Pending, RobotsFile};
 use aranha_robots::{Access, Robots, Rules};
 use aranha_url::{Base, CanonUrl};
@@ -14,9 +14,7 @@ use aranha_volume::Fields;
 use http::header;
 use tokio::time::Instant;
 
-use crate::collect::{
-    ROBOTS_SIZE, Wanted, ask, blank, exchange, outcome, pause_after, retry_after,
-};
+use crate::collect::{ROBOTS_SIZE, Wanted, ask, blank, exchange, outcome, retry_after};
 use crate::commit::Done;
 use crate::node::Context;
 
@@ -83,10 +81,7 @@ pub(crate) async fn request(
         let began = context.clock.now();
         let (_, fetched) = ask(context, session, &url, &[], Wanted::Robots).await;
         asked.patience = patience(&fetched);
-        let took = fetched
-            .as_ref()
-            .map_or(Duration::ZERO, |end| end.timings.total);
-        *allowed = Instant::now() + pause_after(&context.config.crawl, Duration::ZERO, took);
+        *allowed = Instant::now() + context.config.crawl.pause;
         let (done, end) = keep(context, &url, began, fetched).await;
         asked.outcome = done.record.outcome;
         let reason = done.notes.clone();
@@ -104,12 +99,18 @@ pub(crate) async fn request(
                 return asked;
             }
             End::Redirect(href) => match context.canon.join(&Base::of(&url), &href) {
-                Ok(target) if !context.is_shut_out(&target) => url = target,
-                _ => break,
+                Ok(target) if context.is_shut_out(&target) => {
+                    // There may be rules: that we do not ask for them is no leave to do as we like.
+                    let reason = format!("a redirect to {}, which is shut out", target.as_str());
+                    asked.file.body = reason.into_bytes();
+                    return asked;
+                }
+                Ok(target) => url = target,
+                Err(_) => break,
             },
         }
     }
-    // Too many redirects, or one to nowhere or to what is shut out: as if there were no file (RFC 9309, 2.3.1.2).
+    // Too many redirects, or one to nowhere: as if there were no file (RFC 9309, 2.3.1.2).
     asked.file.status = 404;
     asked
 }
@@ -182,12 +183,19 @@ async fn keep(
         Ok(receipt) => done.receipt = Some(receipt),
         Err(error) => context.give_up(&error),
     }
-    if matches!(
-        answer.truncated,
-        Some(Truncated::Disconnect | Truncated::Time)
-    ) {
-        // Rules behind the cut would not exist for us: as if the file had not come.
-        done.record.outcome = Outcome::Reset;
+    let cut = match answer.truncated {
+        Some(Truncated::Length) => true,
+        Some(Truncated::Disconnect | Truncated::Time | Truncated::Unspecified) => {
+            // Rules behind the cut would not exist for us: as if the file had not come.
+            done.record.outcome = Outcome::Reset;
+            return (done, End::Failed);
+        }
+        None => false,
+    };
+    if !cut && answer.remarks.iter().any(is_undecoded) {
+        done.record.outcome = Outcome::Protocol;
+        done.notes
+            .push_str("its content coding could not be undone");
         return (done, End::Failed);
     }
     let target = answer.headers.get(header::LOCATION);
@@ -197,8 +205,38 @@ async fn keep(
         }
         (status, _) => End::Answer {
             status,
-            body: answer.body[..answer.body.len().min(ROBOTS_SIZE)].to_vec(),
+            body: whole_lines(&answer.body, cut).to_vec(),
         },
     };
     (done, end)
+}
+
+fn is_undecoded(remark: &Remark) -> bool {
+    matches!(remark, Remark::Decode { .. })
+}
+
+/// As much of a file as is read. Half a line at the end of that might say something else than the line.
+fn whole_lines(body: &[u8], cut: bool) -> &[u8] {
+    let read = &body[..body.len().min(ROBOTS_SIZE)];
+    if !cut && read.len() == body.len() {
+        return read;
+    }
+    let end = read.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
+    &read[..end.map_or(0, |end| end + 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_line_is_no_rule() {
+        let rules = b"Disallow: /private/\nDisallow: /admin";
+        assert_eq!(whole_lines(rules, false), rules);
+        assert_eq!(whole_lines(rules, true), b"Disallow: /private/\n");
+        assert_eq!(whole_lines(b"Disallow: /", true), b"");
+        let mut long = vec![b'#'; ROBOTS_SIZE - 4];
+        long.extend_from_slice(b"\rDisallow: /admin\n");
+        assert_eq!(whole_lines(&long, false).len(), ROBOTS_SIZE - 3);
+    }
 }

@@ -5,8 +5,7 @@
 //! it names is set aside at its next request. Lines taken out count from the next start on.
 
 use std::fs;
-use std::io::{self, Write as _};
-use std::os::unix::fs::FileExt as _;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -121,22 +120,13 @@ impl ShutOut {
 /// Adds entries to a collection's black list, a line each with the reason behind it; the bytes written. Several may write,
 /// a running crawl and `aranha block`: one after the other.
 pub fn append(path: &Path, entries: &[&str], reason: &str) -> io::Result<u64> {
-    let mut file = files::lock(path)?;
     let mut lines = String::new();
-    // Who edits by hand may leave the last line open: ours would become a part of it.
-    if let Some(last) = file.metadata()?.len().checked_sub(1) {
-        let mut byte = [0];
-        file.read_exact_at(&mut byte, last)?;
-        if byte != *b"\n" {
-            lines.push('\n');
-        }
-    }
     for entry in entries {
         lines.extend([entry, "  # ", reason, "\n"]);
     }
-    file.write_all(lines.as_bytes())?;
+    let (file, written) = files::append(path, lines.as_bytes())?;
     file.sync_data()?;
-    Ok(lines.len() as u64)
+    Ok(written)
 }
 
 /// Removes the lines of these entries from a collection's black list; how many there were.

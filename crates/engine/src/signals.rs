@@ -9,7 +9,7 @@
 //! file's lock while they write and look whether it is still the file of that name; the reader waits for them.
 
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use aranha_frontier::SiteFacts;
@@ -56,7 +56,7 @@ pub fn signal(path: &Path, signals: &[Signal]) -> io::Result<()> {
         serde_json::to_writer(&mut lines, signal)?;
         lines.push(b'\n');
     }
-    files::lock(path)?.write_all(&lines)
+    files::append(path, &lines).map(|_| ())
 }
 
 /// How far a source is believed about a site, 0 to 1. The user is obeyed, and what a proxy served is there to be had.
@@ -112,11 +112,13 @@ impl Taken {
         let file = File::open(&taken)?;
         // Whoever was writing has written.
         file.lock()?;
-        let text = io::read_to_string(&file)?;
+        let mut bytes = Vec::new();
+        (&file).read_to_end(&mut bytes)?;
         let mut broken = 0;
         let mut signals = Vec::new();
-        for line in text.lines() {
-            match serde_json::from_str(line) {
+        let lines = bytes.split(|byte| *byte == b'\n');
+        for line in lines.filter(|line| !line.is_empty()) {
+            match serde_json::from_slice(line) {
                 Ok(signal) => signals.push(signal),
                 Err(_) => broken += 1,
             }
@@ -154,17 +156,18 @@ mod tests {
         signal(&path, &[page(1), page(2)]).unwrap();
         fs::write(
             &path,
-            [&fs::read(&path).unwrap()[..], b"{\"url\": 3}\n"].concat(),
+            [&fs::read(&path).unwrap()[..], b"{\"url\": 3}\n\xff"].concat(),
         )
         .unwrap();
+        signal(&path, &[page(4)]).unwrap();
         let taken = Taken::take(&path).unwrap().unwrap();
         assert_eq!(
             (&taken.signals[..], taken.broken),
-            (&[page(1), page(2)][..], 1)
+            (&[page(1), page(2), page(4)][..], 2)
         );
         signal(&path, &[page(3)]).unwrap();
         let taken = Taken::take(&path).unwrap().unwrap();
-        assert_eq!(taken.signals, [page(1), page(2)]);
+        assert_eq!(taken.signals, [page(1), page(2), page(4)]);
         taken.done().unwrap();
         let taken = Taken::take(&path).unwrap().unwrap();
         assert_eq!(taken.signals, [page(3)]);

@@ -190,6 +190,9 @@ pub enum Remark {
         /// What the decoder said.
         reason: String,
     },
+    /// The body is not coded at all in spite of its label, and left as it came.
+    #[error("the body is no {0}")]
+    NotCoded(String),
     /// The decoded body reached `max_decoded` and was cut there.
     #[error("the decoded body was cut at {0} bytes")]
     DecodedCut(u64),

@@ -103,11 +103,7 @@ pub(crate) fn decode(codings: &[Coding], payload: &Bytes, cap: u64) -> (Bytes, V
                 });
             }
             Some(Stop::NotCoded) => {
-                let reason = "the body is not coded".to_owned();
-                remarks.push(Remark::Decode {
-                    coding: coding.name().to_owned(),
-                    reason,
-                });
+                remarks.push(Remark::NotCoded(coding.name().to_owned()));
                 continue;
             }
         }
@@ -135,7 +131,10 @@ impl Layer {
             Coding::Gzip if !input.starts_with(&[0x1f, 0x8b]) => self.stop = Some(Stop::NotCoded),
             Coding::Gzip => self.gzip(input),
             Coding::Deflate => self.deflate(input),
-            Coding::Brotli => self.drain(brotli_decompressor::Decompressor::new(input, 4 << 10)),
+            Coding::Brotli => {
+                self.drain(brotli_decompressor::Decompressor::new(input, 4 << 10));
+                self.or_not_coded();
+            }
             Coding::Zstd
                 if !input.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) && !is_skippable(input) =>
             {
@@ -204,7 +203,12 @@ impl Layer {
             self.stop = None;
             self.drain(flate2::bufread::DeflateDecoder::new(input));
         }
-        if self.out.is_empty() && self.stop.is_some() {
+        self.or_not_coded();
+    }
+
+    /// Codings without a mark at their beginning: what brings nothing at all was none.
+    fn or_not_coded(&mut self) {
+        if self.out.is_empty() && matches!(self.stop, Some(Stop::Broken(_))) {
             self.stop = Some(Stop::NotCoded);
         }
     }
@@ -455,10 +459,10 @@ mod tests {
 
     #[test]
     fn a_body_that_is_not_coded_passes_through() {
-        for coding in [Coding::Gzip, Coding::Zstd, Coding::Deflate] {
+        for coding in [Coding::Gzip, Coding::Zstd, Coding::Deflate, Coding::Brotli] {
             let (body, remarks) = decode(&[coding], &Bytes::from_static(b"<!DOCTYPE html>"), CAP);
             assert_eq!(&body[..], b"<!DOCTYPE html>", "{coding:?}");
-            assert!(matches!(&remarks[..], [Remark::Decode { .. }]));
+            assert!(matches!(&remarks[..], [Remark::NotCoded(_)]));
         }
     }
 

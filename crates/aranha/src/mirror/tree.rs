@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::complaint::Complaint;
@@ -96,6 +96,10 @@ impl Tree {
 fn enter(above: impl std::os::fd::AsFd + Copy, name: &str) -> Result<OwnedFd, Errno> {
     match rustix::fs::openat(above, name, FOLDER, Mode::empty()) {
         Err(Errno::NOENT) => {}
+        // The page of an earlier export, which has another name now that there are pages below it.
+        Err(Errno::NOTDIR) if is_file(above, name)? => {
+            rustix::fs::unlinkat(above, name, AtFlags::empty())?;
+        }
         other => return other,
     }
     match rustix::fs::mkdirat(above, name, Mode::from_raw_mode(0o777)) {
@@ -103,6 +107,11 @@ fn enter(above: impl std::os::fd::AsFd + Copy, name: &str) -> Result<OwnedFd, Er
         Err(error) => return Err(error),
     }
     rustix::fs::openat(above, name, FOLDER, Mode::empty())
+}
+
+fn is_file(folder: impl std::os::fd::AsFd, name: &str) -> Result<bool, Errno> {
+    let found = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok(FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
 }
 
 /// Whether the file is there and holds just this.

@@ -58,6 +58,9 @@ pub(crate) async fn ask(
         let slot = context.load.enter().await;
         if context.shuts_out_site_of(url) {
             // While this waited. The visit sets the site aside when it hears of it, with this page.
+            if let Some(permit) = permit {
+                permit.give_back();
+            }
             let rule = "the black list names the site".to_owned();
             return (None, Err(Failure::AddressRefused { address, rule }));
         }

@@ -102,7 +102,9 @@ impl Visit {
             queued |= self.follow(redirect, &pending, &url);
         }
         // A page has one place: in the queue, or in the schedule.
-        if !queued {
+        if queued {
+            done.record.next = None;
+        } else {
             self.come_back(&pending, &mut done, version, soft, now);
         }
         let links = self.admit_all(&inside, &pending, url.as_str());

@@ -105,7 +105,10 @@ impl Keys {
 
     fn may(&mut self, host: &str, count: usize) -> bool {
         let fresh = (Instant::now(), 0);
-        let pushed = self.pushed.entry(host.to_owned()).or_insert(fresh);
+        let pushed = self
+            .pushed
+            .entry(host.to_ascii_lowercase())
+            .or_insert(fresh);
         if pushed.0.elapsed() >= HOUR {
             *pushed = fresh;
         }

@@ -133,11 +133,14 @@ async fn chunked<S: AsyncRead + Unpin>(
     mut buffer: Vec<u8>,
 ) -> Result<Vec<u8>, u16> {
     let mut body = Vec::new();
+    // What lies before it is taken off only when more is read: else a body of tiny chunks is moved once for each.
+    let mut place = 0;
     loop {
         let (start, size) = loop {
-            match httparse::parse_chunk_size(&buffer) {
-                Ok(httparse::Status::Complete((start, size))) => break (start, size),
-                Ok(httparse::Status::Partial) if buffer.len() < MOST_HEAD => {
+            match httparse::parse_chunk_size(&buffer[place..]) {
+                Ok(httparse::Status::Complete((start, size))) => break (place + start, size),
+                Ok(httparse::Status::Partial) if buffer.len() - place < MOST_HEAD => {
+                    buffer.drain(..std::mem::take(&mut place));
                     more(stream, &mut buffer).await?;
                 }
                 _ => return Err(400),
@@ -157,7 +160,7 @@ async fn chunked<S: AsyncRead + Unpin>(
             return Err(400);
         }
         body.extend_from_slice(&buffer[start..end]);
-        buffer.drain(..end + 2);
+        place = end + 2;
     }
 }
 
