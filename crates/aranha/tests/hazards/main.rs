@@ -32,7 +32,7 @@ use tokio::task::JoinSet;
 
 use copy::Copy;
 use mutations::{Edit, Test, mutations};
-use rows::{OPEN, Row, rows};
+use rows::{HURRIED, OPEN, Row, rows};
 use support::{answered, assert_status, crawl, expected, pages, tool, volumes};
 
 const PAUSE: Duration = Duration::from_millis(10);
@@ -43,10 +43,12 @@ const PATIENCE: Duration = Duration::from_secs(40);
 /// The largest answer, and what it may unpack to.
 const MAX_BODY: u64 = 2 << 20;
 const MAX_DECODED: u64 = 4 << 20;
-/// The longest that an exchange may be held: the limits of [`SETTINGS`] and some time for a busy machine.
+/// The longest that an exchange may be held: the limits of [`HURRIED`] and some time for a busy machine.
 const HELD: Duration = Duration::from_secs(3);
+/// With short limits honest sites on a busy machine may be late, too; but not many of their pages.
+const LATE: usize = 3;
 
-/// Short limits, so that a run takes seconds.
+/// A busy machine is patient with honest sites: who waits in vain for a hostile one has [`HURRIED`].
 const SETTINGS: &str = r#"
 [crawl]
 check_in = "500ms"
@@ -54,12 +56,12 @@ pause_factor = 0
 linger = "1s"
 max_pause = "100ms"
 [fetch]
-connect_timeout = "1s"
-tls_timeout = "1s"
-first_byte_timeout = "1s"
-idle_timeout = "1s"
-total_timeout = "2s"
-dns_timeout = "2s"
+connect_timeout = "10s"
+tls_timeout = "10s"
+first_byte_timeout = "10s"
+idle_timeout = "10s"
+total_timeout = "15s"
+dns_timeout = "10s"
 max_body = "2MiB"
 max_decoded = "4MiB"
 "#;
@@ -263,11 +265,13 @@ async fn run(hazard: Hazard, lines: &[&str], flags: &'static [&'static str]) -> 
     let took = began.elapsed();
     // A server that writes now and then notices only now that the client has left.
     tokio::time::sleep(Duration::from_millis(600)).await;
-    seen(hazard, &lab, output, took, folder, collection)
+    let hurried = lines.contains(&HURRIED);
+    seen(hazard, hurried, &lab, output, took, folder, collection)
 }
 
 fn seen(
     hazard: Hazard,
+    hurried: bool,
     lab: &Lab,
     output: Output,
     took: Duration,
@@ -290,7 +294,16 @@ fn seen(
     } else {
         BTreeMap::new()
     };
-    let missed = if output.status.success() {
+    let given_up: BTreeSet<&str> = log
+        .lines()
+        .filter(|line| line.contains("time-out"))
+        .filter_map(|line| line.split_whitespace().nth(3))
+        .collect();
+    let is_given_up = |request: &Request| {
+        let mut urls = given_up.iter();
+        urls.any(|url| url.contains(&request.host) && url.ends_with(&request.path))
+    };
+    let mut missed = if output.status.success() {
         let found = answered(lab, &collection);
         let expected = expected(lab).into_iter();
         let missed = expected.filter(|(url, status)| found.get(url) != Some(status));
@@ -298,6 +311,9 @@ fn seen(
     } else {
         Vec::new()
     };
+    if hurried && missed.len() <= LATE {
+        missed.retain(|url: &String| !given_up.contains(url.as_str()));
+    }
     let mut shown = [&output.stdout, &output.stderr, log.as_bytes()].concat();
     shown.extend(told(&["pages"], &collection));
     for command in ["why", "text", "links"] {
@@ -307,11 +323,11 @@ fn seen(
         requests,
         honest,
         trespasses: lab.trespasses().len(),
-        // Of an exchange that the client gave up, the server learns late.
+        // Of an exchange that the client gave up, the server learns late, or never, when it answers all the same.
         violations: lab
             .violations(PAUSE)
             .iter()
-            .filter(|violation| violation.first.complete)
+            .filter(|violation| violation.first.complete && !is_given_up(&violation.first))
             .count(),
         questions: lab
             .questions()

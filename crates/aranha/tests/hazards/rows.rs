@@ -7,6 +7,8 @@ use super::{Judged, MAX_BODY, MAX_DECODED, Seen, ensure};
 
 const BARREN: &str = "[thresholds]\nbarren = \"none\"";
 const PATHS: &str = "[thresholds]\nbarren = \"none\"\n[url]\nmax_repeats = 0";
+/// Where every wait for the hostile site is in vain: short, so that a run takes seconds.
+pub(crate) const HURRIED: &str = "[fetch]\nconnect_timeout = \"1s\"\ntls_timeout = \"1s\"\nfirst_byte_timeout = \"1s\"\nidle_timeout = \"1s\"\ntotal_timeout = \"2s\"\ndns_timeout = \"2s\"";
 const PATIENT: &str = "[fetch]\nfirst_byte_timeout = \"1h\"\nidle_timeout = \"1h\"\ntotal_timeout = \"1h\"\nmin_speed = 0";
 const STRICT: &str = "[fetch]\nverify_tls = true";
 /// In place of lines: the black list without what the lab can count, which is loopback all of it.
@@ -166,6 +168,7 @@ fn trap_rows() -> Vec<Row> {
             "a limit on the whole fetch",
             "crates/fetch/src/pace.rs",
         )
+        .with(HURRIED)
         .off_for(PATIENT),
         row(
             Hazard::Counter,
@@ -195,6 +198,7 @@ fn server_rows() -> Vec<Row> {
             "a limit on the first byte",
             "crates/fetch/src/pace.rs",
         )
+        .with(HURRIED)
         .off_for(PATIENT),
         row(
             Hazard::Drip,
@@ -203,6 +207,7 @@ fn server_rows() -> Vec<Row> {
             "a limit on the whole fetch, a lowest speed",
             "crates/fetch/src/pace.rs",
         )
+        .with(HURRIED)
         .off_for(PATIENT),
         row(
             Hazard::Trickle,
@@ -211,6 +216,7 @@ fn server_rows() -> Vec<Row> {
             "a limit on the head",
             "crates/fetch/src/pace.rs",
         )
+        .with(HURRIED)
         .off_for(PATIENT),
         row(
             Hazard::Endless,
@@ -227,6 +233,7 @@ fn server_rows() -> Vec<Row> {
             "a limit on the whole fetch",
             "crates/fetch/src/pace.rs",
         )
+        .with(HURRIED)
         .off_for(PATIENT),
         row(
             Hazard::Preamble,
@@ -341,6 +348,7 @@ fn server_rows() -> Vec<Row> {
             "a limit on connecting",
             "crates/fetch/src/connect.rs",
         )
+        .with(HURRIED)
         .off_for("[fetch]\nconnect_timeout = \"1h\"\ntotal_timeout = \"1h\""),
         row(
             Hazard::Expired,
@@ -381,6 +389,7 @@ fn server_rows() -> Vec<Row> {
             "a limit on the handshake",
             "crates/fetch/src/tls.rs",
         )
+        .with(HURRIED)
         .off_for("[fetch]\ntls_timeout = \"1h\"\ntotal_timeout = \"1h\""),
     ]
 }
@@ -707,6 +716,7 @@ fn attack_rows() -> Vec<Row> {
             "a limit on the whole fetch",
             "crates/fetch/src/pace.rs",
         )
+        .with(HURRIED)
         .off_for(PATIENT),
         row(
             Hazard::Carousel,
@@ -776,6 +786,7 @@ fn name_rows() -> Vec<Row> {
             "a limit on look-ups",
             "crates/fetch/src/dns/servers.rs",
         )
+        .with(HURRIED)
         .off_for("[fetch]\ndns_timeout = \"1h\"\ntotal_timeout = \"1h\""),
         row(
             Hazard::Garbled,

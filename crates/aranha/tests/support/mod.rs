@@ -55,13 +55,13 @@ pub fn crawl_from(seeds: &[String], lab: &Lab, folder: &Path, pause: &str) -> Co
     command
 }
 
-/// The same among hostile sites: short time-outs, no retries to wait for.
+/// The same among hostile sites: time-outs that end a run soon, and that an honest site keeps on a busy machine; no retries.
 pub fn zoo_crawl(lab: &Lab, folder: &Path, black_list: &[&str]) -> Command {
     let mut command = crawl(lab, folder, "10ms");
     let settings = format!(
         "[crawl]\ncheck_in = \"500ms\"\npause_factor = 0\nlinger = \"1s\"\nmax_pause = \"100ms\"\nblacklist = {black_list:?}\n\
-         [thresholds]\nurls = 500\n[fetch]\nconnect_timeout = \"1s\"\ntls_timeout = \"1s\"\nfirst_byte_timeout = \"1s\"\nidle_timeout = \"1s\"\n\
-         total_timeout = \"3s\"\ndns_timeout = \"2s\"\nmax_body = \"2MiB\"\nmax_decoded = \"4MiB\"\n"
+         [thresholds]\nurls = 500\n[fetch]\nconnect_timeout = \"3s\"\ntls_timeout = \"3s\"\nfirst_byte_timeout = \"3s\"\nidle_timeout = \"3s\"\n\
+         total_timeout = \"4s\"\ndns_timeout = \"3s\"\nmax_body = \"2MiB\"\nmax_decoded = \"4MiB\"\n"
     );
     std::fs::write(folder.with_extension("settings.toml"), settings).expect("writes");
     command.args(["--time", "120s"]);

@@ -164,9 +164,10 @@ impl Embedded {
         self.totals.set(Count::Runs, self.inbox.runs.len() as i64);
         self.store.totals_write(&mut self.totals)?;
         self.store.run("COMMIT", [])?;
-        if self.durable == Some(true) && !self.inbox.doomed.is_empty() {
-            // A transaction that changed nothing was not synced, and what came before it neither.
-            self.store.sync()?;
+        // A transaction that changed nothing was not synced, and what came before it neither. It has been made, whatever comes of
+        // the sync: without one the files stay until the next.
+        let doomed = self.durable == Some(true) && !self.inbox.doomed.is_empty();
+        if doomed && self.store.sync().is_ok() {
             self.inbox.remove_doomed();
         }
         Ok(())
