@@ -75,6 +75,34 @@ fn a_page_behind_its_own_redirect_is_visited_again_once() {
     }
 }
 
+/// A site that was away in the first rounds, its robots.txt first and then the page, has another chance in each.
+#[test]
+fn a_page_that_was_never_answered_comes_again_with_the_next_round() {
+    let site = Site::tell(|path, _, before| match (path, before) {
+        ("/robots.txt" | "/", 0 | 1) => status("503 Service Unavailable"),
+        ("/robots.txt", _) => String::new(),
+        ("/", _) => links(&["/nowhere"]),
+        _ => status("404 Not Found"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = settings(
+        folder.path(),
+        "[crawl]\nlinger = \"100ms\"\npause = \"0s\"\n[fetch]\nallow_private = true\n[retry]\nserver_error = [\"1ms\"]\nrobots_unreachable = [\"1ms\"]\n\
+         [revisit]\npolicy = \"fixed\"\nevery = \"1s\"\nspread = 0\n",
+    );
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    let began = Instant::now();
+    while outcomes(&collection)["/"] != "200" {
+        assert!(began.elapsed() < Duration::from_secs(30));
+        run(aranha().args(["crawl", "--quiet", "-c"]).arg(&collection));
+    }
+    assert_eq!(site.asked()[..3], ["/", "/", "/"]);
+    // What has an answer, and be it that there is nothing, is not asked for in vain.
+    let asked = site.asked();
+    assert_eq!(asked.iter().filter(|path| *path == "/nowhere").count(), 1);
+}
+
 #[test]
 fn a_page_that_redirects_to_itself_for_ever_ends() {
     let site = Site::tell(|path, _, _| match path {

@@ -10,12 +10,15 @@
 //!
 //! - `links/s`, `records/s`: by the clock, of the time spent in calls; what others did to the machine is in it;
 //! - `own/s`: links by the same time less the time that this thread was ready to run and others had the processor
-//!   (`schedstat`); waiting for the disk is in it. Flatness is judged by this;
+//!   (`schedstat`); waiting for the disk is in it;
+//! - `gauge`: microseconds of a fixed piece of work, done beside the calls all along: how fast the machine itself was;
+//! - `even/s`: as `own/s`, had the machine been as fast in this line as in all so far on average: processor time is
+//!   taken by the gauge, waiting for the disk as it was. Flatness is judged by this;
 //! - `cpu us`, `disk us`: processor time a link, in calls, and the rest of the time in calls, which is waiting for the disk;
 //! - memory, bytes on disk, bytes written a link or page (what the system sent to the disk), runs, the longest call.
 //!
-//! At the end the rate over the last tenth against the better of the first two lines; with `--check` the exit status is 1
-//! when it is below 0.8, or memory was above 1 GiB.
+//! At the end the even rate over the last tenth against the better of the first two lines, and the same of our own rate;
+//! with `--check` the exit status is 1 when the former is below 0.8, or memory was above 1 GiB.
 //!
 //! With `--site`: one site with so many millions of URLs, and what its check-outs cost.
 
@@ -120,6 +123,57 @@ impl Clock {
             self.longest_call = name;
         }
         answer
+    }
+}
+
+/// A fixed piece of work, half of it waiting for memory: a shared machine gives more or less for a second of its time.
+struct Gauge {
+    /// One cycle through all places.
+    places: Vec<u32>,
+    at: u32,
+    spent: Duration,
+    times: u32,
+}
+
+impl Gauge {
+    const PLACES: u32 = 4 << 20;
+    const STEPS: usize = 16 << 10;
+    const SORTED: usize = 24 << 10;
+
+    fn new() -> Gauge {
+        // Sattolo's shuffle: every place is met before the first comes again.
+        let mut dice = Dice(0x6a09_e667);
+        let mut places: Vec<u32> = (0..Gauge::PLACES).collect();
+        for last in (1..places.len()).rev() {
+            places.swap(last, dice.roll() as usize % last);
+        }
+        Gauge {
+            places,
+            at: 0,
+            spent: Duration::ZERO,
+            times: 0,
+        }
+    }
+
+    fn measure(&mut self) {
+        let begun = Instant::now();
+        let before = Times::now(begun);
+        for _ in 0..Gauge::STEPS {
+            self.at = self.places[self.at as usize];
+        }
+        let mut dice = Dice(0x5eed);
+        let mut numbers: Vec<u64> = (0..Gauge::SORTED).map(|_| dice.roll()).collect();
+        numbers.sort_unstable();
+        std::hint::black_box((self.at, numbers));
+        self.spent += Times::now(begun).processor.saturating_sub(before.processor);
+        self.times += 1;
+    }
+
+    /// What one took since the last question, in microseconds.
+    fn read(&mut self) -> f64 {
+        let took = self.spent.as_secs_f64() * 1e6 / f64::from(self.times.max(1));
+        (self.spent, self.times) = (Duration::ZERO, 0);
+        took
     }
 }
 
@@ -277,9 +331,29 @@ fn memory() -> u64 {
 
 /// One line of the table.
 struct Line {
-    /// Links by second of our own.
-    rate: f64,
+    links: f64,
+    /// Seconds of the processor, and of waiting for the disk.
+    processor: f64,
+    waited: f64,
+    gauge: f64,
     memory: u64,
+}
+
+impl Line {
+    /// Links by second of our own.
+    fn own(&self) -> f64 {
+        self.links / (self.processor + self.waited)
+    }
+
+    /// The same on a machine that takes `gauge` for the fixed piece of work.
+    fn even(&self, gauge: f64) -> f64 {
+        self.links / (self.processor * gauge / self.gauge + self.waited)
+    }
+}
+
+/// The gauge over all lines.
+fn usual(lines: &[Line]) -> f64 {
+    lines.iter().map(|line| line.gauge).sum::<f64>() / lines.len().max(1) as f64
 }
 
 fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>, FrontierError> {
@@ -308,15 +382,20 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
         longest: Duration::ZERO,
         longest_call: "",
     };
+    let (mut gauge, mut groups) = (Gauge::new(), 0u64);
     let step = if target > 10 { 10 } else { 1 };
     let mut lines = Vec::new();
     let mut before = (frontier.status(0)?, sent_to_disk());
     println!(
-        "links M  pages M  records M  sites M  links/s  records/s   own/s  cpu us  disk us  MB mem  GB disk  B/URL  \
+        "links M  pages M  records M  sites M  links/s  records/s   own/s   gauge  even/s  cpu us  disk us  MB mem  GB disk  B/URL  \
          written  runs  longest ms"
     );
     while links < target * 1_000_000 {
         now += 20;
+        if groups.is_multiple_of(8) {
+            gauge.measure();
+        }
+        groups += 1;
         if visits.len() < VISITS {
             let room = VISITS - visits.len();
             let leases = clock.time("check_out", || frontier.check_out(now, "load", room))?;
@@ -345,22 +424,28 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
             let records = (status.records - before.0.records) as f64;
             let urls = |status: &Status| (status.links_sent + status.pages.known) as f64;
             let sent = sent_to_disk();
-            let waited = spent.own() - spent.processor.as_secs_f64();
-            let line = Line {
-                rate: count / spent.own(),
+            let processor = spent.processor.as_secs_f64();
+            lines.push(Line {
+                links: count,
+                processor,
+                waited: (spent.own() - processor).max(0.0),
+                gauge: gauge.read(),
                 memory: memory(),
-            };
+            });
+            let (line, usual) = (&lines[lines.len() - 1], usual(&lines));
             println!(
-                "{:7.1}  {:7.1}  {:9.1}  {:7.2}  {:7.0}  {:9.0}  {:6.0}  {:6.2}  {:7.2}  {:6.0}  {:7.2}  {:5.0}  {:7.0}  {:4}  {:.0} {}",
+                "{:7.1}  {:7.1}  {:9.1}  {:7.2}  {:7.0}  {:9.0}  {:6.0}  {:6.0}  {:6.0}  {:6.2}  {:7.2}  {:6.0}  {:7.2}  {:5.0}  {:7.0}  {:4}  {:.0} {}",
                 links as f64 / 1e6,
                 status.pages.known as f64 / 1e6,
                 status.records as f64 / 1e6,
                 status.sites.known as f64 / 1e6,
                 count / spent.wall.as_secs_f64(),
                 records / spent.wall.as_secs_f64(),
-                line.rate,
-                spent.processor.as_secs_f64() * 1e6 / count,
-                waited.max(0.0) * 1e6 / count,
+                line.own(),
+                line.gauge,
+                line.even(usual),
+                line.processor * 1e6 / count,
+                line.waited * 1e6 / count,
                 line.memory as f64 / 1e6,
                 status.disk as f64 / 1e9,
                 status.disk as f64 / urls(&status),
@@ -369,7 +454,6 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
                 clock.longest.as_secs_f64() * 1e3,
                 clock.longest_call,
             );
-            lines.push(line);
             before = (status, sent);
             clock.longest = Duration::ZERO;
         }
@@ -379,21 +463,25 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
 
 /// What the table shows; false when the cost grew, or memory.
 fn judge(lines: &[Line]) -> bool {
-    let tenth = (lines.len() / 10).max(1);
-    let last = &lines[lines.len() - tenth.min(lines.len())..];
-    let last = last.iter().map(|line| line.rate).sum::<f64>() / last.len().max(1) as f64;
-    let first = lines
-        .iter()
-        .take(2)
-        .map(|line| line.rate)
-        .fold(0.0, f64::max);
+    let usual = usual(lines);
+    // At the end, and of what it was at the beginning.
+    let compare = |rate: &dyn Fn(&Line) -> f64| {
+        let tenth = (lines.len() / 10).max(1);
+        let last = lines.iter().rev().take(tenth).map(rate).sum::<f64>() / tenth as f64;
+        (
+            last,
+            last / lines.iter().take(2).map(rate).fold(0.0, f64::max),
+        )
+    };
+    let (own, of_own) = compare(&Line::own);
+    let (even, flat) = compare(&|line| line.even(usual));
     let memory = lines.iter().map(|line| line.memory).max().unwrap_or(0);
     println!(
-        "at the end {last:.0} links/s of our own, {:.2} of the {first:.0} at the beginning; {:.0} MB of memory at most",
-        last / first,
+        "at the end {even:.0} links/s, {flat:.2} of the beginning's, on an even machine; {own:.0} of our own, {of_own:.2}; \
+         {:.0} MB of memory at most",
         memory as f64 / 1e6
     );
-    last >= FLAT * first && memory <= MOST_MEMORY
+    flat >= FLAT && memory <= MOST_MEMORY
 }
 
 /// One site of `count` URLs: handed out with all its links in the inbox, with its pages in the queue, and with a few

@@ -31,8 +31,7 @@ impl Visit {
         let mut past = match (version, &page.past) {
             (Some(version), _) if seen != Seen::Gone => Box::new(version.past),
             (_, Some(past)) => past.clone(),
-            // It was never there: a link that leads nowhere is not asked again and again.
-            (_, None) => return,
+            (_, None) => return self.another_chance(done, now),
         };
         if seen != Seen::Failed {
             past.visited = done.record.time;
@@ -44,13 +43,25 @@ impl Visit {
         done.record.past = done.record.next.is_some().then_some(past);
     }
 
-    /// When a page that was answered before, and is not asked now, comes again; with what is remembered of it.
+    /// When a page that is not asked now comes again; with what is remembered of one that was answered before.
     pub(super) fn come_back_unseen(&mut self, page: &Pending, done: &mut Done, now: i64) {
         let Some(mut past) = page.past.clone() else {
-            return;
+            return self.another_chance(done, now);
         };
         done.record.next = self.plan(page, &mut past, Seen::Failed, None, now);
         done.record.past = done.record.next.is_some().then_some(past);
+    }
+
+    /// A page that was never answered. A link that leads nowhere is not asked again and again; but what the retry table
+    /// takes for passing, and outlasted the table, is tried once more in the next round.
+    fn another_chance(&self, done: &mut Done, now: i64) {
+        let config = &self.context.config;
+        let delays = config.retry.delays(done.record.outcome);
+        let passes = delays.is_some_and(|delays| !delays.is_empty());
+        if passes && done.record.next.is_none() && config.revisit.policy != Policy::Never {
+            done.record.tries = 0;
+            done.record.next = Some(self.context.schedule.skip(self.site_key.0, now));
+        }
     }
 
     fn plan(
