@@ -93,7 +93,10 @@ fn a_page_that_was_never_answered_comes_again_with_the_next_round() {
     let collection = folder.path().join("c");
     run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
     let began = Instant::now();
-    while outcomes(&collection)["/"] != "200" {
+    while outcomes(&collection)
+        .get("/")
+        .is_none_or(|found| found != "200")
+    {
         assert!(began.elapsed() < Duration::from_secs(30));
         run(aranha().args(["crawl", "--quiet", "-c"]).arg(&collection));
     }
@@ -101,6 +104,75 @@ fn a_page_that_was_never_answered_comes_again_with_the_next_round() {
     // What has an answer, and be it that there is nothing, is not asked for in vain.
     let asked = site.asked();
     assert_eq!(asked.iter().filter(|path| *path == "/nowhere").count(), 1);
+}
+
+/// Its pages wait for the next round together; they do not fail one by one, a request for every windowful of them.
+#[test]
+fn a_site_that_is_away_is_asked_once_however_many_pages_wait() {
+    let asked = Arc::new(Mutex::new(0));
+    let told = Arc::clone(&asked);
+    let site = Site::tell(move |_, _, _| {
+        *told.lock().unwrap() += 1;
+        status("503 Service Unavailable")
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = settings(
+        folder.path(),
+        "[crawl]\nlinger = \"100ms\"\n[retry]\nrobots_unreachable = [\"1ms\"]\n[revisit]\nevery = \"7d\"\n",
+    );
+    let seeds: Vec<_> = (0..600).map(|n| site.url(&format!("/{n}"))).collect();
+    let list = folder.path().join("seeds.txt");
+    std::fs::write(&list, seeds.join("\n")).unwrap();
+    let collection = folder.path().join("c");
+    let mut command = aranha();
+    command.args(["crawl", "--allow-private", "--pause", "0", "--quiet"]);
+    run(command
+        .arg("-i")
+        .arg(list)
+        .arg("--config")
+        .arg(file)
+        .arg("-c")
+        .arg(&collection));
+    assert_eq!(*asked.lock().unwrap(), 2, "and by the retry table");
+    run(aranha()
+        .args(["crawl", "--quiet", "--allow-private", "-c"])
+        .arg(&collection));
+    assert_eq!(*asked.lock().unwrap(), 2);
+    let found = outcomes(&collection);
+    assert!(found.keys().all(|path| path == "/robots.txt"), "{found:?}");
+}
+
+/// A server that shows its home page whatever it is asked for has a home page.
+#[test]
+fn the_home_page_is_no_soft_404() {
+    let site = Site::tell(|path, _, _| {
+        let others: Vec<_> = (0..20).map(|number| format!("/{number}")).collect();
+        let others: Vec<_> = others.iter().map(String::as_str).collect();
+        match path {
+            "/robots.txt" => String::new(),
+            _ => links(&others),
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    run(crawl(&collection, &site.url("/")).arg("--again"));
+    let history = |path: &str| {
+        let mut command = aranha();
+        command.args(["history", &site.url(path), "--json", "-c"]);
+        let told = command.arg(&collection).output().unwrap().stdout;
+        let told: serde_json::Value = serde_json::from_slice(&told).unwrap();
+        let visits = told["history"].as_array().unwrap().clone();
+        let found = visits.iter().map(|visit| visit["found"].to_string());
+        found.collect::<Vec<_>>()
+    };
+    assert_eq!(history("/"), ["\"new\"", "\"same\""]);
+    let other = history("/19");
+    assert_ne!(
+        other.last().map(String::as_str),
+        Some("\"same\""),
+        "a soft 404: {other:?}"
+    );
 }
 
 #[test]

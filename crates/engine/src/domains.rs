@@ -34,7 +34,7 @@ struct Domain {
     novelty: Novelty,
 }
 
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Names {
     #[default]
     Unknown,
@@ -58,16 +58,22 @@ impl Domains {
         let domain = above(host)?;
         let mut domains = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if domains.len() >= MOST && !domains.contains_key(domain) {
-            domains.retain(|_, domain| domain.hosts.len() >= SEVERAL);
+            // A domain that was found to be honest may be tried again; of traps alone there are not as many.
+            domains.retain(|_, domain| matches!(domain.names, Names::Wildcard | Names::Closed));
+            if domains.len() >= MOST {
+                domains.clear();
+            }
         }
         let entry = domains.entry(domain.to_owned()).or_default();
-        if entry.hosts.len() < HOSTS {
-            entry.hosts.insert(site.0);
+        if entry.names != Names::Unknown {
+            return None;
         }
-        if entry.names != Names::Unknown || entry.hosts.len() < SEVERAL {
+        entry.hosts.insert(site.0);
+        if entry.hosts.len() < SEVERAL {
             return None;
         }
         entry.names = Names::Settled;
+        entry.hosts = Seen::default();
         let (_, parent) = host.split_once('.')?;
         let number = SiteKey::of(domain).0;
         Some(format!("aranha-{number:016x}.{parent}"))
@@ -79,7 +85,6 @@ impl Domains {
         let mut domains = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = domains.get_mut(domain) {
             entry.names = Names::Wildcard;
-            entry.hosts.clear();
         }
     }
 
@@ -119,7 +124,7 @@ impl Domains {
         novelty.note(reading, repeats, links.len() as u32, new as u32);
         let trap = novelty.trap(limit, ONWARD_HOSTS);
         if trap.is_some() {
-            *names = Names::Closed;
+            (*names, *hosts, *novelty) = (Names::Closed, Seen::default(), Novelty::default());
         }
         trap
     }
@@ -143,6 +148,23 @@ mod tests {
         check("localhost", None);
         // A public suffix of the private part: everybody's host is a domain.
         check("somebody.blogspot.com", None);
+    }
+
+    #[test]
+    fn they_are_not_remembered_without_end() {
+        for names in [Names::Settled, Names::Wildcard, Names::Closed] {
+            let domains = Domains::default();
+            let all = (0..MOST).map(|number| {
+                let domain = Domain {
+                    names,
+                    ..Domain::default()
+                };
+                (format!("d{number}.org"), domain)
+            });
+            domains.0.lock().unwrap().extend(all);
+            domains.enter("www2.new.org", SiteKey::of("www2.new.org"));
+            assert_eq!(domains.0.lock().unwrap().len(), 1, "{names:?}");
+        }
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub use self::error::EngineError;
 
 /// The frontier is asked for sites at most this often.
 const BREATH: Duration = Duration::from_millis(20);
+/// Leases in one check-out.
+const AT_ONCE: usize = 256;
 
 /// How a crawl ended.
 #[derive(Clone, Debug)]
@@ -186,7 +188,8 @@ impl Node {
                 .call(move |frontier| {
                     let leases = match room {
                         0 => Vec::new(),
-                        room => frontier.check_out(now, "local", room)?,
+                        // The rest in a moment: leases are large until their visits begin.
+                        room => frontier.check_out(now, "local", room.min(AT_ONCE))?,
                     };
                     Ok::<_, FrontierError>((leases, frontier.status(now)?.next_due))
                 })

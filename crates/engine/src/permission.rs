@@ -25,7 +25,8 @@ const REDIRECTS: usize = 5;
 
 /// Whether the copy may still be used.
 pub(crate) fn is_fresh(file: &RobotsFile, now: i64) -> bool {
-    now - file.fetched < FRESH_MS
+    // One from the future was fetched by a clock that was wrong.
+    (0..FRESH_MS).contains(&(now - file.fetched))
 }
 
 /// The rules of a copy; `None` when it says that the file could not be had, and so nothing may be fetched.

@@ -10,6 +10,7 @@ use aranha_url::PathKey;
 
 use super::Visit;
 use super::content::PROBE;
+use super::verdict::until;
 use crate::collect::{self, Version};
 use crate::commit::Done;
 use crate::signals::{self, Source};
@@ -53,15 +54,20 @@ impl Visit {
     }
 
     /// A page that was never answered. A link that leads nowhere is not asked again and again; but what the retry table
-    /// takes for passing, and outlasted the table, is tried once more in the next round.
+    /// takes for passing, and outlasted the table, has another chance.
     fn another_chance(&self, done: &mut Done, now: i64) {
-        let config = &self.context.config;
-        let delays = config.retry.delays(done.record.outcome);
-        let passes = delays.is_some_and(|delays| !delays.is_empty());
-        if passes && done.record.next.is_none() && config.revisit.policy != Policy::Never {
-            done.record.tries = 0;
-            done.record.next = Some(self.context.schedule.skip(self.site_key.0, now));
+        if done.record.next.is_none() {
+            done.record.next = self.next_chance(done.record.outcome, now);
         }
+    }
+
+    /// When the retry table is used up: the next round, and no sooner than the table's last delay. `None`: never, because
+    /// failures like this one last, or nothing is visited twice.
+    pub(super) fn next_chance(&self, cause: Outcome, now: i64) -> Option<i64> {
+        let config = &self.context.config;
+        let last = config.retry.delays(cause)?.last()?;
+        let round = self.context.schedule.skip(self.site_key.0, now);
+        (config.revisit.policy != Policy::Never).then(|| round.max(until(*last, now)))
     }
 
     fn plan(
@@ -160,9 +166,10 @@ impl Visit {
         }
     }
 
-    /// `selective`: a page that is due, but passed over in this round, until the next.
+    /// `selective`: a page that is due, but passed over in this round, until the next; not one that somebody told of.
     pub(super) fn pass_over(&mut self, page: &Pending, now: i64) -> Option<i64> {
         if page.past.is_none()
+            || page.past.as_ref().is_some_and(|past| past.claim != 0)
             || page.site_depth == 0
             || page.tries > 0
             || self.context.config.revisit.policy != Policy::Selective

@@ -256,6 +256,10 @@ impl Visit {
         let Some(absent) = &self.facts.absent else {
             return false;
         };
+        // Where every unknown path shows the home page, the home page is there all the same.
+        if done.record.path == "/" || done.record.depth == 0 {
+            return false;
+        }
         let soft = says_absent(absent, &done.record, reading, redirect);
         if soft {
             done.record.flags = done.record.flags.with(Flags::SOFT);

@@ -154,7 +154,8 @@ impl Visit {
             _ => None,
         };
         if let Some(status) = status {
-            if page.past.is_none() {
+            let passes = self.context.config.retry.delays(outcome).is_some();
+            if page.past.is_none() && !passes {
                 // The thresholds are for what a site has, not for how often it is looked at.
                 counters.fetched += 1;
                 counters.bytes += size;
@@ -238,14 +239,14 @@ impl Visit {
         };
         let until = until(patience, now);
         match &mut self.leave {
-            None => self.leave = Some(Leave::Until(until)),
+            None | Some(Leave::Now) => self.leave = Some(Leave::Until(until)),
             Some(Leave::Until(time)) => *time = until.max(*time),
             Some(_) => {}
         }
     }
 
     /// The site as a whole cannot be had: one outage, however many requests were under way. True when it
-    /// is tried again, with its pages pending; false when the table is exhausted and they are given up.
+    /// is tried again, with its pages pending; false when there is no other chance and they are given up.
     pub(super) fn site_failed(&mut self, cause: Outcome) -> bool {
         // It may be for the black list that it was not asked: then it is set aside with its pages.
         self.obey_black_list();
@@ -255,7 +256,9 @@ impl Visit {
         let now = self.context.clock.now();
         self.facts.counters.outages += 1;
         let tries = self.facts.counters.outages.min(255) as u8;
-        if let Some(due) = self.context.config.retry.next(cause, tries, now) {
+        let due = self.context.config.retry.next(cause, tries, now);
+        // One request a round, however many pages wait: they need not fail one by one.
+        if let Some(due) = due.or_else(|| self.next_chance(cause, now)) {
             self.leave = Some(Leave::Until(due));
             return true;
         }
@@ -369,6 +372,6 @@ impl Visit {
 }
 
 /// When a server that asked for patience may be asked again.
-fn until(patience: Duration, now: i64) -> i64 {
+pub(super) fn until(patience: Duration, now: i64) -> i64 {
     now + patience.min(LONGEST_PATIENCE).as_millis() as i64
 }
