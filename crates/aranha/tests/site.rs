@@ -346,6 +346,30 @@ fn patience_that_the_page_that_never_was_is_answered_with_is_kept() {
     check_patience("", |path, _| path.starts_with("/aranha-"));
 }
 
+/// The same command continues a crawl: it must not begin with what the server asked not to do.
+#[test]
+fn patience_outlives_the_crawl() {
+    for refused in ["/robots.txt", "/"] {
+        let site = Site::tell(move |path, _, _| match path {
+            path if path == refused => status("429 Too Many Requests\r\nRetry-After: 3600"),
+            "/robots.txt" => String::new(),
+            _ => links(&["/other"]),
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let collection = folder.path().join("c");
+        let file = settings(folder.path(), "[crawl]\nlinger = \"100ms\"\n");
+        run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+        let asked = site.all();
+        assert_eq!(asked.last().map(String::as_str), Some(refused));
+        for flag in ["--quiet", "--again"] {
+            run(aranha()
+                .args(["crawl", &site.url("/"), flag, "--allow-private", "-c"])
+                .arg(&collection));
+            assert_eq!(site.all(), asked, "{flag}");
+        }
+    }
+}
+
 #[test]
 fn patience_that_is_asked_for_at_the_last_try_is_kept() {
     check_patience("server_error = []", |path, _| path == "/7");

@@ -253,8 +253,8 @@ pub struct SiteFacts {
     pub counters: Counters,
     /// Why links are no longer followed, once a threshold was reached.
     pub closed: Option<String>,
-    /// When the last answer ended: the courtesy pause counts from here.
-    pub last_answer: i64,
+    /// Until when the server asked to be left alone: it holds for those, too, who want its pages now.
+    pub patience: i64,
     /// The pause in force at the end of the last visit.
     pub pause_ms: u32,
     /// How much new content its pages still bring.

@@ -447,7 +447,7 @@ pub(crate) fn leases_end_with_their_process(place: &impl Place) {
     entry.facts = Some(SiteFacts {
         origin: "http://a.example".into(),
         cookies: b"k=v".to_vec(),
-        last_answer: 17,
+        patience: 17,
         ..SiteFacts::default()
     });
     let facts = entry.facts.clone();

@@ -45,6 +45,11 @@ impl Site {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
+    /// Everything that was asked for.
+    pub fn all(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+
     /// Paths asked for, robots.txt left out.
     pub fn asked(&self) -> Vec<String> {
         let asked = self.asked.lock().unwrap();

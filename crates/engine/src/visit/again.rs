@@ -10,7 +10,6 @@ use aranha_url::PathKey;
 
 use super::Visit;
 use super::content::PROBE;
-use super::verdict::until;
 use crate::collect::{self, Version};
 use crate::commit::Done;
 use crate::signals::{self, Source};
@@ -67,7 +66,8 @@ impl Visit {
         let config = &self.context.config;
         let last = config.retry.delays(cause)?.last()?;
         let round = self.context.schedule.skip(self.site_key.0, now);
-        (config.revisit.policy != Policy::Never).then(|| round.max(until(*last, now)))
+        let last = now.saturating_add(last.as_millis() as i64);
+        (config.revisit.policy != Policy::Never).then(|| round.max(last))
     }
 
     fn plan(

@@ -49,6 +49,11 @@ impl Visit {
             self.shut(&entry);
             return;
         }
+        if self.facts.patience > self.context.clock.now() {
+            // The user may want its pages now, or have begun anew: that is for the server to allow.
+            self.leave = Some(Leave::Until(self.facts.patience));
+            return;
+        }
         let host = self.host();
         if self.context.config.thresholds.barren.is_none() {
             return;

@@ -115,7 +115,6 @@ impl Visit {
                 return;
             }
         };
-        self.facts.last_answer = self.context.clock.now();
         self.facts.novelty = self.novelty.record();
         self.facts_changed = true;
         self.submit(then).await;

@@ -226,6 +226,9 @@ impl Visit {
         }
         done.record.next = Some(due);
         let asked_for = outcome.status() == Some(429) || patience.is_some();
+        if asked_for {
+            self.facts.patience = due.max(self.facts.patience);
+        }
         if (asked_for || self.failing >= DOWN_AFTER) && self.leave.is_none() {
             self.leave = Some(Leave::Until(due));
         }
@@ -238,6 +241,7 @@ impl Visit {
             return;
         };
         let until = until(patience, now);
+        self.facts.patience = until.max(self.facts.patience);
         match &mut self.leave {
             None | Some(Leave::Now) => self.leave = Some(Leave::Until(until)),
             Some(Leave::Until(time)) => *time = until.max(*time),
@@ -372,6 +376,6 @@ impl Visit {
 }
 
 /// When a server that asked for patience may be asked again.
-pub(super) fn until(patience: Duration, now: i64) -> i64 {
+fn until(patience: Duration, now: i64) -> i64 {
     now + patience.min(LONGEST_PATIENCE).as_millis() as i64
 }
