@@ -39,18 +39,13 @@ impl Session<'_> {
         } = self;
         let name = folder.display().to_string();
         let collection = Collection::at(folder);
+        check_frontier(folder)?;
         let resumed = collection.exists();
         if !resumed && seeds.is_empty() {
             return Err(Complaint::usage(format!(
                 "there is no crawl in {name}, and no URL to begin with"
             ))
             .hint(format!("aranha crawl https://example.org -c {name}")));
-        }
-        if !has_frontier(&collection) && has_volumes(folder) {
-            return Err(Complaint::failed(format!(
-                "{name} holds an archive, but its frontier.db is missing or empty"
-            ))
-            .hint("bring frontier.db back from a copy, or choose another folder with -c"));
         }
         log(&config.log.level)?;
         let config = fit(config, voice);
@@ -90,16 +85,37 @@ impl Session<'_> {
     }
 }
 
-/// A frontier that was laid out: an empty file is what a failed copy leaves.
-fn has_frontier(collection: &Collection) -> bool {
-    std::fs::metadata(collection.frontier()).is_ok_and(|file| file.len() > 0)
+/// Where a crawl has been, its frontier must be: a new one laid out in its place would know nothing of what is there.
+pub(crate) fn check_frontier(folder: &Path) -> Result<(), Complaint> {
+    // An empty file is what a failed copy leaves.
+    let frontier = Collection::at(folder).frontier();
+    if std::fs::metadata(&frontier).is_ok_and(|file| file.len() > 0) {
+        return Ok(());
+    }
+    let what = if holds(&folder.join("archive"), ".warc") {
+        "an archive"
+    } else if holds(&frontier.with_extension("runs"), ".run") {
+        "frontier.runs/"
+    } else {
+        return Ok(());
+    };
+    Err(Complaint::failed(format!(
+        "{} holds {what}, but its frontier.db is missing or empty",
+        folder.display()
+    ))
+    .hint(format!("{TOGETHER}, or choose another folder with -c")))
 }
 
-fn has_volumes(folder: &Path) -> bool {
-    std::fs::read_dir(folder.join("archive")).is_ok_and(|files| {
+/// What to do about a frontier of which a part is missing.
+const TOGETHER: &str =
+    "bring frontier.db and frontier.runs/ back, which belong together, from the same copy";
+
+/// Whether a folder has a file with this in its name.
+fn holds(folder: &Path, part: &str) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|files| {
         files
             .flatten()
-            .any(|file| file.file_name().to_string_lossy().contains(".warc"))
+            .any(|file| file.file_name().to_string_lossy().contains(part))
     })
 }
 

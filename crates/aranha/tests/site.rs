@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, UdpSocket};
 use std::path::Path;
+use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -459,12 +460,53 @@ fn an_archive_without_its_frontier_is_not_a_new_crawl() {
         |path: &Path| std::fs::remove_file(path),
     ] {
         end(&collection.join("frontier.db")).unwrap();
-        let output = crawl(&collection, &site.url("/")).output().unwrap();
-        support::assert_status(&output, 1);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.contains("frontier.db is missing or empty"), "{said}");
+        assert_headless(&mut crawl(&collection, &site.url("/")));
+        assert_headless(&mut again(&collection));
+        assert_headless(&mut seed(&collection));
     }
     assert_eq!(site.asked(), ["/"]);
+}
+
+/// Links that wait for their sites are in files beside the database: a new one would not name them.
+#[test]
+fn runs_without_their_frontier_are_not_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let file = collection.join("frontier.runs/7.run");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "links").unwrap();
+    assert_headless(&mut seed(&collection));
+    assert_headless(&mut crawl(&collection, "http://127.0.0.1:9/"));
+    std::fs::write(collection.join("frontier.db"), "").unwrap();
+    assert_headless(&mut seed(&collection));
+    assert_headless(&mut again(&collection));
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "links");
+}
+
+/// `aranha crawl` without a URL.
+fn again(collection: &Path) -> Command {
+    let mut command = aranha();
+    command
+        .args(["crawl", "--allow-private", "--quiet", "-c"])
+        .arg(collection);
+    command
+}
+
+fn seed(collection: &Path) -> Command {
+    let mut command = aranha();
+    command
+        .args(["seed", "add", "http://127.0.0.1:9/", "-c"])
+        .arg(collection);
+    command
+}
+
+#[track_caller]
+fn assert_headless(command: &mut Command) {
+    let output = command.output().unwrap();
+    support::assert_status(&output, 1);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("frontier.db is missing or empty"), "{said}");
+    assert!(said.contains("frontier.runs/ back"), "{said}");
 }
 
 #[test]

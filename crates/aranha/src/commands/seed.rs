@@ -130,6 +130,7 @@ fn plant(
             ),
         );
     }
+    session::check_frontier(&collection.folder)?;
     collection::create(&collection.folder)?;
     let now = Clock::new().now();
     let mut frontier = match Embedded::open(&collection.folder, config.frontier) {
