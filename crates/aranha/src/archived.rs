@@ -2,6 +2,7 @@
 //!
 //! Works while a crawl is running: both are opened for reading only.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use aranha_engine::config::Layers;
@@ -60,8 +61,14 @@ impl Archived {
 
     /// Adds the collection's own black list to a scope.
     fn shut_out(&self, scope: &mut Scope) -> Result<(), Complaint> {
-        let Ok(lines) = std::fs::read_to_string(&self.blacklist) else {
-            return Ok(());
+        let lines = match std::fs::read_to_string(&self.blacklist) {
+            Ok(lines) => lines,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => {
+                let sentence = format!("{}: {error}", self.blacklist.display());
+                return Err(Complaint::failed(sentence)
+                    .hint("the black list must be a text file in UTF-8 that you may read"));
+            }
         };
         scope.shut_out(&lines).map_err(|error| {
             Complaint::failed(format!("{}: {error}", self.blacklist.display()))

@@ -524,6 +524,70 @@ fn a_black_listed_seed_is_not_asked() {
 }
 
 /// A range shuts out every host that has such an address, by whatever name.
+/// A list named beside a configuration file is found again from the collection that keeps the name.
+#[test]
+fn a_black_list_beside_the_configuration_is_found_again() {
+    let site = Site::tell(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/" => links(&["/open", "/shut"]),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("cfg")).unwrap();
+    std::fs::write(folder.path().join("cfg/list.txt"), site.url("/shut")).unwrap();
+    std::fs::write(
+        folder.path().join("cfg/mine.toml"),
+        "[crawl]\nblacklist_files = [\"list.txt\"]\n",
+    )
+    .unwrap();
+    let here = |command: &mut Command| run(command.current_dir(folder.path()));
+    here(crawl(Path::new("c"), &site.url("/")).args(["--config", "cfg/mine.toml"]));
+    here(&mut crawl(Path::new("c"), &site.url("/")));
+    here(aranha().args(["why", &site.url("/shut"), "-c", "c"]));
+    assert_eq!(site.asked(), ["/", "/open"]);
+}
+
+/// One byte that is no UTF-8 must not open everything that the list shuts out.
+#[test]
+fn a_black_list_that_cannot_be_read_is_not_an_empty_one() {
+    let site = Site::tell(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    let why = || {
+        let mut command = aranha();
+        command.args(["why", &site.url("/"), "-c"]).arg(&collection);
+        command
+    };
+    run(&mut why());
+    std::fs::write(collection.join("blacklist.txt"), b"127.0.0.1 # caf\xe9\n").unwrap();
+    let output = why().output().unwrap();
+    support::assert_status(&output, 1);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("blacklist.txt: "), "{said}");
+}
+
+#[test]
+fn text_can_be_had_though_the_crawl_had_no_use_for_it() {
+    let site = Site::tell(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("<p>the spider sits in the web</p>"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let file = settings(folder.path(), "[page]\ntext = false\n");
+    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    let mut text = aranha();
+    text.args(["text", &site.url("/"), "-c"]).arg(&collection);
+    let output = text.output().unwrap();
+    support::assert_status(&output, 0);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(said, "the spider sits in the web\n");
+}
+
 #[test]
 fn a_range_on_the_black_list_of_a_collection_holds_for_names() {
     let site = Site::tell(|path, _, _| match path {

@@ -41,7 +41,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         &arguments.url,
         arguments.at.moment,
     )?;
-    let page = read(&stored, &archived.config.page);
+    // The crawl may have had no use for the text; whoever asks for it now has.
+    let options = aranha_page::Options {
+        text: true,
+        ..archived.config.page
+    };
+    let page = read(&stored, &options);
     let mut output = Output::new();
     if arguments.json {
         output.json(&json!({

@@ -124,7 +124,8 @@ fn nest(key: &str, value: Value) -> Table {
     }
 }
 
-/// Names of files inside a configuration file are relative to it, not to where the program was started.
+/// Names of files inside a configuration file are relative to it, not to where the program was started. They become
+/// absolute: a collection keeps them in a file of its own, in another folder.
 fn settle_files(table: &mut Table, path: &Path) {
     let Some(folder) = path.parent() else { return };
     let files = table
@@ -132,7 +133,10 @@ fn settle_files(table: &mut Table, path: &Path) {
         .and_then(|crawl| crawl.get_mut("blacklist_files"));
     for file in files.and_then(Value::as_array_mut).into_iter().flatten() {
         if let Value::String(name) = file {
-            *name = folder.join(&*name).display().to_string();
+            let named = folder.join(&*name);
+            let absolute = std::path::absolute(&named).ok();
+            let settled = absolute.and_then(|path| path.into_os_string().into_string().ok());
+            *name = settled.unwrap_or_else(|| named.display().to_string());
         }
     }
 }
@@ -205,7 +209,8 @@ mod tests {
             Value::from(vec!["black.txt", "/etc/black.txt"]),
         );
         settle_files(&mut table, Path::new("somewhere/aranha.toml"));
-        let expected = Value::from(vec!["somewhere/black.txt", "/etc/black.txt"]);
+        let beside = std::env::current_dir().unwrap().join("somewhere/black.txt");
+        let expected = Value::from(vec![beside.to_str().unwrap(), "/etc/black.txt"]);
         assert_eq!(table["crawl"]["blacklist_files"], expected);
     }
 }
