@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use aranha_engine::config::Layers;
-use aranha_engine::{Collection as Folder, Config};
+use aranha_engine::{Collection as Folder, Config, SHUT_OUT};
 use aranha_frontier::{PageRecord, View};
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
 use aranha_volume::{Location, Reader, Record};
@@ -173,6 +173,14 @@ pub(crate) fn location(place: aranha_frontier::Location) -> Location {
         offset: place.offset,
         length: place.length,
     }
+}
+
+/// The name by which `aranha unblock` opens a site that is set aside: the entry of the black list, or the site's own.
+pub(crate) fn opener<'a>(site: &'a str, reason: &'a str) -> &'a str {
+    let entry = reason.strip_prefix(SHUT_OUT);
+    entry
+        .and_then(|entry| entry.strip_prefix(": "))
+        .unwrap_or(site)
 }
 
 fn why(url: &CanonUrl, folder: &Path) -> String {

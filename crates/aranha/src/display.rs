@@ -274,7 +274,7 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
     }
     if tally.traps > 0 || status.sites.blocked > 0 {
         tell(format_args!(
-            "  set aside {} with {}: traps, and what is shut out  (aranha status -c {folder})",
+            "  set aside {} with {}: traps, and what is shut out  (aranha status --aside -c {folder})",
             counted(status.sites.blocked, "site"),
             counted(status.pages.aside, "page"),
         ));

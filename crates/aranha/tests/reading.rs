@@ -143,7 +143,9 @@ fn every_refusal_has_a_reason() {
     );
     let unknown = why(&site.url("/nao"));
     assert!(
-        unknown.contains("not known: no page with a link to it has been read"),
+        unknown.contains(
+            "not known: no page read so far has a link to it that is followed (not where"
+        ),
         "{unknown}"
     );
     let json: Value =

@@ -607,6 +607,82 @@ fn a_range_on_the_black_list_of_a_collection_holds_for_names() {
     assert_eq!(outcomes(&collection)["/"], "address refused");
 }
 
+/// A site is named without `www.`, and names have no capitals; people write both.
+#[test]
+fn what_was_shut_out_is_opened_by_the_same_name() {
+    let site = Site::tell(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let resolver = every_name_is_here();
+    let home = format!("http://www.foo.example:{}/", site.port);
+    let visit = || {
+        run(crawl(&collection, &home).args(["--again", "--resolver", &resolver]));
+        site.asked().len()
+    };
+    let told = |arguments: &[&str]| {
+        let mut command = aranha();
+        let output = command.args(arguments).arg("-c").arg(&collection);
+        let output = output.output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8(text).unwrap();
+        (output.status.code().unwrap(), text)
+    };
+    assert_eq!(visit(), 1);
+    for empty in ["", " ", "#foo"] {
+        let (status, said) = told(&["block", empty]);
+        assert_eq!(status, 2, "{said}");
+        assert!(said.contains("hint: "), "{said}");
+    }
+    assert_eq!(told(&["block", "WWW.Foo.Example"]).0, 0);
+    assert_eq!(visit(), 1);
+    let (_, aside) = told(&["status", "--aside"]);
+    assert_eq!(
+        aside,
+        "WWW.Foo.Example  1 site  shut out by the black list\n"
+    );
+    let (_, aside) = told(&["status", "--aside", "--json"]);
+    assert!(aside.contains(r#""entry":"WWW.Foo.Example""#), "{aside}");
+    let place = format!("-c {}", collection.display());
+    let (_, why) = told(&["why", &home]);
+    let hint = format!("aranha unblock 'WWW.Foo.Example' {place} opens it again");
+    assert!(why.contains(&hint), "{why}");
+    let (status, said) = told(&["unblock", "www.foo.EXAMPLE", "typo.example"]);
+    assert_eq!(status, 1);
+    assert!(
+        said.contains("1 line taken off the black list, 1 site opened again"),
+        "{said}"
+    );
+    assert!(said.contains("nothing named `typo.example` is"), "{said}");
+    assert!(said.contains(&place), "{said}");
+    assert_eq!(visit(), 2);
+}
+
+/// A link that is there and not followed is no link that nobody has read.
+#[test]
+fn why_does_not_deny_links_that_are_not_followed() {
+    let site = Site::tell(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/" => page("<a href='/near'>near</a> <a rel=nofollow href='/marked'>marked</a>"),
+        "/near" => links(&["/far"]),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).args(["--depth", "1"]));
+    assert_eq!(site.asked(), ["/", "/near"]);
+    for unknown in ["/marked", "/far"] {
+        let mut why = aranha();
+        why.args(["why", &site.url(unknown), "-c"]).arg(&collection);
+        let said = String::from_utf8(why.output().unwrap().stdout).unwrap();
+        let page = "not known: no page read so far has a link to it that is followed \
+                    (not beyond crawl.depth = 1, not where a page or a link says nofollow)";
+        assert!(said.contains(page), "{said}");
+    }
+}
+
 #[test]
 fn robots_txt_does_not_lead_to_what_is_shut_out() {
     let shut = Site::tell(|_, _, _| page("never"));
@@ -675,9 +751,8 @@ fn without_robots_txt_nothing_is_asked_until_it_can_be_read() {
     assert_eq!(outcomes(&collection)["/private"], "robots.txt refused");
 }
 
-/// Twins that redirect to each other, name by name: the crawl gives up instead of going to and fro.
-#[test]
-fn twins_that_redirect_to_each_other_end() {
+/// A name server for which every name is on loopback; its address.
+fn every_name_is_here() -> String {
     let names = UdpSocket::bind("127.0.0.1:0").unwrap();
     let resolver = names.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
@@ -700,6 +775,13 @@ fn twins_that_redirect_to_each_other_end() {
             let _ = names.send_to(&answer, from);
         }
     });
+    resolver
+}
+
+/// Twins that redirect to each other, name by name: the crawl gives up instead of going to and fro.
+#[test]
+fn twins_that_redirect_to_each_other_end() {
+    let resolver = every_name_is_here();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let asked = Arc::new(Mutex::new(0));

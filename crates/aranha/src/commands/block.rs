@@ -7,7 +7,7 @@ use std::path::Path;
 
 use aranha_engine::{Clock, Collection as Folder};
 use aranha_frontier::{Embedded, Frontier, Options, SiteState};
-use aranha_url::Blacklist;
+use aranha_url::{Blacklist, CanonUrl, Canonicaliser};
 use clap::Args;
 use serde_json::json;
 
@@ -63,10 +63,13 @@ pub(crate) fn block(arguments: &Block) -> Result<Status, Complaint> {
         .map(|entry| without_port(entry))
         .collect();
     for entry in &entries {
-        Blacklist::parse_lines(entry).map_err(|error| {
-            Complaint::usage(format!("`{entry}` is {}", error.problem))
-                .hint("write a host, a domain, a URL, an address or a range: example.org, *.example.org, 192.0.2.0/24")
-        })?;
+        let problem = match Blacklist::parse_lines(entry) {
+            Ok(list) if list.is_empty() => "nothing that could be shut out".to_owned(),
+            Ok(_) => continue,
+            Err(error) => error.problem,
+        };
+        return Err(Complaint::usage(format!("`{entry}` is {problem}"))
+            .hint("write a host, a domain, a URL, an address or a range: example.org, *.example.org, 192.0.2.0/24"));
     }
     let path = folder.blacklist();
     let written = aranha_engine::shut_out(&path, &entries, &reason);
@@ -85,20 +88,33 @@ pub(crate) fn unblock(arguments: &Unblock) -> Result<Status, Complaint> {
     let archived = Archived::open(&arguments.collection)?;
     let mut frontier = Embedded::open(&arguments.collection.folder, Options::default())
         .map_err(|error| session::refused(&error))?;
-    let names: Vec<&str> = arguments
+    let mut wanted: Vec<Named> = arguments
         .entries
         .iter()
-        .map(|entry| without_port(entry))
+        .map(|entry| Named::new(&archived.canon, entry))
         .collect();
     let path = folder.blacklist();
+    let list = match std::fs::read_to_string(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+        list => list.map_err(|error| cannot("read", &path, &error))?,
+    };
+    let lines: Vec<&str> = list
+        .lines()
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|entry| !entry.starts_with('#'))
+        .filter(|entry| {
+            let line = Named::new(&archived.canon, entry);
+            find(&mut wanted, |named| named.key == line.key)
+        })
+        .collect();
     let removed =
-        aranha_engine::unshut(&path, &names).map_err(|error| cannot("write", &path, &error))?;
+        aranha_engine::unshut(&path, &lines).map_err(|error| cannot("write", &path, &error))?;
     let mut sites = Vec::new();
     archived
         .view
         .sites(|site| {
-            if site.state == SiteState::Blocked && names.iter().any(|name| covers(name, &site.site))
-            {
+            let is_wanted = |named: &Named| named.covers(&site.site);
+            if site.state == SiteState::Blocked && find(&mut wanted, is_wanted) {
                 sites.push(site.site);
             }
             true
@@ -110,24 +126,45 @@ pub(crate) fn unblock(arguments: &Unblock) -> Result<Status, Complaint> {
             .unblock(now, site)
             .map_err(|error| session::refused(&error))?;
     }
-    if removed == 0 && sites.is_empty() {
-        return Err(
-            Complaint::failed("nothing of that name is on the black list or set aside")
-                .hint("aranha status --aside tells what is"),
-        );
+    if wanted.iter().any(|named| named.found) {
+        tell_opened(removed, sites.len() as u64, arguments.json)?;
     }
-    if arguments.json {
+    if wanted.iter().any(|named| !named.found) {
+        return Err(unknown(&wanted, &arguments.collection));
+    }
+    Ok(Status::Done)
+}
+
+/// Names the entries that nothing was found of.
+fn unknown(wanted: &[Named], collection: &Collection) -> Complaint {
+    let entries: Vec<_> = wanted
+        .iter()
+        .filter(|named| !named.found)
+        .map(|named| format!("`{}`", named.entry))
+        .collect();
+    Complaint::failed(format!(
+        "nothing named {} is on the black list or set aside",
+        entries.join(" or ")
+    ))
+    .hint(format!(
+        "aranha status --aside -c {} tells what is",
+        collection.folder.display()
+    ))
+}
+
+fn tell_opened(lines: u64, sites: u64, json: bool) -> Result<(), Complaint> {
+    if json {
         let mut output = Output::new();
-        output.json(&json!({"entries": removed, "sites": sites.len()}))?;
+        output.json(&json!({"entries": lines, "sites": sites}))?;
         output.finish()?;
     } else {
         tell(format_args!(
             "{} taken off the black list, {} opened again",
-            counted(removed, "line"),
-            counted(sites.len() as u64, "site")
+            counted(lines, "line"),
+            counted(sites, "site")
         ));
     }
-    Ok(Status::Done)
+    Ok(())
 }
 
 fn existing(collection: &Collection) -> Result<Folder, Complaint> {
@@ -142,12 +179,72 @@ fn existing(collection: &Collection) -> Result<Folder, Complaint> {
     .hint("name a collection with -c"))
 }
 
-/// Whether an entry names a site: itself, or one below it.
-fn covers(entry: &str, site: &str) -> bool {
-    let host = without_port(site);
-    let domain = entry.trim_start_matches("*.");
-    host.strip_suffix(domain)
-        .is_some_and(|below| below.is_empty() || below.ends_with('.'))
+/// An entry, in the one spelling that all have who name the same.
+struct Named<'a> {
+    /// As it was written.
+    entry: &'a str,
+    /// A site by its own name, without `www.` where that is left out; hosts below one with `*.`; a URL without its scheme.
+    key: String,
+    /// The host, if it names one, with all below it.
+    host: Option<String>,
+    /// There was something of that name.
+    found: bool,
+}
+
+impl<'a> Named<'a> {
+    fn new(canon: &Canonicaliser, entry: &'a str) -> Self {
+        let text = without_port(entry.trim());
+        let (key, host) = if text.contains("://") {
+            let (url, open) = match text.strip_suffix('*') {
+                Some(url) => (url, "*"),
+                None => (text, ""),
+            };
+            let key = |url: CanonUrl| format!("{}{}{open}", url.site(), url.path());
+            (canon.canon(url).ok().map(key), None)
+        } else {
+            let (name, below) = match text.strip_prefix("*.") {
+                Some(name) => (name, true),
+                None => (text, false),
+            };
+            let url = canon.canon(&format!("http://{name}/"));
+            // A range has a `/`, and is no host.
+            match url.ok().filter(|url| url.path() == "/") {
+                Some(url) if below => (
+                    Some(format!("*.{}", url.host())),
+                    Some(url.host().to_owned()),
+                ),
+                Some(url) => (Some(url.site().to_owned()), Some(url.host().to_owned())),
+                None => (None, None),
+            }
+        };
+        Self {
+            entry,
+            key: key.unwrap_or_else(|| text.to_lowercase()),
+            host,
+            found: false,
+        }
+    }
+
+    /// Whether it names a site: itself, or one below it.
+    fn covers(&self, site: &str) -> bool {
+        let name = without_port(site);
+        let below = |host: &String| {
+            let rest = name.strip_suffix(host.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        name == self.key || self.host.as_ref().is_some_and(below)
+    }
+}
+
+/// Whether one of the entries fits. All that do are found.
+fn find(wanted: &mut [Named], fits: impl Fn(&Named) -> bool) -> bool {
+    let mut any = false;
+    for named in wanted.iter_mut() {
+        let fits = fits(named);
+        named.found |= fits;
+        any |= fits;
+    }
+    any
 }
 
 /// `example.org` for `example.org:8080`: who shuts a site out means the host.
@@ -178,14 +275,41 @@ mod tests {
 
     #[test]
     fn entries_cover_sites() {
+        let canon = Canonicaliser::new(aranha_url::Rules::default());
         for (entry, site, expected) in [
             ("example.org", "example.org", true),
+            ("Example.ORG", "example.org", true),
+            ("www.example.org", "example.org", true),
+            ("www.example.org", "shop.example.org", false),
+            ("www.shop.example.org", "shop.example.org", false),
+            ("bücher.example", "xn--bcher-kva.example", true),
             ("example.org", "example.org:8080", true),
             ("*.example.org", "shop.example.org", true),
             ("example.org", "badexample.org", false),
             ("shop.example.org", "example.org", false),
         ] {
-            assert_eq!(covers(entry, site), expected, "{entry} {site}");
+            let named = Named::new(&canon, entry);
+            assert_eq!(named.covers(site), expected, "{entry} {site}");
+        }
+    }
+
+    #[test]
+    fn entries_that_name_the_same() {
+        let canon = Canonicaliser::new(aranha_url::Rules::default());
+        for (one, other, expected) in [
+            ("Foo.Example", "FOO.example", true),
+            ("www.foo.example", "foo.example", true),
+            ("*.foo.example", "*.Foo.example", true),
+            ("*.foo.example", "foo.example", false),
+            ("192.0.2.0/24", "192.0.2.0", false),
+            ("192.0.2.0/24", "192.0.2.0/24", true),
+            ("2001:DB8::1", "2001:db8::1", true),
+            ("https://foo.example/a*", "HTTP://www.Foo.example/a*", true),
+            ("https://foo.example/a*", "https://foo.example/A*", false),
+            ("https://foo.example/a*", "https://foo.example/a", false),
+        ] {
+            let key = |entry| Named::new(&canon, entry).key;
+            assert_eq!(key(one) == key(other), expected, "{one} {other}");
         }
     }
 

@@ -106,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     Ok(Status::Done)
 }
 
-/// The sites that are set aside, each with the reason.
+/// The sites that are set aside, each with the reason; first the name that `aranha unblock` takes.
 fn aside(archived: &Archived, json: bool) -> Result<Status, Complaint> {
     let mut sites = Vec::new();
     let view = &archived.view;
@@ -130,18 +130,19 @@ fn aside(archived: &Archived, json: bool) -> Result<Status, Complaint> {
         let pages = site.pending + site.later;
         if json {
             output.json(
-                &json!({"site": site.site, "reason": reason, "fetches": site.records,
-                                "pages": pages}),
+                &json!({"site": site.site, "entry": archived::opener(&site.site, &reason), "reason": reason,
+                        "fetches": site.records, "pages": pages}),
             )?;
         } else if reason.starts_with(SHUT_OUT) {
-            *shut.entry(reason).or_default() += 1;
+            let entry = archived::opener(&site.site, &reason).to_owned();
+            *shut.entry(entry).or_default() += 1;
         } else {
             let line = format!("{}  {} left  {reason}", site.site, counted(pages, "page"));
             output.line(format_args!("{}", Plain(&line)))?;
         }
     }
-    for (reason, count) in shut {
-        let line = format!("{}  {reason}", counted(count, "site"));
+    for (entry, count) in shut {
+        let line = format!("{entry}  {}  {SHUT_OUT}", counted(count, "site"));
         output.line(format_args!("{}", Plain(&line)))?;
     }
     output.finish()?;

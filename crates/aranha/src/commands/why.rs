@@ -49,6 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         robots: robots(&archived.config, &url, &known),
         known,
         url,
+        folder: arguments.collection.folder.display().to_string(),
+        limits: limits(&archived.config),
     };
     let mut output = Output::new();
     if arguments.json {
@@ -69,6 +71,10 @@ struct Answers {
     /// Whether, and by which rule; `None` while the file has not been asked for.
     robots: Option<(bool, String)>,
     known: Explanation,
+    /// The collection, as it was named.
+    folder: String,
+    /// What keeps a link from being followed.
+    limits: String,
 }
 
 /// Judged at the depth at which the page was found, or one link from a seed when it was not.
@@ -84,6 +90,24 @@ fn scope(
     };
     let judgement = scope.judge(url, depth);
     Ok((judgement.inside, judgement.rule.to_string()))
+}
+
+/// Which links are not followed, whatever page they stand on.
+fn limits(config: &Config) -> String {
+    let depths = [
+        ("crawl.depth", config.crawl.depth),
+        ("thresholds.depth", config.thresholds.depth),
+    ];
+    let mut limits: Vec<_> = depths
+        .into_iter()
+        .filter_map(|(key, depth)| Some(format!("not beyond {key} = {}", depth?)))
+        .collect();
+    limits.push(if config.crawl.follow_nofollow {
+        "not where a page says nofollow".to_owned()
+    } else {
+        "not where a page or a link says nofollow".to_owned()
+    });
+    limits.join(", ")
 }
 
 fn robots(config: &Config, url: &CanonUrl, known: &Explanation) -> Option<(bool, String)> {
@@ -143,7 +167,8 @@ impl Answers {
         lines.push(("site", self.site()));
         if let Some(closed) = known.facts.as_ref().and_then(|facts| facts.closed.as_ref()) {
             lines.push(("", format!("set aside: {closed}")));
-            let hint = format!("aranha unblock {} opens it again", self.url.site());
+            let name = archived::opener(self.url.site(), closed);
+            let hint = format!("aranha unblock '{name}' -c {} opens it again", self.folder);
             lines.push(("", hint));
         }
         lines.push(("page", self.page()));
@@ -211,7 +236,10 @@ impl Answers {
             }
             None if known.known => "done".to_owned(),
             None if known.inbox => "linked from another site, not yet taken up".to_owned(),
-            None => "not known: no page with a link to it has been read".to_owned(),
+            None => format!(
+                "not known: no page read so far has a link to it that is followed ({})",
+                self.limits
+            ),
         };
         if known.seed {
             words.push_str(" (a seed)");
