@@ -292,16 +292,25 @@ pub(crate) fn refused(error: &FrontierError) -> Complaint {
         FrontierError::Full { .. } => {
             Complaint::stopped(sentence).hint("make room, then run the same command again")
         }
+        FrontierError::File { path, source } if is_lost_run(path, source) => {
+            Complaint::failed(sentence).hint(TOGETHER)
+        }
         FrontierError::File { .. } => Complaint::failed(sentence)
             .hint("the collection must be yours to write to; or choose another folder with -c"),
         FrontierError::Newer { .. } => Complaint::failed(sentence)
             .hint("crawl it with the version that wrote it, or choose another folder with -c"),
         FrontierError::Database { .. } | FrontierError::Damaged { .. } => {
-            Complaint::failed(sentence).hint(
-                "the pages in archive/ are safe; bring frontier.db back from a copy, or begin again in another folder",
-            )
+            Complaint::failed(sentence).hint(format!(
+                "the pages in archive/ are safe; {TOGETHER}, or begin again in another folder"
+            ))
         }
     }
+}
+
+/// A file that the database names is not there.
+fn is_lost_run(path: &Path, source: &std::io::Error) -> bool {
+    let folder = path.parent().and_then(Path::file_name);
+    source.kind() == ErrorKind::NotFound && folder.is_some_and(|name| name == "frontier.runs")
 }
 
 fn broken(error: EngineError) -> Complaint {

@@ -683,6 +683,44 @@ fn why_does_not_deny_links_that_are_not_followed() {
     }
 }
 
+/// The links that wait are in files beside the database: who copies one without the other is told so.
+#[test]
+fn lost_runs_are_found_out() {
+    let other = Site::tell(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("there"),
+    });
+    let link = other.url("/");
+    let site = Site::tell(move |path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => links(&[&link]),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).args(["--scope", "any"]));
+    assert_eq!(other.asked(), ["/"]);
+    let check = || {
+        aranha()
+            .args(["check", "-c"])
+            .arg(&collection)
+            .output()
+            .unwrap()
+    };
+    support::assert_status(&check(), 0);
+    std::fs::remove_dir_all(collection.join("frontier.runs")).unwrap();
+    let output = check();
+    support::assert_status(&output, 1);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("frontier.runs/"), "{said}");
+    let output = again(&collection).output().unwrap();
+    support::assert_status(&output, 1);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("hint: bring frontier.db and frontier.runs/ back"),
+        "{said}"
+    );
+}
+
 #[test]
 fn robots_txt_does_not_lead_to_what_is_shut_out() {
     let shut = Site::tell(|_, _, _| page("never"));

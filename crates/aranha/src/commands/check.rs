@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 
-use aranha_frontier::{PageEntry, PageFilter};
+use aranha_frontier::{FrontierError, PageEntry, PageFilter};
 use aranha_volume::{Location, Reader, VolumeError};
 use clap::Args;
 use serde_json::json;
@@ -22,7 +22,7 @@ Examples:
 
 Exit status: 0 when everything is as it should be, 1 when something is wrong.";
 
-/// Verify every record, every digest and every index line, and that every page's bytes are there
+/// Verify every record, every digest and every index line, and that every page's bytes and the links that wait are there
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -52,6 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             )
         })
         .collect();
+    runs(&archived, &mut faults)?;
     let pages = bytes_of_pages(&archived, arguments, &mut faults)?;
     let mut output = Output::new();
     if arguments.json {
@@ -114,6 +115,29 @@ impl Drop for Counter {
         if self.live {
             let _ = write!(std::io::stderr(), "\r\x1b[K");
         }
+    }
+}
+
+/// The links that wait for their sites are in files beside the database: whoever asks after a page of any site that is
+/// known opens all that the database names.
+fn runs(archived: &Archived, faults: &mut Vec<String>) -> Result<(), Complaint> {
+    let mut known = None;
+    archived
+        .view
+        .sites(|site| {
+            known = Some(site.site);
+            false
+        })
+        .map_err(|error| session::refused(&error))?;
+    let Some(site) = known else { return Ok(()) };
+    let url = archived.url(&format!("https://{site}/"))?;
+    match archived.view.explain(&url) {
+        Ok(_) => Ok(()),
+        Err(error @ (FrontierError::File { .. } | FrontierError::Damaged { .. })) => {
+            faults.push(error.to_string());
+            Ok(())
+        }
+        Err(error) => Err(session::refused(&error)),
     }
 }
 
