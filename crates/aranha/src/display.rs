@@ -16,12 +16,12 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::output::{counted, tell};
-use crate::plain::Plain;
+use crate::plain::{Plain, PlainJson};
 
 /// An object on stdout. When nobody is left to read it, the crawl goes on.
 fn show_json(value: &Value) {
     let mut stdout = std::io::stdout().lock();
-    let _ = writeln!(stdout, "{value}").and_then(|()| stdout.flush());
+    let _ = writeln!(stdout, "{}", PlainJson(value)).and_then(|()| stdout.flush());
 }
 
 /// How often the line on a terminal changes.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::complaint::Complaint;
 use crate::display::grouped;
+use crate::plain::PlainJson;
 
 /// Where a command's data goes. Call [`Output::finish`] at the end: what is still buffered can fail too.
 pub(crate) struct Output(BufWriter<StdoutLock<'static>>);
@@ -30,7 +31,7 @@ impl Output {
 
     /// One line of JSON.
     pub(crate) fn json(&mut self, value: &Value) -> Result<(), Complaint> {
-        self.line(value)
+        self.line(PlainJson(value))
     }
 
     /// Writes what is left.

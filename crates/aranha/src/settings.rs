@@ -5,6 +5,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::time::Duration;
 
 use aranha_engine::config::{Flags, Layers};
 use aranha_url::{duration, size};
@@ -178,8 +179,12 @@ fn count(text: &str) -> Result<Value, String> {
     }
 }
 
-/// wget's users write `2` for two seconds.
 fn time(text: &str) -> Result<Value, String> {
+    span(text).map(|time| Value::from(duration::format(time)))
+}
+
+/// A time as it is typed. wget's users write `2` for two seconds.
+pub(crate) fn span(text: &str) -> Result<Duration, String> {
     if text.starts_with('-') {
         return Err("a time cannot be negative; 0 is the least".to_owned());
     }
@@ -188,9 +193,7 @@ fn time(text: &str) -> Result<Value, String> {
     } else {
         text.to_owned()
     };
-    duration::parse(&text)
-        .map(|time| Value::from(duration::format(time)))
-        .map_err(|error| error.to_string())
+    duration::parse(&text).map_err(|error| error.to_string())
 }
 
 /// `day` is one day.

@@ -38,6 +38,16 @@ fn url_canon_escapes_what_could_move_the_cursor() {
 }
 
 #[test]
+fn json_escapes_what_could_move_the_cursor() {
+    aranha(&["url", "canon", "--json"])
+        .input("nothing\u{9b}2J\u{7f}\u{202e}\n")
+        .stdout(
+            "{\"input\":\"nothing\\u009b2J\\u007f\\u202e\",\"reason\":\"malformed URL: no scheme: write http:// or https:// before it\"}\n",
+        )
+        .status(1);
+}
+
+#[test]
 fn url_canon_json_keeps_the_order() {
     let run = aranha(&[
         "url",
@@ -99,6 +109,14 @@ fn robots_allowed_names_the_rule() {
     assert_eq!(line["allowed"], false);
     assert_eq!(line["rule"]["line"], 2);
     run.status(0);
+    aranha(&[&arguments[..], &["--json", "mailto:me@example.org", "/"]].concat())
+        .input("")
+        .stdout(
+            "{\"reason\":\"scheme `mailto` is not crawled: only http and https are\",\"url\":\"mailto:me@example.org\"}\n\
+             {\"allowed\":true,\"rule\":null,\"url\":\"/\"}\n",
+        )
+        .stderr("")
+        .status(1);
 }
 
 #[test]
@@ -282,7 +300,16 @@ fn a_pause_may_be_written_in_several_ways() {
             .input("")
             .stderr("")
             .status(0);
+        aranha(&["lab", "--list", "--pause", pause])
+            .input("")
+            .stderr("")
+            .status(0);
     }
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let name = file.path().display().to_string();
+    let run = aranha(&["demo", "--quiet", "--pause", "1", "-c", &name]).input("");
+    assert!(run.stderr_text().contains("a file is in the way"));
+    run.status(1);
 }
 
 #[test]

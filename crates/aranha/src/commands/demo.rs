@@ -4,11 +4,12 @@
 //! left behind is a collection like any other. Nothing outside this machine is asked.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use aranha_engine::config::{Flags, Layers};
 use aranha_engine::{Clock, Config};
 use aranha_lab::{Lab, Plan};
-use aranha_url::Canonicaliser;
+use aranha_url::{Canonicaliser, duration};
 use clap::Args;
 use toml::Value;
 
@@ -16,6 +17,7 @@ use crate::commands::crawl;
 use crate::complaint::{Complaint, Status};
 use crate::display::Voice;
 use crate::session::{self, Session};
+use crate::settings::span;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,8 +33,8 @@ pub(crate) struct Arguments {
     #[arg(short = 'c', long = "collection", value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Courtesy pause between requests to one site or address
-    #[arg(long, value_name = "TIME", default_value = "40ms")]
-    pause: String,
+    #[arg(long, value_name = "TIME", default_value = "40ms", value_parser = span, allow_hyphen_values = true)]
+    pause: Duration,
     /// Progress and summary as JSON, one object a line on stdout
     #[arg(long)]
     json: bool,
@@ -49,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             Complaint::failed(format!("the demo's web cannot be served: {error}"))
         })?;
         let mut flags = Flags::default();
-        flags.set("--pause", "crawl.pause", arguments.pause.as_str());
+        flags.set("--pause", "crawl.pause", duration::format(arguments.pause));
         flags.set("--scope", "crawl.scope", "any");
         flags.set("--contact", "crawl.contact", "demo@localhost");
         flags.set("--allow-private", "fetch.allow_private", true);

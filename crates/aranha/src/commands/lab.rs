@@ -20,6 +20,7 @@ use crate::commands::crawl;
 use crate::complaint::{Complaint, Status};
 use crate::output::Output;
 use crate::session::open_files;
+use crate::settings::span;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -74,7 +75,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
     secure: usize,
     /// The courtesy pause to judge by, and to crawl with in the command line that is printed
-    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = time)]
+    #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = span, allow_hyphen_values = true)]
     pause: Duration,
     /// Judge courtesy and speed only, and do not work out which URLs a crawl must find: for webs of many pages
     #[arg(long)]
@@ -252,10 +253,6 @@ fn fresh_folder() -> PathBuf {
     std::env::temp_dir().join(format!("aranha-lab-{}", Clock::new().now()))
 }
 
-fn time(text: &str) -> Result<Duration, String> {
-    duration::parse(text).map_err(|error| error.to_string())
-}
-
 /// `8..250`.
 fn sizes(text: &str) -> Result<Sizes, String> {
     let (least, most) = text
@@ -273,8 +270,8 @@ fn sizes(text: &str) -> Result<Sizes, String> {
 fn latency(text: &str) -> Result<Latency, String> {
     let (least, most) = text.split_once("..").unwrap_or((text, text));
     let latency = Latency {
-        least: time(least)?,
-        most: time(most)?,
+        least: span(least)?,
+        most: span(most)?,
     };
     if latency.most < latency.least {
         return Err("write the shorter time first: 5ms..60ms".to_owned());

@@ -21,7 +21,8 @@ Examples:
   aranha robots allowed --agent aranha --file robots.txt --json < urls.txt
 
 A line is `allowed` or `refused`, the URL, and the rule that decided, separated by tabs.
-Input that is neither a URL nor a path goes to stderr and makes the exit status 1.";
+Input that is neither a URL nor a path goes to stderr and makes the exit status 1;
+with --json it is an object on stdout like the rest, with a reason.";
 
 /// What a robots.txt file allows (RFC 9309)
 #[derive(Subcommand, Debug)]
@@ -59,12 +60,16 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
             Ok(path) => answer(&rules, &item, &path, allowed.json, &mut output)?,
             Err(reason) => {
                 status = Status::Failed;
-                tell(format_args!(
-                    "{}: {}: {}",
-                    item.place,
-                    Plain(&item.text),
-                    Plain(&reason)
-                ));
+                if allowed.json {
+                    output.json(&json!({ "url": item.text, "reason": reason }))?;
+                } else {
+                    tell(format_args!(
+                        "{}: {}: {}",
+                        item.place,
+                        Plain(&item.text),
+                        Plain(&reason)
+                    ));
+                }
             }
         }
     }
