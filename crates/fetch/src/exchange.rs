@@ -134,8 +134,10 @@ async fn send<S: AsyncWrite + Unpin>(
 /// What one read brought.
 enum More {
     Bytes,
-    /// Closed by the server, in order or not: TLS without its closing word is as common as a reset.
+    /// Closed by the server. TLS without its closing word is too common to count as broken.
     End,
+    /// The connection broke: a reset, a TLS record that is none.
+    Broken,
     /// A limit of time or speed has passed.
     Late,
 }
@@ -191,9 +193,17 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         });
         match read.await {
             None => More::Late,
-            Some(Ok(0) | Err(_)) => {
+            Some(Ok(0)) => {
                 self.ended = true;
                 More::End
+            }
+            Some(Err(error)) => {
+                self.ended = true;
+                if error.kind() == io::ErrorKind::UnexpectedEof {
+                    More::End
+                } else {
+                    More::Broken
+                }
             }
             Some(Ok(bytes)) => {
                 self.first_byte.get_or_insert_with(|| self.asked.elapsed());
@@ -252,7 +262,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             }
             match self.more(None).await {
                 More::Bytes => {}
-                More::End => return Err(Failure::Reset),
+                More::End | More::Broken => return Err(Failure::Reset),
                 More::Late if self.first_byte.is_none() => return Err(Failure::Timeout),
                 More::Late => return Err(Failure::Stalled),
             }
@@ -365,7 +375,8 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             match self.more(rest).await {
                 More::Bytes => {}
                 More::Late => return (here, Some(Truncated::Time)),
-                More::End => return (here, ended(framing)),
+                More::End => return (here, ended(framing, false)),
+                More::Broken => return (here, ended(framing, true)),
             }
         }
     }
@@ -404,9 +415,10 @@ fn rest(framing: &Framing, here: usize) -> Option<u64> {
     }
 }
 
-/// What the end of the connection means for a body that is not complete by itself.
-fn ended(framing: &Framing) -> Option<Truncated> {
+/// What the end of the connection, in order or not, means for a body that is not complete by itself.
+fn ended(framing: &Framing, broken: bool) -> Option<Truncated> {
     match framing {
+        Framing::Close | Framing::UpTo(_) if broken => Some(Truncated::Disconnect),
         Framing::Close | Framing::UpTo(_) | Framing::Empty => None,
         Framing::Chunked(chunks) if chunks.is_past_last_chunk() => None,
         Framing::Chunked(_) | Framing::Length(_) => Some(Truncated::Disconnect),

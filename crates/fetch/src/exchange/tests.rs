@@ -20,6 +20,8 @@ use crate::{Cookies, cost::assert_linear, decode};
 enum End {
     Close,
     Reset,
+    /// What rustls says of a connection that ends without its closing word.
+    Abrupt,
     Silence,
 }
 
@@ -45,6 +47,7 @@ impl AsyncRead for Script<'_> {
             return match script.end {
                 End::Close => Poll::Ready(Ok(())),
                 End::Reset => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
+                End::Abrupt => Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
                 End::Silence => Poll::Pending,
             };
         }
@@ -325,7 +328,7 @@ proptest! {
     fn any_bytes_end_in_one_outcome_within_the_limits(
         wire in wire(),
         pieces in prop::collection::vec(0_usize..120, 1..8),
-        end in prop::sample::select(vec![End::Close, End::Reset, End::Silence]),
+        end in prop::sample::select(vec![End::Close, End::Reset, End::Abrupt, End::Silence]),
     ) {
         let (runtime, mut options) = (runtime(), small());
         options.media_types = vec!["text/*".to_owned()];
@@ -346,6 +349,27 @@ fn honest_answers_are_whole() {
         let received = exchanged.result.expect("an answer");
         assert_eq!(received.truncated, None, "{}", wire.escape_ascii());
     }
+}
+
+/// Half a robots.txt is not to be obeyed as a whole one.
+#[test]
+fn a_reset_is_no_end_of_a_body() {
+    let check = |fields: &str, body: &str, end, expected| {
+        let wire = format!("HTTP/1.1 200 OK\r\n{fields}\r\n{body}");
+        let exchanged = run(&runtime(), &small(), wire.as_bytes(), &[7], end);
+        let received = exchanged.result.expect("an answer");
+        assert_eq!(received.truncated, expected, "{fields} {end:?}");
+    };
+    let (cut, differ) = (Some(Truncated::Disconnect), "Content-Length: 5, 9\r\n");
+    for fields in ["", differ] {
+        check(fields, "hello", End::Close, None);
+        check(fields, "hello", End::Abrupt, None);
+        check(fields, "hello", End::Reset, cut);
+    }
+    check("Content-Length: 5\r\n", "hello", End::Reset, None);
+    let chunked = "Transfer-Encoding: chunked\r\n";
+    check(chunked, "5\r\nhello\r\n0\r\n", End::Reset, None);
+    check(chunked, "5\r\nhello\r\n", End::Abrupt, cut);
 }
 
 /// Chunks of one byte take no more memory than the body does.
