@@ -280,7 +280,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         let limit = limits
             .max_body
             .unwrap_or_else(|| limits.options.body_limit(&media_type));
-        let body = usize::try_from(limit).unwrap_or(usize::MAX);
+        let body = usize::try_from(most(&framing, limit)).unwrap_or(usize::MAX);
         self.most = body.saturating_add(head_length + LEAST_ROOM);
         let (end, truncated) = if unwanted {
             (0, Some(Truncated::Unspecified))
@@ -367,7 +367,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             let rest = rest(framing, here);
             let next = rest.map_or(LEAST_ROOM, |rest| rest.min(MOST_ROOM as u64) as usize);
             if self.share.is_none() && here + next > FREE {
-                match timeout_at(limits.deadline, limits.memory.wire(limit)).await {
+                match timeout_at(limits.deadline, limits.memory.wire(most(framing, limit))).await {
                     Ok(share) => self.share = Some(share),
                     Err(_) => return (here, Some(Truncated::Time)),
                 }
@@ -407,10 +407,19 @@ fn kept(here: usize, limit: u64) -> usize {
     usize::try_from(limit).map_or(here, |limit| here.min(limit))
 }
 
+/// The most that a body can come to.
+fn most(framing: &Framing, limit: u64) -> u64 {
+    announced(framing).map_or(limit, |bytes| bytes.min(limit))
+}
+
 /// What is still to come of a body that announces its length.
 fn rest(framing: &Framing, here: usize) -> Option<u64> {
+    announced(framing).map(|bytes| bytes - here as u64)
+}
+
+fn announced(framing: &Framing) -> Option<u64> {
     match framing {
-        Framing::Length(bytes) | Framing::UpTo(bytes) => Some(*bytes - here as u64),
+        Framing::Length(bytes) | Framing::UpTo(bytes) => Some(*bytes),
         _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! One budget of memory over all answers under way (invariant 8).
 //!
-//! Small answers are free: their number is bounded by the number of fetches. One that grows over [`FREE`] waits until its
-//! whole limit fits the budget, and keeps its share until the answer is dropped. The wire and the decoders have a half
+//! Small answers are free: their number is bounded by the number of fetches. One that grows over [`FREE`] waits until the
+//! length that it announces, or else its whole limit, fits the budget, and keeps its share until the answer is dropped. The wire and the decoders have a half
 //! each; who waits for the second half never holds up one who waits for the first, so nobody waits in a circle.
 //!
 //! A decoder has a window of its own beside its output, up to 16 MiB of it (brotli; RFC 7932, 9.1): large bodies are

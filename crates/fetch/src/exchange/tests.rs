@@ -415,6 +415,37 @@ fn the_buffer_is_no_larger_than_the_limit() {
     }
 }
 
+/// Who says how much will come takes that of the budget, not the limit: slow answers would keep out all others.
+#[tokio::test(start_paused = true)]
+async fn a_share_is_no_larger_than_the_length() {
+    const LENGTH: usize = 600_000;
+    let options = Options::default();
+    let memory = Memory::new(2 * options.max_body);
+    let limits = Limits {
+        options: &options,
+        memory: &memory,
+        max_body: None,
+        any_type: false,
+        deadline: Instant::now() + Duration::from_mins(1),
+    };
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n");
+    let wire = [head.as_bytes(), &vec![b'x'; LENGTH]].concat();
+    let mut held = Vec::new();
+    for _ in 0..options.max_body as usize / LENGTH - 1 {
+        let mut script = Script {
+            wire: &wire,
+            pieces: &[5000],
+            turn: 0,
+            end: End::Silence,
+        };
+        let exchanged = exchange(&mut script, b"GET / HTTP/1.1\r\n\r\n", limits).await;
+        let received = exchanged.result.expect("an answer");
+        assert!(received.share.is_some());
+        assert_eq!(received.truncated, None, "no waiting for room");
+        held.push(received);
+    }
+}
+
 /// Memory follows what comes, not what is announced: no machine has as much as this.
 #[test]
 fn a_promise_is_not_given_room() {
