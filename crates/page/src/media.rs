@@ -213,6 +213,8 @@ fn overrule(
         Evidence::Document => (!html).then_some(MediaType::HTML),
         // XHTML served as HTML is HTML; a feed served as HTML is a feed.
         Evidence::Xml("application/xhtml+xml" | "text/xml") if html => None,
+        // A page may begin with its icons.
+        Evidence::Xml("image/svg+xml") if declared == "text/html" => None,
         Evidence::Xml(name) if html => Some(name.into()),
         Evidence::Xml(name) if matches!(declared, "text/xml" | "application/xml") => {
             (name != "text/xml").then(|| name.into())
@@ -339,6 +341,13 @@ mod tests {
             b"<?xml version='1.0'?>\n<rss version='2.0'>",
             "application/rss+xml",
             true,
+        );
+        check(
+            Some("text/html"),
+            "http://a/x",
+            b"<svg hidden><symbol id=a></symbol></svg><!doctype html><p>",
+            "text/html",
+            false,
         );
         check(
             Some("application/octet-stream"),
