@@ -22,19 +22,37 @@ pub(crate) struct Links {
     seen: HashMap<u64, usize, BuildHasherDefault<Ready>>,
     scratch: Vec<u8>,
     max: usize,
+    /// How many of the list stand beside its entries.
+    beside: usize,
+    max_beside: usize,
     max_href: usize,
     left_out: usize,
     long: usize,
     longest: usize,
 }
 
+/// Entries that the sitemap protocol allows one file.
+const SITEMAP: usize = 50_000;
+
 impl Links {
+    /// Those of a sitemap: it may have all entries that its protocol allows, and beside them as many others as a page.
+    pub(crate) fn of_sitemap(options: &Options) -> Links {
+        Links {
+            max: SITEMAP
+                .max(options.max_links)
+                .saturating_add(options.max_links),
+            ..Links::new(options)
+        }
+    }
+
     pub(crate) fn new(options: &Options) -> Links {
         Links {
             list: Vec::new(),
             seen: HashMap::default(),
             scratch: Vec::new(),
             max: options.max_links,
+            beside: 0,
+            max_beside: options.max_links,
             max_href: options.max_href,
             left_out: 0,
             long: 0,
@@ -73,6 +91,17 @@ impl Links {
         }
         self.scratch = scratch;
         place
+    }
+
+    /// Adds what a sitemap names beside its entries, in other languages or as images: it takes no entry's place.
+    pub(crate) fn add_beside(&mut self, raw: &[u8], kind: LinkKind) {
+        if self.beside >= self.max_beside {
+            self.left_out += 1;
+            return;
+        }
+        let before = self.list.len();
+        self.add(raw, kind, false);
+        self.beside += self.list.len() - before;
     }
 
     /// Keeps a link; `page` is its href without the fragment.

@@ -7,8 +7,8 @@
 //! Sources: the sitemaps.org protocol; Google's `xhtml:link` and image extensions; RFC 4287 (Atom); the RSS 2.0 and
 //! RSS 1.0 specifications.
 //!
-//! **What always holds.** Time is linear in the document. Links are bounded like those of any page, and dates by the
-//! links.
+//! **What always holds.** Time is linear in the document. Links are bounded like those of any page (a sitemap
+//! may have as many entries as its protocol allows), and dates by the links.
 
 use crate::gather::Links;
 use crate::name::key_of;
@@ -33,7 +33,10 @@ pub(crate) fn read(document: &str, options: &Options, page: &mut Page) {
         kind,
         prefix: root.prefix,
         options,
-        links: Links::new(options),
+        links: match kind {
+            Kind::Sitemap => Links::of_sitemap(options),
+            Kind::Feed => Links::new(options),
+        },
         dates: Vec::new(),
         field: None,
         value: Vec::new(),
@@ -178,7 +181,7 @@ impl Listing<'_> {
                 if let Some(href) = href
                     && rel::kind(relation) == Some(LinkKind::Alternate)
                 {
-                    self.links.add(&unescaped(href), LinkKind::Alternate, false);
+                    self.links.add_beside(&unescaped(href), LinkKind::Alternate);
                 }
             }
             _ => {}
@@ -289,9 +292,7 @@ impl Listing<'_> {
     fn field(&mut self, field: Field, value: &[u8]) {
         match field {
             Field::Address => self.address(value),
-            Field::Image => {
-                self.links.add(value, LinkKind::Asset, false);
-            }
+            Field::Image => self.links.add_beside(value, LinkKind::Asset),
             Field::Identifier => {
                 if let Some(entry) = &mut self.entry {
                     entry.identifier = value.trim_ascii().to_vec();
@@ -451,11 +452,43 @@ mod tests {
             max_links: 2,
             ..Options::default()
         };
-        let entries = "<url><loc>/1</loc><lastmod>1970-01-02</lastmod></url>\
-            <url><loc>/2</loc></url><url><loc>/3</loc><lastmod>1970-01-02</lastmod></url>";
-        let document = format!("<urlset>{entries}{entries}</urlset>");
-        let page = check(&document, &options, &["sitemap /1 86400", "sitemap /2"]);
+        let entries = "<item><link>/1</link><pubDate>1970-01-02</pubDate></item>\
+            <item><link>/2</link></item><item><link>/3</link><pubDate>1970-01-02</pubDate></item>";
+        let document = format!("<rss>{entries}{entries}</rss>");
+        let page = check(&document, &options, &["feed /1 86400", "feed /2"]);
         assert_eq!(page.remarks, [crate::Remark::LinksCut { left_out: 2 }]);
+    }
+
+    /// What the protocol allows is read, whatever stands beside it; what is over has an end.
+    #[test]
+    fn sitemaps_are_read_whole() {
+        let check = |entries: usize, options: &Options, expected: [usize; 2], left_out: usize| {
+            let mut document = String::from("<urlset>");
+            for number in 0..entries {
+                let other = format!("<xhtml:link rel='alternate' href='/de/{number}'/>");
+                let entry = [
+                    "<url>",
+                    &other,
+                    "<loc>/",
+                    &number.to_string(),
+                    "</loc></url>",
+                ];
+                document.push_str(&entry.concat());
+            }
+            document.push_str("</urlset>");
+            let mut page = Page::default();
+            read(&document, options, &mut page);
+            let count = |kind| page.links.iter().filter(|link| link.kind == kind).count();
+            let found = [count(LinkKind::Sitemap), count(LinkKind::Alternate)];
+            assert_eq!(found, expected);
+            assert_eq!(page.remarks, [crate::Remark::LinksCut { left_out }]);
+        };
+        check(50_000, &Options::default(), [50_000, 20_000], 30_000);
+        let few = Options {
+            max_links: 10,
+            ..Options::default()
+        };
+        check(60_000, &few, [50_000, 10], 119_990 - 50_000);
     }
 
     /// Entities that a document defines are its own affair.

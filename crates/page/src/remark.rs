@@ -35,7 +35,7 @@ pub enum Remark {
         /// Bytes of the longest.
         longest: usize,
     },
-    /// Only the first [`Options::max_links`](crate::Options::max_links) links were kept.
+    /// Only the first [`Options::max_links`](crate::Options::max_links) links were kept, or the first of a sitemap.
     LinksCut {
         /// How many more there were (repeats counted).
         left_out: usize,
