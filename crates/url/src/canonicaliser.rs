@@ -377,7 +377,7 @@ mod tests {
         let all = all_rules();
         for (text, expected) in [
             (
-                "http://example.org/a/Index.HTML;jsessionid=1?sessid=3",
+                "http://example.org/a/Index.HTML;jsessionid=1?phpsessid=3",
                 "http://example.org/a/",
             ),
             (

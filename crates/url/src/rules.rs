@@ -19,7 +19,8 @@ pub struct Rules {
     /// U4: remove session identifiers from path and query.
     pub drop_sessions: bool,
     /// Parameter names that are session identifiers, compared without case. `name*` matches any rest of the
-    /// name; `name=16` asks for a value of at least 16 letters and digits (`sid=123` is some story's number).
+    /// name; `name=16` asks for a value of at least 16 letters and digits, or a UUID (`sid=123` is some story's number,
+    /// `session_id=42` a talk of a conference).
     pub session_names: Vec<String>,
     /// U5: trim the re-orderings of Apache's directory listings.
     pub trim_listings: bool,
@@ -50,9 +51,9 @@ const SESSION_NAMES: [&str; 15] = [
     "jsessid",
     "phpsessid",
     "phpsession",
-    "sessionid",
-    "session_id",
-    "sessid",
+    "sessionid=16",
+    "session_id=16",
+    "sessid=16",
     "sid=16",
     "cfid",
     "cftoken",

@@ -18,7 +18,7 @@ struct Name {
     text: String,
     /// `aspsessionid*`: the name goes on with anything.
     open: bool,
-    /// `sid=16`: least length of the value, which must then be letters and digits only.
+    /// `sid=16`: least length of the value, which must then be letters and digits only, or a UUID.
     value: usize,
 }
 
@@ -133,9 +133,20 @@ impl Name {
     }
 
     fn takes(&self, value: &str) -> bool {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric();
         self.value == 0
-            || (value.len() >= self.value && value.bytes().all(|byte| byte.is_ascii_alphanumeric()))
+            || (value.len() >= self.value && (value.bytes().all(plain) || is_uuid(value)))
     }
+}
+
+/// `550e8400-e29b-41d4-a716-446655440000` (RFC 9562, 4).
+fn is_uuid(value: &str) -> bool {
+    const HYPHENS: [usize; 4] = [8, 13, 18, 23];
+    let fits = |(place, byte): (usize, u8)| match byte {
+        b'-' => HYPHENS.contains(&place),
+        _ => byte.is_ascii_hexdigit() && !HYPHENS.contains(&place),
+    };
+    value.len() == 36 && value.bytes().enumerate().all(fits)
 }
 
 /// The parameters of a query, each with the separator before it (empty for the first).
@@ -203,14 +214,23 @@ mod tests {
         check_query("a=1&jsessionid=9;b=2", "a=1;b=2");
         check_query("CFID=12&CFTOKEN=34&id=5", "id=5");
         check_query("ASPSESSIONIDQQABCDEF=GHIJ&x", "x");
-        check_query("x&&sessionid=1&y", "x&&y");
+        check_query("x&&sessionid=0123456789abcdef&y", "x&&y");
         check_query("PHPSESSID", "PHPSESSID");
         check_query("mysessid=1&sessid2=2", "mysessid=1&sessid2=2");
     }
 
     #[test]
-    fn a_short_sid_is_a_number_of_something_else() {
+    fn a_short_value_is_a_number_of_something_else() {
         check_query("sid=123", "sid=123");
+        for name in ["session_id", "sessionid", "SESSID"] {
+            let talk = format!("{name}=42");
+            check_query(&talk, &talk);
+            let moment = format!("{name}=2026-11-16T10-30-00");
+            check_query(&moment, &moment);
+            check_query(&format!("{name}=0123456789abcdef"), "");
+            let uuid = "550E8400-e29b-41d4-a716-446655440000";
+            check_query(&format!("{name}={uuid}"), "");
+        }
         check_query("sid=04/11/15/1234567890", "sid=04/11/15/1234567890");
         check_query("sid=0123456789abcdef0123456789abcdef", "");
     }
