@@ -1,8 +1,8 @@
 //! Character set: which one, and the body as UTF-8.
 //!
 //! Second step of [`read`](crate::read), for content that is text. The order is that of WHATWG HTML, section
-//! 13.2.3: byte-order mark, header, `meta` or XML declaration in the first 1024 bytes (`prescan`), detection. Two
-//! things differ from a browser. Undeclared bytes that are valid UTF-8 are UTF-8. And a declared UTF-8 that is plainly
+//! 13.2.3: byte-order mark, header, `meta` or XML declaration in the first 1024 bytes, a later `meta` (`prescan`),
+//! detection. Two things differ from a browser. Undeclared bytes that are valid UTF-8 are UTF-8. And a declared UTF-8 that is plainly
 //! false (more broken sequences than good ones) is given to the detector: a corpus wants the accents.
 //!
 //! **What always holds.** A body that already is UTF-8 is borrowed, not copied; a character cut in two by a size
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 
-use crate::{Remark, prescan};
+use crate::{MediaType, Remark, prescan};
 
 /// Bytes given to the detector: it has made up its mind long before.
 const DETECTED: usize = 256 << 10;
@@ -26,12 +26,12 @@ pub(crate) struct Decoded<'a> {
     pub(crate) charset: &'static str,
 }
 
-/// Decodes `body`. `markup` says whether a declaration inside the body counts.
+/// Decodes `body`. Its type says whether a declaration inside the body counts.
 pub(crate) fn decode<'a>(
     body: &'a [u8],
     content_type: Option<&str>,
     url: &str,
-    markup: bool,
+    media_type: &MediaType,
     remarks: &mut Vec<Remark>,
 ) -> Decoded<'a> {
     let (declared, body) = if let Some((encoding, length)) = Encoding::for_bom(body) {
@@ -41,7 +41,9 @@ pub(crate) fn decode<'a>(
         let declared = header
             .and_then(|label| known(label.as_bytes(), remarks))
             .or_else(|| {
-                let label = markup.then(|| prescan::label(body)).flatten()?;
+                let (html, xml) = (media_type.is_html(), media_type.is_xml());
+                let markup = html || xml;
+                let label = markup.then(|| prescan::label(body, !xml)).flatten()?;
                 known(&label, remarks).map(prescan::as_ascii_superset)
             });
         (declared, body)
@@ -152,7 +154,7 @@ mod tests {
         text: &str,
     ) -> Vec<Remark> {
         let mut remarks = Vec::new();
-        let decoded = decode(body, header, url, true, &mut remarks);
+        let decoded = decode(body, header, url, &MediaType::HTML, &mut remarks);
         assert_eq!((decoded.charset, &*decoded.text), (charset, text));
         remarks
     }
@@ -203,6 +205,16 @@ mod tests {
         }
     }
 
+    /// Without it this would pass for UTF-8: it is made of ASCII.
+    #[test]
+    fn a_late_declaration_is_heard() {
+        let script = format!("<head><script>{}</script>", "x<y; ".repeat(1000));
+        let meta = "<meta charset=iso-2022-jp>";
+        let body = format!("{script}{meta}<title>\u{1b}$BF|K\\\u{1b}(B</title>");
+        let text = format!("{script}{meta}<title>日本</title>");
+        check(body.as_bytes(), None, "", "ISO-2022-JP", &text);
+    }
+
     #[test]
     fn the_domain_is_a_hint() {
         let russian = b"\xCF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0";
@@ -222,7 +234,7 @@ mod tests {
             "http://A.RU",
         ] {
             let mut remarks = Vec::new();
-            decode(russian, None, url, true, &mut remarks);
+            decode(russian, None, url, &MediaType::HTML, &mut remarks);
         }
     }
 

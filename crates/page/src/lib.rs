@@ -5,7 +5,7 @@
 //!
 //! 1. `media`: the type that the header declares, checked against the first bytes (`sniff`), the file extension
 //!    breaking ties; a type that lies is repaired and remarked (WHATWG MIME Sniffing, sections 4 to 7; T3);
-//! 2. `charset`: byte-order mark, header, `meta` within the first 1024 bytes (`prescan`), then detection with the
+//! 2. `charset`: byte-order mark, header, `meta` (`prescan`), then detection with the
 //!    top-level domain as a hint (WHATWG HTML, section 13.2.3; Encoding Standard);
 //! 3. `html`: one pass over the tokens (`tokenizer`, `raw`, `reference`); `element` says what each element means to a crawler, `gather` keeps the
 //!    links, `text` keeps the words, `pattern` looks for URLs in scripts (T1, T2, T5); or `listing`: sitemaps and
@@ -119,7 +119,7 @@ fn content(
         body,
         input.content_type,
         input.url,
-        html || xml,
+        media_type,
         &mut page.remarks,
     );
     page.charset = decoded.charset;

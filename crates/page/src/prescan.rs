@@ -3,14 +3,81 @@
 //! WHATWG HTML, section 13.2.3.2, "prescan a byte stream to determine its encoding": the first 1024 bytes are
 //! walked tag by tag for `<meta charset>`, `<meta http-equiv=content-type content>` or an XML declaration. Used by
 //! `charset` when neither a byte-order mark nor the header says anything.
+//!
+//! A declaration behind these is heard too: browsers change the character set while they read ("changing the encoding while
+//! parsing", section 13.2.3.4). Scripts may stand before it, so that here the `tokenizer` says what is a tag.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
+use memchr::memmem;
+
+use crate::element::Element;
+use crate::name::{Name, key, key_of};
+use crate::raw::Raw;
+use crate::reference::Place;
+use crate::tokenizer::{self, Sink};
 
 /// As far as the standard looks.
 const WINDOW: usize = 1024;
 
-/// The label declared, not yet known to be a real one.
-pub(crate) fn label(body: &[u8]) -> Option<Vec<u8>> {
+/// As far as the head of a page is read for a declaration behind the window.
+const HEAD: usize = 64 << 10;
+
+/// The label declared, not yet known to be a real one. `late`: also behind the window, as in HTML.
+pub(crate) fn label(body: &[u8], late: bool) -> Option<Vec<u8>> {
+    in_window(body).or_else(|| late.then(|| in_head(body)).flatten())
+}
+
+/// The label declared behind the window.
+fn in_head(body: &[u8]) -> Option<Vec<u8>> {
+    let head = &body[..body.len().min(HEAD)];
+    // Nearly every page that comes here declares nothing, and is soon done.
+    if memmem::find(head, b"harset").is_none() && memmem::find(head, b"HARSET").is_none() {
+        return None;
+    }
+    let mut metas = Metas::default();
+    tokenizer::run(head, &mut metas);
+    metas.label
+}
+
+/// Listens for the first declaration before the body.
+#[derive(Default)]
+struct Metas<'a> {
+    /// The tag being read, if it is a start tag.
+    element: Option<Element>,
+    meta: Meta<'a>,
+    label: Option<Vec<u8>>,
+    in_body: bool,
+}
+
+impl<'a> Sink<'a> for Metas<'a> {
+    fn text(&mut self, _: &'a [u8], _: Place) {}
+
+    fn open(&mut self, start: bool, name: Name<'a>) -> bool {
+        self.element = start.then(|| Element::named(name.key));
+        self.meta = Meta::default();
+        self.element == Some(Element::Meta)
+    }
+
+    fn attribute(&mut self, name: Name<'a>, value: &'a [u8]) {
+        self.meta.attribute(name.key, value);
+    }
+
+    fn close(&mut self, _: bool) -> Option<Raw> {
+        let element = self.element?;
+        self.in_body |= element == Element::Body;
+        if self.label.is_none() && !self.in_body {
+            self.label = self.meta.label();
+        }
+        element.raw()
+    }
+
+    fn is_foreign(&self) -> bool {
+        false
+    }
+}
+
+/// The label declared within the window.
+fn in_window(body: &[u8]) -> Option<Vec<u8>> {
     let head = &body[..body.len().min(WINDOW)];
     if let Some(label) = xml_declaration(head) {
         return Some(label);
@@ -28,7 +95,11 @@ pub(crate) fn label(body: &[u8]) -> Option<Vec<u8>> {
                 .is_some_and(|byte| is_space(*byte) || *byte == b'/')
         {
             let mut attributes = Attributes { bytes: rest, at: 4 };
-            if let Some(label) = meta(&mut attributes) {
+            let mut meta = Meta::default();
+            while let Some((name, value)) = attributes.next() {
+                meta.attribute(key_of(name), value);
+            }
+            if let Some(label) = meta.label() {
                 return Some(label);
             }
             at += attributes.at;
@@ -76,20 +147,38 @@ fn xml_declaration(head: &[u8]) -> Option<Vec<u8>> {
     Some(value[..end].to_vec())
 }
 
+/// Names of attributes as numbers.
+mod known {
+    use super::key;
+
+    pub(super) const CHARSET: u128 = key(b"charset");
+    pub(super) const CONTENT: u128 = key(b"content");
+    pub(super) const HTTP_EQUIV: u128 = key(b"http-equiv");
+}
+
 /// What one `meta` element declares.
-fn meta(attributes: &mut Attributes<'_>) -> Option<Vec<u8>> {
-    let (mut pragma, mut charset, mut content) = (false, None, None);
-    while let Some((name, value)) = attributes.next() {
-        match name.to_ascii_lowercase().as_slice() {
-            b"http-equiv" => pragma |= value.eq_ignore_ascii_case(b"content-type"),
-            b"charset" if charset.is_none() => charset = Some(value.to_vec()),
-            b"content" if content.is_none() => content = in_content(value),
+#[derive(Default)]
+struct Meta<'a> {
+    pragma: bool,
+    charset: Option<&'a [u8]>,
+    content: Option<Vec<u8>>,
+}
+
+impl<'a> Meta<'a> {
+    fn attribute(&mut self, name: u128, value: &'a [u8]) {
+        match name {
+            known::HTTP_EQUIV => self.pragma |= value.eq_ignore_ascii_case(b"content-type"),
+            known::CHARSET if self.charset.is_none() => self.charset = Some(value),
+            known::CONTENT if self.content.is_none() => self.content = in_content(value),
             _ => {}
         }
     }
-    charset
-        .or(content.filter(|_| pragma))
-        .filter(|label| !label.is_empty())
+
+    fn label(&mut self) -> Option<Vec<u8>> {
+        let content = self.content.take().filter(|_| self.pragma);
+        let label = self.charset.map(<[u8]>::to_vec).or(content);
+        label.filter(|label| !label.is_empty())
+    }
 }
 
 /// The label in `text/html; charset=label` ("extracting a character encoding from a meta element").
@@ -182,8 +271,8 @@ mod tests {
     #[test]
     fn declarations() {
         let check = |html: &str, expected: Option<&str>| {
-            let found =
-                label(html.as_bytes()).map(|label| String::from_utf8_lossy(&label).into_owned());
+            let found = in_window(html.as_bytes())
+                .map(|label| String::from_utf8_lossy(&label).into_owned());
             assert_eq!(found.as_deref(), expected, "{html}");
         };
         check("<meta charset=utf-8>", Some("utf-8"));
@@ -220,5 +309,27 @@ mod tests {
         check("<meta =x charset=y>", Some("y"));
         check(&format!("{}<meta charset=far>", " ".repeat(1024)), None);
         check("<", None);
+    }
+
+    #[test]
+    fn declarations_behind_the_window() {
+        let check = |before: &str, after: &str, expected: Option<&str>| {
+            let html = format!("<head>{before}{}{after}", " ".repeat(WINDOW));
+            let found = label(html.as_bytes(), true);
+            let found = found.map(|label| String::from_utf8_lossy(&label).into_owned());
+            assert_eq!(found.as_deref(), expected, "{before} {after}");
+            assert_eq!(label(html.as_bytes(), false), None, "{before} {after}");
+        };
+        check("", "<meta charset=far>", Some("far"));
+        check("", "<META CHARSET='FAR'>", Some("FAR"));
+        let pragma = "<meta http-equiv=content-type content='text/html; charset=far'>";
+        check("", pragma, Some("far"));
+        let script = "<script>if (a<b && c=='\"') x('<meta charset=no>')</script>";
+        check(script, "<meta charset=far>", Some("far"));
+        check("<title><b \"</title>", "<meta charset=far>", Some("far"));
+        check("", "<!-- <meta charset=no> --><p title='charset'>", None);
+        check("<body>", "<meta charset=no>", None);
+        check("", "<meta charset=cut", None);
+        check(&" ".repeat(HEAD), "<meta charset=no>", None);
     }
 }

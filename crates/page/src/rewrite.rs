@@ -39,8 +39,14 @@ impl<'a> Rewrite<'a> {
         if !html && !sheet {
             return None;
         }
-        let charset =
-            charset::decode(document, input.content_type, input.url, html, &mut remarks).charset;
+        let charset = charset::decode(
+            document,
+            input.content_type,
+            input.url,
+            &media_type,
+            &mut remarks,
+        )
+        .charset;
         let encoding = Encoding::for_label(charset.as_bytes())?;
         if !encoding.is_ascii_compatible() {
             return None;

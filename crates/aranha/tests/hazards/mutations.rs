@@ -380,8 +380,8 @@ fn contents() -> Vec<Mutation> {
             "no declaration in the page",
             vec![Edit(
                 "crates/page/src/charset.rs",
-                "markup.then(|| prescan::label(body))",
-                "markup.then(|| prescan::label(&body[..0]))",
+                "markup.then(|| prescan::label(body, !xml))",
+                "markup.then(|| prescan::label(&body[..0], !xml))",
             )],
             vec![
                 Row,
