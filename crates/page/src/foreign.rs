@@ -1,5 +1,6 @@
 //! Whether a place in a document is inside `<svg>` or `<math>`, where CDATA sections and `/>` mean something (WHATWG
-//! HTML, section 13.2.6.5). Counted, not stacked: who asks is `html` and `spot`.
+//! HTML, section 13.2.6.5), or inside `<noscript>`, out of which nothing leads but its end. Counted, not stacked: who asks
+//! is `html` and `spot`.
 
 use crate::element::Element;
 
@@ -10,12 +11,18 @@ pub(crate) struct Foreign {
     open: u32,
     /// Open `<foreignObject>` elements, where HTML begins again.
     integration: u32,
+    noscript: bool,
 }
 
 impl Foreign {
     #[inline]
     pub(crate) fn inside(&self) -> bool {
         self.open > self.integration
+    }
+
+    #[inline]
+    pub(crate) fn in_noscript(&self) -> bool {
+        self.noscript
     }
 
     /// A start tag. Returns whether the element is closed with it: only in foreign content and XML does a solidus close
@@ -29,6 +36,7 @@ impl Foreign {
         match element {
             Element::Svg | Element::Math if !self_closing => self.open += 1,
             Element::ForeignObject if !closed && self.inside() => self.integration += 1,
+            Element::Noscript => self.noscript = !closed,
             _ => {}
         }
         closed
@@ -43,6 +51,7 @@ impl Foreign {
                 self.integration = self.integration.min(self.open);
             }
             Element::ForeignObject => self.integration = self.integration.saturating_sub(1),
+            Element::Noscript => self.noscript = false,
             _ => {}
         }
     }

@@ -6,7 +6,8 @@
 //! small: which elements hold raw text, whether we are inside `<svg>` or `<math>`, how deep in `<template>`.
 //!
 //! **What always holds.** Every event is handled in time proportional to its bytes, and nesting is counted, not
-//! stacked: 100,000 open tags are a number. Fallback content (`noscript`, `noframes`, `noembed`) is read as HTML.
+//! stacked: 100,000 open tags are a number. Fallback content (`noscript`, `noframes`, `noembed`) is read as HTML;
+//! what a `noscript` leaves open ends with it.
 //!
 //! Read `Pass::start` first, then `harvest`.
 
@@ -177,5 +178,9 @@ impl<'a> Sink<'a> for Pass<'a> {
 
     fn is_foreign(&self) -> bool {
         self.xml || self.foreign.inside()
+    }
+
+    fn in_noscript(&self) -> bool {
+        self.foreign.in_noscript()
     }
 }

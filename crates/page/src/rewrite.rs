@@ -405,6 +405,14 @@ mod tests {
     }
 
     #[test]
+    fn what_a_noscript_leaves_open_ends_with_it() {
+        check(
+            "<noscript><iframe src=a /></noscript><a href=b><noscript><!-- </NOSCRIPT><a href=c>",
+            "<noscript><iframe src=frame:a /></noscript><a href=anchor:b><noscript><!-- </NOSCRIPT><a href=anchor:c>",
+        );
+    }
+
+    #[test]
     fn bytes_of_other_character_sets_stay() {
         check_as(
             "text/html; charset=iso-8859-1",

@@ -248,4 +248,8 @@ impl<'a> Sink<'a> for Finder<'a> {
     fn is_foreign(&self) -> bool {
         self.xml || self.foreign.inside()
     }
+
+    fn in_noscript(&self) -> bool {
+        self.foreign.in_noscript()
+    }
 }

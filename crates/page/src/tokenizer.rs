@@ -6,7 +6,7 @@
 //! of WHATWG HTML, section 13.2.5, are places in this code.
 //!
 //! **What always holds.** Cuts are those of the standard, for any input: the html5lib suite and html5gum are the
-//! judges (`agreement`). Each byte is looked at a bounded number of times, there is no allocation and no stack.
+//! judges (`agreement`), but for what a [`Sink`] says of `noscript`. Each byte is looked at a bounded number of times, there is no allocation and no stack.
 //! What a doctype says is not looked at. Errors are not reported: pages are made of them.
 
 use crate::lanes::{find, find2};
@@ -33,6 +33,12 @@ pub(crate) trait Sink<'a> {
     /// Whether a CDATA section may stand here.
     fn is_foreign(&self) -> bool;
 
+    /// Whether a `noscript` is open. A browser with scripts takes what is in it for text up to its end tag, so that authors
+    /// never see what they left open there: raw text and comments end with it, too.
+    fn in_noscript(&self) -> bool {
+        false
+    }
+
     /// A comment, or what is taken for one.
     fn comment(&mut self, _data: &'a [u8]) {}
 
@@ -42,20 +48,14 @@ pub(crate) trait Sink<'a> {
 
 /// Cuts a document into tokens. Returns whether it ended inside a start tag.
 pub(crate) fn run<'a>(document: &'a [u8], sink: &mut impl Sink<'a>) -> bool {
-    let mut tokenizer = Tokenizer {
-        bytes: document,
-        at: 0,
-    };
+    let mut tokenizer = Tokenizer::new(document);
     tokenizer.data(sink)
 }
 
 /// The same, beginning inside an element of raw text.
 #[cfg(test)]
 pub(crate) fn run_in<'a>(document: &'a [u8], raw: Raw, name: &[u8], sink: &mut impl Sink<'a>) {
-    let mut tokenizer = Tokenizer {
-        bytes: document,
-        at: 0,
-    };
+    let mut tokenizer = Tokenizer::new(document);
     tokenizer.raw(raw, name, sink);
     tokenizer.data(sink);
 }
@@ -63,10 +63,7 @@ pub(crate) fn run_in<'a>(document: &'a [u8], raw: Raw, name: &[u8], sink: &mut i
 /// The same, beginning inside a CDATA section.
 #[cfg(test)]
 pub(crate) fn run_in_data<'a>(document: &'a [u8], sink: &mut impl Sink<'a>) {
-    let mut tokenizer = Tokenizer {
-        bytes: document,
-        at: 0,
-    };
+    let mut tokenizer = Tokenizer::new(document);
     tokenizer.cdata(sink);
     tokenizer.data(sink);
 }
@@ -74,6 +71,8 @@ pub(crate) fn run_in_data<'a>(document: &'a [u8], sink: &mut impl Sink<'a>) {
 struct Tokenizer<'a> {
     bytes: &'a [u8],
     at: usize,
+    /// Where a `noscript` ends; looked for when it is asked for, and again when that is passed.
+    noscript: usize,
 }
 
 /// White space inside tags. A carriage return is a line end that nobody has normalised yet.
@@ -83,6 +82,14 @@ fn is_space(byte: u8) -> bool {
 }
 
 impl<'a> Tokenizer<'a> {
+    fn new(document: &'a [u8]) -> Tokenizer<'a> {
+        Tokenizer {
+            bytes: document,
+            at: 0,
+            noscript: 0,
+        }
+    }
+
     #[inline]
     fn peek(&self, ahead: usize) -> Option<u8> {
         self.bytes.get(self.at + ahead).copied()
@@ -241,9 +248,22 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
+    /// What raw text and comments cannot go beyond. Who asks again inside one `noscript` costs nothing, so that time stays
+    /// linear.
+    fn within(&mut self, sink: &impl Sink<'a>) -> &'a [u8] {
+        if !sink.in_noscript() {
+            return self.bytes;
+        }
+        if self.noscript < self.at {
+            let end = raw::end(self.bytes, self.at, Raw::Text, b"noscript");
+            self.noscript = end.unwrap_or(self.bytes.len());
+        }
+        &self.bytes[..self.noscript]
+    }
+
     /// A comment, behind `<!--`: it ends with `-->` or `--!>`, or at once with `>` or `->`.
     fn comment(&mut self, sink: &mut impl Sink<'a>) {
-        let rest = self.rest();
+        let rest = &self.within(sink)[self.at..];
         for end in memchr::memchr_iter(b'>', rest) {
             let data = &rest[..end];
             let data = match data {
@@ -262,7 +282,7 @@ impl<'a> Tokenizer<'a> {
         let ends: [&[u8]; 3] = [b"--!", b"--", b"-"];
         let data = ends.iter().find_map(|end| rest.strip_suffix(*end));
         sink.comment(data.unwrap_or(rest));
-        self.at = self.bytes.len();
+        self.at += rest.len();
     }
 
     /// A CDATA section, behind its opening.
@@ -278,7 +298,8 @@ impl<'a> Tokenizer<'a> {
 
     /// Raw text; the tokenizer stands before the end tag then.
     fn raw(&mut self, raw: Raw, name: &[u8], sink: &mut impl Sink<'a>) {
-        let end = raw::end(self.bytes, self.at, raw, name).unwrap_or(self.bytes.len());
+        let within = self.within(sink);
+        let end = raw::end(within, self.at, raw, name).unwrap_or(within.len());
         if end > self.at {
             let place = if raw == Raw::Title {
                 Place::Title

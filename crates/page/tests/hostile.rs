@@ -110,6 +110,10 @@ fn time_is_linear_in_raw_text() {
     check_linear("<title>", "</titl", "");
     check_linear("", "<title>", "");
     check_linear("<textarea>", "<", "");
+    check_linear("", "<noscript><iframe></noscript>", "");
+    check_linear("", "<noscript><!--</noscript>", "");
+    check_linear("<noscript>", "<title></title><!---->", "");
+    check_linear("", "<noscript><script></script>", "");
 }
 
 /// The same for XML, and for bytes that nobody declared a character set for.
