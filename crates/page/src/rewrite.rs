@@ -68,6 +68,11 @@ impl<'a> Rewrite<'a> {
         Some(rewrite)
     }
 
+    /// Name of the character set, in which links have their queries.
+    pub fn charset(&self) -> &'static str {
+        self.encoding.name()
+    }
+
     /// The first `<base href>`: what the links are relative to, itself relative to the page's URL. It is gone from what
     /// [`Rewrite::finish`] returns.
     pub fn base(&self) -> Option<&str> {

@@ -4,8 +4,10 @@
 //! then the answer is a piece of this base's text with the link behind it (see `plain.rs`): the parser is asked for the
 //! first one that is not.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use encoding_rs::{EncoderResult, Encoding, UTF_8};
 use url::Url;
 
 use crate::canonical::{CanonUrl, Place};
@@ -22,6 +24,8 @@ pub struct Base {
     parsed: OnceLock<Url>,
     /// For plain links; none where the base itself is not in canonical spelling.
     pub(crate) plain: Option<PlainBase>,
+    /// In which queries are written, where that is not UTF-8.
+    encoding: Option<&'static Encoding>,
 }
 
 /// A base in canonical spelling, cut into the pieces that plain links go on from.
@@ -44,6 +48,7 @@ impl Base {
             Some(plain) => Base {
                 parsed: OnceLock::new(),
                 plain: Some(plain),
+                encoding: None,
             },
             None => Base::new(parse(url.as_str())),
         }
@@ -58,15 +63,32 @@ impl Base {
                 if matches!(url.scheme(), "http" | "https")
                     && url.as_str().len() <= LONGEST_TEXT =>
             {
-                Base::new(url)
+                Base {
+                    encoding: self.encoding,
+                    ..Base::new(url)
+                }
             }
             _ => self.clone(),
+        }
+    }
+
+    /// The base in a page of this character set, by its name: what a query has outside ASCII is percent-encoded in it, as
+    /// browsers do (WHATWG URL, 4.4, "query state").
+    #[must_use]
+    pub fn with_charset(self, charset: &str) -> Base {
+        let encoding = Encoding::for_label(charset.as_bytes()).map(Encoding::output_encoding);
+        Base {
+            encoding: encoding.filter(|encoding| *encoding != UTF_8),
+            ..self
         }
     }
 
     /// What a link's target depends on besides the link itself: the page's directory, its origin, or nothing. With two bases
     /// that agree in this a link makes the same URL. `None` where it is not as simple as that.
     pub fn part(&self, href: &str) -> Option<&str> {
+        if self.query_encoding(href).is_some() {
+            return None;
+        }
         if href.starts_with("http://") || href.starts_with("https://") {
             return Some("");
         }
@@ -84,7 +106,26 @@ impl Base {
     /// A link as an absolute URL, with its fragment and not made canonical: what a browser would go to. `None` when it is
     /// no URL.
     pub fn absolute(&self, href: &str) -> Option<String> {
-        self.url().join(href).ok().map(String::from)
+        self.parse(href).ok().map(String::from)
+    }
+
+    /// A link by the parser.
+    pub(crate) fn parse(&self, href: &str) -> Result<Url, url::ParseError> {
+        match self.query_encoding(href) {
+            None => self.url().join(href),
+            Some(encoding) => Url::options()
+                .base_url(Some(self.url()))
+                .encoding_override(Some(&|query| encode(encoding, query)))
+                .parse(href),
+        }
+    }
+
+    /// The encoding of a link's query, where that makes a difference.
+    fn query_encoding(&self, href: &str) -> Option<&'static Encoding> {
+        let encoding = self.encoding?;
+        let page = href.split_once('#').map_or(href, |(page, _)| page);
+        let (_, query) = page.split_once('?')?;
+        (!query.is_ascii()).then_some(encoding)
     }
 
     pub(crate) fn url(&self) -> &Url {
@@ -101,6 +142,30 @@ impl Base {
         Base {
             parsed: url.into(),
             plain,
+            encoding: None,
+        }
+    }
+}
+
+/// A query in an encoding; what that cannot say becomes a reference, percent-encoded (WHATWG URL, 1.3, "percent-encode after
+/// encoding").
+fn encode<'a>(encoding: &'static Encoding, query: &'a str) -> Cow<'a, [u8]> {
+    let (bytes, _, unmappable) = encoding.encode(query);
+    if !unmappable {
+        return bytes;
+    }
+    let (mut encoder, mut out, mut rest) = (encoding.new_encoder(), Vec::new(), query);
+    loop {
+        out.reserve(rest.len() + 16);
+        let (result, read) =
+            encoder.encode_from_utf8_to_vec_without_replacement(rest, &mut out, true);
+        rest = &rest[read..];
+        match result {
+            EncoderResult::InputEmpty => return out.into(),
+            EncoderResult::OutputFull => {}
+            EncoderResult::Unmappable(character) => {
+                out.extend(format!("%26%23{}%3B", u32::from(character)).bytes());
+            }
         }
     }
 }

@@ -124,7 +124,7 @@ impl Canonicaliser {
 
     /// The slow way of [`Canonicaliser::join`].
     fn join_by_parser(&self, base: &Base, href: &str) -> Result<CanonUrl, Rejected> {
-        self.settle(&base.url().join(href).map_err(malformed)?)
+        self.settle(&base.parse(href).map_err(malformed)?)
     }
 
     /// Steps 2 and 3: from the parser's URL to canonical text.
@@ -289,6 +289,60 @@ mod tests {
         check("http://[::0001]:8080/", "http://[::1]:8080/");
         check("http://example.org/a?", "http://example.org/a");
         check("http://example.org/a?b?c", "http://example.org/a?b?c");
+    }
+
+    #[test]
+    fn queries_are_in_the_encoding_of_the_page() {
+        let canonicaliser = Canonicaliser::default();
+        let page = canonicaliser
+            .canon("http://example.org/a/b")
+            .expect("a URL");
+        let check = |charset: &str, href: &str, expected: &str| {
+            let base = Base::of(&page).with_charset(charset);
+            for base in [base.with_href("/a/"), base] {
+                let joined = canonicaliser.join(&base, href).expect(href);
+                assert_eq!(joined.as_str(), expected, "{charset} {href}");
+                let absolute = base.absolute(href).expect(href);
+                assert_eq!(canonicaliser.canon(&absolute).as_ref(), Ok(&joined));
+            }
+        };
+        let (cyrillic, path) = ("http://example.org/s?t=%ED%E0", "/%D0%BD%D0%B0");
+        check("windows-1251", "/s?t=на#на", cyrillic);
+        check("windows-1251", "http://example.org/s?t=на", cyrillic);
+        check(
+            "windows-1251",
+            "/на?a#?на",
+            &format!("http://example.org{path}?a"),
+        );
+        check(
+            "windows-1251",
+            "/на?на",
+            &format!("http://example.org{path}?%ED%E0"),
+        );
+        check("windows-1251", "/s?a=1", "http://example.org/s?a=1");
+        check(
+            "windows-1252",
+            "/?é=漢!é",
+            "http://example.org/?%E9=%26%2328450%3B!%E9",
+        );
+        check("Shift_JIS", "/?日本", "http://example.org/?%93%FA%96{");
+        for charset in ["UTF-8", "UTF-16LE", "replacement", "", "klingon"] {
+            check(charset, "/?é", "http://example.org/?%C3%A9");
+        }
+    }
+
+    #[test]
+    fn a_link_of_two_encodings_depends_on_more_than_its_place() {
+        let page = Canonicaliser::default().canon("http://example.org/a/b");
+        let base = Base::of(&page.expect("a URL"));
+        let other = base.clone().with_charset("windows-1251");
+        for href in ["/s?t=на", "http://example.org/?на"] {
+            assert!(base.part(href).is_some(), "{href}");
+            assert_eq!(other.part(href), None, "{href}");
+        }
+        for href in ["/s?t=1", "/на", "на/?x"] {
+            assert_eq!(other.part(href), base.part(href), "{href}");
+        }
     }
 
     #[test]

@@ -116,11 +116,7 @@ pub(super) fn directives(page: &Page, answer: &Answer, product: &str) -> Directi
 /// site's and other sites'.
 pub(super) fn links(context: &Context, lease: u64, page: &Page, collected: &mut Collected) {
     let site: SiteKey = collected.url.site_key();
-    let own = Base::of(&collected.url);
-    let base = match &page.base {
-        Some(href) => own.with_href(href),
-        None => own,
-    };
+    let base = base(&collected.url, page);
     let scope = context.scope.read().unwrap_or_else(PoisonError::into_inner);
     let mut dates = page.dated.iter().peekable();
     let mut spare = String::new();
@@ -165,6 +161,19 @@ pub(super) fn links(context: &Context, lease: u64, page: &Page, collected: &mut 
     }
 }
 
+/// What the page's links are read against.
+fn base(url: &CanonUrl, page: &Page) -> Base {
+    let mut own = Base::of(url);
+    // Lists in XML know no queries but in UTF-8.
+    if page.media_type.is_html() {
+        own = own.with_charset(page.charset);
+    }
+    match &page.base {
+        Some(href) => own.with_href(href),
+        None => own,
+    }
+}
+
 /// Links from a seed: a redirect leads no deeper, but a second in a row does.
 pub(crate) fn deeper(from: &Pending, hop: char) -> u16 {
     if hop == 'R' && from.hop != 'R' {
@@ -177,4 +186,39 @@ pub(crate) fn deeper(from: &Pending, hop: char) -> u16 {
 /// A link to another site, as its inbox takes it.
 pub(crate) fn outside(url: &CanonUrl, from: &Pending, hop: char, via: &CanonUrl) -> Outside {
     Outside::of(url, deeper(from, hop), hop, via.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use aranha_page::{Input, Options};
+    use aranha_url::Canonicaliser;
+
+    use super::*;
+
+    #[test]
+    fn queries_are_asked_for_in_the_encoding_of_the_page() {
+        let check = |content_type: &str, body: &[u8], expected: &str| {
+            let canonicaliser = Canonicaliser::default();
+            let url = canonicaliser.canon("http://example.org/").unwrap();
+            let input = Input {
+                url: url.as_str(),
+                content_type: Some(content_type),
+                body,
+                content_language: None,
+            };
+            let page = aranha_page::read(&input, &Options::default());
+            let base = base(&url, &page);
+            let joined = canonicaliser.join(&base, &page.links[0].href).unwrap();
+            assert_eq!(joined.path(), expected, "{content_type}");
+        };
+        let link = b"<a href='/s?t=\xED\xE0'>";
+        check("text/html; charset=windows-1251", link, "/s?t=%ED%E0");
+        let moved = b"<base href=/b/><a href='s?t=\xED\xE0'>";
+        check("text/html; charset=windows-1251", moved, "/b/s?t=%ED%E0");
+        let link = "<a href='/s?t=\u{43d}\u{430}'>".as_bytes();
+        check("text/html; charset=utf-8", link, "/s?t=%D0%BD%D0%B0");
+        let feed = b"<rss><link>/s?t=\xED\xE0</link></rss>";
+        let kind = "application/rss+xml; charset=windows-1251";
+        check(kind, feed, "/s?t=%D0%BD%D0%B0");
+    }
 }
