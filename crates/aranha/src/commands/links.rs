@@ -48,7 +48,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let mut options = archived.config.page.clone();
     options.assets |= arguments.assets;
     let page = text::read(&stored, &options);
-    let own = Base::of(&archived.url(stored.url().unwrap_or(&arguments.url))?);
+    let mut own = Base::of(&archived.url(stored.url().unwrap_or(&arguments.url))?);
+    if page.media_type.is_html() {
+        own = own.with_charset(page.charset);
+    }
     let base = page
         .base
         .as_deref()

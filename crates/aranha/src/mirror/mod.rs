@@ -139,7 +139,7 @@ impl Mirror<'_> {
         let (Some(rewrite), Ok(own)) = (Rewrite::of(&input), own) else {
             return body;
         };
-        let own = Base::of(&own);
+        let own = Base::of(&own).with_charset(rewrite.charset());
         let base = match rewrite.base() {
             Some(href) => own.with_href(href),
             None => own,
