@@ -640,18 +640,72 @@ pub(crate) fn a_run_does_not_run_after_its_own_revisits(place: &impl Place) {
     assert_eq!((status.next_due, status.next_again), (Some(500), Some(110)));
     // In the next run both are due.
     frontier.revisit_until(i64::MAX);
-    let lease = one(&mut frontier, 200);
-    assert_eq!(paths(&lease.pending), ["/late"]);
-    let mut entry = release(&lease, 210);
-    entry.done = vec![again("/late", 9000)];
-    accept(&mut frontier, 210, entry);
+    let leases = frontier.check_out(200, "n", 9).expect("checks out");
+    assert_eq!(leases.len(), 2);
+    for lease in &leases {
+        assert_eq!(paths(&lease.pending), ["/late"]);
+        let mut entry = release(lease, 210);
+        entry.done = vec![again("/late", 9000)];
+        accept(&mut frontier, 210, entry);
+    }
     let lease = one(&mut frontier, 500);
-    assert_eq!(paths(&lease.pending), ["/", "/late"]);
+    assert_eq!(paths(&lease.pending), ["/"]);
     accept(&mut frontier, 500, finish(&lease, 510));
     // The user asks for all.
     assert_eq!(frontier.status(600).expect("status").next_due, Some(9000));
     frontier.hasten_all(600).expect("hastens");
-    assert_eq!(paths(&one(&mut frontier, 600).pending), ["/late"]);
+    for lease in frontier.check_out(600, "n", 9).expect("checks out") {
+        assert_eq!(paths(&lease.pending), ["/late"]);
+    }
+}
+
+/// What a run puts off for the sake of its own end must not be put off in the next.
+pub(crate) fn the_next_run_has_its_own_horizon(place: &impl Place) {
+    let answered = |path: &str, next| PageRecord {
+        next: Some(next),
+        past: Some(Box::default()),
+        ..record(&page(path), 10, Outcome::Answer(200))
+    };
+    let failed = |path: &str, next| PageRecord {
+        next: Some(next),
+        tries: 1,
+        ..record(&page(path), 10, Outcome::Timeout)
+    };
+    {
+        let mut frontier = place.open(small());
+        frontier.seed(0, &[seed("http://a.test/")]).expect("seeds");
+        frontier.revisit_until(50);
+        let lease = one(&mut frontier, 0);
+        let mut entry = release(&lease, 20);
+        entry.done = vec![answered("/", 100), failed("/away", 900)];
+        entry.keys = vec![PathKey::of("/away")];
+        accept(&mut frontier, 20, entry);
+        assert!(frontier.check_out(200, "n", 9).expect("works").is_empty());
+        assert_eq!(frontier.status(200).expect("status").next_due, Some(900));
+    }
+    let mut frontier = place.open(small());
+    frontier.revisit_until(200);
+    let lease = one(&mut frontier, 210);
+    assert_eq!(paths(&lease.pending), ["/"]);
+    let mut entry = release(&lease, 230);
+    entry.done = vec![answered("/", 300)];
+    accept(&mut frontier, 220, entry);
+    // Its own revisit is beyond it, and nobody is handed out for nothing.
+    assert_eq!(frontier.check_out(400, "n", 9).expect("works"), []);
+    assert_eq!(frontier.status(400).expect("status").next_due, Some(900));
+    drop(frontier);
+    // A run without an end.
+    let mut frontier = place.open(small());
+    let lease = one(&mut frontier, 400);
+    assert_eq!(paths(&lease.pending), ["/"]);
+    let mut entry = release(&lease, 430);
+    entry.done = vec![answered("/", 600)];
+    accept(&mut frontier, 420, entry);
+    assert_eq!(frontier.status(420).expect("status").next_due, Some(600));
+    // And one that is to end before what that one would have done.
+    frontier.revisit_until(500);
+    assert_eq!(frontier.check_out(500, "n", 9).expect("works"), []);
+    assert_eq!(frontier.status(500).expect("status").next_due, Some(900));
 }
 
 pub(crate) fn a_claim_brings_a_visit_forward(place: &impl Place) {
@@ -955,7 +1009,7 @@ macro_rules! suite {
             a_seed_that_was_visited_waits_like_others, a_revisit_that_is_not_due_gives_no_place_in_the_queue,
             longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
             known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
-            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, a_claim_brings_a_visit_forward, home_page_policy, deep_link_policy,
+            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, the_next_run_has_its_own_horizon, a_claim_brings_a_visit_forward, home_page_policy, deep_link_policy,
             combined_policy, a_seed_during_a_visit_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing);
     };
     ($place:expr => $($case:ident),*) => {

@@ -35,6 +35,9 @@ impl Embedded {
         for gone in self.store.leases_expired(now, RECLAIMED)? {
             self.take_back(now, gone)?;
         }
+        if std::mem::take(&mut self.other_horizon) {
+            self.store.sites_reschedule(now)?;
+        }
         let mut leases = Vec::new();
         let mut looks = room.saturating_mul(LOOKS).saturating_add(LOOKS_BESIDES);
         let mut steps = FLUSH_STEPS;

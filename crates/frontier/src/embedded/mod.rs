@@ -85,6 +85,8 @@ pub struct Embedded {
     block: Block,
     /// A failed transaction left memory behind the disk.
     stale: bool,
+    /// When sites are due may have been set by another horizon than this one.
+    other_horizon: bool,
     /// Whether the next commit is to be synced, as last told to the database.
     durable: Option<bool>,
     _lock: Lock,
@@ -110,6 +112,7 @@ impl Embedded {
             last_flush: None,
             block: Block::default(),
             stale: true,
+            other_horizon: true,
             durable: None,
             _lock: lock,
         };
@@ -154,6 +157,7 @@ impl Embedded {
         self.totals = self.store.totals_read()?;
         self.inbox.reload(&self.store)?;
         self.leased = self.store.leases_of(None)?.len() as u64;
+        self.other_horizon = true;
         self.stale = false;
         Ok(())
     }
@@ -273,6 +277,7 @@ impl Frontier for Embedded {
 
     fn revisit_until(&mut self, horizon: i64) {
         self.store.horizon = horizon;
+        self.other_horizon = true;
     }
 
     fn seeds(&self) -> Result<Vec<String>, FrontierError> {

@@ -291,6 +291,19 @@ impl Store {
         Ok(found)
     }
 
+    /// Set `due` by this run's horizon where another run may have left it by its own, as [`SiteRow::schedule`] does: only
+    /// sites with pages of both kinds and nothing else can differ. What is due by now is handed out anyway and needs no
+    /// look, so that the index leads to the few that wait for a later try.
+    pub(super) fn sites_reschedule(&self, now: i64) -> Result<(), Fault> {
+        self.run(
+            "UPDATE sites SET due = max(free, iif(again_due <= ?2, min(again_due, later_due), later_due)) \
+             WHERE class IN (?3, ?4, ?5) AND due > ?1 AND later_due IS NOT NULL AND again_due IS NOT NULL \
+             AND held + queued = 0 AND NOT inbox",
+            (now, self.horizon, SEED_NEW, FOUND, SEED_VISITED),
+        )?;
+        Ok(())
+    }
+
     /// When the next site is due, and when the next page is to be visited again, whether in this run or not.
     pub(super) fn sites_next(&self) -> Result<(Option<i64>, Option<i64>), Fault> {
         let sql = "SELECT min(due) FROM sites WHERE class = ?1 AND due IS NOT NULL";
