@@ -93,7 +93,7 @@ pub(crate) fn replace(
 
 #[cfg(test)]
 pub(crate) mod faulty {
-    //! A disk that is full after a number of bytes, for tests.
+    //! A disk that is full after a number of bytes, or fails to keep some, for tests.
 
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -103,12 +103,15 @@ pub(crate) mod faulty {
     pub(crate) struct Faulty {
         /// Bytes that can still be written.
         pub(crate) room: Arc<AtomicU64>,
+        /// Syncs of files that will fail; each is told once, like Linux does.
+        pub(crate) lost: Arc<AtomicU64>,
     }
 
     impl Faulty {
         pub(crate) fn with_room(room: u64) -> Self {
             Self {
                 room: Arc::new(AtomicU64::new(room)),
+                lost: Arc::default(),
             }
         }
     }
@@ -118,7 +121,7 @@ pub(crate) mod faulty {
             let inner = Local.create(path)?;
             Ok(Arc::new(FaultyOutput {
                 inner,
-                room: self.room.clone(),
+                disk: self.clone(),
             }))
         }
 
@@ -134,15 +137,15 @@ pub(crate) mod faulty {
     #[derive(Debug)]
     struct FaultyOutput {
         inner: Arc<dyn Output>,
-        room: Arc<AtomicU64>,
+        disk: Faulty,
     }
 
     impl Output for FaultyOutput {
         /// Like a real disk: writes what fits, then says ENOSPC.
         fn append(&self, bytes: &[u8]) -> io::Result<()> {
-            let room = self.room.load(Ordering::SeqCst);
+            let room = self.disk.room.load(Ordering::SeqCst);
             let fits = bytes.len().min(room as usize);
-            self.room.store(room - fits as u64, Ordering::SeqCst);
+            self.disk.room.store(room - fits as u64, Ordering::SeqCst);
             self.inner.append(&bytes[..fits])?;
             if fits < bytes.len() {
                 Err(io::ErrorKind::StorageFull.into())
@@ -156,7 +159,12 @@ pub(crate) mod faulty {
         }
 
         fn sync(&self) -> io::Result<()> {
-            self.inner.sync()
+            let lost = &self.disk.lost;
+            let less = |count: u64| count.checked_sub(1);
+            match lost.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) {
+                Ok(_) => Err(io::Error::from_raw_os_error(5)), // EIO
+                Err(_) => self.inner.sync(),
+            }
         }
     }
 }

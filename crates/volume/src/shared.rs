@@ -2,7 +2,7 @@
 //! `sync` must reach.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use crate::VolumeError;
 use crate::disk::Output;
@@ -12,8 +12,9 @@ use crate::disk::Output;
 pub(crate) struct Shared {
     /// The first failure. Nothing is appended after it.
     failure: OnceLock<VolumeError>,
-    /// The first failure to make bytes durable. After it no `sync` can succeed: the kernel may have dropped them.
-    lost: OnceLock<VolumeError>,
+    /// The first failure to make bytes durable. After it no `sync` can succeed: the kernel may have dropped them, and tells
+    /// so only once. Held while the disk is waited for, so that nobody asks it in between.
+    lost: Mutex<Option<VolumeError>>,
     /// The file being written. Those before it are durable.
     current: Mutex<Option<(PathBuf, Arc<dyn Output>)>>,
 }
@@ -38,21 +39,27 @@ impl Shared {
     /// Makes durable what was written to the current file. Works after the disk has filled up, too: what was
     /// written before then is whole.
     pub(crate) fn sync(&self) -> Result<(), VolumeError> {
-        if let Some(error) = self.lost.get() {
-            return Err(error.clone());
-        }
         let current = self.current.lock().expect("no panic while held").clone();
         match current {
             Some((path, output)) => self.sync_output(&path, &*output),
-            None => Ok(()),
+            None => self.lost().clone().map_or(Ok(()), Err),
         }
     }
 
+    /// Makes durable what was written to this file, unless that failed once: the second answer would be a lie.
     pub(crate) fn sync_output(&self, path: &Path, output: &dyn Output) -> Result<(), VolumeError> {
+        let mut lost = self.lost();
+        if let Some(error) = &*lost {
+            return Err(error.clone());
+        }
         output.sync().map_err(|source| {
             let error = VolumeError::from_io(path, source);
             self.fail(error.clone());
-            self.lost.get_or_init(|| error).clone()
+            lost.insert(error).clone()
         })
+    }
+
+    fn lost(&self) -> MutexGuard<'_, Option<VolumeError>> {
+        self.lost.lock().expect("no panic while held")
     }
 }

@@ -338,4 +338,31 @@ mod tests {
             assert_eq!(report.responses, stored.len() as u64);
         });
     }
+
+    /// The kernel tells of lost bytes once; the next sync of the file succeeds.
+    #[test]
+    fn a_file_that_lost_bytes_is_not_closed_as_whole() {
+        runtime().block_on(async {
+            let folder = folder();
+            let disk = Faulty::with_room(1 << 30);
+            let (archive, _) =
+                Archive::open_on(folder.path(), small_options(), Arc::new(disk.clone())).unwrap();
+            archive.append(page(1)).await.unwrap().await.unwrap();
+            disk.lost.store(1, Ordering::SeqCst);
+            for _ in 0..2 {
+                assert!(matches!(archive.sync().await, Err(VolumeError::Io { .. })));
+            }
+            assert!(matches!(archive.close().await, Err(VolumeError::Io { .. })));
+            drop(archive);
+            let left: Vec<_> = fs::read_dir(folder.path().join("archive"))
+                .unwrap()
+                .map(|entry| entry.unwrap().path().extension().map(ToOwned::to_owned))
+                .collect();
+            assert_eq!(left, [Some("open".into())]);
+            let (archive, repairs) = Archive::open(folder.path(), small_options()).unwrap();
+            assert_eq!(repairs.mended.len(), 1);
+            archive.close().await.unwrap();
+            assert!(check(folder.path(), |_| {}).unwrap().is_sound());
+        });
+    }
 }
