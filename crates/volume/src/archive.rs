@@ -76,11 +76,11 @@ impl Archive {
         )?);
         let finisher = Finisher {
             disk: disk.clone(),
-            indexes,
+            indexes: indexes.clone(),
             duplicates,
         };
         let repairs = repair::repair(&archive, &finisher)?;
-        let (_, serial) = name::list(&archive)?;
+        let serial = name::highest(&archive, &indexes)?;
         let room_total = (options.queue_size / UNIT).clamp(1, u64::from(u32::MAX >> 4)) as u32;
         let shared = Arc::new(Shared::default());
         let (jobs, threads) = start(&shared, &archive, options, disk, finisher, serial)?;

@@ -7,6 +7,7 @@ use std::sync::Mutex;
 
 use jiff::Timestamp;
 
+use crate::run::Run;
 use crate::{Compression, VolumeError};
 
 /// Behind the name of a volume that is being written.
@@ -59,7 +60,11 @@ pub(crate) fn stem(name: &str) -> Option<&str> {
 /// The serial number in a file name that [`compose`] made; none for any other file.
 pub(crate) fn serial(name: &str) -> Option<u32> {
     let known = Compression::ALL.iter();
-    let stem = &name[..known.filter_map(|kind| name.find(kind.extension())).min()?];
+    serial_in(&name[..known.filter_map(|kind| name.find(kind.extension())).min()?])
+}
+
+/// The serial number in the name of a volume without its extension.
+fn serial_in(stem: &str) -> Option<u32> {
     let parts: Vec<&str> = stem.split('-').collect();
     let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     parts.windows(2).find_map(|pair| {
@@ -87,7 +92,35 @@ impl Volume {
     }
 }
 
-/// All volumes under `archive/`, by serial number, and the highest serial number ever given out there.
+/// The highest serial number ever given out, as far as files tell. Volumes may be moved away when they are finished; what
+/// is kept of them under `indexes/` still names theirs.
+pub(crate) fn highest(archive: &Path, indexes: &Path) -> Result<u32, VolumeError> {
+    let (_, mut highest) = list(archive)?;
+    for name in names(indexes)? {
+        let serial = name.strip_suffix(".cdxj").and_then(serial_in);
+        highest = highest.max(serial.unwrap_or(0));
+    }
+    let duplicates = indexes.join("duplicates");
+    if duplicates.exists() {
+        for name in names(&duplicates)? {
+            let last = Run::range_of(&name).map(|(_, last)| last);
+            highest = highest.max(last.unwrap_or(0));
+        }
+    }
+    Ok(highest)
+}
+
+/// The names of the files in a folder.
+fn names(folder: &Path) -> Result<Vec<String>, VolumeError> {
+    let fault = |source| VolumeError::from_io(folder, source);
+    let name = |entry: std::io::Result<std::fs::DirEntry>| {
+        Ok(entry?.file_name().to_string_lossy().into_owned())
+    };
+    let entries = std::fs::read_dir(folder).map_err(fault)?;
+    entries.map(name).collect::<Result<_, _>>().map_err(fault)
+}
+
+/// All volumes under `archive/`, by serial number, and the highest serial number of a file there.
 pub(crate) fn list(archive: &Path) -> Result<(BTreeMap<u32, Volume>, u32), VolumeError> {
     let fault = |source| VolumeError::from_io(archive, source);
     let mut volumes = BTreeMap::new();

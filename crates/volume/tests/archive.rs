@@ -187,6 +187,28 @@ fn duplicates_are_known_across_files_and_restarts() {
 }
 
 /// Volumes of both kinds in one collection, duplicates across them, and a file that a crash left torn.
+/// Finished volumes may be shipped elsewhere: what is kept of them must not come to mean other files.
+#[test]
+fn numbers_of_volumes_that_were_moved_away_are_not_given_out_again() {
+    for lost in [None, Some("cdxj"), Some("duplicates")] {
+        let folder = tempfile::tempdir().unwrap();
+        let (archive, indexes) = (folder.path().join("archive"), folder.path().join("indexes"));
+        let page = || vec![plain("/a", &text("teia"))];
+        write(folder.path(), Options::default(), page());
+        for path in files(&archive, ".warc.gz") {
+            fs::remove_file(path).unwrap();
+        }
+        match lost {
+            Some("duplicates") => fs::remove_dir_all(indexes.join("duplicates")).unwrap(),
+            Some(_) => fs::remove_file(&files(&indexes, ".cdxj")[0]).unwrap(),
+            None => {}
+        }
+        let stored = write(folder.path(), Options::default(), page());
+        assert_eq!(stored[0].location.volume, 2, "without {lost:?}");
+        assert!(!stored[0].revisit);
+    }
+}
+
 #[test]
 fn zstd_is_written_read_referred_to_and_mended() {
     let folder = tempfile::tempdir().unwrap();
