@@ -81,6 +81,8 @@ enum Kind {
 }
 
 impl Kind {
+    const ALL: [Kind; 2] = [Kind::Later, Kind::Again];
+
     fn due(self, site: &mut SiteRow) -> &mut Option<i64> {
         match self {
             Kind::Later => &mut site.later_due,
@@ -359,20 +361,20 @@ impl Store {
         now: i64,
         block: &mut Block,
     ) -> Result<(), Fault> {
-        for (id, kind, sealed) in self.later_blocks(site.key)? {
-            let mut pages = self.open_later(id, &sealed)?;
-            let mut hastened = false;
-            for (due, _) in &mut pages {
-                if again || kind == Kind::Later {
-                    hastened |= *due > now;
+        let kinds: &[Kind] = if again { &Kind::ALL } else { &[Kind::Later] };
+        for kind in kinds.iter().copied() {
+            for id in self.later_blocks(site.key, kind)? {
+                let mut pages = self.later_block(id)?;
+                if pages.iter().all(|(due, _)| *due <= now) {
+                    continue;
+                }
+                for (due, _) in &mut pages {
                     *due = (*due).min(now);
                 }
-            }
-            if hastened {
                 self.run("DELETE FROM later WHERE id = ?1", [id])?;
                 self.later_insert(site.key, kind, &mut pages, block)?;
-                self.later_look(site, kind)?;
             }
+            self.later_look(site, kind)?;
         }
         Ok(())
     }
@@ -394,11 +396,8 @@ impl Store {
         let claims: HashMap<PathKey, &Claim> =
             order.into_iter().map(|claim| (claim.key, claim)).collect();
         let mut sooner = 0;
-        for (id, kind, sealed) in self.later_blocks(site.key)? {
-            if kind == Kind::Later {
-                continue;
-            }
-            let mut pages = self.open_later(id, &sealed)?;
+        for id in self.later_blocks(site.key, Kind::Again)? {
+            let mut pages = self.later_block(id)?;
             let before = sooner;
             for (due, page) in &mut pages {
                 if let Some(claim) = claims.get(&page.key)
@@ -412,26 +411,29 @@ impl Store {
             }
             if sooner > before {
                 self.run("DELETE FROM later WHERE id = ?1", [id])?;
-                self.later_insert(site.key, kind, &mut pages, block)?;
+                self.later_insert(site.key, Kind::Again, &mut pages, block)?;
             }
         }
         self.later_look(site, Kind::Again)?;
         Ok(sooner)
     }
 
-    /// Everything that the site keeps for later.
-    fn later_blocks(&self, site: i64) -> Result<Vec<(i64, Kind, Vec<u8>)>, Fault> {
+    /// The blocks of one kind that the site keeps for later. By number: a large site has thousands, to be opened one after
+    /// the other.
+    fn later_blocks(&self, site: i64, kind: Kind) -> Result<Vec<i64>, Fault> {
         self.all(
-            "SELECT id, again, pages FROM later WHERE site = ?1",
-            [site],
-            |row| {
-                let kind = match row.get::<_, i64>(1)? {
-                    0 => Kind::Later,
-                    _ => Kind::Again,
-                };
-                Ok((row.get(0)?, kind, row.get(2)?))
-            },
+            "SELECT id FROM later WHERE site = ?1 AND again = ?2",
+            params![site, kind as i64],
+            |row| row.get(0),
         )
+    }
+
+    fn later_block(&self, id: i64) -> Result<Vec<(i64, Pending)>, Fault> {
+        let sealed: Option<Vec<u8>> =
+            self.first("SELECT pages FROM later WHERE id = ?1", [id], |row| {
+                row.get(0)
+            })?;
+        self.open_later(id, &sealed.unwrap_or_default())
     }
 
     /// When the page is to be asked again: reads all that the site keeps for later.
@@ -440,13 +442,15 @@ impl Store {
         site: &SiteRow,
         key: PathKey,
     ) -> Result<Option<Waiting>, Fault> {
-        for (id, kind, sealed) in self.later_blocks(site.key)? {
-            let pages = self.open_later(id, &sealed)?;
-            if let Some((due, _)) = pages.iter().find(|(_, page)| page.key == key) {
-                return Ok(Some(match kind {
-                    Kind::Later => Waiting::Later(*due),
-                    Kind::Again => Waiting::Again(*due),
-                }));
+        for kind in Kind::ALL {
+            for id in self.later_blocks(site.key, kind)? {
+                let pages = self.later_block(id)?;
+                if let Some((due, _)) = pages.iter().find(|(_, page)| page.key == key) {
+                    return Ok(Some(match kind {
+                        Kind::Later => Waiting::Later(*due),
+                        Kind::Again => Waiting::Again(*due),
+                    }));
+                }
             }
         }
         Ok(None)

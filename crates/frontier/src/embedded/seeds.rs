@@ -4,7 +4,7 @@
 //! a page that comes in by another door, so the seed goes through the inbox like any link, and is merged when the site is
 //! next checked out.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::Embedded;
 use super::fault::Fault;
@@ -71,8 +71,10 @@ impl Embedded {
     }
 
     pub(super) fn bring_forward(&mut self, now: i64, seeds: &[Seed]) -> Result<(), Fault> {
-        for seed in seeds {
-            let Some(before) = self.store.site(seed.site_key.0 as i64)? else {
+        // Once a site, however many of its pages are asked for: all that it keeps for later is read.
+        let sites: BTreeSet<i64> = seeds.iter().map(|seed| seed.site_key.0 as i64).collect();
+        for key in sites {
+            let Some(before) = self.store.site(key)? else {
                 continue;
             };
             let mut site = before.clone();

@@ -310,3 +310,44 @@ fn a_large_inbox_goes_to_the_queue() {
     let paths: Vec<&str> = pages.iter().map(|page| page.path.as_str()).collect();
     assert_eq!(paths, expected);
 }
+
+/// A seed that is given again brings forward what failed. What was answered is most of a large site, and stays unread.
+#[test]
+fn only_what_is_brought_forward_is_read() {
+    let folder = Folder::new();
+    let mut frontier = folder.open(small());
+    let home = seed("https://a.example/");
+    frontier
+        .seed(0, std::slice::from_ref(&home))
+        .expect("seeds");
+    let lease = frontier.check_out(0, "n", 1).expect("works").remove(0);
+    let mut entry = release(&lease, 1);
+    for number in 0..1000i64 {
+        let page = crate::suite::page(&format!("/{number}"));
+        let answered = number % 2 == 0;
+        entry.keys.push(page.key);
+        entry.done.push(crate::PageRecord {
+            next: Some(9000 + number),
+            past: answered.then(Box::default),
+            ..record(&page, 1, Outcome::Answer(if answered { 200 } else { 503 }))
+        });
+    }
+    frontier.check_in(1, vec![entry]).expect("works");
+    let changed = frontier
+        .store
+        .run("UPDATE later SET pages = x'00' WHERE again = 1", [])
+        .expect("damages");
+    assert!(changed > 1, "several blocks");
+    frontier
+        .hasten(10, &[home, seed("https://a.example/other")])
+        .expect("hastens");
+    let lease = frontier.check_out(10, "n", 1).expect("works").remove(0);
+    let entry = crate::CheckIn {
+        then: Then::Keep { want: 1000 },
+        ..release(&lease, 10)
+    };
+    let answer = frontier.check_in(10, vec![entry]).expect("works").remove(0);
+    let more = answer.expect("in force").more.len();
+    assert_eq!(lease.pending.len() + more, 500);
+    assert!(frontier.hasten_all(20).is_err(), "all of it was asked for");
+}
