@@ -890,6 +890,49 @@ pub(crate) fn a_seed_during_a_visit_is_not_lost(place: &impl Place) {
     }
 }
 
+/// Whatever becomes of links: what was counted as taken is visited.
+pub(crate) fn a_page_that_a_signal_tells_of_is_not_lost(place: &impl Place) {
+    let mut frontier = place.open(Options {
+        external: External::HomePage,
+        ..small()
+    });
+    frontier
+        .seed(0, &[seed("https://a.example/x")])
+        .expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let mut entry = finish(&lease, 1);
+    entry.outside = vec![link("https://b.example/1")];
+    accept(&mut frontier, 2, entry);
+    let lease = one(&mut frontier, 1000);
+    accept(&mut frontier, 1001, finish(&lease, 1001));
+    let claims = [
+        "https://a.example/",
+        "https://a.example/new",
+        "https://b.example/new",
+    ]
+    .map(|text| {
+        let outside = Outside::of(&url(text), 0, 'S', "");
+        let claim = Claim {
+            key: outside.path_key,
+            at: 1500,
+            source: 3,
+            weight: 0.0,
+            gap: 0,
+        };
+        (outside, claim)
+    });
+    let claimed = frontier.claim(2000, &claims, |_, _| 0.5).expect("claims");
+    assert_eq!(claimed, Claimed { sooner: 0, new: 3 });
+    frontier.flush(2000).expect("flushes");
+    let leases = frontier.check_out(3000, "n", 9).expect("works");
+    let found: BTreeMap<_, _> = leases
+        .iter()
+        .map(|lease| (lease.site.as_str(), paths(&lease.pending)))
+        .collect();
+    assert_eq!(found["a.example"], ["/", "/new"]);
+    assert_eq!(found["b.example"], ["/new"]);
+}
+
 pub(crate) fn every_answer_can_be_asked_for(place: &impl Place) {
     let mut frontier = place.open(small());
     frontier
@@ -1010,7 +1053,7 @@ macro_rules! suite {
             longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
             known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
             a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, the_next_run_has_its_own_horizon, a_claim_brings_a_visit_forward, home_page_policy, deep_link_policy,
-            combined_policy, a_seed_during_a_visit_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing);
+            combined_policy, a_seed_during_a_visit_is_not_lost, a_page_that_a_signal_tells_of_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing);
     };
     ($place:expr => $($case:ident),*) => {
         $(#[test] fn $case() { $crate::suite::$case(&$place); })*

@@ -314,8 +314,9 @@ impl Inbox {
         } else {
             store.site_inbox(site)?
         };
-        // The home page policy drops links to known sites; only a seed passes.
-        if is_waiting.is_some() && self.policy == External::HomePage && !frozen.has_seed(range) {
+        // The home page policy drops links to known sites; what no page led to passes.
+        if is_waiting.is_some() && self.policy == External::HomePage && !frozen.is_asked_for(range)
+        {
             return Ok(false);
         }
         if is_waiting != Some(true) {
@@ -392,14 +393,15 @@ impl Frozen {
         Ok(())
     }
 
-    fn has_seed(&self, range: &std::ops::Range<usize>) -> bool {
-        let is_seed = |sent: &Sent| {
+    /// Whether there is a seed among them, or a page that a signal told of: those were found on no page.
+    fn is_asked_for(&self, range: &std::ops::Range<usize>) -> bool {
+        let is_asked_for = |sent: &Sent| {
             let link = self.gather.read(sent)?.link(self.run, sent.key);
-            let (_, hop, _, _) = link.fields()?;
-            Some(hop == '-')
+            let (_, _, _, via) = link.fields()?;
+            Some(via.is_empty())
         };
         self.gather.links[range.clone()]
             .iter()
-            .any(|sent| is_seed(sent) == Some(true))
+            .any(|sent| is_asked_for(sent) == Some(true))
     }
 }
