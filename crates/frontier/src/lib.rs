@@ -57,12 +57,14 @@ pub trait Frontier: Send {
     /// answered before keep their time. To be called before visits begin: it knows no courtesy.
     fn hasten(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
-    /// The user asks for everything again: every page that was answered is due now. To be called before visits begin.
+    /// The user asks for everything again: every page that was answered is due now, and every page that waits for another
+    /// try. To be called before visits begin.
     fn hasten_all(&mut self, now: i64) -> Result<(), FrontierError>;
 
     /// Somebody outside says that these pages have changed, or are new: those that wait to be visited again are visited
     /// sooner, those not known are admitted like links from other sites. `weigh` tells how far a source is believed
-    /// about a site whose facts these are; the claims' own weights are not looked at.
+    /// about a site whose facts these are; the claims' own weights are not looked at. Who is believed entirely is
+    /// obeyed: the page is due now, also when it waits for another try, and also beyond [`Frontier::revisit_until`].
     fn claim(
         &mut self,
         now: i64,

@@ -54,9 +54,14 @@ pub struct Claim {
 }
 
 impl Claim {
+    /// Whether it tells of a time after the last visit.
+    pub(crate) fn is_news(&self, past: &Past) -> bool {
+        self.at > past.visited.max(past.time).saturating_add(self.gap)
+    }
+
     /// When a page that waits until `due` is visited now; `None`: not earlier.
     pub(crate) fn sooner(&self, past: &Past, due: i64, now: i64) -> Option<i64> {
-        if self.at <= past.visited.max(past.time).saturating_add(self.gap) {
+        if !self.is_news(past) {
             return None;
         }
         // Who is not believed at once is not believed the sooner for saying it again.

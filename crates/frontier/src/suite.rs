@@ -777,6 +777,90 @@ pub(crate) fn a_claim_brings_a_visit_forward(place: &impl Place) {
     assert_eq!(more[0].past.as_ref().map(|past| past.claim), Some(3));
 }
 
+/// By the user, say, beside a crawl that is to end.
+pub(crate) fn who_is_believed_entirely_is_obeyed(place: &impl Place) {
+    let mut frontier = place.open(small());
+    frontier.revisit_until(50);
+    frontier.seed(0, &[seed("http://a.test/")]).expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let mut entry = release(&lease, 300);
+    for (path, next, outcome) in [
+        ("/", 100, Outcome::Answer(200)),
+        ("/far", 9000, Outcome::Answer(200)),
+        ("/stays", 9000, Outcome::Answer(200)),
+        ("/away", 9000, Outcome::Timeout),
+        ("/never", 9000, Outcome::Timeout),
+    ] {
+        let answered = outcome == Outcome::Answer(200);
+        entry.done.push(PageRecord {
+            next: Some(next),
+            tries: u8::from(!answered),
+            past: answered.then(Box::default),
+            ..record(&page(path), 10, outcome)
+        });
+    }
+    entry.keys = ["/far", "/stays", "/away", "/never"]
+        .map(PathKey::of)
+        .to_vec();
+    // What the site says of its own pages is for pages that it has shown.
+    let claim = |path: &str, source| Claim {
+        key: PathKey::of(path),
+        at: 200,
+        source,
+        weight: 1.0,
+        gap: 0,
+    };
+    entry.claims = vec![claim("/never", 1)];
+    accept(&mut frontier, 20, entry);
+    let claims = [
+        ("/", 6),
+        ("/far", 6),
+        ("/stays", 3),
+        ("/away", 6),
+        ("/never", 3),
+    ]
+    .map(|(path, source)| {
+        let outside = link(&format!("http://a.test{path}"));
+        (outside, claim(path, source))
+    });
+    let weigh = |_: &SiteFacts, source| if source == 6 { 1.0 } else { 0.5 };
+    let claimed = frontier.claim(200, &claims, weigh).expect("claims");
+    assert_eq!(claimed, Claimed { sooner: 4, new: 0 });
+    let pages = frontier.status(200).expect("status").pages;
+    assert_eq!((pages.later, pages.again), (4, 1));
+    // Courtesy comes before.
+    assert_eq!(frontier.check_out(299, "n", 9).expect("works"), []);
+    let lease = one(&mut frontier, 300);
+    let mut found = paths(&lease.pending);
+    found.sort_unstable();
+    assert_eq!((found, lease.more), (vec!["/", "/away", "/far"], false));
+    let claim_of = |path: &str| {
+        let mut pages = lease.pending.iter().filter(|page| page.path == path);
+        pages
+            .next()
+            .and_then(|page| page.past.as_ref())
+            .map(|past| past.claim)
+    };
+    assert_eq!((claim_of("/far"), claim_of("/away")), (Some(6), None));
+    accept(&mut frontier, 310, finish(&lease, 310));
+    assert_eq!(frontier.check_out(400, "n", 9).expect("works"), []);
+    // Who asks for everything asks for what was never answered, too.
+    frontier.revisit_until(400);
+    frontier.hasten_all(400).expect("hastens");
+    let lease = one(&mut frontier, 400);
+    assert_eq!(paths(&lease.pending), ["/never", "/stays"]);
+    let failed = PageRecord {
+        next: Some(9000),
+        tries: 2,
+        ..record(&page("/never"), 410, Outcome::Timeout)
+    };
+    let mut entry = release(&lease, 420);
+    entry.done = vec![record(&page("/stays"), 410, Outcome::Answer(404)), failed];
+    accept(&mut frontier, 410, entry);
+    frontier.hasten_all(420).expect("hastens");
+    assert_eq!(paths(&one(&mut frontier, 420).pending), ["/never"]);
+}
+
 pub(crate) fn a_blocked_site_is_not_handed_out(place: &impl Place) {
     let mut frontier = place.open(small());
     frontier
@@ -1052,7 +1136,7 @@ macro_rules! suite {
             a_seed_that_was_visited_waits_like_others, a_revisit_that_is_not_due_gives_no_place_in_the_queue,
             longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
             known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
-            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, the_next_run_has_its_own_horizon, a_claim_brings_a_visit_forward, home_page_policy, deep_link_policy,
+            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, the_next_run_has_its_own_horizon, a_claim_brings_a_visit_forward, who_is_believed_entirely_is_obeyed, home_page_policy, deep_link_policy,
             combined_policy, a_seed_during_a_visit_is_not_lost, a_page_that_a_signal_tells_of_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing);
     };
     ($place:expr => $($case:ident),*) => {

@@ -60,7 +60,7 @@ impl Embedded {
         let (store, block) = (&self.store, &mut self.block);
         store.pages_append(&mut site, &entry.done, block)?;
         store.later_append(&mut site, &entry.done, entry.later, block)?;
-        store.later_claim(&mut site, &entry.claims, now, block)?;
+        store.later_claim(&mut site, &entry.claims, now, false, block)?;
         store.keys_append(&mut site, &entry.keys)?;
         store.queue_append(&mut site, &entry.overflow, block)?;
         if let Some(facts) = &entry.facts {

@@ -31,9 +31,9 @@ impl Embedded {
                     })
                     .collect();
                 let mut site = before.clone();
-                let sooner = self
-                    .store
-                    .later_claim(&mut site, &weighed, now, &mut self.block)?;
+                let sooner =
+                    self.store
+                        .later_claim(&mut site, &weighed, now, true, &mut self.block)?;
                 claimed.sooner += sooner;
                 site.schedule(now, self.store.horizon);
                 self.save(&before, &site)?;

@@ -74,7 +74,7 @@ fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
 /// Why a page waits for a later time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
-    /// To be tried again.
+    /// To be tried again, or asked for whatever the horizon.
     Later = 0,
     /// Answered, and to be visited again.
     Again = 1,
@@ -82,6 +82,13 @@ enum Kind {
 
 impl Kind {
     const ALL: [Kind; 2] = [Kind::Later, Kind::Again];
+
+    fn other(self) -> Kind {
+        match self {
+            Kind::Later => Kind::Again,
+            Kind::Again => Kind::Later,
+        }
+    }
 
     fn due(self, site: &mut SiteRow) -> &mut Option<i64> {
         match self {
@@ -363,31 +370,28 @@ impl Store {
     ) -> Result<(), Fault> {
         let kinds: &[Kind] = if again { &Kind::ALL } else { &[Kind::Later] };
         for kind in kinds.iter().copied() {
-            for id in self.later_blocks(site.key, kind)? {
-                let mut pages = self.later_block(id)?;
-                if pages.iter().all(|(due, _)| *due <= now) {
-                    continue;
-                }
-                for (due, _) in &mut pages {
-                    *due = (*due).min(now);
-                }
-                self.run("DELETE FROM later WHERE id = ?1", [id])?;
-                self.later_insert(site.key, kind, &mut pages, block)?;
-            }
-            self.later_look(site, kind)?;
+            self.later_change(site, kind, block, |due, _| {
+                let sooner = *due > now;
+                *due = now.min(*due);
+                sooner.then_some(kind)
+            })?;
         }
         Ok(())
     }
 
-    /// Bring the visits of these pages forward; answers how many were.
+    /// Bring the visits of these pages forward; answers how many were. With `obey`, what is believed entirely also brings
+    /// forward pages that wait for another try, and is done in this run, wherever its horizon is.
     pub(super) fn later_claim(
         &self,
         site: &mut SiteRow,
         claims: &[Claim],
         now: i64,
+        obey: bool,
         block: &mut Block,
     ) -> Result<u64, Fault> {
-        if claims.is_empty() || site.again == 0 {
+        let is_order = |claim: &Claim| obey && claim.weight >= 1.0 && claim.at <= now;
+        let ordered = claims.iter().any(is_order) && site.later > 0;
+        if claims.is_empty() || (site.again == 0 && !ordered) {
             return Ok(0);
         }
         // Of several about one page the one that is believed most: the user's is never lost among others.
@@ -396,26 +400,73 @@ impl Store {
         let claims: HashMap<PathKey, &Claim> =
             order.into_iter().map(|claim| (claim.key, claim)).collect();
         let mut sooner = 0;
-        for id in self.later_blocks(site.key, Kind::Again)? {
-            let mut pages = self.later_block(id)?;
-            let before = sooner;
-            for (due, page) in &mut pages {
-                if let Some(claim) = claims.get(&page.key)
-                    && let Some(past) = &mut page.past
-                    && let Some(earlier) = claim.sooner(past, *due, now)
-                {
-                    *due = earlier;
+        if ordered {
+            sooner += self.later_change(site, Kind::Later, block, |due, page| {
+                let claim = claims.get(&page.key).filter(|claim| is_order(claim))?;
+                let past = page.past.as_deref_mut();
+                let is_news = past.as_ref().is_none_or(|past| claim.is_news(past));
+                if !is_news || *due <= now {
+                    return None;
+                }
+                *due = now;
+                if let Some(past) = past {
                     past.claim = claim.source;
-                    sooner += 1;
+                }
+                Some(Kind::Later)
+            })?;
+        }
+        sooner += self.later_change(site, Kind::Again, block, |due, page| {
+            let (claim, past) = (claims.get(&page.key)?, page.past.as_mut()?);
+            let kind = if is_order(claim) && claim.is_news(past) && now > self.horizon {
+                *due = now.min(*due);
+                Kind::Later
+            } else {
+                *due = claim.sooner(past, *due, now)?;
+                Kind::Again
+            };
+            past.claim = claim.source;
+            Some(kind)
+        })?;
+        Ok(sooner)
+    }
+
+    /// Show `change` every page of a kind that the site keeps for later; it answers of which kind a page is that it has
+    /// changed. Answers how many it has.
+    fn later_change(
+        &self,
+        site: &mut SiteRow,
+        kind: Kind,
+        block: &mut Block,
+        mut change: impl FnMut(&mut i64, &mut Pending) -> Option<Kind>,
+    ) -> Result<u64, Fault> {
+        let mut changed = 0;
+        let mut others = Vec::new();
+        for id in self.later_blocks(site.key, kind)? {
+            let mut stay = Vec::new();
+            let before = changed;
+            for (mut due, mut page) in self.later_block(id)? {
+                let after = change(&mut due, &mut page);
+                changed += u64::from(after.is_some());
+                match after {
+                    Some(after) if after != kind => others.push((due, page)),
+                    _ => stay.push((due, page)),
                 }
             }
-            if sooner > before {
+            if changed > before {
                 self.run("DELETE FROM later WHERE id = ?1", [id])?;
-                self.later_insert(site.key, Kind::Again, &mut pages, block)?;
+                self.later_insert(site.key, kind, &mut stay, block)?;
             }
         }
-        self.later_look(site, Kind::Again)?;
-        Ok(sooner)
+        let moved = others.len() as i64;
+        if moved > 0 {
+            let other = kind.other();
+            *kind.count(site) -= moved;
+            *other.count(site) += moved;
+            self.later_insert(site.key, other, &mut others, block)?;
+            self.later_look(site, other)?;
+        }
+        self.later_look(site, kind)?;
+        Ok(changed)
     }
 
     /// The blocks of one kind that the site keeps for later. By number: a large site has thousands, to be opened one after

@@ -87,7 +87,7 @@ impl Embedded {
         Ok(())
     }
 
-    /// Every page of some sites that was answered is due; answers with the last of these sites.
+    /// Every page of some sites that was asked before is due; answers with the last of these sites.
     pub(super) fn bring_all_forward(
         &mut self,
         now: i64,
@@ -96,7 +96,7 @@ impl Embedded {
         /// Sites in one transaction.
         const SITES: usize = 500;
         let sites = self.store.sites_after(after, SITES)?;
-        for before in sites.iter().filter(|site| site.again > 0) {
+        for before in sites.iter().filter(|site| site.again + site.later > 0) {
             let mut site = before.clone();
             self.store
                 .later_hasten(&mut site, true, now, &mut self.block)?;
