@@ -3,6 +3,7 @@
 //!
 //! Not here: the runs of the inbox, which are files beside the database (see `file.rs`).
 
+use std::io;
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
@@ -74,8 +75,12 @@ CREATE TABLE totals (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWI
 CREATE TABLE outcomes (outcome INTEGER PRIMARY KEY, count INTEGER NOT NULL); -- code * 65536 + status
 ";
 
-/// Open for writing; create the tables in an empty database.
+/// Open for writing; create the tables in an empty database, but not where it must be somebody's loss.
 pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, Fault> {
+    // Looked at first: opening makes the file.
+    if std::fs::metadata(path).map_or(true, |file| file.len() == 0) {
+        refuse_beside_runs(path)?;
+    }
     let db = Connection::open(path)?;
     db.pragma_update(None, "page_size", PAGE)?;
     db.pragma_update(None, "journal_mode", "WAL")?;
@@ -90,6 +95,7 @@ pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, 
     db.set_prepared_statement_cache_capacity(256);
     match version(&db)? {
         0 => {
+            refuse_beside_runs(path)?;
             db.execute_batch("BEGIN IMMEDIATE")?;
             db.execute_batch(TABLES)?;
             db.pragma_update(None, "user_version", LAYOUT)?;
@@ -99,6 +105,23 @@ pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, 
         found => return Err(other_layout(found)),
     }
     Ok(db)
+}
+
+/// Runs belong to a database: beside a new one they would be removed as rubbish, and the links in them are nowhere else.
+fn refuse_beside_runs(path: &Path) -> Result<(), Fault> {
+    let folder = path.with_extension("runs");
+    let files = match std::fs::read_dir(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        files => files.map_err(Fault::at_file(&folder))?,
+    };
+    for file in files {
+        let path = file.map_err(Fault::at_file(&folder))?.path();
+        if path.extension().is_some_and(|extension| extension == "run") {
+            let what = "database: missing or empty beside the links in frontier.runs";
+            return Err(Fault::Damaged(what.to_owned()));
+        }
+    }
+    Ok(())
 }
 
 /// Open for reading, beside a writer.

@@ -351,3 +351,40 @@ fn only_what_is_brought_forward_is_read() {
     assert_eq!(lease.pending.len() + more, 500);
     assert!(frontier.hasten_all(20).is_err(), "all of it was asked for");
 }
+
+/// A copy that forgot the database, or a disk that lost it: the links in the runs are all that is left.
+#[test]
+fn no_new_database_is_laid_out_beside_runs() {
+    let folder = Folder::new();
+    let mut frontier = folder.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    send_links(&mut frontier, 3, 12);
+    frontier.flush(0).expect("flushes");
+    drop(frontier);
+    let runs = run_files(&folder);
+    assert!(!runs.is_empty());
+    let path = folder.path().join(FILE);
+    let refused = || {
+        let error = Embedded::open(&folder.path(), small()).expect_err("refuses");
+        assert!(matches!(error, FrontierError::Damaged { .. }), "{error}");
+        let said = error.to_string();
+        assert!(said.ends_with("missing or empty beside the links in frontier.runs"));
+        assert_eq!(run_files(&folder), runs);
+    };
+    std::fs::remove_file(&path).expect("removes");
+    refused();
+    assert!(!path.exists());
+    std::fs::write(&path, b"").expect("writes");
+    refused();
+    // A database without tables.
+    let db = rusqlite::Connection::open(&path).expect("opens");
+    db.pragma_update(None, "journal_mode", "WAL").expect("sets");
+    drop(db);
+    refused();
+    for run in &runs {
+        std::fs::remove_file(run).expect("removes");
+    }
+    folder.open(small());
+}
