@@ -777,6 +777,46 @@ pub(crate) fn a_claim_brings_a_visit_forward(place: &impl Place) {
     assert_eq!(more[0].past.as_ref().map(|past| past.claim), Some(3));
 }
 
+/// A page that was due when the run began is this run's, also when its site wants a pause first.
+pub(crate) fn a_pause_does_not_put_off_to_the_next_run(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let again = |path: &str, next| PageRecord {
+        next: Some(next),
+        past: Some(Box::default()),
+        ..record(&page(path), 10, Outcome::Answer(200))
+    };
+    frontier.seed(0, &[seed("http://a.test/")]).expect("seeds");
+    let lease = one(&mut frontier, 0);
+    let mut entry = release(&lease, 300);
+    let pages: Vec<_> = (0..9).map(|number| format!("/{number}")).collect();
+    entry.done = pages.iter().map(|path| again(path, 100)).collect();
+    entry.keys = pages.iter().map(|path| PathKey::of(path)).collect();
+    accept(&mut frontier, 20, entry);
+    frontier.revisit_until(200);
+    let mut found = 0;
+    // A visit takes a window of four; in between there is a pause.
+    for time in [300, 310, 320] {
+        assert_eq!(frontier.check_out(time - 1, "n", 9).expect("works"), []);
+        assert_eq!(
+            frontier.status(time - 1).expect("status").next_due,
+            Some(time)
+        );
+        let lease = one(&mut frontier, time);
+        found += lease.pending.len();
+        let mut entry = release(&lease, time + 10);
+        entry.done = lease
+            .pending
+            .iter()
+            .map(|page| again(&page.path, 321))
+            .collect();
+        accept(&mut frontier, time, entry);
+    }
+    assert_eq!(found, 9);
+    assert_eq!(frontier.check_out(400, "n", 9).expect("works"), []);
+    let status = frontier.status(400).expect("status");
+    assert_eq!((status.next_due, status.next_again), (None, Some(330)));
+}
+
 /// By the user, say, beside a crawl that is to end.
 pub(crate) fn who_is_believed_entirely_is_obeyed(place: &impl Place) {
     let mut frontier = place.open(small());
@@ -1136,7 +1176,7 @@ macro_rules! suite {
             a_seed_that_was_visited_waits_like_others, a_revisit_that_is_not_due_gives_no_place_in_the_queue,
             longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
             known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
-            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, the_next_run_has_its_own_horizon, a_claim_brings_a_visit_forward, who_is_believed_entirely_is_obeyed, home_page_policy, deep_link_policy,
+            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, the_next_run_has_its_own_horizon, a_claim_brings_a_visit_forward, who_is_believed_entirely_is_obeyed, a_pause_does_not_put_off_to_the_next_run, home_page_policy, deep_link_policy,
             combined_policy, a_seed_during_a_visit_is_not_lost, a_page_that_a_signal_tells_of_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing);
     };
     ($place:expr => $($case:ident),*) => {

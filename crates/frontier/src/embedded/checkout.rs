@@ -121,7 +121,9 @@ impl Embedded {
         if window.is_empty() {
             site.due = None;
             site.schedule(now, self.store.horizon);
-            self.save(before, &site)?;
+            // Also when all but its class stays: it must not be found again at once.
+            self.store.site_update(&site)?;
+            self.totals.site(Some(before), &site);
             return Ok(None);
         }
         let expires = self.expiry(now);

@@ -122,9 +122,11 @@ impl SiteRow {
     }
 
     /// A seed that nobody has visited yet comes before all others. From its first visit on it waits like them, or many
-    /// large seeds would keep everybody else from a turn.
-    fn class(&self) -> i64 {
-        match (self.seed, self.has_only_revisits()) {
+    /// large seeds would keep everybody else from a turn. Of revisits that were due by the horizon only the site's pause can
+    /// put one off beyond it: that is work like any other.
+    fn class(&self, horizon: i64) -> i64 {
+        let paused = self.free > horizon && self.again_due.is_some_and(|due| due <= horizon);
+        match (self.seed, self.has_only_revisits() && !paused) {
             (true, false) if self.records == 0 => SEED_NEW,
             (true, false) => SEED_VISITED,
             (false, false) => FOUND,
@@ -247,7 +249,7 @@ impl Store {
                 site.key,
                 site.name,
                 short_origin(&site.origin, &site.name),
-                site.class(),
+                site.class(self.horizon),
                 site.due,
                 site.free,
                 site.lease,
@@ -291,15 +293,21 @@ impl Store {
         Ok(found)
     }
 
-    /// Set `due` by this run's horizon where another run may have left it by its own, as [`SiteRow::schedule`] does: only
-    /// sites with pages of both kinds and nothing else can differ. What is due by now is handed out anyway and needs no
-    /// look, so that the index leads to the few that wait for a later try.
+    /// Set `due` and class by this run's horizon where another run may have left them by its own. As
+    /// [`SiteRow::schedule`] does: only sites with pages of both kinds and nothing else can differ. What is due by now is
+    /// handed out anyway and needs no look, so that the index leads to the few that wait for a later try. And as
+    /// [`SiteRow::class`] does: this looks at all sites, in the order of the table, in 0.15 s a million; by the index, 4 s.
     pub(super) fn sites_reschedule(&self, now: i64) -> Result<(), Fault> {
         self.run(
             "UPDATE sites SET due = max(free, iif(again_due <= ?2, min(again_due, later_due), later_due)) \
              WHERE class IN (?3, ?4, ?5) AND due > ?1 AND later_due IS NOT NULL AND again_due IS NOT NULL \
              AND held + queued = 0 AND NOT inbox",
             (now, self.horizon, SEED_NEW, FOUND, SEED_VISITED),
+        )?;
+        self.run(
+            "UPDATE sites NOT INDEXED SET class = iif(class = ?2, ?4, ?5) \
+             WHERE class IN (?2, ?3) AND due > ?1 AND again_due <= ?1",
+            (self.horizon, SEED_AGAIN, FOUND_AGAIN, SEED_VISITED, FOUND),
         )?;
         Ok(())
     }
