@@ -5,7 +5,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use aranha_engine::{Collection, Config, EngineError, Node, Reason, Stop, Summary};
+use aranha_engine::{Collection, Config, EngineError, Node, Reason, Source, Stop, Summary};
 use aranha_frontier::{Embedded, Frontier, FrontierError, Seed};
 use aranha_url::{CanonUrl, Canonicaliser, Rejected};
 
@@ -60,7 +60,9 @@ impl Session<'_> {
             .hasten(now, &list)
             .map_err(|error| refused(&error))?;
         if again {
-            frontier.hasten_all(now).map_err(|error| refused(&error))?;
+            frontier
+                .hasten_all(now, Source::User as u8)
+                .map_err(|error| refused(&error))?;
         }
         let stop = Stop::new();
         let mut node = Node::open(

@@ -238,6 +238,21 @@ fn wait_for_the_round(crawl: &Crawl) {
     assert_eq!(status["pages"]["pending"], 0, "{status}");
 }
 
+/// `selective` passes pages over, but not those that the user wants.
+#[test]
+fn what_is_asked_for_again_is_not_passed_over() {
+    let temporary = tempfile::tempdir().unwrap();
+    let origin = Origin::start(Kind::Nginx, temporary.path());
+    let pages = build(&origin);
+    let policy = "policy = \"selective\"\nevery = \"7d\"";
+    let crawl = Crawl::new(temporary.path(), &origin, policy);
+    crawl.run(&[]);
+    for round in 0..3 {
+        let summary = crawl.run(&["--again"]);
+        assert_eq!(again(&summary), (pages.len() as u64, 0, 0), "{round}");
+    }
+}
+
 #[test]
 fn nginx_transfers_nothing_that_has_not_changed() {
     an_unchanged_site_transfers_nothing(Kind::Nginx);

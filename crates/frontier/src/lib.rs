@@ -58,8 +58,8 @@ pub trait Frontier: Send {
     fn hasten(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
     /// The user asks for everything again: every page that was answered is due now, and every page that waits for another
-    /// try. To be called before visits begin.
-    fn hasten_all(&mut self, now: i64) -> Result<(), FrontierError>;
+    /// try. What was answered tells that this `source` brought it forward, unless another did. To be called before visits begin.
+    fn hasten_all(&mut self, now: i64, source: u8) -> Result<(), FrontierError>;
 
     /// Somebody outside says that these pages have changed, or are new: those that wait to be visited again are visited
     /// sooner, those not known are admitted like links from other sites. `weigh` tells how far a source is believed

@@ -653,7 +653,7 @@ pub(crate) fn a_run_does_not_run_after_its_own_revisits(place: &impl Place) {
     accept(&mut frontier, 500, finish(&lease, 510));
     // The user asks for all.
     assert_eq!(frontier.status(600).expect("status").next_due, Some(9000));
-    frontier.hasten_all(600).expect("hastens");
+    frontier.hasten_all(600, 6).expect("hastens");
     for lease in frontier.check_out(600, "n", 9).expect("checks out") {
         assert_eq!(paths(&lease.pending), ["/late"]);
     }
@@ -886,7 +886,7 @@ pub(crate) fn who_is_believed_entirely_is_obeyed(place: &impl Place) {
     assert_eq!(frontier.check_out(400, "n", 9).expect("works"), []);
     // Who asks for everything asks for what was never answered, too.
     frontier.revisit_until(400);
-    frontier.hasten_all(400).expect("hastens");
+    frontier.hasten_all(400, 6).expect("hastens");
     let lease = one(&mut frontier, 400);
     assert_eq!(paths(&lease.pending), ["/never", "/stays"]);
     let failed = PageRecord {
@@ -897,7 +897,7 @@ pub(crate) fn who_is_believed_entirely_is_obeyed(place: &impl Place) {
     let mut entry = release(&lease, 420);
     entry.done = vec![record(&page("/stays"), 410, Outcome::Answer(404)), failed];
     accept(&mut frontier, 410, entry);
-    frontier.hasten_all(420).expect("hastens");
+    frontier.hasten_all(420, 6).expect("hastens");
     assert_eq!(paths(&one(&mut frontier, 420).pending), ["/never"]);
 }
 

@@ -49,8 +49,8 @@ impl Frontier for Watched {
         self.inner.hasten(now, seeds)
     }
 
-    fn hasten_all(&mut self, now: i64) -> Result<(), FrontierError> {
-        self.inner.hasten_all(now)
+    fn hasten_all(&mut self, now: i64, source: u8) -> Result<(), FrontierError> {
+        self.inner.hasten_all(now, source)
     }
 
     fn claim(

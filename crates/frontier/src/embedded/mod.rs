@@ -256,10 +256,10 @@ impl Frontier for Embedded {
         self.transact(true, |engine| engine.bring_forward(now, seeds))
     }
 
-    fn hasten_all(&mut self, now: i64) -> Result<(), FrontierError> {
+    fn hasten_all(&mut self, now: i64, source: u8) -> Result<(), FrontierError> {
         let mut after = None;
         loop {
-            after = self.transact(true, |engine| engine.bring_all_forward(now, after))?;
+            after = self.transact(true, |engine| engine.bring_all_forward(now, source, after))?;
             if after.is_none() {
                 return Ok(());
             }

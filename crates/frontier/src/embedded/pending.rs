@@ -360,20 +360,31 @@ impl Store {
         Ok(())
     }
 
-    /// All pages of the site that wait for a later try are due now; with `again`, those answered before, too.
+    /// All pages of the site that wait for a later try are due now; with `again`, which tells who wants it, those answered
+    /// before, too.
     pub(super) fn later_hasten(
         &self,
         site: &mut SiteRow,
-        again: bool,
+        again: Option<u8>,
         now: i64,
         block: &mut Block,
     ) -> Result<(), Fault> {
-        let kinds: &[Kind] = if again { &Kind::ALL } else { &[Kind::Later] };
+        let kinds: &[Kind] = match again {
+            Some(_) => &Kind::ALL,
+            None => &[Kind::Later],
+        };
         for kind in kinds.iter().copied() {
-            self.later_change(site, kind, block, |due, _| {
-                let sooner = *due > now;
+            self.later_change(site, kind, block, |due, page| {
+                let mut changed = *due > now;
                 *due = now.min(*due);
-                sooner.then_some(kind)
+                // Who told of it before is still to be judged by what is found.
+                if let (Some(source), Some(past)) = (again, &mut page.past)
+                    && past.claim == 0
+                {
+                    past.claim = source;
+                    changed = true;
+                }
+                changed.then_some(kind)
             })?;
         }
         Ok(())

@@ -80,7 +80,7 @@ impl Embedded {
             let mut site = before.clone();
             site.free = site.free.min(now);
             self.store
-                .later_hasten(&mut site, false, now, &mut self.block)?;
+                .later_hasten(&mut site, None, now, &mut self.block)?;
             site.schedule(now, self.store.horizon);
             self.save(&before, &site)?;
         }
@@ -91,6 +91,7 @@ impl Embedded {
     pub(super) fn bring_all_forward(
         &mut self,
         now: i64,
+        source: u8,
         after: Option<i64>,
     ) -> Result<Option<i64>, Fault> {
         /// Sites in one transaction.
@@ -99,7 +100,7 @@ impl Embedded {
         for before in sites.iter().filter(|site| site.again + site.later > 0) {
             let mut site = before.clone();
             self.store
-                .later_hasten(&mut site, true, now, &mut self.block)?;
+                .later_hasten(&mut site, Some(source), now, &mut self.block)?;
             site.schedule(now, self.store.horizon);
             self.save(before, &site)?;
         }

@@ -349,7 +349,10 @@ fn only_what_is_brought_forward_is_read() {
     let answer = frontier.check_in(10, vec![entry]).expect("works").remove(0);
     let more = answer.expect("in force").more.len();
     assert_eq!(lease.pending.len() + more, 500);
-    assert!(frontier.hasten_all(20).is_err(), "all of it was asked for");
+    assert!(
+        frontier.hasten_all(20, 6).is_err(),
+        "all of it was asked for"
+    );
 }
 
 /// A copy that forgot the database, or a disk that lost it: the links in the runs are all that is left.
