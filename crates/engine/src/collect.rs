@@ -260,7 +260,8 @@ async fn read(
     );
     record.media_type = page.media_type.to_string();
     record.text_digest = page.text_digest;
-    collected.version = version(answer, record, &collected.pending);
+    let modified = answer.last_modified(record.time);
+    collected.version = version(answer, modified, record, &collected.pending);
     if answer.status == 200 && !page.text.is_empty() {
         let words = if wary { page.text.as_str() } else { "" };
         let reading = Reading::of(words, page.text_digest, page.sketch);
@@ -284,7 +285,7 @@ async fn read(
     {
         links(context, lease, &page, collected);
     }
-    let metadata = metadata(record, Some(&page), answer, fetched);
+    let metadata = metadata(record, Some(&page), modified, fetched);
     let exchange = exchange(
         &collected.url,
         fetched,
@@ -310,12 +311,13 @@ async fn unmodified(
     record.size = past.size;
     record.digest = Some(past.digest);
     record.text_digest = if past.text { past.fingerprint } else { 0 };
+    let modified = answer.last_modified(record.time);
     let mut exchange = exchange(
         &collected.url,
         fetched,
         answer,
         &record.media_type,
-        metadata(record, None, answer, fetched),
+        metadata(record, None, modified, fetched),
     );
     exchange.unmodified = Some(Earlier {
         time_ms: past.time,
@@ -329,7 +331,7 @@ async fn unmodified(
     if let Some(etag) = answer.etag() {
         etag.clone_into(&mut past.etag);
     }
-    past.modified = answer.last_modified(record.time).or(past.modified);
+    past.modified = modified.or(past.modified);
     collected.version = Some(Version {
         past,
         expires: answer.expires(record.time),

@@ -33,6 +33,7 @@ mod load;
 mod node;
 mod notice;
 mod novelty;
+mod once;
 mod pages;
 mod permission;
 mod rate;
@@ -42,6 +43,7 @@ mod signals;
 mod stop;
 mod tally;
 mod visit;
+mod words;
 mod world;
 
 pub use clock::Clock;

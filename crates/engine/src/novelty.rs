@@ -21,6 +21,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use aranha_frontier::{Novelty as Record, Seen};
 
+use crate::once::Once;
+use crate::words::{ODD, each_word};
+
 /// Barren pages that one page takes back that brings something.
 const RELIEF: u32 = 10;
 /// So many pages that brought something earn the site one barren page more.
@@ -63,19 +66,17 @@ pub(crate) struct Reading {
 impl Reading {
     /// Looks through a text once.
     pub(crate) fn of(text: &str, digest: u64, sketch: u64) -> Self {
-        // What was pushed last under these bits: most words of a page come again, and need not be sorted out later.
-        let mut lately = [0u32; LATELY];
+        // The shortest word that counts, and what is between it and the next, are five bytes.
+        let mut once = Once::new(WORDS.min(text.len() / 5 + 1));
         let mut words = Vec::with_capacity(WORDS.min(text.len() / 16));
         let mut looked = 0;
         each_word(text.as_bytes(), |hash| {
-            if std::mem::replace(&mut lately[hash as usize % LATELY], hash) != hash {
+            if once.is_first(u64::from(hash)) {
                 words.push(hash);
             }
             looked += 1;
             looked < WORDS
         });
-        words.sort_unstable();
-        words.dedup();
         words.shrink_to_fit();
         Self {
             text: digest,
@@ -84,124 +85,14 @@ impl Reading {
         }
     }
 
-    /// One number for the words, whatever their order and number; 0 when there are none.
+    /// One number for the words, whatever their order; 0 when there are none.
     fn vocabulary(&self) -> u64 {
-        let mix = |sum: u64, word: &u32| (sum ^ u64::from(*word)).wrapping_mul(ODD).rotate_left(29);
-        self.words.iter().fold(0, mix)
+        let spread = |word: &u32| {
+            let word = (u64::from(*word) + 1).wrapping_mul(ODD);
+            (word ^ word >> 32).wrapping_mul(ODD)
+        };
+        self.words.iter().map(spread).fold(0, u64::wrapping_add)
     }
-}
-
-/// Spreads the bits of a number when it is multiplied.
-const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// Words that are remembered while a page is looked through.
-const LATELY: usize = 1024;
-
-/// The same byte eight times.
-const fn eight(byte: u8) -> u64 {
-    byte as u64 * 0x0101_0101_0101_0101
-}
-
-/// The high bit of every byte, and the bit that tells small letters from capitals.
-const HIGHS: u64 = eight(0x80);
-const CASE: u64 = eight(0x20);
-
-/// The high bit of the bytes that lie between two, which are ASCII; the high bits of `bytes` are clear.
-fn between(bytes: u64, first: u8, last: u8) -> u64 {
-    (bytes + eight(0x80 - first)) & !(bytes + eight(0x7f - last)) & HIGHS
-}
-
-/// Which of eight bytes words are made of, by their high bits, and which of them are digits. Words are letters, digits, and
-/// all that is not ASCII.
-fn kinds(bytes: u64) -> (u64, u64) {
-    let low = bytes & !HIGHS;
-    let ascii = !bytes & HIGHS;
-    let digits = between(low, b'0', b'9') & ascii;
-    let letters = between(low | CASE, b'a', b'z') & ascii;
-    (letters | digits | (bytes & HIGHS), digits)
-}
-
-/// The high bits of eight bytes, side by side.
-fn gather(highs: u64) -> u64 {
-    (highs >> 7).wrapping_mul(0x0102_0408_1020_4080) >> 56
-}
-
-/// Bytes that are looked at together: a bit for each in a number.
-const SPAN: usize = 64;
-
-/// Which bytes of a span words are made of, and which are digits.
-fn spans(span: &[u8; SPAN]) -> (u64, u64) {
-    let (mut inside, mut digits) = (0, 0);
-    for (place, eight) in span.as_chunks().0.iter().enumerate() {
-        let (of_words, of_numbers) = kinds(u64::from_le_bytes(*eight));
-        inside |= gather(of_words) << (8 * place);
-        digits |= gather(of_numbers) << (8 * place);
-    }
-    (inside, digits)
-}
-
-/// Hands out the hashes of the words in a text, as long as they are wanted: of words from four bytes on, without digits.
-fn each_word(text: &[u8], mut wants: impl FnMut(u32) -> bool) {
-    let mut rest = text;
-    while !rest.is_empty() {
-        let (mut inside, digits) = spans(&first(rest));
-        let mut next = SPAN;
-        while inside != 0 {
-            let start = inside.trailing_zeros() as usize;
-            let length = (!(inside >> start)).trailing_zeros() as usize;
-            if start + length == SPAN {
-                next = if start > 0 {
-                    start
-                } else {
-                    let length = rest.iter().take_while(|byte| is_of_words(**byte)).count();
-                    let with_digit = rest[..length].iter().any(u8::is_ascii_digit);
-                    if !with_digit && !wants(hash(rest, length)) {
-                        return;
-                    }
-                    length
-                };
-                break;
-            }
-            let bits = (1 << length) - 1;
-            let counts = length > 3 && digits >> start & bits == 0;
-            if counts && !wants(hash(&rest[start..], length)) {
-                return;
-            }
-            inside &= !(bits << start);
-        }
-        rest = rest.get(next..).unwrap_or_default();
-    }
-}
-
-fn is_of_words(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || !byte.is_ascii()
-}
-
-/// Hash of the word of this length that the text begins with, without regard to case. Only for memory: it may change from
-/// version to version.
-fn hash(text: &[u8], length: usize) -> u32 {
-    let mut hash = ODD ^ length as u64;
-    let mut place = 0;
-    loop {
-        let bytes = u64::from_le_bytes(first(&text[place..])) | CASE;
-        let left = length - place;
-        if left <= 8 {
-            hash = (hash ^ (bytes << (64 - 8 * left))).wrapping_mul(ODD);
-            return (hash ^ (hash >> 32)) as u32;
-        }
-        hash = (hash ^ bytes).wrapping_mul(ODD).rotate_left(29);
-        place += 8;
-    }
-}
-
-/// The first bytes, zeros behind the end: they end a word.
-fn first<const COUNT: usize>(bytes: &[u8]) -> [u8; COUNT] {
-    if let Some(whole) = bytes.first_chunk() {
-        return *whole;
-    }
-    let mut padded = [0; COUNT];
-    padded[..bytes.len()].copy_from_slice(bytes);
-    padded
 }
 
 /// Words by their hashes. Half the bytes are enough: of sixteen thousand words one in a quarter of a million is taken for
@@ -385,27 +276,6 @@ fn remember(seen: &mut Seen, hash: u64, most: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    proptest::proptest! {
-        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(300))]
-
-        #[test]
-        fn words_are_those_between_what_is_no_letter(pieces in proptest::collection::vec("[a-cA-C]{1,12}|[0-9]{1,3}|[a-zé文]{1,90}|[ ,.;]{1,3}|.", 0..60)) {
-            let text = pieces.concat();
-            let mut found = Vec::new();
-            each_word(text.as_bytes(), |hash| {
-                found.push(hash);
-                true
-            });
-            let is_end = |letter: char| letter.is_ascii() && !letter.is_ascii_alphanumeric();
-            let words = text.split(is_end).filter(|word| word.len() > 3);
-            let words = words.filter(|word| !word.contains(|letter: char| letter.is_ascii_digit()));
-            let expected: Vec<u32> = words
-                .map(|word| hash(word.to_ascii_lowercase().as_bytes(), word.len()))
-                .collect();
-            proptest::prop_assert_eq!(found, expected);
-        }
-    }
 
     #[test]
     fn words_without_regard_to_case_and_numbers() {

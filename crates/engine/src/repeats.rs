@@ -74,7 +74,7 @@ impl<'a> Names<'a> {
 
     /// None for a link whose target depends on more than where the page lies. The fragment does not count.
     pub(crate) fn of(&mut self, href: &str) -> Option<Name> {
-        let href = href.split_once('#').map_or(href, |(page, _)| page);
+        let href = memchr::memchr(b'#', href.as_bytes()).map_or(href, |mark| &href[..mark]);
         let part = self.base.part(href)?;
         // Each part begins the base: their lengths tell them apart.
         let seed = match self.last {

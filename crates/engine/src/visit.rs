@@ -17,7 +17,7 @@ mod handover;
 mod verdict;
 
 use std::collections::HashMap;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use aranha_robots::Rules;
 use aranha_url::{CanonUrl, ScopeRule, SiteKey};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, Sleep};
 
 use self::batch::Batch;
 use self::content::PROBE;
@@ -105,6 +105,9 @@ struct Visit {
     submitted: Option<oneshot::Receiver<Committed>>,
     /// No request to this site before this.
     allowed: Instant,
+    /// Ends the wait for a pause or a check-in. It may ring before its time, and is set anew then: to move it for every page
+    /// would cost more.
+    alarm: Pin<Box<Sleep>>,
     /// Fetches in a row that brought no answer, or one that means trouble.
     failing: u32,
     /// The page limit left nothing to take: wait until somebody gives back.
@@ -147,6 +150,7 @@ impl Visit {
             sessions: Vec::with_capacity(1),
             submitted: None,
             allowed,
+            alarm: Box::pin(tokio::time::sleep(context.config.frontier.lease)),
             failing: 0,
             starved: false,
             began: Instant::now(),
@@ -308,17 +312,29 @@ impl Visit {
             self.renewal()
                 .min(self.last_check_in + context.config.crawl.check_in)
         };
-        let may_launch = !self.queue.is_empty() && self.has_room() && !self.time_is_up();
         let quiet = self.submitted.is_none();
+        let may_launch =
+            !self.queue.is_empty() && self.has_room() && !self.time_is_up() && !self.starved;
+        let ends = [
+            may_launch.then_some(self.allowed),
+            quiet.then_some(next_check_in),
+        ];
+        let end = ends.into_iter().flatten().min();
+        if let Some(end) = end
+            && (self.alarm.is_elapsed() || end < self.alarm.deadline())
+        {
+            self.alarm.as_mut().reset(end);
+        }
         // In this order, so that a simulation has one course only.
         tokio::select! {
             biased;
             Some(joined) = self.collectors.join_next_with_id() => self.land(joined),
             reply = reply(&mut self.submitted) => self.hear(reply),
-            () = tokio::time::sleep_until(self.allowed), if may_launch && !self.starved => {}
+            () = &mut self.alarm, if end.is_some() => {
+                // A page that was given back to somebody who left is found at the latest now.
+                self.starved &= !quiet || Instant::now() < next_check_in;
+            }
             () = context.budget.freed(), if self.starved => self.starved = false,
-            // A page that was given back to somebody who left is found at the latest now.
-            () = tokio::time::sleep_until(next_check_in), if quiet => self.starved = false,
             () = context.stop.wait() => {}
         }
     }

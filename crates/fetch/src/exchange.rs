@@ -38,7 +38,8 @@ const SCOOP: usize = 64 << 10;
 /// Room made for more of a body that announces no length.
 const LEAST_ROOM: usize = 4 << 10;
 
-/// The buffer grows by at most this for bytes that are only promised.
+/// The buffer grows by at most this for bytes that are only promised, until the answer has its share of the memory: then all
+/// of it is made at once, since to double it made the system clear twice the pages.
 const MOST_ROOM: usize = 512 << 10;
 
 /// Interim answers (1xx) before the real one.
@@ -181,7 +182,11 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 SCOOPS.with_borrow_mut(|scoop| self.poll_scoop(cx, scoop))
             } else {
                 let rest = rest.unwrap_or(0);
-                let room = rest.min(MOST_ROOM as u64);
+                let most = match self.share {
+                    Some(_) => self.most.saturating_sub(self.buffer.len()),
+                    None => MOST_ROOM,
+                };
+                let room = rest.min(most as u64);
                 // One more, so that more than was announced shows.
                 self.make(room as usize + 1, room == rest);
                 pin!(self.stream.read_buf(&mut self.buffer)).poll(cx)

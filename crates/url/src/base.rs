@@ -95,7 +95,9 @@ impl Base {
         let base = self.plain.as_ref()?;
         let end = match href.bytes().next()? {
             b'/' => base.place.path as usize,
-            b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' if !href.contains(':') => {
+            b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z'
+                if memchr::memchr(b':', href.as_bytes()).is_none() =>
+            {
                 base.directory_end
             }
             _ => return None,

@@ -13,6 +13,7 @@ use crate::blacklist::{Blacklist, BlacklistError};
 use crate::canonical::CanonUrl;
 use crate::filter::{self, Filter};
 use crate::key::{AsItIs, PageKey, SiteKey};
+use crate::origin;
 use crate::site;
 
 /// How far from the seeds the crawl goes: `--scope page|prefix|host|domain|any`.
@@ -252,6 +253,34 @@ impl Scope {
         self.reaches(url, key.site)
     }
 
+    /// Whether a link, as it stands in a page, leads by its host alone to where the crawl does not go. Most links to other
+    /// sites are known for it before they are looked at any closer; false where it is not plain to see.
+    pub fn is_beyond(&self, href: &str) -> bool {
+        if !matches!(self.reach, Reach::Host | Reach::Domain) {
+            return false;
+        }
+        let rest = href.strip_prefix("http");
+        let rest = rest.map(|rest| rest.strip_prefix('s').unwrap_or(rest));
+        let Some(rest) = rest.and_then(|rest| rest.strip_prefix("://")) else {
+            return false;
+        };
+        let end = memchr::memchr3(b'/', b'?', b'#', rest.as_bytes());
+        let host = &rest[..end.unwrap_or(rest.len())];
+        if !origin::is_plain_host(host.as_bytes()) {
+            return false;
+        }
+        let reached = if self.reach == Reach::Host {
+            // With and without its `www.`: which of them names the site is for the canonicaliser to say.
+            [host, &host[site::folded(host) as usize..]]
+                .iter()
+                .any(|site| self.sites.contains(&SiteKey::of(site)))
+        } else {
+            self.domains
+                .contains(site::registrable(host).unwrap_or(host))
+        };
+        !reached && self.tld(host).is_none()
+    }
+
     fn reaches<'a>(&'a self, url: &'a CanonUrl, site: SiteKey) -> Judgement<'a> {
         let (rule, name) = match self.reach {
             Reach::Any => (Some(ScopeRule::Any), ""),
@@ -360,6 +389,68 @@ mod tests {
             (inside, rule),
             "{url}"
         );
+    }
+
+    #[test]
+    fn what_is_beyond_by_its_host_alone() {
+        let host = scope(
+            Reach::Host,
+            &["http://www.example.org/", "http://a.test:81/"],
+        );
+        let domain = scope(Reach::Domain, &["http://www.example.org/"]);
+        let check = |href: &str, expected: [bool; 2]| {
+            assert_eq!(
+                [host.is_beyond(href), domain.is_beyond(href)],
+                expected,
+                "{href}"
+            );
+        };
+        check("https://example.net/?a=%20#b", [true; 2]);
+        check("http://example.net", [true; 2]);
+        check("http://news.example.org/", [true, false]);
+        check("http://example.org?a", [false; 2]);
+        check("https://www.example.org#a", [false; 2]);
+        // Not plain to see.
+        for href in [
+            "http://a.test:81/",
+            "http://example.net:80/",
+            "http://EXAMPLE.net/",
+            "//example.net/",
+            "/a",
+            "",
+        ] {
+            check(href, [false; 2]);
+        }
+        let any = scope(Reach::Any, &["http://example.org/"]);
+        assert!(!any.is_beyond("http://example.net/"));
+        let tlds = ["net".to_owned()];
+        let tld = Scope::new(Reach::Host, &tlds, None, None, Blacklist::default(), None);
+        assert!(!tld.is_beyond("http://example.net/"));
+    }
+
+    proptest::proptest! {
+        /// Both folds, because a scope does not know which of them its URLs were made by.
+        #[test]
+        fn what_is_beyond_is_never_wanted(
+            scheme in "https?://|//|HTTP://|http:/| http://",
+            host in "(www\\.)?(example|other|news\\.example)\\.(org|co\\.uk|test)\\.?|[a-z.]{1,9}|127\\.0\\.0\\.1",
+            rest in "(:80|:81)?[/?#]?[a-z%@]{0,4}",
+            fold_www in proptest::bool::ANY,
+            reach in proptest::sample::select(vec![Reach::Host, Reach::Domain]),
+        ) {
+            let rules = crate::Rules { fold_www, ..crate::Rules::default() };
+            let canonicaliser = Canonicaliser::new(rules);
+            let mut scope = scope(reach, &[]);
+            let seeds = ["http://www.example.org/", "http://example.test/", "http://news.example.co.uk:81/"];
+            for seed in seeds {
+                scope.add_seed(&canonicaliser.canon(seed).expect(seed));
+            }
+            let base = crate::Base::of(&canonicaliser.canon(seeds[0]).expect("a seed"));
+            let href = format!("{scheme}{host}{rest}");
+            if scope.is_beyond(&href) && let Ok(url) = canonicaliser.join(&base, &href) {
+                proptest::prop_assert!(!scope.judge(&url, 1).inside, "{}", url);
+            }
+        }
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub(crate) struct Insides {
     text: String,
     list: Vec<Inside>,
     /// Where links lead that the visit has taken in before.
-    pub(crate) repeated: Vec<PathKey>,
+    repeated: Vec<PathKey>,
 }
 
 impl Insides {
@@ -48,7 +48,18 @@ impl Insides {
         self.list.push(Inside { end, ..link });
     }
 
-    /// Every link with its path.
+    /// How many links there are, some of them perhaps to one page.
+    pub(crate) fn count(&self) -> usize {
+        self.repeated.len() + self.list.len()
+    }
+
+    /// Where they lead.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = PathKey> {
+        let others = self.list.iter().map(|link| link.key);
+        self.repeated.iter().copied().chain(others)
+    }
+
+    /// Every link that is not repeated, with its path.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &Inside)> {
         let mut start = 0;
         self.list.iter().map(move |link| {
@@ -127,6 +138,9 @@ pub(super) fn links(context: &Context, lease: u64, page: &Page, collected: &mut 
             .next_if(|(dated, _)| *dated == place)
             .map(|(_, date)| *date);
         if link.nofollow && !context.config.crawl.follow_nofollow {
+            continue;
+        }
+        if scope.is_beyond(&link.href) {
             continue;
         }
         // A date is news, whatever it is the date of.

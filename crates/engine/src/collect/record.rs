@@ -72,11 +72,12 @@ pub(crate) fn exchange(
     }
 }
 
-/// What the answer itself does not say, for whoever reads the archive.
+/// What the answer itself does not say, for whoever reads the archive. `modified`: when the page changed last, as far as
+/// the answer's word for it can be believed (N15).
 pub(super) fn metadata(
     record: &PageRecord,
     page: Option<&Page>,
-    answer: &Answer,
+    modified: Option<i64>,
     fetched: &Fetched,
 ) -> Fields {
     let mut fields = Fields::new();
@@ -94,10 +95,8 @@ pub(super) fn metadata(
         put("language", page.language.as_deref().unwrap_or_default());
     }
     put("tlsFault", fetched.tls_fault.as_deref().unwrap_or_default());
-    // The header itself is in the record; this is the date as far as it can be believed (N15).
-    let modified = answer
-        .last_modified(record.time)
-        .and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    // The header itself is in the record.
+    let modified = modified.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     if let Some(modified) = modified {
         put("lastModified", &modified.to_string());
     }

@@ -39,7 +39,12 @@ fn tags(etag: &str) -> String {
 }
 
 /// What the next visit is to know of this answer; digest and place are added when its bytes are stored.
-pub(super) fn version(answer: &Answer, record: &PageRecord, pending: &Pending) -> Option<Version> {
+pub(super) fn version(
+    answer: &Answer,
+    modified: Option<i64>,
+    record: &PageRecord,
+    pending: &Pending,
+) -> Option<Version> {
     let redirect = record.redirect.as_ref();
     if answer.status != 200 && redirect.is_none() {
         return None;
@@ -67,7 +72,7 @@ pub(super) fn version(answer: &Answer, record: &PageRecord, pending: &Pending) -
             media_type: record.media_type.clone(),
             size: record.size,
             etag: etag.to_owned(),
-            modified: answer.last_modified(record.time).filter(|_| whole),
+            modified: modified.filter(|_| whole),
             history: history.unwrap_or_default(),
             claim: 0,
         },

@@ -17,6 +17,7 @@ use super::{Leave, Visit};
 use crate::collect::{self, Collected, Insides, Redirect};
 use crate::commit::Done;
 use crate::notice::Notice;
+use crate::once::Once;
 use crate::tally::add;
 
 /// Fetches in a row that mean trouble after which the server counts as down.
@@ -119,12 +120,8 @@ impl Visit {
 
     /// The URL-seen test for all of a page's links into its site.
     fn admit_all(&mut self, inside: &Insides, from: &Pending, via: &str) -> Links {
-        let known = inside.repeated.iter().map(|key| key.0);
-        let mut keys: Vec<u64> = known
-            .chain(inside.iter().map(|(_, link)| link.key.0))
-            .collect();
-        keys.sort_unstable();
-        keys.dedup();
+        let mut once = Once::new(inside.count());
+        let all = inside.keys().filter(|key| once.is_first(key.0)).count();
         let mut new = 0;
         for (path, link) in inside.iter() {
             if self.admit(path, link.key, from, link.hop, via) {
@@ -139,7 +136,7 @@ impl Visit {
             }
         }
         Links {
-            all: keys.len() as u32,
+            all: all as u32,
             new,
         }
     }
