@@ -66,12 +66,11 @@ pub(crate) struct Reading {
 impl Reading {
     /// Looks through a text once.
     pub(crate) fn of(text: &str, digest: u64, sketch: u64) -> Self {
-        // The shortest word that counts, and what is between it and the next, are five bytes.
-        let mut once = Once::new(WORDS.min(text.len() / 5 + 1));
+        let mut once = Once::new(WORDS.min(text.len() / 32));
         let mut words = Vec::with_capacity(WORDS.min(text.len() / 16));
         let mut looked = 0;
         each_word(text.as_bytes(), |hash| {
-            if once.is_first(u64::from(hash)) {
+            if once.is_first(hash) {
                 words.push(hash);
             }
             looked += 1;

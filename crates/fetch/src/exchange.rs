@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Bytes;
 use http::header;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
@@ -95,7 +95,8 @@ where
     let sent = send(stream, request, limits).await;
     let mut incoming = Incoming {
         stream,
-        buffer: BytesMut::new(),
+        buffer: Vec::new(),
+        memory: limits.memory,
         pace: Pace::new(limits.options, limits.deadline),
         asked: Instant::now(),
         first_byte: None,
@@ -145,7 +146,8 @@ enum More {
 
 struct Incoming<'a, S> {
     stream: &'a mut S,
-    buffer: BytesMut,
+    buffer: Vec<u8>,
+    memory: &'a Memory,
     pace: Pace<'a>,
     asked: Instant,
     first_byte: Option<Duration>,
@@ -165,7 +167,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         let (whole, least) = (self.buffer.capacity(), here + room);
         if whole < least {
             let doubled = if is_all { 0 } else { 2 * whole };
-            let mut larger = BytesMut::with_capacity(least.max(doubled.min(self.most)));
+            let mut larger = self.memory.buffer(least.max(doubled.min(self.most)));
             larger.extend_from_slice(&self.buffer);
             self.buffer = larger;
         }
@@ -238,7 +240,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 .iter()
                 .take_while(|byte| matches!(byte, b'\r' | b'\n'))
                 .count();
-            self.buffer.advance(before);
+            self.buffer.drain(..before);
             blank += before;
             if blank > MOST_BLANK {
                 return Err(Failure::Protocol(
@@ -261,7 +263,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 if head.status == 101 || interim > MOST_INTERIM {
                     return Err(Failure::Protocol(format!("interim answer {}", head.status)));
                 }
-                self.buffer.advance(end);
+                self.buffer.drain(..end);
                 scanned = 0;
                 continue;
             }
@@ -304,7 +306,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             remarks.push(Remark::Excess);
         }
         self.buffer.truncate(head_length + end);
-        let response = keep(self.buffer);
+        let response = keep(self.buffer, self.memory);
         let wire = response.slice(head_length..);
         let payload = match &mut framing {
             Framing::Chunked(chunks) => chunks.payload(&wire),
@@ -391,19 +393,22 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         Exchanged {
             silent: failure == Failure::Reset && self.first_byte.is_none(),
             result: Err(failure),
-            response: keep(self.buffer),
+            response: keep(self.buffer, self.memory),
             first_byte: self.first_byte.unwrap_or_default(),
             reusable: false,
         }
     }
 }
 
-/// An answer as it is handed on. It may wait for the archive for long: not in a buffer that is more than half empty.
-fn keep(buffer: BytesMut) -> Bytes {
-    if buffer.len() < buffer.capacity() / 2 {
+/// An answer as it is handed on. It may wait for the archive for long: not in a buffer that is more than half empty, unless
+/// that is one that is kept anyway.
+fn keep(buffer: Vec<u8>, memory: &Memory) -> Bytes {
+    if buffer.capacity() > FREE {
+        memory.lend(buffer)
+    } else if buffer.len() < buffer.capacity() / 2 {
         Bytes::copy_from_slice(&buffer)
     } else {
-        buffer.freeze()
+        buffer.into()
     }
 }
 

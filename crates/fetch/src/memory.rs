@@ -6,9 +6,18 @@
 //!
 //! A decoder has a window of its own beside its output, up to 16 MiB of it (brotli; RFC 7932, 9.1): large bodies are
 //! decoded by as many threads as there are cores, however many wait.
+//!
+//! The buffers of large answers are used again: fresh memory is cleared by the system first, page by page, which took as long
+//! as reading the answer (docs/decisions/0009-where-the-processor-goes.md).
 
-use std::{num::NonZero, sync::Arc, thread::available_parallelism};
+use std::{
+    mem,
+    num::NonZero,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread::available_parallelism,
+};
 
+use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
 /// Bytes of a body that need no share.
@@ -16,6 +25,12 @@ pub(crate) const FREE: usize = 512 << 10;
 
 /// Shares are counted in this many bytes.
 const UNIT: u64 = 4 << 10;
+
+/// Bytes of buffers that are kept for the next large answers.
+const SPARE: usize = 8 << 20;
+
+/// The largest buffer that is kept.
+const LARGEST_SPARE: usize = SPARE / 2;
 
 /// A part of the budget; given back when dropped.
 pub(crate) type Share = OwnedSemaphorePermit;
@@ -26,6 +41,7 @@ pub(crate) struct Memory {
     wire: Half,
     decoded: Half,
     decoders: Semaphore,
+    spares: Arc<Spares>,
 }
 
 #[derive(Debug)]
@@ -57,7 +73,22 @@ impl Memory {
             wire: Half::new(bytes / 2),
             decoded: Half::new(bytes / 2),
             decoders: Semaphore::new(available_parallelism().map_or(1, NonZero::get)),
+            spares: Arc::default(),
         }
+    }
+
+    /// An empty buffer with at least so much room.
+    pub(crate) fn buffer(&self, room: usize) -> Vec<u8> {
+        let spare = (room > FREE).then(|| self.spares.take(room)).flatten();
+        spare.unwrap_or_else(|| Vec::with_capacity(room))
+    }
+
+    /// What a large buffer holds; it is kept for another when nobody needs that any more.
+    pub(crate) fn lend(&self, buffer: Vec<u8>) -> Bytes {
+        Bytes::from_owner(Lent {
+            buffer,
+            spares: Arc::clone(&self.spares),
+        })
     }
 
     /// For a body on the wire that may grow to so many bytes.
@@ -74,5 +105,94 @@ impl Memory {
     pub(crate) async fn decoder(&self) -> SemaphorePermit<'_> {
         let permit = self.decoders.acquire().await;
         permit.expect("the budget is never closed")
+    }
+}
+
+/// Buffers of large answers that are gone, the smallest first.
+#[derive(Debug, Default)]
+struct Spares(Mutex<Vec<Vec<u8>>>);
+
+impl Spares {
+    /// The smallest that has so much room.
+    fn take(&self, room: usize) -> Option<Vec<u8>> {
+        let mut spares = self.lock();
+        let place = spares.iter().position(|spare| spare.capacity() >= room)?;
+        Some(spares.remove(place))
+    }
+
+    /// Keeps a buffer; where they become too many, the smallest go.
+    fn put(&self, mut buffer: Vec<u8>) {
+        if buffer.capacity() > LARGEST_SPARE {
+            return;
+        }
+        buffer.clear();
+        let mut spares = self.lock();
+        let place = spares.partition_point(|spare| spare.capacity() < buffer.capacity());
+        spares.insert(place, buffer);
+        while spares.iter().map(Vec::capacity).sum::<usize>() > SPARE {
+            spares.remove(0);
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Vec<u8>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An answer in a buffer that comes back.
+struct Lent {
+    buffer: Vec<u8>,
+    spares: Arc<Spares>,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        &self.buffer
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.spares.put(mem::take(&mut self.buffer));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_buffer_is_used_again_when_all_of_its_answer_is_dropped() {
+        let memory = Memory::new(1 << 30);
+        let mut buffer = memory.buffer(2 * FREE);
+        buffer.extend_from_slice(b"answer");
+        let place = buffer.as_ptr();
+        let answer = memory.lend(buffer);
+        let part = answer.slice(1..3);
+        drop(answer);
+        let other = memory.buffer(FREE + 1);
+        assert_ne!(other.as_ptr(), place, "a part of it is still there");
+        assert_eq!(part, b"ns"[..]);
+        drop(part);
+        let small = memory.buffer(FREE);
+        assert_eq!(small.capacity(), FREE);
+        let larger = memory.buffer(2 * FREE + 1);
+        assert_ne!(larger.as_ptr(), place, "too small for that");
+        let again = memory.buffer(FREE + 1);
+        assert_eq!((again.as_ptr(), again.len()), (place, 0));
+    }
+
+    #[test]
+    fn no_more_is_kept_than_the_bound() {
+        let memory = Memory::new(1 << 30);
+        drop(memory.lend(Vec::with_capacity(LARGEST_SPARE + 1)));
+        assert!(memory.spares.lock().is_empty());
+        for megabytes in [1, 3, 2, 4, 1, 4] {
+            drop(memory.lend(Vec::with_capacity(megabytes << 20)));
+            let kept: usize = memory.spares.lock().iter().map(Vec::capacity).sum();
+            assert!(kept <= SPARE, "{kept}");
+        }
+        let kept: Vec<_> = memory.spares.lock().iter().map(Vec::capacity).collect();
+        assert_eq!(kept, [4 << 20, 4 << 20], "the largest serve most answers");
     }
 }

@@ -121,7 +121,10 @@ impl Visit {
     /// The URL-seen test for all of a page's links into its site.
     fn admit_all(&mut self, inside: &Insides, from: &Pending, via: &str) -> Links {
         let mut once = Once::new(inside.count());
-        let all = inside.keys().filter(|key| once.is_first(key.0)).count();
+        let all = inside
+            .keys()
+            .filter(|key| once.is_first(key.0 as u32))
+            .count();
         let mut new = 0;
         for (path, link) in inside.iter() {
             if self.admit(path, link.key, from, link.hop, via) {

@@ -224,25 +224,31 @@ impl<'a> Gathered<'a> {
 #[derive(Debug)]
 pub(super) struct Recent {
     slots: Vec<u64>,
+    /// Something was noted.
+    used: bool,
 }
 
 impl Recent {
     pub(super) fn new(links: usize) -> Recent {
         Recent {
             slots: vec![0; links.next_power_of_two()],
+            used: false,
         }
     }
 
-    /// A new table, because that of a crawl that has just begun is memory that the system has not given yet: most of it
-    /// stays so while the crawl is small.
+    /// The table of a crawl that has just begun is memory that the system has not given yet, and most of it stays so while
+    /// the crawl is small: it is not touched without need.
     pub(super) fn clear(&mut self) {
-        *self = Recent::new(self.slots.len());
+        if self.used {
+            *self = Recent::new(self.slots.len());
+        }
     }
 
     /// Note the link; false when it was noted already.
     pub(super) fn note(&mut self, site: u64, path: u64) -> bool {
         let hash = (site ^ path.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let place = (hash >> 32) as usize & (self.slots.len() - 1);
+        self.used = true;
         std::mem::replace(&mut self.slots[place], hash) != hash
     }
 }
@@ -252,6 +258,7 @@ impl Recent {
 #[derive(Debug)]
 pub(super) struct Waiting {
     sets: Vec<[i64; WAYS]>,
+    /// Insertions so far: they take turns to replace the ways of a set that is full.
     turn: usize,
 }
 
@@ -266,7 +273,9 @@ impl Waiting {
     }
 
     pub(super) fn clear(&mut self) {
-        *self = Waiting::new(self.sets.len() * WAYS);
+        if self.turn > 0 {
+            *self = Waiting::new(self.sets.len() * WAYS);
+        }
     }
 
     fn set(&mut self, site: i64) -> &mut [i64; WAYS] {
@@ -279,8 +288,8 @@ impl Waiting {
     }
 
     pub(super) fn insert(&mut self, site: i64) {
-        self.turn = (self.turn + 1) % WAYS;
-        let turn = self.turn;
+        self.turn += 1;
+        let turn = self.turn % WAYS;
         let set = self.set(site);
         if !set.contains(&site) {
             let place = set.iter().position(|other| *other == 0).unwrap_or(turn);
