@@ -12,6 +12,10 @@ use std::time::Instant;
 use aranha_volume::{Archive, Compression, Exchange, Options};
 use bytes::Bytes;
 
+/// The same allocator as aranha's.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let folder = arguments

@@ -16,6 +16,12 @@ use crate::brief;
 /// Buffers that are used again are given up when they have grown beyond this.
 pub(crate) const KEEP: usize = 4 << 20;
 
+/// How large a buffer is made that is to hold so many bytes and to be used again: ever larger pages find room in few steps,
+/// and none that could be kept is too large for it.
+pub(crate) fn roomy(bytes: usize) -> usize {
+    bytes.next_power_of_two().min(KEEP.max(bytes))
+}
+
 /// The way records are packed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -118,7 +124,7 @@ impl Packer {
             Method::Zstd(_) => zstd::zstd_safe::compress_bound(plain.len()),
         };
         if self.room.len() < bound {
-            self.room.resize(bound, 0);
+            self.room = vec![0; roomy(bound)]; // nothing in it is worth copying
         }
         let room = &mut self.room[..];
         let enough = "the buffer has the size that the compressor asked for";
@@ -132,7 +138,7 @@ impl Packer {
 
     /// One huge record must not hold its memory for ever.
     fn release(&mut self) {
-        if self.room.capacity() > KEEP {
+        if self.room.len() > KEEP {
             self.room = Vec::new();
         }
     }
@@ -196,6 +202,25 @@ mod tests {
                 assert_eq!(plain, expected);
             }
             assert!(source.is_empty());
+        }
+    }
+
+    #[test]
+    fn a_huge_record_does_not_hold_its_memory() {
+        for compression in Compression::ALL {
+            let mut packer = Packer::new(compression, 1);
+            for (length, kept) in [
+                (5_000, 8 << 10),
+                (70_000, 128 << 10),
+                (5_000, 128 << 10),
+                (KEEP - (1 << 16), KEEP),
+                (100_000, KEEP),
+                (KEEP + 1, 0),
+                (5_000, 8 << 10),
+            ] {
+                packer.pack(&vec![b'a'; length], &mut Vec::new());
+                assert_eq!(packer.room.len(), kept, "after {length}");
+            }
         }
     }
 

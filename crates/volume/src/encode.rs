@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use crate::compression::{KEEP, Packer};
+use crate::compression::{KEEP, Packer, roomy};
 use crate::digest::{self, Digest};
 use crate::duplicates::Original;
 use crate::index::{self, Entry, Form};
@@ -304,6 +304,13 @@ impl Encoder {
         self.field("WARC-Block-Digest", &digest::label(&digest));
         self.field("Content-Type", content_type);
         self.field("Content-Length", &block.len().to_string());
+        let whole = self.plain.len() + block.len() + 6;
+        if whole > self.plain.capacity() {
+            // Only the header is worth copying; to grow in place would copy the last record, too.
+            let mut larger = Vec::with_capacity(roomy(whole));
+            larger.extend_from_slice(&self.plain);
+            self.plain = larger;
+        }
         for part in [b"\r\n", block, b"\r\n\r\n"] {
             self.plain.extend_from_slice(part);
         }
