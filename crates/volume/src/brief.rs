@@ -59,57 +59,118 @@ const LENGTHS: [Word; LONGEST + 1] = {
     lengths
 };
 
-/// Appends the member that holds the text. The text must be brief.
-pub(crate) fn pack(plain: &[u8], packed: &mut Vec<u8>) {
-    let mut bits = Bits {
-        out: [0; ROOM],
-        length: 0,
-        held: 0,
-        count: 0,
-    };
-    bits.put((0b011, 3)); // the last block, fixed code
-    deflate(plain, &mut bits);
-    bits.put(CODE[256]);
-    let mut checksum = libdeflater::Crc::new();
-    checksum.update(plain);
-    packed.extend_from_slice(&HEAD);
-    packed.extend_from_slice(bits.finish());
-    packed.extend_from_slice(&checksum.sum().to_le_bytes());
-    packed.extend_from_slice(&(plain.len() as u32).to_le_bytes());
+/// Packs one brief text after the other, in the same memory, of which only the table is cleared in between.
+pub(crate) struct Brief {
+    /// The text, with room to read eight bytes anywhere. Behind its end are texts that were here before.
+    text: [u8; MOST + 8],
+    /// Where four bytes were last seen, by their hash. Those that were seen nowhere lead to the beginning, and differ from it.
+    places: [u16; 1 << BITS],
+    bits: Bits,
 }
 
-/// Takes the first repetition that the table knows, and every byte as it is otherwise.
-fn deflate(plain: &[u8], bits: &mut Bits) {
-    let mut places = [0_u16; 1 << BITS]; // one more than the place; 0 is none
-    let (mut at, mut written) = (0, 0);
-    while let Some(four) = plain.get(at..).and_then(<[u8]>::first_chunk) {
-        let entry = &mut places[slot(*four)];
-        let before = usize::from(std::mem::replace(entry, at as u16 + 1));
-        if before > 0 && plain[before - 1..].starts_with(four) {
-            bits.put_bytes(&plain[written..at]);
-            let length = common(&plain[before - 1..], &plain[at..]);
-            let (word, bits_of_length) = LENGTHS[length];
-            let (back, bits_of_distance) = distance((at + 1 - before) as u32);
-            let both = word | back << bits_of_length;
-            bits.put((both, bits_of_length + bits_of_distance));
-            at += length;
-            written = at;
-        } else {
-            at += 1;
+impl Brief {
+    pub(crate) fn new() -> Self {
+        Self {
+            text: [0; MOST + 8],
+            places: [0; 1 << BITS],
+            bits: Bits::new(),
         }
     }
-    bits.put_bytes(&plain[written..]);
+
+    /// Appends the member that holds the text. The text must be brief.
+    pub(crate) fn pack(&mut self, plain: &[u8], packed: &mut Vec<u8>) {
+        self.text[..plain.len()].copy_from_slice(plain);
+        self.places.fill(0);
+        self.bits.begin();
+        self.bits.put(0b011, 3); // the last block, fixed code
+        self.deflate(plain.len());
+        self.bits.put_word(CODE[256]);
+        let mut checksum = libdeflater::Crc::new();
+        checksum.update(plain);
+        packed.extend_from_slice(&HEAD);
+        packed.extend_from_slice(self.bits.finish());
+        packed.extend_from_slice(&checksum.sum().to_le_bytes());
+        packed.extend_from_slice(&(plain.len() as u32).to_le_bytes());
+    }
+
+    /// Takes the first repetition that the table knows, and every byte as it is otherwise.
+    fn deflate(&mut self, end: usize) {
+        let mut written = 0;
+        while let Some((at, before, length)) = self.repetition(written.max(1), end) {
+            self.put_bytes(written, at);
+            let (word, bits) = LENGTHS[length];
+            let (back, bits_of_distance) = distance((at - before) as u32);
+            self.bits
+                .put_word((word | back << bits, bits + bits_of_distance));
+            written = at + length;
+        }
+        self.put_bytes(written, end);
+    }
+
+    /// The next repetition from here on: its place, the place that it repeats, and its length. Of eight bytes read at once five
+    /// places are looked at; those that reach beyond the end repeat nothing, whatever is there.
+    fn repetition(&mut self, from: usize, end: usize) -> Option<(usize, usize, usize)> {
+        const FOURS: usize = 8 - SHORTEST + 1;
+        for start in (from..(end + 1).saturating_sub(SHORTEST)).step_by(FOURS) {
+            let window = eight(&self.text, start);
+            for step in 0..FOURS {
+                let (at, four) = (start + step, (window >> (8 * step)) as u32);
+                let place = &mut self.places[slot(four)];
+                let before = usize::from(std::mem::replace(place, at as u16));
+                if eight(&self.text, before) as u32 == four {
+                    let length = self.common(before, at, end);
+                    if length >= SHORTEST {
+                        return Some((at, before, length));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    /// How many bytes are the same from these places on, and no more than the format has a code for.
+    fn common(&self, before: usize, at: usize, end: usize) -> usize {
+        let most = LONGEST.min(end.saturating_sub(at));
+        let mut same = 0;
+        while same < most {
+            let differing = eight(&self.text, before + same) ^ eight(&self.text, at + same);
+            if differing != 0 {
+                return most.min(same + differing.trailing_zeros() as usize / 8);
+            }
+            same += 8;
+        }
+        most
+    }
+
+    /// Bytes as they are. The code of an ASCII character is itself and 0x30, in eight bits: seven are put together.
+    fn put_bytes(&mut self, mut from: usize, to: usize) {
+        while from < to {
+            let count = (to - from).min(7);
+            let mask = (1 << (8 * count)) - 1;
+            let bytes = eight(&self.text, from) & mask;
+            if bytes & 0x8080_8080_8080_8080 == 0 {
+                let words = (bytes + (0x3030_3030_3030_3030 & mask))
+                    .reverse_bits()
+                    .swap_bytes();
+                self.bits.put(words, 8 * count as u32);
+            } else {
+                for byte in &bytes.to_le_bytes()[..count] {
+                    self.bits.put_word(CODE[usize::from(*byte)]);
+                }
+            }
+            from += count;
+        }
+    }
 }
 
-fn slot(four: [u8; SHORTEST]) -> usize {
-    (u32::from_le_bytes(four).wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as usize
+/// The eight bytes at a place, the first in the lowest. Places are below [`MOST`]: said so, no bounds are checked.
+fn eight(text: &[u8; MOST + 8], at: usize) -> u64 {
+    let eight = text[at % MOST..].first_chunk();
+    u64::from_le_bytes(*eight.expect("eight bytes more than there are places"))
 }
 
-/// How many bytes both begin with.
-fn common(one: &[u8], other: &[u8]) -> usize {
-    let most = LONGEST.min(other.len());
-    let same = one.iter().zip(&other[..most]).take_while(|(a, b)| a == b);
-    same.count()
+fn slot(four: u32) -> usize {
+    (four.wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as usize
 }
 
 /// The code word of a distance with the bits behind it: five bits, and one more for every doubling from 4 on.
@@ -135,36 +196,33 @@ struct Bits {
 }
 
 impl Bits {
-    /// Eight bytes are written each time, of which those count that are full.
-    fn put(&mut self, (word, length): Word) {
-        self.held |= u64::from(word) << self.count;
+    fn new() -> Self {
+        Self {
+            out: [0; ROOM],
+            length: 0,
+            held: 0,
+            count: 0,
+        }
+    }
+
+    fn begin(&mut self) {
+        (self.length, self.held, self.count) = (0, 0, 0);
+    }
+
+    fn put_word(&mut self, (word, length): Word) {
+        self.put(u64::from(word), length);
+    }
+
+    /// At most 56 bits. Eight bytes are written each time, of which those count that are full.
+    fn put(&mut self, word: u64, length: u32) {
+        self.held |= word << self.count;
         self.count += length;
-        self.out[self.length..][..8].copy_from_slice(&self.held.to_le_bytes());
+        let place = self.out[self.length..].first_chunk_mut();
+        *place.expect("nine bits for every byte, and more") = self.held.to_le_bytes();
         let full = self.count / 8;
         self.length += full as usize;
         self.held >>= 8 * full;
         self.count %= 8;
-    }
-
-    /// Bytes as they are. The code of an ASCII character is itself and 0x30, in eight bits: four are put together.
-    fn put_bytes(&mut self, bytes: &[u8]) {
-        let (fours, rest) = bytes.as_chunks();
-        for four in fours {
-            let together = u32::from_le_bytes(*four);
-            if together & 0x8080_8080 == 0 {
-                let words = (together + 0x3030_3030).reverse_bits().swap_bytes();
-                self.put((words, 32));
-            } else {
-                self.put_each(four);
-            }
-        }
-        self.put_each(rest);
-    }
-
-    fn put_each(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.put(CODE[usize::from(*byte)]);
-        }
     }
 
     fn finish(&self) -> &[u8] {
@@ -174,6 +232,7 @@ impl Bits {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
     use std::io::Read as _;
 
     use flate2::bufread::GzDecoder;
@@ -181,10 +240,15 @@ mod tests {
 
     use super::*;
 
+    thread_local! {
+        /// One for all texts of a test: what is left of those before must not show.
+        static BRIEF: RefCell<Brief> = RefCell::new(Brief::new());
+    }
+
     #[track_caller]
     fn check(plain: &[u8]) -> usize {
         let mut packed = b"before".to_vec();
-        pack(plain, &mut packed);
+        BRIEF.with_borrow_mut(|brief| brief.pack(plain, &mut packed));
         let (before, member) = packed.split_at(6);
         assert_eq!(before, b"before");
         let mut back = Vec::new();

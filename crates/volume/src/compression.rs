@@ -11,7 +11,7 @@ use libdeflater::{CompressionLvl, Compressor};
 use serde::{Deserialize, Serialize};
 use zstd::stream::read::Decoder;
 
-use crate::brief;
+use crate::brief::{self, Brief};
 
 /// Buffers that are used again are given up when they have grown beyond this.
 pub(crate) const KEEP: usize = 4 << 20;
@@ -70,7 +70,7 @@ pub(crate) struct Packer {
 
 enum Method {
     /// At the fastest level short texts go their own way.
-    Fast(Compressor),
+    Fast(Compressor, Box<Brief>),
     Gzip(Compressor),
     Zstd(zstd::bulk::Compressor<'static>),
 }
@@ -81,13 +81,12 @@ impl Packer {
         let method = match compression {
             Compression::Gzip => {
                 let level = level.clamp(1, 12);
-                let method = if level == 1 {
-                    Method::Fast
+                let gzip = Compressor::new(CompressionLvl::new(level).expect("1 to 12 are levels"));
+                if level == 1 {
+                    Method::Fast(gzip, Box::new(Brief::new()))
                 } else {
-                    Method::Gzip
-                };
-                let level = CompressionLvl::new(level).expect("1 to 12 are levels");
-                method(Compressor::new(level))
+                    Method::Gzip(gzip)
+                }
             }
             Compression::Zstd => {
                 let mut compressor = zstd::bulk::Compressor::new(level.clamp(1, 22))
@@ -107,12 +106,13 @@ impl Packer {
     /// Appends the packed piece; its length.
     pub(crate) fn pack(&mut self, plain: &[u8], out: &mut Vec<u8>) -> usize {
         let start = out.len();
-        if matches!(self.method, Method::Fast(_)) && plain.len() <= brief::MOST {
-            brief::pack(plain, out);
-        } else {
-            let length = self.pack_long(plain);
-            out.extend_from_slice(&self.room[..length]);
-            self.release();
+        match &mut self.method {
+            Method::Fast(_, brief) if plain.len() <= brief::MOST => brief.pack(plain, out),
+            _ => {
+                let length = self.pack_long(plain);
+                out.extend_from_slice(&self.room[..length]);
+                self.release();
+            }
         }
         out.len() - start
     }
@@ -120,7 +120,7 @@ impl Packer {
     /// Packs into the room; the length of the piece.
     fn pack_long(&mut self, plain: &[u8]) -> usize {
         let bound = match &mut self.method {
-            Method::Fast(gzip) | Method::Gzip(gzip) => gzip.gzip_compress_bound(plain.len()),
+            Method::Fast(gzip, _) | Method::Gzip(gzip) => gzip.gzip_compress_bound(plain.len()),
             Method::Zstd(_) => zstd::zstd_safe::compress_bound(plain.len()),
         };
         if self.room.len() < bound {
@@ -129,7 +129,7 @@ impl Packer {
         let room = &mut self.room[..];
         let enough = "the buffer has the size that the compressor asked for";
         match &mut self.method {
-            Method::Fast(gzip) | Method::Gzip(gzip) => {
+            Method::Fast(gzip, _) | Method::Gzip(gzip) => {
                 gzip.gzip_compress(plain, room).expect(enough)
             }
             Method::Zstd(zstd) => zstd.compress_to_buffer(plain, room).expect(enough),
