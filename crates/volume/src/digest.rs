@@ -23,19 +23,33 @@ pub fn digests(texts: [&[u8]; 2]) -> [Digest; 2] {
     texts.map(sha1)
 }
 
+/// Before the letters, in headers.
+pub(crate) const ALGORITHM: &str = "sha1:";
+
 /// As written in headers: `sha1:` and 32 letters.
 pub(crate) fn label(digest: &Digest) -> String {
-    format!("sha1:{}", BASE32.encode(digest))
+    format!("{ALGORITHM}{}", BASE32.encode(digest))
 }
 
-/// As written in CDXJ lines: 32 letters.
-pub(crate) fn letters(digest: &Digest) -> String {
-    BASE32.encode(digest)
+/// As written in CDXJ lines: 32 letters, eight for each five bytes.
+pub(crate) fn letters(digest: &Digest) -> [u8; 32] {
+    const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let mut letters = [0; 32];
+    let eights = letters.as_chunks_mut::<8>().0;
+    for (eight, five) in eights.iter_mut().zip(digest.as_chunks::<5>().0) {
+        let together = |bits, byte: &u8| bits << 8 | usize::from(*byte);
+        let mut bits = five.iter().fold(0, together);
+        for letter in eight.iter_mut().rev() {
+            *letter = ALPHABET[bits % 32];
+            bits /= 32;
+        }
+    }
+    letters
 }
 
 /// Reads what [`label`] wrote; none for another algorithm or form.
 pub(crate) fn parse(label: &str) -> Option<Digest> {
-    let letters = label.strip_prefix("sha1:")?;
+    let letters = label.strip_prefix(ALGORITHM)?;
     BASE32.decode(letters.as_bytes()).ok()?.try_into().ok()
 }
 
@@ -50,6 +64,14 @@ mod tests {
         assert_eq!(parse(&label), Some(sha1(b"")));
         assert_eq!(parse("md5:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"), None);
         assert_eq!(parse("sha1:short"), None);
+    }
+
+    #[test]
+    fn letters_are_those_of_the_label() {
+        for number in 0..1000_u32 {
+            let digest = sha1(&number.to_le_bytes());
+            assert_eq!(letters(&digest)[..], label(&digest).as_bytes()[5..]);
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use crate::digest::Digest;
 use crate::disk::Disk;
+use crate::encode::Identifier;
 use crate::index::{Entry, Form};
 use crate::name::Shelf;
 use crate::payload::may_refer;
@@ -49,15 +50,22 @@ struct Recent {
 /// A stored response that duplicates may refer to.
 #[derive(Debug)]
 pub(crate) struct Original {
-    pub(crate) id: String,
+    pub(crate) name: Name,
     pub(crate) url: Arc<str>,
-    /// `WARC-Date`, to the letter.
-    pub(crate) date: String,
     /// `WARC-Payload-Digest`.
     pub(crate) digest: Digest,
     pub(crate) form: Form,
     /// Volume and offset, once it is written.
     pub(crate) place: OnceLock<(u32, u64)>,
+}
+
+/// Identifier and date of an original, to the letter: many are kept, so those that can be made anew are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Name {
+    /// Of a record that this process writes.
+    Given { id: Identifier, time_ms: i64 },
+    /// Of a record that was read. The identifier is empty when there is none.
+    Read { id: String, date: String },
 }
 
 /// What [`Duplicates::claim`] decided.
@@ -385,9 +393,11 @@ mod tests {
             Duplicates::open(&folder.path().join("d"), folder.path(), true, 0).unwrap();
         let candidate = |form| {
             Arc::new(Original {
-                id: format!("{form:?}"),
+                name: Name::Read {
+                    id: format!("{form:?}"),
+                    date: String::new(),
+                },
                 url: "http://a/".into(),
-                date: String::new(),
                 digest: [0; 20],
                 form,
                 place: OnceLock::new(),
@@ -395,10 +405,11 @@ mod tests {
         };
         let claim = |form| {
             let claim = duplicates.claim([1; 20], &candidate(form), b"<html>");
-            (
-                claim.ticket,
-                claim.original.map(|original| original.id.clone()),
-            )
+            let id = |original: Arc<Original>| match &original.name {
+                Name::Read { id, .. } => id.clone(),
+                Name::Given { .. } => unreachable!("all were read"),
+            };
+            (claim.ticket, claim.original.map(id))
         };
         assert_eq!(claim(Form::Chunked), (0, None));
         assert_eq!(claim(Form::Chunked), (1, Some("Chunked".to_owned())));

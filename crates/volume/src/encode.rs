@@ -1,6 +1,7 @@
 //! An exchange becomes records, each packed by itself (WARC 1.1 sections 4 to 6). Runs on the worker threads;
 //! one [`Encoder`] each, whose buffers are used again for every record.
 
+use std::borrow::Cow;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,10 +10,11 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::compression::{KEEP, Packer, roomy};
 use crate::digest::{self, Digest};
-use crate::duplicates::Original;
+use crate::duplicates::{Name, Original};
 use crate::index::{self, Entry, Form};
 use crate::payload::Payload;
-use crate::{Earlier, Exchange, Fields, Options, escape, http};
+use crate::value::{Date, Value};
+use crate::{Earlier, Exchange, Fields, Options, date, escape, http};
 
 const HTTP_RESPONSE: &str = "application/http;msgtype=response";
 const HTTP_REQUEST: &str = "application/http;msgtype=request";
@@ -37,22 +39,36 @@ impl Identifiers {
         }
     }
 
-    /// `<urn:uuid:…>`, as in `WARC-Record-ID`.
-    pub(crate) fn next(&self) -> String {
+    /// Another one.
+    pub(crate) fn next(&self) -> Identifier {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         let mut bytes =
             xxh3_128_with_seed(&(self.salt[0] ^ count).to_le_bytes(), self.salt[1]).to_be_bytes();
         bytes[6] = bytes[6] & 0x0f | 0x40;
         bytes[8] = bytes[8] & 0x3f | 0x80;
-        let hex = data_encoding::HEXLOWER.encode(&bytes);
-        let groups = [
-            &hex[..8],
-            &hex[8..12],
-            &hex[12..16],
-            &hex[16..20],
-            &hex[20..],
-        ];
-        format!("<urn:uuid:{}>", groups.join("-"))
+        Identifier(bytes)
+    }
+}
+
+/// A record's identifier: the bytes of its UUID.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identifier([u8; 16]);
+
+/// `<urn:uuid:…>`, as in `WARC-Record-ID`.
+impl Value for Identifier {
+    fn put(&self, out: &mut Vec<u8>) {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut hex = [0; 32];
+        for (two, byte) in hex.as_chunks_mut().0.iter_mut().zip(self.0) {
+            *two = [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]);
+        }
+        let mut text = *b"<urn:uuid:00000000-0000-4000-8000-000000000000>";
+        text[10..18].copy_from_slice(&hex[..8]);
+        text[19..23].copy_from_slice(&hex[8..12]);
+        text[24..28].copy_from_slice(&hex[12..16]);
+        text[29..33].copy_from_slice(&hex[16..20]);
+        text[34..46].copy_from_slice(&hex[20..]);
+        out.extend_from_slice(&text);
     }
 }
 
@@ -73,25 +89,23 @@ pub(crate) struct Draft<'exchange> {
     pub(crate) exchange: &'exchange Exchange,
     pub(crate) payload: Payload,
     /// Identifier of the response or revisit.
-    pub(crate) id: String,
+    pub(crate) id: Identifier,
     /// The URL as written in `WARC-Target-URI`.
     pub(crate) url: Arc<str>,
-    pub(crate) date: String,
     /// The record to refer to instead of storing the payload.
     pub(crate) original: Option<Arc<Original>>,
 }
 
 impl<'exchange> Draft<'exchange> {
     /// Hashes the payload; the duplicate index is asked afterwards.
-    pub(crate) fn new(exchange: &'exchange Exchange, id: String, minimum: usize) -> Self {
-        let mut url = Vec::with_capacity(exchange.url.len());
-        escape::uri(&exchange.url, &mut url);
+    pub(crate) fn new(exchange: &'exchange Exchange, id: Identifier, minimum: usize) -> Self {
         Self {
             exchange,
             payload: Payload::of(exchange, minimum),
             id,
-            url: String::from_utf8_lossy(&url).into(),
-            date: date(exchange.time_ms),
+            url: escaped(&exchange.url, escape::is_plain_uri, escape::uri)
+                .as_ref()
+                .into(),
             original: None,
         }
     }
@@ -100,19 +114,16 @@ impl<'exchange> Draft<'exchange> {
     /// find it by URL and date.
     pub(crate) fn unmodified(&self, earlier: &Earlier) -> Arc<Original> {
         Arc::new(Original {
-            id: String::new(),
+            name: Name::Read {
+                id: String::new(),
+                date: format!("{:.3}", date::timestamp(earlier.time_ms)),
+            },
             url: self.url.clone(),
-            date: date(earlier.time_ms),
             digest: earlier.digest,
             form: Form::Plain,
             place: OnceLock::new(),
         })
     }
-}
-
-/// `WARC-Date` with milliseconds.
-fn date(time_ms: i64) -> String {
-    format!("{:.3}", index::timestamp(time_ms))
 }
 
 /// Which records go with a response.
@@ -140,7 +151,7 @@ impl Encoder {
     /// The warcinfo record that heads a file.
     pub(crate) fn warcinfo(
         &mut self,
-        id: &str,
+        id: Identifier,
         time_ms: i64,
         file: &str,
         fields: &[(String, String)],
@@ -158,7 +169,7 @@ impl Encoder {
         for (name, value) in fields {
             block.put(name, value);
         }
-        self.begin("warcinfo", id, &date(time_ms));
+        self.begin("warcinfo", id, time_ms);
         self.field("WARC-Filename", file);
         let mut out = Vec::new();
         self.finish(FIELDS, block.as_bytes(), None, &mut out);
@@ -176,16 +187,16 @@ impl Encoder {
         let mut bytes = Vec::with_capacity(draft.exchange.response.len() / 3 + 1536);
         let entry = self.response(draft, &mut bytes);
         if companions.request && !draft.exchange.request.is_empty() {
-            self.begin("request", &ids.next(), &draft.date);
-            self.field("WARC-Target-URI", &draft.url);
+            self.begin("request", ids.next(), draft.exchange.time_ms);
+            self.field("WARC-Target-URI", &*draft.url);
             self.field("WARC-Concurrent-To", &draft.id);
             self.address(draft.exchange);
             self.finish(HTTP_REQUEST, &draft.exchange.request, None, &mut bytes);
         }
         let metadata = draft.exchange.metadata.as_bytes();
         if companions.metadata && !metadata.is_empty() {
-            self.begin("metadata", &ids.next(), &draft.date);
-            self.field("WARC-Target-URI", &draft.url);
+            self.begin("metadata", ids.next(), draft.exchange.time_ms);
+            self.field("WARC-Target-URI", &*draft.url);
             self.field("WARC-Concurrent-To", &draft.id);
             self.finish(FIELDS, metadata, None, &mut bytes);
         }
@@ -210,23 +221,23 @@ impl Encoder {
             } else {
                 "response"
             },
-            &draft.id,
-            &draft.date,
+            draft.id,
+            exchange.time_ms,
         );
-        self.field("WARC-Target-URI", &draft.url);
+        self.field("WARC-Target-URI", &*draft.url);
         self.address(exchange);
         let stored = match &draft.original {
             Some(original) => Some(original.digest),
             None => draft.payload.stored,
         };
         if let Some(digest) = &stored {
-            self.field("WARC-Payload-Digest", &digest::label(digest));
+            self.field("WARC-Payload-Digest", digest);
         }
         if !media_type.is_empty() {
-            self.field("WARC-Identified-Payload-Type", &media_type);
+            self.field("WARC-Identified-Payload-Type", &*media_type);
         }
         if let Some(reason) = exchange.truncated {
-            self.field("WARC-Truncated", &field_value(reason));
+            self.field("WARC-Truncated", &*field_value(reason));
         }
         if let Some(original) = &draft.original {
             let profile = match exchange.unmodified {
@@ -242,7 +253,7 @@ impl Encoder {
         let length = self.finish(HTTP_RESPONSE, block, digest, out);
         Entry {
             url: draft.url.clone(),
-            time_ms: index::timestamp(exchange.time_ms).as_millisecond(),
+            time_ms: date::timestamp(exchange.time_ms).as_millisecond(),
             media_type: index::media_type(&media_type, head),
             status: http::status(head)
                 .or_else(|| (exchange.status != 0).then_some(exchange.status)),
@@ -260,36 +271,42 @@ impl Encoder {
     /// The fields that lead from a revisit to its original, for every kind of reader.
     fn reference(&mut self, original: &Original, profile: &str) {
         self.field("WARC-Profile", profile);
-        if !original.id.is_empty() {
-            self.field("WARC-Refers-To", &original.id);
+        match &original.name {
+            Name::Given { id, .. } => self.field("WARC-Refers-To", id),
+            Name::Read { id, .. } if id.is_empty() => {}
+            Name::Read { id, .. } => self.field("WARC-Refers-To", id.as_str()),
         }
-        self.field("WARC-Refers-To-Target-URI", &original.url);
-        self.field("WARC-Refers-To-Date", &original.date);
+        self.field("WARC-Refers-To-Target-URI", &*original.url);
+        match &original.name {
+            Name::Given { time_ms, .. } => self.field("WARC-Refers-To-Date", &Date(*time_ms)),
+            Name::Read { date, .. } => self.field("WARC-Refers-To-Date", date.as_str()),
+        }
         if let Some((volume, offset)) = original.place.get() {
             // Ours: saves the reader a search. Not there when the original was still being compressed.
-            self.field("Aranha-Refers-To-Location", &format!("{volume}:{offset}"));
+            let location = format!("{volume}:{offset}");
+            self.field("Aranha-Refers-To-Location", location.as_str());
         }
     }
 
     fn address(&mut self, exchange: &Exchange) {
-        if let Some(address) = exchange.address {
-            self.field("WARC-IP-Address", &address.to_string());
+        if let Some(address) = &exchange.address {
+            self.field("WARC-IP-Address", address);
         }
     }
 
-    fn begin(&mut self, kind: &str, id: &str, date: &str) {
+    fn begin(&mut self, kind: &str, id: Identifier, time_ms: i64) {
         self.plain.clear();
         self.plain.extend_from_slice(b"WARC/1.1\r\n");
         self.field("WARC-Type", kind);
-        self.field("WARC-Record-ID", id);
-        self.field("WARC-Date", date);
+        self.field("WARC-Record-ID", &id);
+        self.field("WARC-Date", &Date(time_ms));
     }
 
-    /// Only for values that were escaped or never came from outside.
-    fn field(&mut self, name: &str, value: &str) {
-        for part in [name, ": ", value, "\r\n"] {
-            self.plain.extend_from_slice(part.as_bytes());
-        }
+    fn field(&mut self, name: &str, value: &(impl Value + ?Sized)) {
+        self.plain.extend_from_slice(name.as_bytes());
+        self.plain.extend_from_slice(b": ");
+        value.put(&mut self.plain);
+        self.plain.extend_from_slice(b"\r\n");
     }
 
     /// Ends the header, adds the block, whose digest may be known, and compresses; the length of the member.
@@ -301,9 +318,9 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) -> usize {
         let digest = digest.unwrap_or_else(|| digest::sha1(block));
-        self.field("WARC-Block-Digest", &digest::label(&digest));
+        self.field("WARC-Block-Digest", &digest);
         self.field("Content-Type", content_type);
-        self.field("Content-Length", &block.len().to_string());
+        self.field("Content-Length", &(block.len() as u64));
         let whole = self.plain.len() + block.len() + 6;
         if whole > self.plain.capacity() {
             // Only the header is worth copying; to grow in place would copy the last record, too.
@@ -322,10 +339,18 @@ impl Encoder {
     }
 }
 
-fn field_value(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len());
-    escape::value(text, &mut out);
-    String::from_utf8_lossy(&out).into_owned()
+fn field_value(text: &str) -> Cow<'_, str> {
+    escaped(text, escape::is_plain_value, escape::value)
+}
+
+/// The text as it is when it is plain, which nearly all are.
+fn escaped(text: &str, is_plain: fn(&str) -> bool, escape: fn(&str, &mut Vec<u8>)) -> Cow<'_, str> {
+    if is_plain(text) {
+        return text.into();
+    }
+    let mut out = Vec::with_capacity(text.len() + 16);
+    escape(text, &mut out);
+    String::from_utf8_lossy(&out).into_owned().into()
 }
 
 #[cfg(test)]
@@ -335,7 +360,12 @@ mod tests {
     #[test]
     fn identifiers_are_uuids_and_differ() {
         let ids = Identifiers::new();
-        let mut seen: Vec<String> = (0..1000).map(|_| ids.next()).collect();
+        let text = |id: Identifier| {
+            let mut out = Vec::new();
+            id.put(&mut out);
+            String::from_utf8(out).unwrap()
+        };
+        let mut seen: Vec<String> = (0..1000).map(|_| text(ids.next())).collect();
         assert_eq!(
             seen[0].len(),
             "<urn:uuid:00000000-0000-4000-8000-000000000000>".len()
@@ -347,13 +377,11 @@ mod tests {
         seen.sort();
         seen.dedup();
         assert_eq!(seen.len(), 1000);
+        let known = *b"\x00\x12\x34\x56\x78\x9a\xbc\xde\xf0\x0f\x1e\x2d\x3c\x4b\x5a\xff";
+        assert_eq!(
+            text(Identifier(known)),
+            "<urn:uuid:00123456-789a-bcde-f00f-1e2d3c4b5aff>"
+        );
         assert_ne!(Identifiers::new().next(), Identifiers::new().next());
-    }
-
-    #[test]
-    fn dates() {
-        assert_eq!(date(1_794_764_880_123), "2026-11-15T17:48:00.123Z");
-        assert_eq!(date(0), "1970-01-01T00:00:00.000Z");
-        assert_eq!(date(i64::MAX), "1970-01-01T00:00:00.000Z");
     }
 }

@@ -4,9 +4,15 @@
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
+/// Whether nothing in a URL has to be escaped. Without a way out before the end many bytes are looked at together.
+pub(crate) fn is_plain_uri(text: &str) -> bool {
+    let plain = |plain, byte: u8| plain & byte.is_ascii_graphic();
+    text.bytes().fold(true, plain)
+}
+
 /// A URL: printable ASCII stays, everything else becomes %-triplets.
 pub(crate) fn uri(text: &str, out: &mut Vec<u8>) {
-    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+    if is_plain_uri(text) {
         out.extend_from_slice(text.as_bytes());
         return;
     }
@@ -19,14 +25,20 @@ pub(crate) fn uri(text: &str, out: &mut Vec<u8>) {
     }
 }
 
+/// Whether nothing in a value has to be escaped.
+pub(crate) fn is_plain_value(text: &str) -> bool {
+    let plain = |plain, byte: u8| plain & matches!(byte, b' '..=b'~');
+    text.bytes().fold(true, plain) && !text.starts_with(' ') && !text.ends_with(' ')
+}
+
 /// Any other value: control characters and Unicode's line separators become %-triplets, and so does white space at
 /// either end, which readers strip.
 pub(crate) fn value(text: &str, out: &mut Vec<u8>) {
-    let core = text.trim();
-    if core.len() == text.len() && text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+    if is_plain_value(text) {
         out.extend_from_slice(text.as_bytes());
         return;
     }
+    let core = text.trim();
     let start = text.len() - text.trim_start().len();
     for (position, character) in text.char_indices() {
         let outside = position < start || position >= start + core.len();

@@ -4,14 +4,12 @@
 //! [`Entry`] is what a line is made of. It is gathered while a volume is written, and can be had again by reading the
 //! volume ([`Entry::of`]): repair and `check` do that, so both ways must give the same line.
 
-use std::fmt::Write as _;
 use std::sync::Arc;
-
-use jiff::Timestamp;
 
 use crate::digest::{self, Digest};
 use crate::http::{self, Transfer};
-use crate::{Location, Record, escape, name};
+use crate::value::Value as _;
+use crate::{Location, Record, date, escape, name};
 
 /// What the index keeps of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,32 +82,40 @@ impl Entry {
 
     /// The line, with its end.
     pub(crate) fn line(&self, file: &str) -> String {
-        let mut line = key(&self.url);
-        line.push(' ');
-        line.push_str(&stamp(self.time_ms));
-        line.push_str(" {\"url\": ");
-        line.push_str(&quoted(&self.url));
+        let key = key(&self.url);
         let media_type = if self.revisit {
             "warc/revisit"
         } else {
             &self.media_type
         };
-        line.push_str(", \"mime\": ");
-        line.push_str(&quoted(media_type));
+        // The names, the digest and the numbers take less than 200 bytes.
+        let texts = key.len() + self.url.len() + media_type.len() + file.len();
+        let mut line = Vec::with_capacity(texts + 200);
+        line.extend_from_slice(key.as_bytes());
+        line.push(b' ');
+        date::put_stamp(self.time_ms, &mut line);
+        line.extend_from_slice(b" {\"url\": ");
+        quote(&self.url, &mut line);
+        line.extend_from_slice(b", \"mime\": ");
+        quote(media_type, &mut line);
         if let Some(status) = self.status {
-            let _ = write!(line, ", \"status\": \"{status}\"");
+            line.extend_from_slice(b", \"status\": \"");
+            u64::from(status).put(&mut line);
+            line.push(b'"');
         }
         if let Some(digest) = &self.digest {
-            let _ = write!(line, ", \"digest\": \"{}\"", digest::letters(digest));
+            line.extend_from_slice(b", \"digest\": \"");
+            line.extend_from_slice(&digest::letters(digest));
+            line.push(b'"');
         }
-        let (length, offset) = (self.length, self.offset);
-        let _ = write!(
-            line,
-            ", \"length\": \"{length}\", \"offset\": \"{offset}\", \"filename\": "
-        );
-        line.push_str(&quoted(file));
-        line.push_str("}\n");
-        line
+        line.extend_from_slice(b", \"length\": \"");
+        u64::from(self.length).put(&mut line);
+        line.extend_from_slice(b"\", \"offset\": \"");
+        self.offset.put(&mut line);
+        line.extend_from_slice(b"\", \"filename\": ");
+        quote(file, &mut line);
+        line.extend_from_slice(b"}\n");
+        String::from_utf8(line).expect("made of texts and ASCII")
     }
 }
 
@@ -154,18 +160,16 @@ pub(crate) fn key(url: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Fourteen digits.
-pub(crate) fn stamp(time_ms: i64) -> String {
-    timestamp(time_ms).strftime("%Y%m%d%H%M%S").to_string()
-}
-
-/// A point in time, whatever number comes in.
-pub(crate) fn timestamp(time_ms: i64) -> Timestamp {
-    Timestamp::from_millisecond(time_ms).unwrap_or(Timestamp::UNIX_EPOCH)
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a string is always JSON")
+/// Appends a JSON string. Nearly all texts stand between the quotes as they are.
+fn quote(text: &str, out: &mut Vec<u8>) {
+    let plain = |plain, byte: u8| plain & !matches!(byte, 0..b' ' | b'"' | b'\\');
+    if text.bytes().fold(true, plain) {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    } else {
+        serde_json::to_writer(out, text).expect("a string is always JSON, and memory takes it");
+    }
 }
 
 /// The whole index of a volume: its lines in the order of their bytes.
@@ -184,6 +188,8 @@ pub(crate) fn file_name(volume: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -216,6 +222,17 @@ mod tests {
                 .line("x")
                 .contains("\"mime\": \"warc/revisit\", \"length\"")
         );
+    }
+
+    proptest! {
+        #[test]
+        fn quotes_are_the_librarys(text in any::<String>(), plain in "[ -~]{0,20}", odd in "[a\"\\\\\\x00-\\x20\\x7f-\\xa0]{0,5}") {
+            for text in [text, plain, odd] {
+                let mut out = Vec::new();
+                quote(&text, &mut out);
+                prop_assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&text).unwrap());
+            }
+        }
     }
 
     #[test]

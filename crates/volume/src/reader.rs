@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::digest::{self, Digest};
-use crate::duplicates::Original;
+use crate::duplicates::{Name, Original};
 use crate::index::{self, Form};
 use crate::member::Members;
 use crate::name::{self, Shelf, Volume};
@@ -227,9 +227,11 @@ pub(crate) fn original_at(shelf: &Shelf, place: Place, key: &Digest) -> Option<O
     let stored = digest::parse(get("WARC-Payload-Digest")?)?;
     let right = get("WARC-Type")? == "response" && (place.form == Form::Chunked || stored == *key);
     right.then_some(Original {
-        id: get("WARC-Record-ID")?.to_owned(),
+        name: Name::Read {
+            id: get("WARC-Record-ID")?.to_owned(),
+            date: get("WARC-Date")?.to_owned(),
+        },
         url: get("WARC-Target-URI")?.into(),
-        date: get("WARC-Date")?.to_owned(),
         digest: stored,
         form: place.form,
         place: OnceLock::from((place.volume, place.offset)),
@@ -243,9 +245,11 @@ pub(crate) fn response_at(shelf: &Shelf, location: Location) -> Option<Original>
     let get = |name: &str| record::field(&fields, name);
     let named = |id, url, date, place| {
         let original = Original {
-            id: get(id)?.to_owned(),
+            name: Name::Read {
+                id: get(id)?.to_owned(),
+                date: get(date)?.to_owned(),
+            },
             url: get(url)?.into(),
-            date: get(date)?.to_owned(),
             digest: digest::parse(get("WARC-Payload-Digest")?)?,
             form: Form::Plain,
             place: OnceLock::new(),

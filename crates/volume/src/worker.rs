@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::duplicates::{Duplicates, Original};
+use crate::duplicates::{Duplicates, Name, Original};
 use crate::encode::{Companions, Draft, Encoder, Identifiers};
 use crate::shared::Shared;
 use crate::writer::{Parcel, Ticketed};
@@ -98,9 +98,11 @@ impl Worker {
         }
         let form = draft.payload.form?;
         Some(Arc::new(Original {
-            id: draft.id.clone(),
+            name: Name::Given {
+                id: draft.id,
+                time_ms: draft.exchange.time_ms,
+            },
             url: draft.url.clone(),
-            date: draft.date.clone(),
             digest: draft.payload.stored?,
             form,
             place: OnceLock::new(),

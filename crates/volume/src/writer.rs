@@ -142,7 +142,7 @@ impl Writer {
         let (id, fields) = (self.ids.next(), &self.options.warcinfo);
         let warcinfo = self
             .encoder
-            .warcinfo(&id, now.as_millisecond(), &name, fields);
+            .warcinfo(id, now.as_millisecond(), &name, fields);
         self.block.bytes.extend_from_slice(&warcinfo);
         self.serial = serial;
         self.shared

@@ -1,0 +1,110 @@
+//! The values of header fields, written straight into the record: a page has two dozen of them, and a text made for each would
+//! be thrown away at once.
+
+use std::io::Write as _;
+use std::net::IpAddr;
+
+use crate::date;
+use crate::digest::{self, Digest};
+
+/// What can stand behind the name of a field.
+pub(crate) trait Value {
+    /// Appends it as it is written in a header.
+    fn put(&self, out: &mut Vec<u8>);
+}
+
+/// Only what was escaped or never came from outside.
+impl Value for str {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.as_bytes());
+    }
+}
+
+/// `sha1:` and 32 letters.
+impl Value for Digest {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(digest::ALGORITHM.as_bytes());
+        out.extend_from_slice(&digest::letters(self));
+    }
+}
+
+/// In decimal.
+impl Value for u64 {
+    fn put(&self, out: &mut Vec<u8>) {
+        let mut digits = [0; 20];
+        let (mut rest, mut start) = (*self, digits.len());
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        out.extend_from_slice(&digits[start..]);
+    }
+}
+
+impl Value for IpAddr {
+    fn put(&self, out: &mut Vec<u8>) {
+        match self {
+            IpAddr::V4(address) => {
+                let [first, others @ ..] = address.octets().map(u64::from);
+                first.put(out);
+                for octet in others {
+                    out.push(b'.');
+                    octet.put(out);
+                }
+            }
+            IpAddr::V6(address) => {
+                let _ = write!(out, "{address}"); // into memory: cannot fail
+            }
+        }
+    }
+}
+
+/// A `WARC-Date`: Unix time in milliseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Date(pub(crate) i64);
+
+impl Value for Date {
+    fn put(&self, out: &mut Vec<u8>) {
+        date::put_date(self.0, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(value: &(impl Value + ?Sized), expected: &str) {
+        let mut out = b"before ".to_vec();
+        value.put(&mut out);
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            format!("before {expected}")
+        );
+    }
+
+    #[test]
+    fn as_the_library_writes_them() {
+        for number in [0, 7, 10, 99, 100, 255, 123_456_789, u64::MAX - 1, u64::MAX] {
+            check(&number, &number.to_string());
+        }
+        for address in [
+            "0.0.0.0",
+            "127.0.0.1",
+            "192.0.2.10",
+            "255.255.255.255",
+            "::1",
+            "2001:db8::7",
+        ] {
+            check(&address.parse::<IpAddr>().unwrap(), address);
+        }
+        let digest = digest::sha1(b"");
+        check(&digest, &digest::label(&digest));
+        check(&Date(1_794_764_880_123), "2026-11-15T17:48:00.123Z");
+        check("text", "text");
+    }
+}
