@@ -7,6 +7,66 @@
 
 /// SURT form of a URL, for CDXJ keys. Never fails: what is no URL is keyed as text.
 pub fn surt(url: &str) -> String {
+    plain_surt(url).unwrap_or_else(|| any_surt(url))
+}
+
+/// The same for a URL with nothing in it that would have to be unescaped, resolved or guessed, as nearly all canonical ones are;
+/// none for any other. [`any_surt`] says what is right.
+fn plain_surt(url: &str) -> Option<String> {
+    // No way out before the end: many bytes are looked at together. Parentheses may be those of a session.
+    let plain =
+        |plain, byte: u8| plain & (byte.is_ascii_graphic() && !matches!(byte, b'%' | b'#' | b'('));
+    let (rest, default) = match url.strip_prefix("http") {
+        Some(rest) if rest.starts_with("://") => (&rest[3..], "80"),
+        Some(rest) if rest.starts_with("s://") => (&rest[4..], "443"),
+        _ => return None,
+    };
+    if !rest.bytes().fold(true, plain) {
+        return None;
+    }
+    let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let slash = memchr::memchr(b'/', before_query.as_bytes());
+    let (authority, path) = before_query.split_at(slash.unwrap_or(before_query.len()));
+    let (host, port) = authority.split_once(':').unwrap_or((authority, ""));
+    let odd = |odd, pair: &[u8]| odd | (pair[0] == b'/' && matches!(pair[1], b'/' | b'.'));
+    if !is_plain_host(host)
+        || !port.bytes().all(|byte| byte.is_ascii_digit())
+        || path.as_bytes().windows(2).fold(false, odd)
+    {
+        return None;
+    }
+    let mut key = Vec::with_capacity(rest.len() + 2);
+    push_labels(&mut key, without_www(host.as_bytes()));
+    push_port(&mut key, port, default);
+    key.push(b')');
+    let path_start = key.len();
+    key.extend_from_slice(if path.is_empty() { "/" } else { path }.as_bytes());
+    key[path_start..].make_ascii_lowercase();
+    if path.len() > 1 && path.ends_with('/') {
+        key.pop();
+    }
+    push_query(&mut key, query.to_ascii_lowercase().into_bytes());
+    String::from_utf8(key).ok()
+}
+
+/// Whether these are labels in lower case, and no number, with a dot between two of them.
+fn is_plain_host(host: &str) -> bool {
+    let mut before = b'.';
+    let mut named = false;
+    for byte in host.bytes() {
+        match byte {
+            b'a'..=b'z' | b'-' => named = true,
+            b'0'..=b'9' => {}
+            b'.' if before != b'.' => named = true,
+            _ => return false,
+        }
+        before = byte;
+    }
+    named && before != b'.'
+}
+
+/// What [`surt`] gives, for whatever comes in.
+fn any_surt(url: &str) -> String {
     let url: String = url
         .trim()
         .chars()
@@ -29,11 +89,8 @@ pub fn surt(url: &str) -> String {
         key.push(b')');
         key.extend(path_key(path));
     }
-    let query = query_key(query);
-    if !query.is_empty() {
-        key.push(b'?');
-        key.extend(query);
-    }
+    let query = escaped(&unescaped(query.as_bytes())).to_ascii_lowercase();
+    push_query(&mut key, query);
     String::from_utf8(key)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
@@ -78,18 +135,26 @@ fn push_host(key: &mut Vec<u8>, authority: &str, scheme: &str) {
         Some((address, port)) => (address, port.trim_start_matches(':')),
         None => host_and_port.split_once(':').unwrap_or((host_and_port, "")),
     };
-    let host = host_key(host);
+    push_labels(key, &host_key(host));
+    let default = match scheme.to_ascii_lowercase().as_str() {
+        "http" => "80",
+        "https" => "443",
+        _ => "",
+    };
+    push_port(key, port, default);
+}
+
+/// The labels of a host, the last one first.
+fn push_labels(key: &mut Vec<u8>, host: &[u8]) {
     for (index, label) in host.rsplit(|byte| *byte == b'.').enumerate() {
         if index > 0 {
             key.push(b',');
         }
         key.extend_from_slice(label);
     }
-    let default = match scheme.to_ascii_lowercase().as_str() {
-        "http" => "80",
-        "https" => "443",
-        _ => "",
-    };
+}
+
+fn push_port(key: &mut Vec<u8>, port: &str, default: &str) {
     if !port.is_empty() && port != default {
         key.push(b':');
         key.extend_from_slice(port.as_bytes());
@@ -115,17 +180,16 @@ fn host_key(host: &str) -> Vec<u8> {
             Err(_) => text,
         }
     };
-    let escaped = escaped(ascii.as_bytes());
-    match escaped.strip_prefix(b"www") {
-        Some(rest) => {
-            let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            match rest[digits..].strip_prefix(b".") {
-                Some(bare) => bare.to_vec(),
-                None => escaped,
-            }
-        }
-        None => escaped,
-    }
+    without_www(&escaped(ascii.as_bytes())).to_vec()
+}
+
+/// A host without its first label when that is `www`, `www2` ….
+fn without_www(host: &[u8]) -> &[u8] {
+    let Some(rest) = host.strip_prefix(b"www") else {
+        return host;
+    };
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    rest[digits..].strip_prefix(b".").unwrap_or(host)
 }
 
 /// The path unescaped, dot segments resolved, slashes single, escaped again, in lower case, without its last slash.
@@ -206,17 +270,20 @@ fn is_session(segment: &[u8], tickets: bool) -> bool {
     !inner.is_empty() && inner.chunks(IDENTIFIER + 3).all(ticket)
 }
 
-/// The query unescaped and escaped again, sessions removed, in lower case, parameters sorted.
-fn query_key(query: &str) -> Vec<u8> {
-    let mut query = escaped(&unescaped(query.as_bytes())).to_ascii_lowercase();
-    strip_value(&mut query, b"jsessionid=", 32, u8::is_ascii_alphanumeric);
-    strip_value(&mut query, b"phpsessid=", 32, u8::is_ascii_alphanumeric);
-    strip_value(&mut query, b"sid=", 32, u8::is_ascii_alphanumeric);
-    strip_asp(&mut query);
-    strip_cold_fusion(&mut query);
-    if query.len() <= 1 {
-        return query;
+/// The query, which is in lower case by now, without sessions, its parameters sorted; nothing when nothing is left of it.
+fn push_query(key: &mut Vec<u8>, mut query: Vec<u8>) {
+    // All names of sessions have it in them.
+    if query.windows(2).any(|pair| pair == b"id") {
+        strip_value(&mut query, b"jsessionid=", 32, u8::is_ascii_alphanumeric);
+        strip_value(&mut query, b"phpsessid=", 32, u8::is_ascii_alphanumeric);
+        strip_value(&mut query, b"sid=", 32, u8::is_ascii_alphanumeric);
+        strip_asp(&mut query);
+        strip_cold_fusion(&mut query);
     }
+    if query.is_empty() {
+        return;
+    }
+    key.push(b'?');
     let mut parameters: Vec<(&[u8], Option<&[u8]>)> = query
         .split(|byte| *byte == b'&')
         .map(|parameter| match memchr::memchr(b'=', parameter) {
@@ -225,18 +292,16 @@ fn query_key(query: &str) -> Vec<u8> {
         })
         .collect();
     parameters.sort_unstable();
-    let mut sorted = Vec::with_capacity(query.len());
     for (index, (name, value)) in parameters.into_iter().enumerate() {
         if index > 0 {
-            sorted.push(b'&');
+            key.push(b'&');
         }
-        sorted.extend_from_slice(name);
+        key.extend_from_slice(name);
         if let Some(value) = value {
-            sorted.push(b'=');
-            sorted.extend_from_slice(value);
+            key.push(b'=');
+            key.extend_from_slice(value);
         }
     }
-    sorted
 }
 
 /// Remove the last `name` with a value of just this length, and the `&` behind it.
@@ -334,6 +399,8 @@ fn escaped(bytes: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -346,6 +413,79 @@ mod tests {
             cases += 1;
         }
         assert!(cases > 80, "the corpus is there");
+    }
+
+    /// How often the shorter way was gone, and whether both lead to the same key.
+    #[track_caller]
+    fn check_both(url: &str) -> bool {
+        let plain = plain_surt(url);
+        if let Some(plain) = &plain {
+            assert_eq!(*plain, any_surt(url), "{url}");
+        }
+        plain.is_some()
+    }
+
+    #[test]
+    fn plain_urls_go_the_shorter_way() {
+        for url in [
+            "http://example.org",
+            "http://example.org/",
+            "https://www.example.org/A/b.html",
+            "https://www2.example.org:8443/a/?b=c&A=D&sid=0123456789abcdef0123456789abcdef",
+            "http://127.0.0.1:80/a/b/",
+            "http://a:443?",
+            "https://a-b.c1/~d;e,f=g!$'*+:@|?q?",
+        ] {
+            assert!(check_both(url), "{url}");
+        }
+        for url in [
+            "HTTP://example.org/",
+            "http://user@example.org/",
+            "http://Example.org/",
+            "http://1234/",
+            "http://.a/",
+            "http://a./",
+            "http://a..b/",
+            "http:///a/b",
+            "http://?a",
+            "http://a:b/",
+            "http://a/b/../c",
+            "http://a/b//c",
+            "http://a/%41",
+            "http://a/(s(0123456789abcdefghijklmn))/b.aspx",
+            "http://a/b#c",
+            "http://a/ b",
+            "http://a/\u{e4}",
+            "http://[::1]/",
+            "ftp://a/",
+            "",
+        ] {
+            assert!(!check_both(url), "{url}");
+        }
+        let corpus = include_str!("../../../tests/corpus/url/surt.tsv");
+        for line in corpus.lines() {
+            check_both(line.split('\t').next().unwrap_or_default());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+
+        #[test]
+        fn both_ways_lead_to_the_same_key(
+            host in "(www[0-9]?[.])?([a-z0-9-]{0,3}[.]){0,2}[a-zA-Z0-9.-]{0,4}",
+            port in "(:[0-9]{0,3}|:80|:443)?",
+            path in "(/[a-zA-Z0-9._~;=@:!-]{0,3}){0,4}(/[(]s[(]0123456789abcdefghijklmn[)][)]/a[.]aspx)?",
+            query in "([?]([a-c]{0,2}=?[A-Z0-9?/&=]{0,3}&?){0,4})?",
+            session in "(&(jsessionid|PHPSESSID|sid|cfid|cftoken|aspsessionidabcdefgh)=[a-z0-9]{0,1}([a-z0-9]{32}|[a-z]{24})){0,2}",
+            odd in "[ -~\\t\u{e4}]{0,3}",
+        ) {
+            for scheme in ["http", "https"] {
+                check_both(&format!("{scheme}://{host}{port}{path}{query}{session}"));
+                check_both(&format!("{scheme}://{host}{port}{odd}{path}{query}{odd}"));
+                check_both(&format!("{scheme}://{odd}{host}{port}{path}{odd}{query}"));
+            }
+        }
     }
 
     #[test]
