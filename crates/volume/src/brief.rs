@@ -61,79 +61,114 @@ const LENGTHS: [Word; LONGEST + 1] = {
 
 /// Packs one brief text after the other, in the same memory, of which only the table is cleared in between.
 pub(crate) struct Brief {
-    /// The text, with room to read eight bytes anywhere. Behind its end are texts that were here before.
-    text: [u8; MOST + 8],
-    /// Where four bytes were last seen, by their hash. Those that were seen nowhere lead to the beginning, and differ from it.
-    places: [u16; 1 << BITS],
-    bits: Bits,
+    text: Text,
+    out: [u8; ROOM],
 }
 
 impl Brief {
     pub(crate) fn new() -> Self {
         Self {
-            text: [0; MOST + 8],
-            places: [0; 1 << BITS],
-            bits: Bits::new(),
+            text: Text {
+                bytes: [0; MOST + 8],
+                end: 0,
+                places: [0; 1 << BITS],
+            },
+            out: [0; ROOM],
         }
     }
 
     /// Appends the member that holds the text. The text must be brief.
     pub(crate) fn pack(&mut self, plain: &[u8], packed: &mut Vec<u8>) {
-        self.text[..plain.len()].copy_from_slice(plain);
-        self.places.fill(0);
-        self.bits.begin();
-        self.bits.put(0b011, 3); // the last block, fixed code
-        self.deflate(plain.len());
-        self.bits.put_word(CODE[256]);
+        self.text.set(plain);
+        let mut bits = Bits::new(&mut self.out);
+        bits.put(0b011, 3); // the last block, fixed code
+        deflate(&mut self.text, &mut bits);
+        bits.put_word(CODE[256]);
         let mut checksum = libdeflater::Crc::new();
         checksum.update(plain);
         packed.extend_from_slice(&HEAD);
-        packed.extend_from_slice(self.bits.finish());
+        packed.extend_from_slice(bits.finish());
         packed.extend_from_slice(&checksum.sum().to_le_bytes());
         packed.extend_from_slice(&(plain.len() as u32).to_le_bytes());
     }
+}
 
-    /// Takes the first repetition that the table knows, and every byte as it is otherwise.
-    fn deflate(&mut self, end: usize) {
-        let mut written = 0;
-        while let Some((at, before, length)) = self.repetition(written.max(1), end) {
-            self.put_bytes(written, at);
-            let (word, bits) = LENGTHS[length];
-            let (back, bits_of_distance) = distance((at - before) as u32);
-            self.bits
-                .put_word((word | back << bits, bits + bits_of_distance));
-            written = at + length;
-        }
-        self.put_bytes(written, end);
+/// Takes the first repetition that the table knows, and every byte as it is otherwise.
+fn deflate(text: &mut Text, bits: &mut Bits<'_>) {
+    let mut written = 0;
+    loop {
+        let found = text.repetition(written);
+        bits.put_bytes(text, written, found.map_or(text.end, |found| found.at));
+        let Some(Repetition { at, before, length }) = found else {
+            return;
+        };
+        let (word, bits_of_length) = LENGTHS[length];
+        let (back, bits_of_distance) = distance((at - before) as u32);
+        let both = word | back << bits_of_length;
+        bits.put_word((both, bits_of_length + bits_of_distance));
+        written = at + length;
+    }
+}
+
+/// A text and where things are in it.
+struct Text {
+    /// With room to read eight bytes anywhere. Behind the end are texts that were here before.
+    bytes: [u8; MOST + 8],
+    end: usize,
+    /// Where four bytes were last seen, by their hash. Those that were seen nowhere lead to the beginning, and differ from it.
+    places: [u16; 1 << BITS],
+}
+
+/// Bytes that are the same as others before them.
+#[derive(Clone, Copy)]
+struct Repetition {
+    at: usize,
+    before: usize,
+    length: usize,
+}
+
+impl Text {
+    fn set(&mut self, plain: &[u8]) {
+        self.bytes[..plain.len()].copy_from_slice(plain);
+        self.end = plain.len();
+        self.places.fill(0);
     }
 
-    /// The next repetition from here on: its place, the place that it repeats, and its length. Of eight bytes read at once five
-    /// places are looked at; those that reach beyond the end repeat nothing, whatever is there.
-    fn repetition(&mut self, from: usize, end: usize) -> Option<(usize, usize, usize)> {
+    /// The eight bytes at a place, the first in the lowest. Places are below [`MOST`]: said so, no bounds are checked.
+    fn eight(&self, at: usize) -> u64 {
+        let eight = self.bytes[at % MOST..].first_chunk();
+        u64::from_le_bytes(*eight.expect("eight bytes more than there are places"))
+    }
+
+    /// The next repetition from here on. Of eight bytes read at once five places are looked at; those that reach beyond the end
+    /// repeat nothing, whatever is there.
+    fn repetition(&mut self, from: usize) -> Option<Repetition> {
         const FOURS: usize = 8 - SHORTEST + 1;
-        for start in (from..(end + 1).saturating_sub(SHORTEST)).step_by(FOURS) {
-            let window = eight(&self.text, start);
+        let mut start = from.max(1); // nothing is before the beginning
+        while start + SHORTEST <= self.end {
+            let window = self.eight(start);
             for step in 0..FOURS {
                 let (at, four) = (start + step, (window >> (8 * step)) as u32);
                 let place = &mut self.places[slot(four)];
                 let before = usize::from(std::mem::replace(place, at as u16));
-                if eight(&self.text, before) as u32 == four {
-                    let length = self.common(before, at, end);
+                if self.eight(before) as u32 == four {
+                    let length = self.common(before, at);
                     if length >= SHORTEST {
-                        return Some((at, before, length));
+                        return Some(Repetition { at, before, length });
                     }
                 }
             }
+            start += FOURS;
         }
         None
     }
 
     /// How many bytes are the same from these places on, and no more than the format has a code for.
-    fn common(&self, before: usize, at: usize, end: usize) -> usize {
-        let most = LONGEST.min(end.saturating_sub(at));
+    fn common(&self, before: usize, at: usize) -> usize {
+        let most = LONGEST.min(self.end.saturating_sub(at));
         let mut same = 0;
         while same < most {
-            let differing = eight(&self.text, before + same) ^ eight(&self.text, at + same);
+            let differing = self.eight(before + same) ^ self.eight(at + same);
             if differing != 0 {
                 return most.min(same + differing.trailing_zeros() as usize / 8);
             }
@@ -141,32 +176,6 @@ impl Brief {
         }
         most
     }
-
-    /// Bytes as they are. The code of an ASCII character is itself and 0x30, in eight bits: seven are put together.
-    fn put_bytes(&mut self, mut from: usize, to: usize) {
-        while from < to {
-            let count = (to - from).min(7);
-            let mask = (1 << (8 * count)) - 1;
-            let bytes = eight(&self.text, from) & mask;
-            if bytes & 0x8080_8080_8080_8080 == 0 {
-                let words = (bytes + (0x3030_3030_3030_3030 & mask))
-                    .reverse_bits()
-                    .swap_bytes();
-                self.bits.put(words, 8 * count as u32);
-            } else {
-                for byte in &bytes.to_le_bytes()[..count] {
-                    self.bits.put_word(CODE[usize::from(*byte)]);
-                }
-            }
-            from += count;
-        }
-    }
-}
-
-/// The eight bytes at a place, the first in the lowest. Places are below [`MOST`]: said so, no bounds are checked.
-fn eight(text: &[u8; MOST + 8], at: usize) -> u64 {
-    let eight = text[at % MOST..].first_chunk();
-    u64::from_le_bytes(*eight.expect("eight bytes more than there are places"))
 }
 
 fn slot(four: u32) -> usize {
@@ -186,34 +195,27 @@ fn distance(back: u32) -> Word {
     (symbol.reverse_bits() >> 27 | rest << 5, 5 + extra)
 }
 
-/// Bits on their way out, lowest first.
-struct Bits {
-    out: [u8; ROOM],
+/// Bits on their way out, lowest first. They borrow where they go: what is counted here can stay in registers.
+struct Bits<'out> {
+    out: &'out mut [u8; ROOM],
     length: usize,
     held: u64,
     /// Bits held: fewer than eight between two calls.
     count: u32,
 }
 
-impl Bits {
-    fn new() -> Self {
+impl<'out> Bits<'out> {
+    fn new(out: &'out mut [u8; ROOM]) -> Self {
         Self {
-            out: [0; ROOM],
+            out,
             length: 0,
             held: 0,
             count: 0,
         }
     }
 
-    fn begin(&mut self) {
-        (self.length, self.held, self.count) = (0, 0, 0);
-    }
-
-    fn put_word(&mut self, (word, length): Word) {
-        self.put(u64::from(word), length);
-    }
-
     /// At most 56 bits. Eight bytes are written each time, of which those count that are full.
+    #[inline]
     fn put(&mut self, word: u64, length: u32) {
         self.held |= word << self.count;
         self.count += length;
@@ -223,6 +225,38 @@ impl Bits {
         self.length += full as usize;
         self.held >>= 8 * full;
         self.count %= 8;
+    }
+
+    #[inline]
+    fn put_word(&mut self, (word, length): Word) {
+        self.put(u64::from(word), length);
+    }
+
+    /// Bytes as they are, seven by seven.
+    #[inline]
+    fn put_bytes(&mut self, text: &Text, mut from: usize, to: usize) {
+        while to - from >= 7 {
+            self.put_together(text.eight(from), 7);
+            from += 7;
+        }
+        if from < to {
+            self.put_together(text.eight(from), to - from);
+        }
+    }
+
+    /// The first so many of these bytes, seven at most. The code of an ASCII character is itself and 0x30, in eight bits.
+    #[inline]
+    fn put_together(&mut self, bytes: u64, count: usize) {
+        let mask = (1 << (8 * count)) - 1;
+        let bytes = bytes & mask;
+        if bytes & 0x8080_8080_8080_8080 == 0 {
+            let words = bytes + (0x3030_3030_3030_3030 & mask);
+            self.put(words.reverse_bits().swap_bytes(), 8 * count as u32);
+        } else {
+            for byte in &bytes.to_le_bytes()[..count] {
+                self.put_word(CODE[usize::from(*byte)]);
+            }
+        }
     }
 
     fn finish(&self) -> &[u8] {
