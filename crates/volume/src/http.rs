@@ -34,13 +34,24 @@ pub(crate) fn status(head: &[u8]) -> Option<u16> {
 
 /// The first value of a header, by name without regard to case, white space trimmed.
 pub(crate) fn header<'head>(head: &'head [u8], name: &str) -> Option<&'head [u8]> {
-    head.split(|&byte| byte == b'\n').skip(1).find_map(|line| {
-        let colon = memchr(b':', line)?;
-        line[..colon]
-            .trim_ascii_end()
-            .eq_ignore_ascii_case(name.as_bytes())
-            .then(|| line[colon + 1..].trim_ascii())
-    })
+    let mut rest = head;
+    while let Some(end) = memchr(b'\n', rest) {
+        rest = &rest[end + 1..];
+        // Nearly all lines begin otherwise, and are looked at no further.
+        let begin = rest.get(..name.len());
+        if begin.is_none_or(|begin| !begin.eq_ignore_ascii_case(name.as_bytes())) {
+            continue;
+        }
+        let line = &rest[..memchr(b'\n', rest).unwrap_or(rest.len())];
+        if let Some(colon) = memchr(b':', line)
+            && line[..colon]
+                .trim_ascii_end()
+                .eq_ignore_ascii_case(name.as_bytes())
+        {
+            return Some(line[colon + 1..].trim_ascii());
+        }
+    }
+    None
 }
 
 /// The transfer coding that a head announces.
@@ -184,6 +195,10 @@ mod tests {
         assert_eq!(status(head), Some(404));
         assert_eq!(header(head, "a"), Some(&b"b"[..]));
         assert_eq!(transfer(head), Transfer::Chunked);
+        let head = b"a: 0\r\nab: 1\r\na\nA;: 2\n A: 3\nA\t : 4\r\na: 5";
+        assert_eq!(header(head, "a"), Some(&b"4"[..]));
+        assert_eq!(header(head, "ab"), Some(&b"1"[..]));
+        assert_eq!(header(head, "b"), None);
         assert_eq!(status(b"ICY 200 OK\r\n\r\n"), None);
         assert_eq!(
             transfer(b"HTTP/1.1 200\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),
