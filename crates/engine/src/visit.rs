@@ -351,7 +351,7 @@ impl Visit {
     /// Another fetch may begin: a connection is free, and the disk keeps up.
     fn has_room(&self) -> bool {
         self.collectors.len() < self.parallel()
-            && !(self.submitted.is_some() && self.batch.is_large())
+            && !(self.submitted.is_some() && self.has_much())
     }
 
     fn is_idle(&self) -> bool {
@@ -380,8 +380,14 @@ impl Visit {
         }
     }
 
+    /// Pages in hand, at most. With many requests at once they are used up in a moment: for each there is a window.
     fn window(&self) -> usize {
-        self.context.config.frontier.window.max(1)
+        self.context.config.frontier.window.max(1) * self.parallel()
+    }
+
+    /// A check-in is due before its time.
+    fn has_much(&self) -> bool {
+        self.batch.is_large(self.parallel())
     }
 
     /// Time is up, or the queue runs dry while pages wait on disk.
@@ -395,7 +401,7 @@ impl Visit {
             || Instant::now() >= self.renewal()
             || (!self.batch.is_empty()
                 && (self.last_check_in.elapsed() >= self.context.config.crawl.check_in
-                    || self.batch.is_large()))
+                    || self.has_much()))
     }
 
     /// Starts as many fetches as the site may have now.

@@ -26,7 +26,8 @@ pub struct Options {
     /// A lease that is not renewed for this long is lost to the next visit.
     #[serde(with = "duration")]
     pub lease: Duration,
-    /// Pages in a visit's hands at most: what a lease brings, and what a check-in may hold.
+    /// Pages in a visit's hands at most, for each request that it may have under way: what a lease brings, and what a check-in
+    /// may hold.
     pub window: usize,
     /// Which links to other sites are followed.
     pub external: External,

@@ -225,7 +225,7 @@ fn start(
         threads.push(thread.map_err(|source| VolumeError::from_io(archive, source))?);
         Ok(())
     };
-    for number in 0..options.threads.max(1) {
+    for number in 0..options.packers() {
         let worker = Worker {
             shared: shared.clone(),
             duplicates: finisher.duplicates.clone(),

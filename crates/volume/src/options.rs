@@ -1,5 +1,7 @@
 //! The section `[volume]` of the configuration.
 
+use std::{num::NonZero, thread::available_parallelism};
+
 use serde::{Deserialize, Serialize};
 
 use crate::Compression;
@@ -17,7 +19,7 @@ pub struct Options {
     pub compression: Compression,
     /// For gzip 1 (fast) to 12 (small), by libdeflate's scale; for zstd 1 to 22.
     pub level: i32,
-    /// Threads that hash and compress. One more writes.
+    /// Threads that hash and compress; one more writes. 0: as many as the machine's cores and the level ask for.
     pub threads: usize,
     /// Whether the same payload again becomes a revisit record.
     pub dedupe: bool,
@@ -38,6 +40,23 @@ pub struct Options {
     pub warcinfo: Vec<(String, String)>,
 }
 
+impl Options {
+    /// Threads that hash and compress. At the fast levels that is less than half of what a page costs: more threads than half
+    /// of the cores get in each other's way, and in that of those that fetch and read.
+    pub(crate) fn packers(&self) -> usize {
+        let cores = || available_parallelism().map_or(1, NonZero::get);
+        let fast = match self.compression {
+            Compression::Gzip => self.level <= 1,
+            Compression::Zstd => self.level <= 3,
+        };
+        match self.threads {
+            0 if fast => cores().div_ceil(2),
+            0 => cores(),
+            threads => threads,
+        }
+    }
+}
+
 impl Default for Options {
     fn default() -> Self {
         Self {
@@ -45,7 +64,7 @@ impl Default for Options {
             roll_size: 1_000_000_000,
             compression: Compression::Gzip,
             level: 1,
-            threads: 2,
+            threads: 0,
             dedupe: true,
             dedupe_minimum: 256,
             dedupe_memory: 64 << 20,

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use crate::commit::{Committed, Done, Submission};
 use crate::pages::Pages;
 
-/// Pages done, or links by the dozen, after which a check-in is made before its time.
+/// Pages done, or links by the dozen, after which a check-in is made before its time; for each request at once.
 const LARGE: usize = 512;
 
 /// The contents of the next check-in.
@@ -34,8 +34,8 @@ impl Batch {
             && self.outside.is_empty()
     }
 
-    pub(super) fn is_large(&self) -> bool {
-        self.done.len() + self.later.len() >= LARGE
+    pub(super) fn is_large(&self, requests: usize) -> bool {
+        self.done.len() + self.later.len() >= LARGE * requests
             || self.outside.len() + self.overflow.len() >= 64 * LARGE
     }
 
