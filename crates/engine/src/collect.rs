@@ -80,6 +80,8 @@ pub(crate) struct Collected {
 }
 
 /// Collects one page. Always returns; may be cancelled, and then nothing has been recorded.
+///
+/// What is rare is boxed, here and in the fetch: the rest is made, moved and dropped for every page.
 pub(crate) async fn collect(
     context: &Context,
     mut session: Session,
@@ -104,7 +106,16 @@ pub(crate) async fn collect(
             .map(|cookie| ("Cookie", cookie)),
     );
     let page = match proxy {
-        Some(proxy) => cache::ask(context, &mut session, &url, headers.clone(), proxy).await,
+        Some(proxy) => {
+            Box::pin(cache::ask(
+                context,
+                &mut session,
+                &url,
+                headers.clone(),
+                proxy,
+            ))
+            .await
+        }
         None => ask(context, &mut session, &url, &headers, Wanted::Page).await,
     };
     let (resolved, asked) =
@@ -114,7 +125,14 @@ pub(crate) async fn collect(
             // A second request is a request: it waits like any other (P A.3.2).
             let pause = pause_after(&context.config.crawl, delay, started.elapsed());
             tokio::time::sleep(pause).await;
-            ask(context, &mut session, &url, &headers, Wanted::WholePage).await
+            Box::pin(ask(
+                context,
+                &mut session,
+                &url,
+                &headers,
+                Wanted::WholePage,
+            ))
+            .await
         } else {
             page
         };
@@ -238,7 +256,10 @@ async fn read(
     if answer.status == 304
         && let Some(past) = collected.pending.past.clone()
     {
-        unmodified(context, answer, *past, record, collected, fetched).await;
+        Box::pin(unmodified(
+            context, answer, *past, record, collected, fetched,
+        ))
+        .await;
         return;
     }
     if answer.unwanted {

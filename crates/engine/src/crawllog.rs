@@ -8,6 +8,7 @@
 //! or control characters: URLs are canonical, the rest is escaped. A line is written when its
 //! page is committed, so the log never tells of a page that a crash could take back.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
@@ -30,6 +31,33 @@ pub(crate) struct CrawlLog {
     file: File,
     /// Lines of pages that are on their way to the disk.
     prepared: Vec<u8>,
+    second: Second,
+}
+
+/// A second as lines write it: many pages have the same.
+#[derive(Debug, Default)]
+struct Second {
+    /// Since 1970.
+    count: i64,
+    date: String,
+    digits: String,
+}
+
+impl Second {
+    /// The second of a time, and the milliseconds of that. What is no time is the beginning of it.
+    fn of(&mut self, ms: i64) -> i64 {
+        let time = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
+        let ms = time.as_millisecond();
+        let count = ms.div_euclid(1000);
+        if self.count != count || self.date.is_empty() {
+            *self = Self {
+                count,
+                date: time.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
+                digits: time.strftime("%Y%m%d%H%M%S").to_string(),
+            };
+        }
+        ms.rem_euclid(1000)
+    }
 }
 
 impl CrawlLog {
@@ -38,6 +66,7 @@ impl CrawlLog {
         Ok(Self {
             file,
             prepared: Vec::new(),
+            second: Second::default(),
         })
     }
 
@@ -56,11 +85,12 @@ impl CrawlLog {
             push_note(&mut notes, "duplicate");
         }
         push_note(&mut notes, line.notes);
+        let milliseconds = self.second.of(record.time);
+        let Second { date, digits, .. } = &self.second;
         // A write to memory does not fail.
         let _ = writeln!(
             self.prepared,
-            "{} {:>5} {:>10} {} {} {} {} #{:03} {}+{} {} - {}",
-            timestamp(record.time, "%Y-%m-%dT%H:%M:%S%.3fZ"),
+            "{date}.{milliseconds:03}Z {:>5} {:>10} {} {} {} {} #{:03} {digits}{milliseconds:03}+{} {} - {}",
             code(record.outcome),
             record.size,
             line.url,
@@ -68,7 +98,6 @@ impl CrawlLog {
             field(&record.via),
             field(&record.media_type),
             line.visit,
-            timestamp(record.time, "%Y%m%d%H%M%S%3f"),
             record.duration_ms,
             digest,
             field(&notes),
@@ -93,17 +122,13 @@ fn push_note(notes: &mut String, note: &str) {
     notes.push_str(note);
 }
 
-fn timestamp(ms: i64, format: &str) -> String {
-    jiff::Timestamp::from_millisecond(ms)
-        .unwrap_or_default()
-        .strftime(format)
-        .to_string()
-}
-
 /// A field without white space and control characters; "-" when there is nothing to say.
-fn field(text: &str) -> String {
+fn field(text: &str) -> Cow<'_, str> {
     if text.is_empty() {
-        return "-".to_owned();
+        return "-".into();
+    }
+    if text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return text.into();
     }
     text.chars()
         .map(|letter| {
@@ -128,5 +153,42 @@ fn code(outcome: Outcome) -> i32 {
         Outcome::RobotsRefused => -9998,
         Outcome::AddressRefused | Outcome::Blocked => -5001,
         Outcome::OutOfScope => -5000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_are_the_librarys() {
+        let mut second = Second::default();
+        for ms in [
+            0,
+            1,
+            999,
+            1000,
+            1_794_764_880_123,
+            1_794_764_880_999,
+            -1,
+            i64::MAX,
+            i64::MIN,
+        ] {
+            let time = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
+            let rest = second.of(ms);
+            let date = time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
+            assert_eq!(format!("{}.{rest:03}Z", second.date), date, "{ms}");
+            let digits = time.strftime("%Y%m%d%H%M%S%3f").to_string();
+            assert_eq!(format!("{}{rest:03}", second.digits), digits, "{ms}");
+        }
+    }
+
+    #[test]
+    fn fields_hold_no_white_space() {
+        let check = |text, expected| assert_eq!(field(text), expected);
+        check("", "-");
+        check("text/html", "text/html");
+        check("a b\tc\u{a0}\u{7}d", "a_b_c__d");
+        check("ação", "ação");
     }
 }

@@ -146,8 +146,9 @@ impl<S: Ask> Resolver<S> {
             return Err(Failure::DnsNotFound);
         }
         let question = Question::join(&self.questions, name);
-        let asked = question.cell.get_or_init(|| self.answer(name, None)).await;
-        self.judge(asked.clone())
+        // Large, and hardly ever needed.
+        let asking = Box::pin(question.cell.get_or_init(|| self.answer(name, None)));
+        self.judge(asking.await.clone())
     }
 
     pub(crate) fn remember(&self, host: &str, resolved: &Resolved) {

@@ -260,8 +260,9 @@ impl Fetch<'_> {
             }
             self.timings.reused = false;
         }
-        let connection = self.open(request).await?;
-        let exchanged = self.exchange(session, connection, &head).await;
+        // Rare beside kept connections, and large: it is not carried along by those who have one.
+        let connection = Box::pin(self.open(request)).await?;
+        let exchanged = Box::pin(self.exchange(session, connection, &head)).await;
         self.end(exchanged)
     }
 
@@ -333,7 +334,13 @@ async fn read(received: Received, shared: &Shared) -> Answer {
         // Larger than what needs no room: once more, with room. What came out is not held while that is waited for.
         drop(body);
         shares.push(shared.memory.decoded(most).await);
-        (body, remarks) = decode_beside(&shared.memory, codings, payload.clone(), most).await;
+        (body, remarks) = Box::pin(decode_beside(
+            &shared.memory,
+            codings,
+            payload.clone(),
+            most,
+        ))
+        .await;
     }
     head.remarks.extend(remarks);
     Answer {
