@@ -68,7 +68,7 @@ impl Default for Options {
             dedupe: true,
             dedupe_minimum: 256,
             dedupe_memory: 64 << 20,
-            queue_size: 64 << 20,
+            queue_size: 8 << 20,
             request_records: true,
             metadata_records: true,
             warcinfo: Vec::new(),
