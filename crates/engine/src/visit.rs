@@ -16,7 +16,6 @@ mod content;
 mod handover;
 mod verdict;
 
-use std::collections::HashMap;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
@@ -98,7 +97,7 @@ struct Visit {
     generation: u64,
     batch: Batch,
     /// Pages being fetched: still pending until their answer is in a batch.
-    flying: HashMap<tokio::task::Id, Pending>,
+    flying: Vec<(tokio::task::Id, Pending)>,
     collectors: JoinSet<Collected>,
     sessions: Vec<Session>,
     /// The check-in on its way to the disk.
@@ -115,6 +114,8 @@ struct Visit {
     began: Instant,
     last_check_in: Instant,
     leave: Option<Leave>,
+    /// Ends when the crawl is asked to stop: waited for from the beginning, not anew for every page.
+    stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl Visit {
@@ -145,7 +146,7 @@ impl Visit {
             known: lease.known.iter().map(|key| key.0).collect(),
             generation: context.shut_out.generation(),
             batch: Batch::default(),
-            flying: HashMap::new(),
+            flying: Vec::new(),
             collectors: JoinSet::new(),
             sessions: Vec::with_capacity(1),
             submitted: None,
@@ -156,6 +157,10 @@ impl Visit {
             began: Instant::now(),
             last_check_in: some_time_ago(context.config.crawl.check_in, lease.site_key),
             leave: None,
+            stopped: {
+                let stop = context.stop.clone();
+                Box::pin(async move { stop.wait().await })
+            },
             context,
         }
     }
@@ -335,7 +340,7 @@ impl Visit {
                 self.starved &= !quiet || Instant::now() < next_check_in;
             }
             () = context.budget.freed(), if self.starved => self.starved = false,
-            () = context.stop.wait() => {}
+            () = &mut self.stopped => {}
         }
     }
 
@@ -365,7 +370,7 @@ impl Visit {
     fn time_is_up(&self) -> bool {
         let context = &self.context;
         let quantum_is_over =
-            self.began.elapsed() >= context.config.crawl.quantum && context.others_wait();
+            context.others_wait() && self.began.elapsed() >= context.config.crawl.quantum;
         let file = self.facts.robots.as_ref();
         quantum_is_over || file.is_none_or(|file| !permission::is_fresh(file, context.clock.now()))
     }
@@ -495,7 +500,7 @@ impl Visit {
         // Some kilobytes: boxed at once, they are not copied again on their way to the runtime.
         let work = Box::pin(async move { collect(&context, session, assignment).await });
         let task = self.collectors.spawn(work);
-        self.flying.insert(task.id(), flying);
+        self.flying.push((task.id(), flying));
     }
 }
 

@@ -19,6 +19,8 @@ const MONTHS: [&str; 12] = [
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
 ];
 
+const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+
 /// Zones that mean one thing: universal time, and RFC 822's. Hours.
 const ZONES: [(&str, i64); 12] = [
     ("gmt", 0),
@@ -45,6 +47,77 @@ pub(crate) fn repair(text: &str, now_ms: i64) -> Option<i64> {
 
 /// Unix milliseconds of a date in any form that is unambiguous.
 pub(crate) fn parse(text: &str) -> Option<i64> {
+    if let Some(parts) = fixed(text.as_bytes()) {
+        return parts.finish();
+    }
+    parse_words(text)
+}
+
+/// The form that servers ought to write, and nearly all do: `Sun, 06 Nov 1994 08:49:37 GMT`. None for any other.
+fn fixed(text: &[u8]) -> Option<Parts> {
+    let [
+        w0,
+        w1,
+        w2,
+        b',',
+        b' ',
+        d0,
+        d1,
+        b' ',
+        m0,
+        m1,
+        m2,
+        b' ',
+        y @ ..,
+        b' ',
+        h0,
+        h1,
+        b':',
+        n0,
+        n1,
+        b':',
+        s0,
+        s1,
+        b' ',
+        b'G',
+        b'M',
+        b'T',
+    ] = text
+    else {
+        return None;
+    };
+    let number = |digits: &[u8]| {
+        digits.iter().try_fold(0, |number, digit| {
+            digit
+                .is_ascii_digit()
+                .then(|| 10 * number + i64::from(digit - b'0'))
+        })
+    };
+    let name = |letters: &[u8; 3], names: &[&str]| {
+        let same = |name: &&str| name.as_bytes().eq_ignore_ascii_case(letters);
+        names.iter().position(same)
+    };
+    name(&[*w0, *w1, *w2], &WEEKDAYS)?;
+    let month = name(&[*m0, *m1, *m2], &MONTHS)? as i64 + 1;
+    let (hour, minute, second) = (
+        number(&[*h0, *h1])?,
+        number(&[*n0, *n1])?,
+        number(&[*s0, *s1])?,
+    );
+    if y.len() != 4 || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    Some(Parts {
+        time: Some(hour * 3600 + minute * 60 + second),
+        day: Some(number(&[*d0, *d1])?),
+        month: Some(month),
+        year: Some(number(y)?),
+        zone: Some(0),
+        ..Parts::default()
+    })
+}
+
+fn parse_words(text: &str) -> Option<i64> {
     if text.len() > LONGEST {
         return None;
     }
@@ -247,12 +320,11 @@ pub(crate) fn month(word: &str) -> Option<i64> {
 }
 
 fn is_weekday(word: &str) -> bool {
-    const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
     let named = |day: &&str| {
         word.get(..3)
             .is_some_and(|start| start.eq_ignore_ascii_case(day))
     };
-    DAYS.iter().any(named) && word.bytes().all(|byte| byte.is_ascii_alphabetic())
+    WEEKDAYS.iter().any(named) && word.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar, counted in years that begin in March.
@@ -266,6 +338,28 @@ pub(crate) fn days(year: i64, month: i64, day: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn the_form_that_ought_to_be_is_read_as_any_other(
+            weekday in "Mon|sun|Fry", day in "[0-3][0-9]|[0-9]", month in "Jan|feb|Sep|DEC|Juno",
+            year in "(19|20|00)[0-9]{2}|[0-9]{3,5}", time in "[0-2][0-9]:[0-6][0-9]:[0-6][0-9]|[0-9]:[0-9]{2}",
+            zone in "GMT|UTC|gmt",
+        ) {
+            let text = format!("{weekday}, {day} {month} {year} {time} {zone}");
+            proptest::prop_assert_eq!(parse(&text), parse_words(&text), "{}", text);
+        }
+    }
+
+    #[test]
+    fn the_form_that_ought_to_be_needs_no_words() {
+        assert!(fixed(b"Sun, 06 Nov 1994 08:49:37 GMT").is_some());
+        assert_eq!(
+            parse("Sun, 06 Nov 1994 08:49:37 GMT"),
+            Some(784_111_777_000)
+        );
+        assert!(fixed(b"Sun, 06 Nov 1994 08:49:60 GMT").is_none());
+    }
 
     /// 2023-11-14T22:13:20Z.
     const THEN: i64 = 1_700_000_000;

@@ -76,6 +76,12 @@ impl Base {
     /// browsers do (WHATWG URL, 4.4, "query state").
     #[must_use]
     pub fn with_charset(self, charset: &str) -> Base {
+        if charset == UTF_8.name() {
+            return Base {
+                encoding: None,
+                ..self
+            };
+        }
         let encoding = Encoding::for_label(charset.as_bytes()).map(Encoding::output_encoding);
         Base {
             encoding: encoding.filter(|encoding| *encoding != UTF_8),

@@ -24,8 +24,10 @@ impl Visit {
         };
         let (reply, receiver) = oneshot::channel();
         let mut held = self.queue.clone();
-        for page in self.flying.values().filter(|page| page.hop != PROBE) {
-            held.push_front(page.clone());
+        for (_, page) in &self.flying {
+            if page.hop != PROBE {
+                held.push_front(page.clone());
+            }
         }
         let facts = std::mem::take(&mut self.facts_changed).then(|| self.facts.clone());
         let overflowed = !self.batch.overflow.is_empty();

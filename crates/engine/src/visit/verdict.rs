@@ -32,12 +32,12 @@ impl Visit {
     pub(super) fn land(&mut self, joined: Result<(Id, Collected), JoinError>) {
         match joined {
             Ok((id, collected)) => {
-                self.flying.remove(&id);
+                self.landed(id);
                 self.absorb(collected);
             }
             Err(error) => {
                 self.context.budget.give_back();
-                if let Some(page) = self.flying.remove(&error.id()) {
+                if let Some(page) = self.landed(error.id()) {
                     self.give_up(&page, Outcome::Protocol, self.context.clock.now());
                     if let Some(done) = self.batch.done.last_mut() {
                         done.notes = format!("aranha itself failed on this page: {error}");
@@ -45,6 +45,12 @@ impl Visit {
                 }
             }
         }
+    }
+
+    /// The page that this collector had; it is under way no more. They are few: one for each request at once.
+    fn landed(&mut self, id: Id) -> Option<Pending> {
+        let place = self.flying.iter().position(|(other, _)| *other == id)?;
+        Some(self.flying.swap_remove(place).1)
     }
 
     /// Takes in a page: its links, its record, and what it says about the site.
@@ -353,13 +359,17 @@ impl Visit {
     }
 
     fn remember(&mut self, url: &CanonUrl, resolved: Resolved) {
-        let current = Addresses {
-            host: url.host().to_owned(),
-            list: resolved.addresses,
-            expires: resolved.expires_ms,
+        let is_known = |known: &Addresses| {
+            known.host == url.host()
+                && known.list == resolved.addresses
+                && known.expires == resolved.expires_ms
         };
-        if self.facts.addresses.as_ref() != Some(&current) {
-            self.facts.addresses = Some(current);
+        if !self.facts.addresses.as_ref().is_some_and(is_known) {
+            self.facts.addresses = Some(Addresses {
+                host: url.host().to_owned(),
+                list: resolved.addresses,
+                expires: resolved.expires_ms,
+            });
             self.facts_changed = true;
         }
     }
