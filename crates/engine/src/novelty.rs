@@ -66,7 +66,7 @@ pub(crate) struct Reading {
 impl Reading {
     /// Looks through a text once.
     pub(crate) fn of(text: &str, digest: u64, sketch: u64) -> Self {
-        let mut once = Once::new(WORDS.min(text.len() / 32));
+        let mut once = Once::new(WORDS.min(text.len() / 16));
         let mut words = Vec::with_capacity(WORDS.min(text.len() / 16));
         let mut looked = 0;
         each_word(text.as_bytes(), |hash| {
@@ -76,7 +76,6 @@ impl Reading {
             looked += 1;
             looked < WORDS
         });
-        words.shrink_to_fit();
         Self {
             text: digest,
             sketch,
