@@ -16,12 +16,11 @@ mod version;
 
 use std::time::Duration;
 
-use aranha_fetch::{Answer, Failure, Fetched, Remark, Resolved, Session, Truncated};
-use aranha_frontier::{Flags, Outcome, Outside, PageRecord, Past, Pending};
+use aranha_fetch::{Answer, Failure, Fetched, Headers, Remark, Resolved, Session, Truncated};
+use aranha_frontier::{Flags, Outcome, Outside, Past, Pending};
 use aranha_page::Input;
 use aranha_url::CanonUrl;
 use aranha_volume::{Earlier, Exchange};
-use http::header;
 use tokio::time::Instant;
 
 use self::links::{directives, links, redirect};
@@ -67,7 +66,7 @@ pub(crate) struct Collected {
     /// What came, when it is worth coming back for: an answer of 200 or a redirect; of a 304, what it stands for.
     pub(crate) version: Option<Version>,
     /// Of an answer that sets cookies.
-    pub(crate) headers: Option<http::HeaderMap>,
+    pub(crate) headers: Option<Headers>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) truncated: Option<Truncated>,
     pub(crate) resolved: Option<Resolved>,
@@ -86,7 +85,7 @@ pub(crate) async fn collect(
     context: &Context,
     mut session: Session,
     assignment: Assignment,
-) -> Collected {
+) -> Box<Collected> {
     let Assignment {
         lease,
         url,
@@ -136,12 +135,11 @@ pub(crate) async fn collect(
         } else {
             page
         };
-    let mut record = blank(&pending, began);
-    let mut collected = Collected {
+    let mut collected = Box::new(Collected {
         session,
         done: Done {
             is_page: true,
-            record: record.clone(),
+            record: blank(&pending, began),
             url: url.as_str().to_owned(),
             receipt: None,
             notes: String::new(),
@@ -161,7 +159,7 @@ pub(crate) async fn collect(
         ended: Instant::now(),
         lost: false,
         uncached: false,
-    };
+    });
     if proxy.is_some() {
         collected.uncached = !cache::has(&asked);
         if collected.uncached {
@@ -172,36 +170,37 @@ pub(crate) async fn collect(
     let fetched = match asked {
         Ok(fetched) => fetched,
         Err(failure) => {
-            record.outcome = outcome(&failure);
-            collected.done.notes = failure.to_string();
-            collected.done.record = record;
+            collected.failed(&failure);
             return collected;
         }
     };
+    let record = &mut collected.done.record;
     record.time = fetched.started_ms;
     record.duration_ms = fetched.timings.total.as_millis().min(u128::from(u32::MAX)) as u32;
     collected.ended = fetched.finished;
     collected.took = fetched.timings.total;
     match &fetched.result {
-        Err(failure) => {
-            record.outcome = outcome(failure);
-            collected.done.notes = failure.to_string();
-        }
+        Err(failure) => collected.failed(failure),
         Ok(answer) => {
             read(
                 context,
                 answer,
                 follow.then_some(lease),
                 wary,
-                &mut record,
                 &mut collected,
                 &fetched,
             )
             .await;
         }
     }
-    collected.done.record = record;
     collected
+}
+
+impl Collected {
+    fn failed(&mut self, failure: &Failure) {
+        self.done.record.outcome = outcome(failure);
+        self.done.notes = failure.to_string();
+    }
 }
 
 fn is_refusal_of_range(asked: &Result<Fetched, Failure>) -> bool {
@@ -218,10 +217,10 @@ async fn read(
     answer: &Answer,
     follow: Option<u64>,
     wary: bool,
-    record: &mut PageRecord,
     collected: &mut Collected,
     fetched: &Fetched,
 ) {
+    let record = &mut collected.done.record;
     record.outcome = if answer.unwanted {
         Outcome::Unwanted(answer.status)
     } else {
@@ -232,7 +231,7 @@ async fn read(
         record.flags = record.flags.with(Flags::TRUNCATED);
     }
     // The cookies of an answer to somebody else are not for us.
-    let sets_cookies = answer.headers.contains_key(header::SET_COOKIE);
+    let sets_cookies = answer.headers.has("set-cookie");
     collected.headers =
         (sets_cookies && collected.resolved.is_some()).then(|| answer.headers.clone());
     collected.retry_after = retry_after(answer, record.time);
@@ -244,26 +243,20 @@ async fn read(
     {
         record.flags = record.flags.with(Flags::UNDECODED);
     }
-    let text = |name| {
-        answer
-            .headers
-            .get(name)
-            .and_then(|value: &http::HeaderValue| value.to_str().ok())
-    };
     if matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
-        redirect(context, answer, record, collected);
+        redirect(context, answer, collected);
     }
     if answer.status == 304
         && let Some(past) = collected.pending.past.clone()
     {
-        Box::pin(unmodified(
-            context, answer, *past, record, collected, fetched,
-        ))
-        .await;
+        Box::pin(unmodified(context, answer, *past, collected, fetched)).await;
         return;
     }
+    let record = &mut collected.done.record;
     if answer.unwanted {
-        record.media_type = text(header::CONTENT_TYPE)
+        record.media_type = answer
+            .headers
+            .text("content-type")
             .unwrap_or_default()
             .chars()
             .take(100)
@@ -273,9 +266,9 @@ async fn read(
     let page = aranha_page::read(
         &Input {
             url: collected.url.as_str(),
-            content_type: text(header::CONTENT_TYPE),
+            content_type: answer.headers.text("content-type"),
             body: &answer.body,
-            content_language: text(header::CONTENT_LANGUAGE),
+            content_language: answer.headers.text("content-language"),
         },
         &context.config.page,
     );
@@ -306,13 +299,13 @@ async fn read(
     {
         links(context, lease, &page, collected);
     }
-    let metadata = metadata(record, Some(&page), modified, fetched);
+    let record = &collected.done.record;
     let exchange = exchange(
         &collected.url,
         fetched,
         answer,
         &record.media_type,
-        metadata,
+        metadata(record, Some(&page), modified, fetched),
     );
     // Not held while the archive has no room.
     drop(page);
@@ -324,10 +317,10 @@ async fn unmodified(
     context: &Context,
     answer: &Answer,
     mut past: Past,
-    record: &mut PageRecord,
     collected: &mut Collected,
     fetched: &Fetched,
 ) {
+    let record = &mut collected.done.record;
     record.media_type.clone_from(&past.media_type);
     record.size = past.size;
     record.digest = Some(past.digest);

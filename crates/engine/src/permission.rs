@@ -11,7 +11,6 @@ use aranha_frontier::{Outcome, Pending, RobotsFile};
 use aranha_robots::{Access, Robots, Rules};
 use aranha_url::{Base, CanonUrl};
 use aranha_volume::Fields;
-use http::header;
 use tokio::time::Instant;
 
 use crate::collect::{ROBOTS_SIZE, Wanted, ask, blank, exchange, outcome, retry_after};
@@ -172,8 +171,7 @@ async fn keep(
     done.record.size = answer.body.len() as u64;
     let media_type = answer
         .headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
+        .text("content-type")
         .and_then(|value| value.split(';').next())
         .unwrap_or("text/plain")
         .trim()
@@ -199,10 +197,10 @@ async fn keep(
             .push_str("its content coding could not be undone");
         return (done, End::Failed);
     }
-    let target = answer.headers.get(header::LOCATION);
+    let target = answer.headers.get("location");
     let end = match (answer.status, target) {
         (301 | 302 | 303 | 307 | 308, Some(target)) => {
-            End::Redirect(String::from_utf8_lossy(target.as_bytes()).into_owned())
+            End::Redirect(String::from_utf8_lossy(target).into_owned())
         }
         (status, _) => End::Answer {
             status,

@@ -98,7 +98,7 @@ struct Visit {
     batch: Batch,
     /// Pages being fetched: still pending until their answer is in a batch.
     flying: Vec<(tokio::task::Id, Pending)>,
-    collectors: JoinSet<Collected>,
+    collectors: JoinSet<Box<Collected>>,
     sessions: Vec<Session>,
     /// The check-in on its way to the disk.
     submitted: Option<oneshot::Receiver<Committed>>,

@@ -6,9 +6,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use http::header;
-
-use crate::{Failure, date};
+use crate::{Failure, Headers, date};
 
 /// Longest entity tag that is worth keeping and sending back.
 const LONGEST_ETAG: usize = 256;
@@ -62,7 +60,7 @@ pub struct Answer {
     /// How many bytes of [`Fetched::response`] come before the body.
     pub head_length: usize,
     /// The header fields that could be read; folded lines joined, broken lines left out with a remark.
-    pub headers: http::HeaderMap,
+    pub headers: Headers,
     /// The body for reading: transfer and content coding removed, capped by `max_decoded`.
     pub body: Bytes,
     /// The body for judging duplicates: transfer coding removed, content coding kept. A slice of
@@ -76,18 +74,18 @@ pub struct Answer {
     pub unwanted: bool,
     /// Room in the budget of memory, given back with the last copy of the answer.
     #[expect(dead_code, reason = "held, never read")]
-    pub(crate) shares: std::sync::Arc<[crate::memory::Share]>,
+    pub(crate) shares: Option<std::sync::Arc<[crate::memory::Share]>>,
 }
 
 impl Answer {
     /// When the page changed last, Unix milliseconds, as far as that can be believed (N15).
     pub fn last_modified(&self, now_ms: i64) -> Option<i64> {
-        date::repair(self.text(header::LAST_MODIFIED)?, now_ms)
+        date::repair(self.text("last-modified")?, now_ms)
     }
 
     /// The entity tag as the server wrote it, to be sent back in `If-None-Match`.
     pub fn etag(&self) -> Option<&str> {
-        let tag = self.text(header::ETAG)?;
+        let tag = self.text("etag")?;
         let is_sane = (1..=LONGEST_ETAG).contains(&tag.len()) && !tag.contains('\t');
         is_sane.then_some(tag)
     }
@@ -97,8 +95,8 @@ impl Answer {
     /// taken relative to the server's own clock; a year at most.
     pub fn expires(&self, now_ms: i64) -> Option<i64> {
         let life = self.max_age().or_else(|| {
-            let expires = self.text(header::EXPIRES)?;
-            let clock = self.text(header::DATE).and_then(date::parse);
+            let expires = self.text("expires")?;
+            let clock = self.text("date").and_then(date::parse);
             // What is no date has passed: servers write `0` or `-1`.
             let life = |at: i64| at.saturating_sub(clock.unwrap_or(now_ms));
             Some(date::parse(expires).map_or(0, life))
@@ -109,8 +107,7 @@ impl Answer {
     /// Milliseconds of `Cache-Control: max-age`; 0 when nothing may be kept.
     fn max_age(&self) -> Option<i64> {
         let mut age = None;
-        for value in self.headers.get_all(header::CACHE_CONTROL) {
-            let text = value.to_str().unwrap_or_default();
+        for text in self.headers.texts("cache-control") {
             for part in text.split(',') {
                 let (name, value) = part.split_once('=').unwrap_or((part, ""));
                 let name = name.trim();
@@ -130,8 +127,8 @@ impl Answer {
     }
 
     /// A header's text without control characters, trimmed.
-    fn text(&self, name: header::HeaderName) -> Option<&str> {
-        Some(self.headers.get(name)?.to_str().ok()?.trim())
+    fn text(&self, name: &str) -> Option<&str> {
+        self.headers.text(name).map(str::trim)
     }
 }
 
@@ -220,7 +217,7 @@ mod tests {
             truncated: None,
             remarks: Vec::new(),
             unwanted: false,
-            shares: [].into(),
+            shares: None,
         }
     }
 

@@ -10,8 +10,9 @@ mod date;
 use std::net::Ipv4Addr;
 
 use aranha_url::{CanonUrl, Scheme};
-use http::{HeaderMap, header};
 use serde::{Deserialize, Serialize};
+
+use crate::Headers;
 
 /// Cookies in one jar; the oldest goes first.
 const MOST_COOKIES: usize = 50;
@@ -60,10 +61,10 @@ impl Cookies {
     }
 
     /// Takes in the `Set-Cookie` headers of an answer; whether anything changed.
-    pub fn store(&mut self, url: &CanonUrl, headers: &HeaderMap, now_ms: i64) -> bool {
+    pub fn store(&mut self, url: &CanonUrl, headers: &Headers, now_ms: i64) -> bool {
         let mut changed = false;
-        for value in headers.get_all(header::SET_COOKIE) {
-            let text = str::from_utf8(value.as_bytes()).ok();
+        for value in headers.all("set-cookie") {
+            let text = str::from_utf8(value).ok();
             if let Some(cookie) = text.and_then(|text| Cookie::read(text, url, now_ms)) {
                 changed |= self.put(cookie, now_ms);
             }
@@ -289,11 +290,8 @@ mod tests {
     }
 
     fn set(jar: &mut Cookies, from: &str, cookie: &str, now_ms: i64) -> bool {
-        let mut headers = HeaderMap::new();
-        headers.append(
-            header::SET_COOKIE,
-            http::HeaderValue::from_str(cookie).expect("a header"),
-        );
+        let mut headers = Headers::default();
+        headers.push(b"Set-Cookie", cookie.as_bytes());
         jar.store(&url(from), &headers, now_ms)
     }
 

@@ -7,9 +7,8 @@
 use std::{cell::RefCell, io::Read};
 
 use bytes::Bytes;
-use http::{HeaderMap, header};
 
-use crate::Remark;
+use crate::{Headers, Remark};
 
 /// Layers of coding that are undone; more are an attack or an accident.
 const MOST_LAYERS: usize = 3;
@@ -54,15 +53,11 @@ impl Coding {
 
 /// The codings to undo, in the order in which they were applied: the content's, then the rare transfer coding other
 /// than chunks. Empty when the headers cannot be followed.
-pub(crate) fn codings(headers: &HeaderMap, remarks: &mut Vec<Remark>) -> Vec<Coding> {
+pub(crate) fn codings(headers: &Headers, remarks: &mut Vec<Remark>) -> Vec<Coding> {
     let mut codings = Vec::new();
-    let transfer = headers.get_all(header::TRANSFER_ENCODING);
-    for value in headers
-        .get_all(header::CONTENT_ENCODING)
-        .iter()
-        .chain(transfer)
-    {
-        let text = String::from_utf8_lossy(value.as_bytes()).to_ascii_lowercase();
+    let transfer = headers.all("transfer-encoding");
+    for value in headers.all("content-encoding").chain(transfer) {
+        let text = String::from_utf8_lossy(value).to_ascii_lowercase();
         let names = text.split(',').map(str::trim);
         for name in names.filter(|name| !matches!(*name, "" | "identity" | "none" | "chunked")) {
             let Some(coding) = Coding::of(name) else {
@@ -469,11 +464,8 @@ mod tests {
     #[test]
     fn the_header_is_read_as_servers_write_it() {
         let check = |value: &'static str, expected: &[Coding], remark: bool| {
-            let mut headers = HeaderMap::new();
-            headers.append(
-                header::CONTENT_ENCODING,
-                http::HeaderValue::from_static(value),
-            );
+            let mut headers = Headers::default();
+            headers.push(b"Content-Encoding", value.as_bytes());
             let mut remarks = Vec::new();
             assert_eq!(codings(&headers, &mut remarks), expected, "{value}");
             assert_eq!(remarks.is_empty(), !remark, "{value}");

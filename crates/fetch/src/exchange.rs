@@ -15,7 +15,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::header;
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
     time::{Instant, timeout_at},
@@ -446,11 +445,7 @@ fn ended(framing: &Framing, broken: bool) -> Option<Truncated> {
 
 /// The media type in lower case without parameters; empty when none is named.
 fn media_type(head: &Head) -> String {
-    let value = head
-        .headers
-        .get(header::CONTENT_TYPE)
-        .map(http::HeaderValue::as_bytes)
-        .unwrap_or_default();
+    let value = head.headers.get("content-type").unwrap_or_default();
     let end = value
         .iter()
         .position(|byte| matches!(byte, b';' | b','))

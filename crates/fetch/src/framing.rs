@@ -4,9 +4,7 @@
 //! number is none. Framing that is not clean is still read, but its connection serves no second request: what one side
 //! takes for the next answer the other may take for the rest of this one.
 
-use http::{HeaderMap, header};
-
-use crate::{Remark, chunks::Chunks, head::Head};
+use crate::{Headers, Remark, chunks::Chunks, head::Head};
 
 /// Where the body ends.
 #[derive(Debug)]
@@ -57,14 +55,10 @@ enum Transfer {
     Other,
 }
 
-fn transfer(headers: &HeaderMap) -> Transfer {
+fn transfer(headers: &Headers) -> Transfer {
     let mut last = Transfer::None;
-    for value in headers.get_all(header::TRANSFER_ENCODING) {
-        for name in value
-            .as_bytes()
-            .split(|byte| *byte == b',')
-            .map(<[u8]>::trim_ascii)
-        {
+    for value in headers.all("transfer-encoding") {
+        for name in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
             if name.eq_ignore_ascii_case(b"chunked") {
                 last = Transfer::Chunked;
             } else if !name.is_empty() && !name.eq_ignore_ascii_case(b"identity") {
@@ -82,14 +76,10 @@ enum Length {
     Unusable(String),
 }
 
-fn length(headers: &HeaderMap) -> Length {
+fn length(headers: &Headers) -> Length {
     let mut found = Length::None;
-    for value in headers.get_all(header::CONTENT_LENGTH) {
-        for part in value
-            .as_bytes()
-            .split(|byte| *byte == b',')
-            .map(<[u8]>::trim_ascii)
-        {
+    for value in headers.all("content-length") {
+        for part in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
             let Some(bytes) = number(part) else {
                 return Length::Unusable(String::from_utf8_lossy(part).chars().take(40).collect());
             };

@@ -4,13 +4,7 @@
 //! phrase, `HTTP/2.0` in HTTP/1 syntax, lines that are no header at all. Not tolerant where there is nothing to read:
 //! an answer without a status line is a protocol failure (N10). Never panics; the bytes themselves are kept elsewhere.
 
-use bytes::{BufMut, Bytes, BytesMut};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
-
-use crate::Remark;
-
-/// Header fields kept of one answer; more are left out with a remark.
-const MOST_FIELDS: usize = 500;
+use crate::{Headers, Remark};
 
 /// What the head says.
 #[derive(Debug)]
@@ -18,7 +12,7 @@ pub(crate) struct Head {
     pub(crate) status: u16,
     /// The version allows keep-alive without being asked: a clean `HTTP/1.1`.
     pub(crate) persistent: bool,
-    pub(crate) headers: HeaderMap,
+    pub(crate) headers: Headers,
     pub(crate) remarks: Vec<Remark>,
 }
 
@@ -64,16 +58,14 @@ pub(crate) fn read(head: &[u8]) -> Result<Head, String> {
             String::from_utf8_lossy(&first[..first.len().min(80)]).into_owned(),
         ));
     }
-    // One copy of the head: the values are slices of it.
-    let shared = Bytes::copy_from_slice(lines.rest);
-    let (headers, unread) = fields(&shared);
+    let (headers, unread) = fields(lines.rest);
     if unread > 0 {
         remarks.push(Remark::Headers(unread));
     }
-    let keep_alive = names(&headers, header::CONNECTION, "keep-alive");
-    let close = names(&headers, header::CONNECTION, "close");
+    let keep_alive = names(&headers, "connection", "keep-alive");
+    let close = names(&headers, "connection", "close");
     // Chunks are not HTTP/1.0's: the framing may be a proxy's mistake (RFC 9112, 6.1).
-    let asked = keep_alive && !headers.contains_key(header::TRANSFER_ENCODING);
+    let asked = keep_alive && !headers.has("transfer-encoding");
     let persistent = !close && !line.odd && (line.minor >= 1 || asked);
     Ok(Head {
         status: line.status,
@@ -84,11 +76,9 @@ pub(crate) fn read(head: &[u8]) -> Result<Head, String> {
 }
 
 /// Whether a comma-separated header names a word.
-fn names(headers: &HeaderMap, name: HeaderName, word: &str) -> bool {
+fn names(headers: &Headers, name: &str, word: &str) -> bool {
     headers
-        .get_all(name)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
+        .texts(name)
         .flat_map(|value| value.split(','))
         .any(|part| part.trim().eq_ignore_ascii_case(word))
 }
@@ -141,47 +131,35 @@ fn status_line(line: &[u8]) -> Result<StatusLine, String> {
     })
 }
 
-/// The field lines as a map, and how many lines could not be read.
-fn fields(bytes: &Bytes) -> (HeaderMap, usize) {
-    let mut headers = HeaderMap::with_capacity(16);
+/// The field lines, and how many could not be read.
+fn fields(bytes: &[u8]) -> (Headers, usize) {
+    let mut headers = Headers::with_capacity(bytes.len());
     let mut unread = 0;
     let mut lines = Lines { rest: bytes }.peekable();
-    while let Some(line) = lines.next() {
-        let mut folded = None;
+    let mut folded = Vec::new();
+    while let Some(mut line) = lines.next() {
+        folded.clear();
         while let Some(more) =
             lines.next_if(|next| next.starts_with(b" ") || next.starts_with(b"\t"))
         {
-            let joined = folded.get_or_insert_with(|| BytesMut::from(line));
-            joined.put_u8(b' ');
-            joined.extend_from_slice(more.trim_ascii());
+            if folded.is_empty() {
+                folded.extend_from_slice(line);
+            }
+            folded.push(b' ');
+            folded.extend_from_slice(more.trim_ascii());
         }
-        let line = folded.map_or_else(|| bytes.slice_ref(line), BytesMut::freeze);
+        if !folded.is_empty() {
+            line = &folded;
+        }
         if line.trim_ascii().is_empty() {
             continue;
         }
-        match field(&line) {
-            Some((name, value)) if headers.len() < MOST_FIELDS => {
-                headers.append(name, value);
-            }
-            _ => unread += 1,
-        }
+        let read = memchr::memchr(b':', line).is_some_and(|colon| {
+            headers.push(line[..colon].trim_ascii(), line[colon + 1..].trim_ascii())
+        });
+        unread += usize::from(!read);
     }
     (headers, unread)
-}
-
-fn field(line: &Bytes) -> Option<(HeaderName, HeaderValue)> {
-    let colon = memchr::memchr(b':', line)?;
-    let name = HeaderName::from_bytes(line[..colon].trim_ascii()).ok()?;
-    let value = line[colon + 1..].trim_ascii();
-    let shared = line.slice_ref(value);
-    let value = HeaderValue::from_maybe_shared(shared).or_else(|_| {
-        let clean: Vec<u8> = value
-            .iter()
-            .map(|byte| if byte.is_ascii_control() { b' ' } else { *byte })
-            .collect();
-        HeaderValue::from_bytes(&clean)
-    });
-    Some((name, value.ok()?))
 }
 
 /// Lines without their ends, `\n` or `\r\n`.
@@ -216,9 +194,7 @@ mod tests {
                 let fields: Vec<String> = head
                     .headers
                     .iter()
-                    .map(|(name, value)| {
-                        format!("{name}={}", String::from_utf8_lossy(value.as_bytes()))
-                    })
+                    .map(|(name, value)| [name, value].map(String::from_utf8_lossy).join("="))
                     .collect();
                 let remarks: Vec<String> = head.remarks.iter().map(ToString::to_string).collect();
                 format!(

@@ -5,9 +5,7 @@
 //! ([`Request::whole`](crate::Request::whole)). Servers may ignore a range (RFC 9110, 14.2): the limit on the body holds
 //! all the same. A range is one of the coded body, whose beginning can be decoded.
 
-use http::{HeaderMap, header};
-
-use crate::{Options, Request, Truncated};
+use crate::{Headers, Options, Request, Truncated};
 
 /// The last byte wanted. `None`: nothing is said of ranges, or the request has one of its own.
 pub(crate) fn last_byte(options: &Options, request: &Request<'_>) -> Option<u64> {
@@ -27,10 +25,8 @@ pub(crate) fn last_byte(options: &Options, request: &Request<'_>) -> Option<u64>
 }
 
 /// Why the body of a 206 answer is not the whole page, if it is not.
-pub(crate) fn truncation(headers: &HeaderMap, last_byte: u64) -> Option<Truncated> {
-    let value = headers.get(header::CONTENT_RANGE);
-    let sent = value.and_then(|value| sent(value.to_str().ok()?));
-    match sent {
+pub(crate) fn truncation(headers: &Headers, last_byte: u64) -> Option<Truncated> {
+    match headers.text("content-range").and_then(sent) {
         Some((0, end, Some(length))) if end.checked_add(1) == Some(length) => None,
         // The length is not told: shorter than what was asked for is all there is.
         Some((0, end, None)) if end < last_byte => None,
@@ -62,9 +58,8 @@ mod tests {
     #[test]
     fn parts_and_wholes() {
         let check = |value: &str, expected: Option<Truncated>| {
-            let mut headers = HeaderMap::new();
-            let value = http::HeaderValue::from_str(value).expect("a header");
-            headers.append(header::CONTENT_RANGE, value);
+            let mut headers = Headers::default();
+            headers.push(b"Content-Range", value.as_bytes());
             assert_eq!(truncation(&headers, 999), expected, "{headers:?}");
         };
         check("bytes 0-499/500", None);
@@ -82,7 +77,7 @@ mod tests {
         check("lines 0-1/2", Some(Truncated::Unspecified));
         check("", Some(Truncated::Unspecified));
         assert_eq!(
-            truncation(&HeaderMap::new(), 999),
+            truncation(&Headers::default(), 999),
             Some(Truncated::Unspecified),
             "several parts, or nothing said"
         );

@@ -10,7 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use aranha_url::{CanonUrl, Scheme};
 use bytes::Bytes;
 
-use crate::{FetchSetupError, Options};
+use crate::{FetchSetupError, Options, headers::is_name};
 
 /// One GET of one URL at one address.
 #[derive(Clone, Debug)]
@@ -113,7 +113,7 @@ impl Identity {
         push_line(&mut head, "Host", url.authority());
         head.push_str(&self.0);
         for (name, value) in &request.headers {
-            if http::HeaderName::from_bytes(name.as_bytes()).is_err() || !is_sendable(value) {
+            if !is_name(name.as_bytes()) || !is_sendable(value) {
                 return Err(format!("the header {} cannot be sent", name.escape_debug()));
             }
             push_line(&mut head, name, value);

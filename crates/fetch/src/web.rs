@@ -352,7 +352,7 @@ async fn read(received: Received, shared: &Shared) -> Answer {
         truncated,
         remarks: head.remarks,
         unwanted,
-        shares: shares.into(),
+        shares: (!shares.is_empty()).then(|| shares.into()),
     }
 }
 

@@ -12,6 +12,11 @@ impl Fields {
         Self::default()
     }
 
+    /// None yet, with room for so many bytes of them.
+    pub fn with_capacity(bytes: usize) -> Self {
+        Self(Vec::with_capacity(bytes))
+    }
+
     /// Adds a field behind the others.
     pub fn put(&mut self, name: &str, value: &str) {
         self.0.reserve(name.len() + value.len() + 4);

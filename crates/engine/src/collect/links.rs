@@ -3,11 +3,10 @@
 use std::sync::PoisonError;
 
 use aranha_fetch::Answer;
-use aranha_frontier::{Outcome, Outside, PageRecord, Pending};
+use aranha_frontier::{Outcome, Outside, Pending};
 use aranha_page::Page;
 use aranha_robots::Directives;
 use aranha_url::{Base, CanonUrl, PathKey, SiteKey};
-use http::header;
 
 use super::Collected;
 use crate::node::Context;
@@ -78,17 +77,13 @@ pub(crate) struct Redirect {
 }
 
 /// Where a redirect leads; that it leads nowhere is an outcome.
-pub(super) fn redirect(
-    context: &Context,
-    answer: &Answer,
-    record: &mut PageRecord,
-    collected: &mut Collected,
-) {
+pub(super) fn redirect(context: &Context, answer: &Answer, collected: &mut Collected) {
     let target = answer
         .headers
-        .get(header::LOCATION)
-        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+        .get("location")
+        .map(|value| String::from_utf8_lossy(value).into_owned());
     let base = Base::of(&collected.url);
+    let record = &mut collected.done.record;
     match target
         .as_deref()
         .map(|href| (href, context.canon.join(&base, href)))
@@ -115,10 +110,8 @@ pub(super) fn directives(page: &Page, answer: &Answer, product: &str) -> Directi
     for (name, content) in &page.robots {
         all |= Directives::meta(name, content, product);
     }
-    for value in answer.headers.get_all("x-robots-tag") {
-        if let Ok(value) = value.to_str() {
-            all |= Directives::header(value, product);
-        }
+    for value in answer.headers.texts("x-robots-tag") {
+        all |= Directives::header(value, product);
     }
     all
 }

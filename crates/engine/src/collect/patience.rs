@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use aranha_fetch::Answer;
-use http::header;
 
 use crate::config::Crawl;
 
@@ -20,12 +19,7 @@ pub(crate) fn pause_after(crawl: &Crawl, delay: Duration, took: Duration) -> Dur
 
 /// `Retry-After` in both of its forms, as the time from now.
 pub(crate) fn retry_after(answer: &Answer, now: i64) -> Option<Duration> {
-    let value = answer
-        .headers
-        .get(header::RETRY_AFTER)?
-        .to_str()
-        .ok()?
-        .trim();
+    let value = answer.headers.text("retry-after")?.trim();
     if let Ok(seconds) = value.parse::<u64>() {
         return Some(Duration::from_secs(seconds));
     }

@@ -6,6 +6,9 @@ use aranha_page::Page;
 use aranha_url::CanonUrl;
 use aranha_volume::{Exchange, Fields};
 
+/// Bytes of most metadata records.
+const METADATA: usize = 400;
+
 /// The record of a page before anything is known about its answer.
 pub(crate) fn blank(pending: &Pending, time: i64) -> PageRecord {
     PageRecord {
@@ -80,7 +83,7 @@ pub(super) fn metadata(
     modified: Option<i64>,
     fetched: &Fetched,
 ) -> Fields {
-    let mut fields = Fields::new();
+    let mut fields = Fields::with_capacity(METADATA);
     let mut put = |name: &str, value: &str| {
         if !value.is_empty() {
             fields.put(name, value);

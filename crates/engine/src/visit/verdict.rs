@@ -29,7 +29,7 @@ const OWN_HOPS: u8 = 3;
 
 impl Visit {
     /// A collector is back, or broke on its page: that page is recorded, the others go on (M6).
-    pub(super) fn land(&mut self, joined: Result<(Id, Collected), JoinError>) {
+    pub(super) fn land(&mut self, joined: Result<(Id, Box<Collected>), JoinError>) {
         match joined {
             Ok((id, collected)) => {
                 self.landed(id);
@@ -54,7 +54,7 @@ impl Visit {
     }
 
     /// Takes in a page: its links, its record, and what it says about the site.
-    fn absorb(&mut self, collected: Collected) {
+    fn absorb(&mut self, collected: Box<Collected>) {
         let Collected {
             session,
             pending,
@@ -73,7 +73,7 @@ impl Visit {
             ended,
             lost,
             uncached,
-        } = collected;
+        } = *collected;
         self.sessions.push(session);
         self.allowed = self.allowed.max(ended + self.pause_after(took));
         if lost {
