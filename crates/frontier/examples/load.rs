@@ -15,6 +15,7 @@
 //! - `even/s`: as `own/s`, had the machine been as fast in this line as in all so far on average: processor time is
 //!   taken by the gauge, waiting for the disk as it was. Flatness is judged by this;
 //! - `cpu us`, `disk us`: processor time a link, in calls, and the rest of the time in calls, which is waiting for the disk;
+//! - `beside us`: processor time a link of the threads beside this one, which merge;
 //! - memory, bytes on disk, bytes written a link or page (what the system sent to the disk), runs, the longest call.
 //!
 //! At the end the even rate over the last tenth against the better of the first two lines, and the same of our own rate;
@@ -183,6 +184,17 @@ fn sent_to_disk() -> u64 {
     text.lines()
         .find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok())
         .unwrap_or(0)
+}
+
+/// Processor time of all other threads so far.
+fn beside() -> Duration {
+    let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // Behind the name, which may hold anything: the twelfth and thirteenth field, in hundredths of a second.
+    let rest = text.rsplit(')').next().unwrap_or_default();
+    let ticks = rest.split_whitespace().skip(11).take(2);
+    let ticks: u64 = ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
+    let whole = Duration::from_millis(10 * ticks);
+    whole.saturating_sub(Times::now(Instant::now()).processor)
 }
 
 fn site_name(number: u64) -> String {
@@ -385,9 +397,9 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
     let (mut gauge, mut groups) = (Gauge::new(), 0u64);
     let step = if target > 10 { 10 } else { 1 };
     let mut lines = Vec::new();
-    let mut before = (frontier.status(0)?, sent_to_disk());
+    let mut before = (frontier.status(0)?, sent_to_disk(), beside());
     println!(
-        "links M  pages M  records M  sites M  links/s  records/s   own/s   gauge  even/s  cpu us  disk us  MB mem  GB disk  B/URL  \
+        "links M  pages M  records M  sites M  links/s  records/s   own/s   gauge  even/s  cpu us  beside us  disk us  MB mem  GB disk  B/URL  \
          written  runs  longest ms"
     );
     while links < target * 1_000_000 {
@@ -423,7 +435,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
             let count = (status.links - before.0.links) as f64;
             let records = (status.records - before.0.records) as f64;
             let urls = |status: &Status| (status.links_sent + status.pages.known) as f64;
-            let sent = sent_to_disk();
+            let (sent, others) = (sent_to_disk(), beside());
             let processor = spent.processor.as_secs_f64();
             lines.push(Line {
                 links: count,
@@ -434,7 +446,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
             });
             let (line, usual) = (&lines[lines.len() - 1], usual(&lines));
             println!(
-                "{:7.1}  {:7.1}  {:9.1}  {:7.2}  {:7.0}  {:9.0}  {:6.0}  {:6.0}  {:6.0}  {:6.2}  {:7.2}  {:6.0}  {:7.2}  {:5.0}  {:7.0}  {:4}  {:.0} {}",
+                "{:7.1}  {:7.1}  {:9.1}  {:7.2}  {:7.0}  {:9.0}  {:6.0}  {:6.0}  {:6.0}  {:6.2}  {:9.2}  {:7.2}  {:6.0}  {:7.2}  {:5.0}  {:7.0}  {:4}  {:.0} {}",
                 links as f64 / 1e6,
                 status.pages.known as f64 / 1e6,
                 status.records as f64 / 1e6,
@@ -445,6 +457,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
                 line.gauge,
                 line.even(usual),
                 line.processor * 1e6 / count,
+                others.saturating_sub(before.2).as_secs_f64() * 1e6 / count,
                 line.waited * 1e6 / count,
                 line.memory as f64 / 1e6,
                 status.disk as f64 / 1e9,
@@ -454,7 +467,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
                 clock.longest.as_secs_f64() * 1e3,
                 clock.longest_call,
             );
-            before = (status, sent);
+            before = (status, sent, others);
             clock.longest = Duration::ZERO;
         }
     }

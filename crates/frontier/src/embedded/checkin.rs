@@ -35,8 +35,7 @@ impl Embedded {
             }
         }
         self.write_links(now, mark, links - paced)?;
-        self.inbox.pay(links);
-        while self.inbox.credit > 0 && self.inbox.merge(&self.store)? {}
+        self.inbox.merge(&self.store, false)?;
         Ok(answers)
     }
 

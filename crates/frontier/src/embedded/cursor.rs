@@ -47,10 +47,6 @@ impl Cursor {
         Ok(cursor)
     }
 
-    pub(super) fn run(&self) -> &RunFile {
-        &self.run
-    }
-
     /// The site under way; `None` at the end. A site that goes on in the next block comes again.
     pub(super) fn site(&self) -> Option<i64> {
         self.site

@@ -50,10 +50,6 @@ pub(super) struct Inbox {
     pub(super) merges: Vec<Merge>,
     /// Files that the database no longer names; removed when that is durable.
     pub(super) doomed: Vec<PathBuf>,
-    /// Links that merging may still move before more links come; see `merge.rs`.
-    pub(super) credit: i64,
-    /// Links came since the last tidying.
-    pub(super) busy: bool,
     recent: Recent,
     pub(super) waiting: Waiting,
     unique: Unique,
@@ -71,8 +67,6 @@ impl Inbox {
             runs: Vec::new(),
             merges: Vec::new(),
             doomed: Vec::new(),
-            credit: 0,
-            busy: false,
             recent: Recent::new(options.recent_links),
             waiting: Waiting::new(WAITING),
             unique: Unique::default(),

@@ -1,34 +1,40 @@
-//! Merging runs: sixteen of a level become one of the next, a short step at a time.
+//! Merging runs: sixteen of a level become one of the next, on a thread beside the crawl.
 //!
-//! A step reads on in the sources, which never change, and appends to the file of the target; nobody sees it before it is
-//! whole, and nothing of it is in the database: a crash loses the work and nothing else. Then the target takes the place
-//! of its sources in one transaction, and their files are removed when that is durable. On the way a link that its site
-//! has consumed is dropped, and so is a link that an earlier run brought already.
+//! A merge reads its sources, which never change, and writes the file of its target; nobody sees it before it is whole, and
+//! nothing of it is in the database: a crash, or a frontier that is closed, loses the work and nothing else. Then the
+//! target takes the place of its sources in one transaction, and their files are removed when that is durable. On the way
+//! a link that its site has consumed is dropped, and so is a link that an earlier run brought already. What was consumed is
+//! asked of the database as last committed, before the target has its place: a crash that takes the one back takes the
+//! other back, too, and finds the sources.
 //!
-//! A link is moved once a level, so merging is paid for by the links that come: each brings credit for as many moves as
-//! there are levels, and while links come no more is moved than was paid for. So the cost of a link stays even, instead of
-//! a long merge taking the machine now and then. When no links come, tidying merges without asking for credit. The work
-//! is shared out from the lowest level up, because there runs pile up soonest.
+//! A level has one merge under way at most: up to 256 million links there is one thread, then two. A link is moved once a
+//! level. Whoever brings links faster than they are merged waits as soon as the runs for the next merge are there, so the
+//! number of runs is bounded.
+
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
 
 use super::cursor::Cursor;
 use super::fault::Fault;
-use super::file::RunWriter;
+use super::file::{RunFile, RunWriter};
 use super::inbox::Inbox;
 use super::runs::Run;
+use super::schema;
 use super::store::Store;
 use super::unique::Unique;
+use crate::codec::Packer;
 
 /// Runs of a level that make one of the next.
 pub(super) const FAN: usize = if cfg!(test) { 8 } else { 16 };
-/// Links moved in one step; few in tests, so that they see merges half done.
+/// Links moved between two looks at whether the merge is still wanted.
 const STEP: usize = if cfg!(test) { 2 } else { 2000 };
-/// Moves that a link pays for, in eighths, for each merge under way. More than one, so that a merge is done before the
-/// next one of its level is due.
-const PAID: i64 = 9;
 /// Sites whose marks are read at a time.
-const WINDOW: usize = 64;
+const WINDOW: usize = 256;
 
-/// A merge under way.
+/// A merge under way. To drop it ends it; its file is rubbish then.
 #[derive(Debug)]
 pub(super) struct Merge {
     level: i64,
@@ -36,36 +42,39 @@ pub(super) struct Merge {
     target: i64,
     last: i64,
     sources: Vec<i64>,
-    cursors: Vec<Cursor>,
-    writer: Option<RunWriter>,
-    consumed: Consumed,
-    unique: Unique,
+    files: Vec<PathBuf>,
+    unwanted: Arc<AtomicBool>,
+    /// Ends with the whole file; with none when it was unwanted.
+    thread: Option<JoinHandle<Result<Option<RunFile>, Fault>>>,
+}
+
+impl Drop for Merge {
+    fn drop(&mut self) {
+        self.unwanted.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // Nobody wants to know what became of it.
+            let _ = thread.join();
+        }
+    }
 }
 
 impl Inbox {
-    /// Whether there is anything to merge.
+    /// Whether merges are under way, or ought to be.
     pub(super) fn is_merging(&self) -> bool {
-        !self.merges.is_empty() || self.ripe_level(FAN).is_some()
+        !self.merges.is_empty() || self.ripe_level().is_some()
     }
 
-    /// Whether no links came since this was last asked.
-    pub(super) fn is_idle(&mut self) -> bool {
-        !std::mem::take(&mut self.busy)
+    /// Whether [`Inbox::merge`] would do anything now.
+    pub(super) fn wants_merge(&self) -> bool {
+        self.ripe_level().is_some() || self.merges.iter().any(Merge::is_over)
     }
 
-    /// Links came: they pay for merging.
-    pub(super) fn pay(&mut self, links: usize) {
-        self.busy = true;
-        let merges = self.merges.len().max(1) as i64;
-        self.credit = self.credit.min(0) + links as i64 * PAID * merges / 8;
-    }
-
-    /// The lowest level with `count` whole runs that nothing is done with, and no merge under way.
-    pub(super) fn ripe_level(&self, count: usize) -> Option<i64> {
+    /// The lowest level with enough whole runs that nothing is done with, and no merge under way.
+    fn ripe_level(&self) -> Option<i64> {
         let highest = self.runs.iter().map(|run| run.level).max()?;
         (0..=highest).find(|level| {
             self.merges.iter().all(|merge| merge.level != *level)
-                && self.resting(*level).count() >= count
+                && self.resting(*level).count() >= FAN
         })
     }
 
@@ -80,71 +89,67 @@ impl Inbox {
         })
     }
 
-    /// One step of every merge under way, inside a transaction; false when there was nothing to do.
-    pub(super) fn merge(&mut self, store: &Store) -> Result<bool, Fault> {
-        while let Some(level) = self.ripe_level(FAN) {
-            self.start(store, level)?;
-        }
-        let mut place = 0;
-        let any = !self.merges.is_empty();
-        while place < self.merges.len() {
-            let (moved, done) = self.merges[place].step(store)?;
-            self.credit -= moved as i64;
-            if done {
-                let merge = self.merges.remove(place);
-                self.replace(store, merge)?;
+    /// Takes what is merged and begins what is ripe, inside a transaction. Waits for a merge whose level is ripe again, and
+    /// with `all` for every one.
+    pub(super) fn merge(&mut self, store: &Store, all: bool) -> Result<(), Fault> {
+        loop {
+            let is_late = |merge: &Merge| self.resting(merge.level).count() >= FAN;
+            let over = |merge: &Merge| all || merge.is_over() || is_late(merge);
+            if let Some(place) = self.merges.iter().position(over) {
+                let mut merge = self.merges.remove(place);
+                let file = merge.end()?;
+                self.replace(store, &merge, file)?;
+            } else if let Some(level) = self.ripe_level() {
+                self.start(store, level)?;
             } else {
-                place += 1;
+                return Ok(());
             }
         }
-        Ok(any)
     }
 
     fn start(&mut self, store: &Store, level: i64) -> Result<(), Fault> {
         let runs: Vec<&Run> = self.resting(level).take(FAN).collect();
         let sources = runs.iter().map(|run| run.id).collect();
         let last = runs.iter().map(|run| run.last).max().unwrap_or(0);
-        let mut cursors = Vec::with_capacity(FAN);
-        for file in runs.iter().filter_map(|run| run.file.clone()) {
-            cursors.push(Cursor::new(&store.packer, file)?);
-        }
+        let files: Vec<RunFile> = runs.iter().filter_map(|run| run.file.clone()).collect();
+        let paths = files.iter().map(|file| file.path().to_owned()).collect();
         // A number that is used for nothing else; the row comes when the run is whole.
         let target = store.run_create(0)?.id;
         store.run_delete(target)?;
+        let unwanted = Arc::new(AtomicBool::new(false));
+        let (database, path) = (store.path.clone(), store.run_path(target));
+        let stop = Arc::clone(&unwanted);
+        let thread = std::thread::Builder::new()
+            .name("frontier-merge".to_owned())
+            .spawn(move || Work::begin(&database, &path, files)?.finish(&stop))
+            .map_err(Fault::at_file(&store.runs_folder()))?;
         self.merges.push(Merge {
             level,
             target,
             last,
             sources,
-            cursors,
-            writer: Some(RunWriter::create(&store.run_path(target))?),
-            consumed: Consumed::default(),
-            unique: Unique::default(),
+            files: paths,
+            unwanted,
+            thread: Some(thread),
         });
-        self.merges.sort_by_key(|merge| merge.level);
         Ok(())
     }
 
     /// The target takes the place of its sources.
-    fn replace(&mut self, store: &Store, mut merge: Merge) -> Result<(), Fault> {
-        let Some(writer) = merge.writer.take() else {
-            return Ok(());
-        };
+    fn replace(&mut self, store: &Store, merge: &Merge, file: RunFile) -> Result<(), Fault> {
         let run = Run {
             id: merge.target,
             level: merge.level + 1,
             last: merge.last,
             journal: 0,
             upto: None,
-            file: Some(writer.finish(&store.packer)?),
+            file: Some(file),
         };
         store.run_insert(&run)?;
-        for cursor in &merge.cursors {
-            self.doomed.push(cursor.run().path().to_owned());
-        }
         for id in &merge.sources {
             store.run_delete(*id)?;
         }
+        self.doomed.extend_from_slice(&merge.files);
         self.runs.retain(|run| !merge.sources.contains(&run.id));
         self.runs.push(run);
         self.runs.sort_by_key(|run| (run.last, run.id));
@@ -153,24 +158,60 @@ impl Inbox {
 }
 
 impl Merge {
-    /// Move some links; answers how many were read, and whether that was all.
-    fn step(&mut self, store: &Store) -> Result<(usize, bool), Fault> {
-        let mut moved = 0;
-        while moved < STEP {
-            let Some(site) = self.cursors.iter().filter_map(Cursor::site).min() else {
-                return Ok((moved, true));
-            };
-            moved += self.take(store, site)?;
+    fn is_over(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Waits for the end of it.
+    fn end(&mut self) -> Result<RunFile, Fault> {
+        let thread = self.thread.take().expect("a merge ends once");
+        let file = thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+        Ok(file.expect("only a merge that is dropped is unwanted"))
+    }
+}
+
+/// What a merge's thread has in hand. It reads the database beside the crawl.
+struct Work {
+    store: Store,
+    cursors: Vec<Cursor>,
+    writer: RunWriter,
+    consumed: Consumed,
+    unique: Unique,
+}
+
+impl Work {
+    fn begin(database: &Path, target: &Path, sources: Vec<RunFile>) -> Result<Work, Fault> {
+        let packer = Packer::new().map_err(Fault::at_file(database))?;
+        let store = Store::new(schema::open_reader(database)?, packer, database.to_owned());
+        let cursors = sources
+            .into_iter()
+            .map(|file| Cursor::new(&store.packer, file));
+        Ok(Work {
+            cursors: cursors.collect::<Result<_, _>>()?,
+            writer: RunWriter::create(target)?,
+            store,
+            consumed: Consumed::default(),
+            unique: Unique::default(),
+        })
+    }
+
+    /// Moves all links; none when that is no longer wanted.
+    fn finish(mut self, unwanted: &AtomicBool) -> Result<Option<RunFile>, Fault> {
+        while !unwanted.load(Relaxed) {
+            let mut moved = 0;
+            while moved < STEP {
+                let Some(site) = self.cursors.iter().filter_map(Cursor::site).min() else {
+                    return self.writer.finish(&self.store.packer).map(Some);
+                };
+                moved += self.take(site)?;
+            }
         }
-        Ok((moved, false))
+        Ok(None)
     }
 
     /// Move the links of one site, or of the part of it that is in the blocks at hand.
-    fn take(&mut self, store: &Store, site: i64) -> Result<usize, Fault> {
-        let Some(writer) = &mut self.writer else {
-            return Ok(0);
-        };
-        let consumed = self.consumed.of(store, site)?;
+    fn take(&mut self, site: i64) -> Result<usize, Fault> {
+        let consumed = self.consumed.of(&self.store, site)?;
         let mut moved = 0;
         let several = self
             .cursors
@@ -183,16 +224,17 @@ impl Merge {
             let here = self.cursors.iter().filter(|c| c.site() == Some(site));
             self.unique.begin(here.map(links).sum());
         }
+        let packer = &self.store.packer;
         // The older sources first: links are in the order of their runs.
         for cursor in &mut self.cursors {
             while cursor.site() == Some(site) {
                 for link in cursor.links() {
                     moved += 1;
                     if link.run > consumed && (!several || self.unique.is_new(link.key.0)) {
-                        writer.push(&store.packer, site, &link)?;
+                        self.writer.push(packer, site, &link)?;
                     }
                 }
-                cursor.advance(&store.packer)?;
+                cursor.advance(packer)?;
             }
         }
         Ok(moved)

@@ -8,7 +8,8 @@
 //! What always holds:
 //! - **Only one process writes** (`lock.rs`); it releases all leases when it opens, for they were its predecessor's.
 //! - **Every call is one transaction**; one that fails is rolled back, memory included.
-//! - **A file that the database names is whole and synced**; it is removed when no durable state names it.
+//! - **A file that the database names is whole and synced**; it is removed when no durable state names it. Threads that merge
+//!   (`merge.rs`) write only files that it does not name yet, and read the database as it was last committed.
 //! - **A check-in is on the disk when the call returns**: `synchronous=FULL` in WAL mode, one fsync a group commit.
 //!   Check-outs and tidying are not synced: the log is a sequence, so they become durable with the next check-in, and to
 //!   lose them loses nothing that was checked in.
@@ -227,23 +228,19 @@ impl Embedded {
         Ok(())
     }
 
-    /// Background work until `budget` is spent; true when there is more.
+    /// Background work until `budget` is spent; true when there is more. Who has all the time there is waits for merges, too.
     fn work(&mut self, now: i64, budget: Duration) -> Result<bool, Fault> {
         /// Links of a run under way that are written between two looks at the clock.
         const STEP: usize = if cfg!(test) { 2 } else { 2000 };
         let begun = Instant::now();
-        // While links come, they pay for merging at their check-ins.
-        let idle = self.inbox.is_idle();
-        loop {
-            if self.inbox.is_writing() {
-                self.inbox.write(&self.store, &mut self.totals, now, STEP)?;
-            } else if !idle || !self.inbox.merge(&self.store)? {
-                return Ok(self.inbox.is_merging());
-            }
+        while self.inbox.is_writing() {
+            self.inbox.write(&self.store, &mut self.totals, now, STEP)?;
             if begun.elapsed() >= budget {
-                return Ok(self.inbox.is_writing() || self.inbox.is_merging());
+                return Ok(true);
             }
         }
+        self.inbox.merge(&self.store, budget == Duration::MAX)?;
+        Ok(self.inbox.is_merging())
     }
 }
 
@@ -364,8 +361,10 @@ impl Frontier for Embedded {
     }
 
     fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError> {
-        if !self.stale && !self.inbox.is_writing() && !self.inbox.is_merging() {
-            return Ok(false);
+        let merging = self.inbox.is_merging();
+        let waits = merging && budget == Duration::MAX;
+        if !(self.stale || self.inbox.is_writing() || self.inbox.wants_merge() || waits) {
+            return Ok(merging);
         }
         self.transact(false, |engine| engine.work(now, budget))
     }
