@@ -468,7 +468,7 @@ fn one_site(folder: &Path, count: u64) -> Result<(), FrontierError> {
         }
         sent = 0;
         frontier.flush(now)?;
-        while frontier.tidy(now, Duration::from_secs(1))? {}
+        while frontier.tidy(now, Duration::MAX)? {}
         loop {
             now += 60_000;
             let begun = Instant::now();

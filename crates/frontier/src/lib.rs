@@ -122,8 +122,8 @@ pub trait Frontier: Send {
     /// Undo [`Frontier::block`] and [`Then::Close`]; what made the site a trap is forgotten. True when it was blocked.
     fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
 
-    /// Background work (writing and merging runs) for about `budget`, in short transactions; to be called between
-    /// commits. True: there is more to do.
+    /// Background work (writing runs, taking what was merged) for about `budget`, in short transactions; to be called between
+    /// commits. True: there is more to do, if only to come again when a merge is done. With `Duration::MAX` that is waited for.
     fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError>;
 
     /// Sort the gathered links into inboxes now: at an orderly stop, and by `check_out` itself when it runs dry.

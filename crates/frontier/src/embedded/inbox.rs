@@ -113,14 +113,15 @@ impl Inbox {
     fn remove_rubbish(&mut self, store: &Store) -> Result<(), Fault> {
         let runs = &self.runs;
         let is_named = |path: &PathBuf| runs.iter().any(|run| store.run_path(run.id) == *path);
-        self.doomed.retain(|path| !is_named(path));
+        // They are rubbish like others, and their numbers may be given out again.
+        self.doomed.clear();
         let folder = store.runs_folder();
         let fault = Fault::at_file(&folder);
         std::fs::create_dir_all(&folder).map_err(&fault)?;
         let mut rubbish = Vec::new();
         for entry in std::fs::read_dir(&folder).map_err(&fault)? {
             let path = entry.map_err(&fault)?.path();
-            if !is_named(&path) && !self.doomed.contains(&path) {
+            if !is_named(&path) {
                 rubbish.push(path);
             }
         }

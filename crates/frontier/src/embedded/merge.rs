@@ -7,11 +7,9 @@
 //! asked of the database as last committed, before the target has its place: a crash that takes the one back takes the
 //! other back, too, and finds the sources.
 //!
-//! A level has one merge under way at most: up to 256 million links there is one thread, then two. A link is moved once a
-//! level. Whoever brings links faster than they are merged waits as soon as the runs for the next merge are there, so the
-//! number of runs is bounded.
+//! A link is moved once a level, and a level has one merge under way at most: there are as many threads as ripe levels. Whoever
+//! brings runs faster than they are merged waits when so many are there that the number of runs would have no bound.
 
-use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -29,8 +27,9 @@ use crate::codec::Packer;
 
 /// Runs of a level that make one of the next.
 pub(super) const FAN: usize = if cfg!(test) { 8 } else { 16 };
-/// Links moved between two looks at whether the merge is still wanted.
-const STEP: usize = if cfg!(test) { 2 } else { 2000 };
+/// Runs of a level for which its merge under way is waited for: a multiple of [`FAN`], because runs may be small, a merge large
+/// and the disk slow.
+const LATE: usize = 4 * FAN;
 /// Sites whose marks are read at a time.
 const WINDOW: usize = 256;
 
@@ -89,25 +88,29 @@ impl Inbox {
         })
     }
 
-    /// Takes what is merged and begins what is ripe, inside a transaction. Waits for a merge whose level is ripe again, and
-    /// with `all` for every one.
+    /// Takes what is merged and begins what is ripe, inside a transaction. Waits for a merge that is late, and with `all` for
+    /// every one.
     pub(super) fn merge(&mut self, store: &Store, all: bool) -> Result<(), Fault> {
         loop {
-            let is_late = |merge: &Merge| self.resting(merge.level).count() >= FAN;
+            let is_late = |merge: &Merge| self.resting(merge.level).count() >= LATE;
             let over = |merge: &Merge| all || merge.is_over() || is_late(merge);
             if let Some(place) = self.merges.iter().position(over) {
                 let mut merge = self.merges.remove(place);
                 let file = merge.end()?;
                 self.replace(store, &merge, file)?;
-            } else if let Some(level) = self.ripe_level() {
-                self.start(store, level)?;
-            } else {
+                continue;
+            }
+            let Some(level) = self.ripe_level() else {
+                return Ok(());
+            };
+            if !self.start(store, level)? {
                 return Ok(());
             }
         }
     }
 
-    fn start(&mut self, store: &Store, level: i64) -> Result<(), Fault> {
+    /// False when there is no thread to be had: there may be one later.
+    fn start(&mut self, store: &Store, level: i64) -> Result<bool, Fault> {
         let runs: Vec<&Run> = self.resting(level).take(FAN).collect();
         let sources = runs.iter().map(|run| run.id).collect();
         let last = runs.iter().map(|run| run.last).max().unwrap_or(0);
@@ -121,8 +124,10 @@ impl Inbox {
         let stop = Arc::clone(&unwanted);
         let thread = std::thread::Builder::new()
             .name("frontier-merge".to_owned())
-            .spawn(move || Work::begin(&database, &path, files)?.finish(&stop))
-            .map_err(Fault::at_file(&store.runs_folder()))?;
+            .spawn(move || Work::begin(&database, &path, files)?.finish(&stop));
+        let Ok(thread) = thread else {
+            return Ok(false);
+        };
         self.merges.push(Merge {
             level,
             target,
@@ -132,7 +137,7 @@ impl Inbox {
             unwanted,
             thread: Some(thread),
         });
-        Ok(())
+        Ok(true)
     }
 
     /// The target takes the place of its sources.
@@ -165,8 +170,8 @@ impl Merge {
     /// Waits for the end of it.
     fn end(&mut self) -> Result<RunFile, Fault> {
         let thread = self.thread.take().expect("a merge ends once");
-        let file = thread.join().unwrap_or_else(|panic| resume_unwind(panic))?;
-        Ok(file.expect("only a merge that is dropped is unwanted"))
+        let broken = || Fault::damaged("merge into run", self.target);
+        thread.join().map_err(|_| broken())??.ok_or_else(broken)
     }
 }
 
@@ -198,21 +203,17 @@ impl Work {
     /// Moves all links; none when that is no longer wanted.
     fn finish(mut self, unwanted: &AtomicBool) -> Result<Option<RunFile>, Fault> {
         while !unwanted.load(Relaxed) {
-            let mut moved = 0;
-            while moved < STEP {
-                let Some(site) = self.cursors.iter().filter_map(Cursor::site).min() else {
-                    return self.writer.finish(&self.store.packer).map(Some);
-                };
-                moved += self.take(site)?;
-            }
+            let Some(site) = self.cursors.iter().filter_map(Cursor::site).min() else {
+                return self.writer.finish(&self.store.packer).map(Some);
+            };
+            self.take(site, unwanted)?;
         }
         Ok(None)
     }
 
-    /// Move the links of one site, or of the part of it that is in the blocks at hand.
-    fn take(&mut self, site: i64) -> Result<usize, Fault> {
+    /// Move the links of one site, as long as that is wanted.
+    fn take(&mut self, site: i64, unwanted: &AtomicBool) -> Result<(), Fault> {
         let consumed = self.consumed.of(&self.store, site)?;
-        let mut moved = 0;
         let several = self
             .cursors
             .iter()
@@ -227,9 +228,8 @@ impl Work {
         let packer = &self.store.packer;
         // The older sources first: links are in the order of their runs.
         for cursor in &mut self.cursors {
-            while cursor.site() == Some(site) {
+            while cursor.site() == Some(site) && !unwanted.load(Relaxed) {
                 for link in cursor.links() {
-                    moved += 1;
                     if link.run > consumed && (!several || self.unique.is_new(link.key.0)) {
                         self.writer.push(packer, site, &link)?;
                     }
@@ -237,7 +237,7 @@ impl Work {
                 cursor.advance(packer)?;
             }
         }
-        Ok(moved)
+        Ok(())
     }
 }
 

@@ -74,10 +74,11 @@ const FILE: &str = "frontier.db";
 /// The embedded engine; the only writer of its collection.
 #[derive(Debug)]
 pub struct Embedded {
+    /// Before the store, and so dropped first: while a merge has the database open, to close it does not empty its log.
+    inbox: Inbox,
     store: Store,
     options: Options,
     totals: Totals,
-    inbox: Inbox,
     /// Leases in force.
     leased: u64,
     /// When the gathered links were last made visible because a check-out ran dry.

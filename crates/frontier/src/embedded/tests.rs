@@ -263,7 +263,7 @@ fn sources_of_a_merge_stay_until_that_is_durable() {
     }
     let before = run_files(&folder);
     assert_eq!(before.len(), FAN);
-    while frontier.tidy(0, Duration::ZERO).expect("tidies") {}
+    while frontier.tidy(0, Duration::MAX).expect("tidies") {}
     assert_eq!(frontier.status(0).expect("status").runs, 1, "merged");
     let after = run_files(&folder);
     assert!(before.iter().all(|path| after.contains(path)));
@@ -278,6 +278,31 @@ fn sources_of_a_merge_stay_until_that_is_durable() {
     std::fs::remove_file(&run_files(&folder)[0]).expect("removes");
     let error = Embedded::open(&folder.path(), small()).expect_err("a run is missing");
     assert!(matches!(error, FrontierError::File { .. }), "{error}");
+}
+
+/// Who is the last to close a database empties its log into it; a merge that reads beside the writer must not be that.
+#[test]
+fn a_close_beside_a_merge_leaves_no_log() {
+    let folder = Folder::new();
+    let options = || Options {
+        run_links: 10_000,
+        ..small()
+    };
+    let mut frontier = folder.open(options());
+    let seeds = [seed("https://a.example/")];
+    frontier.seed(0, &seeds).expect("seeds");
+    for round in 0..FAN as u64 {
+        send_links(&mut frontier, round..round + 1, 2000);
+        frontier.flush(0).expect("flushes");
+    }
+    let under_way = frontier.tidy(0, Duration::ZERO).expect("tidies");
+    assert!(under_way, "the merge has just begun");
+    drop(frontier);
+    let log = folder.path().join(format!("{FILE}-wal"));
+    assert!(!log.exists(), "the log is left behind");
+    let mut frontier = folder.open(options());
+    while frontier.tidy(0, Duration::MAX).expect("tidies") {}
+    assert_eq!(frontier.status(0).expect("status").runs, 1, "merged");
 }
 
 /// More links than are admitted at a time: all of them wait, in the order in which they came, behind a full window.
