@@ -192,8 +192,8 @@ fn servers() -> Vec<Mutation> {
             "no space before a colon",
             vec![Edit(
                 "crates/fetch/src/head.rs",
-                "HeaderName::from_bytes(line[..colon].trim_ascii())",
-                "HeaderName::from_bytes(&line[..colon])",
+                "headers.push(line[..colon].trim_ascii(),",
+                "headers.push(&line[..colon],",
             )],
             vec![Named(ANSWERS, "odd_heads")],
         ),
