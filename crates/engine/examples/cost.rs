@@ -16,7 +16,8 @@ use std::error::Error;
 use std::fmt::Write as _;
 
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, Location, Outcome, Outside, PageRecord, Pending, Seed, Then,
+    CheckIn, Embedded, Flags, Frontier, Held, Location, Outcome, Outside, PageRecord, Pending,
+    Seed, Then,
 };
 use aranha_page::{Input, Page};
 use aranha_url::{Base, CanonUrl, Canonicaliser, PathKey, Rules};
@@ -180,7 +181,7 @@ fn frontier() -> Result<(), Box<dyn Error>> {
             let link = |path: String| canon.rebuild(&lease.facts.origin, &path);
             let inside = (0..30).map(|number| link(format!("/{round}/page-{number}.html")));
             let inside: Vec<CanonUrl> = inside.collect::<Result<_, _>>()?;
-            let (done, held) = lease.pending.split_at(lease.pending.len().min(10));
+            let (done, left) = lease.pending.split_at(lease.pending.len().min(10));
             let outside = (0..30).map(|number| {
                 let url = format!(
                     "http://www.site{}.example/{round}/{number}.html",
@@ -192,7 +193,10 @@ fn frontier() -> Result<(), Box<dyn Error>> {
             batch.push(CheckIn {
                 lease: lease.id,
                 done: done.iter().map(|page| record(page, now)).collect(),
-                held: held.to_vec(),
+                held: Held::Rest {
+                    left: left.len(),
+                    more: Vec::new(),
+                },
                 overflow: inside.iter().map(pending).collect(),
                 keys: inside.iter().map(CanonUrl::path_key).collect(),
                 outside: outside.collect(),

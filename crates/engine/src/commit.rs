@@ -8,7 +8,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aranha_frontier::{CheckIn, CheckedIn, Frontier, FrontierError, PageRecord, Seed};
+use aranha_frontier::{CheckIn, CheckedIn, Frontier, FrontierError, Held, PageRecord, Seed};
 use aranha_volume::{Archive, Receipt, VolumeError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::coop::unconstrained;
@@ -146,7 +146,7 @@ impl CommitError {
 
 /// A check-in with its pages as the frontier takes them: one at a time, because a group may be thousands.
 fn unpack((mut check_in, held, overflow): (CheckIn, Pages, Pages)) -> CheckIn {
-    check_in.held = held.collect();
+    check_in.held = Held::Whole(held.collect());
     check_in.overflow = overflow.collect();
     check_in
 }

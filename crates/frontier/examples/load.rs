@@ -25,8 +25,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, FrontierError, Lease, Location, Options, Outcome, Outside,
-    PageRecord, Pending, Seed, Status, Then,
+    CheckIn, Embedded, Flags, Frontier, FrontierError, Held, Lease, Location, Options, Outcome,
+    Outside, PageRecord, Pending, Seed, Status, Then,
 };
 use aranha_url::{PathKey, SiteKey};
 
@@ -61,6 +61,8 @@ impl Dice {
 struct Visit {
     lease: Lease,
     queue: VecDeque<Pending>,
+    /// How many of its first pages the frontier knows to be there.
+    told: usize,
     made: u32,
     next_page: u64,
 }
@@ -233,6 +235,7 @@ fn check_in(visit: &mut Visit, now: i64, sites: u64, window: usize, dice: &mut D
             keys.push(page.key);
             page
         });
+        visit.told = visit.told.saturating_sub(1);
         done.push(record(&page, now, dice));
     }
     let mut overflow = Vec::new();
@@ -248,10 +251,15 @@ fn check_in(visit: &mut Visit, now: i64, sites: u64, window: usize, dice: &mut D
     let via = format!("{}{}", visit.lease.facts.origin, done[0].path);
     let outside = (0..LINKS).map(|_| outside(dice, sites, &via)).collect();
     visit.made += 1;
+    let held = Held::Rest {
+        left: visit.told,
+        more: visit.queue.range(visit.told..).cloned().collect(),
+    };
+    visit.told = visit.queue.len();
     CheckIn {
         lease: visit.lease.id,
         done,
-        held: visit.queue.iter().cloned().collect(),
+        held,
         later: Vec::new(),
         claims: Vec::new(),
         overflow,
@@ -271,6 +279,7 @@ fn check_in(visit: &mut Visit, now: i64, sites: u64, window: usize, dice: &mut D
 fn begin(lease: Lease) -> Visit {
     Visit {
         queue: lease.pending.iter().cloned().collect(),
+        told: lease.pending.len(),
         next_page: lease.known.len() as u64 * 1000,
         made: 0,
         lease,
@@ -354,6 +363,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
             let answer = answer.expect("nobody else takes leases");
             if !answer.released {
                 visit.queue.extend(answer.more);
+                visit.told = visit.queue.len();
                 visits.push_back(visit);
             }
         }

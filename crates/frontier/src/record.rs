@@ -327,10 +327,10 @@ pub struct CheckIn {
     pub lease: u64,
     /// Pages fetched or refused since the last check-in.
     pub done: Vec<PageRecord>,
-    /// The visit's whole remaining queue, pages in flight included: REPLACES the window that the lease brought or the
-    /// last check-in left. Bounded by the visit's room ([`crate::Options::window`]). A page whose record asks to be
-    /// asked again (`next`) is in the frontier's care and must not be here.
-    pub held: Vec<Pending>,
+    /// The visit's remaining queue, pages in flight included: the window from now on. Bounded by the visit's room
+    /// ([`crate::Options::window`]). A page whose record asks to be asked again (`next`) is in the frontier's care and
+    /// must not be here.
+    pub held: Held,
     /// Pages of the window that are put off, each until a time; nothing is recorded about them.
     pub later: Vec<(i64, Pending)>,
     /// What the site itself says has changed.
@@ -345,6 +345,37 @@ pub struct CheckIn {
     pub facts: Option<SiteFacts>,
     /// What becomes of the lease.
     pub then: Then,
+}
+
+/// The pages still in a visit's hands, in order. Those that the answer hands out ([`CheckedIn::more`]) stand behind them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Held {
+    /// All of them.
+    Whole(Vec<Pending>),
+    /// The last of those that the frontier knows to be there, and others behind them. It knows what the lease brought or
+    /// the last check-in said, and behind that what its answer handed out.
+    Rest {
+        /// How many of the last of these stay, unchanged. More than there are is a mistake of the caller, and an error.
+        left: usize,
+        /// The others.
+        more: Vec<Pending>,
+    },
+}
+
+impl Default for Held {
+    fn default() -> Held {
+        Held::Whole(Vec::new())
+    }
+}
+
+impl Held {
+    /// How many of the last pages known stay, and the pages behind them.
+    pub fn into_parts(self) -> (usize, Vec<Pending>) {
+        match self {
+            Held::Whole(pages) => (0, pages),
+            Held::Rest { left, more } => (left, more),
+        }
+    }
 }
 
 /// What becomes of a lease after a check-in.

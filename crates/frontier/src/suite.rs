@@ -84,7 +84,7 @@ pub(crate) fn release(lease: &Lease, due: i64) -> CheckIn {
     CheckIn {
         lease: lease.id,
         done: Vec::new(),
-        held: Vec::new(),
+        held: Held::default(),
         later: Vec::new(),
         claims: Vec::new(),
         overflow: Vec::new(),
@@ -178,7 +178,7 @@ pub(crate) fn seeds_come_first_then_the_longest_wait(place: &impl Place) {
         .expect("seeds");
     let lease = one(&mut frontier, 0);
     let mut entry = release(&lease, 500);
-    entry.held = lease.pending.clone();
+    entry.held = Held::Whole(lease.pending.clone());
     entry.outside = vec![link("https://late.example/")];
     accept(&mut frontier, 100, entry);
     frontier.flush(100).expect("flushes");
@@ -191,7 +191,7 @@ pub(crate) fn seeds_come_first_then_the_longest_wait(place: &impl Place) {
     assert_eq!(sites(&both), ["s1.example", "late.example"]);
     for (lease, due) in both.iter().zip([900, 800]) {
         let mut entry = release(lease, due);
-        entry.held = lease.pending.clone();
+        entry.held = Held::Whole(lease.pending.clone());
         accept(&mut frontier, 700, entry);
     }
     assert_eq!(frontier.status(700).expect("status").next_due, Some(800));
@@ -215,7 +215,7 @@ pub(crate) fn a_seed_that_was_visited_waits_like_others(place: &impl Place) {
     let lease = one(&mut frontier, 0);
     let mut entry = finish(&lease, 50);
     entry.keys = vec![PathKey::of("/more")];
-    entry.held = vec![page("/more")];
+    entry.held = Held::Whole(vec![page("/more")]);
     entry.outside = vec![link("https://found.example/")];
     entry.then = Then::Release { due: 500 };
     accept(&mut frontier, 100, entry);
@@ -264,7 +264,7 @@ pub(crate) fn longest_wait_first_among_equals(place: &impl Place) {
     let leases = frontier.check_out(0, "n", 3).expect("works");
     for (lease, due) in leases.iter().zip([30, 10, 20]) {
         let mut entry = release(lease, due);
-        entry.held = lease.pending.clone();
+        entry.held = Held::Whole(lease.pending.clone());
         accept(&mut frontier, 5, entry);
     }
     let first = leases[1].site.clone();
@@ -281,7 +281,7 @@ pub(crate) fn queue_is_first_in_first_out(place: &impl Place) {
     let lease = one(&mut frontier, 0);
     let new: Vec<Pending> = (0..10).map(|n| page(&format!("/{n}"))).collect();
     let mut entry = finish(&lease, 1);
-    entry.held = new[..2].to_vec();
+    entry.held = Held::Whole(new[..2].to_vec());
     entry.overflow = new[2..7].to_vec();
     entry.keys = new[..7].iter().map(|page| page.key).collect();
     entry.then = Then::Keep { want: 2 };
@@ -290,7 +290,7 @@ pub(crate) fn queue_is_first_in_first_out(place: &impl Place) {
     assert!(answer.rest && !answer.released);
     // Taken pages are held from now on: a visit that dies here leaves them in the window.
     let mut entry = release(&lease, 5);
-    entry.held = new[1..4].to_vec();
+    entry.held = Held::Whole(new[1..4].to_vec());
     entry.overflow = new[7..].to_vec();
     entry.keys = new[7..].iter().map(|page| page.key).collect();
     accept(&mut frontier, 3, entry);
@@ -405,7 +405,7 @@ pub(crate) fn a_trap_is_set_aside(place: &impl Place) {
         .expect("seeds");
     let lease = one(&mut frontier, 1);
     let mut entry = finish(&lease, 1);
-    entry.held = vec![page("/1"), page("/2")];
+    entry.held = Held::Whole(vec![page("/1"), page("/2")]);
     entry.keys = vec![PathKey::of("/1"), PathKey::of("/2")];
     entry.facts = Some(SiteFacts {
         origin: "http://a.example".into(),
@@ -440,7 +440,7 @@ pub(crate) fn leases_end_with_their_process(place: &impl Place) {
         .expect("seeds");
     let lease = one(&mut frontier, 1);
     let mut entry = finish(&lease, 1);
-    entry.held = vec![page("/1"), page("/2")];
+    entry.held = Held::Whole(vec![page("/1"), page("/2")]);
     entry.keys = vec![PathKey::of("/1"), PathKey::of("/2")];
     entry.outside = vec![link("https://b.example/deep")];
     entry.then = Then::Keep { want: 0 };
@@ -518,7 +518,7 @@ pub(crate) fn what_the_user_asks_for_again_is_due_now(place: &impl Place) {
     };
     let entry = CheckIn {
         done: vec![failed],
-        held: vec![page("/waits")],
+        held: Held::Whole(vec![page("/waits")]),
         keys: vec![page("/waits").key],
         ..release(&lease, 500_000)
     };
@@ -586,7 +586,7 @@ pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl Place) {
         assert_eq!(lease.pending[0].past, past(5000));
         // Given back unvisited: it waits in the window with its past.
         let mut entry = release(&lease, 5010);
-        entry.held = lease.pending;
+        entry.held = Held::Whole(lease.pending);
         accept(&mut frontier, 5010, entry);
         frontier.block(5020, "a.test").expect("blocks");
         let pages = frontier.status(5020).expect("status").pages;
@@ -1150,7 +1150,7 @@ pub(crate) fn merging_loses_nothing(place: &impl Place) {
             sent.entry(site.clone()).or_default().insert(path.clone());
         }
         let mut entry = release(&hub, 0);
-        entry.held = hub.pending.clone();
+        entry.held = Held::Whole(hub.pending.clone());
         entry.outside = links
             .iter()
             .map(|(site, path)| link(&format!("https://{site}{path}")))
@@ -1169,6 +1169,203 @@ pub(crate) fn merging_loses_nothing(place: &impl Place) {
     assert_eq!(found, sent);
 }
 
+fn pages(numbers: std::ops::Range<usize>) -> Vec<Pending> {
+    numbers.map(|number| page(&format!("/{number}"))).collect()
+}
+
+/// A check-in of a visit that goes on and has room for `want` more.
+fn go_on(lease: &Lease, held: Held, want: usize) -> CheckIn {
+    CheckIn {
+        held,
+        then: Then::Keep { want },
+        ..release(lease, 0)
+    }
+}
+
+fn rest(left: usize, more: Vec<Pending>) -> Held {
+    Held::Rest { left, more }
+}
+
+/// A visit of a site with these pages in its hands, all of them known to the frontier.
+fn begin_with(frontier: &mut impl Frontier, window: &[Pending]) -> Lease {
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let lease = one(frontier, 0);
+    let entry = CheckIn {
+        done: finish(&lease, 1).done,
+        keys: window.iter().map(|page| page.key).collect(),
+        ..go_on(&lease, Held::Whole(window.to_vec()), 0)
+    };
+    accept(frontier, 1, entry);
+    lease
+}
+
+/// What the next visit finds when the one before is gone without a word.
+fn left_behind<P: Place>(place: &P, frontier: P::Engine) -> Vec<Pending> {
+    drop(frontier);
+    let mut frontier = place.open(Options::default());
+    one(&mut frontier, 1 << 40).pending
+}
+
+pub(crate) fn pages_that_left_the_front_are_gone(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let window = pages(0..4);
+    let lease = begin_with(&mut frontier, &window);
+    accept(&mut frontier, 2, go_on(&lease, rest(3, Vec::new()), 0));
+    assert_eq!(frontier.status(2).expect("status").pages.pending, 3);
+    accept(&mut frontier, 3, go_on(&lease, rest(1, Vec::new()), 0));
+    let waits = |frontier: &dyn Frontier, path: &str| {
+        let found = frontier.explain(&url(&format!("https://a.example{path}")));
+        found.expect("explains").waiting
+    };
+    assert_eq!(waits(&frontier, "/2"), None);
+    assert_eq!(waits(&frontier, "/3"), Some(Waiting::Window));
+    assert_eq!(left_behind(place, frontier), window[3..]);
+}
+
+pub(crate) fn all_pages_may_leave_and_others_come(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let window = pages(0..6);
+    let lease = begin_with(&mut frontier, &window[..3]);
+    accept(&mut frontier, 2, go_on(&lease, rest(0, Vec::new()), 0));
+    assert_eq!(frontier.status(2).expect("status").pages.pending, 0);
+    let more = window[3..].to_vec();
+    accept(&mut frontier, 3, go_on(&lease, rest(0, more), 0));
+    assert_eq!(left_behind(place, frontier), window[3..]);
+}
+
+pub(crate) fn pages_told_of_stand_behind_the_others(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let all = pages(0..8);
+    let lease = begin_with(&mut frontier, &all[..4]);
+    let more = all[4..6].to_vec();
+    accept(&mut frontier, 2, go_on(&lease, rest(2, more), 0));
+    // All but one that was told of before have left.
+    let more = all[6..].to_vec();
+    accept(&mut frontier, 3, go_on(&lease, rest(1, more), 0));
+    assert_eq!(left_behind(place, frontier), all[5..]);
+}
+
+pub(crate) fn what_an_answer_hands_out_stands_behind_all(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let all = pages(0..8);
+    let lease = begin_with(&mut frontier, &all[..3]);
+    let entry = CheckIn {
+        overflow: all[4..].to_vec(),
+        ..go_on(&lease, rest(1, all[3..4].to_vec()), 2)
+    };
+    assert_eq!(accept(&mut frontier, 2, entry).more, all[4..6]);
+    // The page that was in front has left, the other three stay.
+    let answer = accept(&mut frontier, 3, go_on(&lease, rest(3, Vec::new()), 1));
+    assert_eq!(answer.more, all[6..7]);
+    accept(&mut frontier, 4, go_on(&lease, rest(2, Vec::new()), 0));
+    assert_eq!(left_behind(place, frontier), all[5..]);
+}
+
+pub(crate) fn a_whole_window_takes_the_place_of_what_was_told(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let all = pages(0..9);
+    let lease = begin_with(&mut frontier, &all[..2]);
+    accept(
+        &mut frontier,
+        2,
+        go_on(&lease, rest(1, all[2..4].to_vec()), 0),
+    );
+    let other = vec![all[3].clone(), all[1].clone(), all[4].clone()];
+    accept(&mut frontier, 3, go_on(&lease, Held::Whole(other), 0));
+    accept(
+        &mut frontier,
+        4,
+        go_on(&lease, rest(2, all[5..6].to_vec()), 0),
+    );
+    let left = left_behind(place, frontier);
+    assert_eq!(paths(&left), ["/1", "/4", "/5"]);
+}
+
+pub(crate) fn a_visit_may_end_with_what_is_left(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let all = pages(0..6);
+    let lease = begin_with(&mut frontier, &all[..4]);
+    let entry = CheckIn {
+        held: rest(2, all[4..5].to_vec()),
+        ..release(&lease, 50)
+    };
+    assert!(accept(&mut frontier, 2, entry).released);
+    assert_eq!(frontier.status(2).expect("status").next_due, Some(50));
+    let lease = one(&mut frontier, 50);
+    assert_eq!(lease.pending, all[2..5]);
+    // What the lease brought is known, too.
+    let entry = CheckIn {
+        held: rest(1, all[5..].to_vec()),
+        ..release(&lease, 60)
+    };
+    accept(&mut frontier, 51, entry);
+    assert_eq!(left_behind(place, frontier), all[4..]);
+}
+
+/// Longer than any chain of blocks; with visits that end, visits that are lost, and pages of every source.
+pub(crate) fn windows_keep_their_order(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let mut window = pages(0..3);
+    let mut next = 3;
+    let mut lease = begin_with(&mut frontier, &window);
+    let mut told = window.len();
+    for round in 0..200i64 {
+        let now = 10 + round * 1_000_000;
+        let gone = (round as usize * 7 % 5).min(window.len());
+        window.drain(..gone);
+        told = told.saturating_sub(gone);
+        let new = pages(next..next + round as usize % 4);
+        next += new.len();
+        let overflow = pages(next..next + round as usize % 3);
+        next += overflow.len();
+        window.extend_from_slice(&new);
+        let held = rest(told, window[told..].to_vec());
+        let keys = new.iter().chain(&overflow).map(|page| page.key);
+        let mut entry = CheckIn {
+            keys: keys.collect(),
+            overflow,
+            ..go_on(&lease, held, round as usize % 3)
+        };
+        let ends = round % 13 == 12;
+        if ends {
+            entry.then = Then::Release { due: now };
+        }
+        window.extend(accept(&mut frontier, now, entry).more);
+        let is_lost = round % 31 == 30;
+        if is_lost {
+            drop(frontier);
+            frontier = place.open(small());
+        }
+        if ends || is_lost {
+            let brought = frontier.check_out(now + 1, "n", 1).expect("works");
+            let Some(brought) = brought.into_iter().next() else {
+                panic!(
+                    "round {round}: the site is due, {} pages wait",
+                    window.len()
+                );
+            };
+            assert_eq!(brought.pending[..window.len()], window, "round {round}");
+            window.clone_from(&brought.pending);
+            lease = brought;
+        }
+        told = window.len();
+    }
+    let left = left_behind(place, frontier);
+    assert_eq!(left[..window.len()], window);
+}
+
+pub(crate) fn more_than_there_is_cannot_be_left(place: &impl Place) {
+    let mut frontier = place.open(small());
+    let window = pages(0..3);
+    let lease = begin_with(&mut frontier, &window);
+    let wrong = go_on(&lease, rest(4, pages(3..4)), 0);
+    let error = frontier.check_in(2, vec![wrong]).expect_err("refused");
+    assert!(matches!(error, FrontierError::Damaged { .. }), "{error}");
+    assert_eq!(left_behind(place, frontier), window);
+}
+
 /// Make a test of every case above.
 macro_rules! suite {
     ($place:expr) => {
@@ -1177,7 +1374,10 @@ macro_rules! suite {
             longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
             known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
             a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, the_next_run_has_its_own_horizon, a_claim_brings_a_visit_forward, who_is_believed_entirely_is_obeyed, a_pause_does_not_put_off_to_the_next_run, home_page_policy, deep_link_policy,
-            combined_policy, a_seed_during_a_visit_is_not_lost, a_page_that_a_signal_tells_of_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing);
+            combined_policy, a_seed_during_a_visit_is_not_lost, a_page_that_a_signal_tells_of_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing,
+            pages_that_left_the_front_are_gone, all_pages_may_leave_and_others_come, pages_told_of_stand_behind_the_others,
+            what_an_answer_hands_out_stands_behind_all, a_whole_window_takes_the_place_of_what_was_told,
+            a_visit_may_end_with_what_is_left, windows_keep_their_order, more_than_there_is_cannot_be_left);
     };
     ($place:expr => $($case:ident),*) => {
         $(#[test] fn $case() { $crate::suite::$case(&$place); })*

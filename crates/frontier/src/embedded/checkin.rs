@@ -68,7 +68,7 @@ impl Embedded {
         self.totals.records(&entry.done);
         self.inbox.send(&entry.outside, &mut self.totals);
 
-        let mut window = entry.held;
+        let (left, mut pages) = entry.held.into_parts();
         let mut answer = CheckedIn::default();
         match entry.then {
             Then::Keep { want } if !site.blocked => {
@@ -76,7 +76,7 @@ impl Embedded {
                 store.later_take(&mut site, now, want, more, block)?;
                 let want = want - more.len();
                 store.queue_take(&mut site, want, more, block)?;
-                window.extend_from_slice(more);
+                pages.extend_from_slice(more);
                 answer.rest = has_more(&site, now, store.horizon);
                 answer.expires = self.expiry(now);
                 self.store.lease_renew(id, answer.expires)?;
@@ -94,7 +94,8 @@ impl Embedded {
                 self.store.lease_delete(id)?;
             }
         }
-        self.store.held_write(&mut site, &window, &mut self.block)?;
+        self.store.window_keep(&mut site, left)?;
+        self.store.window_push(&mut site, &pages, &mut self.block)?;
         site.schedule(now, self.store.horizon);
         self.save(&before, &site)?;
         Ok(Some(answer))

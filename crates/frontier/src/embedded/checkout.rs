@@ -98,7 +98,7 @@ impl Embedded {
     fn lease(&mut self, now: i64, node: &str, before: &SiteRow) -> Result<Option<Lease>, Fault> {
         let mut site = before.clone();
         let mut known = self.store.keys_read(&site)?;
-        let mut window = self.store.held_read(&site)?;
+        let mut window = self.store.window_read(&site)?;
         let held = window.len();
         let limit = self.options.window.max(1);
         let room = |window: &Vec<Pending>| limit.saturating_sub(window.len());
@@ -115,9 +115,8 @@ impl Embedded {
             admission.end(newest)?;
             self.inbox.waiting.remove(key);
         }
-        if window.len() != held {
-            self.store.held_write(&mut site, &window, &mut self.block)?;
-        }
+        self.store
+            .window_push(&mut site, &window[held..], &mut self.block)?;
         if window.is_empty() {
             site.due = None;
             site.schedule(now, self.store.horizon);

@@ -53,7 +53,7 @@ impl Store {
     ) -> Result<(), Fault> {
         let key = url.path_key();
         found.known = self.keys_read(site)?.contains(&key);
-        found.waiting = if self.held_read(site)?.iter().any(|page| page.key == key) {
+        found.waiting = if self.window_read(site)?.iter().any(|page| page.key == key) {
             Some(Waiting::Window)
         } else if self.queue_has(site, key)? {
             Some(Waiting::Queue)

@@ -43,6 +43,7 @@ mod store;
 mod totals;
 mod unique;
 mod view;
+mod window;
 
 #[cfg(test)]
 mod model;

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use super::tests::Folder;
 use super::*;
 use crate::suite::{Place, link, page, record, release, seed, small};
-use crate::{Outcome, Pending, Then};
+use crate::{Held, Outcome, Pending, Then};
 
 type PageName = (String, String);
 
@@ -21,8 +21,8 @@ type PageName = (String, String);
 enum Operation {
     Seed(u8, u8),
     CheckOut(u8),
-    /// Which visit; pages done; pages that fail; new pages kept; new pages beyond the window; links; release?
-    CheckIn(u8, u8, u8, u8, u8, Vec<(u8, u8)>, bool),
+    /// Which visit; pages done; pages that fail; new pages kept; new pages beyond the window; links; release? whole window?
+    CheckIn(u8, u8, u8, u8, u8, Vec<(u8, u8)>, bool, bool),
     Tidy,
     Flush,
     Reopen,
@@ -39,11 +39,12 @@ fn operation() -> impl Strategy<Value = Operation> {
         0..6u8,
         links,
         any::<bool>(),
+        proptest::bool::weighted(0.2),
     );
     prop_oneof![
         2 => (0..6u8, 0..12u8).prop_map(|(site, path)| Operation::Seed(site, path)),
         4 => (1..4u8).prop_map(Operation::CheckOut),
-        8 => check_in.prop_map(|(v, d, f, h, o, l, r)| Operation::CheckIn(v, d, f, h, o, l, r)),
+        8 => check_in.prop_map(|(v, d, f, h, o, l, r, w)| Operation::CheckIn(v, d, f, h, o, l, r, w)),
         2 => Just(Operation::Tidy),
         1 => Just(Operation::Flush),
         1 => Just(Operation::Reopen),
@@ -55,6 +56,8 @@ fn operation() -> impl Strategy<Value = Operation> {
 struct Visit {
     lease: Lease,
     queue: Vec<Pending>,
+    /// How many of its first pages the frontier knows to be there.
+    told: usize,
     known: BTreeSet<PathKey>,
 }
 
@@ -69,6 +72,8 @@ struct World {
     done: BTreeSet<PageName>,
     /// Entries each page must have in its history.
     history: BTreeMap<PageName, usize>,
+    /// What the frontier must keep of each site's window, in order.
+    windows: BTreeMap<String, Vec<Pending>>,
     counter: u32,
 }
 
@@ -88,6 +93,7 @@ impl World {
             expected: BTreeSet::new(),
             done: BTreeSet::new(),
             history: BTreeMap::new(),
+            windows: BTreeMap::new(),
             counter: 0,
         }
     }
@@ -109,10 +115,11 @@ impl World {
             Operation::CheckOut(room) => {
                 self.check_out(usize::from(room));
             }
-            Operation::CheckIn(visit, done, failed, held, over, links, over_and_out) => {
+            Operation::CheckIn(visit, done, failed, held, over, links, over_and_out, whole) => {
                 if !self.visits.is_empty() {
                     let place = usize::from(visit) % self.visits.len();
-                    self.check_in(place, [done, failed, held, over], &links, over_and_out);
+                    let counts = [done, failed, held, over];
+                    self.check_in(place, counts, &links, over_and_out, whole);
                 }
             }
             Operation::Tidy => {
@@ -140,8 +147,16 @@ impl World {
             // Leases that expired were taken back by this very call, so their visits are over.
             self.visits.retain(|visit| visit.lease.site != lease.site);
             assert!(!lease.pending.is_empty() && lease.pending.len() <= small().window);
+            let window = self.windows.entry(lease.site.clone()).or_default();
+            assert_eq!(
+                lease.pending.get(..window.len()),
+                Some(window.as_slice()),
+                "what the last visit held comes first"
+            );
+            window.clone_from(&lease.pending);
             let visit = Visit {
                 queue: lease.pending.clone(),
+                told: lease.pending.len(),
                 known: lease.known.iter().copied().collect(),
                 lease,
             };
@@ -167,7 +182,14 @@ impl World {
         }
     }
 
-    fn check_in(&mut self, place: usize, counts: [u8; 4], links: &[(u8, u8)], out: bool) {
+    fn check_in(
+        &mut self,
+        place: usize,
+        counts: [u8; 4],
+        links: &[(u8, u8)],
+        out: bool,
+        whole: bool,
+    ) {
         let now = self.now;
         let mut visit = self.visits.swap_remove(place);
         let site = visit.lease.site.clone();
@@ -177,6 +199,7 @@ impl World {
                 break;
             }
             let page = visit.queue.remove(0);
+            visit.told = visit.told.saturating_sub(1);
             let mut record = record(&page, now, Outcome::Answer(200));
             if turn >= counts[0] {
                 record.outcome = Outcome::Timeout;
@@ -208,7 +231,14 @@ impl World {
             .iter()
             .map(|(site, path)| link(&format!("https://{}/{path}", site_of(*site))))
             .collect();
-        entry.held.clone_from(&visit.queue);
+        entry.held = if whole {
+            Held::Whole(visit.queue.clone())
+        } else {
+            Held::Rest {
+                left: visit.told,
+                more: visit.queue[visit.told..].to_vec(),
+            }
+        };
         if !out {
             let want = small().window.saturating_sub(visit.queue.len());
             entry.then = Then::Keep { want };
@@ -222,16 +252,18 @@ impl World {
         let Ok(answer) = answer else {
             return;
         };
-        self.take_note(&site, &accepted);
+        self.take_note(&site, &accepted, &visit.queue);
+        self.admit(&site, &answer.more, &visit.known);
+        visit.queue.extend(answer.more);
+        visit.told = visit.queue.len();
+        self.windows.insert(site, visit.queue.clone());
         if !answer.released {
-            self.admit(&site, &answer.more, &visit.known);
-            visit.queue.extend(answer.more);
             self.visits.push(visit);
         }
     }
 
-    /// What an acknowledged check-in promises.
-    fn take_note(&mut self, site: &str, entry: &CheckIn) {
+    /// What an acknowledged check-in promises, and `held`, which it told of.
+    fn take_note(&mut self, site: &str, entry: &CheckIn, held: &[Pending]) {
         for record in &entry.done {
             let name = (site.to_owned(), record.path.clone());
             *self.history.entry(name.clone()).or_default() += 1;
@@ -239,7 +271,7 @@ impl World {
                 assert!(self.done.insert(name), "fetched again: {}", record.path);
             }
         }
-        for page in entry.held.iter().chain(&entry.overflow) {
+        for page in held.iter().chain(&entry.overflow) {
             self.expected.insert((site.to_owned(), page.path.clone()));
         }
         for link in &entry.outside {
@@ -255,9 +287,9 @@ impl World {
             self.now += 10_000;
             let found = self.check_out(3);
             while !self.visits.is_empty() {
-                self.check_in(0, [200, 0, 0, 0], &[], false);
+                self.check_in(0, [200, 0, 0, 0], &[], false, false);
                 if let Some(visit) = self.visits.iter().position(|visit| visit.queue.is_empty()) {
-                    self.check_in(visit, [0; 4], &[], true);
+                    self.check_in(visit, [0; 4], &[], true, false);
                 }
             }
             let now = self.now;

@@ -1,5 +1,5 @@
-//! Pages that wait: the window in the hands of a visit (`held`), the queue behind it (`pending`), and those that are
-//! to be asked at a later time (`later`).
+//! Pages that wait behind the window (`window.rs`): the queue (`pending`), and those that are to be asked at a later time
+//! (`later`).
 //!
 //! The queue is first in, first out, in blocks of a check-in: breadth first inside a site (F3; V 5.1). A block that is
 //! taken in part is written back shortened, in its place.
@@ -18,7 +18,7 @@ use crate::{Claim, PageRecord, Past, Pending, Waiting};
 /// Pages a block at most: a window takes whole blocks with little left over.
 const BLOCK: usize = 256;
 
-fn put_page(block: &mut Block, page: &Pending) {
+pub(super) fn put_page(block: &mut Block, page: &Pending) {
     block.fixed.extend_from_slice(&page.key.0.to_le_bytes());
     let text = &mut block.text;
     text.extend_from_slice(&[page.tries, u8::from(page.past.is_some())]);
@@ -32,7 +32,7 @@ fn put_page(block: &mut Block, page: &Pending) {
     }
 }
 
-fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<Pending> {
+pub(super) fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<Pending> {
     let key = PathKey(fixed.word()?);
     let (tries, answered) = (text.byte()?, text.byte()? != 0);
     let mut page = Pending {
@@ -49,6 +49,23 @@ fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<Pending> {
         page.past = Some(Box::new(Past::read(text, fixed)?));
     }
     Some(page)
+}
+
+/// Pass over a page.
+pub(super) fn skip_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<()> {
+    fixed.word()?;
+    let (_, answered) = (text.byte()?, text.byte()? != 0);
+    for _ in 0..3 {
+        text.varint()?;
+    }
+    for _ in 0..2 {
+        let length = text.number()?;
+        text.take(length)?;
+    }
+    if answered {
+        Past::read(text, fixed)?;
+    }
+    Some(())
 }
 
 fn read_pages(text: &[u8], fixed: &[u8]) -> Option<Vec<Pending>> {
@@ -117,40 +134,6 @@ impl Store {
             put_page(block, page);
         }
         self.packer.seal_lightly(block)
-    }
-
-    /// Replace the window.
-    pub(super) fn held_write(
-        &self,
-        site: &mut SiteRow,
-        pages: &[Pending],
-        block: &mut Block,
-    ) -> Result<(), Fault> {
-        let before = std::mem::replace(&mut site.held, pages.len() as i64);
-        if !pages.is_empty() {
-            let sealed = self.seal_pages(pages, block);
-            self.run(
-                "INSERT INTO held VALUES (?1, ?2) ON CONFLICT DO UPDATE SET pages = excluded.pages",
-                params![site.key, sealed],
-            )?;
-        } else if before > 0 {
-            self.run("DELETE FROM held WHERE site = ?1", [site.key])?;
-        }
-        Ok(())
-    }
-
-    /// The window.
-    pub(super) fn held_read(&self, site: &SiteRow) -> Result<Vec<Pending>, Fault> {
-        if site.held == 0 {
-            return Ok(Vec::new());
-        }
-        self.first(
-            "SELECT pages FROM held WHERE site = ?1",
-            [site.key],
-            |row| row.get::<_, Vec<u8>>(0),
-        )?
-        .and_then(|sealed| self.open_pages(&sealed))
-        .ok_or_else(|| Fault::damaged("window of site", site.key))
     }
 
     fn open_pages(&self, sealed: &[u8]) -> Option<Vec<Pending>> {

@@ -12,7 +12,7 @@ use super::fault::Fault;
 use crate::Options;
 
 /// The layout this program writes, in `PRAGMA user_version`.
-pub(super) const LAYOUT: i64 = 3;
+pub(super) const LAYOUT: i64 = 4;
 
 /// Large enough that a check-in's block fits a page, small enough that a site's row is not copied with a crowd.
 const PAGE: u32 = 8192;
@@ -39,13 +39,22 @@ CREATE TABLE sites (            -- one row a site; keys are the signed reading o
     keys INTEGER NOT NULL,      -- newest block in `keys`, 0 none
     key_blocks INTEGER NOT NULL, -- blocks of keys ever appended
     again INTEGER NOT NULL,     -- pages answered before that are to be visited again, in `later` too
-    again_due INTEGER           -- earliest of them
+    again_due INTEGER,          -- earliest of them
+    window INTEGER NOT NULL,    -- newest block in `held`, 0 none
+    window_blocks INTEGER NOT NULL, -- blocks of that chain
+    window_pages INTEGER NOT NULL -- pages in them, those included that have left the window
 );
 CREATE INDEX sites_due ON sites (class, due) WHERE due IS NOT NULL;
 CREATE TABLE facts (site INTEGER PRIMARY KEY, facts BLOB NOT NULL);
 CREATE TABLE pages (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, previous INTEGER NOT NULL, records BLOB NOT NULL);
 CREATE TABLE keys (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, previous INTEGER NOT NULL, keys BLOB NOT NULL);
-CREATE TABLE held (site INTEGER PRIMARY KEY, pages BLOB NOT NULL);
+CREATE TABLE held (             -- a block of the window, which is the last `sites.held` pages of the chain
+    id INTEGER PRIMARY KEY,
+    site INTEGER NOT NULL,
+    previous INTEGER NOT NULL,  -- the block before it, 0 none
+    count INTEGER NOT NULL,     -- its pages
+    pages BLOB NOT NULL
+);
 CREATE TABLE pending (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, pages BLOB NOT NULL);
 CREATE INDEX pending_site ON pending (site);
 CREATE TABLE later (            -- a block of pages of one kind; `again`: 0 to be tried again, 1 to be visited again

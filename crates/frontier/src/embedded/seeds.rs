@@ -109,20 +109,13 @@ impl Embedded {
 
     /// Into the window while it has room and nothing waits behind it; the rest into the queue.
     fn admit_seeds(&mut self, site: &mut SiteRow, mut pages: Vec<Pending>) -> Result<(), Fault> {
-        if pages.is_empty() {
-            return Ok(());
-        }
-        let mut window = self.store.held_read(site)?;
         let fits = if site.queued > 0 {
             0
         } else {
-            self.options.window.saturating_sub(window.len())
+            self.options.window.saturating_sub(site.held as usize)
         };
         let rest = pages.split_off(fits.min(pages.len()));
-        if !pages.is_empty() {
-            window.append(&mut pages);
-            self.store.held_write(site, &window, &mut self.block)?;
-        }
+        self.store.window_push(site, &pages, &mut self.block)?;
         self.store.queue_append(site, &rest, &mut self.block)
     }
 }

@@ -46,6 +46,9 @@ pub(super) struct SiteRow {
     pub(super) key_blocks: i64,
     pub(super) again: i64,
     pub(super) again_due: Option<i64>,
+    pub(super) window: i64,
+    pub(super) window_blocks: i64,
+    pub(super) window_pages: i64,
 }
 
 impl SiteRow {
@@ -73,6 +76,9 @@ impl SiteRow {
             key_blocks: 0,
             again: 0,
             again_due: None,
+            window: 0,
+            window_blocks: 0,
+            window_pages: 0,
         }
     }
 
@@ -101,6 +107,9 @@ impl SiteRow {
             key_blocks: row.get(18)?,
             again: row.get(19)?,
             again_due: row.get(20)?,
+            window: row.get(21)?,
+            window_blocks: row.get(22)?,
+            window_pages: row.get(23)?,
         })
     }
 
@@ -228,7 +237,7 @@ impl Store {
     pub(super) fn site_insert(&self, site: &SiteRow) -> Result<(), Fault> {
         self.site_write(
             "INSERT INTO sites VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-             ?19, ?20, ?21)",
+             ?19, ?20, ?21, ?22, ?23, ?24)",
             site,
         )
     }
@@ -237,7 +246,8 @@ impl Store {
         self.site_write(
             "UPDATE sites SET name = ?2, origin = ?3, class = ?4, due = ?5, free = ?6, lease = ?7, blocked = ?8, \
              inbox = ?9, consumed = ?10, held = ?11, queued = ?12, later = ?13, later_due = ?14, known = ?15, \
-             records = ?16, pages = ?17, keys = ?18, key_blocks = ?19, again = ?20, again_due = ?21 WHERE key = ?1",
+             records = ?16, pages = ?17, keys = ?18, key_blocks = ?19, again = ?20, again_due = ?21, \
+             window = ?22, window_blocks = ?23, window_pages = ?24 WHERE key = ?1",
             site,
         )
     }
@@ -267,6 +277,9 @@ impl Store {
                 site.key_blocks,
                 site.again,
                 site.again_due,
+                site.window,
+                site.window_blocks,
+                site.window_pages,
             ],
         )?;
         Ok(())

@@ -8,8 +8,8 @@ use tempfile::TempDir;
 
 use super::merge::FAN;
 use super::*;
-use crate::suite::{Place, link, record, release, seed, small, suite, url};
-use crate::{Outcome, SiteEntry, Then};
+use crate::suite::{Place, link, page, record, release, seed, small, suite, url};
+use crate::{Held, Outcome, SiteEntry, Then};
 
 pub(crate) struct Folder(TempDir);
 
@@ -79,7 +79,7 @@ fn readers_see_what_is_checked_in() {
     for round in 0..3 {
         for lease in frontier.check_out(round, "n", 9).expect("works") {
             let mut entry = release(&lease, round + 1);
-            entry.held = lease.pending.clone();
+            entry.held = Held::Whole(lease.pending.clone());
             entry.done = vec![record(
                 &lease.pending[0],
                 round,
@@ -205,7 +205,7 @@ fn blocks_of_keys_stay_few() {
     for round in 2..=200u64 {
         let mut entry = release(&lease, 1);
         entry.keys = vec![PathKey(round), PathKey(round + 1000)];
-        entry.held.clone_from(&lease.pending);
+        entry.held = Held::Whole(lease.pending.clone());
         entry.then = Then::Keep { want: 0 };
         frontier.check_in(1, vec![entry]).expect("stored");
         let blocks: i64 = frontier
@@ -223,6 +223,73 @@ fn blocks_of_keys_stay_few() {
     assert_eq!((known.len(), lease.known.len()), (399, 399));
 }
 
+/// Rows of `held`, and of the pages in them.
+fn held_blocks(frontier: &Embedded) -> (i64, i64) {
+    let sql = "SELECT count(*), coalesce(sum(count), 0) FROM held";
+    let found = frontier
+        .store
+        .first(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+    found.expect("counts").expect("a row")
+}
+
+#[test]
+fn a_window_is_written_by_what_changed() {
+    let folder = Folder::new();
+    let mut frontier = folder.open(small());
+    frontier
+        .seed(0, &[seed("https://a.example/")])
+        .expect("seeds");
+    let lease = frontier.check_out(0, "n", 1).expect("works").remove(0);
+    assert_eq!(held_blocks(&frontier), (1, 1));
+    let mut next = 0;
+    let mut check_in = |frontier: &mut Embedded, left: usize, new: u32| {
+        let more = (next..next + new).map(|number| page(&format!("/{number}")));
+        next += new;
+        let mut entry = release(&lease, 1);
+        let more: Vec<_> = more.collect();
+        entry.keys = more.iter().map(|page| page.key).collect();
+        entry.held = Held::Rest { left, more };
+        entry.then = Then::Keep { want: 0 };
+        frontier.check_in(1, vec![entry]).expect("stored");
+        held_blocks(frontier)
+    };
+    assert_eq!(check_in(&mut frontier, 0, 20), (1, 20), "begun anew");
+    assert_eq!(check_in(&mut frontier, 18, 2), (2, 22), "appended");
+    assert_eq!(check_in(&mut frontier, 6, 0), (2, 22), "nothing written");
+    assert_eq!(check_in(&mut frontier, 6, 3), (3, 25), "appended");
+    assert_eq!(check_in(&mut frontier, 9, 1), (1, 10), "too long");
+    assert_eq!(check_in(&mut frontier, 3, 0), (1, 10), "nothing written");
+    assert_eq!(check_in(&mut frontier, 2, 2), (2, 12), "as many as it may");
+    assert_eq!(check_in(&mut frontier, 2, 1), (1, 3), "too much that left");
+    assert_eq!(check_in(&mut frontier, 0, 0), (0, 0), "empty");
+    assert_eq!(check_in(&mut frontier, 0, 1), (1, 1), "begun anew");
+    drop(frontier);
+    let mut frontier = folder.open(small());
+    let lease = frontier.check_out(2, "n", 1).expect("works").remove(0);
+    assert_eq!(lease.pending, [page(&format!("/{}", next - 1))]);
+    assert_eq!(held_blocks(&frontier), (1, 1), "handed out as it was");
+}
+
+#[test]
+fn a_damaged_window_is_no_empty_one() {
+    for damage in [
+        "DELETE FROM held",
+        "UPDATE held SET pages = x'00'",
+        "UPDATE held SET count = 0",
+        "UPDATE held SET previous = id",
+        "UPDATE sites SET held = held + 1",
+    ] {
+        let folder = Folder::new();
+        let mut frontier = folder.open(small());
+        frontier
+            .seed(0, &[seed("https://a.example/")])
+            .expect("seeds");
+        frontier.store.run(damage, []).expect("damages");
+        let error = frontier.check_out(1, "n", 1).expect_err("damaged");
+        assert!(matches!(error, FrontierError::Damaged { .. }), "{error}");
+    }
+}
+
 /// Links to one site, checked in from another, in runs of the smallest size.
 fn send_links(frontier: &mut Embedded, rounds: Range<u64>, links: u64) {
     for round in rounds {
@@ -230,7 +297,7 @@ fn send_links(frontier: &mut Embedded, rounds: Range<u64>, links: u64) {
         let lease = frontier.check_out(now, "n", 1).expect("works").remove(0);
         assert_eq!(lease.site, "a.example");
         let mut entry = release(&lease, now);
-        entry.held.clone_from(&lease.pending);
+        entry.held = Held::Whole(lease.pending.clone());
         for number in 0..links {
             let address = format!("https://b{}.example/{round}/{number}", number % 3);
             entry.outside.push(link(&address));
