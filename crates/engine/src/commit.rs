@@ -8,14 +8,14 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use aranha_frontier::{CheckIn, CheckedIn, Frontier, FrontierError, Held, PageRecord, Seed};
+use aranha_frontier::{CheckIn, CheckedIn, Frontier, FrontierError, PageRecord, Seed};
 use aranha_volume::{Archive, Receipt, VolumeError};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::coop::unconstrained;
 
 use crate::clock::Clock;
 use crate::crawllog::{CrawlLog, Line};
-use crate::pages::Pages;
+use crate::pages::{Pages, Report};
 use crate::stop::{Reason, Stop};
 use crate::tally::{Tally, add};
 
@@ -84,7 +84,7 @@ pub(crate) struct Done {
 pub(crate) struct Submission {
     pub(crate) check_in: CheckIn,
     pub(crate) done: Vec<Done>,
-    pub(crate) held: Pages,
+    pub(crate) held: Report,
     pub(crate) overflow: Pages,
     /// Seeds that a seed's redirect led to; durable before the redirect is recorded.
     pub(crate) adopted: Vec<Seed>,
@@ -145,8 +145,8 @@ impl CommitError {
 }
 
 /// A check-in with its pages as the frontier takes them: one at a time, because a group may be thousands.
-fn unpack((mut check_in, held, overflow): (CheckIn, Pages, Pages)) -> CheckIn {
-    check_in.held = Held::Whole(held.collect());
+fn unpack((mut check_in, held, overflow): (CheckIn, Report, Pages)) -> CheckIn {
+    check_in.held = held.into();
     check_in.overflow = overflow.collect();
     check_in
 }

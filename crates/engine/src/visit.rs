@@ -7,8 +7,8 @@
 //!
 //! Here is the loop; `verdict` decides what an answer means for the page and for the site, `handover`
 //! keeps the check-ins going. What is reported is always the whole of the queue, pages in flight
-//! included, so a crash at any instant loses no page; at most the fetches since the last check-in are
-//! repeated (invariant 5).
+//! included, or what has changed of it since the last report (`pages`), so a crash at any instant loses
+//! no page; at most the fetches since the last check-in are repeated (invariant 5).
 
 mod again;
 mod batch;
@@ -134,6 +134,8 @@ impl Visit {
             };
             context.web.remember(&addresses.host, &resolved);
         }
+        let mut queue = Pages::default();
+        queue.receive(lease.pending);
         Self {
             lease: lease.id,
             site_key: lease.site_key,
@@ -141,7 +143,7 @@ impl Visit {
             facts: lease.facts,
             facts_changed: false,
             cookies,
-            queue: lease.pending.into_iter().collect(),
+            queue,
             rest: lease.more,
             known: lease.known.iter().map(|key| key.0).collect(),
             generation: context.shut_out.generation(),

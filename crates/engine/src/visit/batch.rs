@@ -5,7 +5,7 @@ use aranha_url::PathKey;
 use tokio::sync::oneshot;
 
 use crate::commit::{Committed, Done, Submission};
-use crate::pages::Pages;
+use crate::pages::{Pages, Report};
 
 /// Pages done, or links by the dozen, after which a check-in is made before its time; for each request at once.
 const LARGE: usize = 512;
@@ -43,7 +43,7 @@ impl Batch {
     pub(super) fn take(
         &mut self,
         lease: u64,
-        held: Pages,
+        held: Report,
         facts: Option<SiteFacts>,
         then: Then,
         reply: oneshot::Sender<Committed>,

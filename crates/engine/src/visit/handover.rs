@@ -23,12 +23,8 @@ impl Visit {
             return;
         };
         let (reply, receiver) = oneshot::channel();
-        let mut held = self.queue.clone();
-        for (_, page) in &self.flying {
-            if page.hop != PROBE {
-                held.push_front(page.clone());
-            }
-        }
+        let flying = self.flying.iter().map(|(_, page)| page);
+        let held = self.queue.report(flying.filter(|page| page.hop != PROBE));
         let facts = std::mem::take(&mut self.facts_changed).then(|| self.facts.clone());
         let overflowed = !self.batch.overflow.is_empty();
         place.send(self.batch.take(self.lease, held, facts, then, reply));
@@ -58,7 +54,7 @@ impl Visit {
             return;
         };
         self.rest = checked_in.rest;
-        self.queue.extend(checked_in.more);
+        self.queue.receive(checked_in.more);
     }
 
     /// Waits for the answers on the way, with the lease kept: many sites at one address wait for long. A stop waits only
