@@ -477,7 +477,11 @@ mod tests {
         let both = [pages.pop_front(), pages.pop_front()].map(|page| page.expect("seven"));
         assert_eq!(told(&mut pages, &both).0, 0, "two in flight");
         assert_eq!(told(&mut pages, &both[1..]).0, 0, "nobody knows where");
-        while pages.pop_front().is_some() {}
+        let mut last = pages.pop_front().expect("five");
+        while let Some(page) = pages.pop_front() {
+            last = page;
+        }
+        assert_eq!(told(&mut pages, &[last]), (1, vec![]), "the last of all");
         pages.push_back(page(9));
         let new = pages.pop_front().expect("one");
         assert_eq!(told(&mut pages, &[new]), (0, vec![9]), "not told of before");

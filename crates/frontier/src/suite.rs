@@ -1169,8 +1169,23 @@ pub(crate) fn merging_loses_nothing(place: &impl Place) {
     assert_eq!(found, sent);
 }
 
+/// Pages, some of which were answered before.
 fn pages(numbers: std::ops::Range<usize>) -> Vec<Pending> {
-    numbers.map(|number| page(&format!("/{number}"))).collect()
+    let past = |number: usize| {
+        number.is_multiple_of(3).then(|| {
+            Box::new(Past {
+                time: number as i64,
+                visited: number as i64 + 1,
+                etag: format!("\"{number}\""),
+                ..Past::default()
+            })
+        })
+    };
+    let pages = numbers.map(|number| Pending {
+        past: past(number),
+        ..page(&format!("/{number}"))
+    });
+    pages.collect()
 }
 
 /// A check-in of a visit that goes on and has room for `want` more.
