@@ -139,9 +139,9 @@ impl Pages {
         let (left, more) = match flying.as_slice() {
             [] => (self.told, self.untold()),
             [page] if self.before == Some(page.key) => (self.told + 1, self.untold()),
-            several => {
+            flying => {
                 let mut all = self.clone();
-                for page in several {
+                for page in flying {
                     all.push_front((*page).clone());
                 }
                 (0, all)

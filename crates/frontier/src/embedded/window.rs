@@ -142,20 +142,29 @@ impl Store {
         Ok(parts)
     }
 
-    /// Nothing is in the window.
+    /// Nothing is in the window. The last block of a chain has none before it: most chains are one block.
     fn window_delete(&self, site: &mut SiteRow) -> Result<(), Fault> {
         while site.window != 0 {
             let id = site.window;
-            site.window = self
-                .first("SELECT previous FROM held WHERE id = ?1", [id], |row| {
-                    row.get(0)
-                })?
-                .filter(|previous| *previous < id)
-                .ok_or_else(|| damaged(site))?;
-            self.run("DELETE FROM held WHERE id = ?1", [id])?;
+            site.window = match site.window_blocks {
+                1 => 0,
+                _ => self.window_previous(site)?,
+            };
+            if self.run("DELETE FROM held WHERE id = ?1", [id])? == 0 {
+                return Err(damaged(site));
+            }
+            site.window_blocks -= 1;
         }
         (site.held, site.window_blocks, site.window_pages) = (0, 0, 0);
         Ok(())
+    }
+
+    /// The block before the newest.
+    fn window_previous(&self, site: &SiteRow) -> Result<i64, Fault> {
+        let sql = "SELECT previous FROM held WHERE id = ?1";
+        self.first(sql, [site.window], |row| row.get(0))?
+            .filter(|previous| *previous < site.window)
+            .ok_or_else(|| damaged(site))
     }
 }
 
