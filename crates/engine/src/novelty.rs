@@ -51,6 +51,12 @@ const ONWARD_LINKS: u32 = 3;
 const ONWARD_SHARE: u32 = 8;
 /// Words of one page that are looked at.
 const WORDS: usize = 4096;
+/// A site that has brought so many pages with something new is believed while it is far from a trap, either in the length of
+/// its stretch of barren pages or in what that led to: of so many pages one is looked at, and stands for all. Nearer to it every
+/// page is.
+const BELIEVED: u32 = 256;
+const FAR: u32 = 4;
+const SAMPLE: u32 = 4;
 
 /// What reading a page left for the judgement.
 #[derive(Clone, Debug, Default)]
@@ -59,13 +65,25 @@ pub(crate) struct Reading {
     pub(crate) text: u64,
     /// Sketch of the text, 0 when it is short.
     pub(crate) sketch: u64,
-    /// Hashes of its words, each once; in no order.
-    words: Vec<u32>,
+    /// Hashes of its words, each once, in no order; none when nobody looked at them.
+    words: Option<Vec<u32>>,
+    /// How many pages it stands for.
+    pages: u32,
 }
 
 impl Reading {
-    /// Looks through a text once.
-    pub(crate) fn of(text: &str, digest: u64, sketch: u64) -> Self {
+    /// Of a page whose words are not looked at.
+    pub(crate) fn glance(digest: u64, sketch: u64) -> Self {
+        Self {
+            text: digest,
+            sketch,
+            words: None,
+            pages: 0,
+        }
+    }
+
+    /// Looks through a text once, which stands for those of so many pages.
+    pub(crate) fn of(text: &str, digest: u64, sketch: u64, pages: u32) -> Self {
         let mut once = Once::new(WORDS.min(text.len() / 16));
         let mut words = Vec::with_capacity(WORDS.min(text.len() / 16));
         let mut looked = 0;
@@ -77,20 +95,20 @@ impl Reading {
             looked < WORDS
         });
         Self {
-            text: digest,
-            sketch,
-            words,
+            words: Some(words),
+            pages,
+            ..Self::glance(digest, sketch)
         }
     }
+}
 
-    /// One number for the words, whatever their order; 0 when there are none.
-    fn vocabulary(&self) -> u64 {
-        let spread = |word: &u32| {
-            let word = (u64::from(*word) + 1).wrapping_mul(ODD);
-            (word ^ word >> 32).wrapping_mul(ODD)
-        };
-        self.words.iter().map(spread).fold(0, u64::wrapping_add)
-    }
+/// One number for the words, whatever their order; 0 when there are none.
+fn vocabulary(words: &[u32]) -> u64 {
+    let spread = |word: &u32| {
+        let word = (u64::from(*word) + 1).wrapping_mul(ODD);
+        (word ^ word >> 32).wrapping_mul(ODD)
+    };
+    words.iter().map(spread).fold(0, u64::wrapping_add)
 }
 
 /// Words by their hashes. Half the bytes are enough: of sixteen thousand words one in a quarter of a million is taken for
@@ -141,8 +159,9 @@ impl fmt::Display for Trap {
 #[derive(Debug, Default)]
 pub(crate) struct Novelty {
     record: Record,
-    /// Pages noted in this visit.
+    /// Pages of this visit whose words were looked at, and pages that were asked for.
     pages: u32,
+    asked: u32,
     texts: Seen,
     words: Words,
     older_words: Words,
@@ -163,49 +182,76 @@ impl Novelty {
         self.record
     }
 
+    /// For how many pages the words of the one that is asked for next are to be looked at; 0: nobody need look at them.
+    /// `limit` as for [`Novelty::trap`].
+    pub(crate) fn looks(&mut self, limit: u32) -> u32 {
+        let Record {
+            barren,
+            growth,
+            fruitful,
+            ..
+        } = self.record;
+        let is_near = barren >= self.patience(limit) / FAR && growth >= barren / 2 / FAR;
+        if is_near || fruitful < BELIEVED {
+            return 1;
+        }
+        self.asked = self.asked.wrapping_add(1);
+        u32::from(self.asked.is_multiple_of(SAMPLE)) * SAMPLE
+    }
+
+    /// Who has brought much may be dull for longer.
+    fn patience(&self, limit: u32) -> u32 {
+        limit.saturating_add(self.record.fruitful / EARNED)
+    }
+
     /// Whether the site had this text, or these words, already; remembers it.
     pub(crate) fn repeats(&mut self, text: u64) -> bool {
         text != 0 && !remember(&mut self.texts, text, TEXTS)
     }
 
     /// Takes in a page: `links` to pages of the site, each counted once, of which `new` were not known before.
-    /// `repeats`: its text was there before.
+    /// `repeats`: its text was there before. A page whose words nobody looked at brings what others do that stand for it.
     pub(crate) fn note(&mut self, reading: &Reading, repeats: bool, links: u32, new: u32) {
-        self.pages = self.pages.saturating_add(1);
         if links >= ONWARD_LINKS {
             self.record.pages = self.record.pages.saturating_add(1);
             self.record.back = self.record.back.saturating_add(u32::from(new < links));
         }
+        let Some(words) = &reading.words else {
+            return;
+        };
+        self.pages = self.pages.saturating_add(1);
         let near = self.is_near(reading.sketch);
-        let alike = self.repeats(reading.vocabulary()) || repeats;
-        let fresh = self.learn(&reading.words);
+        let alike = self.repeats(vocabulary(words)) || repeats;
+        let fresh = self.learn(words);
         // One new word in a hundred may be chance: a name, a misprint; in a near duplicate one in twenty.
         let share = if near { 20 } else { 100 };
-        let barren = repeats || fresh * share <= reading.words.len();
+        let barren = repeats || fresh * share <= words.len();
         if !barren {
             if self.pages > WARM_UP {
-                self.record.fruitful = self.record.fruitful.saturating_add(1);
-                self.relieve();
+                self.record.fruitful = self.record.fruitful.saturating_add(reading.pages);
+                self.relieve(reading.pages);
             }
             return;
         }
-        self.note_barren(new.min(if alike { GROWTH_ALIKE } else { GROWTH }));
+        let growth = new.min(if alike { GROWTH_ALIKE } else { GROWTH });
+        self.note_barren(reading.pages, growth);
     }
 
     /// Takes in an answer with nothing to read, a redirect or a list of links, that led to so many new pages.
     pub(crate) fn note_silent(&mut self, new: u32) {
-        self.note_barren(new.min(GROWTH));
+        self.note_barren(1, new.min(GROWTH));
     }
 
-    fn note_barren(&mut self, growth: u32) {
-        self.record.barren = self.record.barren.saturating_add(1);
+    /// `growth` is of the one page that was looked at: those that it stands for may have led nowhere.
+    fn note_barren(&mut self, pages: u32, growth: u32) {
+        self.record.barren = self.record.barren.saturating_add(pages);
         self.record.growth = self.record.growth.saturating_add(growth);
     }
 
-    /// Something new: part of the stretch is forgotten, and its share of the growth with it.
-    pub(crate) fn relieve(&mut self) {
+    /// Something new on so many pages: part of the stretch is forgotten, and its share of the growth with it.
+    pub(crate) fn relieve(&mut self, pages: u32) {
         let Record { barren, growth, .. } = self.record;
-        let left = barren.saturating_sub(RELIEF);
+        let left = barren.saturating_sub(pages * RELIEF);
         self.record.barren = left;
         self.record.growth =
             (u64::from(growth) * u64::from(left) / u64::from(barren.max(1))) as u32;
@@ -217,13 +263,11 @@ impl Novelty {
         let Record {
             barren,
             growth,
-            fruitful,
             pages,
             back,
+            ..
         } = self.record;
-        // Who has brought much may be dull for longer.
-        let patience = limit.saturating_add(fruitful / EARNED);
-        if barren >= patience && growth >= barren / 2 {
+        if barren >= self.patience(limit) && growth >= barren / 2 {
             Some(Trap::Barren)
         } else if pages >= onward && back.saturating_mul(ONWARD_SHARE) < pages {
             Some(Trap::Onward)
@@ -277,7 +321,7 @@ mod tests {
 
     #[test]
     fn words_without_regard_to_case_and_numbers() {
-        let words = |text: &str| Reading::of(text, 1, 1).words;
+        let words = |text: &str| Reading::of(text, 1, 1, 1).words.unwrap_or_default();
         assert_eq!(words("Aranha, ARANHA; aranha!").len(), 1);
         assert_eq!(words("the web of 2026 a1b2c3d4 (and)").len(), 0);
         assert_eq!(
@@ -305,7 +349,7 @@ mod tests {
                 hash.wrapping_mul(31).wrapping_add(u64::from(byte))
             });
             let repeats = novelty.repeats(digest);
-            novelty.note(&Reading::of(&text, digest, 0), repeats, links, new);
+            novelty.note(&Reading::of(&text, digest, 0, 1), repeats, links, new);
             novelty.trap(LIMIT, ONWARD).map(|trap| (number, trap))
         })
     }
@@ -405,6 +449,58 @@ mod tests {
         assert!(pages < 150, "{pages}");
     }
 
+    /// A site that is read as a visit does: pages looked at, and pages until it is taken for a trap.
+    fn looked_at(page: impl Fn(u32) -> (String, u32, u32)) -> (u32, Option<u32>) {
+        let (mut novelty, mut looked) = (Novelty::default(), 0);
+        let trap = (1..=6000).find(|&number| {
+            let (text, links, new) = page(number);
+            let digest = u64::from(number);
+            let reading = match novelty.looks(LIMIT) {
+                0 => Reading::glance(digest, 0),
+                pages => {
+                    looked += 1;
+                    Reading::of(&text, digest, 0, pages)
+                }
+            };
+            novelty.note(&reading, false, links, new);
+            novelty.trap(LIMIT, ONWARD).is_some()
+        });
+        (looked, trap)
+    }
+
+    #[test]
+    fn of_a_site_that_brings_much_few_pages_are_looked_at() {
+        let site = |n: u32| ((0..50).map(|k| word(n * 50 + k) + " ").collect(), 20, 12);
+        let (looked, trap) = looked_at(site);
+        assert_eq!(trap, None);
+        assert!((1500..2000).contains(&looked), "{looked} of 6000");
+        // Half of its pages bring nothing, but lead nowhere either; and after some time nearly all of them, as in a manual.
+        for manual in [6000, 1500] {
+            let site = |n: u32| match n % if n < manual { 2 } else { 200 } {
+                0 => site(n),
+                _ => ("menu and nothing else".to_owned(), 20, 0),
+            };
+            let (looked, trap) = looked_at(site);
+            assert_eq!(trap, None);
+            assert!((1500..2200).contains(&looked), "{looked} of 6000");
+        }
+    }
+
+    #[test]
+    fn a_trap_behind_an_honest_site_is_found_as_soon() {
+        for honest in [300, 700, 1500] {
+            let site = |n: u32| match n {
+                _ if n <= honest => ((0..50).map(|k| word(n * 50 + k) + " ").collect(), 20, 12),
+                _ => (format!("Calendar of month {n}: no events"), 2, 1),
+            };
+            let (looked, trap) = looked_at(site);
+            let (every, _) = pages_until_trap(site).unwrap();
+            let trap = trap.unwrap();
+            assert!(trap.abs_diff(every) <= 16, "{trap} and {every}");
+            assert!(looked < trap, "{looked}");
+        }
+    }
+
     #[test]
     fn evidence_outlives_the_visit() {
         let mut record = Record::default();
@@ -413,7 +509,7 @@ mod tests {
             let mut visit = Novelty::resume(record);
             for _ in 0..10 {
                 pages += 1;
-                let reading = Reading::of("no events in this month", 7, 0);
+                let reading = Reading::of("no events in this month", 7, 0, 1);
                 let repeats = visit.repeats(7);
                 visit.note(&reading, repeats, 2, 1);
             }

@@ -486,7 +486,7 @@ impl Visit {
         let below = self.context.config.thresholds.depth;
         let follow =
             self.facts.closed.is_none() && below.is_none_or(|depth| page.site_depth < depth);
-        let wary = self.is_wary();
+        let looks = self.looks();
         let flying = page.clone();
         let session = self.sessions.pop().unwrap_or_default();
         let context = Arc::clone(&self.context);
@@ -496,7 +496,7 @@ impl Visit {
             pending: page,
             cookie,
             follow,
-            wary,
+            looks,
             delay: self.delay(),
         };
         // Some kilobytes: boxed at once, they are not copied again on their way to the runtime.

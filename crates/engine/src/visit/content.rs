@@ -106,9 +106,24 @@ impl Visit {
     }
 
     /// Whether pages must show that they bring something.
-    pub(super) fn is_wary(&self) -> bool {
+    fn is_wary(&self) -> bool {
         self.context.config.thresholds.barren.is_some()
-            && (self.facts.counters.fetched >= FEW || self.context.domains.judges(&self.host()))
+            && (self.facts.counters.fetched >= FEW || self.is_below_a_wildcard())
+    }
+
+    fn is_below_a_wildcard(&self) -> bool {
+        self.context.domains.judges(host_of(self.name()))
+    }
+
+    /// For how many pages the words of the next one are looked at: not worth it at a site of a few pages, nor for every page
+    /// of one that is believed.
+    pub(super) fn looks(&mut self) -> u32 {
+        match self.context.config.thresholds.barren {
+            Some(limit) if self.is_wary() && !self.is_below_a_wildcard() => {
+                self.novelty.looks(limit)
+            }
+            _ => u32::from(self.is_wary()),
+        }
     }
 
     /// What the page brings, and whether that is enough to go on. `soft`: it is the site's "not found".
@@ -160,7 +175,7 @@ impl Visit {
         };
         if done.record.outcome == Outcome::Answer(200) && links.all == 0 && done.record.size > 0 {
             // A picture, a document: what it holds is not known here, and it is no way to go on for ever.
-            self.novelty.relieve();
+            self.novelty.relieve(1);
             return;
         }
         let chain = done.record.redirect.is_some() && done.record.hop == 'R';
