@@ -66,6 +66,9 @@ pub struct Answer {
     /// The body for judging duplicates: transfer coding removed, content coding kept. A slice of
     /// [`Fetched::response`] when the body did not come in several chunks.
     pub payload: Bytes,
+    /// [`Fetched::response`] with two line ends behind it, in the same memory, where a large answer had room for them. So
+    /// ends a WARC record, which can then be packed where it lies.
+    pub ended: Option<Bytes>,
     /// Why the body is not whole, if it is not.
     pub truncated: Option<Truncated>,
     /// Oddities seen on the way; none of them hinders the use of what is there.
@@ -214,6 +217,7 @@ mod tests {
             headers: head.expect("a head").headers,
             body: Bytes::new(),
             payload: Bytes::new(),
+            ended: None,
             truncated: None,
             remarks: Vec::new(),
             unwanted: false,

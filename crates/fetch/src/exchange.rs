@@ -25,14 +25,14 @@ use crate::{
     chunks::Step,
     framing::{self, Framing},
     head::{self, Head},
-    memory::{FREE, Memory, Share},
+    memory::{FREE, LENT, Memory, Share},
     pace::Pace,
     web::after,
 };
 
 /// Bytes taken off the wire at a time, by way of a place that each thread has for it: most pages come whole, and the buffer is
 /// then made to their measure. An answer that has not begun has no buffer.
-const SCOOP: usize = 64 << 10;
+const SCOOP: usize = LENT;
 
 /// Room made for more of a body that announces no length.
 const LEAST_ROOM: usize = 4 << 10;
@@ -40,6 +40,9 @@ const LEAST_ROOM: usize = 4 << 10;
 /// The buffer grows by at most this for bytes that are only promised, until the answer has its share of the memory: then all
 /// of it is made at once, since to double it made the system clear twice the pages.
 const MOST_ROOM: usize = 512 << 10;
+
+/// What stands behind a large answer in its buffer ([`crate::Answer::ended`]).
+const END: &[u8] = b"\r\n\r\n";
 
 /// Interim answers (1xx) before the real one.
 const MOST_INTERIM: usize = 8;
@@ -81,6 +84,7 @@ pub(crate) struct Received {
     pub(crate) head: Head,
     pub(crate) head_length: usize,
     pub(crate) payload: Bytes,
+    pub(crate) ended: Option<Bytes>,
     pub(crate) truncated: Option<Truncated>,
     pub(crate) unwanted: bool,
     pub(crate) share: Option<Share>,
@@ -168,7 +172,8 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             let doubled = if is_all { 0 } else { 2 * whole };
             let mut larger = self.memory.buffer(least.max(doubled.min(self.most)));
             larger.extend_from_slice(&self.buffer);
-            self.buffer = larger;
+            self.memory
+                .take_back(std::mem::replace(&mut self.buffer, larger));
         }
     }
 
@@ -225,7 +230,14 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         let mut scoop = ReadBuf::new(scoop);
         ready!(Pin::new(&mut *self.stream).poll_read(cx, &mut scoop))?;
         let bytes = scoop.filled();
-        self.make(bytes.len(), false);
+        // A scoop that is full is seldom all: the rest should find room beside it.
+        let whole = (bytes.len() == SCOOP && self.buffer.is_empty())
+            .then(|| promised(bytes))
+            .flatten();
+        match whole {
+            Some(whole) => self.make(whole.clamp(SCOOP, MOST_ROOM), true),
+            None => self.make(bytes.len(), false),
+        }
         self.buffer.extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
@@ -305,7 +317,13 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             remarks.push(Remark::Excess);
         }
         self.buffer.truncate(head_length + end);
-        let response = keep(self.buffer, self.memory);
+        let length = self.buffer.len();
+        let is_ended = length > LENT && self.buffer.capacity() - length >= END.len();
+        if is_ended {
+            self.buffer.extend_from_slice(END);
+        }
+        let ended = keep(self.buffer, self.memory);
+        let response = ended.slice(..length);
         let wire = response.slice(head_length..);
         let payload = match &mut framing {
             Framing::Chunked(chunks) => chunks.payload(&wire),
@@ -318,6 +336,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 head,
                 head_length,
                 payload,
+                ended: is_ended.then_some(ended),
                 truncated,
                 unwanted,
                 share: self.share,
@@ -399,13 +418,24 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
     }
 }
 
+/// How long an answer says it is that begins with these bytes, and one byte more, in which an excess shows.
+fn promised(bytes: &[u8]) -> Option<usize> {
+    let end = head::find_end(bytes, &mut 0)?;
+    let head = head::read(&bytes[..end]).ok()?;
+    let (framing, _) = framing::of(&head, &mut Vec::new());
+    let body = usize::try_from(announced(&framing)?).ok()?;
+    end.checked_add(body)?.checked_add(1)
+}
+
 /// An answer as it is handed on. It may wait for the archive for long: not in a buffer that is more than half empty, unless
 /// that is one that is kept anyway.
 fn keep(buffer: Vec<u8>, memory: &Memory) -> Bytes {
-    if buffer.capacity() > FREE {
+    if buffer.capacity() <= FREE && buffer.len() < buffer.capacity() / 2 {
+        let answer = Bytes::copy_from_slice(&buffer);
+        memory.take_back(buffer);
+        answer
+    } else if buffer.capacity() > LENT {
         memory.lend(buffer)
-    } else if buffer.len() < buffer.capacity() / 2 {
-        Bytes::copy_from_slice(&buffer)
     } else {
         buffer.into()
     }

@@ -7,7 +7,7 @@
 //! A decoder has a window of its own beside its output, up to 16 MiB of it (brotli; RFC 7932, 9.1): large bodies are
 //! decoded by as many threads as there are cores, however many wait.
 //!
-//! The buffers of large answers are used again: fresh memory is cleared by the system first, page by page, which took as long
+//! The buffers of all but small answers are used again: fresh memory is cleared by the system first, page by page, which took as long
 //! as reading the answer (docs/decisions/0009-where-the-processor-goes.md).
 
 use std::{
@@ -26,8 +26,12 @@ pub(crate) const FREE: usize = 512 << 10;
 /// Shares are counted in this many bytes.
 const UNIT: u64 = 4 << 10;
 
-/// Bytes of buffers that are kept for the next large answers.
+/// Larger buffers are used again, and are made in multiples of this.
+pub(crate) const LENT: usize = 64 << 10;
+
+/// Bytes of buffers that are kept for the next large answers, of over [`FREE`], and for the next medium ones.
 const SPARE: usize = 8 << 20;
+const SPARE_MEDIUM: usize = 4 << 20;
 
 /// The largest buffer that is kept.
 const LARGEST_SPARE: usize = SPARE / 2;
@@ -42,6 +46,7 @@ pub(crate) struct Memory {
     decoded: Half,
     decoders: Semaphore,
     spares: Arc<Spares>,
+    medium: Arc<Spares>,
 }
 
 #[derive(Debug)]
@@ -74,21 +79,41 @@ impl Memory {
             decoded: Half::new(bytes / 2),
             decoders: Semaphore::new(available_parallelism().map_or(1, NonZero::get)),
             spares: Arc::default(),
+            medium: Arc::default(),
+        }
+    }
+
+    /// Where buffers of this size are kept.
+    fn shelf(&self, size: usize) -> &Arc<Spares> {
+        if size > FREE {
+            &self.spares
+        } else {
+            &self.medium
         }
     }
 
     /// An empty buffer with at least so much room.
     pub(crate) fn buffer(&self, room: usize) -> Vec<u8> {
-        let spare = (room > FREE).then(|| self.spares.take(room)).flatten();
-        spare.unwrap_or_else(|| Vec::with_capacity(room))
+        if room <= LENT {
+            return Vec::with_capacity(room);
+        }
+        // A medium answer would not be left in one that is more than half empty.
+        let most = if room > FREE { usize::MAX } else { 2 * room };
+        let spare = self.shelf(room).take(room, most);
+        spare.unwrap_or_else(|| Vec::with_capacity(room.next_multiple_of(LENT)))
     }
 
-    /// What a large buffer holds; it is kept for another when nobody needs that any more.
+    /// Keeps a buffer that is not needed any more, if it is of a size that others need.
+    pub(crate) fn take_back(&self, buffer: Vec<u8>) {
+        if buffer.capacity() > LENT {
+            self.shelf(buffer.capacity()).put(buffer);
+        }
+    }
+
+    /// What a buffer holds that is kept for another answer when nobody needs this one any more.
     pub(crate) fn lend(&self, buffer: Vec<u8>) -> Bytes {
-        Bytes::from_owner(Lent {
-            buffer,
-            spares: Arc::clone(&self.spares),
-        })
+        let spares = Arc::clone(self.shelf(buffer.capacity()));
+        Bytes::from_owner(Lent { buffer, spares })
     }
 
     /// For a body on the wire that may grow to so many bytes.
@@ -108,29 +133,36 @@ impl Memory {
     }
 }
 
-/// Buffers of large answers that are gone, the smallest first.
+/// Buffers of answers that are gone, the smallest first.
 #[derive(Debug, Default)]
 struct Spares(Mutex<Vec<Vec<u8>>>);
 
 impl Spares {
-    /// The smallest that has so much room.
-    fn take(&self, room: usize) -> Option<Vec<u8>> {
+    /// The smallest that has so much room, and no more than `most`.
+    fn take(&self, room: usize, most: usize) -> Option<Vec<u8>> {
         let mut spares = self.lock();
         let place = spares.iter().position(|spare| spare.capacity() >= room)?;
-        Some(spares.remove(place))
+        (spares[place].capacity() <= most).then(|| spares.remove(place))
     }
 
-    /// Keeps a buffer; where they become too many, the smallest go.
+    /// Keeps a buffer. Where they become too many, the smallest large ones go, since the others serve most answers; of the
+    /// medium ones the one that came last.
     fn put(&self, mut buffer: Vec<u8>) {
         if buffer.capacity() > LARGEST_SPARE {
             return;
         }
         buffer.clear();
         let mut spares = self.lock();
-        let place = spares.partition_point(|spare| spare.capacity() < buffer.capacity());
+        let size = buffer.capacity();
+        let place = spares.partition_point(|spare| spare.capacity() < size);
         spares.insert(place, buffer);
-        while spares.iter().map(Vec::capacity).sum::<usize>() > SPARE {
-            spares.remove(0);
+        let (most, goes) = if size > FREE {
+            (SPARE, 0)
+        } else {
+            (SPARE_MEDIUM, place)
+        };
+        while spares.iter().map(Vec::capacity).sum::<usize>() > most {
+            spares.remove(goes);
         }
     }
 
@@ -174,12 +206,37 @@ mod tests {
         assert_ne!(other.as_ptr(), place, "a part of it is still there");
         assert_eq!(part, b"ns"[..]);
         drop(part);
-        let small = memory.buffer(FREE);
-        assert_eq!(small.capacity(), FREE);
+        let medium = memory.buffer(FREE);
+        assert_eq!(medium.capacity(), FREE, "it is for larger ones");
         let larger = memory.buffer(2 * FREE + 1);
         assert_ne!(larger.as_ptr(), place, "too small for that");
         let again = memory.buffer(FREE + 1);
         assert_eq!((again.as_ptr(), again.len()), (place, 0));
+    }
+
+    #[test]
+    fn medium_buffers_have_a_shelf_of_their_own() {
+        let memory = Memory::new(1 << 30);
+        assert_eq!(memory.buffer(LENT).capacity(), LENT);
+        let buffer = memory.buffer(LENT + 1);
+        let place = buffer.as_ptr();
+        assert_eq!(buffer.capacity(), 2 * LENT, "so that others fit it");
+        drop(memory.lend(buffer));
+        drop(memory.lend(memory.buffer(FREE + 1)));
+        let other = memory.buffer(LENT - 1 + 3 * LENT);
+        assert_ne!(other.as_ptr(), place, "too small");
+        let again = memory.buffer(2 * LENT);
+        assert_eq!(again.as_ptr(), place);
+        drop(memory.lend(memory.buffer(FREE)));
+        assert_eq!(
+            memory.buffer(FREE / 2 - 1).capacity(),
+            FREE / 2,
+            "too large"
+        );
+        let many: Vec<_> = (0..20).map(|_| memory.lend(memory.buffer(FREE))).collect();
+        drop(many);
+        let kept: usize = memory.medium.lock().iter().map(Vec::capacity).sum();
+        assert_eq!(kept, SPARE_MEDIUM);
     }
 
     #[test]

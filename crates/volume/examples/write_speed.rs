@@ -146,6 +146,7 @@ fn exchange(page: &[u8], number: usize) -> Exchange {
         ]
         .into_iter()
         .collect(),
+        ended: None,
         unmodified: None,
     }
 }

@@ -3,6 +3,11 @@
 //! A library made for long texts clears a table of 128 kB and builds two Huffman codes for each of them, which takes a quarter
 //! as long as packing the page itself (docs/decisions/0009-where-the-processor-goes.md). Here the table has two kilobytes and the
 //! code is the format's fixed one, at the price of some bytes. What comes out is gzip like any other.
+//!
+//! The header of a large response is packed in the same way, as a block of its own in the member: so the response itself need
+//! not be copied behind it first.
+
+use libdeflater::Compressor;
 
 /// Texts up to this many bytes are brief. Positions must fit the table.
 pub(crate) const MOST: usize = 2048;
@@ -79,18 +84,57 @@ impl Brief {
 
     /// Appends the member that holds the text. The text must be brief.
     pub(crate) fn pack(&mut self, plain: &[u8], packed: &mut Vec<u8>) {
-        self.text.set(plain);
-        let mut bits = Bits::new(&mut self.out);
-        bits.put(0b011, 3); // the last block, fixed code
-        deflate(&mut self.text, &mut bits);
-        bits.put_word(CODE[256]);
+        packed.extend_from_slice(&HEAD);
+        self.block(plain, true, packed);
         let mut checksum = libdeflater::Crc::new();
         checksum.update(plain);
-        packed.extend_from_slice(&HEAD);
-        packed.extend_from_slice(bits.finish());
-        packed.extend_from_slice(&checksum.sum().to_le_bytes());
-        packed.extend_from_slice(&(plain.len() as u32).to_le_bytes());
+        end(&checksum, plain.len(), packed);
     }
+
+    /// Appends the member that holds a brief text and then another, of any length, that the compressor packs where it lies, by
+    /// way of `room`, which has as many bytes as it asks for.
+    pub(crate) fn pack_before(
+        &mut self,
+        plain: &[u8],
+        rest: &[u8],
+        compressor: &mut Compressor,
+        room: &mut [u8],
+        packed: &mut Vec<u8>,
+    ) {
+        packed.extend_from_slice(&HEAD);
+        self.block(plain, false, packed);
+        let length = compressor
+            .deflate_compress(rest, room)
+            .expect("the room is as large as the compressor asked for");
+        packed.extend_from_slice(&room[..length]);
+        let mut checksum = libdeflater::Crc::new();
+        checksum.update(plain);
+        checksum.update(rest);
+        end(&checksum, plain.len() + rest.len(), packed);
+    }
+
+    /// Appends the text as one block in the fixed code. If it is not the last, an empty block behind it fills its last byte:
+    /// others follow in whole bytes.
+    fn block(&mut self, plain: &[u8], is_last: bool, packed: &mut Vec<u8>) {
+        self.text.set(plain);
+        let mut bits = Bits::new(&mut self.out);
+        bits.put(0b010 | u64::from(is_last), 3);
+        deflate(&mut self.text, &mut bits);
+        bits.put_word(CODE[256]);
+        if !is_last {
+            bits.put(0b000, 3);
+        }
+        packed.extend_from_slice(bits.finish());
+        if !is_last {
+            packed.extend_from_slice(&[0, 0, 0xff, 0xff]); // its length, and that turned around
+        }
+    }
+}
+
+/// What ends a member.
+fn end(checksum: &libdeflater::Crc, length: usize, packed: &mut Vec<u8>) {
+    packed.extend_from_slice(&checksum.sum().to_le_bytes());
+    packed.extend_from_slice(&(length as u32).to_le_bytes());
 }
 
 /// Takes the first repetition that the table knows, and every byte as it is otherwise.
@@ -305,6 +349,26 @@ mod tests {
             let text: Vec<u8> = b"teia:ara".iter().copied().chain(between).collect();
             let text = [&text[..], b"teia:ara"].concat();
             check(&text);
+        }
+    }
+
+    #[test]
+    fn a_brief_text_goes_before_one_of_any_length() {
+        let mut compressor = Compressor::new(libdeflater::CompressionLvl::fastest());
+        // Brief texts that end at every bit of a byte.
+        for brief in 0..40 {
+            for length in [0, 1, 4, 300, 70_000, 700_000] {
+                let plain = b"WARC/1.1 \xe9".repeat(brief);
+                let rest: Vec<u8> = (0..length).map(|n: u64| ((n * n) >> 9) as u8).collect();
+                let mut room = vec![0; compressor.deflate_compress_bound(rest.len())];
+                let mut packed = Vec::new();
+                BRIEF.with_borrow_mut(|brief| {
+                    brief.pack_before(&plain, &rest, &mut compressor, &mut room, &mut packed);
+                });
+                let mut back = Vec::new();
+                GzDecoder::new(&packed[..]).read_to_end(&mut back).unwrap();
+                assert_eq!(back, [plain, rest].concat());
+            }
         }
     }
 

@@ -117,15 +117,38 @@ impl Packer {
         out.len() - start
     }
 
+    /// Whether a text of so many bytes can go before another in one piece without both lying together.
+    pub(crate) fn packs_apart(&self, plain: usize) -> bool {
+        matches!(self.method, Method::Fast(..)) && plain <= brief::MOST
+    }
+
+    /// Appends the piece that holds both texts, where [`Packer::packs_apart`]; its length.
+    pub(crate) fn pack_apart(&mut self, plain: &[u8], rest: &[u8], out: &mut Vec<u8>) -> usize {
+        let start = out.len();
+        if let Method::Fast(gzip, _) = &mut self.method {
+            let bound = gzip.deflate_compress_bound(rest.len());
+            self.make_room(bound);
+        }
+        if let Method::Fast(gzip, brief) = &mut self.method {
+            brief.pack_before(plain, rest, gzip, &mut self.room, out);
+            self.release();
+        }
+        out.len() - start
+    }
+
+    fn make_room(&mut self, bound: usize) {
+        if self.room.len() < bound {
+            self.room = vec![0; roomy(bound)]; // nothing in it is worth copying
+        }
+    }
+
     /// Packs into the room; the length of the piece.
     fn pack_long(&mut self, plain: &[u8]) -> usize {
         let bound = match &mut self.method {
             Method::Fast(gzip, _) | Method::Gzip(gzip) => gzip.gzip_compress_bound(plain.len()),
             Method::Zstd(_) => zstd::zstd_safe::compress_bound(plain.len()),
         };
-        if self.room.len() < bound {
-            self.room = vec![0; roomy(bound)]; // nothing in it is worth copying
-        }
+        self.make_room(bound);
         let room = &mut self.room[..];
         let enough = "the buffer has the size that the compressor asked for";
         match &mut self.method {

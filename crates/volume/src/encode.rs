@@ -16,6 +16,10 @@ use crate::payload::Payload;
 use crate::value::{Date, Value};
 use crate::{Earlier, Exchange, Fields, Options, date, escape, http};
 
+/// What stands behind a block.
+const RECORD_END: &[u8] = b"\r\n\r\n";
+/// Bytes that the end of a header takes at most, from the block's digest on.
+const HEAD_END: usize = 192;
 const HTTP_RESPONSE: &str = "application/http;msgtype=response";
 const HTTP_REQUEST: &str = "application/http;msgtype=request";
 const FIELDS: &str = "application/warc-fields";
@@ -186,19 +190,20 @@ impl Encoder {
         // Text shrinks to a third and less; its companions take some hundred bytes each.
         let mut bytes = Vec::with_capacity(draft.exchange.response.len() / 3 + 1536);
         let entry = self.response(draft, &mut bytes);
-        if companions.request && !draft.exchange.request.is_empty() {
+        let (request, metadata) = (&draft.exchange.request, draft.exchange.metadata.as_bytes());
+        let digests = digest::digests([&request[..], metadata]);
+        if companions.request && !request.is_empty() {
             self.begin("request", ids.next(), draft.exchange.time_ms);
             self.field("WARC-Target-URI", &*draft.url);
             self.field("WARC-Concurrent-To", &draft.id);
             self.address(draft.exchange);
-            self.finish(HTTP_REQUEST, &draft.exchange.request, None, &mut bytes);
+            self.finish(HTTP_REQUEST, request, Some(digests[0]), &mut bytes);
         }
-        let metadata = draft.exchange.metadata.as_bytes();
         if companions.metadata && !metadata.is_empty() {
             self.begin("metadata", ids.next(), draft.exchange.time_ms);
             self.field("WARC-Target-URI", &*draft.url);
             self.field("WARC-Concurrent-To", &draft.id);
-            self.finish(FIELDS, metadata, None, &mut bytes);
+            self.finish(FIELDS, metadata, Some(digests[1]), &mut bytes);
         }
         Encoded {
             bytes,
@@ -246,11 +251,16 @@ impl Encoder {
             };
             self.reference(original, profile);
         }
-        let (block, digest) = match draft.original {
-            Some(_) => (head, None),
-            None => (&exchange.response[..], draft.payload.block),
+        let length = match (&draft.original, &exchange.ended) {
+            (Some(_), _) => self.finish(HTTP_RESPONSE, head, None, out),
+            (None, Some(ended)) if self.packer.packs_apart(self.plain.len() + HEAD_END) => {
+                self.finish_apart(&exchange.response, ended, draft.payload.block, out)
+            }
+            (None, _) => {
+                let digest = draft.payload.block;
+                self.finish(HTTP_RESPONSE, &exchange.response, digest, out)
+            }
         };
-        let length = self.finish(HTTP_RESPONSE, block, digest, out);
         Entry {
             url: draft.url.clone(),
             time_ms: date::timestamp(exchange.time_ms).as_millisecond(),
@@ -309,7 +319,29 @@ impl Encoder {
         self.plain.extend_from_slice(b"\r\n");
     }
 
-    /// Ends the header, adds the block, whose digest may be known, and compresses; the length of the member.
+    /// The fields about the block, whose digest may be known. Takes no more than [`HEAD_END`] bytes with the line behind it.
+    fn describe(&mut self, content_type: &str, block: &[u8], digest: Option<Digest>) {
+        let digest = digest.unwrap_or_else(|| digest::sha1(block));
+        self.field("WARC-Block-Digest", &digest);
+        self.field("Content-Type", content_type);
+        self.field("Content-Length", &(block.len() as u64));
+    }
+
+    /// As [`Encoder::finish`] for a response that lies in memory as records end: it stays where it is.
+    fn finish_apart(
+        &mut self,
+        response: &[u8],
+        ended: &[u8],
+        digest: Option<Digest>,
+        out: &mut Vec<u8>,
+    ) -> usize {
+        debug_assert_eq!(ended.strip_suffix(RECORD_END), Some(response));
+        self.describe(HTTP_RESPONSE, response, digest);
+        self.plain.extend_from_slice(b"\r\n");
+        self.packer.pack_apart(&self.plain, ended, out)
+    }
+
+    /// Ends the header, adds the block and compresses; the length of the member.
     fn finish(
         &mut self,
         content_type: &str,
@@ -317,10 +349,7 @@ impl Encoder {
         digest: Option<Digest>,
         out: &mut Vec<u8>,
     ) -> usize {
-        let digest = digest.unwrap_or_else(|| digest::sha1(block));
-        self.field("WARC-Block-Digest", &digest);
-        self.field("Content-Type", content_type);
-        self.field("Content-Length", &(block.len() as u64));
+        self.describe(content_type, block, digest);
         let whole = self.plain.len() + block.len() + 6;
         if whole > self.plain.capacity() {
             // Only the header is worth copying; to grow in place would copy the last record, too.
@@ -328,7 +357,7 @@ impl Encoder {
             larger.extend_from_slice(&self.plain);
             self.plain = larger;
         }
-        for part in [b"\r\n", block, b"\r\n\r\n"] {
+        for part in [b"\r\n", block, RECORD_END] {
             self.plain.extend_from_slice(part);
         }
         let length = self.packer.pack(&self.plain, out);

@@ -20,6 +20,8 @@ pub struct Exchange {
     pub request: Bytes,
     /// The answer as it came: head, then body with its chunks.
     pub response: Bytes,
+    /// `response` with two line ends behind it, where it lies so in memory: then it is packed without being copied.
+    pub ended: Option<Bytes>,
     /// How many bytes of `response` are the head, empty line included.
     pub head_length: usize,
     /// The body without transfer coding, content coding kept: what duplicates are judged on.

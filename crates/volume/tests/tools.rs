@@ -27,6 +27,17 @@ fn tool(name: &str) -> Command {
     Command::new(path)
 }
 
+/// As the fetcher hands over what is large: two line ends lie behind it.
+fn large(path: &str) -> Exchange {
+    let page = plain(path, &text("enorme").repeat(300));
+    let ended = Bytes::from([&page.response[..], b"\r\n\r\n"].concat());
+    Exchange {
+        response: ended.slice(..page.response.len()),
+        ended: Some(ended),
+        ..page
+    }
+}
+
 /// Every kind of record, and every pair of chunked and plain that a revisit can have.
 fn every_kind() -> Vec<Exchange> {
     let packed = gzip(&text("zipada"));
@@ -66,6 +77,7 @@ fn every_kind() -> Vec<Exchange> {
         moved,
         odd,
         plain("/empty", b""),
+        large("/large"),
         plain("/http09", b"no head at all\n\nbut a body"),
     ];
     let last = pages.last_mut().unwrap();

@@ -65,6 +65,7 @@ pub(crate) fn exchange(
         address: fetched.address,
         request: fetched.request.clone(),
         response: fetched.response.clone(),
+        ended: answer.ended.clone(),
         head_length: answer.head_length,
         payload: answer.payload.clone(),
         status: answer.status,

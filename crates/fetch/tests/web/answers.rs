@@ -439,6 +439,23 @@ async fn codings_are_undone_for_reading_only() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn large_answers_lie_before_two_line_ends() {
+    for length in [5, 60_000, 65_536, 100_000, 300_000, 900_000] {
+        let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
+        let wire = [head.into_bytes(), vec![b'x'; length]].concat();
+        let script = vec![Act::Ask, Act::Send(wire.clone()), Act::Hold];
+        let (fetched, _) = run(&options(), script).await;
+        assert_eq!(fetched.response, wire);
+        let ended = fetched.result.unwrap().ended;
+        assert_eq!(ended.is_some(), wire.len() > 65_536, "{length}");
+        if let Some(ended) = ended {
+            assert_eq!(ended, [&wire[..], b"\r\n\r\n"].concat());
+            assert_eq!(ended.as_ptr(), fetched.response.as_ptr(), "not a copy");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn ranges() {
     let options = Options {
         range: true,
