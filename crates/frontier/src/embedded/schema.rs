@@ -6,6 +6,7 @@
 use std::io;
 use std::path::Path;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fault::Fault;
@@ -101,6 +102,7 @@ pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, 
     )?;
     db.pragma_update(None, "journal_size_limit", options.log as i64)?;
     db.pragma_update(None, "temp_store", "MEMORY")?;
+    keep_plans(&db)?;
     db.set_prepared_statement_cache_capacity(256);
     match version(&db)? {
         0 => {
@@ -133,11 +135,19 @@ fn refuse_beside_runs(path: &Path) -> Result<(), Fault> {
     Ok(())
 }
 
+/// No statement is planned anew because its values are others: looking for sites that are due, five statements for each
+/// check-out, took longer to plan than to run.
+fn keep_plans(db: &Connection) -> Result<(), Fault> {
+    db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
+}
+
 /// Open for reading, beside a writer.
 pub(super) fn open_reader(path: &Path) -> Result<Connection, Fault> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(std::time::Duration::from_secs(10))?;
+    keep_plans(&db)?;
     db.set_prepared_statement_cache_capacity(128);
     match version(&db)? {
         LAYOUT => Ok(db),
