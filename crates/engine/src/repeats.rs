@@ -74,8 +74,8 @@ impl<'a> Names<'a> {
 
     /// None for a link whose target depends on more than where the page lies. The fragment does not count.
     pub(crate) fn of(&mut self, href: &str) -> Option<Name> {
-        let href = memchr::memchr(b'#', href.as_bytes()).map_or(href, |mark| &href[..mark]);
-        let part = self.base.part(href)?;
+        let (href, colon) = before_fragment(href);
+        let part = self.base.part(href, colon)?;
         // Each part begins the base: their lengths tell them apart.
         let seed = match self.last {
             Some((length, seed)) if length == part.len() => seed,
@@ -83,6 +83,19 @@ impl<'a> Names<'a> {
         };
         self.last = Some((part.len(), seed));
         Some(Name(xxh3_64_with_seed(href.as_bytes(), seed)))
+    }
+}
+
+/// The link without its fragment, and whether there is a colon in that. Most links have neither.
+fn before_fragment(href: &str) -> (&str, bool) {
+    let bytes = href.as_bytes();
+    match memchr::memchr2(b'#', b':', bytes) {
+        None => (href, false),
+        Some(mark) if bytes[mark] == b'#' => (&href[..mark], false),
+        Some(_) => {
+            let end = memchr::memchr(b'#', bytes).unwrap_or(bytes.len());
+            (&href[..end], true)
+        }
     }
 }
 

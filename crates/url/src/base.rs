@@ -90,22 +90,18 @@ impl Base {
     }
 
     /// What a link's target depends on besides the link itself: the page's directory, its origin, or nothing. With two bases
-    /// that agree in this a link makes the same URL. `None` where it is not as simple as that.
-    pub fn part(&self, href: &str) -> Option<&str> {
+    /// that agree in this a link makes the same URL. `None` where it is not as simple as that. `colon`: there is one in the link.
+    pub fn part(&self, href: &str, colon: bool) -> Option<&str> {
         if self.query_encoding(href).is_some() {
             return None;
         }
-        if href.starts_with("http://") || href.starts_with("https://") {
+        if colon && (href.starts_with("http://") || href.starts_with("https://")) {
             return Some("");
         }
         let base = self.plain.as_ref()?;
         let end = match href.bytes().next()? {
             b'/' => base.place.path as usize,
-            b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z'
-                if memchr::memchr(b':', href.as_bytes()).is_none() =>
-            {
-                base.directory_end
-            }
+            b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' if !colon => base.directory_end,
             _ => return None,
         };
         Some(&base.text[..end])
