@@ -46,8 +46,8 @@ pub(crate) struct Assignment {
     pub(crate) cookie: Option<String>,
     /// Whether its links are wanted: a threshold of the site (D5) may forbid it.
     pub(crate) follow: bool,
-    /// For how many pages its words are looked at; 0: not at all.
-    pub(crate) looks: u32,
+    /// Whether its words are looked at.
+    pub(crate) wary: bool,
     /// The pause that the site asks for.
     pub(crate) delay: Duration,
 }
@@ -92,7 +92,7 @@ pub(crate) async fn collect(
         pending,
         cookie,
         follow,
-        looks,
+        wary,
         delay,
     } = assignment;
     let began = context.clock.now();
@@ -186,7 +186,7 @@ pub(crate) async fn collect(
                 context,
                 answer,
                 follow.then_some(lease),
-                looks,
+                wary,
                 &mut collected,
                 &fetched,
             )
@@ -216,7 +216,7 @@ async fn read(
     context: &Context,
     answer: &Answer,
     follow: Option<u64>,
-    looks: u32,
+    wary: bool,
     collected: &mut Collected,
     fetched: &Fetched,
 ) {
@@ -277,10 +277,10 @@ async fn read(
     let modified = answer.last_modified(record.time);
     collected.version = version(answer, modified, record, &collected.pending);
     if answer.status == 200 && !page.text.is_empty() {
-        let (text, sketch) = (page.text_digest, page.sketch);
-        collected.reading = Some(match looks {
-            0 => Reading::glance(text, sketch),
-            pages => Reading::of(&page.text, text, sketch, pages),
+        collected.reading = Some(if wary {
+            Reading::of(&page.text, page.text_digest, page.sketch)
+        } else {
+            Reading::glance(page.text_digest, page.sketch)
         });
     }
     if page.remarks.contains(&aranha_page::Remark::Browser) {

@@ -193,12 +193,7 @@ mod tests {
         domains.is_wildcard(&host(0));
         let page = |number: u64, links: &[SiteKey]| {
             let text = format!("offers {number}");
-            domains.note(
-                &host(number),
-                &Reading::of(&text, number + 1, 0, 1),
-                links,
-                50,
-            )
+            domains.note(&host(number), &Reading::of(&text, number + 1, 0), links, 50)
         };
         let pages = (1..100).position(|number| {
             let links: Vec<_> = (0..5).map(|n| SiteKey(number * 1000 + n)).collect();

@@ -52,11 +52,11 @@ const ONWARD_SHARE: u32 = 8;
 /// Words of one page that are looked at.
 const WORDS: usize = 4096;
 /// A site that has brought so many pages with something new is believed while it is far from a trap, either in the length of
-/// its stretch of barren pages or in what that led to: of so many pages one is looked at, and stands for all. Nearer to it every
-/// page is.
+/// its stretch of barren pages or in what that led to: of so many pages one, drawn by lot, is looked at, and stands for those
+/// before it. Nearer to a trap every page is.
 const BELIEVED: u32 = 256;
 const FAR: u32 = 4;
-const SAMPLE: u32 = 4;
+const SAMPLE: u64 = 4;
 
 /// What reading a page left for the judgement.
 #[derive(Clone, Debug, Default)]
@@ -67,8 +67,6 @@ pub(crate) struct Reading {
     pub(crate) sketch: u64,
     /// Hashes of its words, each once, in no order; none when nobody looked at them.
     words: Option<Vec<u32>>,
-    /// How many pages it stands for.
-    pages: u32,
 }
 
 impl Reading {
@@ -78,12 +76,11 @@ impl Reading {
             text: digest,
             sketch,
             words: None,
-            pages: 0,
         }
     }
 
-    /// Looks through a text once, which stands for those of so many pages.
-    pub(crate) fn of(text: &str, digest: u64, sketch: u64, pages: u32) -> Self {
+    /// Looks through a text once.
+    pub(crate) fn of(text: &str, digest: u64, sketch: u64) -> Self {
         let mut once = Once::new(WORDS.min(text.len() / 16));
         let mut words = Vec::with_capacity(WORDS.min(text.len() / 16));
         let mut looked = 0;
@@ -96,7 +93,6 @@ impl Reading {
         });
         Self {
             words: Some(words),
-            pages,
             ..Self::glance(digest, sketch)
         }
     }
@@ -159,9 +155,11 @@ impl fmt::Display for Trap {
 #[derive(Debug, Default)]
 pub(crate) struct Novelty {
     record: Record,
-    /// Pages of this visit whose words were looked at, and pages that were asked for.
+    /// Pages of this visit whose words were looked at.
     pages: u32,
-    asked: u32,
+    /// Pages since the last of them whose words were not, and what they led to.
+    glanced: u32,
+    glanced_growth: u32,
     texts: Seen,
     words: Words,
     older_words: Words,
@@ -182,9 +180,9 @@ impl Novelty {
         self.record
     }
 
-    /// For how many pages the words of the one that is asked for next are to be looked at; 0: nobody need look at them.
-    /// `limit` as for [`Novelty::trap`].
-    pub(crate) fn looks(&mut self, limit: u32) -> u32 {
+    /// Whether the words of a page are to be looked at. `limit` as for [`Novelty::trap`]; `lot`: a number that is another one
+    /// for every page, in an order that the site cannot know: a trap has its own rhythm.
+    pub(crate) fn wants_words(&self, limit: u32, lot: u64) -> bool {
         let Record {
             barren,
             growth,
@@ -192,11 +190,8 @@ impl Novelty {
             ..
         } = self.record;
         let is_near = barren >= self.patience(limit) / FAR && growth >= barren / 2 / FAR;
-        if is_near || fruitful < BELIEVED {
-            return 1;
-        }
-        self.asked = self.asked.wrapping_add(1);
-        u32::from(self.asked.is_multiple_of(SAMPLE)) * SAMPLE
+        let is_believed = fruitful >= BELIEVED && self.pages > WARM_UP && !is_near;
+        !is_believed || (lot.wrapping_mul(ODD) >> 32).is_multiple_of(SAMPLE)
     }
 
     /// Who has brought much may be dull for longer.
@@ -210,15 +205,19 @@ impl Novelty {
     }
 
     /// Takes in a page: `links` to pages of the site, each counted once, of which `new` were not known before.
-    /// `repeats`: its text was there before. A page whose words nobody looked at brings what others do that stand for it.
+    /// `repeats`: its text was there before. A page whose words nobody looked at shares the lot of the next one that is looked at.
     pub(crate) fn note(&mut self, reading: &Reading, repeats: bool, links: u32, new: u32) {
         if links >= ONWARD_LINKS {
             self.record.pages = self.record.pages.saturating_add(1);
             self.record.back = self.record.back.saturating_add(u32::from(new < links));
         }
         let Some(words) = &reading.words else {
+            self.glanced = self.glanced.saturating_add(1);
+            self.glanced_growth = self.glanced_growth.saturating_add(new.min(GROWTH));
             return;
         };
+        let pages = std::mem::take(&mut self.glanced).saturating_add(1);
+        let others_growth = std::mem::take(&mut self.glanced_growth);
         self.pages = self.pages.saturating_add(1);
         let near = self.is_near(reading.sketch);
         let alike = self.repeats(vocabulary(words)) || repeats;
@@ -228,13 +227,13 @@ impl Novelty {
         let barren = repeats || fresh * share <= words.len();
         if !barren {
             if self.pages > WARM_UP {
-                self.record.fruitful = self.record.fruitful.saturating_add(reading.pages);
-                self.relieve(reading.pages);
+                self.record.fruitful = self.record.fruitful.saturating_add(pages);
+                self.relieve(pages);
             }
             return;
         }
         let growth = new.min(if alike { GROWTH_ALIKE } else { GROWTH });
-        self.note_barren(reading.pages, growth);
+        self.note_barren(pages, growth.saturating_add(others_growth));
     }
 
     /// Takes in an answer with nothing to read, a redirect or a list of links, that led to so many new pages.
@@ -242,7 +241,6 @@ impl Novelty {
         self.note_barren(1, new.min(GROWTH));
     }
 
-    /// `growth` is of the one page that was looked at: those that it stands for may have led nowhere.
     fn note_barren(&mut self, pages: u32, growth: u32) {
         self.record.barren = self.record.barren.saturating_add(pages);
         self.record.growth = self.record.growth.saturating_add(growth);
@@ -251,7 +249,7 @@ impl Novelty {
     /// Something new on so many pages: part of the stretch is forgotten, and its share of the growth with it.
     pub(crate) fn relieve(&mut self, pages: u32) {
         let Record { barren, growth, .. } = self.record;
-        let left = barren.saturating_sub(pages * RELIEF);
+        let left = barren.saturating_sub(pages.saturating_mul(RELIEF));
         self.record.barren = left;
         self.record.growth =
             (u64::from(growth) * u64::from(left) / u64::from(barren.max(1))) as u32;
@@ -321,7 +319,7 @@ mod tests {
 
     #[test]
     fn words_without_regard_to_case_and_numbers() {
-        let words = |text: &str| Reading::of(text, 1, 1, 1).words.unwrap_or_default();
+        let words = |text: &str| Reading::of(text, 1, 1).words.unwrap_or_default();
         assert_eq!(words("Aranha, ARANHA; aranha!").len(), 1);
         assert_eq!(words("the web of 2026 a1b2c3d4 (and)").len(), 0);
         assert_eq!(
@@ -349,7 +347,7 @@ mod tests {
                 hash.wrapping_mul(31).wrapping_add(u64::from(byte))
             });
             let repeats = novelty.repeats(digest);
-            novelty.note(&Reading::of(&text, digest, 0, 1), repeats, links, new);
+            novelty.note(&Reading::of(&text, digest, 0), repeats, links, new);
             novelty.trap(LIMIT, ONWARD).map(|trap| (number, trap))
         })
     }
@@ -449,18 +447,29 @@ mod tests {
         assert!(pages < 150, "{pages}");
     }
 
-    /// A site that is read as a visit does: pages looked at, and pages until it is taken for a trap.
-    fn looked_at(page: impl Fn(u32) -> (String, u32, u32)) -> (u32, Option<u32>) {
+    /// A site that is read as visits of so many pages do, or with a look at `every` page: pages looked at, and pages until it
+    /// is taken for a trap.
+    fn looked_at(
+        visit: u32,
+        every: bool,
+        page: impl Fn(u32) -> Option<(String, u32, u32)>,
+    ) -> (u32, Option<u32>) {
         let (mut novelty, mut looked) = (Novelty::default(), 0);
-        let trap = (1..=6000).find(|&number| {
-            let (text, links, new) = page(number);
+        let trap = (1..=4000).find(|&number| {
+            if number % visit == 0 {
+                novelty = Novelty::resume(novelty.record());
+            }
             let digest = u64::from(number);
-            let reading = match novelty.looks(LIMIT) {
-                0 => Reading::glance(digest, 0),
-                pages => {
-                    looked += 1;
-                    Reading::of(&text, digest, 0, pages)
-                }
+            let wants_words = every || novelty.wants_words(LIMIT, digest);
+            // Redirects and pictures are asked for like others, and have no words.
+            let Some((text, links, new)) = page(number) else {
+                return false;
+            };
+            let reading = if wants_words {
+                looked += 1;
+                Reading::of(&text, digest, 0)
+            } else {
+                Reading::glance(digest, 0)
             };
             novelty.note(&reading, false, links, new);
             novelty.trap(LIMIT, ONWARD).is_some()
@@ -468,37 +477,60 @@ mod tests {
         (looked, trap)
     }
 
-    #[test]
-    fn of_a_site_that_brings_much_few_pages_are_looked_at() {
-        let site = |n: u32| ((0..50).map(|k| word(n * 50 + k) + " ").collect(), 20, 12);
-        let (looked, trap) = looked_at(site);
-        assert_eq!(trap, None);
-        assert!((1500..2000).contains(&looked), "{looked} of 6000");
-        // Half of its pages bring nothing, but lead nowhere either; and after some time nearly all of them, as in a manual.
-        for manual in [6000, 1500] {
-            let site = |n: u32| match n % if n < manual { 2 } else { 200 } {
-                0 => site(n),
-                _ => ("menu and nothing else".to_owned(), 20, 0),
-            };
-            let (looked, trap) = looked_at(site);
-            assert_eq!(trap, None);
-            assert!((1500..2200).contains(&looked), "{looked} of 6000");
-        }
+    /// A page that brings something.
+    fn honest(n: u32) -> (String, u32, u32) {
+        ((0..50).map(|k| word(n * 50 + k) + " ").collect(), 20, 12)
     }
 
     #[test]
-    fn a_trap_behind_an_honest_site_is_found_as_soon() {
-        for honest in [300, 700, 1500] {
-            let site = |n: u32| match n {
-                _ if n <= honest => ((0..50).map(|k| word(n * 50 + k) + " ").collect(), 20, 12),
-                _ => (format!("Calendar of month {n}: no events"), 2, 1),
+    fn of_a_site_that_brings_much_few_pages_are_looked_at() {
+        let (looked, trap) = looked_at(u32::MAX, false, |n| Some(honest(n)));
+        assert_eq!(trap, None);
+        assert!((1000..1400).contains(&looked), "{looked} of 4000");
+        // Half of its pages bring nothing, but lead nowhere either; and after some time nearly all of them, as in a manual.
+        for manual in [4000, 1500] {
+            let site = |n: u32| match n % if n < manual { 2 } else { 200 } {
+                0 => Some(honest(n)),
+                _ => Some(("menu and nothing else".to_owned(), 20, 0)),
             };
-            let (looked, trap) = looked_at(site);
-            let (every, _) = pages_until_trap(site).unwrap();
-            let trap = trap.unwrap();
-            assert!(trap.abs_diff(every) <= 16, "{trap} and {every}");
-            assert!(looked < trap, "{looked}");
+            let (looked, trap) = looked_at(u32::MAX, false, site);
+            assert_eq!(trap, None);
+            assert!((1000..1700).contains(&looked), "{looked} of 4000");
         }
+    }
+
+    /// Traps of every rhythm, behind honest pages, in visits of many pages and of few, some with every other page a redirect.
+    #[test]
+    fn a_trap_behind_an_honest_site_is_found_as_soon() {
+        let mut traps = 0;
+        for begin in [301, 702] {
+            let periods = [1, 2, 3, 4, 6, 8, 10];
+            let visits = |period| [(period, 5), (period, u32::MAX)];
+            for (period, visit) in periods.into_iter().flat_map(visits) {
+                for odd_only in [false, true] {
+                    // One page leads on to the others, which hold nothing.
+                    let page = |n: u32| match n {
+                        _ if n < begin => Some(honest(n)),
+                        _ if odd_only && n.is_multiple_of(2) => None,
+                        _ if n % period == 1 % period => {
+                            Some((format!("entry {n}"), period + 2, period))
+                        }
+                        _ => Some((format!("entry {n}"), 7, 0)),
+                    };
+                    let (_, Some(every)) = looked_at(visit, true, page) else {
+                        continue;
+                    };
+                    traps += 1;
+                    let (looked, found) = looked_at(visit, false, page);
+                    let found = found.unwrap_or(u32::MAX);
+                    assert!(looked <= found);
+                    let late = found.saturating_sub(every);
+                    let trap = format!("{begin} {period} {visit} {odd_only}");
+                    assert!(late <= 100, "{trap}: at {found} instead of {every}");
+                }
+            }
+        }
+        assert!(traps > 30, "{traps}");
     }
 
     #[test]
@@ -509,7 +541,7 @@ mod tests {
             let mut visit = Novelty::resume(record);
             for _ in 0..10 {
                 pages += 1;
-                let reading = Reading::of("no events in this month", 7, 0, 1);
+                let reading = Reading::of("no events in this month", 7, 0);
                 let repeats = visit.repeats(7);
                 visit.note(&reading, repeats, 2, 1);
             }

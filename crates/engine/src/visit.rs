@@ -486,7 +486,7 @@ impl Visit {
         let below = self.context.config.thresholds.depth;
         let follow =
             self.facts.closed.is_none() && below.is_none_or(|depth| page.site_depth < depth);
-        let looks = self.looks();
+        let wary = self.wants_words(&page);
         let flying = page.clone();
         let session = self.sessions.pop().unwrap_or_default();
         let context = Arc::clone(&self.context);
@@ -496,7 +496,7 @@ impl Visit {
             pending: page,
             cookie,
             follow,
-            looks,
+            wary,
             delay: self.delay(),
         };
         // Some kilobytes: boxed at once, they are not copied again on their way to the runtime.

@@ -193,8 +193,8 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                     None => MOST_ROOM,
                 };
                 let room = rest.min(most as u64);
-                // One more, so that more than was announced shows.
-                self.make(room as usize + 1, room == rest);
+                // Some more, so that more than was announced shows, and for what stands behind it.
+                self.make(room as usize + END.len(), room == rest);
                 pin!(self.stream.read_buf(&mut self.buffer)).poll(cx)
             };
             match read {
@@ -234,8 +234,8 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         let whole = (bytes.len() == SCOOP && self.buffer.is_empty())
             .then(|| promised(bytes))
             .flatten();
-        match whole {
-            Some(whole) => self.make(whole.clamp(SCOOP, MOST_ROOM), true),
+        match whole.filter(|whole| *whole <= MOST_ROOM) {
+            Some(whole) => self.make(whole.max(SCOOP), true),
             None => self.make(bytes.len(), false),
         }
         self.buffer.extend_from_slice(bytes);
@@ -418,17 +418,17 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
     }
 }
 
-/// How long an answer says it is that begins with these bytes, and one byte more, in which an excess shows.
+/// How long an answer says it is that begins with these bytes, with some more room behind it.
 fn promised(bytes: &[u8]) -> Option<usize> {
     let end = head::find_end(bytes, &mut 0)?;
     let head = head::read(&bytes[..end]).ok()?;
     let (framing, _) = framing::of(&head, &mut Vec::new());
     let body = usize::try_from(announced(&framing)?).ok()?;
-    end.checked_add(body)?.checked_add(1)
+    end.checked_add(body)?.checked_add(END.len())
 }
 
 /// An answer as it is handed on. It may wait for the archive for long: not in a buffer that is more than half empty, unless
-/// that is one that is kept anyway.
+/// that is a large one, which would cost more to copy.
 fn keep(buffer: Vec<u8>, memory: &Memory) -> Bytes {
     if buffer.capacity() <= FREE && buffer.len() < buffer.capacity() / 2 {
         let answer = Bytes::copy_from_slice(&buffer);

@@ -26,7 +26,7 @@ pub(crate) const FREE: usize = 512 << 10;
 /// Shares are counted in this many bytes.
 const UNIT: u64 = 4 << 10;
 
-/// Larger buffers are used again, and are made in multiples of this.
+/// Larger buffers are used again, and medium ones are made in multiples of this, so that others fit them.
 pub(crate) const LENT: usize = 64 << 10;
 
 /// Bytes of buffers that are kept for the next large answers, of over [`FREE`], and for the next medium ones.
@@ -100,7 +100,10 @@ impl Memory {
         // A medium answer would not be left in one that is more than half empty.
         let most = if room > FREE { usize::MAX } else { 2 * room };
         let spare = self.shelf(room).take(room, most);
-        spare.unwrap_or_else(|| Vec::with_capacity(room.next_multiple_of(LENT)))
+        spare.unwrap_or_else(|| {
+            let medium = room.next_multiple_of(LENT);
+            Vec::with_capacity(if room > FREE { room } else { medium })
+        })
     }
 
     /// Keeps a buffer that is not needed any more, if it is of a size that others need.
@@ -145,8 +148,8 @@ impl Spares {
         (spares[place].capacity() <= most).then(|| spares.remove(place))
     }
 
-    /// Keeps a buffer. Where they become too many, the smallest large ones go, since the others serve most answers; of the
-    /// medium ones the one that came last.
+    /// Keeps a buffer. Where they become too many, those go that serve the fewest answers: of the large ones the smallest, of the
+    /// medium ones the largest.
     fn put(&self, mut buffer: Vec<u8>) {
         if buffer.capacity() > LARGEST_SPARE {
             return;
@@ -156,12 +159,10 @@ impl Spares {
         let size = buffer.capacity();
         let place = spares.partition_point(|spare| spare.capacity() < size);
         spares.insert(place, buffer);
-        let (most, goes) = if size > FREE {
-            (SPARE, 0)
-        } else {
-            (SPARE_MEDIUM, place)
-        };
+        let is_large = size > FREE;
+        let most = if is_large { SPARE } else { SPARE_MEDIUM };
         while spares.iter().map(Vec::capacity).sum::<usize>() > most {
+            let goes = if is_large { 0 } else { spares.len() - 1 };
             spares.remove(goes);
         }
     }

@@ -92,6 +92,7 @@ impl Base {
     /// What a link's target depends on besides the link itself: the page's directory, its origin, or nothing. With two bases
     /// that agree in this a link makes the same URL. `None` where it is not as simple as that. `colon`: there is one in the link.
     pub fn part(&self, href: &str, colon: bool) -> Option<&str> {
+        debug_assert_eq!(colon, href.contains(':'));
         if self.query_encoding(href).is_some() {
             return None;
         }

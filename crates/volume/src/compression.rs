@@ -245,6 +245,12 @@ mod tests {
                 assert_eq!(packer.room.len(), kept, "after {length}");
             }
         }
+        let mut packer = Packer::new(Compression::Gzip, 1);
+        assert!(packer.packs_apart(brief::MOST) && !packer.packs_apart(brief::MOST + 1));
+        for (length, kept) in [(70_000, 128 << 10), (KEEP + 1, 0)] {
+            packer.pack_apart(b"WARC/1.1", &vec![b'a'; length], &mut Vec::new());
+            assert_eq!(packer.room.len(), kept, "after {length}");
+        }
     }
 
     #[test]

@@ -191,19 +191,30 @@ impl Encoder {
         let mut bytes = Vec::with_capacity(draft.exchange.response.len() / 3 + 1536);
         let entry = self.response(draft, &mut bytes);
         let (request, metadata) = (&draft.exchange.request, draft.exchange.metadata.as_bytes());
-        let digests = digest::digests([&request[..], metadata]);
-        if companions.request && !request.is_empty() {
+        let (with_request, with_metadata) = (
+            companions.request && !request.is_empty(),
+            companions.metadata && !metadata.is_empty(),
+        );
+        // Both at once, where there are both.
+        let both =
+            (with_request && with_metadata).then(|| digest::digests([&request[..], metadata]));
+        if with_request {
             self.begin("request", ids.next(), draft.exchange.time_ms);
             self.field("WARC-Target-URI", &*draft.url);
             self.field("WARC-Concurrent-To", &draft.id);
             self.address(draft.exchange);
-            self.finish(HTTP_REQUEST, request, Some(digests[0]), &mut bytes);
+            self.finish(
+                HTTP_REQUEST,
+                request,
+                both.map(|[digest, _]| digest),
+                &mut bytes,
+            );
         }
-        if companions.metadata && !metadata.is_empty() {
+        if with_metadata {
             self.begin("metadata", ids.next(), draft.exchange.time_ms);
             self.field("WARC-Target-URI", &*draft.url);
             self.field("WARC-Concurrent-To", &draft.id);
-            self.finish(FIELDS, metadata, Some(digests[1]), &mut bytes);
+            self.finish(FIELDS, metadata, both.map(|[_, digest]| digest), &mut bytes);
         }
         Encoded {
             bytes,

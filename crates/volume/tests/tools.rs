@@ -102,7 +102,7 @@ fn archive() -> (tempfile::TempDir, Vec<PathBuf>) {
     let revisits: Vec<bool> = stored.iter().map(|stored| stored.revisit).collect();
     // A plain copy of what was stored in chunks is stored again: its head cannot describe chunks.
     let (t, f) = (true, false);
-    assert_eq!(revisits, [f, f, f, t, t, t, t, f, t, f, f, f, f, f]);
+    assert_eq!(revisits, [f, f, f, t, t, t, t, f, t, f, f, f, f, f, f]);
     let report = check(folder.path(), |_| {}).unwrap();
     assert!(report.is_sound() && report.files > 1, "{:?}", report.faults);
     let mut files: Vec<PathBuf> = fs::read_dir(folder.path().join("archive"))

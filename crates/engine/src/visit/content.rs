@@ -115,14 +115,15 @@ impl Visit {
         self.context.domains.judges(host_of(self.name()))
     }
 
-    /// For how many pages the words of the next one are looked at: not worth it at a site of a few pages, nor for every page
-    /// of one that is believed.
-    pub(super) fn looks(&mut self) -> u32 {
+    /// Whether the words of a page are to be looked at: not worth it at a site of a few pages, nor for every page of one that
+    /// is believed.
+    pub(super) fn wants_words(&self, page: &Pending) -> bool {
+        let lot = page.key.0 ^ self.lease.rotate_left(32);
         match self.context.config.thresholds.barren {
-            Some(limit) if self.is_wary() && !self.is_below_a_wildcard() => {
-                self.novelty.looks(limit)
+            Some(limit) if !self.is_below_a_wildcard() => {
+                self.is_wary() && self.novelty.wants_words(limit, lot)
             }
-            _ => u32::from(self.is_wary()),
+            _ => self.is_wary(),
         }
     }
 

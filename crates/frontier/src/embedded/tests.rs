@@ -278,6 +278,8 @@ fn a_damaged_window_is_no_empty_one() {
         "UPDATE held SET count = 0",
         "UPDATE held SET previous = id",
         "UPDATE sites SET held = held + 1",
+        "UPDATE sites SET held = -1",
+        "UPDATE sites SET held = 1 << 60",
     ] {
         let folder = Folder::new();
         let mut frontier = folder.open(small());

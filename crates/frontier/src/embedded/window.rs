@@ -31,7 +31,7 @@ struct Part {
 impl Store {
     /// The pages of the window, in order.
     pub(super) fn window_read(&self, site: &SiteRow) -> Result<Vec<Pending>, Fault> {
-        let mut pages = Vec::with_capacity(site.held as usize);
+        let mut pages = Vec::new();
         for part in self.window_parts(site)? {
             self.open_part(&part, |text, fixed| {
                 while !text.is_empty() {
