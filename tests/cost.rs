@@ -9,46 +9,54 @@ use std::time::Duration;
 const LONGER: usize = 4;
 /// What it may cost: 2.5 times as much for every doubling. A linear reader costs 4, a quadratic one 16.
 const MOST: f64 = 6.25;
-/// What is timed takes at least this long: below it the clock says little. Inputs are grown for it, then read several times.
+/// Inputs are grown until one run takes at least this long: below it the clock says little.
 const LEAST: Duration = Duration::from_millis(2);
-/// The longest input that is grown to: four times as much is still near the processor. Of megabytes the memory's speed is measured, which
-/// others share, and of 32 MiB how fast the system clears what the allocator takes anew every time.
-const LONGEST: usize = 256 << 10;
+/// The longest input tried.
+const LONGEST: usize = 64 << 20;
 /// Whole comparisons before a ratio is believed.
 const TRIES: u32 = 5;
 
-/// What `make` makes (of about so many bytes), four times as long, must cost `read` at most [`MOST`] times as much.
+/// What `make` makes (of about so many bytes), four times as long, must cost `read` at most [`MOST`] times as much. Where it costs more,
+/// four times as long once more decides: who leaves a cache, or what the allocator keeps, does so once; who reads in quadratic
+/// time does so at every length.
 pub fn assert_linear<T>(name: &str, make: impl Fn(usize) -> T, mut read: impl FnMut(&T)) {
     let mut size = 16 << 10;
-    let mut once = least(&make(size), 1, &mut read);
+    let mut once = least(&make(size), &mut read);
     while once < LEAST && size < LONGEST {
         size *= 2;
-        once = least(&make(size), 1, &mut read);
+        once = least(&make(size), &mut read);
     }
-    let times = LEAST
-        .div_duration_f64(once.max(Duration::from_micros(1)))
-        .ceil() as u32;
+    let first = growth(&make, size, &mut read);
+    if first <= MOST {
+        return;
+    }
+    let second = growth(&make, size * LONGER, &mut read);
+    assert!(
+        second <= MOST,
+        "{name}: {LONGER} times {size} bytes cost {first:.2} times as much, and {LONGER} times that {second:.2} times"
+    );
+}
+
+/// What an input costs that is four times as long, by one of this length.
+fn growth<T>(make: &impl Fn(usize) -> T, size: usize, read: &mut impl FnMut(&T)) -> f64 {
     let (short, long) = (make(size), make(size * LONGER));
     let mut best = f64::INFINITY;
     for _ in 0..TRIES {
-        let once = least(&short, times, &mut read).max(Duration::from_micros(1));
-        let more = least(&long, times, &mut read);
+        let once = least(&short, read).max(Duration::from_micros(1));
+        let more = least(&long, read);
         best = best.min(more.as_secs_f64() / once.as_secs_f64());
         if best <= MOST {
-            return;
+            break;
         }
     }
-    panic!("{name}: {LONGER} times {size} bytes cost {best:.2} times as much");
+    best
 }
 
-/// What it takes to read an input so many times.
-fn least<T>(input: &T, times: u32, read: &mut impl FnMut(&T)) -> Duration {
+fn least<T>(input: &T, read: &mut impl FnMut(&T)) -> Duration {
     (0..3)
         .map(|_| {
             let before = thread_time();
-            for _ in 0..times {
-                read(input);
-            }
+            read(input);
             thread_time().saturating_sub(before)
         })
         .min()
