@@ -16,8 +16,8 @@ use std::error::Error;
 use std::fmt::Write as _;
 
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, Held, Location, Outcome, Outside, PageRecord, Pending,
-    Seed, Then,
+    CheckIn, Embedded, Flags, Frontier, Location, Outcome, Outside, PageRecord, Pending, Seed,
+    Then, WindowUpdate,
 };
 use aranha_page::{Input, Page};
 use aranha_url::{Base, CanonUrl, Canonicaliser, PathKey, Rules};
@@ -193,9 +193,9 @@ fn frontier() -> Result<(), Box<dyn Error>> {
             batch.push(CheckIn {
                 lease: lease.id,
                 done: done.iter().map(|page| record(page, now)).collect(),
-                held: Held::Rest {
-                    left: left.len(),
-                    more: Vec::new(),
+                window: WindowUpdate::Tail {
+                    keep_last: left.len(),
+                    append: Vec::new(),
                 },
                 overflow: inside.iter().map(pending).collect(),
                 keys: inside.iter().map(CanonUrl::path_key).collect(),

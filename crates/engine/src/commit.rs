@@ -146,7 +146,7 @@ impl CommitError {
 
 /// A check-in with its pages as the frontier takes them: one at a time, because a group may be thousands.
 fn unpack((mut check_in, held, overflow): (CheckIn, Report, Pages)) -> CheckIn {
-    check_in.held = held.into();
+    check_in.window = held.into();
     check_in.overflow = overflow.collect();
     check_in
 }

@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 
 use aranha_frontier::codec::{Reader, put_str, put_varint};
-use aranha_frontier::{Held, Past, Pending};
+use aranha_frontier::{Past, Pending, WindowUpdate};
 use aranha_url::PathKey;
 
 /// Marks at the start of a packed page.
@@ -51,12 +51,15 @@ pub(crate) struct Report {
     more: Pages,
 }
 
-impl From<Report> for Held {
-    fn from(report: Report) -> Held {
+impl From<Report> for WindowUpdate {
+    fn from(report: Report) -> WindowUpdate {
         let more = report.more.collect();
         match report.left {
-            0 => Held::Whole(more),
-            left => Held::Rest { left, more },
+            0 => WindowUpdate::Replace(more),
+            left => WindowUpdate::Tail {
+                keep_last: left,
+                append: more,
+            },
         }
     }
 }
@@ -383,7 +386,7 @@ mod tests {
         /// Checks in; answers how many pages were not told again. Were the visit to die now, another would find the window.
         fn check_in(&mut self) -> usize {
             let report = self.pages.report(self.flying.iter());
-            let (left, more) = Held::from(report).into_parts();
+            let (left, more) = WindowUpdate::from(report).into_parts();
             assert!(left <= self.window.len(), "{left} are left of fewer");
             self.window.drain(..self.window.len() - left);
             self.window.extend(more);
@@ -454,7 +457,7 @@ mod tests {
     fn only_what_changed_is_told() {
         let mut pages = Pages::default();
         let told = |pages: &mut Pages, flying: &[Pending]| {
-            let (left, more) = Held::from(pages.report(flying.iter())).into_parts();
+            let (left, more) = WindowUpdate::from(pages.report(flying.iter())).into_parts();
             let more: Vec<u64> = more.iter().map(|page| page.key.0 ^ u64::MAX).collect();
             (left, more)
         };

@@ -25,8 +25,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, FrontierError, Held, Lease, Location, Options, Outcome,
-    Outside, PageRecord, Pending, Seed, Status, Then,
+    CheckIn, Embedded, Flags, Frontier, FrontierError, Lease, Location, Options, Outcome, Outside,
+    PageRecord, Pending, Seed, Status, Then, WindowUpdate,
 };
 use aranha_url::{PathKey, SiteKey};
 
@@ -251,15 +251,15 @@ fn check_in(visit: &mut Visit, now: i64, sites: u64, window: usize, dice: &mut D
     let via = format!("{}{}", visit.lease.facts.origin, done[0].path);
     let outside = (0..LINKS).map(|_| outside(dice, sites, &via)).collect();
     visit.made += 1;
-    let held = Held::Rest {
-        left: visit.told,
-        more: visit.queue.range(visit.told..).cloned().collect(),
+    let update = WindowUpdate::Tail {
+        keep_last: visit.told,
+        append: visit.queue.range(visit.told..).cloned().collect(),
     };
     visit.told = visit.queue.len();
     CheckIn {
         lease: visit.lease.id,
         done,
-        held,
+        window: update,
         later: Vec::new(),
         claims: Vec::new(),
         overflow,

@@ -37,8 +37,8 @@ pub use options::{External, Options};
 pub use outcome::Outcome;
 pub use past::{Claim, Claimed, Past};
 pub use record::{
-    Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Held, Lease, Location, Novelty,
-    Outside, PageRecord, Pending, RobotsFile, Seed, Seeded, SiteFacts, Then,
+    Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Lease, Location, Novelty, Outside,
+    PageRecord, Pending, RobotsFile, Seed, Seeded, SiteFacts, Then, WindowUpdate,
 };
 pub use retry::Retry;
 pub use seen::Seen;

@@ -327,17 +327,17 @@ pub struct CheckIn {
     pub lease: u64,
     /// Pages fetched or refused since the last check-in.
     pub done: Vec<PageRecord>,
-    /// The visit's remaining queue, pages in flight included: the window from now on. Bounded by the visit's room
-    /// ([`crate::Options::window`]). A page whose record asks to be asked again (`next`) is in the frontier's care and
-    /// must not be here.
-    pub held: Held,
+    /// How the window changes: from now on it is the visit's remaining queue, including pages being fetched. The visit
+    /// keeps it within [`crate::Options::window`] pages. Pages in `done` with a `next` time are scheduled by the
+    /// frontier and must not be in the window.
+    pub window: WindowUpdate,
     /// Pages of the window that are put off, each until a time; nothing is recorded about them.
     pub later: Vec<(i64, Pending)>,
     /// What the site itself says has changed.
     pub claims: Vec<Claim>,
     /// New pages of this site that did not fit the visit's queue: appended behind everything pending on disk.
     pub overflow: Vec<Pending>,
-    /// Keys of pages first seen since the last check-in: new ones in `held`, in `overflow`, or already in `done`.
+    /// Keys of pages first seen since the last check-in: new ones in `window`, in `overflow`, or already in `done`.
     pub keys: Vec<PathKey>,
     /// Links to other sites.
     pub outside: Vec<Outside>,
@@ -347,33 +347,33 @@ pub struct CheckIn {
     pub then: Then,
 }
 
-/// The pages still in a visit's hands, in order. Those that the answer hands out ([`CheckedIn::more`]) stand behind them.
+/// Change of a site's window at a check-in. Pages returned in [`CheckedIn::more`] are appended to the result.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Held {
-    /// All of them.
-    Whole(Vec<Pending>),
-    /// The last of those that the frontier knows to be there, and others behind them. It knows what the lease brought or
-    /// the last check-in said, and behind that what its answer handed out.
-    Rest {
-        /// How many of the last of these stay, unchanged. More than there are is a mistake of the caller, and an error.
-        left: usize,
-        /// The others.
-        more: Vec<Pending>,
+pub enum WindowUpdate {
+    /// The window is exactly these pages, in this order.
+    Replace(Vec<Pending>),
+    /// The window keeps its last pages and gains new ones. The window before the update is the one of the lease, or of
+    /// the last check-in followed by the pages that its reply brought.
+    Tail {
+        /// How many of the last pages stay, unchanged. A number larger than the window is an error.
+        keep_last: usize,
+        /// Pages to append behind them.
+        append: Vec<Pending>,
     },
 }
 
-impl Default for Held {
-    fn default() -> Held {
-        Held::Whole(Vec::new())
+impl Default for WindowUpdate {
+    fn default() -> WindowUpdate {
+        WindowUpdate::Replace(Vec::new())
     }
 }
 
-impl Held {
-    /// How many of the last pages known stay, and the pages behind them.
+impl WindowUpdate {
+    /// How many of the last pages to keep, and the pages to append.
     pub fn into_parts(self) -> (usize, Vec<Pending>) {
         match self {
-            Held::Whole(pages) => (0, pages),
-            Held::Rest { left, more } => (left, more),
+            WindowUpdate::Replace(pages) => (0, pages),
+            WindowUpdate::Tail { keep_last, append } => (keep_last, append),
         }
     }
 }

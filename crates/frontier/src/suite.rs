@@ -84,7 +84,7 @@ pub(crate) fn release(lease: &Lease, due: i64) -> CheckIn {
     CheckIn {
         lease: lease.id,
         done: Vec::new(),
-        held: Held::default(),
+        window: WindowUpdate::default(),
         later: Vec::new(),
         claims: Vec::new(),
         overflow: Vec::new(),
@@ -178,7 +178,7 @@ pub(crate) fn seeds_come_first_then_the_longest_wait(place: &impl Place) {
         .expect("seeds");
     let lease = one(&mut frontier, 0);
     let mut entry = release(&lease, 500);
-    entry.held = Held::Whole(lease.pending.clone());
+    entry.window = WindowUpdate::Replace(lease.pending.clone());
     entry.outside = vec![link("https://late.example/")];
     accept(&mut frontier, 100, entry);
     frontier.flush(100).expect("flushes");
@@ -191,7 +191,7 @@ pub(crate) fn seeds_come_first_then_the_longest_wait(place: &impl Place) {
     assert_eq!(sites(&both), ["s1.example", "late.example"]);
     for (lease, due) in both.iter().zip([900, 800]) {
         let mut entry = release(lease, due);
-        entry.held = Held::Whole(lease.pending.clone());
+        entry.window = WindowUpdate::Replace(lease.pending.clone());
         accept(&mut frontier, 700, entry);
     }
     assert_eq!(frontier.status(700).expect("status").next_due, Some(800));
@@ -215,7 +215,7 @@ pub(crate) fn a_seed_that_was_visited_waits_like_others(place: &impl Place) {
     let lease = one(&mut frontier, 0);
     let mut entry = finish(&lease, 50);
     entry.keys = vec![PathKey::of("/more")];
-    entry.held = Held::Whole(vec![page("/more")]);
+    entry.window = WindowUpdate::Replace(vec![page("/more")]);
     entry.outside = vec![link("https://found.example/")];
     entry.then = Then::Release { due: 500 };
     accept(&mut frontier, 100, entry);
@@ -264,7 +264,7 @@ pub(crate) fn longest_wait_first_among_equals(place: &impl Place) {
     let leases = frontier.check_out(0, "n", 3).expect("works");
     for (lease, due) in leases.iter().zip([30, 10, 20]) {
         let mut entry = release(lease, due);
-        entry.held = Held::Whole(lease.pending.clone());
+        entry.window = WindowUpdate::Replace(lease.pending.clone());
         accept(&mut frontier, 5, entry);
     }
     let first = leases[1].site.clone();
@@ -281,7 +281,7 @@ pub(crate) fn queue_is_first_in_first_out(place: &impl Place) {
     let lease = one(&mut frontier, 0);
     let new: Vec<Pending> = (0..10).map(|n| page(&format!("/{n}"))).collect();
     let mut entry = finish(&lease, 1);
-    entry.held = Held::Whole(new[..2].to_vec());
+    entry.window = WindowUpdate::Replace(new[..2].to_vec());
     entry.overflow = new[2..7].to_vec();
     entry.keys = new[..7].iter().map(|page| page.key).collect();
     entry.then = Then::Keep { want: 2 };
@@ -290,7 +290,7 @@ pub(crate) fn queue_is_first_in_first_out(place: &impl Place) {
     assert!(answer.rest && !answer.released);
     // Taken pages are held from now on: a visit that dies here leaves them in the window.
     let mut entry = release(&lease, 5);
-    entry.held = Held::Whole(new[1..4].to_vec());
+    entry.window = WindowUpdate::Replace(new[1..4].to_vec());
     entry.overflow = new[7..].to_vec();
     entry.keys = new[7..].iter().map(|page| page.key).collect();
     accept(&mut frontier, 3, entry);
@@ -405,7 +405,7 @@ pub(crate) fn a_trap_is_set_aside(place: &impl Place) {
         .expect("seeds");
     let lease = one(&mut frontier, 1);
     let mut entry = finish(&lease, 1);
-    entry.held = Held::Whole(vec![page("/1"), page("/2")]);
+    entry.window = WindowUpdate::Replace(vec![page("/1"), page("/2")]);
     entry.keys = vec![PathKey::of("/1"), PathKey::of("/2")];
     entry.facts = Some(SiteFacts {
         origin: "http://a.example".into(),
@@ -440,7 +440,7 @@ pub(crate) fn leases_end_with_their_process(place: &impl Place) {
         .expect("seeds");
     let lease = one(&mut frontier, 1);
     let mut entry = finish(&lease, 1);
-    entry.held = Held::Whole(vec![page("/1"), page("/2")]);
+    entry.window = WindowUpdate::Replace(vec![page("/1"), page("/2")]);
     entry.keys = vec![PathKey::of("/1"), PathKey::of("/2")];
     entry.outside = vec![link("https://b.example/deep")];
     entry.then = Then::Keep { want: 0 };
@@ -518,7 +518,7 @@ pub(crate) fn what_the_user_asks_for_again_is_due_now(place: &impl Place) {
     };
     let entry = CheckIn {
         done: vec![failed],
-        held: Held::Whole(vec![page("/waits")]),
+        window: WindowUpdate::Replace(vec![page("/waits")]),
         keys: vec![page("/waits").key],
         ..release(&lease, 500_000)
     };
@@ -586,7 +586,7 @@ pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl Place) {
         assert_eq!(lease.pending[0].past, past(5000));
         // Given back unvisited: it waits in the window with its past.
         let mut entry = release(&lease, 5010);
-        entry.held = Held::Whole(lease.pending);
+        entry.window = WindowUpdate::Replace(lease.pending);
         accept(&mut frontier, 5010, entry);
         frontier.block(5020, "a.test").expect("blocks");
         let pages = frontier.status(5020).expect("status").pages;
@@ -1150,7 +1150,7 @@ pub(crate) fn merging_loses_nothing(place: &impl Place) {
             sent.entry(site.clone()).or_default().insert(path.clone());
         }
         let mut entry = release(&hub, 0);
-        entry.held = Held::Whole(hub.pending.clone());
+        entry.window = WindowUpdate::Replace(hub.pending.clone());
         entry.outside = links
             .iter()
             .map(|(site, path)| link(&format!("https://{site}{path}")))
@@ -1189,16 +1189,19 @@ fn pages(numbers: std::ops::Range<usize>) -> Vec<Pending> {
 }
 
 /// A check-in of a visit that goes on and has room for `want` more.
-fn go_on(lease: &Lease, held: Held, want: usize) -> CheckIn {
+fn go_on(lease: &Lease, window: WindowUpdate, want: usize) -> CheckIn {
     CheckIn {
-        held,
+        window,
         then: Then::Keep { want },
         ..release(lease, 0)
     }
 }
 
-fn rest(left: usize, more: Vec<Pending>) -> Held {
-    Held::Rest { left, more }
+fn rest(left: usize, more: Vec<Pending>) -> WindowUpdate {
+    WindowUpdate::Tail {
+        keep_last: left,
+        append: more,
+    }
 }
 
 /// A visit of a site with these pages in its hands, all of them known to the frontier.
@@ -1210,7 +1213,7 @@ fn begin_with(frontier: &mut impl Frontier, window: &[Pending]) -> Lease {
     let entry = CheckIn {
         done: finish(&lease, 1).done,
         keys: window.iter().map(|page| page.key).collect(),
-        ..go_on(&lease, Held::Whole(window.to_vec()), 0)
+        ..go_on(&lease, WindowUpdate::Replace(window.to_vec()), 0)
     };
     accept(frontier, 1, entry);
     lease
@@ -1288,7 +1291,11 @@ pub(crate) fn a_whole_window_takes_the_place_of_what_was_told(place: &impl Place
         go_on(&lease, rest(1, all[2..4].to_vec()), 0),
     );
     let other = vec![all[3].clone(), all[1].clone(), all[4].clone()];
-    accept(&mut frontier, 3, go_on(&lease, Held::Whole(other), 0));
+    accept(
+        &mut frontier,
+        3,
+        go_on(&lease, WindowUpdate::Replace(other), 0),
+    );
     accept(
         &mut frontier,
         4,
@@ -1303,7 +1310,7 @@ pub(crate) fn a_visit_may_end_with_what_is_left(place: &impl Place) {
     let all = pages(0..6);
     let lease = begin_with(&mut frontier, &all[..4]);
     let entry = CheckIn {
-        held: rest(2, all[4..5].to_vec()),
+        window: rest(2, all[4..5].to_vec()),
         ..release(&lease, 50)
     };
     assert!(accept(&mut frontier, 2, entry).released);
@@ -1312,7 +1319,7 @@ pub(crate) fn a_visit_may_end_with_what_is_left(place: &impl Place) {
     assert_eq!(lease.pending, all[2..5]);
     // What the lease brought is known, too.
     let entry = CheckIn {
-        held: rest(1, all[5..].to_vec()),
+        window: rest(1, all[5..].to_vec()),
         ..release(&lease, 60)
     };
     accept(&mut frontier, 51, entry);

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use aranha_frontier::embedded::PageFilter;
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, Held, Lease, Options, Outcome, Outside, PageRecord,
-    Pending, Seed, Then, View,
+    CheckIn, Embedded, Flags, Frontier, Lease, Options, Outcome, Outside, PageRecord, Pending,
+    Seed, Then, View, WindowUpdate,
 };
 use aranha_url::{CanonUrl, Canonicaliser, PathKey, Rules};
 
@@ -90,9 +90,9 @@ fn check_in(visit: &mut Visit, name: &str, then: Then, told: &mut Vec<String>) -
         .map(|page| record(&page))
         .collect();
     let new = found(format!("/found-{name}"));
-    let held = Held::Rest {
-        left: visit.queue.len(),
-        more: vec![new.clone()],
+    let window = WindowUpdate::Tail {
+        keep_last: visit.queue.len(),
+        append: vec![new.clone()],
     };
     visit.queue.push(new.clone());
     let outside = (0..5).map(|n| {
@@ -110,7 +110,7 @@ fn check_in(visit: &mut Visit, name: &str, then: Then, told: &mut Vec<String>) -
     CheckIn {
         lease: visit.lease.id,
         done,
-        held,
+        window,
         later: Vec::new(),
         claims: Vec::new(),
         overflow: Vec::new(),

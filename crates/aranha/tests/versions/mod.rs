@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, Held, Location, Outcome, PageRecord, Seed, Then,
+    CheckIn, Embedded, Flags, Frontier, Location, Outcome, PageRecord, Seed, Then, WindowUpdate,
 };
 use aranha_page::Input;
 use aranha_url::Canonicaliser;
@@ -163,7 +163,7 @@ pub fn write(folder: &Path, fetches: &[Fetch]) {
     let batch = leases.iter().map(|lease| CheckIn {
         lease: lease.id,
         done: sites[&lease.site].clone(),
-        held: Held::default(),
+        window: WindowUpdate::default(),
         later: Vec::new(),
         claims: Vec::new(),
         overflow: Vec::new(),

@@ -1,6 +1,6 @@
 //! What a visit has gathered since its last check-in.
 
-use aranha_frontier::{CheckIn, Claim, Held, Outside, Pending, Seed, SiteFacts, Then};
+use aranha_frontier::{CheckIn, Claim, Outside, Pending, Seed, SiteFacts, Then, WindowUpdate};
 use aranha_url::PathKey;
 use tokio::sync::oneshot;
 
@@ -52,7 +52,7 @@ impl Batch {
         let check_in = CheckIn {
             lease,
             done: Vec::new(),
-            held: Held::default(),
+            window: WindowUpdate::default(),
             later: batch.later,
             claims: batch.claims,
             overflow: Vec::new(),

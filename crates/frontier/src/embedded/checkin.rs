@@ -68,7 +68,7 @@ impl Embedded {
         self.totals.records(&entry.done);
         self.inbox.send(&entry.outside, &mut self.totals);
 
-        let (left, mut pages) = entry.held.into_parts();
+        let (left, mut pages) = entry.window.into_parts();
         let mut answer = CheckedIn::default();
         match entry.then {
             Then::Keep { want } if !site.blocked => {

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use super::tests::Folder;
 use super::*;
 use crate::suite::{Place, link, page, record, release, seed, small};
-use crate::{Held, Outcome, Pending, Then};
+use crate::{Outcome, Pending, Then, WindowUpdate};
 
 type PageName = (String, String);
 
@@ -231,12 +231,12 @@ impl World {
             .iter()
             .map(|(site, path)| link(&format!("https://{}/{path}", site_of(*site))))
             .collect();
-        entry.held = if whole {
-            Held::Whole(visit.queue.clone())
+        entry.window = if whole {
+            WindowUpdate::Replace(visit.queue.clone())
         } else {
-            Held::Rest {
-                left: visit.told,
-                more: visit.queue[visit.told..].to_vec(),
+            WindowUpdate::Tail {
+                keep_last: visit.told,
+                append: visit.queue[visit.told..].to_vec(),
             }
         };
         if !out {

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::merge::FAN;
 use super::*;
 use crate::suite::{Place, link, page, record, release, seed, small, suite, url};
-use crate::{Held, Outcome, SiteEntry, Then};
+use crate::{Outcome, SiteEntry, Then, WindowUpdate};
 
 pub(crate) struct Folder(TempDir);
 
@@ -79,7 +79,7 @@ fn readers_see_what_is_checked_in() {
     for round in 0..3 {
         for lease in frontier.check_out(round, "n", 9).expect("works") {
             let mut entry = release(&lease, round + 1);
-            entry.held = Held::Whole(lease.pending.clone());
+            entry.window = WindowUpdate::Replace(lease.pending.clone());
             entry.done = vec![record(
                 &lease.pending[0],
                 round,
@@ -205,7 +205,7 @@ fn blocks_of_keys_stay_few() {
     for round in 2..=200u64 {
         let mut entry = release(&lease, 1);
         entry.keys = vec![PathKey(round), PathKey(round + 1000)];
-        entry.held = Held::Whole(lease.pending.clone());
+        entry.window = WindowUpdate::Replace(lease.pending.clone());
         entry.then = Then::Keep { want: 0 };
         frontier.check_in(1, vec![entry]).expect("stored");
         let blocks: i64 = frontier
@@ -248,7 +248,10 @@ fn a_window_is_written_by_what_changed() {
         let mut entry = release(&lease, 1);
         let more: Vec<_> = more.collect();
         entry.keys = more.iter().map(|page| page.key).collect();
-        entry.held = Held::Rest { left, more };
+        entry.window = WindowUpdate::Tail {
+            keep_last: left,
+            append: more,
+        };
         entry.then = Then::Keep { want: 0 };
         frontier.check_in(1, vec![entry]).expect("stored");
         held_blocks(frontier)
@@ -299,7 +302,7 @@ fn send_links(frontier: &mut Embedded, rounds: Range<u64>, links: u64) {
         let lease = frontier.check_out(now, "n", 1).expect("works").remove(0);
         assert_eq!(lease.site, "a.example");
         let mut entry = release(&lease, now);
-        entry.held = Held::Whole(lease.pending.clone());
+        entry.window = WindowUpdate::Replace(lease.pending.clone());
         for number in 0..links {
             let address = format!("https://b{}.example/{round}/{number}", number % 3);
             entry.outside.push(link(&address));
