@@ -10,51 +10,43 @@
 //! * `visit` is one site: its Local Frontier, robots.txt, its courtesy pause, its thresholds.
 //! * `collect` is one page: from its URL to what is known about it.
 //! * `commit` keeps invariant 4: bytes durable first, then the record in the frontier.
-//! * `load` holds the caps on what the crawl takes of the machine.
-//! * `repeats` knows the links that a visit has taken in before.
-//! * `novelty` and `domains` tell traps from sites, `shutout` keeps what is never asked for.
-//! * `courtesy` keeps invariant 2 per address.
+//! * `courtesy` keeps invariant 2: the pause per site and per address, and `Retry-After`.
+//! * `robots_txt` fetches a site's robots.txt file.
+//! * `links` has the cache of links that a visit has seen before.
+//! * `traps` recognises endless sites and domains, `blocking` watches the black list.
+//! * `signals` takes in what others say has changed.
+//! * `limits` holds the caps on what the crawl takes of the machine.
+//! * `status` is what the crawl reports: counters, notices, `crawl.log`.
 //! * `clock` makes time a parameter, `world` the network and the disk.
 //!
 //! Read [`Node::run`] first, then `visit`.
 
-mod census;
+mod blocking;
 mod clock;
 mod collect;
 mod collection;
 mod commit;
 pub mod config;
 mod courtesy;
-mod crawllog;
-mod domains;
-mod dominance;
-mod files;
-mod load;
+mod limits;
+mod links;
 mod node;
-mod notice;
-mod novelty;
-mod once;
-mod pages;
-mod permission;
-mod rate;
-mod repeats;
-mod shutout;
+mod robots_txt;
 mod signals;
-mod stop;
-mod tally;
+mod status;
+mod traps;
 mod visit;
-mod words;
 mod world;
 
+pub use blocking::blacklist_watch::{SHUT_OUT, append as shut_out, strike as unshut};
 pub use clock::Clock;
 pub use collection::Collection;
+pub use collection::files::replace as replace_file;
 pub use config::Config;
-pub use files::replace as replace_file;
-pub use load::Caps;
+pub use limits::load::Caps;
+pub use node::stop::{Reason, Stop};
 pub use node::{EngineError, Node, Summary};
-pub use notice::Notice;
-pub use shutout::{SHUT_OUT, append as shut_out, strike as unshut};
 pub use signals::{Signal, Source, signal};
-pub use stop::{Reason, Stop};
-pub use tally::{Snapshot, Tally};
+pub use status::notice::Notice;
+pub use status::tally::{Snapshot, Tally};
 pub use world::World;

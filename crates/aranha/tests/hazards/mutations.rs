@@ -81,14 +81,14 @@ fn traps() -> Vec<Mutation> {
             Hazard::Wildcard,
             "no domain is a trap",
             vec![Edit(
-                "crates/engine/src/domains.rs",
+                "crates/engine/src/traps/wildcard_domains.rs",
                 "let trap = novelty.trap(limit, ONWARD_HOSTS);",
                 "let trap = novelty.trap(limit, ONWARD_HOSTS).filter(|_| false);",
             )],
             vec![
                 Row,
                 Named(
-                    "crates/engine/src/domains.rs",
+                    "crates/engine/src/traps/wildcard_domains.rs",
                     "hosts_that_never_lead_back_are_a_trap",
                 ),
             ],
@@ -97,14 +97,14 @@ fn traps() -> Vec<Mutation> {
             Hazard::Tenants,
             "nobody waits for an address",
             vec![Edit(
-                "crates/engine/src/courtesy.rs",
+                "crates/engine/src/courtesy/address_gate.rs",
                 "if self.pause.is_zero() {",
                 "if !self.pause.is_zero() {",
             )],
             vec![
                 Row,
                 Named(
-                    "crates/engine/src/courtesy.rs",
+                    "crates/engine/src/courtesy/address_gate.rs",
                     "those_who_wait_are_served_in_order",
                 ),
             ],
@@ -211,7 +211,7 @@ fn servers() -> Vec<Mutation> {
             Hazard::Ranges,
             "416 is not answered by a second request",
             vec![Edit(
-                "crates/engine/src/collect.rs",
+                "crates/engine/src/collect/mod.rs",
                 "answer.status == 416)",
                 "answer.status == 999)",
             )],
@@ -222,12 +222,12 @@ fn servers() -> Vec<Mutation> {
             "the second request does not wait",
             vec![
                 Edit(
-                    "crates/engine/src/collect.rs",
+                    "crates/engine/src/collect/mod.rs",
                     "        tokio::time::sleep(pause).await;",
                     "        let _ = pause;",
                 ),
                 Edit(
-                    "crates/engine/src/courtesy.rs",
+                    "crates/engine/src/courtesy/address_gate.rs",
                     "if self.pause.is_zero() {",
                     "if !self.pause.is_zero() {",
                 ),
@@ -258,7 +258,7 @@ fn servers() -> Vec<Mutation> {
             Hazard::Busy,
             "robots.txt's Retry-After is not heard",
             vec![Edit(
-                "crates/engine/src/visit.rs",
+                "crates/engine/src/visit/mod.rs",
                 "self.be_patient(outcome, patience, context.clock.now());",
                 "let _ = (outcome, patience);",
             )],
@@ -574,7 +574,7 @@ fn attacks() -> Vec<Mutation> {
             Hazard::Gate,
             "without robots.txt everything is allowed",
             vec![Edit(
-                "crates/engine/src/permission.rs",
+                "crates/engine/src/robots_txt.rs",
                 "Access::DenyAll => None,",
                 "Access::DenyAll => Some(Robots::allow_all().agent(product)),",
             )],
@@ -590,7 +590,7 @@ fn attacks() -> Vec<Mutation> {
             Hazard::Carousel,
             "`REDIRECTS` of 50",
             vec![Edit(
-                "crates/engine/src/permission.rs",
+                "crates/engine/src/robots_txt.rs",
                 "const REDIRECTS: usize = 5;",
                 "const REDIRECTS: usize = 50;",
             )],

@@ -93,7 +93,7 @@ fn trap_rows() -> Vec<Row> {
             "at most 100 requests",
             |seen| seen.at_most(100),
             "pages with new links and nothing new to read",
-            "crates/engine/src/novelty.rs",
+            "crates/engine/src/traps/novelty.rs",
         )
         .off(BARREN),
         row(
@@ -133,7 +133,7 @@ fn trap_rows() -> Vec<Row> {
             "at most 200 requests",
             |seen| seen.at_most(200),
             "hosts under one domain that never lead back",
-            "crates/engine/src/domains.rs",
+            "crates/engine/src/traps/wildcard_domains.rs",
         ),
         row(
             Hazard::Tenants,
@@ -148,14 +148,14 @@ fn trap_rows() -> Vec<Row> {
                 ensure(found == 25, || format!("{found} home pages"))
             },
             "the pause is kept by address, too",
-            "crates/engine/src/courtesy.rs",
+            "crates/engine/src/courtesy/address_gate.rs",
         ),
         row(
             Hazard::Maze,
             "at most 100 requests",
             |seen| seen.at_most(100),
             "links that never lead back",
-            "crates/engine/src/novelty.rs",
+            "crates/engine/src/traps/novelty.rs",
         )
         .off(BARREN),
         row(
@@ -175,7 +175,7 @@ fn trap_rows() -> Vec<Row> {
             "at most 100 requests",
             |seen| seen.at_most(100),
             "near duplicates with new links",
-            "crates/engine/src/novelty.rs",
+            "crates/engine/src/traps/novelty.rs",
         )
         .off(BARREN),
         row(
@@ -183,7 +183,7 @@ fn trap_rows() -> Vec<Row> {
             "at most 130 requests",
             |seen| seen.at_most(130),
             "pages with new links and nothing new to read",
-            "crates/engine/src/novelty.rs",
+            "crates/engine/src/traps/novelty.rs",
         )
         .off(BARREN),
     ]
@@ -283,7 +283,7 @@ fn server_rows() -> Vec<Row> {
             "asked again without the range, after the pause, and kept",
             Seen::ordinary,
             "416 is answered by a second request",
-            "crates/engine/src/collect.rs",
+            "crates/engine/src/collect/mod.rs",
         )
         .with("[fetch]\nrange = true"),
         row(
@@ -298,7 +298,7 @@ fn server_rows() -> Vec<Row> {
             "at most 100 requests",
             |seen| seen.at_most(100),
             "redirects behind redirects bring nothing new",
-            "crates/engine/src/novelty.rs",
+            "crates/engine/src/traps/novelty.rs",
         )
         .off(BARREN),
         row(
@@ -704,7 +704,7 @@ fn attack_rows() -> Vec<Row> {
             "asked once for robots.txt, nothing fetched",
             |seen| seen.at_most(1),
             "nothing is asked while robots.txt cannot be read",
-            "crates/engine/src/permission.rs",
+            "crates/engine/src/robots_txt.rs",
         ),
         row(
             Hazard::Doorman,
@@ -731,7 +731,7 @@ fn attack_rows() -> Vec<Row> {
                 ensure(asked == 6, || format!("{asked} requests for robots.txt"))
             },
             "a limit on redirects",
-            "crates/engine/src/permission.rs",
+            "crates/engine/src/robots_txt.rs",
         ),
         row(
             Hazard::Escape,
@@ -755,7 +755,7 @@ fn attack_rows() -> Vec<Row> {
                 seen.ordinary()
             },
             "lists of links that bring nothing to read",
-            "crates/engine/src/novelty.rs",
+            "crates/engine/src/traps/novelty.rs",
         )
         .off(BARREN),
     ]
@@ -809,7 +809,7 @@ fn name_rows() -> Vec<Row> {
             "crawled, the pause kept by address",
             Seen::ordinary,
             "courtesy goes by the address connected to",
-            "crates/engine/src/courtesy.rs",
+            "crates/engine/src/courtesy/address_gate.rs",
         )
         .with(NO_CACHE),
         row(

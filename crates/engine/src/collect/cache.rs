@@ -9,7 +9,7 @@ use aranha_url::{CanonUrl, Scheme};
 use super::CACHE;
 use crate::node::Context;
 use crate::signals::Source;
-use crate::tally::add;
+use crate::status::tally::add;
 
 /// The proxy in whose cache the page should be, because its users were served it just now (I5).
 pub(super) fn proxy(context: &Context, pending: &Pending, url: &CanonUrl) -> Option<SocketAddr> {

@@ -9,8 +9,8 @@ use aranha_robots::Directives;
 use aranha_url::{Base, CanonUrl, PathKey, SiteKey};
 
 use super::Collected;
+use crate::links::link_cache::{Name, Names};
 use crate::node::Context;
-use crate::repeats::{Name, Names};
 
 /// The letter of the link for a page that a signal from outside told of, and for one that a proxy's users were served.
 pub(crate) const SIGNAL: char = 'S';

@@ -10,7 +10,7 @@ use aranha_url::CanonUrl;
 use tokio::time::Instant;
 
 use crate::node::Context;
-use crate::tally::add;
+use crate::status::tally::add;
 
 /// After an answer that was broken off the pause begins when the server knows: this much later at most.
 const FAREWELL: Duration = Duration::from_millis(200);

@@ -46,7 +46,7 @@ pub struct Config {
     /// `[thresholds]`: what a site may cost before its links are no longer followed (D5).
     pub thresholds: Thresholds,
     /// `[load]`: what the crawl may take of this machine and its network (N13).
-    pub load: crate::load::Caps,
+    pub load: crate::limits::load::Caps,
     /// `[url]`: the canonical form of URLs.
     pub url: aranha_url::Rules,
     /// `[fetch]`: connections, limits of one fetch, DNS.
@@ -73,7 +73,7 @@ impl Default for Config {
             profile: profile::DEFAULT.to_owned(),
             crawl: Crawl::default(),
             thresholds: Thresholds::default(),
-            load: crate::load::Caps::default(),
+            load: crate::limits::load::Caps::default(),
             url: aranha_url::Rules::default(),
             fetch: aranha_fetch::Options::default(),
             page: aranha_page::Options::default(),

@@ -15,21 +15,21 @@ use aranha_url::{CanonUrl, Canonicaliser, Scope};
 use aranha_volume::{Archive, VolumeError};
 use tokio::time::Instant;
 
-use super::budget::Budget;
+use crate::blocking::blacklist_watch::{ShutOut, ShutOutError};
 use crate::clock::Clock;
 use crate::collect::deeper;
 use crate::commit::Submissions;
 use crate::config::Config;
-use crate::courtesy::Gates;
-use crate::domains::{self, Domains};
-use crate::dominance::Dominance;
-use crate::load::Load;
-use crate::notice::{Notice, Notices};
-use crate::rate::Rate;
-use crate::repeats::Repeats;
-use crate::shutout::{ShutOut, ShutOutError};
-use crate::stop::{Reason, Stop};
-use crate::tally::{Tally, add};
+use crate::courtesy::address_gate::Gates;
+use crate::limits::load::Load;
+use crate::limits::page_budget::Budget;
+use crate::limits::rate::Rate;
+use crate::links::link_cache::Repeats;
+use crate::node::stop::{Reason, Stop};
+use crate::status::notice::{Notice, Notices};
+use crate::status::tally::{Tally, add};
+use crate::traps::site_share::Dominance;
+use crate::traps::wildcard_domains::{self, Domains};
 
 /// What all visits share.
 pub(crate) struct Context {
@@ -117,7 +117,7 @@ impl Context {
     }
 
     /// A place to begin, from now on.
-    pub(super) fn add_seed(&self, url: &CanonUrl) -> Seed {
+    pub(crate) fn add_seed(&self, url: &CanonUrl) -> Seed {
         let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
         scope.add_seed(url);
         Seed::of(url)
@@ -125,7 +125,7 @@ impl Context {
 
     /// All hosts below this one's domain prove to be one trap.
     pub(crate) fn shut_out_domain(&self, host: &str, reason: &str) {
-        let Some(domain) = domains::above(host) else {
+        let Some(domain) = wildcard_domains::above(host) else {
             return;
         };
         let entry = format!("*.{domain}");

@@ -4,8 +4,8 @@ use aranha_fetch::FetchSetupError;
 use aranha_frontier::FrontierError;
 use aranha_volume::VolumeError;
 
+use crate::blocking::blacklist_watch::ShutOutError;
 use crate::config::ConfigError;
-use crate::shutout::ShutOutError;
 
 /// Why a crawl could not begin or go on: aranha's own trouble, not the web's.
 #[derive(Debug, thiserror::Error)]

@@ -11,23 +11,23 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::budget::Budget;
 use super::{Context, EngineError, Node};
-use crate::census;
+use crate::blocking::blacklist_watch::ShutOut;
 use crate::collection::Collection;
+use crate::collection::census;
 use crate::commit::{Committer, channel};
 use crate::config::{Config, ConfigError};
-use crate::courtesy::Gates;
-use crate::crawllog::CrawlLog;
-use crate::domains::Domains;
-use crate::dominance::Dominance;
-use crate::load::Load;
-use crate::notice::{Notice, Notices};
-use crate::rate::Rate;
-use crate::repeats::Repeats;
-use crate::shutout::ShutOut;
-use crate::stop::Stop;
-use crate::tally::Tally;
+use crate::courtesy::address_gate::Gates;
+use crate::limits::load::Load;
+use crate::limits::page_budget::Budget;
+use crate::limits::rate::Rate;
+use crate::links::link_cache::Repeats;
+use crate::node::stop::Stop;
+use crate::status::crawl_log::CrawlLog;
+use crate::status::notice::{Notice, Notices};
+use crate::status::tally::Tally;
+use crate::traps::site_share::Dominance;
+use crate::traps::wildcard_domains::Domains;
 use crate::world::World;
 
 impl Node {

@@ -5,7 +5,7 @@ use aranha_url::PathKey;
 use tokio::sync::oneshot;
 
 use crate::commit::{Committed, Done, Submission};
-use crate::pages::{Pages, Report};
+use crate::visit::page_queue::{Pages, Report};
 
 /// Pages done, or links by the dozen, after which a check-in is made before its time; for each request at once.
 const LARGE: usize = 512;

@@ -5,14 +5,14 @@ use aranha_frontier::{Absent, Flags, Outcome, Outside, PageRecord, Pending};
 use aranha_url::{Base, CanonUrl, PathKey};
 
 use super::{Leave, Visit};
+use crate::blocking::blacklist_watch::SHUT_OUT;
 use crate::collect::Redirect;
 use crate::commit::Done;
-use crate::domains;
-use crate::notice::Notice;
-use crate::novelty::{ONWARD, Reading};
-use crate::permission;
-use crate::shutout::SHUT_OUT;
-use crate::tally::add;
+use crate::robots_txt;
+use crate::status::notice::Notice;
+use crate::status::tally::add;
+use crate::traps::novelty::{ONWARD, Reading};
+use crate::traps::wildcard_domains;
 
 /// The hop letter of what is asked for its own sake, as robots.txt is: no page of the frontier.
 pub(super) const PROBE: char = 'P';
@@ -190,10 +190,10 @@ impl Visit {
 
     /// The hosts of a wildcard are judged together.
     fn judge_domain(&self, reading: &Reading, url: &CanonUrl, outside: &[Outside], limit: u32) {
-        let domain = domains::above(url.host());
+        let domain = wildcard_domains::above(url.host());
         let mut hosts: Vec<_> = outside
             .iter()
-            .filter(|link| domains::above(host_of(&link.site)) == domain)
+            .filter(|link| wildcard_domains::above(host_of(&link.site)) == domain)
             .map(|link| link.site_key)
             .collect();
         hosts.sort_unstable();
@@ -222,7 +222,7 @@ impl Visit {
             hop: PROBE,
             ..blank_page(&base)
         };
-        for sitemap in permission::sitemaps(file) {
+        for sitemap in robots_txt::sitemaps(file) {
             let Ok(url) = context.canon.join(&Base::of(&base), &sitemap) else {
                 continue;
             };

@@ -16,9 +16,10 @@ use super::content::{Links, PROBE};
 use super::{Leave, Visit};
 use crate::collect::{self, Collected, Insides, Redirect};
 use crate::commit::Done;
-use crate::notice::Notice;
-use crate::once::Once;
-use crate::tally::add;
+use crate::courtesy;
+use crate::status::notice::Notice;
+use crate::status::tally::add;
+use crate::traps::dedup::Once;
 
 /// Fetches in a row that mean trouble after which the server counts as down.
 const DOWN_AFTER: u32 = 5;
@@ -376,7 +377,7 @@ impl Visit {
 
     /// The pause after an answer that took this long.
     pub(super) fn pause_after(&self, took: Duration) -> Duration {
-        collect::pause_after(&self.context.config.crawl, self.delay(), took)
+        courtesy::pause_after(&self.context.config.crawl, self.delay(), took)
     }
 
     /// The pause that the site asks for.

@@ -1,5 +1,8 @@
 //! A collection on disk: one directory, named places in it.
 
+pub(crate) mod census;
+pub(crate) mod files;
+
 use std::io;
 use std::path::{Path, PathBuf};
 

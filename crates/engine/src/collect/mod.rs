@@ -9,7 +9,6 @@
 
 mod cache;
 mod links;
-mod patience;
 mod record;
 mod request;
 mod version;
@@ -27,12 +26,12 @@ use self::links::{directives, links, redirect};
 use self::record::metadata;
 use self::version::{conditions, version};
 use crate::commit::Done;
+use crate::courtesy::{pause_after, retry_after};
 use crate::node::Context;
-use crate::novelty::Reading;
-use crate::tally::add;
+use crate::status::tally::add;
+use crate::traps::novelty::Reading;
 
 pub(crate) use self::links::{CACHE, Insides, Redirect, SIGNAL, deeper, outside};
-pub(crate) use self::patience::{pause_after, retry_after};
 pub(crate) use self::record::{blank, exchange, outcome};
 pub(crate) use self::request::{ROBOTS_SIZE, Wanted, ask};
 pub(crate) use self::version::Version;

@@ -8,6 +8,8 @@
 //! Lines of several writers do not mix, and none is lost between the taking over and the reading: writers hold the
 //! file's lock while they write and look whether it is still the file of that name; the reader waits for them.
 
+mod intake;
+
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -16,7 +18,7 @@ use aranha_frontier::SiteFacts;
 use aranha_revisit::Trust;
 use serde::{Deserialize, Serialize};
 
-use crate::files;
+use crate::collection::files;
 
 /// Who says so. The numbers are on disk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]

@@ -1,21 +1,8 @@
-//! How long a server is left alone after an answer: as long as the answer took, or as it asks for.
+//! The `Retry-After` header (RFC 9110, 10.2.3).
 
 use std::time::Duration;
 
 use aranha_fetch::Answer;
-
-use crate::config::Crawl;
-
-/// The pause after an answer that took this long, at a site that asks for `delay`.
-pub(crate) fn pause_after(crawl: &Crawl, delay: Duration, took: Duration) -> Duration {
-    if crawl.pause.is_zero() {
-        return delay;
-    }
-    let slow = took
-        .mul_f64(crawl.pause_factor.max(0.0))
-        .min(crawl.max_pause);
-    crawl.pause.max(delay).max(slow)
-}
 
 /// `Retry-After` in both of its forms, as the time from now.
 pub(crate) fn retry_after(answer: &Answer, now: i64) -> Option<Duration> {

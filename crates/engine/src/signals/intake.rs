@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use aranha_frontier::{Claim, FrontierError, Outside, Seed};
 
-use super::{Context, Node};
 use crate::collect::{CACHE, SIGNAL};
-use crate::notice::Notice;
+use crate::node::{Context, Node};
 use crate::signals::{self, Signal, Source, Taken};
-use crate::tally::add;
+use crate::status::notice::Notice;
+use crate::status::tally::add;
 
 impl Node {
     /// Takes up the signals from outside. What cannot be read is told, and is no reason to stop.
-    pub(super) async fn hear(&self) -> Result<(), FrontierError> {
+    pub(crate) async fn hear(&self) -> Result<(), FrontierError> {
         let context = &self.context;
         let taken = match Taken::take(&context.signals) {
             Ok(Some(taken)) => taken,

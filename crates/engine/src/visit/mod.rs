@@ -10,10 +10,11 @@
 //! included, or what has changed of it since the last report (`pages`), so a crash at any instant loses
 //! no page; at most the fetches since the last check-in are repeated (invariant 5).
 
-mod again;
 mod batch;
 mod content;
 mod handover;
+pub(crate) mod page_queue;
+mod reschedule;
 mod verdict;
 
 use std::pin::{Pin, pin};
@@ -34,10 +35,10 @@ use self::handover::reply;
 use crate::collect::{Assignment, Collected, blank, collect};
 use crate::commit::{Committed, Done};
 use crate::node::Context;
-use crate::novelty::Novelty;
-use crate::pages::Pages;
-use crate::permission;
-use crate::tally::add;
+use crate::robots_txt;
+use crate::status::tally::add;
+use crate::traps::novelty::Novelty;
+use crate::visit::page_queue::Pages;
 
 /// Visits the site of a lease until its pages are done, its time is up, or the crawl stops.
 ///
@@ -171,8 +172,8 @@ impl Visit {
     async fn prepare(&mut self) -> Option<Rules> {
         let context = Arc::clone(&self.context);
         if let Some(file) = &self.facts.robots
-            && permission::is_fresh(file, context.clock.now())
-            && let Some(rules) = permission::rules(file, &context.product)
+            && robots_txt::is_fresh(file, context.clock.now())
+            && let Some(rules) = robots_txt::rules(file, &context.product)
         {
             return Some(rules);
         }
@@ -188,7 +189,7 @@ impl Visit {
         self.facts_changed = true;
         let (outcome, patience) = (asked.outcome, asked.patience);
         self.batch.done.extend(asked.done);
-        let rules = permission::rules(&asked.file, &context.product);
+        let rules = robots_txt::rules(&asked.file, &context.product);
         self.facts.robots = Some(asked.file);
         if rules.is_some() {
             self.facts.counters.outages = 0;
@@ -205,7 +206,7 @@ impl Visit {
     }
 
     /// Asks for robots.txt under the site's preferred name. `None`: the lease is lost, or the crawl stops.
-    async fn ask_for_rules(&mut self) -> Option<permission::Asked> {
+    async fn ask_for_rules(&mut self) -> Option<robots_txt::RobotsFetch> {
         let context = Arc::clone(&self.context);
         let start = context
             .canon
@@ -214,7 +215,7 @@ impl Visit {
         let mut session = Session::new();
         let mut allowed = self.allowed;
         let asked = {
-            let mut asking = pin!(permission::request(
+            let mut asking = pin!(robots_txt::request(
                 &context,
                 &mut session,
                 start,
@@ -374,7 +375,7 @@ impl Visit {
         let quantum_is_over =
             context.others_wait() && self.began.elapsed() >= context.config.crawl.quantum;
         let file = self.facts.robots.as_ref();
-        quantum_is_over || file.is_none_or(|file| !permission::is_fresh(file, context.clock.now()))
+        quantum_is_over || file.is_none_or(|file| !robots_txt::is_fresh(file, context.clock.now()))
     }
 
     fn room(&self) -> usize {

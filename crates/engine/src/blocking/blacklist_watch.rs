@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use aranha_url::BlacklistError;
 
-use crate::files;
+use crate::collection::files;
 
 /// The file and what was last seen of it.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! The words of a text, by their hashes: what the judgement of traps looks at ([`crate::novelty`]).
+//! The words of a text, by their hashes: what the judgement of traps looks at ([`crate::traps::novelty`]).
 //!
 //! A word is a stretch of letters, digits, and whatever is not ASCII. Which of 64 bytes are of words is one number, a bit
 //! for each, made sixteen bytes at a time where every processor can (SSE2 on x86-64), eight otherwise; words are read off it.

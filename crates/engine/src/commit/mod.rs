@@ -14,10 +14,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::coop::unconstrained;
 
 use crate::clock::Clock;
-use crate::crawllog::{CrawlLog, Line};
-use crate::pages::{Pages, Report};
-use crate::stop::{Reason, Stop};
-use crate::tally::{Tally, add};
+use crate::node::stop::{Reason, Stop};
+use crate::status::crawl_log::{CrawlLog, Line};
+use crate::status::tally::{Tally, add};
+use crate::visit::page_queue::{Pages, Report};
 
 /// With housekeeping left and nothing to commit, it goes on after this.
 const BREATH: Duration = Duration::from_millis(20);

@@ -13,8 +13,9 @@ use aranha_url::{Base, CanonUrl};
 use aranha_volume::Fields;
 use tokio::time::Instant;
 
-use crate::collect::{ROBOTS_SIZE, Wanted, ask, blank, exchange, outcome, retry_after};
+use crate::collect::{ROBOTS_SIZE, Wanted, ask, blank, exchange, outcome};
 use crate::commit::Done;
+use crate::courtesy::retry_after;
 use crate::node::Context;
 
 /// A copy may be used this long (RFC 9309, 2.4).
@@ -47,7 +48,7 @@ pub(crate) fn sitemaps(file: &RobotsFile) -> Vec<String> {
 }
 
 /// What asking brought.
-pub(crate) struct Asked {
+pub(crate) struct RobotsFetch {
     pub(crate) file: RobotsFile,
     /// How it ended, for the retry table.
     pub(crate) outcome: Outcome,
@@ -63,8 +64,8 @@ pub(crate) async fn request(
     session: &mut Session,
     start: CanonUrl,
     allowed: &mut Instant,
-) -> Asked {
-    let mut asked = Asked {
+) -> RobotsFetch {
+    let mut asked = RobotsFetch {
         file: RobotsFile {
             fetched: context.clock.now(),
             status: 0,

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use aranha_frontier::Seen;
 use aranha_url::{SiteKey, registrable};
 
-use crate::novelty::{Novelty, ONWARD_HOSTS, Reading, Trap};
+use crate::traps::novelty::{Novelty, ONWARD_HOSTS, Reading, Trap};
 
 /// Hosts of a domain visited before its names are put to the test.
 const SEVERAL: usize = 8;

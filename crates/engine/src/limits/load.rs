@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::config::limit;
-use crate::tally::Tally;
+use crate::status::tally::Tally;
 
 /// How often the caps are held against what was observed.
 const GLANCE: Duration = Duration::from_secs(1);

@@ -5,11 +5,10 @@
 //! stop; or when the disk or the frontier fails. In each case every visit checks in first, the open
 //! volume is closed and indexed, and nothing that was checked in is lost.
 
-mod budget;
 mod context;
 mod error;
-mod intake;
 mod opening;
+pub(crate) mod stop;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -22,13 +21,13 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use self::context::reason_of;
-use crate::census;
+use self::stop::{Reason, Stop};
 use crate::collection::Collection;
+use crate::collection::census;
 use crate::commit::Shared;
 use crate::config::Config;
-use crate::notice::Notice;
-use crate::stop::{Reason, Stop};
-use crate::tally::{Snapshot, Tally};
+use crate::status::notice::Notice;
+use crate::status::tally::{Snapshot, Tally};
 use crate::visit::visit;
 use crate::world::World;
 
@@ -55,8 +54,8 @@ pub struct Summary {
 
 /// One process at work on a collection.
 pub struct Node {
-    context: Arc<Context>,
-    frontier: Shared,
+    pub(crate) context: Arc<Context>,
+    pub(crate) frontier: Shared,
     committer: tokio::task::JoinHandle<()>,
     news: Arc<Notify>,
     /// How often the user's wishes are looked at, and the frontier is asked whatever happened.

@@ -21,8 +21,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use aranha_frontier::{Novelty as Record, Seen};
 
-use crate::once::Once;
-use crate::words::{ODD, each_word};
+use crate::traps::dedup::Once;
+use crate::traps::words::{ODD, each_word};
 
 /// Barren pages that one page takes back that brings something.
 const RELIEF: u32 = 10;

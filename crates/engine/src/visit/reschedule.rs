@@ -13,7 +13,7 @@ use super::content::PROBE;
 use crate::collect::{self, Version};
 use crate::commit::Done;
 use crate::signals::{self, Source};
-use crate::tally::add;
+use crate::status::tally::add;
 
 impl Visit {
     /// Plans the next visit of a page that had an answer, unless the retry table did already.

@@ -14,7 +14,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn new(limit: Option<u64>) -> Self {
+    pub(crate) fn new(limit: Option<u64>) -> Self {
         Self {
             limit,
             left: AtomicU64::new(limit.unwrap_or(0)),
@@ -43,7 +43,7 @@ impl Budget {
     }
 
     /// One page has come; true when it was the last.
-    pub(super) fn answered(&self) -> bool {
+    pub(crate) fn answered(&self) -> bool {
         let count = self.answered.fetch_add(1, Relaxed) + 1;
         self.limit.is_some_and(|limit| count >= limit)
     }

@@ -1,0 +1,8 @@
+//! Courtesy towards servers: the pause between requests, per site and per address, and `Retry-After`.
+
+pub(crate) mod address_gate;
+mod pause;
+mod retry_after;
+
+pub(crate) use self::pause::pause_after;
+pub(crate) use self::retry_after::retry_after;

@@ -1,0 +1,3 @@
+//! Links found on pages.
+
+pub(crate) mod link_cache;
