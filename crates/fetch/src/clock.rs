@@ -42,3 +42,9 @@ pub(crate) fn unix_ms() -> i64 {
         .unwrap_or_default();
     millis(since)
 }
+
+/// A moment after another, however long the configuration says.
+pub(crate) fn after(moment: Instant, duration: Duration) -> Instant {
+    const FAR: Duration = Duration::from_hours(24 * 365);
+    moment + duration.min(FAR)
+}

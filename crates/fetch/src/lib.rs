@@ -21,41 +21,25 @@
 //!
 //! Read first: `web.rs` (the order of things), then `exchange.rs` (one request, one answer).
 
-mod answer;
-mod chunks;
 mod clock;
-mod connect;
+mod connection;
 mod cookies;
 #[cfg(test)]
 #[expect(unreachable_pub, reason = "shared by the tests of all crates")]
 #[path = "../../../tests/cost.rs"]
 mod cost;
-mod date;
-mod decode;
 mod dns;
-mod exchange;
 mod failure;
-mod framing;
-mod guard;
-mod head;
-mod headers;
-mod memory;
-mod network;
+mod fetcher;
+mod http;
+mod limits;
 mod options;
-mod pace;
-mod range;
-mod request;
-mod session;
-mod sockets;
-mod tls;
-mod web;
+mod transport;
 
-pub use answer::{Answer, Fetched, Remark, Timings, Truncated};
+pub use connection::Session;
 pub use cookies::Cookies;
 pub use failure::{Failure, FetchSetupError};
-pub use headers::Headers;
-pub use network::{Reply, Simulation};
+pub use fetcher::{Resolved, Web};
+pub use http::{Answer, Fetched, Headers, Remark, Request, Timings, Truncated};
 pub use options::Options;
-pub use request::Request;
-pub use session::Session;
-pub use web::{Resolved, Web};
+pub use transport::{Reply, Simulation};

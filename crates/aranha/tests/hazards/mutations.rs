@@ -115,9 +115,9 @@ fn traps() -> Vec<Mutation> {
 const SITE: &str = "crates/aranha/tests/site.rs";
 const VERDICT: &str = "crates/engine/src/visit/verdict.rs";
 const REQUEST: &str = "crates/engine/src/collect/request.rs";
-const EXCHANGE: &str = "crates/fetch/src/exchange.rs";
-const CHUNKS: &str = "crates/fetch/src/chunks.rs";
-const ANSWERS: &str = "crates/fetch/tests/web/answers.rs";
+const EXCHANGE: &str = "crates/fetch/src/http/exchange.rs";
+const CHUNKS: &str = "crates/fetch/src/http/chunks.rs";
+const ANSWERS: &str = "crates/fetch/tests/loopback/responses.rs";
 
 fn servers() -> Vec<Mutation> {
     vec![
@@ -130,7 +130,7 @@ fn servers() -> Vec<Mutation> {
                 "const MOST_INTERIM: usize = usize::MAX;",
             )],
             vec![Named(
-                "crates/fetch/src/exchange/tests.rs",
+                "crates/fetch/src/http/exchange/tests.rs",
                 "floods_before_the_answer_end_early",
             )],
         ),
@@ -153,7 +153,7 @@ fn servers() -> Vec<Mutation> {
                 "const MOST_ROOM: usize = usize::MAX;",
             )],
             vec![Named(
-                "crates/fetch/src/exchange/tests.rs",
+                "crates/fetch/src/http/exchange/tests.rs",
                 "a_promise_is_not_given_room",
             )],
         ),
@@ -181,7 +181,7 @@ fn servers() -> Vec<Mutation> {
             Hazard::Ancient,
             "any first bytes may become a status line",
             vec![Edit(
-                "crates/fetch/src/head.rs",
+                "crates/fetch/src/http/head.rs",
                 "if bytes[..length].eq_ignore_ascii_case(&START[..length]) {",
                 "if !bytes[..length].is_empty() || length == 0 {",
             )],
@@ -191,7 +191,7 @@ fn servers() -> Vec<Mutation> {
             Hazard::Fields,
             "no space before a colon",
             vec![Edit(
-                "crates/fetch/src/head.rs",
+                "crates/fetch/src/http/head.rs",
                 "headers.push(line[..colon].trim_ascii(),",
                 "headers.push(&line[..colon],",
             )],
@@ -201,11 +201,11 @@ fn servers() -> Vec<Mutation> {
             Hazard::Fields,
             "folded lines are not joined",
             vec![Edit(
-                "crates/fetch/src/head.rs",
+                "crates/fetch/src/http/head.rs",
                 "lines.next_if(|next| next.starts_with(b\" \") || next.starts_with(b\"\\t\"))",
                 "lines.next_if(|_| false)",
             )],
-            vec![Named("crates/fetch/src/head.rs", "heads_are_read")],
+            vec![Named("crates/fetch/src/http/head.rs", "heads_are_read")],
         ),
         mutation(
             Hazard::Ranges,
@@ -395,11 +395,11 @@ fn contents() -> Vec<Mutation> {
             Hazard::Dates,
             "no earliest date",
             vec![Edit(
-                "crates/fetch/src/date.rs",
+                "crates/fetch/src/http/date.rs",
                 "let believable = at >= EARLIEST_MS && ",
                 "let believable = ",
             )],
-            vec![Named("crates/fetch/src/date.rs", "dates_of_change_are_repaired")],
+            vec![Named("crates/fetch/src/http/date.rs", "dates_of_change_are_repaired")],
         ),
         mutation(
             Hazard::Browser,
@@ -414,7 +414,7 @@ fn contents() -> Vec<Mutation> {
     ]
 }
 
-const COOKIES: &str = "crates/fetch/src/cookies.rs";
+const COOKIES: &str = "crates/fetch/src/cookies/jar.rs";
 
 fn attacks() -> Vec<Mutation> {
     let no_limit_of_rules = || {
@@ -437,12 +437,12 @@ fn attacks() -> Vec<Mutation> {
             Hazard::Metadata,
             "the guard lets every address pass",
             vec![Edit(
-                "crates/fetch/src/guard.rs",
+                "crates/fetch/src/connection/address_guard.rs",
                 "match self.refusal(address) {",
                 "match self.refusal(address).filter(|_| false) {",
             )],
             vec![Named(
-                "crates/fetch/tests/web/connections.rs",
+                "crates/fetch/tests/loopback/connections.rs",
                 "the_guard_stands_before_every_socket",
             )],
         ),
@@ -622,7 +622,7 @@ fn names() -> Vec<Mutation> {
             "const MOST_ALIASES: usize = usize::MAX;",
         );
         let ring = Named(
-            "crates/fetch/tests/web/names.rs",
+            "crates/fetch/tests/loopback/dns.rs",
             "a_ring_of_aliases_is_left",
         );
         mutation(
@@ -659,7 +659,7 @@ fn names() -> Vec<Mutation> {
             Hazard::Truncated,
             "UDP only",
             vec![Edit(
-                "crates/fetch/src/dns/servers.rs",
+                "crates/fetch/src/dns/name_servers.rs",
                 "NameServerConfig::udp_and_tcp(address.ip())",
                 "NameServerConfig::udp(address.ip())",
             )],

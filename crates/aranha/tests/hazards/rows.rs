@@ -166,7 +166,7 @@ fn trap_rows() -> Vec<Row> {
                 seen.at_most(30)
             },
             "a limit on the whole fetch",
-            "crates/fetch/src/pace.rs",
+            "crates/fetch/src/limits/timeouts.rs",
         )
         .with(HURRIED)
         .off_for(PATIENT),
@@ -196,7 +196,7 @@ fn server_rows() -> Vec<Row> {
             "a time-out, the connection let go",
             |seen| { seen.released()?; seen.pages(&["/"], "time-out") },
             "a limit on the first byte",
-            "crates/fetch/src/pace.rs",
+            "crates/fetch/src/limits/timeouts.rs",
         )
         .with(HURRIED)
         .off_for(PATIENT),
@@ -205,7 +205,7 @@ fn server_rows() -> Vec<Row> {
             "what came is kept and marked",
             |seen| { seen.released()?; seen.cut(&["/"]) },
             "a limit on the whole fetch, a lowest speed",
-            "crates/fetch/src/pace.rs",
+            "crates/fetch/src/limits/timeouts.rs",
         )
         .with(HURRIED)
         .off_for(PATIENT),
@@ -214,7 +214,7 @@ fn server_rows() -> Vec<Row> {
             "stalled, the connection let go",
             |seen| { seen.released()?; seen.pages(&["/"], "stalled") },
             "a limit on the head",
-            "crates/fetch/src/pace.rs",
+            "crates/fetch/src/limits/timeouts.rs",
         )
         .with(HURRIED)
         .off_for(PATIENT),
@@ -223,7 +223,7 @@ fn server_rows() -> Vec<Row> {
             "cut at the limit and marked",
             |seen| { seen.bytes_at_most(2 * MAX_BODY)?; seen.cut(&["/"]) },
             "a limit on the body",
-            "crates/fetch/src/exchange.rs",
+            "crates/fetch/src/http/exchange.rs",
         )
         .off_for("[fetch]\nmax_body = \"1GiB\""),
         row(
@@ -231,7 +231,7 @@ fn server_rows() -> Vec<Row> {
             "streams cut in time and marked",
             |seen| { seen.released()?; seen.cut(&["/listen.mp3", "/live.html", "/camera"]) },
             "a limit on the whole fetch",
-            "crates/fetch/src/pace.rs",
+            "crates/fetch/src/limits/timeouts.rs",
         )
         .with(HURRIED)
         .off_for(PATIENT),
@@ -240,7 +240,7 @@ fn server_rows() -> Vec<Row> {
             "not HTTP, after 64 KiB",
             |seen| { seen.bytes_at_most(1 << 20)?; seen.pages(&["/lines", "/line", "/status"], "not HTTP") },
             "a limit on the head",
-            "crates/fetch/src/head.rs",
+            "crates/fetch/src/http/head.rs",
         )
         .off_for("[fetch]\nmax_head = \"1GiB\""),
         row(
@@ -248,35 +248,35 @@ fn server_rows() -> Vec<Row> {
             "not HTTP, after a few",
             |seen| { seen.bytes_at_most(1 << 20)?; seen.pages(&["/continue"], "not HTTP") },
             "a limit on interim answers",
-            "crates/fetch/src/exchange.rs",
+            "crates/fetch/src/http/exchange.rs",
         ),
         row(
             Hazard::Length,
             "what came is kept; marked where less came than announced",
             |seen| { seen.cut(&["/more", "/huge"])?; seen.pages(&["/less", "/word", "/negative"], "200") },
             "a length is an upper bound, memory follows what comes",
-            "crates/fetch/src/framing.rs",
+            "crates/fetch/src/http/framing.rs",
         ),
         row(
             Hazard::Chunks,
             "what came before the fault is kept; trailers and sizes without end are left",
             |seen| { seen.bytes_at_most(8 << 20)?; seen.cut(&["/short", "/last"])?; seen.pages(&["/both", "/bare", "/empty"], "200") },
             "strict chunks, a limit on lines",
-            "crates/fetch/src/chunks.rs",
+            "crates/fetch/src/http/chunks.rs",
         ),
         row(
             Hazard::Ancient,
             "no status line, no page; sloppy ones are read",
             |seen| { seen.pages(&["/bare", "/icy", "/status", "/zero", "/word"], "not HTTP")?; seen.pages(&["/two", "/newlines", "/lower", "/blank"], "200") },
             "a status line is wanted",
-            "crates/fetch/src/head.rs",
+            "crates/fetch/src/http/head.rs",
         ),
         row(
             Hazard::Fields,
             "pages behind strange fields are kept",
             |seen| seen.pages(&["/none", "/same", "/list", "/folded", "/space", "/colon", "/nameless", "/control", "/quote"], "200"),
             "a reader of heads that forgives",
-            "crates/fetch/src/head.rs",
+            "crates/fetch/src/http/head.rs",
         ),
         row(
             Hazard::Ranges,
@@ -346,7 +346,7 @@ fn server_rows() -> Vec<Row> {
             "given up in time",
             |seen| seen.told("connection time-out", 1),
             "a limit on connecting",
-            "crates/fetch/src/connect.rs",
+            "crates/fetch/src/connection/connect.rs",
         )
         .with(HURRIED)
         .off_for("[fetch]\nconnect_timeout = \"1h\"\ntotal_timeout = \"1h\""),
@@ -355,7 +355,7 @@ fn server_rows() -> Vec<Row> {
             "kept, the fault recorded",
             Seen::ordinary,
             "certificates are recorded, not obeyed",
-            "crates/fetch/src/tls.rs",
+            "crates/fetch/src/connection/tls.rs",
         )
         .off(STRICT),
         row(
@@ -363,7 +363,7 @@ fn server_rows() -> Vec<Row> {
             "kept, the fault recorded",
             Seen::ordinary,
             "certificates are recorded, not obeyed",
-            "crates/fetch/src/tls.rs",
+            "crates/fetch/src/connection/tls.rs",
         )
         .off(STRICT),
         row(
@@ -371,7 +371,7 @@ fn server_rows() -> Vec<Row> {
             "kept, the fault recorded",
             Seen::ordinary,
             "certificates are recorded, not obeyed",
-            "crates/fetch/src/tls.rs",
+            "crates/fetch/src/connection/tls.rs",
         )
         .off(STRICT),
         row(
@@ -387,7 +387,7 @@ fn server_rows() -> Vec<Row> {
             "given up in time",
             |seen| { seen.released()?; seen.told("TLS failure", 1) },
             "a limit on the handshake",
-            "crates/fetch/src/tls.rs",
+            "crates/fetch/src/connection/tls.rs",
         )
         .with(HURRIED)
         .off_for("[fetch]\ntls_timeout = \"1h\"\ntotal_timeout = \"1h\""),
@@ -480,7 +480,7 @@ fn content_rows() -> Vec<Row> {
                 ])
             },
             "a limit on the body",
-            "crates/fetch/src/exchange.rs",
+            "crates/fetch/src/http/exchange.rs",
         )
         .off("[fetch]\nmax_body = \"64MiB\"\nmax_decoded = \"64MiB\""),
         row(
@@ -520,7 +520,7 @@ fn content_rows() -> Vec<Row> {
                 )
             },
             "dates are repaired or left",
-            "crates/fetch/src/date.rs",
+            "crates/fetch/src/http/date.rs",
         ),
         row(
             Hazard::Browser,
@@ -560,7 +560,7 @@ fn attack_rows() -> Vec<Row> {
                 seen.pages(&["/gzip", "/br", "/zstd", "/deflate", "/hundred"], "200")
             },
             "what comes out is counted",
-            "crates/fetch/src/decode.rs",
+            "crates/fetch/src/http/content_coding.rs",
         )
         .off("[fetch]\nmax_decoded = \"16MiB\""),
         row(
@@ -568,7 +568,7 @@ fn attack_rows() -> Vec<Row> {
             "no connection to a refused address",
             Seen::no_trespass,
             "the guard stands before every socket",
-            "crates/fetch/src/guard.rs",
+            "crates/fetch/src/connection/address_guard.rs",
         )
         .off(OPEN),
         row(
@@ -579,7 +579,7 @@ fn attack_rows() -> Vec<Row> {
                 seen.pages(&["/to/0", "/to/9", "/to/18"], "307")
             },
             "the guard stands before every socket",
-            "crates/fetch/src/guard.rs",
+            "crates/fetch/src/connection/address_guard.rs",
         ),
         row(
             Hazard::Schemes,
@@ -599,7 +599,7 @@ fn attack_rows() -> Vec<Row> {
             "no connection to a refused address",
             Seen::no_trespass,
             "the guard judges answers",
-            "crates/fetch/src/guard.rs",
+            "crates/fetch/src/connection/address_guard.rs",
         )
         .off(OPEN),
         row(
@@ -607,7 +607,7 @@ fn attack_rows() -> Vec<Row> {
             "no connection to a refused address",
             Seen::no_trespass,
             "the guard judges each answer",
-            "crates/fetch/src/guard.rs",
+            "crates/fetch/src/connection/address_guard.rs",
         )
         .with(NO_CACHE)
         .off(OPEN),
@@ -619,7 +619,7 @@ fn attack_rows() -> Vec<Row> {
                 seen.ordinary()
             },
             "the guard judges each address",
-            "crates/fetch/src/guard.rs",
+            "crates/fetch/src/connection/address_guard.rs",
         )
         .off(OPEN),
         row(
@@ -627,7 +627,7 @@ fn attack_rows() -> Vec<Row> {
             "no connection to a refused address",
             Seen::no_trespass,
             "the guard reads version six",
-            "crates/fetch/src/guard.rs",
+            "crates/fetch/src/connection/address_guard.rs",
         )
         .off(OPEN),
         row(
@@ -648,7 +648,7 @@ fn attack_rows() -> Vec<Row> {
                 ensure(strangers.is_none(), || format!("{strangers:?}"))
             },
             "a small jar, public suffixes",
-            "crates/fetch/src/cookies.rs",
+            "crates/fetch/src/cookies/jar.rs",
         ),
         row(
             Hazard::Credentials,
@@ -665,7 +665,7 @@ fn attack_rows() -> Vec<Row> {
                 seen.pages(&["/private"], "401")
             },
             "user information is dropped; cookies stay at home",
-            "crates/fetch/src/cookies.rs",
+            "crates/fetch/src/cookies/jar.rs",
         ),
         row(
             Hazard::Flood,
@@ -714,7 +714,7 @@ fn attack_rows() -> Vec<Row> {
                 seen.at_most(4)
             },
             "a limit on the whole fetch",
-            "crates/fetch/src/pace.rs",
+            "crates/fetch/src/limits/timeouts.rs",
         )
         .with(HURRIED)
         .off_for(PATIENT),
@@ -784,7 +784,7 @@ fn name_rows() -> Vec<Row> {
             "told in time",
             |seen| seen.told("DNS failure", 1),
             "a limit on look-ups",
-            "crates/fetch/src/dns/servers.rs",
+            "crates/fetch/src/dns/name_servers.rs",
         )
         .with(HURRIED)
         .off_for("[fetch]\ndns_timeout = \"1h\"\ntotal_timeout = \"1h\""),
@@ -846,7 +846,7 @@ fn name_rows() -> Vec<Row> {
             "crawled, asked again by TCP",
             Seen::ordinary,
             "UDP, then TCP",
-            "crates/fetch/src/dns/servers.rs",
+            "crates/fetch/src/dns/name_servers.rs",
         ),
     ]
 }

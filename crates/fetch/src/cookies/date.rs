@@ -1,6 +1,6 @@
 //! The dates of cookies, read as RFC 6265, 5.1.1 says: parts in any order, anything between them.
 
-use crate::date::{days, month as month_of};
+use crate::http::date::{days, month as month_of};
 
 /// Unix milliseconds; `None` when a part is missing or out of its range.
 pub(super) fn parse(text: &str) -> Option<i64> {

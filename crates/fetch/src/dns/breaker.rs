@@ -19,7 +19,7 @@ use std::{
 
 use tokio::{sync::watch, time::Instant};
 
-use super::lock;
+use super::resolver::lock;
 
 /// Questions looked back upon.
 const WINDOW: usize = 50;

@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use super::{Outcome, is_unanswered};
+use super::resolver::{Outcome, is_unanswered};
 use crate::Resolved;
 
 /// From a refresh that brought nothing to the next; then twice as long, and so on.

@@ -10,7 +10,7 @@ use std::{
 
 use tokio::time::{Instant, Sleep};
 
-use crate::{Options, web::after};
+use crate::{Options, clock::after};
 
 /// When an answer is too late or too slow. Times are tokio's, so that a paused clock works.
 #[derive(Debug)]

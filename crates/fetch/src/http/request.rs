@@ -10,7 +10,8 @@ use std::net::{IpAddr, SocketAddr};
 use aranha_url::{CanonUrl, Scheme};
 use bytes::Bytes;
 
-use crate::{FetchSetupError, Options, headers::is_name};
+use super::headers::is_name;
+use crate::{FetchSetupError, Options};
 
 /// One GET of one URL at one address.
 #[derive(Clone, Debug)]

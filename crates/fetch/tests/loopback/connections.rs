@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use crate::server::{Act, Server, canon, get, options, send, web};
+use crate::scripted_server::{Act, Server, canon, get, options, send, web};
 use aranha_fetch::{Request, Session};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";

@@ -18,12 +18,6 @@
 //! Does not keep anything across restarts: the caller stores [`Resolved`] with its site and brings it back. All times
 //! are those of tokio's clock.
 
-mod aliases;
-mod breaker;
-mod cache;
-mod found;
-mod question;
-mod servers;
 #[cfg(test)]
 mod tests;
 
@@ -39,18 +33,18 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use self::{
-    breaker::{Breaker, Outage},
+use super::{
+    breaker::{self, Breaker, Outage},
     cache::{Cache, Held},
-    found::Found,
-    question::{Question, Questions},
-    servers::Servers,
+    in_flight::{Question, Questions},
+    lookup::Found,
+    name_servers::{self as servers, Servers},
 };
 use crate::{
     Failure, FetchSetupError, Options, Resolved,
     clock::{Clock, millis},
-    guard::Guard,
-    network::Simulated,
+    connection::address_guard::Guard,
+    transport::Simulated,
 };
 
 /// How long a failure of the servers is believed: long enough to spare them, short enough to try again.
@@ -59,7 +53,7 @@ const FAILURE_TTL: Duration = Duration::from_secs(30);
 /// Addresses kept of one name.
 const MOST_ADDRESSES: usize = 16;
 
-type Outcome = Result<Resolved, Failure>;
+pub(super) type Outcome = Result<Resolved, Failure>;
 
 /// Who answers questions.
 pub(crate) trait Ask: Send + Sync + 'static {
@@ -333,7 +327,7 @@ async fn probe<S: Ask>(resolver: Weak<Resolver<S>>, outage: Outage) {
 }
 
 /// Whether no server gave an answer. That there is no such name, or no address, is one.
-fn is_unanswered<T>(outcome: &Result<T, Failure>) -> bool {
+pub(super) fn is_unanswered<T>(outcome: &Result<T, Failure>) -> bool {
     matches!(outcome, Err(Failure::DnsFailed(_) | Failure::DnsTimeout))
 }
 
@@ -347,6 +341,6 @@ pub(crate) fn literal(host: &str) -> Option<IpAddr> {
 }
 
 /// A panic elsewhere leaves these maps whole: every change is one call.
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
 //! Odd answers over real sockets: bytes to send, and what must come of them. Under a paused clock, so that an answer
 //! that waits for a time-out costs no time.
 
-use crate::server::{Act, Server, get, options, send, web};
+use crate::scripted_server::{Act, Server, get, options, send, web};
 use aranha_fetch::{Fetched, Options, Session};
 
 /// `status "body" truncation unwanted kept; remarks`, or the failure's code.
@@ -485,7 +485,7 @@ async fn ranges() {
         assert!(sent.contains("\r\nRange: bytes=0-4\r\n"), "{sent}");
     }
     let acts = vec![Act::Ask, send(whole), Act::Hold];
-    let (fetched, _) = run(&crate::server::options(), acts).await;
+    let (fetched, _) = run(&crate::scripted_server::options(), acts).await;
     let sent = String::from_utf8_lossy(&fetched.request);
     assert!(!sent.contains("Range"), "off by default");
 }

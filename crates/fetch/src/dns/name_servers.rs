@@ -35,9 +35,9 @@ use hickory_resolver::{
 use tokio::time::{Instant, timeout};
 
 use super::{
-    Ask, Found,
     aliases::{Chain, Next},
-    is_unanswered,
+    lookup::Found,
+    resolver::{Ask, is_unanswered},
 };
 use crate::{Failure, FetchSetupError, Options};
 

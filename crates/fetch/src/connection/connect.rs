@@ -20,14 +20,13 @@ use tokio::{
 };
 use tokio_rustls::client::TlsStream;
 
+use super::{address_guard::Guard, tls::Tls};
 use crate::{
     Failure, Options, Request, Timings,
+    clock::after,
     dns::literal,
-    guard::Guard,
-    network::{Network, Pipe},
-    sockets::Socket,
-    tls::Tls,
-    web::after,
+    limits::open_sockets::Socket,
+    transport::{Network, Pipe},
 };
 
 /// A connection to one origin at one address, or to a proxy.

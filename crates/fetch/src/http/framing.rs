@@ -4,7 +4,8 @@
 //! number is none. Framing that is not clean is still read, but its connection serves no second request: what one side
 //! takes for the next answer the other may take for the rest of this one.
 
-use crate::{Headers, Remark, chunks::Chunks, head::Head};
+use super::{chunks::Chunks, head::Head};
+use crate::{Headers, Remark};
 
 /// Where the body ends.
 #[derive(Debug)]
@@ -104,7 +105,7 @@ fn number(text: &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::head;
+    use crate::http::head;
 
     fn check(status: u16, fields: &str, expected: &str, reusable: bool) {
         let head = head::read(format!("HTTP/1.1 {status} x\r\n{fields}\r\n\r\n").as_bytes())

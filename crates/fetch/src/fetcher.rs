@@ -1,6 +1,6 @@
 //! The shared part of all fetches, and the order of things in one fetch.
 
-use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
+use std::{fmt, net::IpAddr, sync::Arc};
 
 use aranha_url::{Blacklist, BlacklistError};
 use bytes::Bytes;
@@ -10,18 +10,24 @@ use tokio::{sync::watch, time::Instant};
 use crate::{
     Answer, Failure, FetchSetupError, Fetched, Options, Remark, Request, Session, Simulation,
     Timings,
-    clock::{Clock, unix_ms},
-    connect::{self, Connection},
-    decode::{self, Coding},
+    clock::{Clock, after, unix_ms},
+    connection::{
+        address_guard::Guard,
+        connect::{self, Connection},
+        tls::Tls,
+    },
     dns::{Names, Resolver},
-    exchange::{self, Exchanged, Limits, Received},
-    guard::Guard,
-    memory::{FREE, Memory},
-    network::{Network, Simulated},
-    range,
-    request::Identity,
-    sockets::Sockets,
-    tls::Tls,
+    http::{
+        content_coding::{self as decode, Coding},
+        exchange::{self, Exchanged, Limits, Received},
+        range,
+        request::Identity,
+    },
+    limits::{
+        memory_budget::{FREE, Memory},
+        open_sockets::Sockets,
+    },
+    transport::{Network, Simulated},
 };
 
 /// Coded bodies from this size on are decoded beside the other fetches of their thread.
@@ -376,10 +382,4 @@ async fn decode_beside(
         };
         (Bytes::new(), vec![remark])
     })
-}
-
-/// A moment after another, however long the configuration says.
-pub(crate) fn after(moment: Instant, duration: Duration) -> Instant {
-    const FAR: Duration = Duration::from_hours(24 * 365);
-    moment + duration.min(FAR)
 }

@@ -2,10 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod answers;
 mod connections;
-mod names;
+mod dns;
 mod proxy;
-mod secure;
-mod server;
-mod time;
+mod responses;
+mod scripted_server;
+mod timeouts;
+mod tls;

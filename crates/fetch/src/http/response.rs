@@ -6,7 +6,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use crate::{Failure, Headers, date};
+use super::date;
+use crate::{Failure, Headers};
 
 /// Longest entity tag that is worth keeping and sending back.
 const LONGEST_ETAG: usize = 256;
@@ -77,7 +78,7 @@ pub struct Answer {
     pub unwanted: bool,
     /// Room in the budget of memory, given back with the last copy of the answer.
     #[expect(dead_code, reason = "held, never read")]
-    pub(crate) shares: Option<std::sync::Arc<[crate::memory::Share]>>,
+    pub(crate) shares: Option<std::sync::Arc<[crate::limits::memory_budget::Share]>>,
 }
 
 impl Answer {
@@ -204,7 +205,7 @@ pub enum Remark {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::head;
+    use crate::http::head;
 
     const NOW: i64 = 1_700_000_000_000;
     const HOUR: i64 = 3_600_000;

@@ -1,6 +1,7 @@
 //! The kept-alive connections of one visit (N2).
 
-use crate::{Request, connect::Connection};
+use super::connect::Connection;
+use crate::Request;
 
 /// One connection's life: keep-alive to one origin at one address. A visit owns one per parallel request; asking
 /// for another origin or address through it closes the old connection and opens a new one. The connection to a proxy

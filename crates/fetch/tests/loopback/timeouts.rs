@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::server::{Act, Server, canon, get, options, send, web};
+use crate::scripted_server::{Act, Server, canon, get, options, send, web};
 use aranha_fetch::{Options, Request, Session, Truncated};
 use tokio::time::Instant;
 

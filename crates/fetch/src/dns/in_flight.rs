@@ -9,7 +9,7 @@ use std::{
 
 use tokio::sync::OnceCell;
 
-use super::{Outcome, lock};
+use super::resolver::{Outcome, lock};
 
 /// By name.
 #[derive(Default)]

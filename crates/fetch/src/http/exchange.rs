@@ -20,14 +20,18 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use crate::{
-    Failure, Options, Remark, Truncated,
+use super::{
     chunks::Step,
     framing::{self, Framing},
     head::{self, Head},
-    memory::{FREE, LENT, Memory, Share},
-    pace::Pace,
-    web::after,
+};
+use crate::{
+    Failure, Options, Remark, Truncated,
+    clock::after,
+    limits::{
+        memory_budget::{FREE, LENT, Memory, Share},
+        timeouts::Pace,
+    },
 };
 
 /// Bytes taken off the wire at a time, by way of a place that each thread has for it: most pages come whole, and the buffer is

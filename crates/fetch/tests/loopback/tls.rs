@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use crate::server::{Act, canon, options, play, send, web};
+use crate::scripted_server::{Act, canon, options, play, send, web};
 use aranha_fetch::{Options, Request, Session};
 use rustls::{
     HandshakeKind, ServerConfig,
@@ -123,7 +123,8 @@ async fn a_connection_is_kept_and_an_end_without_goodbye_is_an_end() {
 #[tokio::test]
 async fn no_tls_at_all() {
     let server =
-        crate::server::Server::start(vec![vec![send("HTTP/1.1 400 Bad Request\r\n\r\n")]]).await;
+        crate::scripted_server::Server::start(vec![vec![send("HTTP/1.1 400 Bad Request\r\n\r\n")]])
+            .await;
     let url = canon(&format!("https://{}/", server.address));
     let fetched = web(options())
         .fetch(&mut Session::new(), Request::new(&url, server.address.ip()))

@@ -5,13 +5,12 @@
 //! RFC 6265bis what costs nothing: `Secure` only over https, the `__Secure-` and `__Host-` names, a life of at most 400
 //! days. There is no script here, so `HttpOnly` and `SameSite` decide nothing.
 
-mod date;
-
 use std::net::Ipv4Addr;
 
 use aranha_url::{CanonUrl, Scheme};
 use serde::{Deserialize, Serialize};
 
+use super::date;
 use crate::Headers;
 
 /// Cookies in one jar; the oldest goes first.

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::server::{options, web};
+use crate::scripted_server::{options, web};
 use aranha_fetch::{Options, Resolved};
 use hickory_proto::{
     op::{Message, ResponseCode},

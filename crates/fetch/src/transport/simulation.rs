@@ -25,7 +25,7 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-use crate::{Failure, clock::Clock, tls::Tls};
+use crate::{Failure, clock::Clock, connection::tls::Tls};
 
 /// A web that is made up as it is asked. Times are unix milliseconds of the calendar that the web was given.
 pub trait Simulation: Send + Sync + 'static {

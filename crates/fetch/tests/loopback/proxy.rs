@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use aranha_fetch::{Fetched, Options, Request, Session, Web};
 
-use crate::server::{Act, Server, canon, options, send, web};
+use crate::scripted_server::{Act, Server, canon, options, send, web};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -56,7 +56,7 @@ async fn direct_and_proxied_connections_are_not_mixed() {
     let url = format!("http://{}/", server.address);
     let mut reused = Vec::new();
     for _ in 0..2 {
-        let direct = crate::server::get(&web, &mut session, &server, "/").await;
+        let direct = crate::scripted_server::get(&web, &mut session, &server, "/").await;
         let proxied = get(&web, &mut session, &server, &url).await;
         for fetched in [direct, proxied] {
             fetched.result.unwrap();

@@ -1,0 +1,6 @@
+//! Cookies of one site.
+
+mod date;
+mod jar;
+
+pub use jar::Cookies;

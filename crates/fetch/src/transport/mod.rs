@@ -1,0 +1,6 @@
+//! Sockets and name servers, or a simulation of both.
+
+mod simulation;
+
+pub(crate) use simulation::{Network, Pipe, Simulated};
+pub use simulation::{Reply, Simulation};
