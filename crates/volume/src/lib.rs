@@ -15,52 +15,31 @@
 //! Read first: [`Archive`], then `record` (what a record looks like), `writer` (how it reaches the disk),
 //! `duplicates` (docs/decisions/0004), `repair`. Formats: ISO 28500:2017 (WARC 1.1), RFC 1952 (gzip members), RFC 8878 (zstd frames).
 
-mod archive;
-mod brief;
-mod coding;
-mod compression;
+mod compress;
 mod date;
-mod digest;
-mod disk;
 mod duplicates;
-mod encode;
 mod error;
-mod escape;
 mod exchange;
-mod fields;
-mod filter;
-mod finish;
-#[cfg(test)]
-mod hostile;
-mod http;
+mod files;
 mod index;
-mod lookup;
-mod member;
-mod name;
 mod options;
-mod payload;
-mod reader;
+mod read;
 mod record;
 mod repair;
-mod run;
 #[cfg(test)]
-mod sample;
-mod shared;
-mod sink;
-mod value;
+mod tests;
 mod verify;
-mod worker;
-mod writer;
+mod write;
 
-pub use archive::{Archive, Receipt};
-pub use compression::Compression;
-pub use digest::digests;
+pub use compress::Compression;
 pub use error::VolumeError;
 pub use exchange::{Earlier, Exchange, Location, Stored};
-pub use fields::Fields;
-pub use name::Volume;
+pub use files::name::Volume;
 pub use options::Options;
-pub use reader::{Reader, Records};
-pub use record::Record;
+pub use read::reader::{Reader, Records};
+pub use record::digest::digests;
+pub use record::fields::Fields;
+pub use record::parsed::Record;
 pub use repair::{Mended, Repairs};
 pub use verify::{CheckReport, Fault, Progress, check};
+pub use write::archive::{Archive, Receipt};

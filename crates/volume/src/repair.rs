@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 
 use crate::VolumeError;
-use crate::compression::{self, Compression};
-use crate::finish::{Finished, Finisher};
-use crate::index::Entry;
-use crate::member::Members;
-use crate::name::{self, DAMAGED, Volume};
-use crate::record::Record;
+use crate::compress::members::Members;
+use crate::compress::{self, Compression};
+use crate::files::name::{self, DAMAGED, Volume};
+use crate::index::entry::Entry;
+use crate::record::parsed::Record;
+use crate::write::finish::{Finished, Finisher};
 
 /// What [`crate::Archive::open`] had to mend.
 #[derive(Debug, Clone, Default)]
@@ -188,7 +188,7 @@ fn begins_a_record(member: &[u8]) -> bool {
     const VERSION: &[u8] = b"WARC/1.";
     const NEAR: usize = 4 << 10; // of the packed bytes: a dictionary comes before the first byte
     let near = &member[..member.len().min(NEAR)];
-    compression::beginning(near, VERSION.len() as u64) == VERSION
+    compress::beginning(near, VERSION.len() as u64) == VERSION
 }
 
 #[cfg(test)]
@@ -196,7 +196,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::sample::{folder, page, small_options, write_all};
+    use crate::tests::sample::{folder, page, small_options, write_all};
     use crate::{Archive, check};
 
     /// A volume of several exchanges as a crash would leave it: written, but `.open` and without index.

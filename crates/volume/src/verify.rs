@@ -9,13 +9,14 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
-use crate::index::{self, Entry};
-use crate::lookup::{self, Line};
-use crate::member::Members;
-use crate::name::{DAMAGED, Volume};
-use crate::reader::Reader;
-use crate::record::Record;
-use crate::{VolumeError, digest};
+use crate::VolumeError;
+use crate::compress::members::Members;
+use crate::files::name::{DAMAGED, Volume};
+use crate::index::entry::{self, Entry};
+use crate::index::lookup::{self, Line};
+use crate::read::reader::Reader;
+use crate::record::digest;
+use crate::record::parsed::Record;
 
 /// Faults that are kept; more are only counted.
 const MOST_FAULTS: usize = 1000;
@@ -120,7 +121,7 @@ impl Check {
         volume: &Volume,
         progress: &mut impl FnMut(&Progress),
     ) -> Result<(), VolumeError> {
-        let index = self.indexes.join(index::file_name(&volume.name()));
+        let index = self.indexes.join(entry::file_name(&volume.name()));
         let lines = if volume.open {
             None
         } else {
@@ -304,7 +305,7 @@ impl Check {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            let of_volume = |volume: &Volume| index::file_name(&volume.name()) == name;
+            let of_volume = |volume: &Volume| entry::file_name(&volume.name()) == name;
             if path.extension().is_some_and(|end| end == "cdxj") && !volumes.iter().any(of_volume) {
                 self.report
                     .fault(&path, 0, "the volume of this index is not there");

@@ -6,10 +6,12 @@
 
 use std::sync::Arc;
 
-use crate::digest::{self, Digest};
-use crate::http::{self, Transfer};
-use crate::value::Value as _;
-use crate::{Location, Record, date, escape, name};
+use crate::files::name;
+use crate::record::digest::{self, Digest};
+use crate::record::escape;
+use crate::record::header::Value as _;
+use crate::record::http::{self, Transfer};
+use crate::{Location, Record, date};
 
 /// What the index keeps of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,7 +122,7 @@ impl Entry {
 }
 
 /// Whether, and how, later duplicates may refer to a response that was read. The writer's rule is in
-/// [`crate::payload`]; where this one is stricter a payload is stored once more, and nothing else.
+/// [`crate::record::payload`]; where this one is stricter a payload is stored once more, and nothing else.
 fn original(record: &Record, digest: Digest) -> Option<(Digest, Form)> {
     if record.header("WARC-Truncated").is_some() {
         return None;

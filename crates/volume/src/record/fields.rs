@@ -1,6 +1,6 @@
 //! A block of type `application/warc-fields` (WARC 1.1, section 6.2): lines of names and values.
 
-use crate::escape;
+use crate::record::escape;
 
 /// Named fields, written as they are put: one text, however many there are. Whatever a value holds, it stays one line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -9,17 +9,19 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
 
-use crate::member::Members;
-use crate::record::Record;
+use crate::compress::members::Members;
+use crate::index::lookup;
+use crate::record::http;
+use crate::record::parsed::Record;
 use crate::repair::holds_a_record;
-use crate::sample::{folder, page, small_options, write_all};
-use crate::{Archive, Reader, check, http, lookup};
+use crate::tests::sample::{folder, page, small_options, write_all};
+use crate::{Archive, Reader, check};
 
 /// The program's. The system's takes fresh memory for each copy above 32 MB, which on a slow machine was what these tests measured.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-#[path = "../../../tests/cost.rs"]
+#[path = "../../../../tests/cost.rs"]
 #[expect(unreachable_pub, reason = "shared by the tests of all crates")]
 mod cost;
 

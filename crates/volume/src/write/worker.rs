@@ -8,9 +8,9 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::duplicates::{Duplicates, Name, Original};
-use crate::encode::{Companions, Draft, Encoder, Identifiers};
-use crate::shared::Shared;
-use crate::writer::{Parcel, Ticketed};
+use crate::write::encoder::{Companions, Draft, Encoder, Identifiers};
+use crate::write::state::Shared;
+use crate::write::writer::{Parcel, Ticketed};
 use crate::{Exchange, Stored, VolumeError};
 
 /// Exchanges that a worker takes at once, at most.

@@ -1,9 +1,9 @@
 //! What an exchange's payload is called, and whether it takes part in the search for duplicates.
 
 use crate::Exchange;
-use crate::digest::{self, Digest};
-use crate::http::{self, Transfer};
-use crate::index::Form;
+use crate::index::entry::Form;
+use crate::record::digest::{self, Digest};
+use crate::record::http::{self, Transfer};
 
 /// The digests of an exchange.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::net::IpAddr;
 
 use crate::date;
-use crate::digest::{self, Digest};
+use crate::record::digest::{self, Digest};
 
 /// What can stand behind the name of a field.
 pub(crate) trait Value {

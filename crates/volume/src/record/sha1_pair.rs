@@ -13,12 +13,12 @@ use std::arch::x86_64::{
 use std::array;
 use std::ops::Range;
 
-use super::Digest;
+use crate::record::digest::Digest;
 
 const BLOCK: usize = 64;
 
 /// The digests of both, where the processor can.
-pub(super) fn digests(texts: [&[u8]; 2]) -> Option<[Digest; 2]> {
+pub(crate) fn digests(texts: [&[u8]; 2]) -> Option<[Digest; 2]> {
     let can = is_x86_feature_detected!("sha")
         && is_x86_feature_detected!("ssse3")
         && is_x86_feature_detected!("sse4.1");

@@ -19,10 +19,10 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::VolumeError;
-use crate::digest::Digest;
-use crate::disk::{self, Disk};
-use crate::filter::Filter;
-use crate::index::Form;
+use crate::duplicates::filter::Filter;
+use crate::files::disk::{self, Disk};
+use crate::index::entry::Form;
+use crate::record::digest::Digest;
 
 const MAGIC: &[u8; 8] = b"aranhaD1";
 const SIZE: usize = 32;
@@ -247,8 +247,8 @@ pub(crate) fn merge(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::sha1;
-    use crate::disk::Local;
+    use crate::files::disk::Local;
+    use crate::record::digest::sha1;
 
     fn pairs(numbers: impl Iterator<Item = u32>, volume: u32) -> Vec<Pair> {
         let place = |n: u32| Place {

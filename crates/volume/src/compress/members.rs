@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
-use crate::compression;
+use crate::compress;
 
 /// One member, unpacked.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl<R: BufRead> Members<R> {
         }
         let offset = self.source.position;
         let mut bytes = Vec::with_capacity(16 << 10);
-        compression::unpack(&mut self.source, &mut bytes)?;
+        compress::unpack(&mut self.source, &mut bytes)?;
         Ok(Some(Member {
             offset,
             length: self.source.position - offset,

@@ -11,18 +11,22 @@
 //!   costs a second copy of its payloads, nothing else.
 //! - A chunked original is replaced in the index when the payload comes plain, so at most two copies are stored.
 
+mod filter;
+pub(crate) mod segment;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
-use crate::digest::Digest;
-use crate::disk::Disk;
-use crate::encode::Identifier;
-use crate::index::{Entry, Form};
-use crate::name::Shelf;
-use crate::payload::may_refer;
-use crate::run::{self, Place, Run};
-use crate::{Earlier, VolumeError, reader};
+use self::segment::{Place, Run};
+use crate::files::disk::Disk;
+use crate::files::name::Shelf;
+use crate::index::entry::{Entry, Form};
+use crate::read::reader;
+use crate::record::digest::Digest;
+use crate::record::payload::may_refer;
+use crate::write::encoder::Identifier;
+use crate::{Earlier, VolumeError};
 
 /// This many runs of one level are merged into one of the next.
 const FAN: usize = 8;
@@ -216,7 +220,7 @@ impl Duplicates {
         if !self.enabled {
             return Ok(());
         }
-        let mut pairs: Vec<run::Pair> = entries
+        let mut pairs: Vec<segment::Pair> = entries
             .iter()
             .filter_map(|entry| {
                 let (digest, form) = entry.original?;
@@ -247,7 +251,7 @@ impl Duplicates {
         self.merge(disk)
     }
 
-    fn forget(&self, serial: u32, pairs: &[run::Pair]) {
+    fn forget(&self, serial: u32, pairs: &[segment::Pair]) {
         let mut recent = self.lock();
         for (digest, _) in pairs {
             let here = |original: &Arc<Original>| {
@@ -281,7 +285,7 @@ impl Duplicates {
                 .map(|run| run.pairs())
                 .collect::<Result<Vec<_>, _>>();
             let sources = sources.map_err(|source| VolumeError::from_io(&path, source))?;
-            Run::write(disk, &path, level + 1, run::merge(sources))?;
+            Run::write(disk, &path, level + 1, segment::merge(sources))?;
             self.runs.write().expect("no panic while held").drain(..FAN);
             self.register(&path, range);
             for part in parts {
@@ -313,9 +317,9 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest;
-    use crate::disk::Local;
-    use crate::sample::folder;
+    use crate::files::disk::Local;
+    use crate::record::digest;
+    use crate::tests::sample::folder;
 
     fn entries(numbers: std::ops::Range<u32>) -> Vec<Entry> {
         let entry = |n: u32| Entry {

@@ -1,8 +1,5 @@
 //! SHA-1 in base 32, the form in which WARC files carry digests. Not a defence against forgers: it names payloads.
 
-#[cfg(target_arch = "x86_64")]
-mod pair;
-
 use data_encoding::BASE32;
 use sha1::{Digest as _, Sha1};
 
@@ -17,7 +14,7 @@ pub(crate) fn sha1(bytes: &[u8]) -> Digest {
 /// The SHA-1 digests of two texts, in less time than one after the other where the processor has instructions for it.
 pub fn digests(texts: [&[u8]; 2]) -> [Digest; 2] {
     #[cfg(target_arch = "x86_64")]
-    if let Some(digests) = pair::digests(texts) {
+    if let Some(digests) = crate::record::sha1_pair::digests(texts) {
         return digests;
     }
     texts.map(sha1)

@@ -7,14 +7,16 @@ use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use crate::digest::{self, Digest};
+use crate::compress;
+use crate::compress::members::Members;
+use crate::duplicates::segment::Place;
 use crate::duplicates::{Name, Original};
-use crate::index::{self, Form};
-use crate::member::Members;
-use crate::name::{self, Shelf, Volume};
-use crate::record::{self, Record};
-use crate::run::Place;
-use crate::{Location, VolumeError, compression, lookup};
+use crate::files::name::{self, Shelf, Volume};
+use crate::index::entry::{self, Form};
+use crate::index::lookup;
+use crate::record::digest::{self, Digest};
+use crate::record::parsed::{self, Record};
+use crate::{Location, VolumeError};
 
 /// Reads the archive of a collection; works while a crawl writes it.
 #[derive(Debug)]
@@ -128,7 +130,7 @@ impl Reader {
     fn captures_in(&self, volumes: &[Volume], url: &str) -> Result<Vec<Location>, VolumeError> {
         let mut found = Vec::new();
         for volume in volumes.iter().filter(|volume| !volume.open) {
-            let path = self.indexes.join(index::file_name(&volume.name()));
+            let path = self.indexes.join(entry::file_name(&volume.name()));
             found.extend(lookup::captures(&path, volume.serial, url)?);
         }
         Ok(found)
@@ -215,15 +217,15 @@ fn fields_at(shelf: &Shelf, volume: u32, offset: u64) -> Option<Vec<(String, Str
     let (file, _) = shelf.open(volume).ok()?;
     let mut packed = vec![0; COMPRESSED];
     let length = file.read_at(&mut packed, offset).ok()?;
-    let plain = compression::beginning(&packed[..length], HEADER);
-    let (fields, _) = record::parse_fields(&plain).ok()?;
+    let plain = compress::beginning(&packed[..length], HEADER);
+    let (fields, _) = parsed::parse_fields(&plain).ok()?;
     Some(fields)
 }
 
 /// What a duplicate has to know of its original in a closed volume; none when it is not there.
 pub(crate) fn original_at(shelf: &Shelf, place: Place, key: &Digest) -> Option<Original> {
     let fields = fields_at(shelf, place.volume, place.offset)?;
-    let get = |name: &str| record::field(&fields, name);
+    let get = |name: &str| parsed::field(&fields, name);
     let stored = digest::parse(get("WARC-Payload-Digest")?)?;
     let right = get("WARC-Type")? == "response" && (place.form == Form::Chunked || stored == *key);
     right.then_some(Original {
@@ -242,7 +244,7 @@ pub(crate) fn original_at(shelf: &Shelf, place: Place, key: &Digest) -> Option<O
 /// version is a reference itself. None when it is not there any more.
 pub(crate) fn response_at(shelf: &Shelf, location: Location) -> Option<Original> {
     let fields = fields_at(shelf, location.volume, location.offset)?;
-    let get = |name: &str| record::field(&fields, name);
+    let get = |name: &str| parsed::field(&fields, name);
     let named = |id, url, date, place| {
         let original = Original {
             name: Name::Read {

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::digest::sha1;
+use crate::record::digest::sha1;
 use crate::{Exchange, Location, Stored};
 
 /// Where bytes go that nobody will read.

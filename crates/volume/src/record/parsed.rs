@@ -1,12 +1,13 @@
 //! One WARC record in memory, and how it is read: version line, named fields, empty line, block, two empty lines
-//! (WARC 1.1 section 4). [`crate::encode`] writes them.
+//! (WARC 1.1 section 4). [`crate::write::encoder`] writes them.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use memchr::memmem;
 
-use crate::{coding, http};
+use crate::record::content_coding;
+use crate::record::http;
 
 /// One WARC record. A revisit that was followed carries its original, and answers with the original's body.
 #[derive(Debug, Clone)]
@@ -146,7 +147,7 @@ impl Record {
     pub fn body_decoded(&self, cap: usize) -> Vec<u8> {
         let payload = self.payload(cap);
         match http::header(&self.describing().http_head(), "content-encoding") {
-            Some(codings) => coding::decode(codings, payload, cap),
+            Some(codings) => content_coding::decode(codings, payload, cap),
             None => payload,
         }
     }

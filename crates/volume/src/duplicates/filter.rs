@@ -1,7 +1,7 @@
 //! A blocked Bloom filter (Putze, Sanders, Singler 2007): says of most digests that are not in a run that they are
 //! not, at the cost of one cache line. Digests are uniform already, so their own bits choose the bits.
 
-use crate::digest::Digest;
+use crate::record::digest::Digest;
 
 /// Bits a digest at which about one digest in two hundred passes by mistake.
 const BITS: u64 = 12;
@@ -65,7 +65,7 @@ impl Filter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::digest::sha1;
+    use crate::record::digest::sha1;
 
     #[test]
     fn nothing_inserted_is_denied_and_little_else_passes() {

@@ -4,6 +4,9 @@
 //! Both are pieces that can be read one by one, and both carry a checksum. Readers tell them apart by their first byte,
 //! not by a name: a collection may hold volumes of both kinds.
 
+pub(crate) mod members;
+mod short;
+
 use std::io::{self, BufRead, Read};
 
 use flate2::bufread::GzDecoder;
@@ -11,7 +14,7 @@ use libdeflater::{CompressionLvl, Compressor};
 use serde::{Deserialize, Serialize};
 use zstd::stream::read::Decoder;
 
-use crate::brief::{self, Brief};
+use self::short::Brief;
 
 /// Buffers that are used again are given up when they have grown beyond this.
 pub(crate) const KEEP: usize = 4 << 20;
@@ -107,7 +110,7 @@ impl Packer {
     pub(crate) fn pack(&mut self, plain: &[u8], out: &mut Vec<u8>) -> usize {
         let start = out.len();
         match &mut self.method {
-            Method::Fast(_, brief) if plain.len() <= brief::MOST => brief.pack(plain, out),
+            Method::Fast(_, brief) if plain.len() <= short::MOST => brief.pack(plain, out),
             _ => {
                 let length = self.pack_long(plain);
                 out.extend_from_slice(&self.room[..length]);
@@ -119,7 +122,7 @@ impl Packer {
 
     /// Whether a text of so many bytes can go before another in one piece without both lying together.
     pub(crate) fn packs_apart(&self, plain: usize) -> bool {
-        matches!(self.method, Method::Fast(..)) && plain <= brief::MOST
+        matches!(self.method, Method::Fast(..)) && plain <= short::MOST
     }
 
     /// Appends the piece that holds both texts, where [`Packer::packs_apart`]; its length.
@@ -246,7 +249,7 @@ mod tests {
             }
         }
         let mut packer = Packer::new(Compression::Gzip, 1);
-        assert!(packer.packs_apart(brief::MOST) && !packer.packs_apart(brief::MOST + 1));
+        assert!(packer.packs_apart(short::MOST) && !packer.packs_apart(short::MOST + 1));
         for (length, kept) in [(70_000, 128 << 10), (KEEP + 1, 0)] {
             packer.pack_apart(b"WARC/1.1", &vec![b'a'; length], &mut Vec::new());
             assert_eq!(packer.room.len(), kept, "after {length}");

@@ -13,15 +13,16 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::disk::{Disk, Local};
 use crate::duplicates::Duplicates;
-use crate::encode::{Companions, Encoder, Identifiers};
-use crate::finish::Finisher;
-use crate::shared::Shared;
-use crate::sink::Sink;
-use crate::worker::{Job, Worker};
-use crate::writer::{Block, Writer};
-use crate::{Exchange, Options, Repairs, Stored, VolumeError, name, repair};
+use crate::files::disk::{Disk, Local};
+use crate::files::name;
+use crate::write::discard::Sink;
+use crate::write::encoder::{Companions, Encoder, Identifiers};
+use crate::write::finish::Finisher;
+use crate::write::state::Shared;
+use crate::write::worker::{Job, Worker};
+use crate::write::writer::{Block, Writer};
+use crate::{Exchange, Options, Repairs, Stored, VolumeError, repair};
 
 /// Bytes of queue room that one permit stands for.
 const UNIT: u64 = 1024;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use crate::VolumeError;
-use crate::disk::Output;
+use crate::files::disk::Output;
 
 /// The state of an archive that is being written.
 #[derive(Debug, Default)]

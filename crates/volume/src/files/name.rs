@@ -7,7 +7,7 @@ use std::sync::Mutex;
 
 use jiff::Timestamp;
 
-use crate::run::Run;
+use crate::duplicates::segment::Run;
 use crate::{Compression, VolumeError};
 
 /// Behind the name of a volume that is being written.

@@ -13,13 +13,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::disk::{Disk, Output};
 use crate::duplicates::Original;
-use crate::encode::{Encoded, Encoder, Identifiers};
-use crate::finish::Finished;
-use crate::index::Entry;
-use crate::name::{self, OPEN};
-use crate::shared::Shared;
+use crate::files::disk::{Disk, Output};
+use crate::files::name::{self, OPEN};
+use crate::index::entry::Entry;
+use crate::write::encoder::{Encoded, Encoder, Identifiers};
+use crate::write::finish::Finished;
+use crate::write::state::Shared;
 use crate::{Options, Stored, VolumeError};
 
 /// An append to the file has at least this many bytes while there is more to write.
@@ -263,8 +263,8 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
 
-    use crate::disk::faulty::Faulty;
-    use crate::sample::{folder, page, runtime, small_options};
+    use crate::files::disk::faulty::Faulty;
+    use crate::tests::sample::{folder, page, runtime, small_options};
     use crate::{Archive, Stored, VolumeError, check};
 
     /// Appends pages one after the other until the disk, which has this much room, is full.

@@ -8,13 +8,15 @@ use std::sync::{Arc, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use crate::compression::{KEEP, Packer, roomy};
-use crate::digest::{self, Digest};
+use crate::compress::{KEEP, Packer, roomy};
 use crate::duplicates::{Name, Original};
-use crate::index::{self, Entry, Form};
-use crate::payload::Payload;
-use crate::value::{Date, Value};
-use crate::{Earlier, Exchange, Fields, Options, date, escape, http};
+use crate::index::entry::{self, Entry, Form};
+use crate::record::digest::{self, Digest};
+use crate::record::escape;
+use crate::record::header::{Date, Value};
+use crate::record::http;
+use crate::record::payload::Payload;
+use crate::{Earlier, Exchange, Fields, Options, date};
 
 /// What stands behind a block.
 const RECORD_END: &[u8] = b"\r\n\r\n";
@@ -275,7 +277,7 @@ impl Encoder {
         Entry {
             url: draft.url.clone(),
             time_ms: date::timestamp(exchange.time_ms).as_millisecond(),
-            media_type: index::media_type(&media_type, head),
+            media_type: entry::media_type(&media_type, head),
             status: http::status(head)
                 .or_else(|| (exchange.status != 0).then_some(exchange.status)),
             digest: stored,

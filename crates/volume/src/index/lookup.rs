@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::Path;
 
-use crate::{Location, VolumeError, index};
+use crate::index::entry;
+use crate::{Location, VolumeError};
 
 /// The file from this offset on.
 pub(crate) fn at(mut file: File, offset: u64) -> io::Result<BufReader<File>> {
@@ -20,7 +21,7 @@ pub(crate) fn captures(path: &Path, volume: u32, url: &str) -> Result<Vec<Locati
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(fault(error)),
     };
-    let prefix = format!("{} ", index::key(url));
+    let prefix = format!("{} ", entry::key(url));
     let start = lower_bound(&file, prefix.as_bytes()).map_err(fault)?;
     let mut found = Vec::new();
     let mut source = at(file, start).map_err(fault)?;
@@ -89,7 +90,7 @@ impl Line {
     }
 }
 
-/// Reads a line; none when it is not one that [`crate::index`] could have written.
+/// Reads a line; none when it is not one that [`crate::index::entry`] could have written.
 pub(crate) fn parse(line: &[u8]) -> Option<Line> {
     let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
     let (key, rest) = line.split_once(' ')?;
@@ -112,7 +113,7 @@ pub(crate) fn parse(line: &[u8]) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::Entry;
+    use crate::index::entry::Entry;
 
     fn entry(n: u64) -> Entry {
         Entry {
@@ -134,7 +135,7 @@ mod tests {
         let path = folder.path().join("x.cdxj");
         for count in [0, 1, 5, 3000] {
             let entries: Vec<Entry> = (0..count).map(entry).collect();
-            std::fs::write(&path, index::lines(&entries, "x.warc.gz").concat()).unwrap();
+            std::fs::write(&path, entry::lines(&entries, "x.warc.gz").concat()).unwrap();
             for wanted in entries.iter().step_by(7) {
                 let found = captures(&path, 3, &wanted.url).unwrap();
                 let mut expected: Vec<Location> = entries

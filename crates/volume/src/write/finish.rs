@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use crate::VolumeError;
-use crate::disk::{self, Disk, Output};
 use crate::duplicates::Duplicates;
-use crate::index::{self, Entry};
-use crate::shared::Shared;
+use crate::files::disk::{self, Disk, Output};
+use crate::index::entry::{self, Entry};
+use crate::write::state::Shared;
 
 /// A volume that is written and durable.
 #[derive(Debug)]
@@ -45,7 +45,7 @@ impl Finisher {
 
     /// Writes index and duplicates, gives the final name; its path.
     pub(crate) fn finish(&self, volume: &Finished) -> Result<PathBuf, VolumeError> {
-        let path = self.indexes.join(index::file_name(&volume.name));
+        let path = self.indexes.join(entry::file_name(&volume.name));
         disk::replace(&*self.disk, &path, |output| write_index(output, volume))?;
         self.duplicates
             .finish(&*self.disk, volume.serial, &volume.entries)?;
@@ -64,7 +64,7 @@ impl Finisher {
 fn write_index(output: &dyn Output, volume: &Finished) -> io::Result<()> {
     const BLOCK: usize = 1 << 20;
     let mut block = Vec::with_capacity(BLOCK + 4096);
-    for line in index::lines(&volume.entries, &volume.name) {
+    for line in entry::lines(&volume.entries, &volume.name) {
         block.extend_from_slice(line.as_bytes());
         if block.len() >= BLOCK {
             output.append(&block)?;

@@ -1,0 +1,3 @@
+//! The reading side.
+
+pub(crate) mod reader;
