@@ -1,7 +1,8 @@
-"""What the measurements stand on: packages, builds, nginx over a folder, and one process run and measured.
+"""Shared by the benchmarks: installs packages, builds programs, serves a folder with nginx, runs and measures a process.
 
-Used by `bench/run`, `bench/tls` and `bench/storage`. Standard library only; Debian's packages are installed when they are
-missing, and programs built, unless the folder BENCH_BIN has them (aranha, floor, spider-peer, write_speed). A page is a distinct URL answered 200 with text/html in the server's log, never in a crawler's own words.
+Used by `bench/run`, `bench/tls` and `bench/storage`. Standard library only. Installs missing Debian packages and builds programs,
+unless the folder BENCH_BIN has them (aranha, floor, spider-peer, write_speed). A page is a distinct URL with status 200 and
+type text/html in the server's log, whatever the crawler itself reports.
 """
 import collections
 import os
@@ -61,7 +62,7 @@ def write_speed():
 
 
 def spider():
-    """The spider crate's program; it has a target folder of its own, and takes minutes the first time."""
+    """Builds the spider crate's program in its own target folder; the first build takes minutes."""
     install(pkg_config="pkg-config", libssl_dev="/usr/include/openssl/ssl.h")
     return built("spider-peer", "spider-peer", folder=ROOT / "bench" / "peers" / "spider", target=TARGET / "peers")
 
@@ -73,7 +74,7 @@ def free_port():
 
 
 class Nginx:
-    """nginx with two workers over a folder, until it is closed. `server` is what stands in its server blocks."""
+    """nginx with two workers, serving a folder until closed. `server` is the text of its server blocks."""
 
     def __init__(self, here, port, servers, fields="$status\t$sent_http_content_type\t$request_uri"):
         self.log = here / "access.log"
@@ -104,7 +105,7 @@ http {{
         self.read = 0
 
     def lines(self):
-        """The log's lines since the last call, each split into its fields."""
+        """Log lines since the last call, split into fields."""
         time.sleep(1.2)
         with open(self.log, "rb") as log:
             log.seek(self.read)
@@ -113,7 +114,7 @@ http {{
         return [line.split("\t") for line in text.decode(errors="replace").splitlines()]
 
     def pages(self):
-        """How often each page was given out since the last call."""
+        """How often each page was delivered since the last call."""
         return collections.Counter(path for status, kind, path, *_ in self.lines()
                                    if status == "200" and kind.startswith("text/html"))
 
@@ -123,7 +124,7 @@ http {{
 
 
 def warm(folder):
-    """Reads all pages once: the server's files are in memory for everybody."""
+    """Reads all pages once, so that the server's files are in the page cache for every crawler."""
     for parent, _, files in os.walk(folder):
         for name in files:
             if name.endswith(".html"):
@@ -133,7 +134,7 @@ def warm(folder):
 
 
 def measure(command, output, limit=300, log=None, **options):
-    """Runs a command and returns its seconds, processor time, peak memory, and what it left on the disk."""
+    """Runs a command; returns its seconds, processor time, peak memory and disk usage."""
     os.sync()
     began = time.monotonic()
     with open(log or os.devnull, "wb") as sink:
@@ -160,7 +161,7 @@ def measure(command, output, limit=300, log=None, **options):
 
 
 def peak(pid):
-    """The most memory that a process has had so far. (What wait4 tells includes its parent's, from before exec.)"""
+    """Peak memory of a process so far. (The figure from wait4 includes the parent's memory before exec.)"""
     try:
         lines = open(f"/proc/{pid}/status").read().splitlines()
     except OSError:
@@ -169,14 +170,14 @@ def peak(pid):
 
 
 def size(path):
-    """Bytes that a file or folder takes on the disk."""
+    """Disk usage of a file or folder in bytes."""
     if path.is_file():
         return path.stat().st_blocks * 512
     return sum(file.stat().st_blocks * 512 for file in path.rglob("*") if file.is_file())
 
 
 def machine():
-    """One line about this machine, for the results."""
+    """One line that describes this machine."""
     model = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), "?")
     memory = int(open("/proc/meminfo").readline().split()[1]) >> 20
     name = next(line.split("=")[1].strip().strip('"') for line in open("/etc/os-release") if line.startswith("PRETTY"))
