@@ -175,7 +175,7 @@ mod tests {
             revisit: outcome == Outcome::Answer(304),
             duration_ms: 1,
             tries: 0,
-            hop: '-',
+            hop: aranha_frontier::Hop::Seed,
             via: String::new(),
             redirect: None,
             flags: Flags::default(),

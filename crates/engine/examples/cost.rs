@@ -16,7 +16,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, Location, Outcome, Outside, PageRecord, Pending, Seed,
+    CheckIn, Embedded, Flags, Frontier, Hop, Location, Outcome, Outside, PageRecord, Pending, Seed,
     Then, WindowUpdate,
 };
 use aranha_page::{Input, Page};
@@ -188,7 +188,7 @@ fn frontier() -> Result<(), Box<dyn Error>> {
                     number * 2
                 );
                 let url = canon.canon(&url).expect("a good URL");
-                Outside::of(&url, 2, 'L', "http://www.site1.example/")
+                Outside::of(&url, 2, Hop::Link, "http://www.site1.example/")
             });
             batch.push(CheckIn {
                 lease: lease.id,
@@ -221,7 +221,7 @@ fn pending(url: &CanonUrl) -> Pending {
         depth: 1,
         site_depth: 1,
         tries: 0,
-        hop: 'L',
+        hop: Hop::Link,
         via: "http://www.site1.example/".to_owned(),
         past: None,
     }

@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use aranha_fetch::{Fetched, Remark, Session, Truncated};
-use aranha_frontier::{Outcome, Pending, RobotsFile};
+use aranha_frontier::{Hop, Outcome, Pending, RobotsFile};
 use aranha_robots::{Access, Robots, Rules};
 use aranha_url::{Base, CanonUrl};
 use aranha_volume::Fields;
@@ -140,7 +140,7 @@ async fn keep(
         depth: 0,
         site_depth: 0,
         tries: 0,
-        hop: 'P',
+        hop: Hop::RobotsTxt,
         via: String::new(),
         past: None,
     };

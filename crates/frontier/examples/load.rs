@@ -25,8 +25,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, FrontierError, Lease, Location, Options, Outcome, Outside,
-    PageRecord, Pending, Seed, Status, Then, WindowUpdate,
+    CheckIn, Embedded, Flags, Frontier, FrontierError, Hop, Lease, Location, Options, Outcome,
+    Outside, PageRecord, Pending, Seed, Status, Then, WindowUpdate,
 };
 use aranha_url::{PathKey, SiteKey};
 
@@ -164,7 +164,7 @@ fn outside(dice: &mut Dice, sites: u64, via: &str) -> Outside {
         site,
         path,
         depth: 3,
-        hop: 'L',
+        hop: Hop::Link,
         via: via.to_owned(),
     }
 }
@@ -182,7 +182,7 @@ fn inside(visit: &mut Visit, dice: &mut Dice) -> Pending {
         depth: 4,
         site_depth: 2,
         tries: 0,
-        hop: 'L',
+        hop: Hop::Link,
         via: format!("{}/section/", visit.lease.facts.origin),
         past: None,
     }

@@ -136,11 +136,6 @@ impl<'a> Reader<'a> {
         let length = self.number()?;
         std::str::from_utf8(self.take(length)?).ok()
     }
-
-    /// A character, written as its number.
-    pub fn letter(&mut self) -> Option<char> {
-        char::from_u32(self.number()?)
-    }
 }
 
 /// How a text is packed; the numbers are those of the envelope.
@@ -313,7 +308,7 @@ mod tests {
             bytes.insert(0, packing);
             let _ = packer.open(&bytes);
             let mut reader = Reader::new(&bytes);
-            let _ = (reader.varint(), reader.text(), reader.letter(), reader.word());
+            let _ = (reader.varint(), reader.text(), reader.word());
         }
     }
 

@@ -17,6 +17,7 @@
 pub mod codec;
 pub mod embedded;
 pub mod error;
+pub mod hop;
 pub mod options;
 pub mod outcome;
 pub mod past;
@@ -33,6 +34,7 @@ use aranha_url::CanonUrl;
 
 pub use embedded::{Embedded, PageEntry, PageFilter, View};
 pub use error::{FrontierError, LeaseLost};
+pub use hop::Hop;
 pub use options::{External, Options};
 pub use outcome::Outcome;
 pub use past::{Claim, Claimed, Past};

@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use aranha_url::{CanonUrl, PathKey, SiteKey};
 use serde::{Deserialize, Serialize};
 
+pub use crate::hop::Hop;
 pub use crate::outcome::Outcome;
 pub use crate::past::{Claim, Past};
 
@@ -27,8 +28,8 @@ pub struct Pending {
     pub site_depth: u16,
     /// Fetches in a row that ended without a lasting answer: 0 for a page never asked.
     pub tries: u8,
-    /// Heritrix's letter for the link that led here: `-` seed, `L` link, `R` redirect, `E` embed, `X` speculative …
-    pub hop: char,
+    /// The kind of link that led here.
+    pub hop: Hop,
     /// URL where it was found; may be empty.
     pub via: String,
     /// The last answer, when there was one: the page is visited again.
@@ -50,15 +51,15 @@ pub struct Outside {
     pub path_key: PathKey,
     /// Links from a seed.
     pub depth: u16,
-    /// Letter of the link that led here, see [`Pending::hop`].
-    pub hop: char,
+    /// The kind of link that led here.
+    pub hop: Hop,
     /// URL of the page that holds the link; may be empty.
     pub via: String,
 }
 
 impl Outside {
     /// A link to `url`, found on `via`.
-    pub fn of(url: &CanonUrl, depth: u16, hop: char, via: &str) -> Outside {
+    pub fn of(url: &CanonUrl, depth: u16, hop: Hop, via: &str) -> Outside {
         Outside {
             site: url.site().to_owned(),
             origin: url.origin().to_owned(),
@@ -185,7 +186,7 @@ pub struct PageRecord {
     /// comes back as [`Pending`] with exactly this number.
     pub tries: u8,
     /// See [`Pending::hop`].
-    pub hop: char,
+    pub hop: Hop,
     /// See [`Pending::via`].
     pub via: String,
     /// Where a redirect led.

@@ -38,7 +38,7 @@ pub(crate) fn seed(text: &str) -> Seed {
 }
 
 pub(crate) fn link(text: &str) -> Outside {
-    Outside::of(&url(text), 1, 'L', "https://found.example/")
+    Outside::of(&url(text), 1, Hop::Link, "https://found.example/")
 }
 
 pub(crate) fn page(path: &str) -> Pending {
@@ -48,7 +48,7 @@ pub(crate) fn page(path: &str) -> Pending {
         depth: 2,
         site_depth: 1,
         tries: 0,
-        hop: 'L',
+        hop: Hop::Link,
         via: "https://found.example/".into(),
         past: None,
     }
@@ -136,7 +136,7 @@ pub(crate) fn a_seed_is_leased_once(place: &impl Place) {
     assert_eq!(lease.site_key, SiteKey::of("a.example"));
     assert_eq!(lease.facts.origin, "https://a.example");
     assert_eq!(paths(&lease.pending), ["/x"]);
-    assert_eq!(lease.pending[0].hop, '-');
+    assert_eq!(lease.pending[0].hop, Hop::Seed);
     assert_eq!(lease.known, [PathKey::of("/x")]);
     assert!(lease.seed && !lease.more);
     assert!(
@@ -1035,7 +1035,7 @@ pub(crate) fn a_page_that_a_signal_tells_of_is_not_lost(place: &impl Place) {
         "https://b.example/new",
     ]
     .map(|text| {
-        let outside = Outside::of(&url(text), 0, 'S', "");
+        let outside = Outside::of(&url(text), 0, Hop::Signal, "");
         let claim = Claim {
             key: outside.path_key,
             at: 1500,

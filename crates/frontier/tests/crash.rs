@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use aranha_frontier::embedded::PageFilter;
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, Lease, Options, Outcome, Outside, PageRecord, Pending,
+    CheckIn, Embedded, Flags, Frontier, Hop, Lease, Options, Outcome, Outside, PageRecord, Pending,
     Seed, Then, View, WindowUpdate,
 };
 use aranha_url::{CanonUrl, Canonicaliser, PathKey, Rules};
@@ -50,7 +50,7 @@ fn record(page: &Pending) -> PageRecord {
         revisit: false,
         duration_ms: 0,
         tries: 0,
-        hop: 'L',
+        hop: Hop::Link,
         via: String::new(),
         redirect: None,
         flags: Flags::default(),
@@ -67,7 +67,7 @@ fn found(path: String) -> Pending {
         depth: 1,
         site_depth: 1,
         tries: 0,
-        hop: 'L',
+        hop: Hop::Link,
         via: String::new(),
         past: None,
     }
@@ -98,7 +98,7 @@ fn check_in(visit: &mut Visit, name: &str, then: Then, told: &mut Vec<String>) -
     let outside = (0..5).map(|n| {
         let target = format!("https://s{}.example/{name}-{n}", (name.len() + n) % 11);
         told.push(format!("link {target}"));
-        Outside::of(&url(&target), 1, 'L', "")
+        Outside::of(&url(&target), 1, Hop::Link, "")
     });
     let outside = outside.collect();
     for page in &done {

@@ -48,24 +48,6 @@ pub enum LinkKind {
 }
 
 impl LinkKind {
-    /// The letter of Heritrix's discovery path: `L` link, `E` embed, `R` redirect, `S` submission of a form, `X`
-    /// speculative, `M` from a sitemap.
-    pub fn letter(self) -> char {
-        match self {
-            LinkKind::Anchor
-            | LinkKind::Area
-            | LinkKind::Canonical
-            | LinkKind::Alternate
-            | LinkKind::Feed
-            | LinkKind::Link => 'L',
-            LinkKind::Frame | LinkKind::Asset => 'E',
-            LinkKind::Refresh => 'R',
-            LinkKind::Form => 'S',
-            LinkKind::Script => 'X',
-            LinkKind::Sitemap => 'M',
-        }
-    }
-
     /// The name people read and filters use.
     pub fn name(self) -> &'static str {
         match self {

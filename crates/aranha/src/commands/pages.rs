@@ -99,7 +99,7 @@ pub(super) fn json(url: &str, record: &PageRecord) -> Value {
         "text_digest": format!("{:016x}", record.text_digest),
         "depth": record.depth,
         "via": record.via,
-        "hop": record.hop,
+        "hop": record.hop.letter(),
         "redirect": record.redirect,
         "duplicate": record.revisit,
         "truncated": record.flags.has(Flags::TRUNCATED),

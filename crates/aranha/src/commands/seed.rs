@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use aranha_engine::config::Layers;
 use aranha_engine::{Clock, Config, Signal, Source};
-use aranha_frontier::{Claim, Embedded, Frontier, FrontierError, Outside, Seed};
+use aranha_frontier::{Claim, Embedded, Frontier, FrontierError, Hop, Outside, Seed};
 use aranha_url::{CanonUrl, Canonicaliser};
 use clap::{Args, Subcommand};
 use serde_json::json;
@@ -174,7 +174,7 @@ fn claim(url: &CanonUrl, now: i64) -> (Outside, Claim) {
         weight: 1.0,
         gap: 0,
     };
-    (Outside::of(url, 0, '-', ""), claim)
+    (Outside::of(url, 0, Hop::Seed, ""), claim)
 }
 
 /// A crawl holds the collection: it takes the URLs up within a second or so.

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, Location, Outcome, PageRecord, Seed, Then, WindowUpdate,
+    CheckIn, Embedded, Flags, Frontier, Hop, Location, Outcome, PageRecord, Seed, Then,
+    WindowUpdate,
 };
 use aranha_page::Input;
 use aranha_url::Canonicaliser;
@@ -134,7 +135,7 @@ pub fn write(folder: &Path, fetches: &[Fetch]) {
             revisit: stored.revisit,
             duration_ms: 5,
             tries: 0,
-            hop: '-',
+            hop: Hop::Seed,
             via: String::new(),
             redirect: fetch.location.clone(),
             flags: Flags::default(),

@@ -3,10 +3,9 @@
 use std::net::SocketAddr;
 
 use aranha_fetch::{Failure, Fetched, Request, Resolved, Session};
-use aranha_frontier::Pending;
+use aranha_frontier::{Hop, Pending};
 use aranha_url::{CanonUrl, Scheme};
 
-use super::CACHE;
 use crate::node::Context;
 use crate::signals::Source;
 use crate::status::tally::add;
@@ -15,7 +14,7 @@ use crate::status::tally::add;
 pub(super) fn proxy(context: &Context, pending: &Pending, url: &CanonUrl) -> Option<SocketAddr> {
     let told = match &pending.past {
         Some(past) => past.claim == Source::Proxy as u8,
-        None => pending.hop == CACHE && pending.tries == 0,
+        None => pending.hop == Hop::ProxyCache && pending.tries == 0,
     };
     if !told || url.scheme() != Scheme::Http {
         return None;

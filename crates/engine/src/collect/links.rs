@@ -3,8 +3,8 @@
 use std::sync::PoisonError;
 
 use aranha_fetch::Answer;
-use aranha_frontier::{Outcome, Outside, Pending};
-use aranha_page::Page;
+use aranha_frontier::{Hop, Outcome, Outside, Pending};
+use aranha_page::{LinkKind, Page};
 use aranha_robots::Directives;
 use aranha_url::{Base, CanonUrl, PathKey, SiteKey};
 
@@ -12,15 +12,11 @@ use super::Collected;
 use crate::links::link_cache::{Name, Names};
 use crate::node::Context;
 
-/// The letter of the link for a page that a signal from outside told of, and for one that a proxy's users were served.
-pub(crate) const SIGNAL: char = 'S';
-pub(crate) const CACHE: char = 'C';
-
 /// A link to a page of the same site.
 #[derive(Clone, Copy)]
 pub(crate) struct Inside {
     pub(crate) key: PathKey,
-    pub(crate) hop: char,
+    pub(crate) hop: Hop,
     /// When a sitemap or a feed says that it changed last.
     pub(crate) dated: Option<i64>,
     /// What to remember it by.
@@ -145,7 +141,7 @@ pub(super) fn links(context: &Context, lease: u64, page: &Page, collected: &mut 
         let Ok(url) = context.canon.join_into(&base, &link.href, &mut spare) else {
             continue;
         };
-        let hop = link.kind.letter();
+        let hop = hop_of(link.kind);
         let key = url.key();
         let depth = deeper(&collected.pending, hop);
         if scope.judge_page(&url, key, depth).inside {
@@ -181,9 +177,26 @@ fn base(url: &CanonUrl, page: &Page) -> Base {
     }
 }
 
+/// The kind of hop that a link of a page makes.
+fn hop_of(kind: LinkKind) -> Hop {
+    match kind {
+        LinkKind::Anchor
+        | LinkKind::Area
+        | LinkKind::Canonical
+        | LinkKind::Alternate
+        | LinkKind::Feed
+        | LinkKind::Link => Hop::Link,
+        LinkKind::Frame | LinkKind::Asset => Hop::Embed,
+        LinkKind::Refresh => Hop::Redirect,
+        LinkKind::Form => Hop::Form,
+        LinkKind::Script => Hop::Script,
+        LinkKind::Sitemap => Hop::Sitemap,
+    }
+}
+
 /// Links from a seed: a redirect leads no deeper, but a second in a row does.
-pub(crate) fn deeper(from: &Pending, hop: char) -> u16 {
-    if hop == 'R' && from.hop != 'R' {
+pub(crate) fn deeper(from: &Pending, hop: Hop) -> u16 {
+    if hop == Hop::Redirect && from.hop != Hop::Redirect {
         from.depth
     } else {
         from.depth.saturating_add(1)
@@ -191,7 +204,7 @@ pub(crate) fn deeper(from: &Pending, hop: char) -> u16 {
 }
 
 /// A link to another site, as its inbox takes it.
-pub(crate) fn outside(url: &CanonUrl, from: &Pending, hop: char, via: &CanonUrl) -> Outside {
+pub(crate) fn outside(url: &CanonUrl, from: &Pending, hop: Hop, via: &CanonUrl) -> Outside {
     Outside::of(url, deeper(from, hop), hop, via.as_str())
 }
 

@@ -31,7 +31,7 @@ use crate::node::Context;
 use crate::status::tally::add;
 use crate::traps::novelty::Reading;
 
-pub(crate) use self::links::{CACHE, Insides, Redirect, SIGNAL, deeper, outside};
+pub(crate) use self::links::{Insides, Redirect, deeper, outside};
 pub(crate) use self::record::{blank, exchange, outcome};
 pub(crate) use self::request::{ROBOTS_SIZE, Wanted, ask};
 pub(crate) use self::version::Version;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use aranha_fetch::Web;
-use aranha_frontier::{Pending, Seed};
+use aranha_frontier::{Hop, Pending, Seed};
 use aranha_revisit::Schedule;
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
 use aranha_volume::{Archive, VolumeError};
@@ -77,12 +77,12 @@ impl Context {
     /// Whether a redirect is followed. Where a seed leads is wanted like the seed, and becomes one: a user
     /// who asks for a site under its old name means the new one.
     pub(crate) fn wants_redirect(&self, target: &CanonUrl, from: &Pending) -> (bool, Option<Seed>) {
-        let depth = deeper(from, 'R');
+        let depth = deeper(from, Hop::Redirect);
         let inside = {
             let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
             scope.judge(target, depth).inside
         };
-        if inside || from.hop != '-' {
+        if inside || from.hop != Hop::Seed {
             return (inside, None);
         }
         let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use aranha_frontier::{Claim, FrontierError, Outside, Seed};
+use aranha_frontier::{Claim, FrontierError, Hop, Outside, Seed};
 
-use crate::collect::{CACHE, SIGNAL};
 use crate::node::{Context, Node};
 use crate::signals::{self, Signal, Source, Taken};
 use crate::status::notice::Notice;
@@ -68,8 +67,8 @@ impl Context {
                 continue;
             }
             let hop = match signal.source {
-                Source::Proxy => CACHE,
-                _ => SIGNAL,
+                Source::Proxy => Hop::ProxyCache,
+                _ => Hop::Signal,
             };
             let (delay, gap) = match signal.source {
                 Source::Proxy => (self.config.parasite.delay, self.config.parasite.again),

@@ -1,7 +1,7 @@
 //! What a site's contents say about the site: traps (D5 to D8), pages that are not there although the server says so
 //! (T8), and what is shut out.
 
-use aranha_frontier::{Absent, Flags, Outcome, Outside, PageRecord, Pending};
+use aranha_frontier::{Absent, Flags, Hop, Outcome, Outside, PageRecord, Pending};
 use aranha_url::{Base, CanonUrl, PathKey};
 
 use super::{Leave, Visit};
@@ -14,8 +14,6 @@ use crate::status::tally::add;
 use crate::traps::novelty::{ONWARD, Reading};
 use crate::traps::wildcard_domains;
 
-/// The hop letter of what is asked for its own sake, as robots.txt is: no page of the frontier.
-pub(super) const PROBE: char = 'P';
 /// Pages of a site before its word for "not found" is worth a request, and before its words are looked at.
 const FEW: u64 = 8;
 
@@ -179,7 +177,7 @@ impl Visit {
             self.novelty.relieve(1);
             return;
         }
-        let chain = done.record.redirect.is_some() && done.record.hop == 'R';
+        let chain = done.record.redirect.is_some() && done.record.hop == Hop::Redirect;
         if chain || links.new > 0 {
             self.novelty.note_silent(if chain { 1 } else { links.new });
             if let Some(trap) = self.novelty.trap(limit, ONWARD) {
@@ -219,7 +217,7 @@ impl Visit {
         };
         let via = file.url.clone();
         let from = Pending {
-            hop: PROBE,
+            hop: Hop::RobotsTxt,
             ..blank_page(&base)
         };
         for sitemap in robots_txt::sitemaps(file) {
@@ -227,7 +225,7 @@ impl Visit {
                 continue;
             };
             if url.site_key() == self.site_key && context.wants(&url, 0) {
-                self.admit(url.path(), url.path_key(), &from, 'M', &via);
+                self.admit(url.path(), url.path_key(), &from, Hop::Sitemap, &via);
             }
         }
     }
@@ -315,7 +313,7 @@ fn blank_page(url: &CanonUrl) -> Pending {
         depth: 0,
         site_depth: 0,
         tries: 0,
-        hop: PROBE,
+        hop: Hop::SoftNotFoundProbe,
         via: String::new(),
         past: None,
     }

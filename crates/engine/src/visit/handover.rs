@@ -2,11 +2,10 @@
 
 use std::time::Duration;
 
-use aranha_frontier::Then;
+use aranha_frontier::{Hop, Then};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::content::PROBE;
 use super::{Leave, Visit};
 use crate::commit::Committed;
 
@@ -24,7 +23,9 @@ impl Visit {
         };
         let (reply, receiver) = oneshot::channel();
         let flying = self.flying.iter().map(|(_, page)| page);
-        let held = self.queue.report(flying.filter(|page| page.hop != PROBE));
+        let held = self
+            .queue
+            .report(flying.filter(|page| page.hop != Hop::SoftNotFoundProbe));
         let facts = std::mem::take(&mut self.facts_changed).then(|| self.facts.clone());
         let overflowed = !self.batch.overflow.is_empty();
         place.send(self.batch.take(self.lease, held, facts, then, reply));

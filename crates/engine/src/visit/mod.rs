@@ -22,7 +22,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use aranha_fetch::{Cookies, Resolved, Session};
-use aranha_frontier::{Lease, Outcome, Pending, Seen, SiteFacts, Then};
+use aranha_frontier::{Hop, Lease, Outcome, Pending, Seen, SiteFacts, Then};
 use aranha_robots::Rules;
 use aranha_url::{CanonUrl, ScopeRule, SiteKey};
 use tokio::sync::oneshot;
@@ -30,7 +30,6 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep};
 
 use self::batch::Batch;
-use self::content::PROBE;
 use self::handover::reply;
 use crate::collect::{Assignment, Collected, blank, collect};
 use crate::commit::{Committed, Done};
@@ -424,7 +423,7 @@ impl Visit {
             }
             match self.judge(&page, rules) {
                 // A probe that is not allowed is not missed.
-                Err(_) if page.hop == PROBE => {}
+                Err(_) if page.hop == Hop::SoftNotFoundProbe => {}
                 Err(refused) => {
                     // The list may have grown since this turn began. A site that it names is set aside with its pages.
                     self.obey_black_list();
@@ -436,7 +435,7 @@ impl Visit {
                 }
                 Ok(url) if self.context.budget.take() => self.send(page, url, now),
                 Ok(_) => {
-                    if page.hop == PROBE {
+                    if page.hop == Hop::SoftNotFoundProbe {
                         self.facts.absent = None;
                     } else {
                         self.queue.push_front(page);

@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 
 use aranha_frontier::codec::{Reader, put_str, put_varint};
-use aranha_frontier::{Past, Pending, WindowUpdate};
+use aranha_frontier::{Hop, Past, Pending, WindowUpdate};
 use aranha_url::PathKey;
 
 /// Marks at the start of a packed page.
@@ -87,7 +87,7 @@ impl Pages {
         out.extend_from_slice(&page.key.0.to_le_bytes());
         put_varint(out, u64::from(page.depth));
         put_varint(out, u64::from(page.site_depth));
-        put_varint(out, u64::from(u32::from(page.hop)));
+        out.push(page.hop as u8);
         put_str(out, &page.path);
         if !same {
             put_str(out, &page.via);
@@ -213,7 +213,7 @@ struct Packed<'a> {
     key: PathKey,
     depth: u16,
     site_depth: u16,
-    hop: char,
+    hop: Hop,
     path: &'a str,
     via: &'a str,
 }
@@ -243,7 +243,7 @@ fn read<'a>(reader: &mut Reader<'a>, via: &'a str) -> Option<Packed<'a>> {
         key: PathKey(reader.word()?),
         depth: reader.number()?,
         site_depth: reader.number()?,
-        hop: reader.letter()?,
+        hop: Hop::from_letter(reader.byte()?)?,
         path: reader.text()?,
         via: match mark & SAME_VIA {
             0 => reader.text()?,
@@ -298,7 +298,11 @@ mod tests {
             depth: (number % 700) as u16,
             site_depth: (number % 70) as u16,
             tries: (number % 5) as u8,
-            hop: if number.is_multiple_of(7) { 'R' } else { 'L' },
+            hop: if number.is_multiple_of(7) {
+                Hop::Redirect
+            } else {
+                Hop::Link
+            },
             via: match number % 40 {
                 0..5 => String::new(),
                 _ => format!("http://www.example.org/section/list-{}", number / 10),

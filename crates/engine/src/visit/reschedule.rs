@@ -4,13 +4,12 @@
 //! not on the markup around it. What the policies are is the business of `crates/revisit`; courtesy, thresholds and
 //! retries are not touched by it: a page that fails is tried again by the retry table first.
 
-use aranha_frontier::{Claim, Outcome, Past, Pending};
+use aranha_frontier::{Claim, Hop, Outcome, Past, Pending};
 use aranha_revisit::{History, Policy, Seen, SiteHistory};
 use aranha_url::PathKey;
 
 use super::Visit;
-use super::content::PROBE;
-use crate::collect::{self, Version};
+use crate::collect::Version;
 use crate::commit::Done;
 use crate::signals::{self, Source};
 use crate::status::tally::add;
@@ -120,7 +119,7 @@ impl Visit {
     /// A sitemap or a feed of the site says when a page of it changed last.
     pub(super) fn hear_of(&mut self, key: PathKey, at: i64, list: &Pending) {
         let source = match list.hop {
-            'M' => Source::Sitemap,
+            Hop::Sitemap => Source::Sitemap,
             _ => Source::Feed,
         };
         let now = self.context.clock.now();
@@ -154,7 +153,7 @@ impl Visit {
         add(&self.context.tally.uncached, 1);
         self.context.budget.give_back();
         let Some(mut past) = page.past.take() else {
-            page.hop = collect::SIGNAL;
+            page.hop = Hop::Signal;
             self.queue.push_front(page);
             return;
         };
@@ -207,7 +206,7 @@ impl Visit {
     }
 
     fn count_change(&self, page: &Pending, seen: Seen) {
-        if page.past.is_none() || page.hop == PROBE {
+        if page.past.is_none() || page.hop == Hop::SoftNotFoundProbe {
             return;
         }
         let tally = &self.context.tally;

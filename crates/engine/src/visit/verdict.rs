@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aranha_fetch::{Resolved, Truncated};
-use aranha_frontier::{Addresses, Outcome, Pending};
+use aranha_frontier::{Addresses, Hop, Outcome, Pending};
 use aranha_url::{CanonUrl, PathKey};
 use tokio::task::{Id, JoinError};
 
-use super::content::{Links, PROBE};
+use super::content::Links;
 use super::{Leave, Visit};
 use crate::collect::{self, Collected, Insides, Redirect};
 use crate::commit::Done;
@@ -95,7 +95,7 @@ impl Visit {
             self.facts.cookies = postcard::to_stdvec(&self.cookies).unwrap_or_default();
             self.facts_changed = true;
         }
-        if pending.hop == PROBE {
+        if pending.hop == Hop::SoftNotFoundProbe {
             // Nobody asked for this page: it does not count towards the limit.
             self.context.budget.give_back();
             self.be_patient(done.record.outcome, retry_after, now);
@@ -304,9 +304,15 @@ impl Visit {
             return false;
         }
         if target.site_key() == self.site_key {
-            self.admit(target.path(), target.path_key(), page, 'R', url.as_str());
+            self.admit(
+                target.path(),
+                target.path_key(),
+                page,
+                Hop::Redirect,
+                url.as_str(),
+            );
         } else {
-            let link = collect::outside(target, page, 'R', url);
+            let link = collect::outside(target, page, Hop::Redirect, url);
             self.batch.outside.push(link);
         }
         false
@@ -334,7 +340,7 @@ impl Visit {
         path: &str,
         key: PathKey,
         from: &Pending,
-        hop: char,
+        hop: Hop,
         via: &str,
     ) -> bool {
         if self.facts.closed.is_some() || !self.known.insert(key.0) {
@@ -345,7 +351,9 @@ impl Visit {
             path: path.to_owned(),
             key,
             depth: collect::deeper(from, hop),
-            site_depth: from.site_depth.saturating_add(u16::from(hop != 'R')),
+            site_depth: from
+                .site_depth
+                .saturating_add(u16::from(hop != Hop::Redirect)),
             tries: 0,
             hop,
             via: via.to_owned(),

@@ -27,6 +27,7 @@ use aranha_url::PathKey;
 
 use super::fault::Fault;
 use super::filter::Filter;
+use crate::Hop;
 use crate::codec::{Block, Packer, Reader, put_varint};
 
 /// Text of a block before packing: small enough that a look-up costs little, large enough to pack well.
@@ -52,14 +53,11 @@ pub(super) struct Link<'a> {
 
 impl<'a> Link<'a> {
     /// Depth, hop, path and via, read.
-    pub(super) fn fields(&self) -> Option<(u16, char, &'a str, &'a str)> {
+    pub(super) fn fields(&self) -> Option<(u16, Hop, &'a str, &'a str)> {
         let mut head = Reader::new(self.head);
-        Some((
-            head.number()?,
-            head.letter()?,
-            head.text()?,
-            Reader::new(self.via).text()?,
-        ))
+        let via = Reader::new(self.via).text()?;
+        let (depth, letter) = (head.number()?, head.byte()?);
+        Some((depth, Hop::from_stored(letter, via)?, head.text()?, via))
     }
 }
 
@@ -449,7 +447,7 @@ mod tests {
                     let mut found = Vec::new();
                     run.visit(&packer, &mut Scratch::default(), site, |link| {
                         let (depth, hop, path, via) = link.fields()?;
-                        assert_eq!((depth, hop), (3, 'L'));
+                        assert_eq!((depth, hop), (3, Hop::Link));
                         assert_eq!(via, format!("https://site-{}.example/", (site + 20) / 7));
                         found.push((link.run, link.key.0, path.to_owned()));
                         Some(())

@@ -119,7 +119,7 @@ impl Gather {
             put_str(out, &link.origin);
         }
         put_varint(out, u64::from(link.depth));
-        put_varint(out, u64::from(u32::from(link.hop)));
+        out.push(link.hop as u8);
         put_str(out, path);
         let same = self.via.filter(|at| {
             let via = Reader::new(&out[*at..]).text();

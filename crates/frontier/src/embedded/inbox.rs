@@ -19,7 +19,7 @@ use super::store::Store;
 use super::totals::{Count, Totals};
 use super::unique::Unique;
 use crate::codec::Block;
-use crate::{External, Options, Outside, Pending};
+use crate::{External, Hop, Options, Outside, Pending};
 
 /// Links of a run that a check-in writes at least; few in tests, so that they see runs half written.
 const LEAST: usize = if cfg!(test) { 1 } else { 500 };
@@ -343,7 +343,7 @@ impl Inbox {
     }
 
     /// The home page of a new site, at the depth of the link that led there.
-    fn home_page(&self, depth: u16, hop: char, via: &str) -> Pending {
+    fn home_page(&self, depth: u16, hop: Hop, via: &str) -> Pending {
         Pending {
             path: "/".to_owned(),
             key: self.home,

@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
 use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
-use crate::{Flags, Location, Outcome, PageRecord};
+use crate::{Flags, Hop, Location, Outcome, PageRecord};
 
 /// Which optional fields follow.
 mod has {
@@ -53,7 +53,7 @@ fn put_record(block: &mut Block, record: &PageRecord, time: i64) {
         u64::from(record.depth),
         u64::from(record.site_depth),
         u64::from(record.flags.0),
-        u64::from(u32::from(record.hop)),
+        u64::from(record.hop as u8),
     ] {
         put_varint(text, number);
     }
@@ -82,10 +82,11 @@ fn read_record(text: &mut Reader<'_>, fixed: &mut Reader<'_>, time: i64) -> Opti
     let outcome = Outcome::from_code(code, text.number()?)?;
     let (depth, site_depth) = (text.number()?, text.number()?);
     let flags = Flags(text.number()?);
-    let hop = text.letter()?;
+    let letter = text.byte()?;
     let media_type = text.text()?.to_owned();
     let path = text.text()?.to_owned();
     let via = text.text()?.to_owned();
+    let hop = Hop::from_stored(letter, &via)?;
     let time = time.wrapping_add(text.signed()?);
     let (size, duration_ms) = (text.varint()?, text.number()?);
     let digest = if fields & has::DIGEST != 0 {
@@ -233,7 +234,7 @@ mod tests {
             revisit: number.is_multiple_of(5),
             duration_ms: 42,
             tries: number as u8,
-            hop: 'L',
+            hop: Hop::Link,
             via: "https://example.org/".into(),
             redirect: number
                 .is_multiple_of(6)

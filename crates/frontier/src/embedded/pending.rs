@@ -13,7 +13,7 @@ use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
 use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
-use crate::{Claim, PageRecord, Past, Pending, Waiting};
+use crate::{Claim, Hop, PageRecord, Past, Pending, Waiting};
 
 /// Pages a block at most: a window takes whole blocks with little left over.
 const BLOCK: usize = 256;
@@ -24,7 +24,7 @@ pub(super) fn put_page(block: &mut Block, page: &Pending) {
     text.extend_from_slice(&[page.tries, u8::from(page.past.is_some())]);
     put_varint(text, u64::from(page.depth));
     put_varint(text, u64::from(page.site_depth));
-    put_varint(text, u64::from(u32::from(page.hop)));
+    text.push(page.hop as u8);
     put_str(text, &page.path);
     put_str(text, &page.via);
     if let Some(past) = &page.past {
@@ -35,14 +35,16 @@ pub(super) fn put_page(block: &mut Block, page: &Pending) {
 pub(super) fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<Pending> {
     let key = PathKey(fixed.word()?);
     let (tries, answered) = (text.byte()?, text.byte()? != 0);
+    let (depth, site_depth, letter) = (text.number()?, text.number()?, text.byte()?);
+    let (path, via) = (text.text()?, text.text()?);
     let mut page = Pending {
         key,
         tries,
-        depth: text.number()?,
-        site_depth: text.number()?,
-        hop: text.letter()?,
-        path: text.text()?.to_owned(),
-        via: text.text()?.to_owned(),
+        depth,
+        site_depth,
+        hop: Hop::from_stored(letter, via)?,
+        path: path.to_owned(),
+        via: via.to_owned(),
         past: None,
     };
     if answered {

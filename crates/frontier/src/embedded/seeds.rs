@@ -11,7 +11,7 @@ use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
 use super::totals::Count;
-use crate::{Outside, Pending, Seed, Seeded};
+use crate::{Hop, Outside, Pending, Seed, Seeded};
 
 impl Embedded {
     pub(super) fn take_seeds(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, Fault> {
@@ -127,7 +127,7 @@ fn pending(seed: &Seed) -> Pending {
         depth: 0,
         site_depth: 0,
         tries: 0,
-        hop: '-',
+        hop: Hop::Seed,
         via: String::new(),
         past: None,
     }
@@ -141,7 +141,7 @@ fn outside(seed: &Seed) -> Outside {
         site_key: seed.site_key,
         path_key: seed.path_key,
         depth: 0,
-        hop: '-',
+        hop: Hop::Seed,
         via: String::new(),
     }
 }
