@@ -15,7 +15,7 @@ use crate::collection::Collection;
 use crate::complaint::Complaint;
 use crate::history::Kind;
 use crate::when::When;
-use crate::{history, session};
+use crate::{history, session, settings};
 
 /// Decoded bodies are read up to this; a crawl's own limit is lower by default.
 pub(crate) const LARGEST: usize = 1 << 30;
@@ -33,7 +33,7 @@ impl Archived {
     pub(crate) fn open(collection: &Collection) -> Result<Self, Complaint> {
         let view = View::open(&collection.folder).map_err(|error| session::refused(&error))?;
         let files = collection.configuration().into_iter().collect();
-        let (config, _) = Config::load(&Layers {
+        let (config, _) = settings::load(&Layers {
             files,
             ..Layers::default()
         })?;

@@ -3,14 +3,35 @@
 //! `crawl` acts on them, `config show` shows what they would do. A flag is one line in the struct (what can be typed)
 //! and one in [`Settings::flags`] (what it sets); everything else is the configuration's own business.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use aranha_engine::config::{Flags, Layers};
+use aranha_engine::config::{Config, Flags, Layers, Origins};
 use aranha_url::{duration, size};
 use clap::Args;
 use toml::Value;
+
+use crate::complaint::Complaint;
+use crate::output::tell;
+use crate::plain::Plain;
+
+/// Loads a configuration and warns about old key names, once per process for each.
+pub(crate) fn load(layers: &Layers) -> Result<(Config, Origins), Complaint> {
+    static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let (config, origins) = Config::load(layers)?;
+    let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
+    for renamed in origins.renamed() {
+        let warning = renamed.to_string();
+        if !warned.contains(&warning) {
+            tell(format_args!("warning: {}", Plain(&warning)));
+            warned.insert(warning);
+        }
+    }
+    Ok((config, origins))
+}
 
 /// What may be set on the command line.
 #[derive(Args, Clone, Debug, Default)]
@@ -149,7 +170,7 @@ impl Settings {
                 "crawl.connections",
                 number(self.connections),
             ),
-            ("--limit-rate", "crawl.rate", self.limit_rate.clone()),
+            ("--limit-rate", "crawl.limit_rate", self.limit_rate.clone()),
             ("--contact", "crawl.contact", text(&self.contact)),
             ("--user-agent", "fetch.user_agent", text(&self.user_agent)),
             ("--resolver", "fetch.resolvers", list(&resolvers)),

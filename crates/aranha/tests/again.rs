@@ -73,7 +73,7 @@ struct Crawl {
 impl Crawl {
     fn new(folder: &Path, origin: &Origin, revisit: &str) -> Self {
         let settings = format!(
-            "[crawl]\ncheck_in = \"100ms\"\npause = \"0s\"\npause_factor = 0\n\
+            "[crawl]\ncheck_in_interval = \"100ms\"\npause = \"0s\"\npause_factor = 0\n\
              [fetch]\nallow_private = true\n[revisit]\n{revisit}\n"
         );
         fs::write(folder.join("settings.toml"), settings).unwrap();

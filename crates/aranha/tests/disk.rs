@@ -90,7 +90,7 @@ async fn a_disk_that_fills_up() {
         let settings = place.path().join("fast.toml");
         std::fs::write(
             &settings,
-            "[crawl]\ncheck_in = \"50ms\"\npause_factor = 0\n",
+            "[crawl]\ncheck_in_interval = \"50ms\"\npause_factor = 0\n",
         )
         .unwrap();
         let mut command = aranha();

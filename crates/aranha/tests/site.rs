@@ -88,7 +88,7 @@ fn a_page_that_was_never_answered_comes_again_with_the_next_round() {
     let folder = tempfile::tempdir().unwrap();
     let file = settings(
         folder.path(),
-        "[crawl]\nlinger = \"100ms\"\npause = \"0s\"\n[fetch]\nallow_private = true\n[retry]\nserver_error = [\"1ms\"]\nrobots_unreachable = [\"1ms\"]\n\
+        "[crawl]\nidle_wait = \"100ms\"\npause = \"0s\"\n[fetch]\nallow_private = true\n[retry]\nserver_error = [\"1ms\"]\nrobots_unreachable = [\"1ms\"]\n\
          [revisit]\npolicy = \"fixed\"\nevery = \"1s\"\nspread = 0\n",
     );
     let collection = folder.path().join("c");
@@ -119,7 +119,7 @@ fn a_site_that_is_away_is_asked_once_however_many_pages_wait() {
     let folder = tempfile::tempdir().unwrap();
     let file = settings(
         folder.path(),
-        "[crawl]\nlinger = \"100ms\"\n[retry]\nrobots_unreachable = [\"1ms\"]\n[revisit]\nevery = \"7d\"\n",
+        "[crawl]\nidle_wait = \"100ms\"\n[retry]\nrobots_unreachable = [\"1ms\"]\n[revisit]\nevery = \"7d\"\n",
     );
     let seeds: Vec<_> = (0..600).map(|n| site.url(&format!("/{n}"))).collect();
     let list = folder.path().join("seeds.txt");
@@ -222,7 +222,7 @@ fn rules_are_read_whole_or_not_at_all() {
             _ => page("here"),
         });
         let folder = tempfile::tempdir().unwrap();
-        let file = settings(folder.path(), "[crawl]\nlinger = \"0s\"\n");
+        let file = settings(folder.path(), "[crawl]\nidle_wait = \"0s\"\n");
         let collection = folder.path().join("c");
         run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
         assert_eq!(site.asked(), expected, "{answer}");
@@ -358,7 +358,7 @@ fn patience_outlives_the_crawl() {
         });
         let folder = tempfile::tempdir().unwrap();
         let collection = folder.path().join("c");
-        let file = settings(folder.path(), "[crawl]\nlinger = \"100ms\"\n");
+        let file = settings(folder.path(), "[crawl]\nidle_wait = \"100ms\"\n");
         run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
         let asked = site.all();
         assert_eq!(asked.last().map(String::as_str), Some(refused));

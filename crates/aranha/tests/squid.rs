@@ -266,7 +266,7 @@ impl Client {
 #[test]
 fn what_people_ask_for_is_told_and_nothing_else() {
     let (origin, other, squid) = (Origin::start(), Origin::start(), Squid::start(true));
-    squid.collect(&origin, "[parasite]\nhosts = [\"127.0.0.1\"]\n");
+    squid.collect(&origin, "[proxy_cache]\nhosts = [\"127.0.0.1\"]\n");
     // The helper was started before there was a collection: it looks again.
     until("the first signal", || {
         assert_eq!(squid.get(&origin.url("/first")).0, 200);
@@ -293,7 +293,7 @@ fn what_people_ask_for_is_told_and_nothing_else() {
 #[test]
 fn the_proxy_serves_whatever_happens() {
     let (origin, squid) = (Origin::start(), Squid::start(true));
-    squid.collect(&origin, "[parasite]\nagain = \"0s\"\n");
+    squid.collect(&origin, "[proxy_cache]\nmin_interval = \"0s\"\n");
     until("a signal", || {
         assert_eq!(squid.get(&origin.url("/")).0, 200);
         squid.signals().pop()
@@ -321,7 +321,7 @@ fn the_proxy_serves_whatever_happens() {
         (!now.is_empty() && now.is_disjoint(&before)).then_some(())
     });
 
-    squid.collect(&origin, "[parasite]\nagain = \"24h\"\n");
+    squid.collect(&origin, "[proxy_cache]\nmin_interval = \"24h\"\n");
     until("a signal of the new helper", || {
         assert_eq!(squid.get(&origin.url("/again")).0, 200);
         squid
@@ -354,8 +354,8 @@ impl Drop for Crawl {
 fn the_copy_is_taken_from_the_proxy() {
     let (origin, squid) = (Origin::start(), Squid::start(true));
     let settings = format!(
-        "[crawl]\npause = \"10ms\"\ncheck_in = \"100ms\"\ncontinuous = true\ncontact = \"test@localhost\"\n\
-         [fetch]\nallow_private = true\n[parasite]\nproxy = \"127.0.0.1:{}\"\ndelay = \"1s\"\nagain = \"0s\"\n",
+        "[crawl]\npause = \"10ms\"\ncheck_in_interval = \"100ms\"\ncontinuous = true\ncontact = \"test@localhost\"\n\
+         [fetch]\nallow_private = true\n[proxy_cache]\nproxy = \"127.0.0.1:{}\"\ndelay = \"1s\"\nmin_interval = \"0s\"\n",
         squid.port
     );
     squid.collect(&origin, &settings);
@@ -431,7 +431,7 @@ fn latency_with_and_without() {
         for helped in [false, true] {
             let squid = Squid::start(helped);
             if helped {
-                squid.collect(&origin, "[parasite]\nagain = \"0s\"\n");
+                squid.collect(&origin, "[proxy_cache]\nmin_interval = \"0s\"\n");
             }
             many(&squid, &origin, requests / 30);
             let begun = Instant::now();

@@ -113,7 +113,7 @@ async fn a_crawl_waits_while_names_do_not_resolve() {
     let settings = folder.path().join("settings.toml");
     std::fs::write(
         &settings,
-        "[crawl]\nlinger = \"5s\"\npause = \"10ms\"\npause_factor = 0\n[fetch]\ndns_timeout = \"3s\"\n\
+        "[crawl]\nidle_wait = \"5s\"\npause = \"10ms\"\npause_factor = 0\n[fetch]\ndns_timeout = \"3s\"\n\
          [retry]\ndns_failed = [\"2s\", \"2s\", \"2s\"]\n",
     )
     .unwrap();
@@ -163,7 +163,7 @@ async fn a_site_is_shut_out_while_the_crawl_runs_and_opened_again() {
     let collection = folder.path().join("crawl");
     let mut command = crawl(&lab, &collection, "50ms");
     // Nothing but the user's word ends this calendar.
-    let settings = "[crawl]\ncheck_in = \"100ms\"\npause_factor = 0\nlinger = \"1s\"\n[thresholds]\nbarren = \"none\"\n";
+    let settings = "[crawl]\ncheck_in_interval = \"100ms\"\npause_factor = 0\nidle_wait = \"1s\"\n[thresholds]\ntrap_pages = \"none\"\n";
     std::fs::write(collection.with_extension("settings.toml"), settings).unwrap();
     command.args(["--time", "60s"]);
     let crawling = tokio::spawn(finish(command));

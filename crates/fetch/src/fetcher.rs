@@ -109,7 +109,7 @@ impl Web {
             network,
             clock,
             identity: Identity::new(&options)?,
-            memory: Memory::new(options.memory),
+            memory: Memory::new(options.body_memory),
             sockets,
             guard,
             options,

@@ -47,9 +47,9 @@ pub struct Options {
     pub max_decoded: u64,
     /// Memory for all large answers under way together: who finds no room waits, within the whole-fetch limit.
     #[serde(with = "aranha_url::size")]
-    pub memory: u64,
+    pub body_memory: u64,
     /// Ask for no more than the longest body with `Range` (N7); who answers 416 is to be asked for the whole.
-    pub range: bool,
+    pub range_requests: bool,
     /// Accepted media types, as `text/html` or `text/*`; empty = all. An answer that names none is accepted.
     pub media_types: Vec<String>,
     /// `max_body` for single media types, as `text/html` or `image/*`; the more exact name wins.
@@ -97,8 +97,8 @@ impl Default for Options {
             max_head: 64 << 10,
             max_body: 20 << 20,
             max_decoded: 100 << 20,
-            memory: 1 << 30,
-            range: false,
+            body_memory: 1 << 30,
+            range_requests: false,
             media_types: Vec::new(),
             max_body_by_type: BTreeMap::new(),
             verify_tls: false,

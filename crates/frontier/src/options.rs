@@ -30,17 +30,17 @@ pub struct Options {
     /// may hold.
     pub window: usize,
     /// Which links to other sites are followed.
-    pub external: External,
+    pub external_links: External,
     /// Links to other sites gathered (in memory, and in the journal on disk) before they are sorted into a run.
     pub run_links: usize,
     /// Links remembered so that a popular one is not sent a thousand times; 8 bytes each.
     pub recent_links: usize,
     /// Memory for database pages.
     #[serde(with = "size")]
-    pub cache: u64,
+    pub cache_size: u64,
     /// The write-ahead log is folded into the database when it has grown to this.
     #[serde(with = "size")]
-    pub log: u64,
+    pub wal_size: u64,
 }
 
 impl Default for Options {
@@ -48,11 +48,11 @@ impl Default for Options {
         Options {
             lease: Duration::from_mins(5),
             window: 256,
-            external: External::DeepLink,
+            external_links: External::DeepLink,
             run_links: 1_000_000,
             recent_links: 1 << 20,
-            cache: 96 << 20,
-            log: 64 << 20,
+            cache_size: 96 << 20,
+            wal_size: 64 << 20,
         }
     }
 }

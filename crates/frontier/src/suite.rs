@@ -22,7 +22,7 @@ pub(crate) fn small() -> Options {
         window: 4,
         run_links: 3,
         recent_links: 8,
-        cache: 1 << 20,
+        cache_size: 1 << 20,
         ..Options::default()
     }
 }
@@ -935,7 +935,7 @@ pub(crate) fn a_blocked_site_is_not_handed_out(place: &impl Place) {
 
 fn external(place: &impl Place, policy: External, expected: &[&str]) {
     let mut frontier = place.open(Options {
-        external: policy,
+        external_links: policy,
         ..small()
     });
     frontier
@@ -1017,7 +1017,7 @@ pub(crate) fn a_seed_during_a_visit_is_not_lost(place: &impl Place) {
 /// Whatever becomes of links: what was counted as taken is visited.
 pub(crate) fn a_page_that_a_signal_tells_of_is_not_lost(place: &impl Place) {
     let mut frontier = place.open(Options {
-        external: External::HomePage,
+        external_links: External::HomePage,
         ..small()
     });
     frontier

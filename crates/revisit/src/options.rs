@@ -18,7 +18,7 @@ pub enum Policy {
     /// As `frequency`; inner pages of a site whose entry page has not changed are left alone unless enough of them change
     /// (B 3.3).
     Selective,
-    /// A page is asked for again when it has changed with the probability `chance`.
+    /// A page is asked for again when it has changed with the probability `change_probability`.
     Poisson,
     /// `budget` requests a day are spent where they keep most important pages fresh.
     Optimal,
@@ -36,29 +36,29 @@ pub struct Options {
     pub every: Duration,
     /// No page is asked for more often; in rounds that are shorter than twice this, not twice within half a round.
     #[serde(with = "aranha_url::duration")]
-    pub least: Duration,
+    pub min_interval: Duration,
     /// No page is asked for more rarely, unless it is gone.
     #[serde(with = "aranha_url::duration")]
-    pub most: Duration,
+    pub max_interval: Duration,
     /// By what share of a round or an interval visiting times move from one visit to the next (F12); 0 = not at all.
     pub spread: f32,
     /// A page gone this many times in a row is dead.
-    pub gone: u8,
+    pub max_gone: u8,
     /// `frequency`: visits that are looked at for changes, at most 32 (B's `limit`).
-    pub window: u32,
+    pub history_visits: u32,
     /// `frequency`: a new page is visited in one of so many rounds (B's first `fr_max`, which is 2 there).
-    pub first: u32,
+    pub initial_rounds: u32,
     /// `selective`: share of a site's inner pages that must have changed, at first.
-    pub descend: f32,
+    pub min_changed_share: f32,
     /// `frequency`, `selective`: length of the quick rounds between full ones, for fast sites (I6).
     #[serde(with = "aranha_url::duration::option")]
-    pub quick: Option<Duration>,
+    pub quick_every: Option<Duration>,
     /// `poisson`, `optimal`: time between changes assumed of a page that nothing is known about; `optimal` does not leave
     /// it alone for longer at first.
     #[serde(with = "aranha_url::duration")]
-    pub prior: Duration,
+    pub prior_change_interval: Duration,
     /// `poisson`: how likely it is that a page has changed when it is asked for again.
-    pub chance: f32,
+    pub change_probability: f32,
     /// `optimal`: requests a day.
     pub budget: u64,
 }
@@ -68,16 +68,16 @@ impl Default for Options {
         Options {
             policy: Policy::default(),
             every: Duration::from_hours(24),
-            least: Duration::from_hours(1),
-            most: Duration::from_hours(90 * 24),
+            min_interval: Duration::from_hours(1),
+            max_interval: Duration::from_hours(90 * 24),
             spread: 0.25,
-            gone: 5,
-            window: 20,
-            first: 1,
-            descend: 0.4,
-            quick: None,
-            prior: Duration::from_hours(10 * 24),
-            chance: 0.5,
+            max_gone: 5,
+            history_visits: 20,
+            initial_rounds: 1,
+            min_changed_share: 0.4,
+            quick_every: None,
+            prior_change_interval: Duration::from_hours(10 * 24),
+            change_probability: 0.5,
             budget: 100_000,
         }
     }
@@ -95,9 +95,10 @@ mod tests {
             Options::default()
         );
         let options: Options =
-            toml::from_str("policy = 'optimal'\nquick = '6h'\nmost = '30d'").expect("reads");
+            toml::from_str("policy = 'optimal'\nquick_every = '6h'\nmax_interval = '30d'")
+                .expect("reads");
         assert_eq!(options.policy, Policy::Optimal);
-        assert_eq!(options.quick, Some(Duration::from_hours(6)));
+        assert_eq!(options.quick_every, Some(Duration::from_hours(6)));
         assert!(toml::from_str::<Options>("policy = 'sometimes'").is_err());
         assert!(toml::from_str::<Options>("evry = '1d'").is_err());
     }

@@ -34,13 +34,13 @@ impl Schedule {
         Schedule {
             rounds: Rounds::new(options.every, options.spread),
             quick: options
-                .quick
+                .quick_every
                 .map(|length| Rounds::new(length, options.spread)),
             market: (options.policy == Policy::Optimal).then(|| {
                 Market::new(
                     options.budget as f64,
-                    days(options.least).max(1e-6),
-                    days(options.most),
+                    days(options.min_interval).max(1e-6),
+                    days(options.max_interval),
                 )
             }),
             options: options.clone(),
@@ -63,8 +63,10 @@ impl Schedule {
                 self.moved(wait, history, visit)
             }
             (Policy::Optimal | Policy::Poisson, _) => {
-                let wait = self.belief(history).wait(f64::from(self.options.chance));
-                let wait = wait.min(days(self.options.most));
+                let wait = self
+                    .belief(history)
+                    .wait(f64::from(self.options.change_probability));
+                let wait = wait.min(days(self.options.max_interval));
                 self.moved(wait, history, visit)
             }
             (Policy::Frequency | Policy::Selective, _) => self.turn(history.level.max(1), visit),
@@ -82,7 +84,7 @@ impl Schedule {
     /// `selective`: a site's round begins. `entry`: what the visit of its entry page found, `None` when that page was not
     /// due. Harmless when called again in the same round, as for a second entry page.
     pub fn open_round(&self, site: &mut SiteHistory, entry: Option<Seen>, at: i64) {
-        site.open(self.round(at), entry, self.options.descend);
+        site.open(self.round(at), entry, self.options.min_changed_share);
     }
 
     /// `selective`: whether the inner page `key`, which is due, is visited in this round. With every other policy it is.
@@ -142,12 +144,12 @@ impl Schedule {
 
     fn belief(&self, history: &History) -> Belief {
         Belief::of(history.shape, history.exposure)
-            .unwrap_or_else(|| Belief::prior(days(self.options.prior)))
+            .unwrap_or_else(|| Belief::prior(days(self.options.prior_change_interval)))
     }
 
     /// No page is left alone for longer than it was watched, about: a first wrong belief would stand for months.
     fn watched(&self, history: &History) -> f64 {
-        days(self.options.prior) * f64::from(history.visits.clamp(1, 32) - 1).exp2()
+        days(self.options.prior_change_interval) * f64::from(history.visits.clamp(1, 32) - 1).exp2()
     }
 
     /// The page was there.
@@ -173,7 +175,11 @@ impl Schedule {
     }
 
     fn level(&self, history: &History, visit: &Visit) -> u8 {
-        let level = frequency::level(history, self.options.window, self.options.first);
+        let level = frequency::level(
+            history,
+            self.options.history_visits,
+            self.options.initial_rounds,
+        );
         match visit.inner {
             Some(share) if self.options.policy == Policy::Selective => {
                 frequency::lowered(u32::from(level), share) as u8
@@ -188,7 +194,7 @@ impl Schedule {
         if let Some(market) = &self.market {
             market.leave(&mut history.cell);
         }
-        if history.gone >= self.options.gone.max(1) {
+        if history.gone >= self.options.max_gone.max(1) {
             return None;
         }
         let rounds = 1i64 << (history.gone - 1).min(32);
@@ -200,7 +206,7 @@ impl Schedule {
     /// In so many rounds; or in the next quick one, for a changed page of a fast site.
     fn turn(&self, level: u8, visit: &Visit) -> i64 {
         let rounds =
-            i64::from(level).min((millis(self.options.most) / self.rounds.length()).max(1));
+            i64::from(level).min((millis(self.options.max_interval) / self.rounds.length()).max(1));
         let due = self.rounds.turn(
             self.rounds.number(visit.at).saturating_add(rounds),
             visit.key,
@@ -218,7 +224,7 @@ impl Schedule {
     fn apart(&self) -> i64 {
         let shortest = self.quick.map_or(i64::MAX, Rounds::length);
         let shortest = self.rounds.length().min(shortest);
-        millis(self.options.least).min(shortest / 2)
+        millis(self.options.min_interval).min(shortest / 2)
     }
 
     /// In so many days, moved by up to half the spread either way.
@@ -226,7 +232,7 @@ impl Schedule {
         let place = movement::place(visit.key, u64::from(history.visits)) - 0.5;
         let spread = f64::from(self.options.spread.clamp(0.0, 1.0));
         let wait = days * (1.0 + spread * place) * DAY_MS;
-        visit.at + (wait as i64).max(millis(self.options.least))
+        visit.at + (wait as i64).max(millis(self.options.min_interval))
     }
 
     /// An answer that says how long it stays fresh is believed for as long again as the wait.
@@ -234,7 +240,7 @@ impl Schedule {
         match visit.expires {
             Some(expires) if expires > due => {
                 let twice = visit.at + 2 * (due - visit.at);
-                let most = visit.at + millis(self.options.most);
+                let most = visit.at + millis(self.options.max_interval);
                 expires.min(twice).min(most).max(due)
             }
             _ => due,

@@ -101,7 +101,7 @@ impl Course {
         config.crawl.pause = pause;
         config.crawl.max_pause = config.crawl.max_pause.max(2 * pause);
         config.crawl.sites = sites;
-        config.crawl.linger = Duration::from_hours(24 * 365);
+        config.crawl.idle_wait = Duration::from_hours(24 * 365);
         "https://example.org/".clone_into(&mut config.crawl.contact);
         config.log.crawl = false;
         let network = Network::new(plan, pause, config.crawl.max_pause);

@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use aranha_engine::config::{Config, Layers, PROFILES};
+use aranha_engine::config::{Layers, PROFILES};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::collection::Collection;
 use crate::complaint::{Complaint, Status};
 use crate::output::Output;
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -77,7 +77,7 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
 
 fn print(show: &Show, output: &mut Output) -> Result<(), Complaint> {
     let layers = show.settings.layers(show.collection.configuration());
-    let (config, origins) = Config::load(&layers)?;
+    let (config, origins) = settings::load(&layers)?;
     if !show.json {
         return output.text(&config.show(&origins));
     }
@@ -90,7 +90,7 @@ fn print(show: &Show, output: &mut Output) -> Result<(), Complaint> {
 
 fn check(file: PathBuf, output: &mut Output) -> Result<(), Complaint> {
     let shown = file.display().to_string();
-    Config::load(&Layers {
+    settings::load(&Layers {
         files: vec![file],
         ..Layers::default()
     })?;
@@ -106,7 +106,7 @@ fn list(output: &mut Output) -> Result<(), Complaint> {
 
 fn profile(name: &str, output: &mut Output) -> Result<(), Complaint> {
     // Loading it gives the complaint about a name that nobody knows.
-    Config::load(&Layers {
+    settings::load(&Layers {
         profile: Some(name.to_owned()),
         ..Layers::default()
     })?;

@@ -11,7 +11,7 @@ use crate::complaint::{Complaint, Status};
 use crate::display::Voice;
 use crate::input;
 use crate::session::{self, Session};
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,8 +52,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let file = arguments.collection.configuration();
-    let (config, _) = Config::load(&arguments.settings.layers(file.clone()))?;
-    let (lasting, origins) = Config::load(&arguments.settings.lasting().layers(file))?;
+    let (config, _) = settings::load(&arguments.settings.layers(file.clone()))?;
+    let (lasting, origins) = settings::load(&arguments.settings.lasting().layers(file))?;
     let canon = Canonicaliser::new(config.url.clone());
     let mut texts: Vec<_> = input::named(&arguments.urls).collect();
     for file in &arguments.seeds {

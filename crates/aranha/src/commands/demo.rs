@@ -6,8 +6,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use aranha_engine::Clock;
 use aranha_engine::config::{Flags, Layers};
-use aranha_engine::{Clock, Config};
 use aranha_lab::{Lab, Plan};
 use aranha_url::{Canonicaliser, duration};
 use clap::Args;
@@ -17,7 +17,7 @@ use crate::commands::crawl;
 use crate::complaint::{Complaint, Status};
 use crate::display::Voice;
 use crate::session::{self, Session};
-use crate::settings::span;
+use crate::settings::{self, span};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             "fetch.resolvers",
             Value::from(vec![lab.resolver().to_string()]),
         );
-        let (config, origins) = Config::load(&Layers {
+        let (config, origins) = settings::load(&Layers {
             flags,
             ..Layers::default()
         })?;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use aranha_engine::config::Layers;
-use aranha_engine::{Clock, Config, Signal, Source};
+use aranha_engine::{Clock, Signal, Source};
 use aranha_frontier::{Claim, Embedded, Frontier, FrontierError, Hop, Outside, Seed};
 use aranha_url::{CanonUrl, Canonicaliser};
 use clap::{Args, Subcommand};
@@ -13,7 +13,7 @@ use crate::collection::{self, Collection, MADE};
 use crate::complaint::{Complaint, Status};
 use crate::display::grouped;
 use crate::output::{Output, counted, tell};
-use crate::{input, session};
+use crate::{input, session, settings};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -106,7 +106,7 @@ fn plant(
     json: bool,
 ) -> Result<Status, Complaint> {
     let files = collection.configuration().into_iter().collect();
-    let (config, _) = Config::load(&Layers {
+    let (config, _) = settings::load(&Layers {
         files,
         ..Layers::default()
     })?;

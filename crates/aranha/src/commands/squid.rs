@@ -37,7 +37,7 @@ In squid.conf:
   acl aranha browser ^aranha/
   url_rewrite_access deny aranha
 
-What is taken is set under [parasite] in the collection's aranha.toml; by default pages in
+What is taken is set under [proxy_cache] in the collection's aranha.toml; by default pages in
 scope without a query string, once a day. Try it by hand:
   echo '0 http://example.org/ 192.0.2.1/- - GET' | aranha squid -c example";
 

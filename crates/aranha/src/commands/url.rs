@@ -1,6 +1,5 @@
 //! `aranha url`: the canonical form of URLs, line by line.
 
-use aranha_engine::Config;
 use aranha_engine::config::Layers;
 use aranha_url::{CanonUrl, Canonicaliser, Rejected};
 use clap::{Args, Subcommand};
@@ -11,6 +10,7 @@ use crate::complaint::{Complaint, Status};
 use crate::input::{Item, items};
 use crate::output::{Output, tell};
 use crate::plain::Plain;
+use crate::settings;
 
 const CANON_EXAMPLES: &str = "\
 Examples:
@@ -53,7 +53,7 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
         files: canon.config.into_iter().collect(),
         ..Layers::default()
     };
-    let (config, _) = Config::load(&layers)?;
+    let (config, _) = settings::load(&layers)?;
     let canonicaliser = Canonicaliser::new(config.url);
     let mut output = Output::new();
     let mut status = Status::Done;

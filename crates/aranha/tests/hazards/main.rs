@@ -51,9 +51,9 @@ const LATE: usize = 3;
 /// A busy machine is patient with honest sites: who waits in vain for a hostile one has [`HURRIED`].
 const SETTINGS: &str = r#"
 [crawl]
-check_in = "500ms"
+check_in_interval = "500ms"
 pause_factor = 0
-linger = "1s"
+idle_wait = "1s"
 max_pause = "100ms"
 [fetch]
 connect_timeout = "10s"
@@ -568,7 +568,7 @@ fn proof(row: Row) -> (String, String) {
     (ways.join("; "), tests.join(", "))
 }
 
-/// `[fetch] range = true` as `fetch.range = true`.
+/// `[fetch] range_requests = true` as `fetch.range_requests = true`.
 fn switches(lines: &str) -> String {
     let mut section = "";
     let mut out = Vec::new();

@@ -5,8 +5,8 @@ use aranha_lab::Hazard;
 
 use super::{Judged, MAX_BODY, MAX_DECODED, Seen, ensure};
 
-const BARREN: &str = "[thresholds]\nbarren = \"none\"";
-const PATHS: &str = "[thresholds]\nbarren = \"none\"\n[url]\nmax_repeats = 0";
+const TRAP_PAGES: &str = "[thresholds]\ntrap_pages = \"none\"";
+const PATHS: &str = "[thresholds]\ntrap_pages = \"none\"\n[url]\nmax_repeats = 0";
 /// Where every wait for the hostile site is in vain: short, so that a run takes seconds.
 pub(crate) const HURRIED: &str = "[fetch]\nconnect_timeout = \"1s\"\ntls_timeout = \"1s\"\nfirst_byte_timeout = \"1s\"\nidle_timeout = \"1s\"\ntotal_timeout = \"2s\"\ndns_timeout = \"2s\"";
 const PATIENT: &str = "[fetch]\nfirst_byte_timeout = \"1h\"\nidle_timeout = \"1h\"\ntotal_timeout = \"1h\"\nmin_speed = 0";
@@ -95,7 +95,7 @@ fn trap_rows() -> Vec<Row> {
             "pages with new links and nothing new to read",
             "crates/engine/src/traps/novelty.rs",
         )
-        .off(BARREN),
+        .off(TRAP_PAGES),
         row(
             Hazard::Growth,
             "at most 100 requests",
@@ -119,7 +119,7 @@ fn trap_rows() -> Vec<Row> {
             "session identifiers are removed; pages that repeat",
             "crates/url/src/session.rs",
         )
-        .off("[url]\ndrop_sessions = false\n[thresholds]\nbarren = \"none\""),
+        .off("[url]\ndrop_sessions = false\n[thresholds]\ntrap_pages = \"none\""),
         row(
             Hazard::Listing,
             "each listing once, at most 40 requests",
@@ -157,7 +157,7 @@ fn trap_rows() -> Vec<Row> {
             "links that never lead back",
             "crates/engine/src/traps/novelty.rs",
         )
-        .off(BARREN),
+        .off(TRAP_PAGES),
         row(
             Hazard::Tarpit,
             "each page ends in time, at most 30 requests",
@@ -177,7 +177,7 @@ fn trap_rows() -> Vec<Row> {
             "near duplicates with new links",
             "crates/engine/src/traps/novelty.rs",
         )
-        .off(BARREN),
+        .off(TRAP_PAGES),
         row(
             Hazard::Facets,
             "at most 130 requests",
@@ -185,7 +185,7 @@ fn trap_rows() -> Vec<Row> {
             "pages with new links and nothing new to read",
             "crates/engine/src/traps/novelty.rs",
         )
-        .off(BARREN),
+        .off(TRAP_PAGES),
     ]
 }
 
@@ -285,7 +285,7 @@ fn server_rows() -> Vec<Row> {
             "416 is answered by a second request",
             "crates/engine/src/collect/mod.rs",
         )
-        .with("[fetch]\nrange = true"),
+        .with("[fetch]\nrange_requests = true"),
         row(
             Hazard::Aimless,
             "a redirect without target is told as that; at most 30 requests",
@@ -300,7 +300,7 @@ fn server_rows() -> Vec<Row> {
             "redirects behind redirects bring nothing new",
             "crates/engine/src/traps/novelty.rs",
         )
-        .off(BARREN),
+        .off(TRAP_PAGES),
         row(
             Hazard::Soft,
             "the site is asked once for a page that cannot exist",
@@ -316,7 +316,7 @@ fn server_rows() -> Vec<Row> {
             "retries wait; a site that fails is left",
             "crates/frontier/src/retry.rs",
         )
-        .off("[crawl]\nlinger = \"3s\"\n[retry]\nserver_error = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
+        .off("[crawl]\nidle_wait = \"3s\"\n[retry]\nserver_error = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Busy,
             "left alone at the first 429: at most 4 requests",
@@ -324,7 +324,7 @@ fn server_rows() -> Vec<Row> {
             "patience as asked for, and more",
             "crates/frontier/src/retry.rs",
         )
-        .off("[crawl]\nlinger = \"4s\"\n[retry]\nslow_down = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
+        .off("[crawl]\nidle_wait = \"4s\"\n[retry]\nslow_down = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Reset,
             "left alone after a few resets: at most 10 requests",
@@ -332,7 +332,7 @@ fn server_rows() -> Vec<Row> {
             "retries wait; a site that fails is left",
             "crates/frontier/src/retry.rs",
         )
-        .off("[crawl]\nlinger = \"3s\"\n[retry]\nreset = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
+        .off("[crawl]\nidle_wait = \"3s\"\n[retry]\nreset = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Down,
             "tried once",
@@ -340,7 +340,7 @@ fn server_rows() -> Vec<Row> {
             "retries wait",
             "crates/frontier/src/retry.rs",
         )
-        .off("[crawl]\nlinger = \"3s\"\n[retry]\nserver_down = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
+        .off("[crawl]\nidle_wait = \"3s\"\n[retry]\nserver_down = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Void,
             "given up in time",
@@ -381,7 +381,7 @@ fn server_rows() -> Vec<Row> {
             "retries wait",
             "crates/frontier/src/retry.rs",
         )
-        .off("[crawl]\nlinger = \"3s\"\n[retry]\ntls = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
+        .off("[crawl]\nidle_wait = \"3s\"\n[retry]\ntls = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Handshake,
             "given up in time",
@@ -757,7 +757,7 @@ fn attack_rows() -> Vec<Row> {
             "lists of links that bring nothing to read",
             "crates/engine/src/traps/novelty.rs",
         )
-        .off(BARREN),
+        .off(TRAP_PAGES),
     ]
 }
 
@@ -770,7 +770,7 @@ fn name_rows() -> Vec<Row> {
             "retries wait",
             "crates/frontier/src/retry.rs",
         )
-        .off("[crawl]\nlinger = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
+        .off("[crawl]\nidle_wait = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::ServFail,
             "told once",
@@ -778,7 +778,7 @@ fn name_rows() -> Vec<Row> {
             "retries wait",
             "crates/frontier/src/retry.rs",
         )
-        .off("[crawl]\nlinger = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
+        .off("[crawl]\nidle_wait = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Mute,
             "told in time",
@@ -795,7 +795,7 @@ fn name_rows() -> Vec<Row> {
             "packets are checked; retries wait",
             "crates/frontier/src/retry.rs",
         )
-        .off("[crawl]\nlinger = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
+        .off("[crawl]\nidle_wait = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Crooked,
             "told once; the address before the fault is not taken, which is a known limit",
@@ -803,7 +803,7 @@ fn name_rows() -> Vec<Row> {
             "packets are checked; retries wait",
             "crates/frontier/src/retry.rs",
         )
-        .off("[crawl]\nlinger = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
+        .off("[crawl]\nidle_wait = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Shifting,
             "crawled, the pause kept by address",

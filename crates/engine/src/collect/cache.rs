@@ -19,7 +19,7 @@ pub(super) fn proxy(context: &Context, pending: &Pending, url: &CanonUrl) -> Opt
     if !told || url.scheme() != Scheme::Http {
         return None;
     }
-    context.config.parasite.address()
+    context.config.proxy_cache.address()
 }
 
 /// Takes the page from the proxy's cache and only from there: its own server hears nothing of it.

@@ -117,7 +117,7 @@ pub(crate) async fn collect(
         None => ask(context, &mut session, &url, &headers, Wanted::Page).await,
     };
     let (resolved, asked) =
-        if proxy.is_none() && context.config.fetch.range && is_refusal_of_range(&page.1) {
+        if proxy.is_none() && context.config.fetch.range_requests && is_refusal_of_range(&page.1) {
             // Its share of the memory for answers, which the second one needs.
             drop(page);
             // A second request is a request: it waits like any other (P A.3.2).

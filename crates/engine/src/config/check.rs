@@ -14,7 +14,8 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
     for (key, test) in TESTS {
         test(&config.crawl).map_err(|complaint| complain(key, complaint))?;
     }
-    proxy(&config.parasite.proxy).map_err(|complaint| complain("parasite.proxy", complaint))?;
+    proxy(&config.proxy_cache.proxy)
+        .map_err(|complaint| complain("proxy_cache.proxy", complaint))?;
     let fetch = &config.fetch;
     for (key, value) in [
         ("fetch.user_agent", Some(&fetch.user_agent)),
@@ -65,9 +66,9 @@ const TESTS: &[(&str, Test)] = &[
             "0 switches the adaptation off",
         )
     }),
-    ("crawl.rate", |crawl| {
+    ("crawl.limit_rate", |crawl| {
         require(
-            crawl.rate != Some(0),
+            crawl.limit_rate != Some(0),
             "nothing could be fetched",
             "\"none\" lifts the limit",
         )

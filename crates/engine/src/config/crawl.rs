@@ -1,4 +1,4 @@
-//! The sections that the engine itself acts on: `[crawl]`, `[thresholds]`, `[parasite]`, `[log]`.
+//! The sections that the engine itself acts on: `[crawl]`, `[thresholds]`, `[proxy_cache]`, `[log]`.
 //!
 //! Times are texts (`"2s"`, `"1h30m"`), sizes are texts or bytes (`"10MiB"`, `4096`), limits may be `"none"`.
 
@@ -46,7 +46,7 @@ pub struct Crawl {
     pub connections: usize,
     /// Bytes a second taken from the network, all sites together.
     #[serde(with = "limit::size")]
-    pub rate: Option<u64>,
+    pub limit_rate: Option<u64>,
     /// Courtesy pause: from the end of an answer to the next request to the same site or address (F7, F8).
     #[serde(with = "aranha_url::duration")]
     pub pause: Duration,
@@ -57,13 +57,13 @@ pub struct Crawl {
     pub max_pause: Duration,
     /// A visit checks in this often: what a crash can repeat.
     #[serde(with = "aranha_url::duration")]
-    pub check_in: Duration,
+    pub check_in_interval: Duration,
     /// A visit gives up its slot after this long when other sites wait (F7).
     #[serde(with = "aranha_url::duration")]
     pub quantum: Duration,
     /// A crawl with nothing to do waits this long for a retry to come due before it ends.
     #[serde(with = "aranha_url::duration")]
-    pub linger: Duration,
+    pub idle_wait: Duration,
 
     /// Do not end when nothing is due: wait for the next page to be visited again (`[revisit]`).
     pub continuous: bool,
@@ -96,13 +96,13 @@ impl Default for Crawl {
             blacklist_files: Vec::new(),
             sites: 1000,
             connections: 1,
-            rate: None,
+            limit_rate: None,
             pause: Duration::from_secs(2),
             pause_factor: 1.0,
             max_pause: Duration::from_mins(1),
-            check_in: Duration::from_secs(5),
+            check_in_interval: Duration::from_secs(5),
             quantum: Duration::from_mins(5),
-            linger: Duration::from_mins(2),
+            idle_wait: Duration::from_mins(2),
             continuous: false,
             product: "aranha".to_owned(),
             contact: String::new(),
@@ -130,7 +130,7 @@ pub struct Thresholds {
     /// Pages, about, that bring new links but nothing new to read; see `novelty`. Without it links that never lead
     /// back are no sign either.
     #[serde(with = "limit::count")]
-    pub barren: Option<u32>,
+    pub trap_pages: Option<u32>,
 }
 
 impl Default for Thresholds {
@@ -139,7 +139,7 @@ impl Default for Thresholds {
             urls: None,
             duplicates: None,
             depth: None,
-            barren: Some(50),
+            trap_pages: Some(50),
         }
     }
 }
@@ -147,7 +147,7 @@ impl Default for Thresholds {
 /// The cache parasite (I5; C 2.6, 3): a proxy tells which pages people ask for, and the crawl takes its fresh copy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Parasite {
+pub struct ProxyCache {
     /// Where the proxy listens, such as `127.0.0.1:3128`. Empty: pages that it tells of are asked of their own servers.
     pub proxy: String,
     /// From the signal to the visit: the proxy must have got the page first.
@@ -155,26 +155,26 @@ pub struct Parasite {
     pub delay: Duration,
     /// A page that was fetched, or told of, less than this ago is left alone.
     #[serde(with = "aranha_url::duration")]
-    pub again: Duration,
+    pub min_interval: Duration,
     /// Take URLs with a query string too. What people type into forms stands there.
     pub queries: bool,
     /// Hosts that may be taken; `.example.org` is that host and all beneath it. None: every host in the crawl's scope.
     pub hosts: Vec<String>,
 }
 
-impl Default for Parasite {
+impl Default for ProxyCache {
     fn default() -> Self {
         Self {
             proxy: String::new(),
             delay: Duration::from_mins(1),
-            again: Duration::from_hours(24),
+            min_interval: Duration::from_hours(24),
             queries: false,
             hosts: Vec::new(),
         }
     }
 }
 
-impl Parasite {
+impl ProxyCache {
     /// The proxy, if there is one. A configuration that was loaded holds an address or nothing.
     pub fn address(&self) -> Option<SocketAddr> {
         self.proxy.parse().ok()
@@ -225,12 +225,12 @@ mod tests {
 
     #[test]
     fn hosts_that_may_be_taken() {
-        let parasite = |hosts: &[&str]| Parasite {
+        let proxy_cache = |hosts: &[&str]| ProxyCache {
             hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
-            ..Parasite::default()
+            ..ProxyCache::default()
         };
-        assert!(parasite(&[]).allows("example.org"));
-        let listed = parasite(&["example.org", ".example.com"]);
+        assert!(proxy_cache(&[]).allows("example.org"));
+        let listed = proxy_cache(&["example.org", ".example.com"]);
         for (host, allowed) in [
             ("example.org", true),
             ("EXAMPLE.org", true),

@@ -6,12 +6,15 @@
 use std::fs;
 use std::path::Path;
 
+use serde::Deserialize as _;
+use toml::de::DeTable;
 use toml::{Table, Value};
 
 use super::error::{ConfigError, Place};
-use super::leaf::{Leaf, leaves};
+use super::leaf::{Leaf, leaves, leaves_of};
 use super::nearest::nearest;
 use super::profile::Profile;
+use super::renamed::{self, OldName, Renamed};
 use super::{Config, Origin};
 
 /// What the command line set: each value with its dotted key and the flag's name.
@@ -41,6 +44,8 @@ impl Flags {
 pub(super) struct Layer {
     pub(super) table: Table,
     pub(super) origins: Vec<(String, Origin)>,
+    /// Old key names in this layer.
+    pub(super) renamed: Vec<Renamed>,
 }
 
 impl Layer {
@@ -50,8 +55,18 @@ impl Layer {
             path: path.to_owned(),
             source,
         })?;
-        let (mut table, leaves) = read(&text).map_err(|error| locate(path, &text, &error))?;
+        let Document {
+            mut table,
+            leaves,
+            old_names,
+        } = read(&text).map_err(|error| locate(path, &text, &error))?;
         settle_files(&mut table, path);
+        let renamed = |name: OldName| Renamed {
+            path: path.to_owned(),
+            line: position(&text, name.span.start).0,
+            old: name.old,
+            new: name.new,
+        };
         let origin = |leaf: Leaf| {
             let (line, _) = position(&text, leaf.span.start);
             (
@@ -65,12 +80,14 @@ impl Layer {
         Ok(Self {
             table,
             origins: leaves.into_iter().map(origin).collect(),
+            renamed: old_names.into_iter().map(renamed).collect(),
         })
     }
 
     /// A built-in profile; the tests read them all.
     pub(super) fn profile(profile: &Profile) -> Self {
-        let (table, leaves) = read(profile.text).expect("built-in profiles are tested");
+        let Document { table, leaves, .. } =
+            read(profile.text).expect("built-in profiles are tested");
         let origin = || Origin::Profile(profile.name.to_owned());
         Self {
             table,
@@ -78,6 +95,7 @@ impl Layer {
                 .into_iter()
                 .map(|leaf| (leaf.key, origin()))
                 .collect(),
+            renamed: Vec::new(),
         }
     }
 
@@ -94,6 +112,7 @@ impl Layer {
                 Ok(Self {
                     table,
                     origins: vec![(setting.key.to_owned(), origin)],
+                    renamed: Vec::new(),
                 })
             }
             Err(error) => Err(ConfigError::Flag {
@@ -109,9 +128,38 @@ impl Layer {
     }
 }
 
-fn read(text: &str) -> Result<(Table, Vec<Leaf>), toml::de::Error> {
-    toml::from_str::<Config>(text)?;
-    Ok((toml::from_str(text)?, leaves(text)?))
+/// A TOML document that is a valid layer.
+#[derive(Debug)]
+struct Document {
+    table: Table,
+    leaves: Vec<Leaf>,
+    old_names: Vec<OldName>,
+}
+
+/// Why a document is not a valid layer.
+#[derive(Debug)]
+enum DocumentError {
+    Toml(toml::de::Error),
+    /// An old name and its new name are both set.
+    Both(OldName),
+}
+
+impl From<toml::de::Error> for DocumentError {
+    fn from(error: toml::de::Error) -> Self {
+        Self::Toml(error)
+    }
+}
+
+fn read(text: &str) -> Result<Document, DocumentError> {
+    let mut document = DeTable::parse(text)?;
+    let old_names = renamed::replace(document.get_mut()).map_err(DocumentError::Both)?;
+    let leaves = leaves_of(document.get_ref());
+    Config::deserialize(toml::Deserializer::from(document.clone()))?;
+    Ok(Document {
+        table: Table::deserialize(toml::Deserializer::from(document))?,
+        leaves,
+        old_names,
+    })
 }
 
 /// `a.b` and a value as the table `{ a = { b = value } }`.
@@ -141,14 +189,23 @@ fn settle_files(table: &mut Table, path: &Path) {
     }
 }
 
-fn locate(path: &Path, text: &str, error: &toml::de::Error) -> ConfigError {
-    let (line, column) = position(text, error.span().map_or(0, |span| span.start));
+fn locate(path: &Path, text: &str, error: &DocumentError) -> ConfigError {
+    let (span, (sentence, hint)) = match error {
+        DocumentError::Toml(error) => (error.span(), explain(error.message())),
+        DocumentError::Both(OldName { old, new, span }) => {
+            let sentence = format!("`{old}` is the old name of `{new}`, which is set too");
+            (
+                Some(span.clone()),
+                (sentence, Some(format!("remove `{old}`"))),
+            )
+        }
+    };
+    let (line, column) = position(text, span.map_or(0, |span| span.start));
     let place = Place {
         path: path.to_owned(),
         line,
         column,
     };
-    let (sentence, hint) = explain(error.message());
     ConfigError::File {
         place,
         sentence,

@@ -16,13 +16,17 @@ pub(super) struct Leaf {
     pub(super) span: Range<usize>,
 }
 
-/// The leaves of `text` in the order they are written. A table without anything in it has none.
+/// The leaves of `text`, in the order in which they are written. An empty table has none.
 pub(super) fn leaves(text: &str) -> Result<Vec<Leaf>, toml::de::Error> {
-    let document = DeTable::parse(text)?;
+    Ok(leaves_of(DeTable::parse(text)?.get_ref()))
+}
+
+/// The leaves of a parsed document, in the order in which they are written.
+pub(super) fn leaves_of(document: &DeTable<'_>) -> Vec<Leaf> {
     let mut found = Vec::new();
-    walk(document.get_ref(), "", &mut found);
+    walk(document, "", &mut found);
     found.sort_by_key(|leaf| leaf.span.start);
-    Ok(found)
+    found
 }
 
 fn walk(table: &DeTable<'_>, prefix: &str, found: &mut Vec<Leaf>) {

@@ -25,6 +25,7 @@ pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
         .chain(flags)
     {
         overlay(&mut table, layer.table);
+        origins.add_renamed(layer.renamed);
         for (key, origin) in layer.origins {
             origins.set(&key, origin);
         }

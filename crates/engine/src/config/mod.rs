@@ -22,6 +22,7 @@ mod merge;
 mod nearest;
 mod origin;
 mod profile;
+mod renamed;
 mod scope;
 mod show;
 
@@ -29,11 +30,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use crawl::{Crawl, Log, Parasite, Thresholds};
+pub use crawl::{Crawl, Log, ProxyCache, Thresholds};
 pub use error::{ConfigError, Place};
 pub use layer::Flags;
 pub use origin::{Origin, Origins};
 pub use profile::{PROFILES, Profile};
+pub use renamed::Renamed;
 
 /// The configuration in force: one field a section of `aranha.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -61,8 +63,8 @@ pub struct Config {
     pub retry: aranha_frontier::Retry,
     /// `[revisit]`: when pages are visited again (I1 to I4).
     pub revisit: aranha_revisit::Options,
-    /// `[parasite]`: what a proxy near by tells and has (I5).
-    pub parasite: Parasite,
+    /// `[proxy_cache]`: what a proxy near by tells and has (I5).
+    pub proxy_cache: ProxyCache,
     /// `[log]`: what is written about the crawl.
     pub log: Log,
 }
@@ -81,7 +83,7 @@ impl Default for Config {
             frontier: aranha_frontier::Options::default(),
             retry: aranha_frontier::Retry::default(),
             revisit: aranha_revisit::Options::default(),
-            parasite: Parasite::default(),
+            proxy_cache: ProxyCache::default(),
             log: Log::default(),
         }
     }

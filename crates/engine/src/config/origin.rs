@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use super::Renamed;
+
 /// The layer that set a value. Its `Display` is what `aranha config show` prints beside the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
@@ -38,18 +40,31 @@ impl fmt::Display for Origin {
 
 /// The origin of every value that is not a built-in default, by dotted key (`crawl.pause`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Origins(BTreeMap<String, Origin>);
+pub struct Origins {
+    by_key: BTreeMap<String, Origin>,
+    renamed: Vec<Renamed>,
+}
 
 impl Origins {
     /// Who set this key.
     pub fn of(&self, key: &str) -> Origin {
-        self.0.get(key).cloned().unwrap_or(Origin::Default)
+        self.by_key.get(key).cloned().unwrap_or(Origin::Default)
+    }
+
+    /// The old key names that the configuration files use. A program should warn about each.
+    pub fn renamed(&self) -> &[Renamed] {
+        &self.renamed
+    }
+
+    /// Adds the old key names of a layer.
+    pub(super) fn add_renamed(&mut self, renamed: Vec<Renamed>) {
+        self.renamed.extend(renamed);
     }
 
     /// A later layer replaces the value, and all below it when it was a table.
     pub(super) fn set(&mut self, key: &str, origin: Origin) {
         let below = format!("{key}.");
-        self.0.retain(|known, _| !known.starts_with(&below));
-        self.0.insert(key.to_owned(), origin);
+        self.by_key.retain(|known, _| !known.starts_with(&below));
+        self.by_key.insert(key.to_owned(), origin);
     }
 }

@@ -74,7 +74,7 @@ fn vn2006_is_table_7() {
             urls: Some(5000),
             duplicates: Some(10),
             depth: Some(5),
-            barren: None,
+            trap_pages: None,
         }
     );
     assert_eq!(config.url.max_length, 200);
@@ -102,7 +102,7 @@ fn a_later_layer_wins_and_its_origin_is_kept() {
             urls: Some(7),
             duplicates: Some(10),
             depth: None,
-            barren: None,
+            trap_pages: None,
         }
     );
     let file = |line| Origin::File {
@@ -147,7 +147,7 @@ fn unknown_keys_are_refused_with_a_hint() {
     );
     complaint(
         "[thresholds]\nzeitgeist = 1",
-        "FILE, line 2, column 1: unknown key `zeitgeist`\nhint: the keys here are urls, duplicates, depth, barren",
+        "FILE, line 2, column 1: unknown key `zeitgeist`\nhint: the keys here are urls, duplicates, depth, trap_pages",
     );
 }
 
@@ -391,4 +391,186 @@ fn the_example_in_the_documentation_is_the_defaults() {
         .filter(left_out)
         .collect();
     assert!(missing.is_empty(), "the example leaves out {missing:?}");
+}
+
+/// A value for each renamed key that differs from its default.
+const OLD_NAMES: &[(&str, &str, &str)] = &[
+    (
+        "[parasite]\nproxy = \"127.0.0.1:3128\"",
+        "parasite",
+        "proxy_cache",
+    ),
+    ("[crawl]\nrate = \"7MB\"", "crawl.rate", "crawl.limit_rate"),
+    (
+        "[crawl]\ncheck_in = \"7s\"",
+        "crawl.check_in",
+        "crawl.check_in_interval",
+    ),
+    (
+        "[crawl]\nlinger = \"7s\"",
+        "crawl.linger",
+        "crawl.idle_wait",
+    ),
+    (
+        "[thresholds]\nbarren = 7",
+        "thresholds.barren",
+        "thresholds.trap_pages",
+    ),
+    ("[load]\nrequests = 7", "load.requests", "load.max_requests"),
+    ("[load]\ncpu = 7", "load.cpu", "load.max_cpu_percent"),
+    (
+        "[load]\nlatency = \"7s\"",
+        "load.latency",
+        "load.max_latency",
+    ),
+    (
+        "[load]\nerrors = 7",
+        "load.errors",
+        "load.max_error_percent",
+    ),
+    (
+        "[fetch]\nmemory = \"7MiB\"",
+        "fetch.memory",
+        "fetch.body_memory",
+    ),
+    (
+        "[fetch]\nrange = true",
+        "fetch.range",
+        "fetch.range_requests",
+    ),
+    (
+        "[frontier]\nexternal = \"combined\"",
+        "frontier.external",
+        "frontier.external_links",
+    ),
+    (
+        "[frontier]\ncache = \"7MiB\"",
+        "frontier.cache",
+        "frontier.cache_size",
+    ),
+    (
+        "[frontier]\nlog = \"7MiB\"",
+        "frontier.log",
+        "frontier.wal_size",
+    ),
+    (
+        "[revisit]\nleast = \"7h\"",
+        "revisit.least",
+        "revisit.min_interval",
+    ),
+    (
+        "[revisit]\nmost = \"7d\"",
+        "revisit.most",
+        "revisit.max_interval",
+    ),
+    ("[revisit]\ngone = 7", "revisit.gone", "revisit.max_gone"),
+    (
+        "[revisit]\nwindow = 7",
+        "revisit.window",
+        "revisit.history_visits",
+    ),
+    (
+        "[revisit]\nfirst = 7",
+        "revisit.first",
+        "revisit.initial_rounds",
+    ),
+    (
+        "[revisit]\ndescend = 0.7",
+        "revisit.descend",
+        "revisit.min_changed_share",
+    ),
+    (
+        "[revisit]\nquick = \"7h\"",
+        "revisit.quick",
+        "revisit.quick_every",
+    ),
+    (
+        "[revisit]\nprior = \"7d\"",
+        "revisit.prior",
+        "revisit.prior_change_interval",
+    ),
+    (
+        "[revisit]\nchance = 0.7",
+        "revisit.chance",
+        "revisit.change_probability",
+    ),
+    (
+        "[proxy_cache]\nagain = \"7h\"",
+        "proxy_cache.again",
+        "proxy_cache.min_interval",
+    ),
+];
+
+#[test]
+fn old_key_names_are_read_and_reported() {
+    assert_eq!(OLD_NAMES.len(), renamed::RENAMED.len());
+    for (text, old, new) in OLD_NAMES {
+        let (_folder, old_layers) = layers(text);
+        let (config, origins) = Config::load(&old_layers).expect("old names are read");
+        let path = &old_layers.files[0];
+        let line = if old.contains('.') { 2 } else { 1 };
+        let warnings: Vec<_> = origins.renamed().iter().map(Renamed::to_string).collect();
+        let expected = format!(
+            "{}, line {line}: `{old}` is now `{new}`; the old name will be removed",
+            path.display()
+        );
+        assert_eq!(warnings, [expected]);
+        assert_ne!(
+            table(&config),
+            table(&Config::default()),
+            "{old} sets nothing"
+        );
+
+        let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
+        let (_folder, new_layers) = layers(&text.replacen(&last(old), &last(new), 1));
+        let (current, origins) = Config::load(&new_layers).expect("new names are read");
+        assert_eq!(origins.renamed(), []);
+        assert_eq!(table(&config), table(&current), "{old}");
+    }
+}
+
+#[test]
+fn an_old_section_with_an_old_key_is_read() {
+    for text in [
+        "[parasite]\nagain = \"7h\"\n",
+        "parasite = { again = \"7h\" }\n",
+        "parasite.again = \"7h\"\n",
+    ] {
+        let (_folder, layers) = layers(text);
+        let (config, origins) = Config::load(&layers).expect("old names are read");
+        assert_eq!(config.proxy_cache.min_interval, Duration::from_hours(7));
+        let old: Vec<_> = origins.renamed().iter().map(|name| &*name.old).collect();
+        assert_eq!(old, ["parasite", "proxy_cache.again"]);
+        assert!(matches!(
+            origins.of("proxy_cache.min_interval"),
+            Origin::File { .. }
+        ));
+    }
+}
+
+#[test]
+fn an_old_name_in_one_file_is_overridden_by_the_new_name_in_another() {
+    let (folder, mut layers) = layers("[crawl]\nlinger = \"7s\"\n");
+    let second = folder.path().join("second.toml");
+    std::fs::write(&second, "[crawl]\nidle_wait = \"9s\"\n").expect("a file");
+    layers.files.push(second);
+    let (config, _) = Config::load(&layers).expect("good");
+    assert_eq!(config.crawl.idle_wait, Duration::from_secs(9));
+}
+
+#[test]
+fn an_old_name_beside_its_new_name_is_refused() {
+    complaint(
+        "[crawl]\nidle_wait = \"9s\"\nlinger = \"7s\"\n",
+        "FILE, line 3, column 1: `crawl.linger` is the old name of `crawl.idle_wait`, which is set too\n\
+         hint: remove `crawl.linger`",
+    );
+}
+
+#[test]
+fn an_error_in_the_value_of_an_old_name_is_located() {
+    complaint(
+        "[load]\nrequests = -1\n",
+        "FILE, line 2, column 12: invalid value: integer `-1`, expected a whole number or \"none\"",
+    );
 }

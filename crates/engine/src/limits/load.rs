@@ -28,16 +28,16 @@ const MOST: usize = 1 << 20;
 pub struct Caps {
     /// Requests under way at once, all sites together.
     #[serde(with = "limit::count")]
-    pub requests: Option<u64>,
+    pub max_requests: Option<u64>,
     /// Percent of all processors.
     #[serde(with = "limit::count")]
-    pub cpu: Option<u16>,
+    pub max_cpu_percent: Option<u16>,
     /// Mean time until an answer begins.
     #[serde(with = "limit::time")]
-    pub latency: Option<Duration>,
+    pub max_latency: Option<Duration>,
     /// Percent of the requests that time out or break off.
     #[serde(with = "limit::count")]
-    pub errors: Option<u16>,
+    pub max_error_percent: Option<u16>,
 }
 
 /// What was seen since the last glance.
@@ -61,7 +61,7 @@ pub(crate) struct Load {
 impl Load {
     pub(crate) fn new(caps: Caps) -> Self {
         let most = caps
-            .requests
+            .max_requests
             .map_or(MOST, |cap| cap.clamp(1, MOST as u64) as usize);
         let capped = caps != Caps::default();
         Self {
@@ -128,18 +128,18 @@ impl Load {
 
     fn exceeded(&self, seen: &Seen, cpu: u32) -> bool {
         let Caps {
-            cpu: most_cpu,
-            latency,
-            errors,
+            max_cpu_percent,
+            max_latency,
+            max_error_percent,
             ..
         } = self.caps;
         let slow =
-            latency.is_some_and(|cap| seen.answered > 0 && seen.waited / seen.answered > cap);
-        let failing = errors.is_some_and(|cap| {
+            max_latency.is_some_and(|cap| seen.answered > 0 && seen.waited / seen.answered > cap);
+        let failing = max_error_percent.is_some_and(|cap| {
             // A handful says nothing.
             seen.requests >= 20 && seen.failed * 100 > seen.requests * u32::from(cap)
         });
-        slow || failing || most_cpu.is_some_and(|cap| cpu > u32::from(cap))
+        slow || failing || max_cpu_percent.is_some_and(|cap| cpu > u32::from(cap))
     }
 }
 
@@ -185,7 +185,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_cap_on_requests_holds_exactly() {
         let load = Arc::new(Load::new(Caps {
-            requests: Some(7),
+            max_requests: Some(7),
             ..Caps::default()
         }));
         let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
@@ -206,8 +206,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn slow_answers_mean_fewer_requests_until_they_are_fast_again() {
         let load = Arc::new(Load::new(Caps {
-            requests: Some(100),
-            latency: Some(Duration::from_millis(200)),
+            max_requests: Some(100),
+            max_latency: Some(Duration::from_millis(200)),
             ..Caps::default()
         }));
         let tally = Arc::new(Tally::default());
@@ -267,20 +267,20 @@ mod tests {
             waited: Duration::from_millis(milliseconds) * answered,
         };
         let cpu = Caps {
-            cpu: Some(80),
+            max_cpu_percent: Some(80),
             ..Caps::default()
         };
         check(cpu.clone(), seen(0, 10, 1), 81, true);
         check(cpu, seen(0, 10, 1), 80, false);
         let latency = Caps {
-            latency: Some(Duration::from_secs(1)),
+            max_latency: Some(Duration::from_secs(1)),
             ..Caps::default()
         };
         check(latency.clone(), seen(0, 10, 1001), 0, true);
         check(latency.clone(), seen(0, 10, 1000), 0, false);
         check(latency, seen(10, 0, 0), 0, false);
         let errors = Caps {
-            errors: Some(10),
+            max_error_percent: Some(10),
             ..Caps::default()
         };
         check(errors.clone(), seen(3, 17, 1), 0, true);

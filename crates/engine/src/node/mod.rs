@@ -247,8 +247,8 @@ impl Node {
         if crawl.continuous {
             return false;
         }
-        let linger = crawl.linger.as_millis() as i64;
-        next.is_none_or(|due| due - self.context.clock.now() > linger)
+        let idle_wait = crawl.idle_wait.as_millis() as i64;
+        next.is_none_or(|due| due - self.context.clock.now() > idle_wait)
     }
 
     /// Until something happened that may bring a site, or at least a breath. While others wait, only a visit's end can.

@@ -72,7 +72,7 @@ impl Node {
             schedule: Schedule::new(&config.revisit),
             signals: collection.signals(),
             census: collection.census(),
-            rate: Rate::new(config.crawl.rate),
+            rate: Rate::new(config.crawl.limit_rate),
             load: Arc::new(Load::new(config.load.clone())),
             budget: Budget::new(config.crawl.pages),
             product: config.crawl.product.clone(),

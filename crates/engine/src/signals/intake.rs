@@ -71,7 +71,10 @@ impl Context {
                 _ => Hop::Signal,
             };
             let (delay, gap) = match signal.source {
-                Source::Proxy => (self.config.parasite.delay, self.config.parasite.again),
+                Source::Proxy => (
+                    self.config.proxy_cache.delay,
+                    self.config.proxy_cache.min_interval,
+                ),
                 _ => (Duration::ZERO, Duration::ZERO),
             };
             let claim = Claim {

@@ -53,7 +53,7 @@ impl Visit {
             return;
         }
         let host = self.host();
-        if self.context.config.thresholds.barren.is_none() {
+        if self.context.config.thresholds.trap_pages.is_none() {
             return;
         }
         if let Some(absurd) = self.context.domains.enter(&host, self.site_key) {
@@ -105,7 +105,7 @@ impl Visit {
 
     /// Whether pages must show that they bring something.
     fn is_wary(&self) -> bool {
-        self.context.config.thresholds.barren.is_some()
+        self.context.config.thresholds.trap_pages.is_some()
             && (self.facts.counters.fetched >= FEW || self.is_below_a_wildcard())
     }
 
@@ -117,7 +117,7 @@ impl Visit {
     /// is believed.
     pub(super) fn wants_words(&self, page: &Pending) -> bool {
         let lot = page.key.0 ^ self.lease.rotate_left(32);
-        match self.context.config.thresholds.barren {
+        match self.context.config.thresholds.trap_pages {
             Some(limit) if !self.is_below_a_wildcard() => {
                 self.is_wary() && self.novelty.wants_words(limit, lot)
             }
@@ -149,7 +149,7 @@ impl Visit {
                 self.close(format!("{limit} pages with a text already seen"));
             }
         }
-        let Some(limit) = self.context.config.thresholds.barren else {
+        let Some(limit) = self.context.config.thresholds.trap_pages else {
             return;
         };
         if self.is_wary() {
@@ -169,7 +169,7 @@ impl Visit {
 
     /// A page without words: a redirect behind a redirect, or a list of links, perhaps without end.
     fn judge_silence(&mut self, done: &Done, links: Links) {
-        let Some(limit) = self.context.config.thresholds.barren else {
+        let Some(limit) = self.context.config.thresholds.trap_pages else {
             return;
         };
         if done.record.outcome == Outcome::Answer(200) && links.all == 0 && done.record.size > 0 {

@@ -157,7 +157,7 @@ impl Visit {
             failing: 0,
             starved: false,
             began: Instant::now(),
-            last_check_in: some_time_ago(context.config.crawl.check_in, lease.site_key),
+            last_check_in: some_time_ago(context.config.crawl.check_in_interval, lease.site_key),
             leave: None,
             stopped: {
                 let stop = context.stop.clone();
@@ -317,7 +317,7 @@ impl Visit {
             self.renewal()
         } else {
             self.renewal()
-                .min(self.last_check_in + context.config.crawl.check_in)
+                .min(self.last_check_in + context.config.crawl.check_in_interval)
         };
         let quiet = self.submitted.is_none();
         let may_launch =
@@ -406,7 +406,7 @@ impl Visit {
         runs_dry
             || Instant::now() >= self.renewal()
             || (!self.batch.is_empty()
-                && (self.last_check_in.elapsed() >= self.context.config.crawl.check_in
+                && (self.last_check_in.elapsed() >= self.context.config.crawl.check_in_interval
                     || self.has_much()))
     }
 

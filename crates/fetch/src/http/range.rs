@@ -13,7 +13,7 @@ pub(crate) fn last_byte(options: &Options, request: &Request<'_>) -> Option<u64>
         .headers
         .iter()
         .any(|(name, _)| name.eq_ignore_ascii_case("range"));
-    if !options.range || request.whole || has_own {
+    if !options.range_requests || request.whole || has_own {
         return None;
     }
     // The media type is not known yet: the longest of all limits.

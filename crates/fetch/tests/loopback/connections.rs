@@ -139,7 +139,7 @@ async fn large_answers_share_one_budget() {
     let script = || vec![Act::Ask, send(&large), Act::Hold];
     let server = Server::start(vec![script(), script(), script()]).await;
     let web = web(aranha_fetch::Options {
-        memory: 2 << 20,
+        body_memory: 2 << 20,
         max_body: 4 << 20,
         ..options()
     });

@@ -458,7 +458,7 @@ async fn large_answers_lie_before_two_line_ends() {
 #[tokio::test(start_paused = true)]
 async fn ranges() {
     let options = Options {
-        range: true,
+        range_requests: true,
         max_body: 5,
         ..options()
     };
@@ -502,7 +502,7 @@ async fn the_whole_after_a_refused_range() {
     ];
     let server = Server::start(vec![acts]).await;
     let web = web(Options {
-        range: true,
+        range_requests: true,
         ..options()
     });
     let mut session = Session::new();
@@ -548,7 +548,7 @@ async fn not_modified_keeps_the_connection() {
         let server = Server::start(vec![acts]).await;
         let web = web(Options {
             media_types: vec!["text/html".to_owned()],
-            range: true,
+            range_requests: true,
             ..options()
         });
         let mut session = Session::new();

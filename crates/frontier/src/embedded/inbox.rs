@@ -70,7 +70,7 @@ impl Inbox {
             recent: Recent::new(options.recent_links),
             waiting: Waiting::new(WAITING),
             unique: Unique::default(),
-            policy: options.external,
+            policy: options.external_links,
             home: PathKey::of("/"),
             run_links: options.run_links.max(1),
         }

@@ -94,13 +94,13 @@ pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, 
     let db = Connection::open(path)?;
     db.pragma_update(None, "page_size", PAGE)?;
     db.pragma_update(None, "journal_mode", "WAL")?;
-    db.pragma_update(None, "cache_size", -((options.cache / 1024) as i64))?;
+    db.pragma_update(None, "cache_size", -((options.cache_size / 1024) as i64))?;
     db.pragma_update(
         None,
         "wal_autocheckpoint",
-        (options.log / u64::from(PAGE)) as i64,
+        (options.wal_size / u64::from(PAGE)) as i64,
     )?;
-    db.pragma_update(None, "journal_size_limit", options.log as i64)?;
+    db.pragma_update(None, "journal_size_limit", options.wal_size as i64)?;
     db.pragma_update(None, "temp_store", "MEMORY")?;
     keep_plans(&db)?;
     db.set_prepared_statement_cache_capacity(256);

@@ -85,7 +85,7 @@ impl<'a> Study<'a> {
             self.setting.run(&match policy {
                 Policy::Poisson => Options {
                     policy,
-                    chance: knob as f32,
+                    change_probability: knob as f32,
                     ..Options::default()
                 },
                 _ => rounds(policy, knob * INTERVAL),

@@ -101,7 +101,7 @@ fn course(arguments: &Arguments, lives: Vec<Life>) -> Course {
     let mut course = Course::new(plan, pause, arguments.visits, lives);
     course.every = Duration::from_secs(arguments.every);
     course.sync = Duration::from_millis(arguments.sync);
-    course.config.crawl.check_in = Duration::from_secs(30).max(4 * pause);
+    course.config.crawl.check_in_interval = Duration::from_secs(30).max(4 * pause);
     course
 }
 

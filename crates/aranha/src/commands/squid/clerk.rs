@@ -1,8 +1,8 @@
 //! What becomes of a page that somebody asked the proxy for: the filters, then a line in `signals.jsonl`.
 //!
 //! Privacy: **nothing is written down, not even a count by name, of what the collection does not want**. A page is taken if
-//! it is in scope and not on a black list, its host is allowed (`parasite.hosts`), it has no query string
-//! (`parasite.queries`), and it was not told of within `parasite.again`. Who asked is not looked at. A collection that is
+//! it is in scope and not on a black list, its host is allowed (`proxy_cache.hosts`), it has no query string
+//! (`proxy_cache.queries`), and it was not told of within `proxy_cache.min_interval`. Who asked is not looked at. A collection that is
 //! away or cannot be read wants nothing.
 
 use std::fmt;
@@ -153,14 +153,17 @@ impl Clerk {
 
     fn take(&mut self, wishes: &Wishes, heard: &Heard) -> Option<Signal> {
         let url = wishes.canon.canon(&heard.url).ok()?;
-        let parasite = &wishes.config.parasite;
-        let taken = (parasite.queries || url.query().is_none())
-            && parasite.allows(url.host())
+        let proxy_cache = &wishes.config.proxy_cache;
+        let taken = (proxy_cache.queries || url.query().is_none())
+            && proxy_cache.allows(url.host())
             && wishes.want(&url);
         if !taken {
             return None;
         }
-        if !self.recent.is_news(url.key(), heard.at, parasite.again) {
+        if !self
+            .recent
+            .is_news(url.key(), heard.at, proxy_cache.min_interval)
+        {
             self.tally.again.fetch_add(1, Relaxed);
             return None;
         }

@@ -100,7 +100,7 @@ fn small() -> Options {
 
 /// One exchange; it must end by itself.
 fn run(runtime: &Runtime, options: &Options, wire: &[u8], pieces: &[usize], end: End) -> Exchanged {
-    let memory = Memory::new(options.memory);
+    let memory = Memory::new(options.body_memory);
     run_in(&memory, runtime, options, wire, pieces, end)
 }
 
@@ -417,7 +417,7 @@ fn the_buffer_is_no_larger_than_the_limit() {
     let announced = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
     for head in ["HTTP/1.1 200 OK\r\n\r\n", &announced] {
         let wire = [head.as_bytes(), &body].concat();
-        let memory = Memory::new(options.memory);
+        let memory = Memory::new(options.body_memory);
         let exchanged = run_in(&memory, &runtime(), &options, &wire, &[5000], End::Close);
         assert_bounds(&options, &wire, &exchanged);
         drop(exchanged);
@@ -657,7 +657,7 @@ async fn a_small_answer_takes_little() {
         wire.resize(wire.len() + length, b'x');
         let whole = wire.len();
         let options = Options::default();
-        let memory = Memory::new(options.memory);
+        let memory = Memory::new(options.body_memory);
         let limits = Limits {
             options: &options,
             memory: &memory,
@@ -711,7 +711,7 @@ async fn who_waits_holds_nothing() {
         end: End::Silence,
     };
     let deadline = Instant::now() + Duration::from_mins(1);
-    let memory = Memory::new(options.memory);
+    let memory = Memory::new(options.body_memory);
     let mut incoming = Incoming {
         stream: &mut script,
         buffer: Vec::new(),
