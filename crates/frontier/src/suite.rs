@@ -997,7 +997,7 @@ pub(crate) fn a_seed_during_a_visit_is_not_lost(place: &impl Place) {
             }
         );
         let mut frontier = place.open(Options {
-            external,
+            external_links: external,
             ..small()
         });
         frontier

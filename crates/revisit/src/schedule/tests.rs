@@ -182,7 +182,7 @@ fn an_entry_page_is_visited_more_often_when_much_changes_behind_it() {
 fn fast_sites_have_quick_rounds() {
     let schedule = Schedule::new(&Options {
         policy: Policy::Selective,
-        quick: Some(Duration::from_hours(6)),
+        quick_every: Some(Duration::from_hours(6)),
         ..Options::default()
     });
     let mut site = SiteHistory::default();
