@@ -9,7 +9,7 @@ use aranha_engine::config::Layers;
 use aranha_engine::{Collection as Folder, Config, SHUT_OUT};
 use aranha_frontier::{PageRecord, View};
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
-use aranha_volume::{Location, Reader, Record};
+use aranha_volume::{Reader, Record};
 
 use crate::collection::Collection;
 use crate::complaint::Complaint;
@@ -152,7 +152,7 @@ pub(crate) fn bytes(
         let Some(place) = record.location else {
             continue;
         };
-        match reader.read_resolved(location(place)) {
+        match reader.read_resolved(place) {
             Ok(stored) if stored.is_revisit() && stored.original().is_none() => {}
             Ok(stored) => return Ok((record.clone(), stored)),
             Err(error) => fault = fault.or(Some(error.to_string())),
@@ -164,15 +164,6 @@ pub(crate) fn bytes(
             time(records[index].time)
         )
     })))
-}
-
-/// What the frontier calls a place in the archive, as the archive calls it.
-pub(crate) fn location(place: aranha_frontier::Location) -> Location {
-    Location {
-        volume: place.volume,
-        offset: place.offset,
-        length: place.length,
-    }
 }
 
 /// The name by which `aranha unblock` opens a site that is set aside: the entry of the black list, or the site's own.

@@ -168,7 +168,7 @@ mod tests {
             digest: (digest > 0).then_some([digest; 20]),
             text_digest: text,
             location: (digest > 0).then_some(Location {
-                volume: 1,
+                volume: 1.into(),
                 offset: time as u64,
                 length: 1,
             }),

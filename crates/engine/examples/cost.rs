@@ -240,7 +240,7 @@ fn record(page: &Pending, now: i64) -> PageRecord {
         digest: Some([7; 20]),
         text_digest: page.key.0,
         location: Some(Location {
-            volume: 1,
+            volume: 1.into(),
             offset: 1_000_000,
             length: 5000,
         }),

@@ -209,7 +209,7 @@ fn record(page: &Pending, now: i64, dice: &mut Dice) -> PageRecord {
         digest: Some(digest),
         text_digest: dice.roll(),
         location: Some(Location {
-            volume: 12,
+            volume: 12.into(),
             offset: dice.roll() % (1 << 30),
             length: (dice.roll() % 20_000) as u32,
         }),

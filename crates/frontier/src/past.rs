@@ -116,7 +116,7 @@ impl Past {
         put_str(text, &self.media_type);
         put_str(text, &self.etag);
         if let Some(location) = self.location {
-            put_varint(text, u64::from(location.volume));
+            put_varint(text, location.volume.into());
             put_varint(text, location.offset);
             put_varint(text, u64::from(location.length));
         }
@@ -143,7 +143,7 @@ impl Past {
         let etag = text.text()?.to_owned();
         let location = if fields & has::LOCATION != 0 {
             Some(Location {
-                volume: text.number()?,
+                volume: text.varint()?.into(),
                 offset: text.varint()?,
                 length: text.number()?,
             })

@@ -11,6 +11,8 @@ use std::net::IpAddr;
 use aranha_url::{CanonUrl, PathKey, SiteKey};
 use serde::{Deserialize, Serialize};
 
+pub use aranha_volume::Location;
+
 pub use crate::hop::Hop;
 pub use crate::outcome::Outcome;
 pub use crate::past::{Claim, Past};
@@ -140,17 +142,6 @@ impl Flags {
     pub fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
-}
-
-/// Where a record lies in the archive.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Location {
-    /// Serial number of the volume.
-    pub volume: u32,
-    /// First byte of the record.
-    pub offset: u64,
-    /// Bytes of the record.
-    pub length: u32,
 }
 
 /// One fetch, or one refusal, of one page: an entry of the page's history.

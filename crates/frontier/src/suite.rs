@@ -547,7 +547,7 @@ pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl Place) {
             fingerprint: 77,
             text: true,
             location: Some(Location {
-                volume: 3,
+                volume: 3.into(),
                 offset: 1 << 40,
                 length: 5,
             }),

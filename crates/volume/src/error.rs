@@ -4,6 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::VolumeId;
+
 /// Why the archive could not go on. After [`VolumeError::Full`] or [`VolumeError::Io`] on the writing side every
 /// later append fails with the same error: nothing is written after a gap.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -32,11 +34,11 @@ pub enum VolumeError {
     /// The archive was closed before.
     #[error("the archive is closed")]
     Closed,
-    /// No file with this serial number in the archive.
-    #[error("no volume {volume:05} in the archive")]
+    /// No file with this identifier in the archive.
+    #[error("no volume {volume} in the archive")]
     NoVolume {
-        /// The serial number asked for.
-        volume: u32,
+        /// The identifier asked for.
+        volume: VolumeId,
     },
     /// What lies at this place is not a whole record.
     #[error("{} at {offset}: {fault}", path.display())]

@@ -3,9 +3,8 @@
 use std::net::IpAddr;
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
-use crate::Fields;
+use crate::{Fields, Location};
 
 /// One fetch to keep: the wire bytes and what the fetcher understood of them.
 #[derive(Debug, Clone, Default)]
@@ -60,17 +59,6 @@ pub struct Stored {
     pub revisit: bool,
     /// Bytes that all records of the exchange take on the disk.
     pub written: u64,
-}
-
-/// Where a response or revisit record lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Location {
-    /// The file's serial number, the NNNNN of its name.
-    pub volume: u32,
-    /// Offset of the record's gzip member.
-    pub offset: u64,
-    /// Length of that member.
-    pub length: u32,
 }
 
 impl Exchange {

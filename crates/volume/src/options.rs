@@ -12,6 +12,9 @@ use crate::Compression;
 pub struct Options {
     /// First part of every file name.
     pub prefix: String,
+    /// Number of this machine among the nodes of the crawl; part of every [`crate::VolumeId`]. 0 on a single machine.
+    #[serde(skip)]
+    pub node: u32,
     /// A file is closed and the next one begun when it has grown to this size (or to 200,000 exchanges).
     #[serde(with = "aranha_url::size")]
     pub roll_size: u64,
@@ -61,6 +64,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             prefix: "aranha".to_owned(),
+            node: 0,
             roll_size: 1_000_000_000,
             compression: Compression::Gzip,
             level: 1,

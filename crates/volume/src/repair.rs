@@ -15,7 +15,8 @@ use memchr::memmem;
 use crate::VolumeError;
 use crate::compress::members::Members;
 use crate::compress::{self, Compression};
-use crate::files::name::{self, DAMAGED, Volume};
+use crate::files::name::DAMAGED;
+use crate::files::volumes::{self, Volume};
 use crate::index::entry::Entry;
 use crate::record::parsed::Record;
 use crate::write::finish::{Finished, Finisher};
@@ -40,10 +41,10 @@ pub struct Mended {
     pub cut: u64,
 }
 
-/// Mends every volume that is `.open`, in order of their serial numbers.
+/// Mends every volume that is `.open`, in order of their identifiers.
 pub(crate) fn repair(archive: &Path, finisher: &Finisher) -> Result<Repairs, VolumeError> {
     let mut repairs = Repairs::default();
-    let (volumes, _) = name::list(archive)?;
+    let volumes = volumes::list(archive)?;
     for volume in volumes.into_values().filter(|volume| volume.open) {
         let fault = |source| VolumeError::from_io(&volume.path, source);
         if std::fs::metadata(&volume.path).map_err(fault)?.len() == 0 {
@@ -120,7 +121,7 @@ impl Repairs {
             .and_then(|()| file.sync_all())
             .map_err(fault)?;
         let path = finisher.finish(&Finished {
-            serial: volume.serial,
+            id: volume.id,
             name: volume.name(),
             path: volume.path.clone(),
             entries: scan.entries,
@@ -315,7 +316,8 @@ mod tests {
         assert_eq!(report.set_aside, repairs.damaged);
         // Its number is not given out again.
         write_all(folder.path(), small_options(), [page(9)]);
-        let (volumes, highest) = name::list(&folder.path().join("archive")).unwrap();
-        assert_eq!((volumes.len(), highest), (2, 2));
+        let volumes = volumes::list(&folder.path().join("archive")).unwrap();
+        let counters: Vec<u32> = volumes.keys().map(|id| id.counter()).collect();
+        assert_eq!(counters, [1, 2]);
     }
 }

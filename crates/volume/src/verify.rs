@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use crate::VolumeError;
 use crate::compress::members::Members;
-use crate::files::name::{DAMAGED, Volume};
+use crate::files::name::DAMAGED;
+use crate::files::volumes::Volume;
 use crate::index::entry::{self, Entry};
 use crate::index::lookup::{self, Line};
 use crate::read::reader::Reader;

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use aranha_volume::{
-    Archive, Compression, Exchange, Location, Options, Reader, VolumeError, check,
+    Archive, Compression, Exchange, Location, Options, Reader, VolumeError, VolumeId, check,
 };
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -155,7 +155,7 @@ fn duplicates_are_known_across_files_and_restarts() {
     };
     let first = write(folder.path(), options(), pages("one"));
     assert!(first.iter().all(|stored| !stored.revisit));
-    assert!(first.last().unwrap().location.volume > 1);
+    assert!(first.last().unwrap().location.volume.counter() > 1);
     let second = write(folder.path(), options(), pages("two"));
     assert!(second.iter().all(|stored| stored.revisit));
     // By the indexes too, not only by the place that the revisit names.
@@ -204,9 +204,45 @@ fn numbers_of_volumes_that_were_moved_away_are_not_given_out_again() {
             None => {}
         }
         let stored = write(folder.path(), Options::default(), page());
-        assert_eq!(stored[0].location.volume, 2, "without {lost:?}");
+        assert_eq!(
+            stored[0].location.volume,
+            VolumeId::new(0, 2),
+            "without {lost:?}"
+        );
         assert!(!stored[0].revisit);
     }
+}
+
+/// Two nodes write one after the other to the same folder, and each continues its own counter.
+#[test]
+fn nodes_have_counters_of_their_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = |node| Options {
+        node,
+        ..Options::default()
+    };
+    let page = |path: &str| vec![plain(path, &text("teia"))];
+    let locations: Vec<Location> = [(0, "/a"), (7, "/b"), (7, "/c"), (0, "/d")]
+        .into_iter()
+        .map(|(node, path)| write(folder.path(), options(node), page(path))[0].location)
+        .collect();
+    let ids: Vec<VolumeId> = locations.iter().map(|location| location.volume).collect();
+    let expected = [(0, 1), (7, 1), (7, 2), (0, 2)].map(|(node, n)| VolumeId::new(node, n));
+    assert_eq!(ids, expected);
+    let names = files(&folder.path().join("archive"), ".warc.gz");
+    assert_eq!(names.len(), 4);
+    for part in ["-00001-", "-00002-", "-n7.00001-", "-n7.00002-"] {
+        let has = |path: &&PathBuf| path.to_string_lossy().contains(part);
+        assert_eq!(names.iter().filter(has).count(), 1, "{part}");
+    }
+    // Each node's volume is found by its identifier, also through the location that a revisit record carries.
+    let reader = Reader::open(folder.path()).unwrap();
+    for (location, revisit) in locations.into_iter().zip([false, true, true, true]) {
+        let record = reader.read_resolved(location).unwrap();
+        assert_eq!(record.is_revisit(), revisit);
+        assert_eq!(record.body_decoded(9999), text("teia"));
+    }
+    sound(folder.path());
 }
 
 #[test]
@@ -482,7 +518,12 @@ fn writer_to_be_killed() {
             }
             archive.sync().await.unwrap();
             for place in places {
-                println!("durable {} {} {}", place.volume, place.offset, place.length);
+                println!(
+                    "durable {} {} {}",
+                    u64::from(place.volume),
+                    place.offset,
+                    place.length
+                );
             }
         }
     });
@@ -534,7 +575,7 @@ fn a_killed_writer_loses_nothing_that_was_synced() {
         let &[volume, offset, length] = numbers.as_slice() else {
             continue;
         };
-        let (volume, length) = (volume as u32, length as u32);
+        let (volume, length) = (VolumeId::from(volume), length as u32);
         let record = reader
             .read_resolved(Location {
                 volume,

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use aranha_frontier::{FrontierError, PageEntry, PageFilter};
-use aranha_volume::{Location, Reader, VolumeError};
+use aranha_volume::{Reader, VolumeError};
 use clap::Args;
 use serde_json::json;
 
@@ -158,12 +158,7 @@ fn bytes_of_pages(
             return true;
         };
         count += 1;
-        let location = Location {
-            volume: place.volume,
-            offset: place.offset,
-            length: place.length,
-        };
-        match reader.read(location) {
+        match reader.read(place) {
             Err(error) => faults.push(format!("{}: {error}", entry.url())),
             Ok(stored)
                 if stored

@@ -85,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
 /// A page for programs.
 pub(super) fn json(url: &str, record: &PageRecord) -> Value {
     let place = record.location.map(
-        |place| json!({"volume": place.volume, "offset": place.offset, "length": place.length}),
+        |place| json!({"volume": u64::from(place.volume), "offset": place.offset, "length": place.length}),
     );
     json!({
         "url": url,

@@ -20,7 +20,7 @@ use aranha_page::{Input, LinkKind, Rewrite};
 use aranha_url::{Base, Canonicaliser};
 use aranha_volume::{Reader, Record};
 
-use crate::archived::{self, LARGEST};
+use crate::archived::LARGEST;
 use crate::complaint::Complaint;
 use plan::{Entry, Plan};
 use tree::Tree;
@@ -61,7 +61,7 @@ impl Mirror<'_> {
         order.sort_by_key(|entry| (entry.location.volume, entry.location.offset));
         let mut tally = Tally::default();
         for entry in order {
-            let stored = reader.read_resolved(archived::location(entry.location));
+            let stored = reader.read_resolved(entry.location);
             let fault = match stored {
                 Ok(stored) if stored.is_revisit() && stored.original().is_none() => {
                     "its content is not in the archive".to_owned()

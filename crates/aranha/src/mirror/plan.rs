@@ -214,7 +214,7 @@ mod tests {
                 media_type: (*media_type).to_owned(),
                 time: 0,
                 location: Location {
-                    volume: 0,
+                    volume: 0.into(),
                     offset: 0,
                     length: 0,
                 },

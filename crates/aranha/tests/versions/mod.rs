@@ -11,8 +11,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, Hop, Location, Outcome, PageRecord, Seed, Then,
-    WindowUpdate,
+    CheckIn, Embedded, Flags, Frontier, Hop, Outcome, PageRecord, Seed, Then, WindowUpdate,
 };
 use aranha_page::Input;
 use aranha_url::Canonicaliser;
@@ -127,11 +126,7 @@ pub fn write(folder: &Path, fetches: &[Fetch]) {
             size: fetch.body.len() as u64,
             digest: Some(stored.digest),
             text_digest: page.text_digest,
-            location: Some(Location {
-                volume: stored.location.volume,
-                offset: stored.location.offset,
-                length: stored.location.length,
-            }),
+            location: Some(stored.location),
             revisit: stored.revisit,
             duration_ms: 5,
             tries: 0,

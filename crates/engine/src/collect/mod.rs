@@ -337,11 +337,7 @@ async fn unmodified(
     exchange.unmodified = Some(Earlier {
         time_ms: past.time,
         digest: past.digest,
-        location: past.location.map(|place| aranha_volume::Location {
-            volume: place.volume,
-            offset: place.offset,
-            length: place.length,
-        }),
+        location: past.location,
     });
     if let Some(etag) = answer.etag() {
         etag.clone_into(&mut past.etag);

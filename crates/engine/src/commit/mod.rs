@@ -209,17 +209,11 @@ impl Committer {
                     appended = true;
                     page.record.digest = Some(stored.digest);
                     page.record.revisit = stored.revisit;
-                    let place = stored.location;
-                    let location = aranha_frontier::Location {
-                        volume: place.volume,
-                        offset: place.offset,
-                        length: place.length,
-                    };
-                    page.record.location = Some(location);
+                    page.record.location = Some(stored.location);
                     if let Some(past) = page.record.past.as_mut()
                         && past.time == page.record.time
                     {
-                        (past.digest, past.location) = (stored.digest, Some(location));
+                        (past.digest, past.location) = (stored.digest, Some(stored.location));
                     }
                     if stored.revisit && page.is_page && page.record.outcome.status() != Some(304) {
                         add(&self.tally.duplicates, 1);

@@ -64,7 +64,7 @@ fn put_record(block: &mut Block, record: &PageRecord, time: i64) {
     put_varint(text, record.size);
     put_varint(text, u64::from(record.duration_ms));
     if let Some(location) = record.location {
-        put_varint(text, u64::from(location.volume));
+        put_varint(text, location.volume.into());
         put_varint(text, location.offset);
         put_varint(text, u64::from(location.length));
     }
@@ -101,7 +101,7 @@ fn read_record(text: &mut Reader<'_>, fixed: &mut Reader<'_>, time: i64) -> Opti
     };
     let location = if fields & has::LOCATION != 0 {
         Some(Location {
-            volume: text.number()?,
+            volume: text.varint()?.into(),
             offset: text.varint()?,
             length: text.number()?,
         })
@@ -227,7 +227,7 @@ mod tests {
             digest: number.is_multiple_of(2).then_some([number as u8; 20]),
             text_digest: number % 3,
             location: (number % 4 == 1).then_some(Location {
-                volume: 7,
+                volume: aranha_volume::VolumeId::new(number as u32 % 8, 7),
                 offset: u64::MAX - number,
                 length: u32::MAX,
             }),

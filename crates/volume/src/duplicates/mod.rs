@@ -14,19 +14,20 @@
 mod filter;
 pub(crate) mod segment;
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
 use self::segment::{Place, Run};
 use crate::files::disk::Disk;
-use crate::files::name::Shelf;
+use crate::files::volumes::Shelf;
 use crate::index::entry::{Entry, Form};
 use crate::read::reader;
 use crate::record::digest::Digest;
 use crate::record::payload::may_refer;
 use crate::write::encoder::Identifier;
-use crate::{Earlier, VolumeError};
+use crate::{Earlier, VolumeError, VolumeId};
 
 /// This many runs of one level are merged into one of the next.
 const FAN: usize = 8;
@@ -60,7 +61,7 @@ pub(crate) struct Original {
     pub(crate) digest: Digest,
     pub(crate) form: Form,
     /// Volume and offset, once it is written.
-    pub(crate) place: OnceLock<(u32, u64)>,
+    pub(crate) place: OnceLock<(VolumeId, u64)>,
 }
 
 /// Identifier and date of an original, to the letter: many are kept, so those that can be made anew are.
@@ -119,7 +120,7 @@ impl Duplicates {
             ranges.extend(Run::range_of(&name).map(|range| (range, path)));
         }
         // The widest of those that begin together comes first, then all that it covers.
-        ranges.sort_by_key(|((first, last), _)| (*first, u32::MAX - last));
+        ranges.sort_by_key(|((first, last), _)| (*first, Reverse(*last)));
         let mut end = None;
         ranges.retain(|((_, last), path)| {
             let covered = end.is_some_and(|end| *last <= end);
@@ -137,7 +138,7 @@ impl Duplicates {
     }
 
     /// Puts a run in front. The newest runs get memory for their filters first come, first served.
-    fn register(&self, path: &Path, range: (u32, u32)) {
+    fn register(&self, path: &Path, range: (VolumeId, VolumeId)) {
         let taken: usize = self.runs().iter().map(|run| run.memory()).sum();
         match Run::open(path, range, self.memory.saturating_sub(taken)) {
             Ok(run) => self
@@ -214,7 +215,7 @@ impl Duplicates {
     pub(crate) fn finish(
         &self,
         disk: &dyn Disk,
-        serial: u32,
+        volume: VolumeId,
         entries: &[Entry],
     ) -> Result<(), VolumeError> {
         if !self.enabled {
@@ -227,7 +228,7 @@ impl Duplicates {
                 Some((
                     digest,
                     Place {
-                        volume: serial,
+                        volume,
                         offset: entry.offset,
                         form,
                     },
@@ -236,29 +237,22 @@ impl Duplicates {
             .collect();
         // Of one digest the plain form, else the last: it is the one that the memory refers to.
         pairs.sort_by_key(|(digest, place)| {
-            (
-                *digest,
-                place.form == Form::Chunked,
-                std::cmp::Reverse(place.offset),
-            )
+            (*digest, place.form == Form::Chunked, Reverse(place.offset))
         });
         pairs.dedup_by_key(|pair| pair.0);
-        let range = (serial, serial);
+        let range = (volume, volume);
         let path = self.folder.join(Run::file_name(range));
         Run::write(disk, &path, 0, pairs.iter().copied().map(Ok))?;
         self.register(&path, range);
-        self.forget(serial, &pairs);
+        self.forget(volume, &pairs);
         self.merge(disk)
     }
 
-    fn forget(&self, serial: u32, pairs: &[segment::Pair]) {
+    fn forget(&self, volume: VolumeId, pairs: &[segment::Pair]) {
         let mut recent = self.lock();
         for (digest, _) in pairs {
             let here = |original: &Arc<Original>| {
-                original
-                    .place
-                    .get()
-                    .is_some_and(|(volume, _)| *volume == serial)
+                original.place.get().is_some_and(|(of, _)| *of == volume)
             };
             if recent.originals.get(digest).is_some_and(here) {
                 recent.originals.remove(digest);
@@ -273,8 +267,12 @@ impl Duplicates {
     fn merge(&self, disk: &dyn Disk) -> Result<(), VolumeError> {
         loop {
             let runs = self.runs();
-            let level = runs.first().map_or(0, |run| run.level);
-            if runs.len() < FAN || runs[..FAN].iter().any(|run| run.level != level) {
+            let Some(newest) = runs.first() else {
+                return Ok(());
+            };
+            let level = newest.level;
+            let fits = |run: &Arc<Run>| run.level == level && run.node() == newest.node();
+            if runs.len() < FAN || !runs[..FAN].iter().all(fits) {
                 return Ok(());
             }
             let parts = &runs[..FAN];
@@ -350,9 +348,13 @@ mod tests {
         let open =
             || Duplicates::open(&folder.path().join("d"), folder.path(), true, 1 << 20).unwrap();
         let duplicates = open();
-        for serial in 1..=70 {
+        for counter in 1..=70 {
             duplicates
-                .finish(&Local, serial, &entries(serial * 10..serial * 10 + 15))
+                .finish(
+                    &Local,
+                    VolumeId::new(0, counter),
+                    &entries(counter * 10..counter * 10 + 15),
+                )
                 .unwrap();
         }
         for duplicates in [duplicates, open()] {
@@ -362,7 +364,7 @@ mod tests {
                 let place = find(&duplicates, n).unwrap();
                 assert_eq!(place.offset, u64::from(n));
                 // The newer of two volumes that hold it.
-                assert_eq!(place.volume, (n / 10).min(70));
+                assert_eq!(place.volume, VolumeId::new(0, (n / 10).min(70)));
             }
             assert_eq!(find(&duplicates, 9), None);
         }
@@ -370,6 +372,35 @@ mod tests {
             std::fs::read_dir(folder.path().join("d")).unwrap().count(),
             7
         );
+    }
+
+    #[test]
+    fn runs_of_different_nodes_are_not_merged() {
+        let folder = folder();
+        let open =
+            || Duplicates::open(&folder.path().join("d"), folder.path(), true, 1 << 20).unwrap();
+        let duplicates = open();
+        for (node, counters) in [(0, 1..=5), (7, 1..=9)] {
+            for n in counters {
+                let volume = VolumeId::new(node, n);
+                let first = 100 * node + n;
+                duplicates
+                    .finish(&Local, volume, &entries(first..first + 1))
+                    .unwrap();
+            }
+        }
+        for duplicates in [duplicates, open()] {
+            let levels: Vec<(u32, u32)> = duplicates
+                .runs()
+                .iter()
+                .map(|run| (run.node(), run.level))
+                .collect();
+            let old = [(0, 0); 5];
+            assert_eq!(levels, [&[(7, 0), (7, 1)], &old[..]].concat());
+            for (n, volume) in [(5, VolumeId::new(0, 5)), (703, VolumeId::new(7, 3))] {
+                assert_eq!(find(&duplicates, n).unwrap().volume, volume);
+            }
+        }
     }
 
     #[test]
@@ -386,7 +417,8 @@ mod tests {
         }
         let duplicates = Duplicates::open(folder.path(), folder.path(), true, 0).unwrap();
         let ranges: Vec<_> = duplicates.runs().iter().map(|run| run.range).collect();
-        assert_eq!(ranges, [(9, 9), (1, 8)]);
+        let ids = |first, last| (VolumeId::new(0, first), VolumeId::new(0, last));
+        assert_eq!(ranges, [ids(9, 9), ids(1, 8)]);
         assert!(!path("00001-00001.run").exists() && !path("00008-00008.run").exists());
     }
 

@@ -5,11 +5,11 @@
 //!      0      8  "aranhaD1"
 //!      8      4  level, big endian: how many times its entries have been merged
 //!     12     20  zero
-//!     32     32  entry: SHA-1 of the payload (20), volume (4), offset << 1 | chunked (8), big endian; sorted
+//!     32     32  entry: SHA-1 of the payload (20), counter of the volume (4), offset << 1 | chunked (8), big endian; sorted
 //!     64         …
 //! ```
 //!
-//! `indexes/duplicates/FIRST-LAST.run` covers the volumes of these serial numbers. A run whose range lies in that of
+//! `indexes/duplicates/FIRST-LAST.run` covers the volumes with these identifiers, all of one node, which stands in the name only. A run whose range lies in that of
 //! another was merged into it, and is removed at the next start. Look-ups pass the filter first, then find their page
 //! by interpolation, since digests are uniform (docs/decisions/0004).
 
@@ -18,11 +18,11 @@ use std::io::{self, BufReader, Read as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::VolumeError;
 use crate::duplicates::filter::Filter;
 use crate::files::disk::{self, Disk};
 use crate::index::entry::Form;
 use crate::record::digest::Digest;
+use crate::{VolumeError, VolumeId};
 
 const MAGIC: &[u8; 8] = b"aranhaD1";
 const SIZE: usize = 32;
@@ -32,7 +32,7 @@ const PAGE: u64 = 128;
 /// Where a payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Place {
-    pub(crate) volume: u32,
+    pub(crate) volume: VolumeId,
     pub(crate) offset: u64,
     pub(crate) form: Form,
 }
@@ -44,8 +44,8 @@ pub(crate) type Pair = (Digest, Place);
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) path: PathBuf,
-    /// Serial numbers of the first and the last volume covered.
-    pub(crate) range: (u32, u32),
+    /// The first and the last volume covered, both of one node.
+    pub(crate) range: (VolumeId, VolumeId),
     pub(crate) level: u32,
     pub(crate) count: u64,
     file: File,
@@ -54,14 +54,15 @@ pub(crate) struct Run {
 
 impl Run {
     /// The name of a run that covers these volumes.
-    pub(crate) fn file_name(range: (u32, u32)) -> String {
-        format!("{:05}-{:05}.run", range.0, range.1)
+    pub(crate) fn file_name(range: (VolumeId, VolumeId)) -> String {
+        format!("{}-{}.run", range.0, range.1)
     }
 
     /// The volumes that a file of this name covers; none when it is no run.
-    pub(crate) fn range_of(name: &str) -> Option<(u32, u32)> {
+    pub(crate) fn range_of(name: &str) -> Option<(VolumeId, VolumeId)> {
         let (first, last) = name.strip_suffix(".run")?.split_once('-')?;
-        Some((first.parse().ok()?, last.parse().ok()?))
+        let range = (VolumeId::parse(first)?, VolumeId::parse(last)?);
+        (range.0.node() == range.1.node()).then_some(range)
     }
 
     /// Writes a run; `pairs` come sorted, each digest once.
@@ -93,7 +94,7 @@ impl Run {
     }
 
     /// Opens a run, with a filter of at most `room` bytes.
-    pub(crate) fn open(path: &Path, range: (u32, u32), room: usize) -> io::Result<Self> {
+    pub(crate) fn open(path: &Path, range: (VolumeId, VolumeId), room: usize) -> io::Result<Self> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
         let mut head = [0; SIZE];
@@ -121,6 +122,11 @@ impl Run {
         Ok(run)
     }
 
+    /// The node that wrote all volumes covered.
+    pub(crate) fn node(&self) -> u32 {
+        self.range.0.node()
+    }
+
     /// Memory that the filter takes.
     pub(crate) fn memory(&self) -> usize {
         self.filter.as_ref().map_or(0, Filter::size)
@@ -130,11 +136,11 @@ impl Run {
     pub(crate) fn pairs(&self) -> io::Result<impl Iterator<Item = io::Result<Pair>> + use<>> {
         let mut source = BufReader::with_capacity(1 << 16, File::open(&self.path)?);
         source.seek_relative(SIZE as i64)?;
-        let mut left = self.count;
+        let (node, mut left) = (self.node(), self.count);
         Ok(std::iter::from_fn(move || {
             left = left.checked_sub(1)?;
             let mut bytes = [0; SIZE];
-            Some(source.read_exact(&mut bytes).map(|()| decode(&bytes)))
+            Some(source.read_exact(&mut bytes).map(|()| decode(&bytes, node)))
         }))
     }
 
@@ -161,7 +167,7 @@ impl Run {
             self.file.read_exact_at(page, (first + 1) * SIZE as u64)?;
             let (entries, _) = page.as_chunks::<SIZE>();
             match entries.binary_search_by(|entry| entry[..20].cmp(digest)) {
-                Ok(found) => return Ok(Some(decode(&entries[found]).1)),
+                Ok(found) => return Ok(Some(decode(&entries[found], self.node()).1)),
                 Err(0) if first > low => (high, above) = (first, leading(&entries[0])),
                 Err(after) if after == entries.len() => {
                     (low, below) = (first + after as u64, leading(&entries[after - 1]));
@@ -190,14 +196,14 @@ fn encode((digest, place): Pair) -> [u8; SIZE] {
     let mut bytes = [0; SIZE];
     let offset = place.offset << 1 | u64::from(place.form == Form::Chunked);
     bytes[..20].copy_from_slice(&digest);
-    bytes[20..24].copy_from_slice(&place.volume.to_be_bytes());
+    bytes[20..24].copy_from_slice(&place.volume.counter().to_be_bytes());
     bytes[24..].copy_from_slice(&offset.to_be_bytes());
     bytes
 }
 
-fn decode(bytes: &[u8; SIZE]) -> Pair {
+fn decode(bytes: &[u8; SIZE], node: u32) -> Pair {
     let digest = bytes[..20].try_into().expect("twenty bytes");
-    let volume = u32::from_be_bytes(bytes[20..24].try_into().expect("four bytes"));
+    let counter = u32::from_be_bytes(bytes[20..24].try_into().expect("four bytes"));
     let offset = u64::from_be_bytes(bytes[24..].try_into().expect("eight bytes"));
     let form = if offset & 1 == 1 {
         Form::Chunked
@@ -207,7 +213,7 @@ fn decode(bytes: &[u8; SIZE]) -> Pair {
     (
         digest,
         Place {
-            volume,
+            volume: VolumeId::new(node, counter),
             offset: offset >> 1,
             form,
         },
@@ -250,9 +256,9 @@ mod tests {
     use crate::files::disk::Local;
     use crate::record::digest::sha1;
 
-    fn pairs(numbers: impl Iterator<Item = u32>, volume: u32) -> Vec<Pair> {
+    fn pairs(numbers: impl Iterator<Item = u32>, counter: u32) -> Vec<Pair> {
         let place = |n: u32| Place {
-            volume,
+            volume: VolumeId::new(0, counter),
             offset: u64::from(n) * 3,
             form: Form::Chunked,
         };
@@ -265,7 +271,8 @@ mod tests {
 
     fn write(path: &Path, pairs: &[Pair], room: usize) -> Run {
         Run::write(&Local, path, 2, pairs.iter().copied().map(Ok)).unwrap();
-        Run::open(path, (1, 1), room).unwrap()
+        let id = VolumeId::new(0, 1);
+        Run::open(path, (id, id), room).unwrap()
     }
 
     #[test]
@@ -278,7 +285,10 @@ mod tests {
                 assert_eq!((run.count, run.level), (u64::from(count), 2));
                 for n in (0..count).step_by(count as usize / 500 + 1) {
                     let found = run.find(&sha1(&n.to_le_bytes())).unwrap().unwrap();
-                    assert_eq!((found.volume, found.offset), (7, u64::from(n) * 3));
+                    assert_eq!(
+                        (found.volume, found.offset),
+                        (VolumeId::new(0, 7), u64::from(n) * 3)
+                    );
                 }
                 for n in count..count + 300 {
                     assert_eq!(run.find(&sha1(&n.to_le_bytes())).unwrap(), None);
@@ -306,12 +316,21 @@ mod tests {
     #[test]
     fn a_file_that_is_no_run_is_refused() {
         let folder = tempfile::tempdir().unwrap();
+        let range = (VolumeId::new(0, 1), VolumeId::new(0, 1));
         let path = folder.path().join("x");
         std::fs::write(&path, [7; 64]).unwrap();
-        assert!(Run::open(&path, (1, 1), 0).is_err());
+        assert!(Run::open(&path, range, 0).is_err());
         std::fs::write(&path, b"aranhaD1").unwrap();
-        assert!(Run::open(&path, (1, 1), 0).is_err());
-        assert_eq!(Run::range_of("00001-00012.run"), Some((1, 12)));
+        assert!(Run::open(&path, range, 0).is_err());
+        let ids = |node| (VolumeId::new(node, 1), VolumeId::new(node, 12));
+        for (range, name) in [
+            (ids(0), "00001-00012.run"),
+            (ids(7), "n7.00001-n7.00012.run"),
+        ] {
+            assert_eq!(Run::file_name(range), name);
+            assert_eq!(Run::range_of(name), Some(range));
+        }
+        assert_eq!(Run::range_of("00001-n7.00012.run"), None);
         assert_eq!(Run::range_of("00001-00012.run.partial"), None);
     }
 }

@@ -2,3 +2,4 @@
 
 pub(crate) mod disk;
 pub(crate) mod name;
+pub(crate) mod volumes;

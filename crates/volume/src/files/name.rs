@@ -1,25 +1,29 @@
-//! Names of volumes: `PREFIX-YYYYMMDDhhmmssSSS-NNNNN-HOST.warc.gz` or `.warc.zst`, with `.open` behind it while written and
-//! `.damaged` when set aside. NNNNN is the volume's serial number, unique in its collection: locations name it.
-
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+//! Names of volumes.
+//!
+//! ```text
+//! PREFIX-YYYYMMDDhhmmssSSS-ID-HOST.warc.gz            aranha-20261115174800123-00042-crawler.warc.gz
+//!                                                     aranha-20261115174800123-n7.00042-crawler.warc.zst
+//! ```
+//!
+//! The timestamp (UTC) is the time at which the volume was begun. ID is the text form of [`VolumeId`]: the counter
+//! with at least five digits, preceded by `n`, the node and a dot when the node is not 0. Volumes of several nodes can
+//! therefore lie in one folder. The extension is `.warc.gz` or `.warc.zst`. `.open` is appended while the volume is
+//! written, `.damaged` when it could not be repaired.
 
 use jiff::Timestamp;
 
-use crate::duplicates::segment::Run;
-use crate::{Compression, VolumeError};
+use crate::{Compression, VolumeId};
 
-/// Behind the name of a volume that is being written.
+/// Appended to the name of a volume that is being written.
 pub(crate) const OPEN: &str = ".open";
-/// Behind the name of a volume that could not be mended.
+/// Appended to the name of a volume, or of a part of one, that could not be repaired.
 pub(crate) const DAMAGED: &str = ".damaged";
 
-/// The name for a volume begun at this time on this machine, without `.open`.
+/// The final name of a volume that is begun at this time on this machine.
 pub(crate) fn compose(
     prefix: &str,
     time: Timestamp,
-    serial: u32,
+    id: VolumeId,
     compression: Compression,
 ) -> String {
     let host = rustix::system::uname()
@@ -28,14 +32,14 @@ pub(crate) fn compose(
         .into_owned();
     let stamp = time.strftime("%Y%m%d%H%M%S%3f");
     format!(
-        "{}-{stamp}-{serial:05}-{}{}",
+        "{}-{stamp}-{id}-{}{}",
         plain(prefix),
         plain(&host),
         compression.extension()
     )
 }
 
-/// Only what is safe in a file name, a URL and a shell; never empty.
+/// Replaces characters that are not safe in a file name, a URL and a shell; never empty.
 fn plain(text: &str) -> String {
     let safe = |c: char| {
         if c.is_ascii_alphanumeric() || c == '_' || c == '.' {
@@ -51,141 +55,25 @@ fn plain(text: &str) -> String {
     }
 }
 
-/// The name of a closed volume without its extension; none for any other file.
+/// The name of a closed volume without its extension; `None` for any other file.
 pub(crate) fn stem(name: &str) -> Option<&str> {
     let mut known = Compression::ALL.iter();
     known.find_map(|kind| name.strip_suffix(kind.extension()))
 }
 
-/// The serial number in a file name that [`compose`] made; none for any other file.
-pub(crate) fn serial(name: &str) -> Option<u32> {
+/// The identifier in a file name that [`compose`] made, with any suffix; `None` for any other file.
+pub(crate) fn id(name: &str) -> Option<VolumeId> {
     let known = Compression::ALL.iter();
-    serial_in(&name[..known.filter_map(|kind| name.find(kind.extension())).min()?])
+    id_in_stem(&name[..known.filter_map(|kind| name.find(kind.extension())).min()?])
 }
 
-/// The serial number in the name of a volume without its extension.
-fn serial_in(stem: &str) -> Option<u32> {
+/// The identifier in the name of a volume without its extension.
+pub(crate) fn id_in_stem(stem: &str) -> Option<VolumeId> {
     let parts: Vec<&str> = stem.split('-').collect();
-    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     parts.windows(2).find_map(|pair| {
-        let stamp = pair[0].len() == 17 && digits(pair[0]);
-        (stamp && pair[1].len() >= 5 && digits(pair[1])).then(|| pair[1].parse().ok())?
+        let is_stamp = pair[0].len() == 17 && pair[0].bytes().all(|byte| byte.is_ascii_digit());
+        is_stamp.then(|| VolumeId::parse(pair[1]))?
     })
-}
-
-/// A volume on the disk.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Volume {
-    /// Serial number.
-    pub serial: u32,
-    /// Where it is now; a volume being written is renamed when it is closed.
-    pub path: PathBuf,
-    /// Whether it is still being written, or was when its writer died.
-    pub open: bool,
-}
-
-impl Volume {
-    /// The name it has, or will have when closed.
-    pub fn name(&self) -> String {
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        name.strip_suffix(OPEN).unwrap_or(&name).to_owned()
-    }
-}
-
-/// The highest serial number ever given out, as far as files tell. Volumes may be moved away when they are finished; what
-/// is kept of them under `indexes/` still names theirs.
-pub(crate) fn highest(archive: &Path, indexes: &Path) -> Result<u32, VolumeError> {
-    let (_, mut highest) = list(archive)?;
-    for name in names(indexes)? {
-        let serial = name.strip_suffix(".cdxj").and_then(serial_in);
-        highest = highest.max(serial.unwrap_or(0));
-    }
-    let duplicates = indexes.join("duplicates");
-    if duplicates.exists() {
-        for name in names(&duplicates)? {
-            let last = Run::range_of(&name).map(|(_, last)| last);
-            highest = highest.max(last.unwrap_or(0));
-        }
-    }
-    Ok(highest)
-}
-
-/// The names of the files in a folder.
-fn names(folder: &Path) -> Result<Vec<String>, VolumeError> {
-    let fault = |source| VolumeError::from_io(folder, source);
-    let name = |entry: std::io::Result<std::fs::DirEntry>| {
-        Ok(entry?.file_name().to_string_lossy().into_owned())
-    };
-    let entries = std::fs::read_dir(folder).map_err(fault)?;
-    entries.map(name).collect::<Result<_, _>>().map_err(fault)
-}
-
-/// All volumes under `archive/`, by serial number, and the highest serial number of a file there.
-pub(crate) fn list(archive: &Path) -> Result<(BTreeMap<u32, Volume>, u32), VolumeError> {
-    let fault = |source| VolumeError::from_io(archive, source);
-    let mut volumes = BTreeMap::new();
-    let mut highest = 0;
-    for entry in std::fs::read_dir(archive).map_err(fault)? {
-        let path = entry.map_err(fault)?.path();
-        let name = path
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        let Some(serial) = serial(&name) else {
-            continue;
-        };
-        highest = highest.max(serial);
-        let open = name.ends_with(OPEN);
-        if open || stem(&name).is_some() {
-            volumes.insert(serial, Volume { serial, path, open });
-        }
-    }
-    Ok((volumes, highest))
-}
-
-/// Finds volumes by serial number; looks again when one is not where it was, because closing renames.
-#[derive(Debug)]
-pub(crate) struct Shelf {
-    archive: PathBuf,
-    known: Mutex<BTreeMap<u32, Volume>>,
-}
-
-impl Shelf {
-    pub(crate) fn new(archive: &Path) -> Self {
-        Self {
-            archive: archive.to_path_buf(),
-            known: Mutex::default(),
-        }
-    }
-
-    /// Opens a volume for reading.
-    pub(crate) fn open(&self, serial: u32) -> Result<(std::fs::File, PathBuf), VolumeError> {
-        let known = self
-            .known
-            .lock()
-            .expect("no panic while held")
-            .get(&serial)
-            .cloned();
-        if let Some(volume) = known
-            && let Ok(file) = std::fs::File::open(&volume.path)
-        {
-            return Ok((file, volume.path));
-        }
-        // Twice, because the volume may be renamed between the listing and the opening.
-        for _ in 0..2 {
-            let (volumes, _) = list(&self.archive)?;
-            let volume = volumes.get(&serial).cloned();
-            *self.known.lock().expect("no panic while held") = volumes;
-            let volume = volume.ok_or(VolumeError::NoVolume { volume: serial })?;
-            match std::fs::File::open(&volume.path) {
-                Ok(file) => return Ok((file, volume.path)),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(VolumeError::from_io(&volume.path, error)),
-            }
-        }
-        Err(VolumeError::NoVolume { volume: serial })
-    }
 }
 
 #[cfg(test)]
@@ -193,16 +81,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_go_there_and_back() {
+    fn the_identifier_is_read_back_from_the_name() {
         let time: Timestamp = "2026-11-15T17:48:00.123Z".parse().unwrap();
-        for (prefix, number) in [("aranha", 1), ("my-crawl 2/..", 99_999), ("", 1_234_567)] {
-            let name = compose(prefix, time, number, Compression::Gzip);
-            assert!(name.contains("-20261115174800123-"), "{name}");
-            assert!(!name.contains(['/', ' ']), "{name}");
-            assert_eq!(serial(&name), Some(number), "{name}");
-            assert_eq!(serial(&format!("{name}{OPEN}")), Some(number));
+        for (prefix, number) in [
+            ("aranha", VolumeId::new(0, 1)),
+            ("my-crawl 2/..", VolumeId::new(0, 99_999)),
+            ("", VolumeId::new(0, 1_234_567)),
+            ("aranha", VolumeId::new(7, 1)),
+            ("n3.00001", VolumeId::new(u32::MAX, u32::MAX)),
+        ] {
+            for compression in Compression::ALL {
+                let name = compose(prefix, time, number, compression);
+                assert!(name.contains("-20261115174800123-"), "{name}");
+                assert!(!name.contains(['/', ' ']), "{name}");
+                assert_eq!(id(&name), Some(number), "{name}");
+                for suffix in [OPEN, DAMAGED, ".1234.damaged"] {
+                    assert_eq!(id(&format!("{name}{suffix}")), Some(number), "{name}");
+                }
+            }
         }
-        assert_eq!(serial("other.warc.gz"), None);
-        assert_eq!(serial("aranha-20261115174800123-00001-host.cdxj"), None);
+        assert_eq!(id("other.warc.gz"), None);
+        assert_eq!(id("aranha-20261115174800123-00001-host.cdxj"), None);
+    }
+
+    #[test]
+    fn the_node_is_visible_unless_it_is_0() {
+        let time: Timestamp = "2026-11-15T17:48:00.123Z".parse().unwrap();
+        let name = |node| compose("a", time, VolumeId::new(node, 42), Compression::Gzip);
+        assert!(name(0).starts_with("a-20261115174800123-00042-"));
+        assert!(name(7).starts_with("a-20261115174800123-n7.00042-"));
     }
 }

@@ -11,7 +11,7 @@ use crate::record::digest::{self, Digest};
 use crate::record::escape;
 use crate::record::header::Value as _;
 use crate::record::http::{self, Transfer};
-use crate::{Location, Record, date};
+use crate::{Location, Record, VolumeId, date};
 
 /// What the index keeps of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Entry {
         !(self.revisit && self.status == Some(304))
     }
 
-    pub(crate) fn location(&self, volume: u32) -> Location {
+    pub(crate) fn location(&self, volume: VolumeId) -> Location {
         Location {
             volume,
             offset: self.offset,

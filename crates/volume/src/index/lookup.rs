@@ -5,7 +5,7 @@ use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
 use std::path::Path;
 
 use crate::index::entry;
-use crate::{Location, VolumeError};
+use crate::{Location, VolumeError, VolumeId};
 
 /// The file from this offset on.
 pub(crate) fn at(mut file: File, offset: u64) -> io::Result<BufReader<File>> {
@@ -14,7 +14,11 @@ pub(crate) fn at(mut file: File, offset: u64) -> io::Result<BufReader<File>> {
 }
 
 /// Where the captures of a URL lie, by the index of one volume. An index that is missing holds none.
-pub(crate) fn captures(path: &Path, volume: u32, url: &str) -> Result<Vec<Location>, VolumeError> {
+pub(crate) fn captures(
+    path: &Path,
+    volume: VolumeId,
+    url: &str,
+) -> Result<Vec<Location>, VolumeError> {
     let fault = |source| VolumeError::from_io(path, source);
     let file = match File::open(path) {
         Ok(file) => file,
@@ -81,7 +85,7 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    fn location(&self, volume: u32) -> Location {
+    fn location(&self, volume: VolumeId) -> Location {
         Location {
             volume,
             offset: self.offset,
@@ -137,21 +141,24 @@ mod tests {
             let entries: Vec<Entry> = (0..count).map(entry).collect();
             std::fs::write(&path, entry::lines(&entries, "x.warc.gz").concat()).unwrap();
             for wanted in entries.iter().step_by(7) {
-                let found = captures(&path, 3, &wanted.url).unwrap();
+                let found = captures(&path, VolumeId::from(3), &wanted.url).unwrap();
                 let mut expected: Vec<Location> = entries
                     .iter()
                     .filter(|entry| entry.url == wanted.url)
-                    .map(|entry| entry.location(3))
+                    .map(|entry| entry.location(VolumeId::from(3)))
                     .collect();
                 expected.sort();
                 let mut found = found;
                 found.sort();
                 assert_eq!(found, expected);
             }
-            assert_eq!(captures(&path, 3, "http://other.example/").unwrap(), []);
+            assert_eq!(
+                captures(&path, VolumeId::from(3), "http://other.example/").unwrap(),
+                []
+            );
         }
         assert_eq!(
-            captures(&folder.path().join("none"), 1, "http://a/").unwrap(),
+            captures(&folder.path().join("none"), VolumeId::from(1), "http://a/").unwrap(),
             []
         );
     }

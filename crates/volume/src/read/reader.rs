@@ -11,12 +11,12 @@ use crate::compress;
 use crate::compress::members::Members;
 use crate::duplicates::segment::Place;
 use crate::duplicates::{Name, Original};
-use crate::files::name::{self, Shelf, Volume};
+use crate::files::volumes::{self, Shelf, Volume};
 use crate::index::entry::{self, Form};
 use crate::index::lookup;
 use crate::record::digest::{self, Digest};
 use crate::record::parsed::{self, Record};
-use crate::{Location, VolumeError};
+use crate::{Location, VolumeError, VolumeId};
 
 /// Reads the archive of a collection; works while a crawl writes it.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Reader {
     /// Opens the collection's `archive/` and `indexes/` for reading.
     pub fn open(dir: &Path) -> Result<Self, VolumeError> {
         let archive = dir.join("archive");
-        name::list(&archive)?; // a directory that cannot be read is told now
+        volumes::list(&archive)?; // a directory that cannot be read is told now
         Ok(Self {
             shelf: Shelf::new(&archive),
             archive,
@@ -38,9 +38,9 @@ impl Reader {
         })
     }
 
-    /// All volumes, in order of their serial numbers.
+    /// All volumes, in order of their identifiers.
     pub fn volumes(&self) -> Result<Vec<Volume>, VolumeError> {
-        Ok(name::list(&self.archive)?.0.into_values().collect())
+        Ok(volumes::list(&self.archive)?.into_values().collect())
     }
 
     /// The record at this place, as written.
@@ -131,7 +131,7 @@ impl Reader {
         let mut found = Vec::new();
         for volume in volumes.iter().filter(|volume| !volume.open) {
             let path = self.indexes.join(entry::file_name(&volume.name()));
-            found.extend(lookup::captures(&path, volume.serial, url)?);
+            found.extend(lookup::captures(&path, volume.id, url)?);
         }
         Ok(found)
     }
@@ -139,7 +139,7 @@ impl Reader {
     /// The records of a volume in order, each with its place. Ends at the first that is not whole, with an error
     /// unless the volume is still being written.
     pub fn records(&self, volume: &Volume) -> Result<Records, VolumeError> {
-        let (file, path) = self.shelf.open(volume.serial)?;
+        let (file, path) = self.shelf.open(volume.id)?;
         Ok(Records {
             members: Members::new(BufReader::with_capacity(1 << 18, file), 0),
             path,
@@ -180,7 +180,7 @@ impl Records {
         let record = Record::parse(member.bytes).map_err(damaged)?;
         Ok(Some((
             Location {
-                volume: self.volume.serial,
+                volume: self.volume.id,
                 offset,
                 length,
             },
@@ -211,7 +211,7 @@ impl Iterator for Records {
 }
 
 /// The named fields of the record at this place. Reads and inflates only the beginning of it.
-fn fields_at(shelf: &Shelf, volume: u32, offset: u64) -> Option<Vec<(String, String)>> {
+fn fields_at(shelf: &Shelf, volume: VolumeId, offset: u64) -> Option<Vec<(String, String)>> {
     const COMPRESSED: usize = 8 << 10;
     const HEADER: u64 = 16 << 10;
     let (file, _) = shelf.open(volume).ok()?;
@@ -274,7 +274,8 @@ pub(crate) fn response_at(shelf: &Shelf, location: Location) -> Option<Original>
     named("WARC-Record-ID", "WARC-Target-URI", "WARC-Date", place)
 }
 
-fn place_of(text: &str) -> Option<(u32, u64)> {
+fn place_of(text: &str) -> Option<(VolumeId, u64)> {
     let (volume, offset) = text.split_once(':')?;
-    Some((volume.parse().ok()?, offset.parse().ok()?))
+    let volume: u64 = volume.parse().ok()?;
+    Some((VolumeId::from(volume), offset.parse().ok()?))
 }

@@ -15,7 +15,7 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::duplicates::Duplicates;
 use crate::files::disk::{Disk, Local};
-use crate::files::name;
+use crate::files::volumes;
 use crate::write::discard::Sink;
 use crate::write::encoder::{Companions, Encoder, Identifiers};
 use crate::write::finish::Finisher;
@@ -81,10 +81,10 @@ impl Archive {
             duplicates,
         };
         let repairs = repair::repair(&archive, &finisher)?;
-        let serial = name::highest(&archive, &indexes)?;
+        let counter = volumes::last_counter(&archive, &indexes, options.node)?;
         let room_total = (options.queue_size / UNIT).clamp(1, u64::from(u32::MAX >> 4)) as u32;
         let shared = Arc::new(Shared::default());
-        let (jobs, threads) = start(&shared, &archive, options, disk, finisher, serial)?;
+        let (jobs, threads) = start(&shared, &archive, options, disk, finisher, counter)?;
         let inner = Inner {
             shared,
             room: Arc::new(Semaphore::new(room_total as usize)),
@@ -212,7 +212,7 @@ fn start(
     options: Options,
     disk: Arc<dyn Disk>,
     finisher: Finisher,
-    serial: u32,
+    counter: u32,
 ) -> Result<(Sender<Job>, Vec<JoinHandle<()>>), VolumeError> {
     let ids = Arc::new(Identifiers::new());
     let (jobs, queue) = mpsc::channel();
@@ -253,7 +253,7 @@ fn start(
         encoder: Encoder::new(&options),
         options,
         ids,
-        serial,
+        counter,
         finished,
         current: None,
         block: Block::default(),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::record::digest::sha1;
-use crate::{Exchange, Location, Stored};
+use crate::{Exchange, Location, Stored, VolumeId};
 
 /// Where bytes go that nobody will read.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Sink {
         let length = exchange.response.len() as u64;
         Stored {
             location: Location {
-                volume: 1,
+                volume: VolumeId::new(0, 1),
                 offset: self.taken.fetch_add(length, Relaxed),
                 length: u32::try_from(length).unwrap_or(u32::MAX),
             },

@@ -306,7 +306,7 @@ impl Encoder {
         }
         if let Some((volume, offset)) = original.place.get() {
             // Ours: saves the reader a search. Not there when the original was still being compressed.
-            let location = format!("{volume}:{offset}");
+            let location = format!("{}:{offset}", u64::from(*volume));
             self.field("Aranha-Refers-To-Location", location.as_str());
         }
     }

@@ -6,16 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use crate::VolumeError;
 use crate::duplicates::Duplicates;
 use crate::files::disk::{self, Disk, Output};
 use crate::index::entry::{self, Entry};
 use crate::write::state::Shared;
+use crate::{VolumeError, VolumeId};
 
 /// A volume that is written and durable.
 #[derive(Debug)]
 pub(crate) struct Finished {
-    pub(crate) serial: u32,
+    pub(crate) id: VolumeId,
     /// Its final name.
     pub(crate) name: String,
     /// Where it is now.
@@ -48,7 +48,7 @@ impl Finisher {
         let path = self.indexes.join(entry::file_name(&volume.name));
         disk::replace(&*self.disk, &path, |output| write_index(output, volume))?;
         self.duplicates
-            .finish(&*self.disk, volume.serial, &volume.entries)?;
+            .finish(&*self.disk, volume.id, &volume.entries)?;
         let last = volume
             .path
             .parent()

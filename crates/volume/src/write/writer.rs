@@ -20,7 +20,7 @@ use crate::index::entry::Entry;
 use crate::write::encoder::{Encoded, Encoder, Identifiers};
 use crate::write::finish::Finished;
 use crate::write::state::Shared;
-use crate::{Options, Stored, VolumeError};
+use crate::{Options, Stored, VolumeError, VolumeId};
 
 /// An append to the file has at least this many bytes while there is more to write.
 const BLOCK: usize = 1 << 20;
@@ -51,8 +51,8 @@ pub(crate) struct Writer {
     pub(crate) options: Options,
     pub(crate) encoder: Encoder,
     pub(crate) ids: Arc<Identifiers>,
-    /// Serial number of the last file.
-    pub(crate) serial: u32,
+    /// Counter of the last volume that this node has begun.
+    pub(crate) counter: u32,
     pub(crate) finished: SyncSender<Finished>,
     pub(crate) current: Option<Current>,
     pub(crate) block: Block,
@@ -60,6 +60,7 @@ pub(crate) struct Writer {
 
 /// The file being written.
 pub(crate) struct Current {
+    id: VolumeId,
     name: String,
     path: PathBuf,
     output: Arc<dyn Output>,
@@ -118,7 +119,7 @@ impl Writer {
         }
         let Some(current) = &self.current else { return };
         let offset = current.length + self.block.bytes.len() as u64;
-        self.block.push(parcel, self.serial, offset);
+        self.block.push(parcel, current.id, offset);
         let exchanges = current.entries.len() + self.block.waiting.len();
         let length = current.length + self.block.bytes.len() as u64;
         let full = length >= self.options.roll_size || exchanges >= MOST_EXCHANGES;
@@ -133,21 +134,23 @@ impl Writer {
     /// Begins the next file: its name is durable, its warcinfo record goes with the first block.
     fn create(&mut self) -> Result<(), VolumeError> {
         let now = Timestamp::now();
-        let serial = self.serial + 1;
-        let name = name::compose(&self.options.prefix, now, serial, self.options.compression);
+        let counter = self.counter + 1;
+        let id = VolumeId::new(self.options.node, counter);
+        let name = name::compose(&self.options.prefix, now, id, self.options.compression);
         let path = self.archive.join(format!("{name}{OPEN}"));
         let fault = |source| VolumeError::from_io(&path, source);
         let output = self.disk.create(&path).map_err(fault)?;
         self.disk.sync_directory(&self.archive).map_err(fault)?;
-        let (id, fields) = (self.ids.next(), &self.options.warcinfo);
+        let (record_id, fields) = (self.ids.next(), &self.options.warcinfo);
         let warcinfo = self
             .encoder
-            .warcinfo(id, now.as_millisecond(), &name, fields);
+            .warcinfo(record_id, now.as_millisecond(), &name, fields);
         self.block.bytes.extend_from_slice(&warcinfo);
-        self.serial = serial;
+        self.counter = counter;
         self.shared
             .set_current(Some((path.clone(), output.clone())));
         self.current = Some(Current {
+            id,
             name,
             path,
             output,
@@ -209,13 +212,14 @@ impl Writer {
         }
         self.shared.set_current(None);
         let Current {
+            id,
             name,
             path,
             entries,
             ..
         } = current;
         let _ = self.finished.send(Finished {
-            serial: self.serial,
+            id,
             name,
             path,
             entries,
@@ -224,7 +228,7 @@ impl Writer {
 }
 
 impl Block {
-    fn push(&mut self, parcel: Parcel, volume: u32, offset: u64) {
+    fn push(&mut self, parcel: Parcel, volume: VolumeId, offset: u64) {
         let Parcel {
             encoded:
                 Encoded {
