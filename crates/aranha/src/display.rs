@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aranha_engine::{Notice, Reason, Summary, Tally};
-use aranha_frontier::{FrontierError, Status};
+use aranha_frontier::{FrontierError, FrontierStatus};
 use aranha_url::duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ impl Voice {
 pub(crate) async fn follow(
     voice: Voice,
     tally: Arc<Tally>,
-    status: impl AsyncFn() -> Result<Status, FrontierError>,
+    status: impl AsyncFn() -> Result<FrontierStatus, FrontierError>,
     mut notices: mpsc::Receiver<Notice>,
 ) {
     let every = match voice {
@@ -100,7 +100,7 @@ pub(crate) async fn follow(
         match voice {
             Voice::Json => show_json(
                 &json!({"event": "progress", "seconds": began.elapsed().as_secs(), "pages_per_second": rate,
-                       "tally": now, "queued": status.pages.pending, "later": status.pages.later, "again": status.pages.again,
+                       "tally": now, "queued": status.pages.queued, "later": status.pages.retry, "again": status.pages.revisit,
                        "sites": {"known": status.sites.known, "visited_now": now.visits}}),
             ),
             _ => bar.show(&format!(
@@ -109,7 +109,7 @@ pub(crate) async fn follow(
                 grouped(now.pages),
                 now.visits,
                 grouped(status.sites.known),
-                grouped(status.pages.pending),
+                grouped(status.pages.queued),
                 grouped(now.failures + now.refusals),
                 about(now.received),
                 waiting(now.visits, status.next_due),
@@ -222,8 +222,8 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
                 &json!({"event": "end", "reason": summary.reason.to_string(), "seconds": summary.took.as_secs_f64(),
                        "tally": tally, "outcomes": outcomes,
                        "pages": {"known": status.pages.known, "done": status.pages.done,
-                                 "queued": status.pages.pending, "later": status.pages.later, "again": status.pages.again,
-                                 "aside": status.pages.aside},
+                                 "queued": status.pages.queued, "later": status.pages.retry, "again": status.pages.revisit,
+                                 "aside": status.pages.blocked},
                        "sites": {"known": status.sites.known, "waiting": status.sites.waiting, "set_aside": status.sites.blocked}}),
             );
             return;
@@ -237,7 +237,7 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         sentence(&summary.reason),
         duration::format(rounded(summary.took))
     ));
-    if tally.pages + tally.failures + tally.excluded + status.pages.pending == 0 {
+    if tally.pages + tally.failures + tally.excluded + status.pages.queued == 0 {
         tell("  fetched   nothing: no page was due");
     } else {
         tell(format_args!(
@@ -276,7 +276,7 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         tell(format_args!(
             "  set aside {} with {}: traps, and what is shut out  (aranha status --aside -c {folder})",
             counted(status.sites.blocked, "site"),
-            counted(status.pages.aside, "page"),
+            counted(status.pages.blocked, "page"),
         ));
     }
     if tally.soft + tally.cloaked > 0 {
@@ -297,8 +297,8 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
     tell(format_args!(
         "  in all    {} done, {} queued, {} to be tried later, on {}",
         counted(status.pages.done, "page"),
-        grouped(status.pages.pending),
-        grouped(status.pages.later),
+        grouped(status.pages.queued),
+        grouped(status.pages.retry),
         counted(status.sites.known, "site")
     ));
     if tally.pages == 0 && tally.failures > 0 {
@@ -306,7 +306,7 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
             "Nothing came:  aranha why URL -c {folder}  tells the reason"
         ));
     }
-    let left = status.pages.pending + status.pages.later;
+    let left = status.pages.queued + status.pages.retry;
     match status.next_due {
         Some(due) if left > 0 && summary.reason == Reason::Finished => tell(format_args!(
             "What is left waits for servers that did not answer; from {} UTC on:  aranha crawl -c {folder}",
@@ -314,7 +314,7 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         )),
         _ if left > 0 => tell(format_args!("Go on with:  aranha crawl -c {folder}")),
         _ => {
-            if let Some(due) = status.next_again {
+            if let Some(due) = status.next_revisit {
                 tell(format_args!(
                     "The next page is due again at {} UTC:  aranha crawl -c {folder}",
                     crate::archived::time(due)

@@ -25,8 +25,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use aranha_frontier::{
-    CheckIn, Embedded, Flags, Frontier, FrontierError, Hop, Lease, Location, Options, Outcome,
-    Outside, PageRecord, Pending, Seed, Status, Then, WindowUpdate,
+    CheckIn, Embedded, Flags, Frontier, FrontierError, FrontierStatus, Hop, Lease, Location,
+    Options, Outcome, Outside, PageRecord, Pending, Seed, Then, WindowUpdate,
 };
 use aranha_url::{PathKey, SiteKey};
 
@@ -374,7 +374,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
             let spent = std::mem::take(&mut clock.spent);
             let count = (status.links - before.0.links) as f64;
             let records = (status.records - before.0.records) as f64;
-            let urls = |status: &Status| (status.links_sent + status.pages.known) as f64;
+            let urls = |status: &FrontierStatus| (status.links_sent + status.pages.known) as f64;
             let (sent, others) = (sent_to_disk(), beside());
             let processor = spent.processor.as_secs_f64();
             lines.push(Line {

@@ -45,7 +45,7 @@ pub use record::{
 pub use retry::Retry;
 pub use seen::Seen;
 pub use status::{
-    Explanation, LeaseEntry, PageTotals, SiteEntry, SiteState, SiteTotals, Status, Waiting,
+    Explanation, FrontierStatus, LeaseEntry, PageTotals, SiteEntry, SiteState, SiteTotals, Waiting,
 };
 
 /// What both engines do, and what one suite of tests holds every engine to.
@@ -83,7 +83,7 @@ pub trait Frontier: Send {
 
     /// Lease up to `room` due sites to `node`: seeds never visited first, then the longest wait (KLWF, F7). The inbox of each
     /// is merged; sites where nothing new came of it are passed over. The work of one call is bounded, so fewer than
-    /// `room` does not mean that none is left: [`Status::next_due`] tells.
+    /// `room` does not mean that none is left: [`FrontierStatus::next_due`] tells.
     fn check_out(&mut self, now: i64, node: &str, room: usize)
     -> Result<Vec<Lease>, FrontierError>;
 
@@ -113,7 +113,7 @@ pub trait Frontier: Send {
     fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError>;
 
     /// Where the crawl stands. Cheap: may be called every second.
-    fn status(&self, now: i64) -> Result<Status, FrontierError>;
+    fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError>;
 
     /// Everything known about one URL.
     fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError>;

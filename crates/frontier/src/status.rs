@@ -24,21 +24,21 @@ pub struct SiteTotals {
 pub struct PageTotals {
     /// Ever admitted. Links still in inboxes are not counted: they may prove known.
     pub known: u64,
-    /// To be fetched, those in the hands of visits included.
-    pub pending: u64,
-    /// To be tried again at a later time.
-    pub later: u64,
-    /// To be fetched, but set aside with their site, which is blocked.
-    pub aside: u64,
-    /// Answered or refused.
+    /// To be fetched, including the pages held by visits.
+    pub queued: u64,
+    /// Failed, and waiting for a retry.
+    pub retry: u64,
+    /// To be fetched, but their site is blocked.
+    pub blocked: u64,
+    /// Fetched or given up.
     pub done: u64,
-    /// Of these, pages that are to be visited again when their time has come.
-    pub again: u64,
+    /// Pages among `done` that will be visited again.
+    pub revisit: u64,
 }
 
 /// Where the crawl stands. Cheap: totals are kept beside the data, in the same transactions.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Status {
+pub struct FrontierStatus {
     /// Sites by state.
     pub sites: SiteTotals,
     /// Pages by state.
@@ -63,7 +63,7 @@ pub struct Status {
     /// seeds, or the check-ins of visits under way, can bring work.
     pub next_due: Option<i64>,
     /// When the next page that was answered is to be visited again, as far as its site has nothing else to do.
-    pub next_again: Option<i64>,
+    pub next_revisit: Option<i64>,
     /// Bytes of the database and its log on disk.
     pub disk: u64,
 }

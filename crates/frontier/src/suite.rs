@@ -156,10 +156,10 @@ pub(crate) fn a_seed_is_leased_once(place: &impl Place) {
         status.pages,
         PageTotals {
             known: 1,
-            pending: 0,
-            later: 0,
-            again: 0,
-            aside: 0,
+            queued: 0,
+            retry: 0,
+            revisit: 0,
+            blocked: 0,
             done: 1
         }
     );
@@ -419,7 +419,7 @@ pub(crate) fn a_trap_is_set_aside(place: &impl Place) {
     entry.then = Then::Close;
     assert!(accept(&mut frontier, 2, entry).released);
     let status = frontier.status(3).expect("status");
-    assert_eq!((status.pages.pending, status.pages.aside), (0, 2));
+    assert_eq!((status.pages.queued, status.pages.blocked), (0, 2));
     assert_eq!((status.sites.blocked, status.next_due), (1, None));
     assert_eq!(frontier.check_out(3, "n", 9).expect("works"), []);
     drop(frontier);
@@ -430,7 +430,7 @@ pub(crate) fn a_trap_is_set_aside(place: &impl Place) {
     assert_eq!(lease.facts.closed, None);
     assert_eq!(lease.facts.novelty, crate::Novelty::default());
     let status = frontier.status(5).expect("status");
-    assert_eq!((status.pages.pending, status.pages.aside), (2, 0));
+    assert_eq!((status.pages.queued, status.pages.blocked), (2, 0));
 }
 
 pub(crate) fn leases_end_with_their_process(place: &impl Place) {
@@ -482,7 +482,7 @@ pub(crate) fn a_failed_page_comes_back_in_time(place: &impl Place) {
     entry.keys = vec![PathKey::of("/b"), PathKey::of("/c")];
     accept(&mut frontier, 20, entry);
     let status = frontier.status(20).expect("status");
-    assert_eq!((status.pages.later, status.pages.done), (3, 0));
+    assert_eq!((status.pages.retry, status.pages.done), (3, 0));
     assert_eq!(status.next_due, Some(1000));
     assert_eq!(
         frontier
@@ -577,7 +577,7 @@ pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl Place) {
         entry.keys = vec![PathKey::of("/b"), PathKey::of("/c")];
         accept(&mut frontier, 20, entry);
         let pages = frontier.status(20).expect("status").pages;
-        assert_eq!((pages.later, pages.again, pages.done), (0, 3, 3));
+        assert_eq!((pages.retry, pages.revisit, pages.done), (0, 3, 3));
         // A seed that is given again keeps its time: the same command continues a crawl.
         frontier.hasten(30, &[home]).expect("hastens");
         assert!(frontier.check_out(30, "n", 9).expect("works").is_empty());
@@ -590,7 +590,7 @@ pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl Place) {
         accept(&mut frontier, 5010, entry);
         frontier.block(5020, "a.test").expect("blocks");
         let pages = frontier.status(5020).expect("status").pages;
-        assert_eq!((pages.aside, pages.again, pages.done), (1, 0, 2));
+        assert_eq!((pages.blocked, pages.revisit, pages.done), (1, 0, 2));
         frontier.unblock(5030, "a.test").expect("unblocks");
     }
     let mut frontier = place.open(small());
@@ -618,7 +618,7 @@ pub(crate) fn a_run_does_not_run_after_its_own_revisits(place: &impl Place) {
         accept(&mut frontier, 20, entry);
     }
     let status = frontier.status(30).expect("status");
-    assert_eq!((status.next_due, status.next_again), (Some(40), Some(40)));
+    assert_eq!((status.next_due, status.next_revisit), (Some(40), Some(40)));
     let leases = frontier.check_out(100, "n", 2).expect("checks out");
     let (lease, other) = (&leases[0], &leases[1]);
     assert_eq!((paths(&lease.pending), lease.more), (vec!["/"], false));
@@ -637,7 +637,10 @@ pub(crate) fn a_run_does_not_run_after_its_own_revisits(place: &impl Place) {
     accept(&mut frontier, 110, release(lease, 110));
     assert!(frontier.check_out(200, "n", 9).expect("works").is_empty());
     let status = frontier.status(200).expect("status");
-    assert_eq!((status.next_due, status.next_again), (Some(500), Some(110)));
+    assert_eq!(
+        (status.next_due, status.next_revisit),
+        (Some(500), Some(110))
+    );
     // In the next run both are due.
     frontier.revisit_until(i64::MAX);
     let leases = frontier.check_out(200, "n", 9).expect("checks out");
@@ -814,7 +817,7 @@ pub(crate) fn a_pause_does_not_put_off_to_the_next_run(place: &impl Place) {
     assert_eq!(found, 9);
     assert_eq!(frontier.check_out(400, "n", 9).expect("works"), []);
     let status = frontier.status(400).expect("status");
-    assert_eq!((status.next_due, status.next_again), (None, Some(330)));
+    assert_eq!((status.next_due, status.next_revisit), (None, Some(330)));
 }
 
 /// By the user, say, beside a crawl that is to end.
@@ -867,7 +870,7 @@ pub(crate) fn who_is_believed_entirely_is_obeyed(place: &impl Place) {
     let claimed = frontier.claim(200, &claims, weigh).expect("claims");
     assert_eq!(claimed, Claimed { sooner: 4, new: 0 });
     let pages = frontier.status(200).expect("status").pages;
-    assert_eq!((pages.later, pages.again), (4, 1));
+    assert_eq!((pages.retry, pages.revisit), (4, 1));
     // Courtesy comes before.
     assert_eq!(frontier.check_out(299, "n", 9).expect("works"), []);
     let lease = one(&mut frontier, 300);
@@ -1231,7 +1234,7 @@ pub(crate) fn pages_that_left_the_front_are_gone(place: &impl Place) {
     let window = pages(0..4);
     let lease = begin_with(&mut frontier, &window);
     accept(&mut frontier, 2, go_on(&lease, rest(3, Vec::new()), 0));
-    assert_eq!(frontier.status(2).expect("status").pages.pending, 3);
+    assert_eq!(frontier.status(2).expect("status").pages.queued, 3);
     accept(&mut frontier, 3, go_on(&lease, rest(1, Vec::new()), 0));
     let waits = |frontier: &dyn Frontier, path: &str| {
         let found = frontier.explain(&url(&format!("https://a.example{path}")));
@@ -1247,7 +1250,7 @@ pub(crate) fn all_pages_may_leave_and_others_come(place: &impl Place) {
     let window = pages(0..6);
     let lease = begin_with(&mut frontier, &window[..3]);
     accept(&mut frontier, 2, go_on(&lease, rest(0, Vec::new()), 0));
-    assert_eq!(frontier.status(2).expect("status").pages.pending, 0);
+    assert_eq!(frontier.status(2).expect("status").pages.queued, 0);
     let more = window[3..].to_vec();
     accept(&mut frontier, 3, go_on(&lease, rest(0, more), 0));
     assert_eq!(left_behind(place, frontier), window[3..]);

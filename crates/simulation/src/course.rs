@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aranha_engine::{Collection, Config, EngineError, Node, Reason, Stop, Summary, World};
-use aranha_frontier::{Embedded, Frontier, FrontierError, Seed, Status};
+use aranha_frontier::{Embedded, Frontier, FrontierError, FrontierStatus, Seed};
 use aranha_url::{Canonicaliser, Reach, Rejected};
 use tokio::runtime::Runtime;
 use tokio::time::{Instant, MissedTickBehavior};
@@ -131,7 +131,7 @@ impl Course {
         folder: &Path,
         runtime: impl Fn() -> io::Result<Runtime>,
         mut observe: impl FnMut(&Sample),
-    ) -> Result<Status, CourseError> {
+    ) -> Result<FrontierStatus, CourseError> {
         let collection = Collection::at(folder);
         collection.create()?;
         *lock(&self.waits) = Waits::new(self.config.crawl.sites, self.turn());

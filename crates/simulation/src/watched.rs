@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use aranha_frontier::{
-    CheckIn, CheckedIn, Claim, Claimed, Embedded, Explanation, Frontier, FrontierError, Lease,
-    LeaseLost, Outside, Seed, Seeded, SiteFacts, Status,
+    CheckIn, CheckedIn, Claim, Claimed, Embedded, Explanation, Frontier, FrontierError,
+    FrontierStatus, Lease, LeaseLost, Outside, Seed, Seeded, SiteFacts,
 };
 use aranha_url::{CanonUrl, SiteKey};
 
@@ -104,7 +104,7 @@ impl Frontier for Watched {
         self.inner.release_all(now, node)
     }
 
-    fn status(&self, now: i64) -> Result<Status, FrontierError> {
+    fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError> {
         self.inner.status(now)
     }
 

@@ -20,7 +20,7 @@ Examples:
   aranha status -c example
   watch -n 5 aranha status -c example          while a crawl runs
   aranha status --aside -c example             which sites are set aside, and why
-  aranha status -c example --json | jq .pages.pending";
+  aranha status -c example --json | jq .pages.queued";
 
 /// Tell where a crawl stands; works while it runs
 #[derive(Args, Debug)]
@@ -57,12 +57,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         output.json(&json!({
             "sites": {"known": sites.known, "waiting": sites.waiting, "visited_now": sites.leased,
                       "idle": sites.idle, "set_aside": sites.blocked},
-            "pages": {"known": pages.known, "pending": pages.pending, "later": pages.later, "set_aside": pages.aside,
-                      "done": pages.done, "again": pages.again},
+            "pages": {"known": pages.known, "pending": pages.queued, "later": pages.retry, "set_aside": pages.blocked,
+                      "done": pages.done, "again": pages.revisit},
             "seeds": status.seeds, "fetches": status.records, "outcomes": outcomes, "bytes": status.bytes,
             "links_outside": status.links, "frontier_bytes": status.disk,
             "next_due": status.next_due.map(archived::timestamp),
-            "next_again": status.next_again.map(archived::timestamp),
+            "next_again": status.next_revisit.map(archived::timestamp),
         }))?;
     } else {
         output.line(format_args!(
@@ -73,14 +73,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             "pages     {} known: {} done, {} queued, {} to be tried later, {} set aside",
             grouped(pages.known),
             grouped(pages.done),
-            grouped(pages.pending),
-            grouped(pages.later),
-            grouped(pages.aside)
+            grouped(pages.queued),
+            grouped(pages.retry),
+            grouped(pages.blocked)
         ))?;
-        if pages.again > 0 {
+        if pages.revisit > 0 {
             output.line(format_args!(
                 "again     {} of the pages done are to be visited again",
-                grouped(pages.again)
+                grouped(pages.revisit)
             ))?;
         }
         output.line(format_args!(

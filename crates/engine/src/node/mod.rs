@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use aranha_frontier::{Frontier, FrontierError, Status};
+use aranha_frontier::{Frontier, FrontierError, FrontierStatus};
 use aranha_volume::Repairs;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
@@ -47,7 +47,7 @@ pub struct Summary {
     /// What this process did.
     pub tally: Snapshot,
     /// Where the collection stands.
-    pub status: Status,
+    pub status: FrontierStatus,
     /// How long it took.
     pub took: Duration,
 }
@@ -96,7 +96,7 @@ impl Node {
     }
 
     /// A function that asks the frontier where it stands.
-    pub fn status(&self) -> impl AsyncFn() -> Result<Status, FrontierError> + use<> {
+    pub fn status(&self) -> impl AsyncFn() -> Result<FrontierStatus, FrontierError> + use<> {
         let (frontier, clock) = (self.frontier.clone(), self.context.clock);
         async move || {
             let now = clock.now();

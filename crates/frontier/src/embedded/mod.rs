@@ -59,8 +59,8 @@ pub use view::{PageEntry, PageFilter, View};
 
 use crate::codec::{Block, Packer};
 use crate::{
-    CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, Lease, LeaseLost,
-    Options, Outside, Seed, Seeded, SiteFacts, Status,
+    CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, FrontierStatus,
+    Lease, LeaseLost, Options, Outside, Seed, Seeded, SiteFacts,
 };
 use fault::Fault;
 use inbox::Inbox;
@@ -333,7 +333,7 @@ impl Frontier for Embedded {
         self.transact(true, |engine| engine.release(now, Some(node)))
     }
 
-    fn status(&self, now: i64) -> Result<Status, FrontierError> {
+    fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError> {
         let mut status = self
             .store
             .status()

@@ -308,7 +308,7 @@ impl World {
         let now = self.now;
         let status = self.engine().status(now).expect("status");
         assert_eq!(status.pages.known, self.expected.len() as u64);
-        assert_eq!((status.pages.pending, status.pages.later), (0, 0));
+        assert_eq!((status.pages.queued, status.pages.retry), (0, 0));
         assert_eq!(status.records, self.history.values().sum::<usize>() as u64);
         let view = View::open(&self.folder.path()).expect("opens");
         let mut stored: BTreeMap<PageName, usize> = BTreeMap::new();

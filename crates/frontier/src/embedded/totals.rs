@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
-use crate::{Outcome, PageRecord, PageTotals, SiteState, SiteTotals, Status};
+use crate::{FrontierStatus, Outcome, PageRecord, PageTotals, SiteState, SiteTotals};
 
 /// What is counted; the names are those in the table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,7 +148,7 @@ impl Store {
     }
 
     /// The status, but for what only the engine knows.
-    pub(super) fn status(&self) -> Result<Status, Fault> {
+    pub(super) fn status(&self) -> Result<FrontierStatus, Fault> {
         let totals = self.totals_read()?;
         let outcomes = self
             .all(
@@ -165,11 +165,11 @@ impl Store {
         let [waiting, leased, idle, blocked] =
             [Count::Waiting, Count::Leased, Count::Idle, Count::Blocked]
                 .map(|count| totals.of(count));
-        let [known, pending, later, aside] =
+        let [known, queued, retry, blocked_pages] =
             [Count::Known, Count::Pending, Count::Later, Count::Aside]
                 .map(|count| totals.of(count));
         let next = self.next_due()?;
-        Ok(Status {
+        Ok(FrontierStatus {
             sites: SiteTotals {
                 known: waiting + leased + idle + blocked,
                 waiting,
@@ -179,11 +179,11 @@ impl Store {
             },
             pages: PageTotals {
                 known,
-                pending,
-                later,
-                aside,
-                done: known.saturating_sub(pending + later + aside),
-                again: totals.of(Count::Again),
+                queued,
+                retry,
+                blocked: blocked_pages,
+                done: known.saturating_sub(queued + retry + blocked_pages),
+                revisit: totals.of(Count::Again),
             },
             records: totals.of(Count::Records),
             outcomes,
@@ -194,7 +194,7 @@ impl Store {
             runs: totals.of(Count::Runs),
             seeds: totals.of(Count::Seeds),
             next_due: next.0,
-            next_again: next.1,
+            next_revisit: next.1,
             disk: self.disk()?,
         })
     }

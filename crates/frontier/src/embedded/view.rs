@@ -12,7 +12,7 @@ use super::fault::Fault;
 use super::schema;
 use super::store::Store;
 use crate::codec::Packer;
-use crate::{Explanation, FrontierError, Outcome, PageRecord, SiteEntry, Status};
+use crate::{Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, SiteEntry};
 
 /// Sites read at a time.
 const BATCH: usize = 500;
@@ -72,7 +72,7 @@ impl View {
     }
 
     /// Where the crawl stands.
-    pub fn status(&self, now: i64) -> Result<Status, FrontierError> {
+    pub fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError> {
         let mut status = self.read(Store::status)?;
         if status.links_gathered > 0 {
             status.next_due = Some(status.next_due.map_or(now, |due| due.min(now)));

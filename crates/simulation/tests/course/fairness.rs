@@ -28,7 +28,7 @@ fn no_site_starves_and_none_is_passed_over() {
     let (status, _) = run(&course);
     let waits = course.waited();
     is_fair(&waits);
-    assert_eq!((status.sites.leased, status.pages.pending), (0, 0));
+    assert_eq!((status.sites.leased, status.pages.queued), (0, 0));
     assert!(waits.count > 200, "{}", waits.count);
     // Everybody else may come first, each for a quantum and the answers under way.
     let longest = status.sites.known as u32 / SLOTS as u32 * (2 * MINUTE);

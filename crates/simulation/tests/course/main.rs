@@ -5,7 +5,7 @@ mod fairness;
 
 use std::time::Duration;
 
-use aranha_frontier::Status;
+use aranha_frontier::FrontierStatus;
 use aranha_simulation::{Course, End, Life, Sample};
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -22,7 +22,7 @@ fn life(length: Duration) -> Life {
 }
 
 /// Runs a course in a folder that is gone afterwards; in memory where there is such a place, for its syncs are many.
-fn run(course: &Course) -> (Status, Vec<Sample>) {
+fn run(course: &Course) -> (FrontierStatus, Vec<Sample>) {
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let folder = folder.expect("a folder");
     let mut samples = Vec::new();
