@@ -296,7 +296,7 @@ fn servers() -> Vec<Mutation> {
     ]
 }
 
-const TOKENIZER: &str = "crates/page/src/tokenizer.rs";
+const TOKENIZER: &str = "crates/page/src/html_syntax/tokenizer.rs";
 const CANONICALISER: &str = "crates/url/src/canonicaliser.rs";
 
 fn contents() -> Vec<Mutation> {
@@ -305,11 +305,11 @@ fn contents() -> Vec<Mutation> {
             Hazard::Types,
             "no byte is looked at",
             vec![Edit(
-                "crates/page/src/sniff.rs",
+                "crates/page/src/media_type/sniff.rs",
                 "let head = &body[..body.len().min(HEADER)];\n    if let Some(found)",
                 "let head = &body[..0];\n    if let Some(found)",
             )],
-            vec![Named("crates/page/src/media.rs", "a_lying_type_is_repaired")],
+            vec![Named("crates/page/src/media_type/mod.rs", "a_lying_type_is_repaired")],
         ),
         mutation(
             Hazard::Nulls,
@@ -346,7 +346,7 @@ fn contents() -> Vec<Mutation> {
             Hazard::Unterminated,
             "a comment ends with `-->` only",
             vec![Edit(TOKENIZER, "[] | [b'-'] => Some(&[][..]),", "[0xff] => Some(&[][..]),")],
-            vec![Named("crates/page/src/agreement.rs", "suite")],
+            vec![Named("crates/page/src/html_syntax/conformance.rs", "suite")],
         ),
         mutation(
             Hazard::Nested,
@@ -363,14 +363,14 @@ fn contents() -> Vec<Mutation> {
             Hazard::Charsets,
             "no byte-order mark",
             vec![Edit(
-                "crates/page/src/charset.rs",
+                "crates/page/src/charset/mod.rs",
                 "Encoding::for_bom(body)",
                 "Encoding::for_bom(&body[..0])",
             )],
             vec![
                 Row,
                 Named(
-                    "crates/page/src/charset.rs",
+                    "crates/page/src/charset/mod.rs",
                     "mark_before_header_before_meta_before_detection",
                 ),
             ],
@@ -379,14 +379,14 @@ fn contents() -> Vec<Mutation> {
             Hazard::Charsets,
             "no declaration in the page",
             vec![Edit(
-                "crates/page/src/charset.rs",
+                "crates/page/src/charset/mod.rs",
                 "markup.then(|| prescan::label(body, !xml))",
                 "markup.then(|| prescan::label(&body[..0], !xml))",
             )],
             vec![
                 Row,
                 Named(
-                    "crates/page/src/charset.rs",
+                    "crates/page/src/charset/mod.rs",
                     "declarations_in_the_page_are_read",
                 ),
             ],
@@ -405,11 +405,11 @@ fn contents() -> Vec<Mutation> {
             Hazard::Browser,
             "no page is a wall",
             vec![Edit(
-                "crates/page/src/wall.rs",
+                "crates/page/src/format/html/browser_notice.rs",
                 "if words == 0 || words > LONGEST ",
                 "if words < u32::MAX ",
             )],
-            vec![Row, Named("crates/page/src/wall.rs", "walls")],
+            vec![Row, Named("crates/page/src/format/html/browser_notice.rs", "walls")],
         ),
     ]
 }

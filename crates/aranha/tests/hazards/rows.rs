@@ -417,7 +417,7 @@ fn content_rows() -> Vec<Row> {
                 Ok(())
             },
             "bytes are looked at",
-            "crates/page/src/sniff.rs",
+            "crates/page/src/media_type/sniff.rs",
         ),
         row(
             Hazard::Nulls,
@@ -427,7 +427,7 @@ fn content_rows() -> Vec<Row> {
                 seen.pages(&["/after.html", "/c%00d.html"], "200")
             },
             "nulls are characters like others",
-            "crates/page/src/tokenizer.rs",
+            "crates/page/src/html_syntax/tokenizer.rs",
         ),
         row(
             Hazard::Lengthy,
@@ -456,14 +456,14 @@ fn content_rows() -> Vec<Row> {
                 )
             },
             "the tokenizer of the standard",
-            "crates/page/src/tokenizer.rs",
+            "crates/page/src/html_syntax/tokenizer.rs",
         ),
         row(
             Hazard::Nested,
             "the link at the bottom is found",
             |seen| seen.pages(&["/bottom.html"], "200"),
             "no tree is built",
-            "crates/page/src/html.rs",
+            "crates/page/src/format/html/mod.rs",
         ),
         row(
             Hazard::Giant,
@@ -508,7 +508,7 @@ fn content_rows() -> Vec<Row> {
                 seen.pages(&["/cora%C3%A7%C3%A3o.html"], "200")
             },
             "mark, header, meta, guess",
-            "crates/page/src/charset.rs",
+            "crates/page/src/charset/mod.rs",
         ),
         row(
             Hazard::Dates,
@@ -533,7 +533,7 @@ fn content_rows() -> Vec<Row> {
                 seen.at_most(5)
             },
             "walls are recognised",
-            "crates/page/src/wall.rs",
+            "crates/page/src/format/html/browser_notice.rs",
         ),
         row(
             Hazard::Crowd,

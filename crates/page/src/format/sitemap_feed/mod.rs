@@ -10,11 +10,15 @@
 //! **What always holds.** Time is linear in the document. Links are bounded like those of any page (a sitemap
 //! may have as many entries as its protocol allows), and dates by the links.
 
-use crate::gather::Links;
-use crate::name::key_of;
-use crate::text::{Gap, Text, string};
-use crate::xml::{Event, Reader, Tag, unescape};
-use crate::{LinkKind, Options, Page, date, meta, rel};
+use self::xml::{Event, Reader, Tag, unescape};
+use crate::html_syntax::name::key_of;
+use crate::links::collector::Links;
+use crate::links::rel;
+use crate::text::builder::{Gap, Text, string};
+use crate::{LinkKind, Options, Page, language};
+mod date;
+pub(super) mod gzip;
+mod xml;
 
 /// Bytes of a title worth keeping.
 const TITLE: usize = 2048;
@@ -53,7 +57,7 @@ pub(crate) fn read(document: &str, options: &Options, page: &mut Page) {
 
 /// Names of elements as numbers.
 mod known {
-    use crate::name::key;
+    use crate::html_syntax::name::key;
 
     pub(super) const DATE: u128 = key(b"date");
     pub(super) const ENCLOSURE: u128 = key(b"enclosure");
@@ -135,7 +139,7 @@ impl Listing<'_> {
         let base = tag.attribute(b"xml:base").map(unescaped);
         let base = base.filter(|base| !base.is_empty() && self.links.fits(base));
         self.page.base = base.map(string);
-        self.page.language = tag.attribute(b"xml:lang").and_then(meta::language);
+        self.page.language = tag.attribute(b"xml:lang").and_then(language::tag);
     }
 
     fn event(&mut self, event: Event<'_>) {
@@ -312,7 +316,7 @@ impl Listing<'_> {
                 }
             }
             Field::Language => {
-                self.page.language = self.page.language.take().or_else(|| meta::language(value));
+                self.page.language = self.page.language.take().or_else(|| language::tag(value));
             }
         }
     }

@@ -7,7 +7,7 @@ use std::io::Read as _;
 
 use flate2::bufread::MultiGzDecoder;
 
-use crate::{MediaType, media, sniff};
+use crate::media_type::{self, MediaType, sniff};
 
 /// What was inside.
 pub(crate) struct Unpacked {
@@ -30,7 +30,7 @@ pub(crate) fn unpack(url: &str, body: &[u8], most: usize) -> Option<Unpacked> {
         .by_ref()
         .take(sniff::HEADER as u64)
         .read_to_end(&mut inside);
-    let media_type = media::inside(&inside)?;
+    let media_type = media_type::inside(&inside)?;
     let room = most.saturating_sub(inside.len()) as u64;
     let _ = packed.take(room.saturating_add(1)).read_to_end(&mut inside);
     let cut = inside.len() > most;

@@ -10,11 +10,11 @@
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use memchr::memmem;
 
-use crate::element::Element;
-use crate::name::{Name, key, key_of};
-use crate::raw::Raw;
-use crate::reference::Place;
-use crate::tokenizer::{self, Sink};
+use crate::html_syntax::character_reference::Place;
+use crate::html_syntax::element::Element;
+use crate::html_syntax::name::{Name, key, key_of};
+use crate::html_syntax::raw_text::Raw;
+use crate::html_syntax::tokenizer::{self, Sink};
 
 /// As far as the standard looks.
 const WINDOW: usize = 1024;

@@ -3,7 +3,7 @@
 //! Every name that means something to a crawler fits; a longer one is nobody's, so that a tag name of ten megabytes
 //! costs nothing. `html` and `tag` ask for these, `element` looks them up.
 
-use crate::lanes::{below, equal, first, keep, load, lower, pack};
+use crate::swar::{below, equal, first, keep, load, lower, pack};
 
 /// Longest name that is kept.
 const ROOM: usize = 16;

@@ -14,10 +14,13 @@ use std::ops::Range;
 
 use encoding_rs::Encoding;
 
-use crate::gather::{clean, leads_nowhere};
-use crate::reference::{Place, decode};
-use crate::spot::{self, Form, Spot};
-use crate::{Input, LinkKind, charset, media, meta, srcset, style};
+use self::locate::{Form, Spot};
+use crate::html_syntax::character_reference::{Place, decode};
+use crate::links::collector::{clean, leads_nowhere};
+mod locate;
+
+use crate::links::{css, meta_refresh, srcset};
+use crate::{Input, LinkKind, charset, media_type};
 
 /// A document and the places of its links.
 #[derive(Debug)]
@@ -34,7 +37,8 @@ impl<'a> Rewrite<'a> {
     pub fn of(input: &Input<'a>) -> Option<Rewrite<'a>> {
         let document = input.body;
         let mut remarks = Vec::new();
-        let (media_type, _) = media::decide(input.content_type, input.url, document, &mut remarks);
+        let (media_type, _) =
+            media_type::decide(input.content_type, input.url, document, &mut remarks);
         let (html, sheet) = (media_type.is_html(), media_type.as_str() == "text/css");
         if !html && !sheet {
             return None;
@@ -52,7 +56,7 @@ impl<'a> Rewrite<'a> {
             return None;
         }
         let (spots, base) = if html {
-            spot::find(document, media_type.is_xml())
+            locate::find(document, media_type.is_xml())
         } else {
             let range = 0..document.len();
             let form = Form::Sheet;
@@ -185,7 +189,7 @@ fn set(text: &str, link: &mut impl FnMut(LinkKind, &str) -> Option<String>) -> O
 }
 
 fn refresh(text: &str, link: &mut impl FnMut(LinkKind, &str) -> Option<String>) -> Option<String> {
-    let url = meta::refresh(text.as_bytes())?;
+    let url = meta_refresh::target(text.as_bytes())?;
     let range = place(text.as_bytes(), url);
     let new = link(LinkKind::Refresh, &cleaned(&text[range.clone()]))?;
     let new = new.replace('\'', "%27").replace('"', "%22");
@@ -202,7 +206,7 @@ fn sheet(
     link: &mut impl FnMut(LinkKind, &str) -> Option<String>,
 ) -> Option<Vec<u8>> {
     let mut edits = Vec::new();
-    style::urls(text, |url| {
+    css::urls(text, |url| {
         if leads_nowhere(url) {
             return;
         }

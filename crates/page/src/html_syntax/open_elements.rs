@@ -2,7 +2,7 @@
 //! HTML, section 13.2.6.5), or inside `<noscript>`, out of which nothing leads but its end. Counted, not stacked: who asks
 //! is `html` and `spot`.
 
-use crate::element::Element;
+use crate::html_syntax::element::Element;
 
 /// The open elements that matter.
 #[derive(Debug, Default)]

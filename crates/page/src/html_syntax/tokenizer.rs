@@ -9,10 +9,10 @@
 //! judges (`agreement`), but for what a [`Sink`] says of `noscript`. Each byte is looked at a bounded number of times, there is no allocation and no stack.
 //! What a doctype says is not looked at. Errors are not reported: pages are made of them.
 
-use crate::lanes::{find, find2};
-use crate::name::Name;
-use crate::raw::{self, Raw};
-use crate::reference::Place;
+use crate::html_syntax::character_reference::Place;
+use crate::html_syntax::name::Name;
+use crate::html_syntax::raw_text::{self, Raw};
+use crate::swar::{find, find2};
 
 /// Who is told of tokens, in the order of the document.
 pub(crate) trait Sink<'a> {
@@ -255,7 +255,7 @@ impl<'a> Tokenizer<'a> {
             return self.bytes;
         }
         if self.noscript < self.at {
-            let end = raw::end(self.bytes, self.at, Raw::Text, b"noscript");
+            let end = raw_text::end(self.bytes, self.at, Raw::Text, b"noscript");
             self.noscript = end.unwrap_or(self.bytes.len());
         }
         &self.bytes[..self.noscript]
@@ -299,7 +299,7 @@ impl<'a> Tokenizer<'a> {
     /// Raw text; the tokenizer stands before the end tag then.
     fn raw(&mut self, raw: Raw, name: &[u8], sink: &mut impl Sink<'a>) {
         let within = self.within(sink);
-        let end = raw::end(within, self.at, raw, name).unwrap_or(within.len());
+        let end = raw_text::end(within, self.at, raw, name).unwrap_or(within.len());
         if end > self.at {
             let place = if raw == Raw::Title {
                 Place::Title

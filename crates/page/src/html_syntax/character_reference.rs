@@ -9,8 +9,8 @@
 
 use std::borrow::Cow;
 
-use crate::entities::NAMES;
-use crate::lanes::{self, below, equal};
+use crate::html_syntax::entities::NAMES;
+use crate::swar::{self, below, equal};
 
 /// Bytes of the longest name, its semicolon included.
 const LONGEST: usize = 32;
@@ -38,7 +38,7 @@ pub(crate) enum Place {
 /// Characters as they are meant.
 #[inline]
 pub(crate) fn decode(raw: &[u8], place: Place) -> Cow<'_, [u8]> {
-    if !lanes::any(raw, |lanes| below(lanes, 0x20) | equal(lanes, b'&')) {
+    if !swar::any(raw, |lanes| below(lanes, 0x20) | equal(lanes, b'&')) {
         return Cow::Borrowed(raw);
     }
     let mut decoded = Vec::with_capacity(raw.len());

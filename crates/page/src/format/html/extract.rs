@@ -2,11 +2,13 @@
 //!
 //! `html` knows the syntax, this module the meaning. It fills a [`Page`] at the end of the pass.
 
-use crate::element::Element;
-use crate::gather::Links;
-use crate::tag::{Attribute, Tag};
-use crate::text::{Text, string};
-use crate::{LinkKind, Options, Page, Remark, meta, pattern, rel, srcset, style, wall};
+use super::tag::{Attribute, Tag};
+use super::{browser_notice, robots_meta};
+use crate::html_syntax::element::Element;
+use crate::links::collector::Links;
+use crate::links::{css, meta_refresh, rel, script, srcset};
+use crate::text::builder::{Text, string};
+use crate::{LinkKind, Options, Page, Remark, language, text};
 
 /// Bytes of a title or description worth keeping.
 const SHORT: usize = 2048;
@@ -78,7 +80,7 @@ impl<'a> Harvest<'a> {
             Element::Meta => self.meta(tag),
             Element::Html => {
                 if let Some(value) = tag.get(Attribute::Lang) {
-                    self.language = self.language.take().or_else(|| meta::language(&value));
+                    self.language = self.language.take().or_else(|| language::tag(&value));
                 }
             }
             Element::Form => {
@@ -98,14 +100,14 @@ impl<'a> Harvest<'a> {
 
     /// A script or an event handler, whole.
     pub(crate) fn script(&mut self, script: &[u8]) {
-        pattern::urls(script, |url| {
+        script::urls(script, |url| {
             self.links.add(url, LinkKind::Script, false);
         });
     }
 
     /// A style sheet or a `style` attribute, whole.
     pub(crate) fn style(&mut self, sheet: &[u8]) {
-        style::urls(sheet, |url| {
+        css::urls(sheet, |url| {
             self.links.add(url, LinkKind::Asset, false);
         });
     }
@@ -152,14 +154,14 @@ impl<'a> Harvest<'a> {
         if let Some(pragma) = tag.get(Attribute::HttpEquiv) {
             let pragma = pragma.trim_ascii();
             if pragma.eq_ignore_ascii_case(b"refresh") {
-                if let Some(url) = meta::refresh(&content) {
+                if let Some(url) = meta_refresh::target(&content) {
                     self.links.add(url, LinkKind::Refresh, false);
                 }
             } else if pragma.eq_ignore_ascii_case(b"content-language") {
                 self.pragma_language = self
                     .pragma_language
                     .take()
-                    .or_else(|| meta::language(&content));
+                    .or_else(|| language::tag(&content));
             }
         }
         let Some(name) = tag
@@ -173,7 +175,7 @@ impl<'a> Harvest<'a> {
             self.description = self.description.take().or_else(|| folded(&content));
         } else if name.eq_ignore_ascii_case(b"og:description") {
             self.social = self.social.take().or_else(|| folded(&content));
-        } else if meta::addresses_robots(name) && self.robots.len() < ROBOTS {
+        } else if robots_meta::addresses_robots(name) && self.robots.len() < ROBOTS {
             let name = string(name.to_ascii_lowercase());
             self.robots
                 .push((name, folded(&content).unwrap_or_default()));
@@ -208,8 +210,8 @@ impl<'a> Harvest<'a> {
         page.base = self.base.take();
         page.robots = std::mem::take(&mut self.robots);
         page.links = self.links.finish(&mut page.remarks);
-        crate::keep(&mut self.text, page);
-        if wall::is_wall(&page.text, page.words) {
+        text::store(&mut self.text, page);
+        if browser_notice::is_wall(&page.text, page.words) {
             page.remarks.push(Remark::Browser);
         }
     }
@@ -231,5 +233,5 @@ fn folded(value: &[u8]) -> Option<String> {
 
 fn cleaned(href: &[u8]) -> String {
     let mut scratch = Vec::new();
-    String::from_utf8_lossy(crate::gather::clean(href, &mut scratch)).into_owned()
+    String::from_utf8_lossy(crate::links::collector::clean(href, &mut scratch)).into_owned()
 }

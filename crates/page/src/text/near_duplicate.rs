@@ -16,7 +16,7 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::lanes::{below, first, keep, load, pack};
+use crate::swar::{below, first, keep, load, pack};
 
 /// Shingles below which a text is too short to be compared by them.
 const FEWEST: u32 = 10;

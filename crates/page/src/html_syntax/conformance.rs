@@ -14,10 +14,10 @@ use html5gum::{DefaultEmitter, Tokenizer};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::name::Name;
-use crate::raw::Raw;
-use crate::reference::{Place, decode};
-use crate::tokenizer::{self, Sink};
+use crate::html_syntax::character_reference::{Place, decode};
+use crate::html_syntax::name::Name;
+use crate::html_syntax::raw_text::Raw;
+use crate::html_syntax::tokenizer::{self, Sink};
 
 /// A token of either tokenizer, everything decoded.
 #[derive(Debug, Clone, PartialEq)]

@@ -9,7 +9,7 @@
 
 use xxhash_rust::xxh3::Xxh3Default;
 
-use crate::lanes::{HIGHS, all, below, equal, first, pack};
+use crate::swar::{HIGHS, all, below, equal, first, pack};
 
 /// What separates two words. The order is that of strength.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

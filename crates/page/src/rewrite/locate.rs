@@ -6,13 +6,13 @@
 use std::ops::Range;
 
 use crate::LinkKind;
-use crate::element::Element;
-use crate::foreign::Foreign;
-use crate::name::{Name, key};
-use crate::raw::Raw;
-use crate::reference::{Place, decode};
-use crate::rel;
-use crate::tokenizer::{self, Sink};
+use crate::html_syntax::character_reference::{Place, decode};
+use crate::html_syntax::element::Element;
+use crate::html_syntax::name::{Name, key};
+use crate::html_syntax::open_elements::Foreign;
+use crate::html_syntax::raw_text::Raw;
+use crate::html_syntax::tokenizer::{self, Sink};
+use crate::links::rel;
 
 /// A part of the document that holds links.
 #[derive(Debug, Clone, PartialEq, Eq)]

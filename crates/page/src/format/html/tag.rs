@@ -6,9 +6,9 @@
 use std::borrow::Cow;
 
 use crate::Options;
-use crate::element::Element;
-use crate::name::Name;
-use crate::reference::{Place, decode};
+use crate::html_syntax::character_reference::{Place, decode};
+use crate::html_syntax::element::Element;
+use crate::html_syntax::name::Name;
 
 /// Attributes that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,7 @@ fn bit(attribute: Attribute) -> u32 {
 
 /// Names as numbers.
 mod known {
-    use crate::name::key;
+    use crate::html_syntax::name::key;
 
     pub(super) const ACTION: u128 = key(b"action");
     pub(super) const BACKGROUND: u128 = key(b"background");

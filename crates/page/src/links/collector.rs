@@ -10,8 +10,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use crate::lanes::{any, below, equal};
-use crate::text::string;
+use crate::swar::{any, below, equal};
+use crate::text::builder::string;
 use crate::{Link, LinkKind, Options, Remark};
 
 /// Collects links.

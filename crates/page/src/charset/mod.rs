@@ -13,7 +13,8 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 
-use crate::{MediaType, Remark, prescan};
+use crate::{MediaType, Remark};
+mod prescan;
 
 /// Bytes given to the detector: it has made up its mind long before.
 const DETECTED: usize = 256 << 10;

@@ -14,8 +14,9 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use self::sniff::Evidence;
 use crate::Remark;
-use crate::sniff::{self, Evidence};
+pub(crate) mod sniff;
 
 /// A media type without parameters, in lower case: `text/html`.
 #[derive(Clone, PartialEq, Eq, Hash)]

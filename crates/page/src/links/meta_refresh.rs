@@ -1,8 +1,8 @@
-//! The values of `meta` elements that have a syntax of their own.
+//! The target of a `<meta http-equiv=refresh>`.
 
 /// The target of `<meta http-equiv=refresh content="5; url=…">` (WHATWG HTML, section 4.2.5.3, "shared declarative
 /// refresh steps"); `None` when the page only reloads itself.
-pub(crate) fn refresh(content: &[u8]) -> Option<&[u8]> {
+pub(crate) fn target(content: &[u8]) -> Option<&[u8]> {
     let rest = content.trim_ascii_start();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if digits == 0 && rest.first() != Some(&b'.') {
@@ -42,32 +42,6 @@ fn value(rest: &[u8]) -> &[u8] {
         .map_or(rest, <[u8]>::trim_ascii_start)
 }
 
-/// A language tag that looks like one; of a list, nothing: it names no one language.
-pub(crate) fn language(value: &[u8]) -> Option<String> {
-    let tag = value.trim_ascii();
-    let good = (1..=35).contains(&tag.len())
-        && tag
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-    good.then(|| String::from_utf8_lossy(tag).into_owned())
-}
-
-/// Whether a meta name speaks to crawlers: to all (`robots`) or to one by name.
-pub(crate) fn addresses_robots(name: &[u8]) -> bool {
-    const PARTS: &[&[u8]] = &[
-        b"robot", b"bot", b"spider", b"crawl", b"slurp", b"aranha", b"yandex",
-    ];
-    if name.len() > 40 {
-        return false;
-    }
-    let name = name.to_ascii_lowercase();
-    // `yandex-verification` and its kind prove ownership and address nobody.
-    memchr::memmem::find(&name, b"verif").is_none()
-        && PARTS
-            .iter()
-            .any(|part| memchr::memmem::find(&name, part).is_some())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,7 +49,7 @@ mod tests {
     #[test]
     fn refreshes() {
         let check = |content: &str, expected: Option<&str>| {
-            let found = refresh(content.as_bytes()).map(String::from_utf8_lossy);
+            let found = target(content.as_bytes()).map(String::from_utf8_lossy);
             assert_eq!(found.as_deref(), expected, "{content}");
         };
         check("0; url=a.html", Some("a.html"));
@@ -92,29 +66,5 @@ mod tests {
         check("url=x", None);
         check("0url=x", None);
         check("", None);
-    }
-
-    #[test]
-    fn languages() {
-        let check = |value: &str, expected: Option<&str>| {
-            assert_eq!(language(value.as_bytes()).as_deref(), expected, "{value}");
-        };
-        check(" pt-BR ", Some("pt-BR"));
-        check("en, fr", None);
-        check("", None);
-        check("x\u{e9}", None);
-    }
-
-    #[test]
-    fn robots() {
-        for (name, expected) in [
-            ("robots", true),
-            ("Googlebot-News", true),
-            ("msnbot", true),
-            ("yandex-verification", false),
-            ("viewport", false),
-        ] {
-            assert_eq!(addresses_robots(name.as_bytes()), expected, "{name}");
-        }
     }
 }

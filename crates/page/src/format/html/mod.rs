@@ -11,15 +11,19 @@
 //!
 //! Read `Pass::start` first, then `harvest`.
 
-use crate::element::Element;
-use crate::foreign::Foreign;
-use crate::harvest::Harvest;
-use crate::name::Name;
-use crate::raw::Raw;
-use crate::reference::{Place, decode, pieces};
-use crate::tag::{Attribute, Tag};
-use crate::text::Gap;
-use crate::tokenizer::{self, Sink};
+use self::extract::Harvest;
+use crate::html_syntax::element::Element;
+use crate::html_syntax::open_elements::Foreign;
+mod browser_notice;
+mod extract;
+mod robots_meta;
+mod tag;
+use self::tag::{Attribute, Tag};
+use crate::html_syntax::character_reference::{Place, decode, pieces};
+use crate::html_syntax::name::Name;
+use crate::html_syntax::raw_text::Raw;
+use crate::html_syntax::tokenizer::{self, Sink};
+use crate::text::builder::Gap;
 use crate::{Options, Page, Remark};
 
 /// Reads HTML into `page`. `xml` says that `/>` ends any element and that CDATA sections are text.

@@ -1,5 +1,12 @@
 //! A link as it stands in a page, and what kind of element it came from.
 
+pub(crate) mod collector;
+pub(crate) mod css;
+pub(crate) mod meta_refresh;
+pub(crate) mod rel;
+pub(crate) mod script;
+pub(crate) mod srcset;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

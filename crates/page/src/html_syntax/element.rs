@@ -2,9 +2,9 @@
 //! reads what is inside. `html` asks these questions once per tag; everything that is not in the table is plain
 //! inline mark-up and means nothing.
 
-use crate::name::key;
-use crate::raw::Raw;
-use crate::text::Gap;
+use crate::html_syntax::name::key;
+use crate::html_syntax::raw_text::Raw;
+use crate::text::builder::Gap;
 
 /// Elements told apart; those treated alike share a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,35 @@
+//! Which `meta` names carry robots directives.
+
+/// Whether a meta name speaks to crawlers: to all (`robots`) or to one by name.
+pub(crate) fn addresses_robots(name: &[u8]) -> bool {
+    const PARTS: &[&[u8]] = &[
+        b"robot", b"bot", b"spider", b"crawl", b"slurp", b"aranha", b"yandex",
+    ];
+    if name.len() > 40 {
+        return false;
+    }
+    let name = name.to_ascii_lowercase();
+    // `yandex-verification` and its kind prove ownership and address nobody.
+    memchr::memmem::find(&name, b"verif").is_none()
+        && PARTS
+            .iter()
+            .any(|part| memchr::memmem::find(&name, part).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn robots() {
+        for (name, expected) in [
+            ("robots", true),
+            ("Googlebot-News", true),
+            ("msnbot", true),
+            ("yandex-verification", false),
+            ("viewport", false),
+        ] {
+            assert_eq!(addresses_robots(name.as_bytes()), expected, "{name}");
+        }
+    }
+}
