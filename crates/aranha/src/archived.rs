@@ -9,7 +9,7 @@ use aranha_engine::config::Layers;
 use aranha_engine::{Collection as Folder, Config, SHUT_OUT};
 use aranha_frontier::{PageRecord, View};
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
-use aranha_volume::{Reader, Record};
+use aranha_volume::{ArchiveReader, WarcRecord};
 
 use crate::collection::Collection;
 use crate::complaint::Complaint;
@@ -109,7 +109,7 @@ impl Archived {
         folder: &Path,
         text: &str,
         at: Option<When>,
-    ) -> Result<(PageRecord, Record), Complaint> {
+    ) -> Result<(PageRecord, WarcRecord), Complaint> {
         let (url, records) = self.records(folder, text)?;
         let stored = |record: &PageRecord| record.location.is_some();
         let Some(first) = records.iter().find(|record| stored(record)) else {
@@ -139,14 +139,14 @@ pub(crate) fn bytes(
     url: &CanonUrl,
     records: &[PageRecord],
     index: usize,
-) -> Result<(PageRecord, Record), Complaint> {
+) -> Result<(PageRecord, WarcRecord), Complaint> {
     let damaged = |fault: String| {
         Complaint::failed(fault).hint(format!(
             "`aranha check -c {}` reads the whole archive and lists what is wrong",
             folder.display()
         ))
     };
-    let reader = Reader::open(folder).map_err(|error| damaged(error.to_string()))?;
+    let reader = ArchiveReader::open(folder).map_err(|error| damaged(error.to_string()))?;
     let mut fault = None;
     for record in history::places(records, index) {
         let Some(place) = record.location else {

@@ -228,12 +228,12 @@ fn keep_configuration(collection: &Collection, kept: &str) -> Result<(), Complai
 }
 
 fn tell_repairs(voice: Voice, node: &Node) {
-    for mended in &node.repairs().mended {
+    for volume in &node.repairs().repaired {
         voice.say(&format!(
             "repaired {}: {} records kept, {} bytes of a torn record cut off",
-            mended.path.display(),
-            mended.records,
-            mended.cut
+            volume.path.display(),
+            volume.records,
+            volume.bytes_cut
         ));
     }
     for path in &node.repairs().damaged {
@@ -319,7 +319,7 @@ fn broken(error: EngineError) -> Complaint {
     match error {
         EngineError::Frontier(error) => refused(&error),
         EngineError::Config(error) => error.into(),
-        EngineError::Volume(aranha_volume::VolumeError::Full { path }) => Complaint::stopped(
+        EngineError::Volume(aranha_volume::VolumeError::DiskFull { path }) => Complaint::stopped(
             format!("no space left on the disk that holds {}", path.display()),
         )
         .hint("make room, then run the same command again"),

@@ -10,7 +10,7 @@ use aranha_fetch::{Fetched, Remark, Session, Truncated};
 use aranha_frontier::{Hop, Outcome, Pending, RobotsFile};
 use aranha_robots::{Access, Robots, Rules};
 use aranha_url::{Base, CanonUrl};
-use aranha_volume::Fields;
+use aranha_volume::WarcFields;
 use tokio::time::Instant;
 
 use crate::collect::{ROBOTS_SIZE, Wanted, ask, blank, exchange, outcome};
@@ -178,7 +178,7 @@ async fn keep(
         .trim()
         .to_ascii_lowercase();
     done.record.media_type.clone_from(&media_type);
-    let exchange = exchange(url, &fetched, answer, &media_type, Fields::new());
+    let exchange = exchange(url, &fetched, answer, &media_type, WarcFields::new());
     match context.archive.append(exchange).await {
         Ok(receipt) => done.receipt = Some(receipt),
         Err(error) => context.give_up(&error),

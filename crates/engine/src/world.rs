@@ -75,7 +75,7 @@ impl World {
     ) -> Result<(Archive, Repairs), VolumeError> {
         match &self.simulated {
             None => Archive::open(folder, options),
-            Some(simulated) => Ok((Archive::nowhere(simulated.sync), Repairs::default())),
+            Some(simulated) => Ok((Archive::discarding(simulated.sync), Repairs::default())),
         }
     }
 

@@ -111,7 +111,7 @@ impl Floor {
             &aranha_page::Options::default(),
         );
         self.links.fetch_add(page.links.len() as u64, Relaxed);
-        let digests = aranha_volume::digests([&answer[head..], answer]);
+        let digests = aranha_volume::sha1_pair([&answer[head..], answer]);
         packed.resize(compressor.gzip_compress_bound(answer.len()), 0);
         let length = compressor
             .gzip_compress(answer, packed)

@@ -146,8 +146,8 @@ fn exchange(page: &[u8], number: usize) -> Exchange {
         ]
         .into_iter()
         .collect(),
-        ended: None,
-        unmodified: None,
+        with_record_end: None,
+        not_modified: None,
     }
 }
 

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use crate::VolumeId;
 
-/// Why the archive could not go on. After [`VolumeError::Full`] or [`VolumeError::Io`] on the writing side every
+/// Why the archive could not go on. After [`VolumeError::DiskFull`] or [`VolumeError::Io`] on the writing side every
 /// later append fails with the same error: nothing is written after a gap.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum VolumeError {
     /// No space left (ENOSPC, EDQUOT). The file was cut back to its last whole record.
     #[error("no space left on the disk that holds {}", path.display())]
-    Full {
+    DiskFull {
         /// The file that could not grow.
         path: PathBuf,
     },
@@ -57,7 +57,7 @@ impl VolumeError {
     pub(crate) fn from_io(path: &Path, source: io::Error) -> Self {
         let path = path.to_path_buf();
         match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full { path },
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::DiskFull { path },
             _ => Self::Io {
                 path,
                 source: Arc::new(source),

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 
-use crate::{Fields, Location};
+use crate::{Location, WarcFields};
 
 /// One fetch to keep: the wire bytes and what the fetcher understood of them.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +20,7 @@ pub struct Exchange {
     /// The answer as it came: head, then body with its chunks.
     pub response: Bytes,
     /// `response` with two line ends behind it, where it lies so in memory: then it is packed without being copied.
-    pub ended: Option<Bytes>,
+    pub with_record_end: Option<Bytes>,
     /// How many bytes of `response` are the head, empty line included.
     pub head_length: usize,
     /// The body without transfer coding, content coding kept: what duplicates are judged on.
@@ -31,15 +31,15 @@ pub struct Exchange {
     pub media_type: String,
     /// Why the answer is not whole, in WARC's words: `length`, `time`, `disconnect`, `unspecified`.
     pub truncated: Option<&'static str>,
-    /// Fields of the metadata record: via, hopsFromSeed, fetchTimeMs, outlink …
-    pub metadata: Fields,
+    /// WarcFields of the metadata record: via, hopsFromSeed, fetchTimeMs, outlink …
+    pub metadata: WarcFields,
     /// For an answer 304: the version that the server says is still current. Such an answer is a revisit record.
-    pub unmodified: Option<Earlier>,
+    pub not_modified: Option<EarlierVersion>,
 }
 
 /// A version of a page that was stored before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Earlier {
+pub struct EarlierVersion {
     /// When it was fetched, Unix time in milliseconds.
     pub time_ms: i64,
     /// [`Stored::digest`] of it.

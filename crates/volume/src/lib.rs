@@ -3,7 +3,7 @@
 //! Last step of the flow: a visit hands an [`Exchange`] to [`Archive::append`] and gets a [`Receipt`];
 //! when [`Archive::sync`] has returned, the bytes are durable and the page may be recorded in the frontier
 //! (invariant 4 of DESIGN.md: a record without bytes never exists). Everything that reads a collection
-//! (`aranha cat`, `text`, `check`, replay) comes in through [`Reader`] and [`check`].
+//! (`aranha cat`, `text`, `check`, replay) comes in through [`ArchiveReader`] and [`check`].
 //!
 //! What always holds:
 //! - A file under `archive/` without the suffix `.open` is whole, and never written again.
@@ -34,14 +34,14 @@ mod write;
 
 pub use compress::Compression;
 pub use error::VolumeError;
-pub use exchange::{Earlier, Exchange, Stored};
+pub use exchange::{EarlierVersion, Exchange, Stored};
 pub use files::volumes::Volume;
 pub use location::{Location, VolumeId};
 pub use options::Options;
-pub use read::reader::{Reader, Records};
-pub use record::digest::digests;
-pub use record::fields::Fields;
-pub use record::parsed::Record;
-pub use repair::{Mended, Repairs};
-pub use verify::{CheckReport, Fault, Progress, check};
+pub use read::reader::{ArchiveReader, VolumeRecords};
+pub use record::digest::sha1_pair;
+pub use record::fields::WarcFields;
+pub use record::parsed::WarcRecord;
+pub use repair::{RepairedVolume, Repairs};
+pub use verify::{CheckFault, CheckProgress, CheckReport, check};
 pub use write::archive::{Archive, Receipt};

@@ -13,32 +13,32 @@ use std::path::{Path, PathBuf};
 use memchr::memmem;
 
 use crate::VolumeError;
-use crate::compress::members::Members;
+use crate::compress::members::MemberReader;
 use crate::compress::{self, Compression};
 use crate::files::name::DAMAGED;
 use crate::files::volumes::{self, Volume};
-use crate::index::entry::Entry;
-use crate::record::parsed::Record;
-use crate::write::finish::{Finished, Finisher};
+use crate::index::entry::IndexEntry;
+use crate::record::parsed::WarcRecord;
+use crate::write::finish::{Finisher, WrittenVolume};
 
 /// What [`crate::Archive::open`] had to mend.
 #[derive(Debug, Clone, Default)]
 pub struct Repairs {
     /// Files closed, with the number of records kept and of bytes cut off.
-    pub mended: Vec<Mended>,
+    pub repaired: Vec<RepairedVolume>,
     /// Files, or parts of files, that could not be mended, and were set aside under this name.
     pub damaged: Vec<PathBuf>,
 }
 
 /// One file that was closed after a crash.
 #[derive(Debug, Clone)]
-pub struct Mended {
+pub struct RepairedVolume {
     /// The file under its final name.
     pub path: PathBuf,
     /// Whole records in it.
     pub records: u64,
     /// Bytes of a torn record cut off its end.
-    pub cut: u64,
+    pub bytes_cut: u64,
 }
 
 /// Mends every volume that is `.open`, in order of their identifiers.
@@ -63,7 +63,7 @@ pub(crate) fn repair(archive: &Path, finisher: &Finisher) -> Result<Repairs, Vol
 
 /// What is whole in a file.
 struct Scan {
-    entries: Vec<Entry>,
+    entries: Vec<IndexEntry>,
     records: u64,
     /// Where the last whole record ends.
     end: u64,
@@ -75,7 +75,7 @@ struct Scan {
 fn scan(path: &Path) -> io::Result<Option<Scan>> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
-    let mut members = Members::new(BufReader::with_capacity(1 << 18, file), 0);
+    let mut members = MemberReader::new(BufReader::with_capacity(1 << 18, file), 0);
     let mut scan = Scan {
         entries: Vec::new(),
         records: 0,
@@ -88,11 +88,11 @@ fn scan(path: &Path) -> io::Result<Option<Scan>> {
             Err(error) if error.raw_os_error().is_some() => return Err(error),
             Ok(None) | Err(_) => break,
         };
-        let Ok(record) = Record::parse(member.bytes) else {
+        let Ok(record) = WarcRecord::parse(member.bytes) else {
             break;
         };
         scan.entries
-            .extend(Entry::of(&record, member.offset, member.length));
+            .extend(IndexEntry::of(&record, member.offset, member.length));
         scan.records += 1;
         scan.end = member.offset + member.length;
     }
@@ -120,16 +120,16 @@ impl Repairs {
         file.set_len(scan.end)
             .and_then(|()| file.sync_all())
             .map_err(fault)?;
-        let path = finisher.finish(&Finished {
+        let path = finisher.finish(&WrittenVolume {
             id: volume.id,
             name: volume.name(),
             path: volume.path.clone(),
             entries: scan.entries,
         })?;
-        self.mended.push(Mended {
+        self.repaired.push(RepairedVolume {
             path,
             records: scan.records,
-            cut,
+            bytes_cut: cut,
         });
         Ok(())
     }
@@ -171,9 +171,9 @@ pub(crate) fn holds_a_record(tail: &[u8]) -> bool {
         if !begins_a_record(&tail[start..]) {
             continue;
         }
-        let mut members = Members::new(&tail[start..], 0);
+        let mut members = MemberReader::new(&tail[start..], 0);
         let member = members.next().ok().flatten();
-        if member.is_some_and(|member| Record::parse(member.bytes).is_ok()) {
+        if member.is_some_and(|member| WarcRecord::parse(member.bytes).is_ok()) {
             return true;
         }
         match left.checked_sub(members.position()) {
@@ -230,7 +230,7 @@ mod tests {
         let folder = folder();
         let (name, whole) = crashed(folder.path());
         let mut ends = vec![0];
-        let mut members = Members::new(whole.as_slice(), 0);
+        let mut members = MemberReader::new(whole.as_slice(), 0);
         while let Some(member) = members.next().unwrap() {
             ends.push((member.offset + member.length) as usize);
         }
@@ -250,13 +250,13 @@ mod tests {
             }
             let repairs = leave(folder.path(), &name, &whole[..length]);
             if records == 0 {
-                assert!(repairs.mended.is_empty() && !path.exists());
+                assert!(repairs.repaired.is_empty() && !path.exists());
                 assert_eq!(repairs.damaged.len(), usize::from(length > 0), "{length}");
                 continue;
             }
-            let mended = &repairs.mended[0];
+            let mended = &repairs.repaired[0];
             assert_eq!(mended.records, records as u64, "{length}");
-            assert_eq!(mended.cut, (length - ends[records]) as u64);
+            assert_eq!(mended.bytes_cut, (length - ends[records]) as u64);
             assert_eq!(fs::read(&path).unwrap(), &whole[..ends[records]]);
             assert!(repairs.damaged.is_empty());
             let report = check(folder.path(), |_| {}).unwrap();
@@ -307,13 +307,13 @@ mod tests {
         let middle = bytes.len() / 2;
         bytes[middle..middle + 20].fill(0);
         let repairs = leave(folder.path(), &name, &bytes);
-        assert_eq!(repairs.mended.len(), 1);
+        assert_eq!(repairs.repaired.len(), 1);
         let tail = fs::read(&repairs.damaged[0]).unwrap();
-        assert_eq!(tail.len() as u64, repairs.mended[0].cut);
+        assert_eq!(tail.len() as u64, repairs.repaired[0].bytes_cut);
         assert!(bytes.ends_with(&tail));
         let report = check(folder.path(), |_| {}).unwrap();
         assert!(report.is_sound());
-        assert_eq!(report.set_aside, repairs.damaged);
+        assert_eq!(report.damaged_files, repairs.damaged);
         // Its number is not given out again.
         write_all(folder.path(), small_options(), [page(9)]);
         let volumes = volumes::list(&folder.path().join("archive")).unwrap();

@@ -10,24 +10,24 @@ use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use crate::VolumeError;
-use crate::compress::members::Members;
+use crate::compress::members::MemberReader;
 use crate::files::name::DAMAGED;
 use crate::files::volumes::Volume;
-use crate::index::entry::{self, Entry};
-use crate::index::lookup::{self, Line};
-use crate::read::reader::Reader;
+use crate::index::entry::{self, IndexEntry};
+use crate::index::lookup::{self, CdxjLine};
+use crate::read::reader::ArchiveReader;
 use crate::record::digest;
-use crate::record::parsed::Record;
+use crate::record::parsed::WarcRecord;
 
 /// Faults that are kept; more are only counted.
 const MOST_FAULTS: usize = 1000;
 
 /// How far a check has come.
 #[derive(Debug, Clone)]
-pub struct Progress {
+pub struct CheckProgress {
     /// The file being read.
     pub path: PathBuf,
-    /// Records read so far, in all files.
+    /// VolumeRecords read so far, in all files.
     pub records: u64,
     /// Bytes read so far, in all files.
     pub bytes: u64,
@@ -42,7 +42,7 @@ pub struct CheckReport {
     pub files: u64,
     /// Of these, still `.open`: read up to the last whole record, and without an index to compare.
     pub open: u64,
-    /// Records read.
+    /// VolumeRecords read.
     pub records: u64,
     /// Of these, responses.
     pub responses: u64,
@@ -53,11 +53,11 @@ pub struct CheckReport {
     /// Bytes read.
     pub bytes: u64,
     /// What is wrong, the first thousand; empty when all is well.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<CheckFault>,
     /// How many things are wrong.
     pub fault_count: u64,
     /// Files that an earlier repair set aside.
-    pub set_aside: Vec<PathBuf>,
+    pub damaged_files: Vec<PathBuf>,
 }
 
 impl CheckReport {
@@ -69,10 +69,10 @@ impl CheckReport {
     fn fault(&mut self, path: &Path, offset: u64, fault: impl Into<String>) {
         self.fault_count += 1;
         if self.faults.len() < MOST_FAULTS {
-            self.faults.push(Fault {
+            self.faults.push(CheckFault {
                 path: path.to_path_buf(),
                 offset,
-                fault: fault.into(),
+                problem: fault.into(),
             });
         }
     }
@@ -80,22 +80,25 @@ impl CheckReport {
 
 /// One thing that is wrong.
 #[derive(Debug, Clone)]
-pub struct Fault {
+pub struct CheckFault {
     /// The file.
     pub path: PathBuf,
     /// Where in it; the line number for an index.
     pub offset: u64,
     /// What is wrong.
-    pub fault: String,
+    pub problem: String,
 }
 
 /// Verifies every volume under `dir`; `progress` is called some times a second at most volumes' speed.
-pub fn check(dir: &Path, mut progress: impl FnMut(&Progress)) -> Result<CheckReport, VolumeError> {
-    let reader = Reader::open(dir)?;
+pub fn check(
+    dir: &Path,
+    mut progress: impl FnMut(&CheckProgress),
+) -> Result<CheckReport, VolumeError> {
+    let reader = ArchiveReader::open(dir)?;
     let volumes = reader.volumes()?;
     let size = |volume: &Volume| std::fs::metadata(&volume.path).map_or(0, |data| data.len());
     let total = volumes.iter().map(size).sum();
-    let mut check = Check {
+    let mut check = Checker {
         reader,
         indexes: dir.join("indexes"),
         report: CheckReport::default(),
@@ -109,18 +112,18 @@ pub fn check(dir: &Path, mut progress: impl FnMut(&Progress)) -> Result<CheckRep
     Ok(check.report)
 }
 
-struct Check {
-    reader: Reader,
+struct Checker {
+    reader: ArchiveReader,
     indexes: PathBuf,
     report: CheckReport,
     total: u64,
 }
 
-impl Check {
+impl Checker {
     fn volume(
         &mut self,
         volume: &Volume,
-        progress: &mut impl FnMut(&Progress),
+        progress: &mut impl FnMut(&CheckProgress),
     ) -> Result<(), VolumeError> {
         let index = self.indexes.join(entry::file_name(&volume.name()));
         let lines = if volume.open {
@@ -143,9 +146,9 @@ impl Check {
     fn records(
         &mut self,
         volume: &Volume,
-        lines: Option<&Lines>,
-        progress: &mut impl FnMut(&Progress),
-    ) -> Result<Vec<Entry>, VolumeError> {
+        lines: Option<&IndexLines>,
+        progress: &mut impl FnMut(&CheckProgress),
+    ) -> Result<Vec<IndexEntry>, VolumeError> {
         let fault = |source| VolumeError::from_io(&volume.path, source);
         let open =
             || File::open(&volume.path).or_else(|_| File::open(volume.path.with_extension("")));
@@ -153,7 +156,7 @@ impl Check {
         let mut entries = Vec::new();
         let mut start = 0;
         'reading: loop {
-            let mut members = Members::new(
+            let mut members = MemberReader::new(
                 lookup::at(open().map_err(fault)?, start).map_err(fault)?,
                 start,
             );
@@ -164,12 +167,12 @@ impl Check {
                     Ok(None) => break 'reading,
                     Err(error) => break (offset, error.to_string()),
                 };
-                let record = match Record::parse(member.bytes) {
+                let record = match WarcRecord::parse(member.bytes) {
                     Ok(record) => record,
                     Err(fault) => break (offset, fault),
                 };
                 self.record(volume, offset, &record);
-                entries.extend(Entry::of(&record, offset, member.length));
+                entries.extend(IndexEntry::of(&record, offset, member.length));
                 self.report.bytes = before + offset + member.length;
                 if self.report.records.is_multiple_of(256) {
                     progress(&self.progress(volume));
@@ -188,8 +191,8 @@ impl Check {
         Ok(entries)
     }
 
-    fn progress(&self, volume: &Volume) -> Progress {
-        Progress {
+    fn progress(&self, volume: &Volume) -> CheckProgress {
+        CheckProgress {
             path: volume.path.clone(),
             records: self.report.records,
             bytes: self.report.bytes,
@@ -198,7 +201,7 @@ impl Check {
     }
 
     /// One record that parses.
-    fn record(&mut self, volume: &Volume, offset: u64, record: &Record) {
+    fn record(&mut self, volume: &Volume, offset: u64, record: &WarcRecord) {
         self.report.records += 1;
         let mut fault = |text: &str| self.report.fault(&volume.path, offset, text);
         for name in ["WARC-Type", "WARC-Record-ID"] {
@@ -241,13 +244,13 @@ impl Check {
         }
     }
 
-    fn read_index(&mut self, path: &Path) -> Result<Option<Lines>, VolumeError> {
+    fn read_index(&mut self, path: &Path) -> Result<Option<IndexLines>, VolumeError> {
         let fault = |source| VolumeError::from_io(path, source);
         let Ok(file) = File::open(path) else {
             return Ok(None);
         };
         let mut source = BufReader::with_capacity(1 << 16, file);
-        let mut lines = Lines::default();
+        let mut lines = IndexLines::default();
         let (mut line, mut last, mut number) = (Vec::new(), Vec::new(), 0);
         loop {
             std::mem::swap(&mut line, &mut last);
@@ -270,7 +273,7 @@ impl Check {
     }
 
     /// Whether the index has a line for each record, and no other.
-    fn compare(&mut self, path: &Path, volume: &str, lines: &Lines, entries: &[Entry]) {
+    fn compare(&mut self, path: &Path, volume: &str, lines: &IndexLines, entries: &[IndexEntry]) {
         let mut left: BTreeMap<u64, u64> = lines
             .by_offset
             .iter()
@@ -317,20 +320,20 @@ impl Check {
 
     fn set_aside(&mut self, archive: &Path) -> Result<(), VolumeError> {
         let damaged = |path: &PathBuf| path.to_string_lossy().ends_with(DAMAGED);
-        self.report.set_aside = files(archive)?.into_iter().filter(damaged).collect();
+        self.report.damaged_files = files(archive)?.into_iter().filter(damaged).collect();
         Ok(())
     }
 }
 
 /// The lines of an index by the offset of their record, each with its number in the file.
 #[derive(Default)]
-struct Lines {
-    by_offset: BTreeMap<u64, (u64, Line)>,
+struct IndexLines {
+    by_offset: BTreeMap<u64, (u64, CdxjLine)>,
 }
 
 /// Whether a line is what the record gives. The status of an answer without a status line is known to the fetcher
 /// alone.
-fn same(line: &Line, expected: &Line) -> bool {
+fn same(line: &CdxjLine, expected: &CdxjLine) -> bool {
     let status = expected.status.is_none() || line.status == expected.status;
     status
         && (&line.key, &line.stamp, &line.url, &line.mime)

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use aranha_volume::{
-    Archive, Compression, Exchange, Location, Options, Reader, VolumeError, VolumeId, check,
+    Archive, ArchiveReader, Compression, Exchange, Location, Options, VolumeError, VolumeId, check,
 };
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -38,7 +38,7 @@ fn what_goes_in_comes_out() {
     let folder = tempfile::tempdir().unwrap();
     let page = chunked("/a?b=c", &text("aranha"), 100);
     let stored = write(folder.path(), Options::default(), vec![page.clone()]);
-    let reader = Reader::open(folder.path()).unwrap();
+    let reader = ArchiveReader::open(folder.path()).unwrap();
     let record = reader.read(stored[0].location).unwrap();
     assert_eq!(record.kind(), "response");
     assert_eq!(record.url(), Some("http://www.example.org/a?b=c"));
@@ -62,7 +62,10 @@ fn what_goes_in_comes_out() {
         .unwrap()
         .map(|record| record.unwrap().1)
         .collect();
-    let kinds: Vec<&str> = records.iter().map(aranha_volume::Record::kind).collect();
+    let kinds: Vec<&str> = records
+        .iter()
+        .map(aranha_volume::WarcRecord::kind)
+        .collect();
     assert_eq!(kinds, ["warcinfo", "response", "request", "metadata"]);
     assert_eq!(
         records[0].header("WARC-Filename"),
@@ -111,7 +114,7 @@ fn the_same_payload_again_is_a_revisit_whatever_its_chunks() {
         [false, true, true, false, false, false, false, false, true]
     );
     assert_eq!(stored[0].digest, stored[2].digest);
-    let reader = Reader::open(folder.path()).unwrap();
+    let reader = ArchiveReader::open(folder.path()).unwrap();
     let original = reader.read(stored[0].location).unwrap();
     let revisit = reader.read_resolved(stored[2].location).unwrap();
     for (name, of) in [
@@ -159,7 +162,7 @@ fn duplicates_are_known_across_files_and_restarts() {
     let second = write(folder.path(), options(), pages("two"));
     assert!(second.iter().all(|stored| stored.revisit));
     // By the indexes too, not only by the place that the revisit names.
-    let reader = Reader::open(folder.path()).unwrap();
+    let reader = ArchiveReader::open(folder.path()).unwrap();
     for (stored, name) in second.iter().zip(names) {
         assert_eq!(
             reader
@@ -187,7 +190,7 @@ fn duplicates_are_known_across_files_and_restarts() {
 }
 
 /// Volumes of both kinds in one collection, duplicates across them, and a file that a crash left torn.
-/// Finished volumes may be shipped elsewhere: what is kept of them must not come to mean other files.
+/// WrittenVolume volumes may be shipped elsewhere: what is kept of them must not come to mean other files.
 #[test]
 fn numbers_of_volumes_that_were_moved_away_are_not_given_out_again() {
     for lost in [None, Some("cdxj"), Some("duplicates")] {
@@ -236,7 +239,7 @@ fn nodes_have_counters_of_their_own() {
         assert_eq!(names.iter().filter(has).count(), 1, "{part}");
     }
     // Each node's volume is found by its identifier, also through the location that a revisit record carries.
-    let reader = Reader::open(folder.path()).unwrap();
+    let reader = ArchiveReader::open(folder.path()).unwrap();
     for (location, revisit) in locations.into_iter().zip([false, true, true, true]) {
         let record = reader.read_resolved(location).unwrap();
         assert_eq!(record.is_revisit(), revisit);
@@ -265,7 +268,7 @@ fn zstd_is_written_read_referred_to_and_mended() {
     let packed = files(&archive, ".warc.zst").remove(0);
     assert_eq!(files(&archive, ".warc.gz").len(), 1);
     assert_eq!(sound(folder.path()).responses, 3);
-    let reader = Reader::open(folder.path()).unwrap();
+    let reader = ArchiveReader::open(folder.path()).unwrap();
     for (stored, name) in second.iter().zip(["Ana", "Rita", "Zé"]) {
         let record = reader.read_resolved(stored.location).unwrap();
         assert_eq!(record.body_decoded(9999), text(name));
@@ -278,7 +281,7 @@ fn zstd_is_written_read_referred_to_and_mended() {
     fs::write(place, &bytes[..bytes.len() - 5]).unwrap();
     let (archive, repairs) = Archive::open(torn.path(), with(Compression::Zstd)).unwrap();
     drop(archive);
-    assert_eq!((repairs.mended.len(), repairs.damaged.len()), (1, 0));
+    assert_eq!((repairs.repaired.len(), repairs.damaged.len()), (1, 0));
     assert_eq!(
         sound(torn.path()).responses,
         3,
@@ -297,7 +300,7 @@ fn many_at_once_are_written_whole_and_once() {
     };
     runtime().block_on(async {
         let (archive, _) = Archive::open(folder.path(), options).unwrap();
-        let reader = Reader::open(folder.path()).unwrap();
+        let reader = ArchiveReader::open(folder.path()).unwrap();
         let mut receipts = Vec::new();
         for n in 0..300 {
             let page = plain(&format!("/{n}"), &text(&format!("aranha {}", n % 200)));
@@ -368,7 +371,7 @@ fn odd_answers_are_kept_as_they_came() {
         exchange("/br", &["Content-Encoding: gzip"], b"not gzip", b"not gzip"),
     ];
     let stored = write(folder.path(), Options::default(), odd.clone());
-    let reader = Reader::open(folder.path()).unwrap();
+    let reader = ArchiveReader::open(folder.path()).unwrap();
     for (exchange, stored) in odd.iter().zip(&stored) {
         assert_eq!(
             reader.read(stored.location).unwrap().block(),
@@ -417,7 +420,7 @@ fn damage_is_found_and_named() {
             report
                 .faults
                 .iter()
-                .any(|fault| fault.fault.contains(expected)),
+                .any(|fault| fault.problem.contains(expected)),
             "{expected}"
         );
     };
@@ -462,7 +465,7 @@ proptest! {
         let stored = write(folder.path(), Options::default(), vec![exchange.clone()]);
         let report = check(folder.path(), |_| {}).unwrap();
         prop_assert!(report.is_sound(), "{:?}", report.faults);
-        let reader = Reader::open(folder.path()).unwrap();
+        let reader = ArchiveReader::open(folder.path()).unwrap();
         let record = reader.read(stored[0].location).unwrap();
         prop_assert_eq!(record.block(), &exchange.response);
         prop_assert!(record.headers().len() <= 11);
@@ -566,7 +569,7 @@ fn a_killed_writer_loses_nothing_that_was_synced() {
     drop(archive);
     let report = sound(folder.path());
     assert!(report.revisits > 0 && report.open == 0);
-    let reader = Reader::open(folder.path()).unwrap();
+    let reader = ArchiveReader::open(folder.path()).unwrap();
     for place in &durable {
         let numbers: Vec<u64> = place
             .split(' ')

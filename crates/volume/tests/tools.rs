@@ -12,7 +12,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use aranha_volume::{Earlier, Exchange, Options, Reader, check};
+use aranha_volume::{ArchiveReader, EarlierVersion, Exchange, Options, check};
 use bytes::Bytes;
 use sample::{chunked, chunks, exchange, gzip, plain, text, write};
 
@@ -33,7 +33,7 @@ fn large(path: &str) -> Exchange {
     let ended = Bytes::from([&page.response[..], b"\r\n\r\n"].concat());
     Exchange {
         response: ended.slice(..page.response.len()),
-        ended: Some(ended),
+        with_record_end: Some(ended),
         ..page
     }
 }
@@ -277,7 +277,7 @@ fn pywb_replays_every_page() {
 }
 
 /// The answer of a server to a conditional request, a day after the first page.
-fn unmodified(path: &str, earlier: Earlier) -> Exchange {
+fn unmodified(path: &str, earlier: EarlierVersion) -> Exchange {
     let head = "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n";
     Exchange {
         response: Bytes::from_static(head.as_bytes()),
@@ -285,7 +285,7 @@ fn unmodified(path: &str, earlier: Earlier) -> Exchange {
         payload: Bytes::new(),
         status: 304,
         time_ms: sample::TIME_MS + 24 * 3600 * 1000,
-        unmodified: Some(earlier),
+        not_modified: Some(earlier),
         ..plain(path, b"")
     }
 }
@@ -309,7 +309,7 @@ fn what_has_not_changed_is_replayed_with_its_body() {
     let stored = write(folder.path(), Options::default(), first.clone());
     let again = first.iter().zip(&stored).map(|(page, stored)| {
         let path = page.url.strip_prefix("http://www.example.org").unwrap();
-        let earlier = Earlier {
+        let earlier = EarlierVersion {
             time_ms: page.time_ms,
             digest: stored.digest,
             location: Some(stored.location),
@@ -320,7 +320,7 @@ fn what_has_not_changed_is_replayed_with_its_body() {
     let report = check(folder.path(), |_| {}).unwrap();
     assert!(report.is_sound(), "{:?}", report.faults);
     assert_eq!((report.responses, report.revisits), (4, 6));
-    let reader = Reader::open(folder.path()).unwrap();
+    let reader = ArchiveReader::open(folder.path()).unwrap();
     for ((page, before), after) in first.iter().zip(&stored).zip(&later) {
         assert!(after.revisit && after.digest == before.digest);
         let record = reader.read_resolved(after.location).unwrap();
@@ -352,7 +352,7 @@ fn what_has_not_changed_is_replayed_with_its_body() {
 #[test]
 fn a_version_that_cannot_be_read_is_still_referred_to() {
     let folder = tempfile::tempdir().unwrap();
-    let earlier = Earlier {
+    let earlier = EarlierVersion {
         time_ms: sample::TIME_MS,
         digest: [7; 20],
         location: None,
@@ -362,7 +362,7 @@ fn a_version_that_cannot_be_read_is_still_referred_to() {
         Options::default(),
         vec![unmodified("/gone", earlier)],
     );
-    let record = Reader::open(folder.path())
+    let record = ArchiveReader::open(folder.path())
         .unwrap()
         .read_resolved(stored[0].location)
         .unwrap();

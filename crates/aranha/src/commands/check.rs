@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Write};
 
 use aranha_frontier::{FrontierError, PageEntry, PageFilter};
-use aranha_volume::{Reader, VolumeError};
+use aranha_volume::{ArchiveReader, VolumeError};
 use clap::Args;
 use serde_json::json;
 
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
                 "{} at {}: {}",
                 fault.path.display(),
                 fault.offset,
-                fault.fault
+                fault.problem
             )
         })
         .collect();
@@ -147,7 +147,8 @@ fn bytes_of_pages(
     arguments: &Arguments,
     faults: &mut Vec<String>,
 ) -> Result<u64, Complaint> {
-    let reader = Reader::open(&arguments.collection.folder).map_err(|error| unreadable(&error))?;
+    let reader =
+        ArchiveReader::open(&arguments.collection.folder).map_err(|error| unreadable(&error))?;
     let mut count = 0;
     let filter = PageFilter {
         all: true,

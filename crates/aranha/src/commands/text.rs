@@ -1,7 +1,7 @@
 //! `aranha text`: the readable text of a stored page.
 
 use aranha_page::{Input, Page};
-use aranha_volume::Record;
+use aranha_volume::WarcRecord;
 use clap::Args;
 use serde_json::json;
 
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
 }
 
 /// Reads a stored answer again.
-pub(super) fn read(stored: &Record, options: &aranha_page::Options) -> Page {
+pub(super) fn read(stored: &WarcRecord, options: &aranha_page::Options) -> Page {
     let body = stored.body_decoded(LARGEST);
     let content_type = stored.http_header("content-type");
     let content_language = stored.http_header("content-language");

@@ -18,7 +18,7 @@ use std::path::Path;
 
 use aranha_page::{Input, LinkKind, Rewrite};
 use aranha_url::{Base, Canonicaliser};
-use aranha_volume::{Reader, Record};
+use aranha_volume::{ArchiveReader, WarcRecord};
 
 use crate::archived::LARGEST;
 use crate::complaint::Complaint;
@@ -55,8 +55,8 @@ impl Mirror<'_> {
         collection: &Path,
         mut progress: impl FnMut(u64),
     ) -> Result<Tally, Complaint> {
-        let reader =
-            Reader::open(collection).map_err(|error| Complaint::failed(error.to_string()))?;
+        let reader = ArchiveReader::open(collection)
+            .map_err(|error| Complaint::failed(error.to_string()))?;
         let mut order: Vec<_> = self.plan.entries.iter().collect();
         order.sort_by_key(|entry| (entry.location.volume, entry.location.offset));
         let mut tally = Tally::default();
@@ -123,7 +123,7 @@ impl Mirror<'_> {
     }
 
     /// The content of a page, with the links that it has in the mirror.
-    fn page(&self, entry: &Entry, stored: &Record, tally: &mut Tally) -> Vec<u8> {
+    fn page(&self, entry: &Entry, stored: &WarcRecord, tally: &mut Tally) -> Vec<u8> {
         let body = stored.body_decoded(LARGEST);
         let content_type = stored.http_header("content-type");
         let url = entry.url();

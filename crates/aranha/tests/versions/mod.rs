@@ -15,7 +15,7 @@ use aranha_frontier::{
 };
 use aranha_page::Input;
 use aranha_url::Canonicaliser;
-use aranha_volume::{Archive, Earlier, Exchange};
+use aranha_volume::{Archive, EarlierVersion, Exchange};
 
 /// One answer of a server.
 #[derive(Clone, Debug)]
@@ -75,11 +75,13 @@ impl Fetch {
             response: [head.as_bytes(), &self.body].concat().into(),
             payload: self.body.clone().into(),
             status: self.status,
-            unmodified: before.filter(|_| self.status == 304).map(|before| Earlier {
-                time_ms: before.time,
-                digest: before.digest.unwrap(),
-                location: None,
-            }),
+            not_modified: before
+                .filter(|_| self.status == 304)
+                .map(|before| EarlierVersion {
+                    time_ms: before.time,
+                    digest: before.digest.unwrap(),
+                    location: None,
+                }),
             ..Exchange::default()
         }
     }

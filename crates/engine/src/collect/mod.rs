@@ -19,7 +19,7 @@ use aranha_fetch::{Answer, Failure, Fetched, Headers, Remark, Resolved, Session,
 use aranha_frontier::{Flags, Outcome, Outside, Past, Pending};
 use aranha_page::Input;
 use aranha_url::CanonUrl;
-use aranha_volume::{Earlier, Exchange};
+use aranha_volume::{EarlierVersion, Exchange};
 use tokio::time::Instant;
 
 use self::links::{directives, links, redirect};
@@ -334,7 +334,7 @@ async fn unmodified(
         &record.media_type,
         metadata(record, None, modified, fetched),
     );
-    exchange.unmodified = Some(Earlier {
+    exchange.not_modified = Some(EarlierVersion {
         time_ms: past.time,
         digest: past.digest,
         location: past.location,

@@ -4,7 +4,7 @@ use aranha_fetch::{Answer, Failure, Fetched, Truncated};
 use aranha_frontier::{Flags, Outcome, PageRecord, Pending};
 use aranha_page::Page;
 use aranha_url::CanonUrl;
-use aranha_volume::{Exchange, Fields};
+use aranha_volume::{Exchange, WarcFields};
 
 /// Bytes of most metadata records.
 const METADATA: usize = 400;
@@ -57,7 +57,7 @@ pub(crate) fn exchange(
     fetched: &Fetched,
     answer: &Answer,
     media_type: &str,
-    metadata: Fields,
+    metadata: WarcFields,
 ) -> Exchange {
     Exchange {
         url: url.as_str().to_owned(),
@@ -65,14 +65,14 @@ pub(crate) fn exchange(
         address: fetched.address,
         request: fetched.request.clone(),
         response: fetched.response.clone(),
-        ended: answer.ended.clone(),
+        with_record_end: answer.ended.clone(),
         head_length: answer.head_length,
         payload: answer.payload.clone(),
         status: answer.status,
         media_type: media_type.to_owned(),
         truncated: answer.truncated.map(Truncated::as_str),
         metadata,
-        unmodified: None,
+        not_modified: None,
     }
 }
 
@@ -83,8 +83,8 @@ pub(super) fn metadata(
     page: Option<&Page>,
     modified: Option<i64>,
     fetched: &Fetched,
-) -> Fields {
-    let mut fields = Fields::with_capacity(METADATA);
+) -> WarcFields {
+    let mut fields = WarcFields::with_capacity(METADATA);
     let mut put = |name: &str, value: &str| {
         if !value.is_empty() {
             fields.put(name, value);

@@ -132,7 +132,7 @@ enum CommitError {
 impl CommitError {
     fn reason(&self) -> Reason {
         let full = match self {
-            Self::Volume(error) => matches!(error, VolumeError::Full { .. }),
+            Self::Volume(error) => matches!(error, VolumeError::DiskFull { .. }),
             Self::Frontier(error) => matches!(error, FrontierError::Full { .. }),
             Self::Log(error) => error.kind() == std::io::ErrorKind::StorageFull,
         };

@@ -168,7 +168,7 @@ impl Context {
 }
 
 pub(super) fn reason_of(error: &VolumeError) -> Reason {
-    if matches!(error, VolumeError::Full { .. }) {
+    if matches!(error, VolumeError::DiskFull { .. }) {
         Reason::DiskFull(error.to_string())
     } else {
         Reason::Failed(error.to_string())

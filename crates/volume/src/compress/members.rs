@@ -1,4 +1,4 @@
-//! Members, a gzip member or zstd frame each, one a record: read one by one from a file, with offset and length of each.
+//! MemberReader, a gzip member or zstd frame each, one a record: read one by one from a file, with offset and length of each.
 
 use std::io::{self, BufRead, Read};
 
@@ -15,15 +15,15 @@ pub(crate) struct Member {
 /// The members of a stream in turn. Ends at the end of the stream; a torn or damaged member is an error, after
 /// which nothing more is to be had.
 #[derive(Debug)]
-pub(crate) struct Members<R> {
-    source: Counted<R>,
+pub(crate) struct MemberReader<R> {
+    source: CountingReader<R>,
 }
 
-impl<R: BufRead> Members<R> {
+impl<R: BufRead> MemberReader<R> {
     /// `offset` is the position of `source` in its file.
     pub(crate) fn new(source: R, offset: u64) -> Self {
         Self {
-            source: Counted {
+            source: CountingReader {
                 source,
                 position: offset,
             },
@@ -52,12 +52,12 @@ impl<R: BufRead> Members<R> {
 }
 
 #[derive(Debug)]
-struct Counted<R> {
+struct CountingReader<R> {
     source: R,
     position: u64,
 }
 
-impl<R: BufRead> Read for Counted<R> {
+impl<R: BufRead> Read for CountingReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.source.read(buffer)?;
         self.position += count as u64;
@@ -65,7 +65,7 @@ impl<R: BufRead> Read for Counted<R> {
     }
 }
 
-impl<R: BufRead> BufRead for Counted<R> {
+impl<R: BufRead> BufRead for CountingReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.source.fill_buf()
     }
@@ -100,7 +100,8 @@ mod tests {
         let members: Vec<Vec<u8>> = parts.iter().map(|part| gzip(part)).collect();
         let file = members.concat();
         for buffer in [1, 7, 64, 100_000] {
-            let mut reader = Members::new(BufReader::with_capacity(buffer, file.as_slice()), 0);
+            let mut reader =
+                MemberReader::new(BufReader::with_capacity(buffer, file.as_slice()), 0);
             let mut offset = 0;
             for (part, member) in parts.iter().zip(&members) {
                 let read = reader.next().unwrap().unwrap();
@@ -117,7 +118,7 @@ mod tests {
         let member = gzip(b"as dez aranhas tecem as dez teias");
         for length in 1..member.len() {
             assert!(
-                Members::new(&member[..length], 0).next().is_err(),
+                MemberReader::new(&member[..length], 0).next().is_err(),
                 "{length}"
             );
         }

@@ -14,7 +14,7 @@ use libdeflater::{CompressionLvl, Compressor};
 use serde::{Deserialize, Serialize};
 use zstd::stream::read::Decoder;
 
-use self::short::Brief;
+use self::short::ShortDeflater;
 
 /// Buffers that are used again are given up when they have grown beyond this.
 pub(crate) const KEEP: usize = 4 << 20;
@@ -65,20 +65,20 @@ impl Compression {
 }
 
 /// Packs one record after the other.
-pub(crate) struct Packer {
-    method: Method,
+pub(crate) struct RecordCompressor {
+    method: CompressionMethod,
     /// Used again for every record.
     room: Vec<u8>,
 }
 
-enum Method {
+enum CompressionMethod {
     /// At the fastest level short texts go their own way.
-    Fast(Compressor, Box<Brief>),
+    Fast(Compressor, Box<ShortDeflater>),
     Gzip(Compressor),
     Zstd(zstd::bulk::Compressor<'static>),
 }
 
-impl Packer {
+impl RecordCompressor {
     /// Levels outside the scale, libdeflate's or zstd's, are taken as its nearest end.
     pub(crate) fn new(compression: Compression, level: i32) -> Self {
         let method = match compression {
@@ -86,9 +86,9 @@ impl Packer {
                 let level = level.clamp(1, 12);
                 let gzip = Compressor::new(CompressionLvl::new(level).expect("1 to 12 are levels"));
                 if level == 1 {
-                    Method::Fast(gzip, Box::new(Brief::new()))
+                    CompressionMethod::Fast(gzip, Box::new(ShortDeflater::new()))
                 } else {
-                    Method::Gzip(gzip)
+                    CompressionMethod::Gzip(gzip)
                 }
             }
             Compression::Zstd => {
@@ -97,7 +97,7 @@ impl Packer {
                 compressor
                     .include_checksum(true)
                     .expect("every compressor can");
-                Method::Zstd(compressor)
+                CompressionMethod::Zstd(compressor)
             }
         };
         Self {
@@ -110,7 +110,9 @@ impl Packer {
     pub(crate) fn pack(&mut self, plain: &[u8], out: &mut Vec<u8>) -> usize {
         let start = out.len();
         match &mut self.method {
-            Method::Fast(_, brief) if plain.len() <= short::MOST => brief.pack(plain, out),
+            CompressionMethod::Fast(_, brief) if plain.len() <= short::MOST => {
+                brief.pack(plain, out)
+            }
             _ => {
                 let length = self.pack_long(plain);
                 out.extend_from_slice(&self.room[..length]);
@@ -122,17 +124,17 @@ impl Packer {
 
     /// Whether a text of so many bytes can go before another in one piece without both lying together.
     pub(crate) fn packs_apart(&self, plain: usize) -> bool {
-        matches!(self.method, Method::Fast(..)) && plain <= short::MOST
+        matches!(self.method, CompressionMethod::Fast(..)) && plain <= short::MOST
     }
 
-    /// Appends the piece that holds both texts, where [`Packer::packs_apart`]; its length.
+    /// Appends the piece that holds both texts, where [`RecordCompressor::packs_apart`]; its length.
     pub(crate) fn pack_apart(&mut self, plain: &[u8], rest: &[u8], out: &mut Vec<u8>) -> usize {
         let start = out.len();
-        if let Method::Fast(gzip, _) = &mut self.method {
+        if let CompressionMethod::Fast(gzip, _) = &mut self.method {
             let bound = gzip.deflate_compress_bound(rest.len());
             self.make_room(bound);
         }
-        if let Method::Fast(gzip, brief) = &mut self.method {
+        if let CompressionMethod::Fast(gzip, brief) = &mut self.method {
             brief.pack_before(plain, rest, gzip, &mut self.room, out);
             self.release();
         }
@@ -148,17 +150,19 @@ impl Packer {
     /// Packs into the room; the length of the piece.
     fn pack_long(&mut self, plain: &[u8]) -> usize {
         let bound = match &mut self.method {
-            Method::Fast(gzip, _) | Method::Gzip(gzip) => gzip.gzip_compress_bound(plain.len()),
-            Method::Zstd(_) => zstd::zstd_safe::compress_bound(plain.len()),
+            CompressionMethod::Fast(gzip, _) | CompressionMethod::Gzip(gzip) => {
+                gzip.gzip_compress_bound(plain.len())
+            }
+            CompressionMethod::Zstd(_) => zstd::zstd_safe::compress_bound(plain.len()),
         };
         self.make_room(bound);
         let room = &mut self.room[..];
         let enough = "the buffer has the size that the compressor asked for";
         match &mut self.method {
-            Method::Fast(gzip, _) | Method::Gzip(gzip) => {
+            CompressionMethod::Fast(gzip, _) | CompressionMethod::Gzip(gzip) => {
                 gzip.gzip_compress(plain, room).expect(enough)
             }
-            Method::Zstd(zstd) => zstd.compress_to_buffer(plain, room).expect(enough),
+            CompressionMethod::Zstd(zstd) => zstd.compress_to_buffer(plain, room).expect(enough),
         }
     }
 
@@ -207,7 +211,7 @@ mod tests {
 
     fn packed(compression: Compression, level: i32, plain: &[u8]) -> Vec<u8> {
         let mut piece = Vec::new();
-        let length = Packer::new(compression, level).pack(plain, &mut piece);
+        let length = RecordCompressor::new(compression, level).pack(plain, &mut piece);
         assert_eq!(length, piece.len());
         piece
     }
@@ -234,7 +238,7 @@ mod tests {
     #[test]
     fn a_huge_record_does_not_hold_its_memory() {
         for compression in Compression::ALL {
-            let mut packer = Packer::new(compression, 1);
+            let mut packer = RecordCompressor::new(compression, 1);
             for (length, kept) in [
                 (5_000, 8 << 10),
                 (70_000, 128 << 10),
@@ -248,7 +252,7 @@ mod tests {
                 assert_eq!(packer.room.len(), kept, "after {length}");
             }
         }
-        let mut packer = Packer::new(Compression::Gzip, 1);
+        let mut packer = RecordCompressor::new(Compression::Gzip, 1);
         assert!(packer.packs_apart(short::MOST) && !packer.packs_apart(short::MOST + 1));
         for (length, kept) in [(70_000, 128 << 10), (KEEP + 1, 0)] {
             packer.pack_apart(b"WARC/1.1", &vec![b'a'; length], &mut Vec::new());

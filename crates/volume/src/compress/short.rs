@@ -14,7 +14,7 @@ pub(crate) const MOST: usize = 2048;
 
 /// Bytes that they take at most, with the room that is written ahead: nine bits for every byte.
 const ROOM: usize = MOST / 8 * 9 + 16;
-/// Bits of the table's index.
+/// BitWriter of the table's index.
 const BITS: u32 = 10;
 /// Shortest repetition that is looked for.
 const SHORTEST: usize = 4;
@@ -23,10 +23,10 @@ const LONGEST: usize = 258;
 /// Magic, deflate, no flags, no time, fastest, system unknown.
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 /// A code word as it goes to the bits, and its length.
-type Word = (u32, u32);
+type Codeword = (u32, u32);
 
 /// The fixed code of RFC 1951, 3.2.6, turned around: Huffman codes go highest bit first, all else lowest first.
-const CODE: [Word; 288] = {
+const CODE: [Codeword; 288] = {
     let mut code = [(0, 0); 288];
     let mut symbol = 0;
     while symbol < 288 {
@@ -43,7 +43,7 @@ const CODE: [Word; 288] = {
 };
 
 /// For every length of a repetition its code word with the bits behind it (3.2.5).
-const LENGTHS: [Word; LONGEST + 1] = {
+const LENGTHS: [Codeword; LONGEST + 1] = {
     let mut lengths = [(0, 0); LONGEST + 1];
     let mut length = 3;
     while length <= LONGEST {
@@ -65,15 +65,15 @@ const LENGTHS: [Word; LONGEST + 1] = {
 };
 
 /// Packs one brief text after the other, in the same memory, of which only the table is cleared in between.
-pub(crate) struct Brief {
-    text: Text,
+pub(crate) struct ShortDeflater {
+    text: ShortText,
     out: [u8; ROOM],
 }
 
-impl Brief {
+impl ShortDeflater {
     pub(crate) fn new() -> Self {
         Self {
-            text: Text {
+            text: ShortText {
                 bytes: [0; MOST + 8],
                 end: 0,
                 places: [0; 1 << BITS],
@@ -117,7 +117,7 @@ impl Brief {
     /// others follow in whole bytes.
     fn block(&mut self, plain: &[u8], is_last: bool, packed: &mut Vec<u8>) {
         self.text.set(plain);
-        let mut bits = Bits::new(&mut self.out);
+        let mut bits = BitWriter::new(&mut self.out);
         bits.put(0b010 | u64::from(is_last), 3);
         deflate(&mut self.text, &mut bits);
         bits.put_word(CODE[256]);
@@ -138,7 +138,7 @@ fn end(checksum: &libdeflater::Crc, length: usize, packed: &mut Vec<u8>) {
 }
 
 /// Takes the first repetition that the table knows, and every byte as it is otherwise.
-fn deflate(text: &mut Text, bits: &mut Bits<'_>) {
+fn deflate(text: &mut ShortText, bits: &mut BitWriter<'_>) {
     let mut written = 0;
     loop {
         let found = text.repetition(written);
@@ -155,7 +155,7 @@ fn deflate(text: &mut Text, bits: &mut Bits<'_>) {
 }
 
 /// A text and where things are in it.
-struct Text {
+struct ShortText {
     /// With room to read eight bytes anywhere. Behind the end are texts that were here before.
     bytes: [u8; MOST + 8],
     end: usize,
@@ -171,7 +171,7 @@ struct Repetition {
     length: usize,
 }
 
-impl Text {
+impl ShortText {
     fn set(&mut self, plain: &[u8]) {
         self.bytes[..plain.len()].copy_from_slice(plain);
         self.end = plain.len();
@@ -227,7 +227,7 @@ fn slot(four: u32) -> usize {
 }
 
 /// The code word of a distance with the bits behind it: five bits, and one more for every doubling from 4 on.
-fn distance(back: u32) -> Word {
+fn distance(back: u32) -> Codeword {
     let above = back - 1;
     let (symbol, extra) = if above < 4 {
         (above, 0)
@@ -239,16 +239,16 @@ fn distance(back: u32) -> Word {
     (symbol.reverse_bits() >> 27 | rest << 5, 5 + extra)
 }
 
-/// Bits on their way out, lowest first. They borrow where they go: what is counted here can stay in registers.
-struct Bits<'out> {
+/// BitWriter on their way out, lowest first. They borrow where they go: what is counted here can stay in registers.
+struct BitWriter<'out> {
     out: &'out mut [u8; ROOM],
     length: usize,
     held: u64,
-    /// Bits held: fewer than eight between two calls.
+    /// BitWriter held: fewer than eight between two calls.
     count: u32,
 }
 
-impl<'out> Bits<'out> {
+impl<'out> BitWriter<'out> {
     fn new(out: &'out mut [u8; ROOM]) -> Self {
         Self {
             out,
@@ -272,13 +272,13 @@ impl<'out> Bits<'out> {
     }
 
     #[inline]
-    fn put_word(&mut self, (word, length): Word) {
+    fn put_word(&mut self, (word, length): Codeword) {
         self.put(u64::from(word), length);
     }
 
     /// Bytes as they are, seven by seven.
     #[inline]
-    fn put_bytes(&mut self, text: &Text, mut from: usize, to: usize) {
+    fn put_bytes(&mut self, text: &ShortText, mut from: usize, to: usize) {
         while to - from >= 7 {
             self.put_together(text.eight(from), 7);
             from += 7;
@@ -320,7 +320,7 @@ mod tests {
 
     thread_local! {
         /// One for all texts of a test: what is left of those before must not show.
-        static BRIEF: RefCell<Brief> = RefCell::new(Brief::new());
+        static BRIEF: RefCell<ShortDeflater> = RefCell::new(ShortDeflater::new());
     }
 
     #[track_caller]
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn a_brief_text_goes_before_one_of_any_length() {
         let mut compressor = Compressor::new(libdeflater::CompressionLvl::fastest());
-        // Brief texts that end at every bit of a byte.
+        // ShortDeflater texts that end at every bit of a byte.
         for brief in 0..40 {
             for length in [0, 1, 4, 300, 70_000, 700_000] {
                 let plain = b"WARC/1.1 \xe9".repeat(brief);

@@ -10,15 +10,15 @@ const FEWEST_BITS: u64 = 4;
 /// Nine bits of the digest each.
 const PROBES: usize = 7;
 
-type Block = [u64; 8];
+type FilterBlock = [u64; 8];
 
 /// The filter of one run.
 #[derive(Debug)]
-pub(crate) struct Filter {
-    blocks: Vec<Block>,
+pub(crate) struct DigestFilter {
+    blocks: Vec<FilterBlock>,
 }
 
-impl Filter {
+impl DigestFilter {
     /// A filter for this many digests in at most `room` bytes; none when that is too little.
     pub(crate) fn new(digests: u64, room: usize) -> Option<Self> {
         let bits = (digests * BITS).min((room as u64).saturating_mul(8));
@@ -27,13 +27,13 @@ impl Filter {
         }
         let blocks = bits.div_ceil(512) as usize;
         Some(Self {
-            blocks: vec![Block::default(); blocks],
+            blocks: vec![FilterBlock::default(); blocks],
         })
     }
 
     /// Bytes held.
     pub(crate) fn size(&self) -> usize {
-        self.blocks.len() * size_of::<Block>()
+        self.blocks.len() * size_of::<FilterBlock>()
     }
 
     pub(crate) fn insert(&mut self, digest: &Digest) {
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn nothing_inserted_is_denied_and_little_else_passes() {
-        let mut filter = Filter::new(20_000, usize::MAX).unwrap();
+        let mut filter = DigestFilter::new(20_000, usize::MAX).unwrap();
         for n in 0..20_000u32 {
             filter.insert(&sha1(&n.to_le_bytes()));
         }
@@ -83,8 +83,8 @@ mod tests {
 
     #[test]
     fn too_little_memory_means_none() {
-        assert!(Filter::new(1000, 400).is_none());
-        assert!(Filter::new(1000, 600).is_some());
-        assert!(Filter::new(0, 600).is_none());
+        assert!(DigestFilter::new(1000, 400).is_none());
+        assert!(DigestFilter::new(1000, 600).is_some());
+        assert!(DigestFilter::new(0, 600).is_none());
     }
 }

@@ -1,10 +1,10 @@
 //! The duplicate index: which payloads are stored already, and where (D1, S4; docs/decisions/0004).
 //!
-//! Two parts. *Recent*: the payloads of volumes that are not closed yet, in memory; lost in a crash, and had again by
+//! Two parts. *RecentPayloads*: the payloads of volumes that are not closed yet, in memory; lost in a crash, and had again by
 //! reading the volume. *Runs*: those of closed volumes, one sorted file a volume, eight of a level merged into one.
 //!
 //! What always holds:
-//! - [`Duplicates::claim`] decides and numbers under one lock, and the writer writes in the order of the numbers.
+//! - [`DuplicateIndex::claim`] decides and numbers under one lock, and the writer writes in the order of the numbers.
 //!   A reference therefore lies behind its original in the same volume, or its original's volume was durable
 //!   before the reference's was begun. No crash can leave a reference alone.
 //! - What a run says is believed only when the record is there, with the digest: a volume that was moved away
@@ -19,35 +19,35 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
 
-use self::segment::{Place, Run};
+use self::segment::{DigestSegment, PayloadLocation};
 use crate::files::disk::Disk;
-use crate::files::volumes::Shelf;
-use crate::index::entry::{Entry, Form};
+use crate::files::volumes::VolumeFolder;
+use crate::index::entry::{IndexEntry, PayloadForm};
 use crate::read::reader;
 use crate::record::digest::Digest;
 use crate::record::payload::may_refer;
-use crate::write::encoder::Identifier;
-use crate::{Earlier, VolumeError, VolumeId};
+use crate::write::encoder::RecordId;
+use crate::{EarlierVersion, VolumeError, VolumeId};
 
 /// This many runs of one level are merged into one of the next.
 const FAN: usize = 8;
 
 /// The payloads stored so far.
 #[derive(Debug)]
-pub(crate) struct Duplicates {
+pub(crate) struct DuplicateIndex {
     folder: PathBuf,
-    shelf: Shelf,
+    shelf: VolumeFolder,
     enabled: bool,
     /// For all filters together.
     memory: usize,
     /// A std mutex: held for a hash look-up, never across an await or a read.
-    recent: Mutex<Recent>,
+    recent: Mutex<RecentPayloads>,
     /// Newest first.
-    runs: RwLock<Vec<Arc<Run>>>,
+    runs: RwLock<Vec<Arc<DigestSegment>>>,
 }
 
 #[derive(Debug, Default)]
-struct Recent {
+struct RecentPayloads {
     next_ticket: u64,
     originals: HashMap<Digest, Arc<Original>>,
 }
@@ -55,34 +55,34 @@ struct Recent {
 /// A stored response that duplicates may refer to.
 #[derive(Debug)]
 pub(crate) struct Original {
-    pub(crate) name: Name,
+    pub(crate) name: OriginalName,
     pub(crate) url: Arc<str>,
     /// `WARC-Payload-Digest`.
     pub(crate) digest: Digest,
-    pub(crate) form: Form,
+    pub(crate) form: PayloadForm,
     /// Volume and offset, once it is written.
     pub(crate) place: OnceLock<(VolumeId, u64)>,
 }
 
-/// Identifier and date of an original, to the letter: many are kept, so those that can be made anew are.
+/// RecordId and date of an original, to the letter: many are kept, so those that can be made anew are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Name {
+pub(crate) enum OriginalName {
     /// Of a record that this process writes.
-    Given { id: Identifier, time_ms: i64 },
+    Given { id: RecordId, time_ms: i64 },
     /// Of a record that was read. The identifier is empty when there is none.
     Read { id: String, date: String },
 }
 
-/// What [`Duplicates::claim`] decided.
+/// What [`DuplicateIndex::claim`] decided.
 #[derive(Debug)]
-pub(crate) struct Claim {
+pub(crate) struct PayloadClaim {
     /// The place in the order of writing.
     pub(crate) ticket: u64,
     /// The record to refer to; none when the payload has to be stored.
     pub(crate) original: Option<Arc<Original>>,
 }
 
-impl Duplicates {
+impl DuplicateIndex {
     /// Opens the runs under `folder`. A run that cannot be read is left out and left alone.
     pub(crate) fn open(
         folder: &Path,
@@ -92,7 +92,7 @@ impl Duplicates {
     ) -> Result<Self, VolumeError> {
         let duplicates = Self {
             folder: folder.to_path_buf(),
-            shelf: Shelf::new(archive),
+            shelf: VolumeFolder::new(archive),
             enabled,
             memory,
             recent: Mutex::default(),
@@ -117,7 +117,7 @@ impl Duplicates {
                 .unwrap_or_default()
                 .to_string_lossy()
                 .into_owned();
-            ranges.extend(Run::range_of(&name).map(|range| (range, path)));
+            ranges.extend(DigestSegment::range_of(&name).map(|range| (range, path)));
         }
         // The widest of those that begin together comes first, then all that it covers.
         ranges.sort_by_key(|((first, last), _)| (*first, Reverse(*last)));
@@ -140,7 +140,7 @@ impl Duplicates {
     /// Puts a run in front. The newest runs get memory for their filters first come, first served.
     fn register(&self, path: &Path, range: (VolumeId, VolumeId)) {
         let taken: usize = self.runs().iter().map(|run| run.memory()).sum();
-        match Run::open(path, range, self.memory.saturating_sub(taken)) {
+        match DigestSegment::open(path, range, self.memory.saturating_sub(taken)) {
             Ok(run) => self
                 .runs
                 .write()
@@ -150,7 +150,7 @@ impl Duplicates {
         }
     }
 
-    fn runs(&self) -> Vec<Arc<Run>> {
+    fn runs(&self) -> Vec<Arc<DigestSegment>> {
         self.runs.read().expect("no panic while held").clone()
     }
 
@@ -165,7 +165,12 @@ impl Duplicates {
     }
 
     /// Finds the payload, or makes `candidate` the one that later duplicates refer to; gives the ticket in any case.
-    pub(crate) fn claim(&self, key: Digest, candidate: &Arc<Original>, payload: &[u8]) -> Claim {
+    pub(crate) fn claim(
+        &self,
+        key: Digest,
+        candidate: &Arc<Original>,
+        payload: &[u8],
+    ) -> PayloadClaim {
         let form = candidate.form;
         if let Some(claim) = self.lock().claim(key, form, payload) {
             return claim;
@@ -184,17 +189,17 @@ impl Duplicates {
                 .originals
                 .entry(key)
                 .or_insert_with(|| candidate.clone());
-            if form == Form::Plain {
+            if form == PayloadForm::Plain {
                 *original = candidate.clone();
             }
         }
-        Claim {
+        PayloadClaim {
             ticket: recent.ticket(),
             original: stored,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Recent> {
+    fn lock(&self) -> MutexGuard<'_, RecentPayloads> {
         self.recent.lock().expect("no panic while held")
     }
 
@@ -207,7 +212,7 @@ impl Duplicates {
     }
 
     /// The response with the bytes of an earlier version.
-    pub(crate) fn response(&self, earlier: &Earlier) -> Option<Arc<Original>> {
+    pub(crate) fn response(&self, earlier: &EarlierVersion) -> Option<Arc<Original>> {
         reader::response_at(&self.shelf, earlier.location?).map(Arc::new)
     }
 
@@ -216,18 +221,18 @@ impl Duplicates {
         &self,
         disk: &dyn Disk,
         volume: VolumeId,
-        entries: &[Entry],
+        entries: &[IndexEntry],
     ) -> Result<(), VolumeError> {
         if !self.enabled {
             return Ok(());
         }
-        let mut pairs: Vec<segment::Pair> = entries
+        let mut pairs: Vec<segment::SegmentEntry> = entries
             .iter()
             .filter_map(|entry| {
                 let (digest, form) = entry.original?;
                 Some((
                     digest,
-                    Place {
+                    PayloadLocation {
                         volume,
                         offset: entry.offset,
                         form,
@@ -237,18 +242,22 @@ impl Duplicates {
             .collect();
         // Of one digest the plain form, else the last: it is the one that the memory refers to.
         pairs.sort_by_key(|(digest, place)| {
-            (*digest, place.form == Form::Chunked, Reverse(place.offset))
+            (
+                *digest,
+                place.form == PayloadForm::Chunked,
+                Reverse(place.offset),
+            )
         });
         pairs.dedup_by_key(|pair| pair.0);
         let range = (volume, volume);
-        let path = self.folder.join(Run::file_name(range));
-        Run::write(disk, &path, 0, pairs.iter().copied().map(Ok))?;
+        let path = self.folder.join(DigestSegment::file_name(range));
+        DigestSegment::write(disk, &path, 0, pairs.iter().copied().map(Ok))?;
         self.register(&path, range);
         self.forget(volume, &pairs);
         self.merge(disk)
     }
 
-    fn forget(&self, volume: VolumeId, pairs: &[segment::Pair]) {
+    fn forget(&self, volume: VolumeId, pairs: &[segment::SegmentEntry]) {
         let mut recent = self.lock();
         for (digest, _) in pairs {
             let here = |original: &Arc<Original>| {
@@ -271,19 +280,19 @@ impl Duplicates {
                 return Ok(());
             };
             let level = newest.level;
-            let fits = |run: &Arc<Run>| run.level == level && run.node() == newest.node();
+            let fits = |run: &Arc<DigestSegment>| run.level == level && run.node() == newest.node();
             if runs.len() < FAN || !runs[..FAN].iter().all(fits) {
                 return Ok(());
             }
             let parts = &runs[..FAN];
             let range = (parts[FAN - 1].range.0, parts[0].range.1);
-            let path = self.folder.join(Run::file_name(range));
+            let path = self.folder.join(DigestSegment::file_name(range));
             let sources = parts
                 .iter()
                 .map(|run| run.pairs())
                 .collect::<Result<Vec<_>, _>>();
             let sources = sources.map_err(|source| VolumeError::from_io(&path, source))?;
-            Run::write(disk, &path, level + 1, segment::merge(sources))?;
+            DigestSegment::write(disk, &path, level + 1, segment::merge(sources))?;
             self.runs.write().expect("no panic while held").drain(..FAN);
             self.register(&path, range);
             for part in parts {
@@ -293,14 +302,14 @@ impl Duplicates {
     }
 }
 
-impl Recent {
-    fn claim(&mut self, key: Digest, form: Form, payload: &[u8]) -> Option<Claim> {
+impl RecentPayloads {
+    fn claim(&mut self, key: Digest, form: PayloadForm, payload: &[u8]) -> Option<PayloadClaim> {
         let original = self.originals.get(&key)?;
         if !may_refer(form, original.form, payload) {
             return None;
         }
         let original = Some(original.clone());
-        Some(Claim {
+        Some(PayloadClaim {
             ticket: self.ticket(),
             original,
         })
@@ -315,12 +324,12 @@ impl Recent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::disk::Local;
+    use crate::files::disk::LocalDisk;
     use crate::record::digest;
     use crate::tests::sample::folder;
 
-    fn entries(numbers: std::ops::Range<u32>) -> Vec<Entry> {
-        let entry = |n: u32| Entry {
+    fn entries(numbers: std::ops::Range<u32>) -> Vec<IndexEntry> {
+        let entry = |n: u32| IndexEntry {
             url: "http://a/".into(),
             time_ms: 0,
             media_type: "".into(),
@@ -329,12 +338,12 @@ mod tests {
             revisit: false,
             offset: u64::from(n),
             length: 1,
-            original: Some((digest::sha1(&n.to_le_bytes()), Form::Plain)),
+            original: Some((digest::sha1(&n.to_le_bytes()), PayloadForm::Plain)),
         };
         numbers.map(entry).collect()
     }
 
-    fn find(duplicates: &Duplicates, n: u32) -> Option<Place> {
+    fn find(duplicates: &DuplicateIndex, n: u32) -> Option<PayloadLocation> {
         let key = digest::sha1(&n.to_le_bytes());
         duplicates
             .runs()
@@ -345,13 +354,14 @@ mod tests {
     #[test]
     fn runs_merge_and_come_back() {
         let folder = folder();
-        let open =
-            || Duplicates::open(&folder.path().join("d"), folder.path(), true, 1 << 20).unwrap();
+        let open = || {
+            DuplicateIndex::open(&folder.path().join("d"), folder.path(), true, 1 << 20).unwrap()
+        };
         let duplicates = open();
         for counter in 1..=70 {
             duplicates
                 .finish(
-                    &Local,
+                    &LocalDisk,
                     VolumeId::new(0, counter),
                     &entries(counter * 10..counter * 10 + 15),
                 )
@@ -377,15 +387,16 @@ mod tests {
     #[test]
     fn runs_of_different_nodes_are_not_merged() {
         let folder = folder();
-        let open =
-            || Duplicates::open(&folder.path().join("d"), folder.path(), true, 1 << 20).unwrap();
+        let open = || {
+            DuplicateIndex::open(&folder.path().join("d"), folder.path(), true, 1 << 20).unwrap()
+        };
         let duplicates = open();
         for (node, counters) in [(0, 1..=5), (7, 1..=9)] {
             for n in counters {
                 let volume = VolumeId::new(node, n);
                 let first = 100 * node + n;
                 duplicates
-                    .finish(&Local, volume, &entries(first..first + 1))
+                    .finish(&LocalDisk, volume, &entries(first..first + 1))
                     .unwrap();
             }
         }
@@ -413,9 +424,9 @@ mod tests {
             "00001-00008.run",
             "00009-00009.run",
         ] {
-            Run::write(&Local, &path(name), 0, std::iter::empty()).unwrap();
+            DigestSegment::write(&LocalDisk, &path(name), 0, std::iter::empty()).unwrap();
         }
-        let duplicates = Duplicates::open(folder.path(), folder.path(), true, 0).unwrap();
+        let duplicates = DuplicateIndex::open(folder.path(), folder.path(), true, 0).unwrap();
         let ranges: Vec<_> = duplicates.runs().iter().map(|run| run.range).collect();
         let ids = |first, last| (VolumeId::new(0, first), VolumeId::new(0, last));
         assert_eq!(ranges, [ids(9, 9), ids(1, 8)]);
@@ -426,10 +437,10 @@ mod tests {
     fn the_first_claim_stores_and_the_second_refers() {
         let folder = folder();
         let duplicates =
-            Duplicates::open(&folder.path().join("d"), folder.path(), true, 0).unwrap();
+            DuplicateIndex::open(&folder.path().join("d"), folder.path(), true, 0).unwrap();
         let candidate = |form| {
             Arc::new(Original {
-                name: Name::Read {
+                name: OriginalName::Read {
                     id: format!("{form:?}"),
                     date: String::new(),
                 },
@@ -442,17 +453,17 @@ mod tests {
         let claim = |form| {
             let claim = duplicates.claim([1; 20], &candidate(form), b"<html>");
             let id = |original: Arc<Original>| match &original.name {
-                Name::Read { id, .. } => id.clone(),
-                Name::Given { .. } => unreachable!("all were read"),
+                OriginalName::Read { id, .. } => id.clone(),
+                OriginalName::Given { .. } => unreachable!("all were read"),
             };
             (claim.ticket, claim.original.map(id))
         };
-        assert_eq!(claim(Form::Chunked), (0, None));
-        assert_eq!(claim(Form::Chunked), (1, Some("Chunked".to_owned())));
+        assert_eq!(claim(PayloadForm::Chunked), (0, None));
+        assert_eq!(claim(PayloadForm::Chunked), (1, Some("Chunked".to_owned())));
         // Chunks cannot stand in for a plain body: stored again, and referred to from now on.
-        assert_eq!(claim(Form::Plain), (2, None));
-        assert_eq!(claim(Form::Chunked), (3, Some("Plain".to_owned())));
-        assert_eq!(claim(Form::Plain), (4, Some("Plain".to_owned())));
+        assert_eq!(claim(PayloadForm::Plain), (2, None));
+        assert_eq!(claim(PayloadForm::Chunked), (3, Some("Plain".to_owned())));
+        assert_eq!(claim(PayloadForm::Plain), (4, Some("Plain".to_owned())));
         assert_eq!(duplicates.ticket(), 5);
     }
 }

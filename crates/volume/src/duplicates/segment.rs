@@ -18,9 +18,9 @@ use std::io::{self, BufReader, Read as _};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::duplicates::filter::Filter;
+use crate::duplicates::filter::DigestFilter;
 use crate::files::disk::{self, Disk};
-use crate::index::entry::Form;
+use crate::index::entry::PayloadForm;
 use crate::record::digest::Digest;
 use crate::{VolumeError, VolumeId};
 
@@ -31,28 +31,28 @@ const PAGE: u64 = 128;
 
 /// Where a payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PayloadLocation {
     pub(crate) volume: VolumeId,
     pub(crate) offset: u64,
-    pub(crate) form: Form,
+    pub(crate) form: PayloadForm,
 }
 
 /// A digest and its place.
-pub(crate) type Pair = (Digest, Place);
+pub(crate) type SegmentEntry = (Digest, PayloadLocation);
 
 /// One run, open for look-ups.
 #[derive(Debug)]
-pub(crate) struct Run {
+pub(crate) struct DigestSegment {
     pub(crate) path: PathBuf,
     /// The first and the last volume covered, both of one node.
     pub(crate) range: (VolumeId, VolumeId),
     pub(crate) level: u32,
     pub(crate) count: u64,
     file: File,
-    filter: Option<Filter>,
+    filter: Option<DigestFilter>,
 }
 
-impl Run {
+impl DigestSegment {
     /// The name of a run that covers these volumes.
     pub(crate) fn file_name(range: (VolumeId, VolumeId)) -> String {
         format!("{}-{}.run", range.0, range.1)
@@ -70,7 +70,7 @@ impl Run {
         disk: &dyn Disk,
         path: &Path,
         level: u32,
-        mut pairs: impl Iterator<Item = io::Result<Pair>>,
+        mut pairs: impl Iterator<Item = io::Result<SegmentEntry>>,
     ) -> Result<(), VolumeError> {
         disk::replace(disk, path, |output| {
             let mut block = Vec::with_capacity(1 << 20);
@@ -113,7 +113,7 @@ impl Run {
             file,
             filter: None,
         };
-        if let Some(mut filter) = Filter::new(run.count, room) {
+        if let Some(mut filter) = DigestFilter::new(run.count, room) {
             for pair in run.pairs()? {
                 filter.insert(&pair?.0);
             }
@@ -129,11 +129,13 @@ impl Run {
 
     /// Memory that the filter takes.
     pub(crate) fn memory(&self) -> usize {
-        self.filter.as_ref().map_or(0, Filter::size)
+        self.filter.as_ref().map_or(0, DigestFilter::size)
     }
 
     /// All pairs in order.
-    pub(crate) fn pairs(&self) -> io::Result<impl Iterator<Item = io::Result<Pair>> + use<>> {
+    pub(crate) fn pairs(
+        &self,
+    ) -> io::Result<impl Iterator<Item = io::Result<SegmentEntry>> + use<>> {
         let mut source = BufReader::with_capacity(1 << 16, File::open(&self.path)?);
         source.seek_relative(SIZE as i64)?;
         let (node, mut left) = (self.node(), self.count);
@@ -145,7 +147,7 @@ impl Run {
     }
 
     /// The place of a digest.
-    pub(crate) fn find(&self, digest: &Digest) -> io::Result<Option<Place>> {
+    pub(crate) fn find(&self, digest: &Digest) -> io::Result<Option<PayloadLocation>> {
         if self
             .filter
             .as_ref()
@@ -192,27 +194,27 @@ fn leading(bytes: &[u8]) -> u64 {
     u64::from_be_bytes(bytes[..8].try_into().expect("eight bytes"))
 }
 
-fn encode((digest, place): Pair) -> [u8; SIZE] {
+fn encode((digest, place): SegmentEntry) -> [u8; SIZE] {
     let mut bytes = [0; SIZE];
-    let offset = place.offset << 1 | u64::from(place.form == Form::Chunked);
+    let offset = place.offset << 1 | u64::from(place.form == PayloadForm::Chunked);
     bytes[..20].copy_from_slice(&digest);
     bytes[20..24].copy_from_slice(&place.volume.counter().to_be_bytes());
     bytes[24..].copy_from_slice(&offset.to_be_bytes());
     bytes
 }
 
-fn decode(bytes: &[u8; SIZE], node: u32) -> Pair {
+fn decode(bytes: &[u8; SIZE], node: u32) -> SegmentEntry {
     let digest = bytes[..20].try_into().expect("twenty bytes");
     let counter = u32::from_be_bytes(bytes[20..24].try_into().expect("four bytes"));
     let offset = u64::from_be_bytes(bytes[24..].try_into().expect("eight bytes"));
     let form = if offset & 1 == 1 {
-        Form::Chunked
+        PayloadForm::Chunked
     } else {
-        Form::Plain
+        PayloadForm::Plain
     };
     (
         digest,
-        Place {
+        PayloadLocation {
             volume: VolumeId::new(node, counter),
             offset: offset >> 1,
             form,
@@ -222,15 +224,15 @@ fn decode(bytes: &[u8; SIZE], node: u32) -> Pair {
 
 /// The pairs of several runs in order; of pairs with one digest, the one from the run that comes first in the list.
 pub(crate) fn merge(
-    runs: Vec<impl Iterator<Item = io::Result<Pair>>>,
-) -> impl Iterator<Item = io::Result<Pair>> {
+    runs: Vec<impl Iterator<Item = io::Result<SegmentEntry>>>,
+) -> impl Iterator<Item = io::Result<SegmentEntry>> {
     let mut runs: Vec<_> = runs.into_iter().map(Iterator::peekable).collect();
     let mut last: Option<Digest> = None;
     std::iter::from_fn(move || {
         loop {
             let head = |run: &mut std::iter::Peekable<_>| match run.peek() {
                 Some(Ok((digest, _))) => Some(Some(*digest)),
-                Some(Err::<Pair, io::Error>(_)) => Some(None), // a failed read comes first
+                Some(Err::<SegmentEntry, io::Error>(_)) => Some(None), // a failed read comes first
                 None => None,
             };
             let heads = runs
@@ -253,26 +255,26 @@ pub(crate) fn merge(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::disk::Local;
+    use crate::files::disk::LocalDisk;
     use crate::record::digest::sha1;
 
-    fn pairs(numbers: impl Iterator<Item = u32>, counter: u32) -> Vec<Pair> {
-        let place = |n: u32| Place {
+    fn pairs(numbers: impl Iterator<Item = u32>, counter: u32) -> Vec<SegmentEntry> {
+        let place = |n: u32| PayloadLocation {
             volume: VolumeId::new(0, counter),
             offset: u64::from(n) * 3,
-            form: Form::Chunked,
+            form: PayloadForm::Chunked,
         };
-        let mut pairs: Vec<Pair> = numbers
+        let mut pairs: Vec<SegmentEntry> = numbers
             .map(|n| (sha1(&n.to_le_bytes()), place(n)))
             .collect();
         pairs.sort_by_key(|pair| pair.0);
         pairs
     }
 
-    fn write(path: &Path, pairs: &[Pair], room: usize) -> Run {
-        Run::write(&Local, path, 2, pairs.iter().copied().map(Ok)).unwrap();
+    fn write(path: &Path, pairs: &[SegmentEntry], room: usize) -> DigestSegment {
+        DigestSegment::write(&LocalDisk, path, 2, pairs.iter().copied().map(Ok)).unwrap();
         let id = VolumeId::new(0, 1);
-        Run::open(path, (id, id), room).unwrap()
+        DigestSegment::open(path, (id, id), room).unwrap()
     }
 
     #[test]
@@ -304,7 +306,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let newer = write(&folder.path().join("2"), &pairs(50..150, 2), 0);
         let older = write(&folder.path().join("1"), &pairs(0..100, 1), 0);
-        let merged: Vec<Pair> = merge(vec![newer.pairs().unwrap(), older.pairs().unwrap()])
+        let merged: Vec<SegmentEntry> = merge(vec![newer.pairs().unwrap(), older.pairs().unwrap()])
             .collect::<io::Result<_>>()
             .unwrap();
         let mut expected = pairs(50..150, 2);
@@ -319,18 +321,18 @@ mod tests {
         let range = (VolumeId::new(0, 1), VolumeId::new(0, 1));
         let path = folder.path().join("x");
         std::fs::write(&path, [7; 64]).unwrap();
-        assert!(Run::open(&path, range, 0).is_err());
+        assert!(DigestSegment::open(&path, range, 0).is_err());
         std::fs::write(&path, b"aranhaD1").unwrap();
-        assert!(Run::open(&path, range, 0).is_err());
+        assert!(DigestSegment::open(&path, range, 0).is_err());
         let ids = |node| (VolumeId::new(node, 1), VolumeId::new(node, 12));
         for (range, name) in [
             (ids(0), "00001-00012.run"),
             (ids(7), "n7.00001-n7.00012.run"),
         ] {
-            assert_eq!(Run::file_name(range), name);
-            assert_eq!(Run::range_of(name), Some(range));
+            assert_eq!(DigestSegment::file_name(range), name);
+            assert_eq!(DigestSegment::range_of(name), Some(range));
         }
-        assert_eq!(Run::range_of("00001-n7.00012.run"), None);
-        assert_eq!(Run::range_of("00001-00012.run.partial"), None);
+        assert_eq!(DigestSegment::range_of("00001-n7.00012.run"), None);
+        assert_eq!(DigestSegment::range_of("00001-00012.run.partial"), None);
     }
 }

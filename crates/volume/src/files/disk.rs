@@ -1,5 +1,5 @@
 //! The few things that the writing side asks of the file system, behind a trait, so that tests can make the disk
-//! fill up or fail at any byte. The real one is [`Local`].
+//! fill up or fail at any byte. The real one is [`LocalDisk`].
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -12,7 +12,7 @@ use crate::VolumeError;
 /// Where volumes and indexes are created.
 pub(crate) trait Disk: Debug + Send + Sync {
     /// Creates a file that must not exist.
-    fn create(&self, path: &Path) -> io::Result<Arc<dyn Output>>;
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn OutputFile>>;
     /// Renames within a directory, replacing what has the new name, and makes that durable.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Makes the directory's entries durable.
@@ -20,7 +20,7 @@ pub(crate) trait Disk: Debug + Send + Sync {
 }
 
 /// A file that grows at its end.
-pub(crate) trait Output: Debug + Send + Sync {
+pub(crate) trait OutputFile: Debug + Send + Sync {
     /// Appends all of it; on failure a part may have been written.
     fn append(&self, bytes: &[u8]) -> io::Result<()>;
     /// Cuts the file to this length; the next append goes there.
@@ -31,10 +31,10 @@ pub(crate) trait Output: Debug + Send + Sync {
 
 /// The local file system.
 #[derive(Debug)]
-pub(crate) struct Local;
+pub(crate) struct LocalDisk;
 
-impl Disk for Local {
-    fn create(&self, path: &Path) -> io::Result<Arc<dyn Output>> {
+impl Disk for LocalDisk {
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn OutputFile>> {
         // In append mode the position needs no care after a cut.
         let file = File::options().append(true).create_new(true).open(path)?;
         Ok(Arc::new(file))
@@ -50,7 +50,7 @@ impl Disk for Local {
     }
 }
 
-impl Output for File {
+impl OutputFile for File {
     fn append(&self, bytes: &[u8]) -> io::Result<()> {
         let mut file = self;
         file.write_all(bytes)
@@ -69,7 +69,7 @@ impl Output for File {
 pub(crate) fn replace(
     disk: &dyn Disk,
     path: &Path,
-    write: impl FnOnce(&dyn Output) -> io::Result<()>,
+    write: impl FnOnce(&dyn OutputFile) -> io::Result<()>,
 ) -> Result<(), VolumeError> {
     let fault = |source| VolumeError::from_io(path, source);
     let mut partial = path.as_os_str().to_owned();
@@ -97,17 +97,17 @@ pub(crate) mod faulty {
 
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    use super::{Arc, Disk, Local, Output, Path, io};
+    use super::{Arc, Disk, LocalDisk, OutputFile, Path, io};
 
     #[derive(Debug, Clone)]
-    pub(crate) struct Faulty {
+    pub(crate) struct FaultyDisk {
         /// Bytes that can still be written.
         pub(crate) room: Arc<AtomicU64>,
         /// Syncs of files that will fail; each is told once, like Linux does.
         pub(crate) lost: Arc<AtomicU64>,
     }
 
-    impl Faulty {
+    impl FaultyDisk {
         pub(crate) fn with_room(room: u64) -> Self {
             Self {
                 room: Arc::new(AtomicU64::new(room)),
@@ -116,31 +116,31 @@ pub(crate) mod faulty {
         }
     }
 
-    impl Disk for Faulty {
-        fn create(&self, path: &Path) -> io::Result<Arc<dyn Output>> {
-            let inner = Local.create(path)?;
-            Ok(Arc::new(FaultyOutput {
+    impl Disk for FaultyDisk {
+        fn create(&self, path: &Path) -> io::Result<Arc<dyn OutputFile>> {
+            let inner = LocalDisk.create(path)?;
+            Ok(Arc::new(FaultyFile {
                 inner,
                 disk: self.clone(),
             }))
         }
 
         fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-            Local.rename(from, to)
+            LocalDisk.rename(from, to)
         }
 
         fn sync_directory(&self, path: &Path) -> io::Result<()> {
-            Local.sync_directory(path)
+            LocalDisk.sync_directory(path)
         }
     }
 
     #[derive(Debug)]
-    struct FaultyOutput {
-        inner: Arc<dyn Output>,
-        disk: Faulty,
+    struct FaultyFile {
+        inner: Arc<dyn OutputFile>,
+        disk: FaultyDisk,
     }
 
-    impl Output for FaultyOutput {
+    impl OutputFile for FaultyFile {
         /// Like a real disk: writes what fits, then says ENOSPC.
         fn append(&self, bytes: &[u8]) -> io::Result<()> {
             let room = self.disk.room.load(Ordering::SeqCst);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::duplicates::segment::Run;
+use crate::duplicates::segment::DigestSegment;
 use crate::files::name::{self, OPEN};
 use crate::{VolumeError, VolumeId};
 
@@ -41,7 +41,7 @@ pub(crate) fn last_counter(archive: &Path, indexes: &Path, node: u32) -> Result<
     } else {
         Vec::new()
     };
-    let last = |name: String| Run::range_of(&name).map(|(_, last)| last);
+    let last = |name: String| DigestSegment::range_of(&name).map(|(_, last)| last);
     let in_segments = in_segments.into_iter().filter_map(last);
     let ids = in_archive.chain(in_indexes).chain(in_segments);
     let counters = ids.filter(|id| id.node() == node).map(VolumeId::counter);
@@ -78,12 +78,12 @@ pub(crate) fn list(archive: &Path) -> Result<BTreeMap<VolumeId, Volume>, VolumeE
 
 /// Opens volumes by identifier. Lists the folder again when a volume is not where it was, because closing renames it.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct VolumeFolder {
     archive: PathBuf,
     known: Mutex<BTreeMap<VolumeId, Volume>>,
 }
 
-impl Shelf {
+impl VolumeFolder {
     pub(crate) fn new(archive: &Path) -> Self {
         Self {
             archive: archive.to_path_buf(),

@@ -1,21 +1,21 @@
 //! CDXJ: a sorted line for each response and revisit of a volume (but for answers 304), in the form that pywb reads:
 //! `SURT YYYYMMDDhhmmss {"url": …, "mime": …, "status": …, "digest": …, "length": …, "offset": …, "filename": …}`.
 //!
-//! [`Entry`] is what a line is made of. It is gathered while a volume is written, and can be had again by reading the
-//! volume ([`Entry::of`]): repair and `check` do that, so both ways must give the same line.
+//! [`IndexEntry`] is what a line is made of. It is gathered while a volume is written, and can be had again by reading the
+//! volume ([`IndexEntry::of`]): repair and `check` do that, so both ways must give the same line.
 
 use std::sync::Arc;
 
 use crate::files::name;
 use crate::record::digest::{self, Digest};
 use crate::record::escape;
-use crate::record::header::Value as _;
-use crate::record::http::{self, Transfer};
-use crate::{Location, Record, VolumeId, date};
+use crate::record::header::HeaderValue as _;
+use crate::record::http::{self, TransferCoding};
+use crate::{Location, VolumeId, WarcRecord, date};
 
 /// What the index keeps of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct IndexEntry {
     /// As in `WARC-Target-URI`.
     pub(crate) url: Arc<str>,
     pub(crate) time_ms: i64,
@@ -27,21 +27,21 @@ pub(crate) struct Entry {
     pub(crate) offset: u64,
     pub(crate) length: u32,
     /// Under which digest, and in which form, later duplicates may refer to this record.
-    pub(crate) original: Option<(Digest, Form)>,
+    pub(crate) original: Option<(Digest, PayloadForm)>,
 }
 
 /// How a payload that others may refer to is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
+pub(crate) enum PayloadForm {
     /// As it is.
     Plain,
     /// In chunks.
     Chunked,
 }
 
-impl Entry {
+impl IndexEntry {
     /// The entry of a record that was read; none for kinds that are not indexed.
-    pub(crate) fn of(record: &Record, offset: u64, length: u64) -> Option<Self> {
+    pub(crate) fn of(record: &WarcRecord, offset: u64, length: u64) -> Option<Self> {
         let revisit = match record.kind() {
             "response" => false,
             "revisit" => true,
@@ -123,17 +123,17 @@ impl Entry {
 
 /// Whether, and how, later duplicates may refer to a response that was read. The writer's rule is in
 /// [`crate::record::payload`]; where this one is stricter a payload is stored once more, and nothing else.
-fn original(record: &Record, digest: Digest) -> Option<(Digest, Form)> {
+fn original(record: &WarcRecord, digest: Digest) -> Option<(Digest, PayloadForm)> {
     if record.header("WARC-Truncated").is_some() {
         return None;
     }
     match http::transfer(&record.http_head()) {
-        Transfer::Plain => Some((digest, Form::Plain)),
-        Transfer::Chunked => {
+        TransferCoding::Plain => Some((digest, PayloadForm::Plain)),
+        TransferCoding::Chunked => {
             let (payload, whole) = http::dechunk(&record.http_body(), usize::MAX);
-            whole.then(|| (digest::sha1(&payload), Form::Chunked))
+            whole.then(|| (digest::sha1(&payload), PayloadForm::Chunked))
         }
-        Transfer::Other => None,
+        TransferCoding::Other => None,
     }
 }
 
@@ -175,7 +175,7 @@ fn quote(text: &str, out: &mut Vec<u8>) {
 }
 
 /// The whole index of a volume: its lines in the order of their bytes.
-pub(crate) fn lines(entries: &[Entry], file: &str) -> Vec<String> {
+pub(crate) fn lines(entries: &[IndexEntry], file: &str) -> Vec<String> {
     let listed = entries.iter().filter(|entry| entry.is_listed());
     let mut lines: Vec<String> = listed.map(|entry| entry.line(file)).collect();
     lines.sort_unstable();
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn a_line_as_pywb_reads_it() {
-        let mut entry = Entry {
+        let mut entry = IndexEntry {
             url: "http://example.org/a?b=\"c\"".into(),
             time_ms: 1_794_764_880_123,
             media_type: "text/html".into(),

@@ -72,7 +72,7 @@ fn lower_bound(file: &File, key: &[u8]) -> io::Result<u64> {
 
 /// What a CDXJ line says.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Line {
+pub(crate) struct CdxjLine {
     pub(crate) key: String,
     pub(crate) stamp: String,
     pub(crate) url: String,
@@ -84,7 +84,7 @@ pub(crate) struct Line {
     pub(crate) filename: String,
 }
 
-impl Line {
+impl CdxjLine {
     fn location(&self, volume: VolumeId) -> Location {
         Location {
             volume,
@@ -95,13 +95,13 @@ impl Line {
 }
 
 /// Reads a line; none when it is not one that [`crate::index::entry`] could have written.
-pub(crate) fn parse(line: &[u8]) -> Option<Line> {
+pub(crate) fn parse(line: &[u8]) -> Option<CdxjLine> {
     let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
     let (key, rest) = line.split_once(' ')?;
     let (stamp, json) = rest.split_once(' ')?;
     let json: serde_json::Map<String, serde_json::Value> = serde_json::from_str(json).ok()?;
     let text = |name: &str| json.get(name)?.as_str().map(str::to_owned);
-    Some(Line {
+    Some(CdxjLine {
         key: key.to_owned(),
         stamp: stamp.to_owned(),
         url: text("url")?,
@@ -117,10 +117,10 @@ pub(crate) fn parse(line: &[u8]) -> Option<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::entry::Entry;
+    use crate::index::entry::IndexEntry;
 
-    fn entry(n: u64) -> Entry {
-        Entry {
+    fn entry(n: u64) -> IndexEntry {
+        IndexEntry {
             url: format!("http://site{}.example/page/{}", n % 97, n / 3).into(),
             time_ms: 1_794_764_880_000 + n as i64,
             media_type: "text/html".into(),
@@ -138,7 +138,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.cdxj");
         for count in [0, 1, 5, 3000] {
-            let entries: Vec<Entry> = (0..count).map(entry).collect();
+            let entries: Vec<IndexEntry> = (0..count).map(entry).collect();
             std::fs::write(&path, entry::lines(&entries, "x.warc.gz").concat()).unwrap();
             for wanted in entries.iter().step_by(7) {
                 let found = captures(&path, VolumeId::from(3), &wanted.url).unwrap();

@@ -8,31 +8,31 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use crate::compress;
-use crate::compress::members::Members;
-use crate::duplicates::segment::Place;
-use crate::duplicates::{Name, Original};
-use crate::files::volumes::{self, Shelf, Volume};
-use crate::index::entry::{self, Form};
+use crate::compress::members::MemberReader;
+use crate::duplicates::segment::PayloadLocation;
+use crate::duplicates::{Original, OriginalName};
+use crate::files::volumes::{self, Volume, VolumeFolder};
+use crate::index::entry::{self, PayloadForm};
 use crate::index::lookup;
 use crate::record::digest::{self, Digest};
-use crate::record::parsed::{self, Record};
+use crate::record::parsed::{self, WarcRecord};
 use crate::{Location, VolumeError, VolumeId};
 
 /// Reads the archive of a collection; works while a crawl writes it.
 #[derive(Debug)]
-pub struct Reader {
+pub struct ArchiveReader {
     archive: PathBuf,
     indexes: PathBuf,
-    shelf: Shelf,
+    shelf: VolumeFolder,
 }
 
-impl Reader {
+impl ArchiveReader {
     /// Opens the collection's `archive/` and `indexes/` for reading.
     pub fn open(dir: &Path) -> Result<Self, VolumeError> {
         let archive = dir.join("archive");
         volumes::list(&archive)?; // a directory that cannot be read is told now
         Ok(Self {
-            shelf: Shelf::new(&archive),
+            shelf: VolumeFolder::new(&archive),
             archive,
             indexes: dir.join("indexes"),
         })
@@ -44,7 +44,7 @@ impl Reader {
     }
 
     /// The record at this place, as written.
-    pub fn read(&self, location: Location) -> Result<Record, VolumeError> {
+    pub fn read(&self, location: Location) -> Result<WarcRecord, VolumeError> {
         let (file, path) = self.shelf.open(location.volume)?;
         let damaged = |fault: String| VolumeError::Damaged {
             path: path.clone(),
@@ -54,10 +54,10 @@ impl Reader {
         let mut bytes = vec![0; location.length as usize];
         file.read_exact_at(&mut bytes, location.offset)
             .map_err(|error| damaged(error.to_string()))?;
-        let mut members = Members::new(bytes.as_slice(), location.offset);
+        let mut members = MemberReader::new(bytes.as_slice(), location.offset);
         match members.next() {
             Ok(Some(member)) if member.length == u64::from(location.length) => {
-                Record::parse(member.bytes).map_err(damaged)
+                WarcRecord::parse(member.bytes).map_err(damaged)
             }
             Ok(_) => Err(damaged("the record has another length".to_owned())),
             Err(error) => Err(damaged(error.to_string())),
@@ -65,13 +65,13 @@ impl Reader {
     }
 
     /// The record at this place; when it is a revisit, with the body of its original.
-    pub fn read_resolved(&self, location: Location) -> Result<Record, VolumeError> {
+    pub fn read_resolved(&self, location: Location) -> Result<WarcRecord, VolumeError> {
         self.resolve(self.read(location)?)
     }
 
     /// Follows a revisit to its original; other records stay as they are. A revisit whose original cannot be found
-    /// stays alone: [`Record::original`] tells.
-    pub fn resolve(&self, record: Record) -> Result<Record, VolumeError> {
+    /// stays alone: [`WarcRecord::original`] tells.
+    pub fn resolve(&self, record: WarcRecord) -> Result<WarcRecord, VolumeError> {
         if !record.is_revisit() {
             return Ok(record);
         }
@@ -83,7 +83,7 @@ impl Reader {
 
     /// The record that a revisit refers to: at the place that it names, else by the indexes, else by reading the
     /// volumes that have none yet.
-    fn original(&self, revisit: &Record) -> Result<Option<Record>, VolumeError> {
+    fn original(&self, revisit: &WarcRecord) -> Result<Option<WarcRecord>, VolumeError> {
         let Some(id) = revisit.header("WARC-Refers-To") else {
             return Ok(None);
         };
@@ -114,12 +114,12 @@ impl Reader {
         Ok(None)
     }
 
-    fn named_place(&self, revisit: &Record) -> Option<Record> {
+    fn named_place(&self, revisit: &WarcRecord) -> Option<WarcRecord> {
         let (volume, offset) = place_of(revisit.header("Aranha-Refers-To-Location")?)?;
         let (file, _) = self.shelf.open(volume).ok()?;
         let source = lookup::at(file, offset).ok()?;
-        let member = Members::new(source, 0).next().ok()??;
-        Record::parse(member.bytes).ok()
+        let member = MemberReader::new(source, 0).next().ok()??;
+        WarcRecord::parse(member.bytes).ok()
     }
 
     /// Where the responses and revisits of a URL lie, by the indexes of closed volumes, oldest volume first.
@@ -138,10 +138,10 @@ impl Reader {
 
     /// The records of a volume in order, each with its place. Ends at the first that is not whole, with an error
     /// unless the volume is still being written.
-    pub fn records(&self, volume: &Volume) -> Result<Records, VolumeError> {
+    pub fn records(&self, volume: &Volume) -> Result<VolumeRecords, VolumeError> {
         let (file, path) = self.shelf.open(volume.id)?;
-        Ok(Records {
-            members: Members::new(BufReader::with_capacity(1 << 18, file), 0),
+        Ok(VolumeRecords {
+            members: MemberReader::new(BufReader::with_capacity(1 << 18, file), 0),
             path,
             volume: volume.clone(),
             ended: false,
@@ -151,20 +151,20 @@ impl Reader {
 
 /// The records of a volume in turn.
 #[derive(Debug)]
-pub struct Records {
-    members: Members<BufReader<File>>,
+pub struct VolumeRecords {
+    members: MemberReader<BufReader<File>>,
     path: PathBuf,
     volume: Volume,
     ended: bool,
 }
 
-impl Records {
+impl VolumeRecords {
     /// Where the next record begins; after the last one, how much of the file is whole.
     pub fn position(&self) -> u64 {
         self.members.position()
     }
 
-    fn read(&mut self) -> Result<Option<(Location, Record)>, VolumeError> {
+    fn read(&mut self) -> Result<Option<(Location, WarcRecord)>, VolumeError> {
         let offset = self.members.position();
         let damaged = |fault: String| VolumeError::Damaged {
             path: self.path.clone(),
@@ -177,7 +177,7 @@ impl Records {
             Err(error) => return Err(damaged(error.to_string())),
         };
         let length = u32::try_from(member.length).map_err(|_| damaged("too long".to_owned()))?;
-        let record = Record::parse(member.bytes).map_err(damaged)?;
+        let record = WarcRecord::parse(member.bytes).map_err(damaged)?;
         Ok(Some((
             Location {
                 volume: self.volume.id,
@@ -189,8 +189,8 @@ impl Records {
     }
 }
 
-impl Iterator for Records {
-    type Item = Result<(Location, Record), VolumeError>;
+impl Iterator for VolumeRecords {
+    type Item = Result<(Location, WarcRecord), VolumeError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {
@@ -211,7 +211,7 @@ impl Iterator for Records {
 }
 
 /// The named fields of the record at this place. Reads and inflates only the beginning of it.
-fn fields_at(shelf: &Shelf, volume: VolumeId, offset: u64) -> Option<Vec<(String, String)>> {
+fn fields_at(shelf: &VolumeFolder, volume: VolumeId, offset: u64) -> Option<Vec<(String, String)>> {
     const COMPRESSED: usize = 8 << 10;
     const HEADER: u64 = 16 << 10;
     let (file, _) = shelf.open(volume).ok()?;
@@ -223,13 +223,18 @@ fn fields_at(shelf: &Shelf, volume: VolumeId, offset: u64) -> Option<Vec<(String
 }
 
 /// What a duplicate has to know of its original in a closed volume; none when it is not there.
-pub(crate) fn original_at(shelf: &Shelf, place: Place, key: &Digest) -> Option<Original> {
+pub(crate) fn original_at(
+    shelf: &VolumeFolder,
+    place: PayloadLocation,
+    key: &Digest,
+) -> Option<Original> {
     let fields = fields_at(shelf, place.volume, place.offset)?;
     let get = |name: &str| parsed::field(&fields, name);
     let stored = digest::parse(get("WARC-Payload-Digest")?)?;
-    let right = get("WARC-Type")? == "response" && (place.form == Form::Chunked || stored == *key);
+    let right =
+        get("WARC-Type")? == "response" && (place.form == PayloadForm::Chunked || stored == *key);
     right.then_some(Original {
-        name: Name::Read {
+        name: OriginalName::Read {
             id: get("WARC-Record-ID")?.to_owned(),
             date: get("WARC-Date")?.to_owned(),
         },
@@ -242,18 +247,18 @@ pub(crate) fn original_at(shelf: &Shelf, place: Place, key: &Digest) -> Option<O
 
 /// What an answer 304 has to know of the version that it stands for: the response with its bytes, also when that
 /// version is a reference itself. None when it is not there any more.
-pub(crate) fn response_at(shelf: &Shelf, location: Location) -> Option<Original> {
+pub(crate) fn response_at(shelf: &VolumeFolder, location: Location) -> Option<Original> {
     let fields = fields_at(shelf, location.volume, location.offset)?;
     let get = |name: &str| parsed::field(&fields, name);
     let named = |id, url, date, place| {
         let original = Original {
-            name: Name::Read {
+            name: OriginalName::Read {
                 id: get(id)?.to_owned(),
                 date: get(date)?.to_owned(),
             },
             url: get(url)?.into(),
             digest: digest::parse(get("WARC-Payload-Digest")?)?,
-            form: Form::Plain,
+            form: PayloadForm::Plain,
             place: OnceLock::new(),
         };
         if let Some(place) = place {

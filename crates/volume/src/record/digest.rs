@@ -12,9 +12,9 @@ pub(crate) fn sha1(bytes: &[u8]) -> Digest {
 }
 
 /// The SHA-1 digests of two texts, in less time than one after the other where the processor has instructions for it.
-pub fn digests(texts: [&[u8]; 2]) -> [Digest; 2] {
+pub fn sha1_pair(texts: [&[u8]; 2]) -> [Digest; 2] {
     #[cfg(target_arch = "x86_64")]
-    if let Some(digests) = crate::record::sha1_pair::digests(texts) {
+    if let Some(digests) = crate::record::sha1_pair::sha1_pair(texts) {
         return digests;
     }
     texts.map(sha1)
@@ -80,9 +80,9 @@ mod tests {
         for length in (0..200).chain([447, 448, 511, 512, 1000]) {
             for other in [0, 1, 55, 56, 63, 64, 65, 120, 250, 999] {
                 let texts = [&text[other.min(length)..length], &text[..length]];
-                assert_eq!(digests(texts), texts.map(sha1), "{other} to {length}");
+                assert_eq!(sha1_pair(texts), texts.map(sha1), "{other} to {length}");
                 let turned = [texts[1], texts[0]];
-                assert_eq!(digests(turned), turned.map(sha1), "{other} to {length}");
+                assert_eq!(sha1_pair(turned), turned.map(sha1), "{other} to {length}");
             }
         }
     }

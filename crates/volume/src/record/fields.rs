@@ -4,9 +4,9 @@ use crate::record::escape;
 
 /// Named fields, written as they are put: one text, however many there are. Whatever a value holds, it stays one line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields(Vec<u8>);
+pub struct WarcFields(Vec<u8>);
 
-impl Fields {
+impl WarcFields {
     /// None yet.
     pub fn new() -> Self {
         Self::default()
@@ -32,7 +32,7 @@ impl Fields {
     }
 }
 
-impl<Name: AsRef<str>, Value: AsRef<str>> FromIterator<(Name, Value)> for Fields {
+impl<Name: AsRef<str>, Value: AsRef<str>> FromIterator<(Name, Value)> for WarcFields {
     fn from_iter<I: IntoIterator<Item = (Name, Value)>>(pairs: I) -> Self {
         let mut fields = Self::new();
         for (name, value) in pairs {

@@ -8,20 +8,20 @@ use crate::date;
 use crate::record::digest::{self, Digest};
 
 /// What can stand behind the name of a field.
-pub(crate) trait Value {
+pub(crate) trait HeaderValue {
     /// Appends it as it is written in a header.
     fn put(&self, out: &mut Vec<u8>);
 }
 
 /// Only what was escaped or never came from outside.
-impl Value for str {
+impl HeaderValue for str {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.as_bytes());
     }
 }
 
 /// `sha1:` and 32 letters.
-impl Value for Digest {
+impl HeaderValue for Digest {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(digest::ALGORITHM.as_bytes());
         out.extend_from_slice(&digest::letters(self));
@@ -29,7 +29,7 @@ impl Value for Digest {
 }
 
 /// In decimal.
-impl Value for u64 {
+impl HeaderValue for u64 {
     fn put(&self, out: &mut Vec<u8>) {
         let mut digits = [0; 20];
         let (mut rest, mut start) = (*self, digits.len());
@@ -45,7 +45,7 @@ impl Value for u64 {
     }
 }
 
-impl Value for IpAddr {
+impl HeaderValue for IpAddr {
     fn put(&self, out: &mut Vec<u8>) {
         match self {
             IpAddr::V4(address) => {
@@ -65,9 +65,9 @@ impl Value for IpAddr {
 
 /// A `WARC-Date`: Unix time in milliseconds.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Date(pub(crate) i64);
+pub(crate) struct WarcDate(pub(crate) i64);
 
-impl Value for Date {
+impl HeaderValue for WarcDate {
     fn put(&self, out: &mut Vec<u8>) {
         date::put_date(self.0, out);
     }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(value: &(impl Value + ?Sized), expected: &str) {
+    fn check(value: &(impl HeaderValue + ?Sized), expected: &str) {
         let mut out = b"before ".to_vec();
         value.put(&mut out);
         assert_eq!(
@@ -104,7 +104,7 @@ mod tests {
         }
         let digest = digest::sha1(b"");
         check(&digest, &digest::label(&digest));
-        check(&Date(1_794_764_880_123), "2026-11-15T17:48:00.123Z");
+        check(&WarcDate(1_794_764_880_123), "2026-11-15T17:48:00.123Z");
         check("text", "text");
     }
 }

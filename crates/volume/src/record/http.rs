@@ -56,34 +56,34 @@ pub(crate) fn header<'head>(head: &'head [u8], name: &str) -> Option<&'head [u8]
 
 /// The transfer coding that a head announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Transfer {
+pub(crate) enum TransferCoding {
     /// None: the body is the payload.
     Plain,
-    /// Chunks.
+    /// StoredChunks.
     Chunked,
     /// Anything else; such payloads take no part in the search for duplicates.
     Other,
 }
 
 /// What `Transfer-Encoding` says.
-pub(crate) fn transfer(head: &[u8]) -> Transfer {
+pub(crate) fn transfer(head: &[u8]) -> TransferCoding {
     match header(head, "transfer-encoding") {
-        None => Transfer::Plain,
-        Some(value) if value.eq_ignore_ascii_case(b"chunked") => Transfer::Chunked,
-        Some(value) if value.eq_ignore_ascii_case(b"identity") => Transfer::Plain,
-        Some(_) => Transfer::Other,
+        None => TransferCoding::Plain,
+        Some(value) if value.eq_ignore_ascii_case(b"chunked") => TransferCoding::Chunked,
+        Some(value) if value.eq_ignore_ascii_case(b"identity") => TransferCoding::Plain,
+        Some(_) => TransferCoding::Other,
     }
 }
 
 /// The data of each chunk in turn.
 #[derive(Debug)]
-pub(crate) struct Chunks<'body> {
+pub(crate) struct StoredChunks<'body> {
     rest: &'body [u8],
     /// The last chunk was seen and nothing follows it.
     pub(crate) whole: bool,
 }
 
-impl<'body> Chunks<'body> {
+impl<'body> StoredChunks<'body> {
     pub(crate) fn new(body: &'body [u8]) -> Self {
         Self {
             rest: body,
@@ -92,7 +92,7 @@ impl<'body> Chunks<'body> {
     }
 }
 
-impl<'body> Iterator for Chunks<'body> {
+impl<'body> Iterator for StoredChunks<'body> {
     type Item = &'body [u8];
 
     /// Ends at the last chunk or at the first fault; a chunk that is cut short is given as far as it goes.
@@ -133,7 +133,7 @@ fn chunk_size(bytes: &[u8]) -> Option<(usize, usize)> {
 
 /// Whether `body` is `payload` in well-formed chunks. Allocates nothing.
 pub(crate) fn is_chunked_form_of(body: &[u8], payload: &[u8]) -> bool {
-    let mut chunks = Chunks::new(body);
+    let mut chunks = StoredChunks::new(body);
     let mut rest = payload;
     for data in chunks.by_ref() {
         match rest.strip_prefix(data) {
@@ -146,7 +146,7 @@ pub(crate) fn is_chunked_form_of(body: &[u8], payload: &[u8]) -> bool {
 
 /// The body without chunks, at most `cap` bytes, and whether the chunks were well formed.
 pub(crate) fn dechunk(body: &[u8], cap: usize) -> (Vec<u8>, bool) {
-    let mut chunks = Chunks::new(body);
+    let mut chunks = StoredChunks::new(body);
     let mut payload = Vec::with_capacity(body.len().min(cap));
     for data in chunks.by_ref() {
         let room = cap - payload.len();
@@ -194,7 +194,7 @@ mod tests {
         let head = b"HTTP/1.1  404 Not\r\nTransfer-Encoding : Chunked \r\nA:b\r\n\r\n";
         assert_eq!(status(head), Some(404));
         assert_eq!(header(head, "a"), Some(&b"b"[..]));
-        assert_eq!(transfer(head), Transfer::Chunked);
+        assert_eq!(transfer(head), TransferCoding::Chunked);
         let head = b"a: 0\r\nab: 1\r\na\nA;: 2\n A: 3\nA\t : 4\r\na: 5";
         assert_eq!(header(head, "a"), Some(&b"4"[..]));
         assert_eq!(header(head, "ab"), Some(&b"1"[..]));
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(status(b"ICY 200 OK\r\n\r\n"), None);
         assert_eq!(
             transfer(b"HTTP/1.1 200\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),
-            Transfer::Other
+            TransferCoding::Other
         );
     }
 

@@ -11,14 +11,14 @@ use crate::record::http;
 
 /// One WARC record. A revisit that was followed carries its original, and answers with the original's body.
 #[derive(Debug, Clone)]
-pub struct Record {
+pub struct WarcRecord {
     fields: Vec<(String, String)>,
     block: Bytes,
     head_length: usize,
-    original: Option<Arc<Record>>,
+    original: Option<Arc<WarcRecord>>,
 }
 
-impl Record {
+impl WarcRecord {
     /// Reads what one gzip member holds; the fault in words when it is not one whole record.
     pub(crate) fn parse(bytes: Vec<u8>) -> Result<Self, String> {
         let (fields, start) = parse_fields(&bytes)?;
@@ -89,8 +89,8 @@ impl Record {
         &self.block
     }
 
-    /// The record that a revisit refers to, when it was read with [`crate::Reader::read_resolved`].
-    pub fn original(&self) -> Option<&Record> {
+    /// The record that a revisit refers to, when it was read with [`crate::ArchiveReader::read_resolved`].
+    pub fn original(&self) -> Option<&WarcRecord> {
         self.original.as_deref()
     }
 
@@ -106,7 +106,7 @@ impl Record {
 
     /// The first value of an HTTP header, by name without regard to case.
     pub fn http_header(&self, name: &str) -> Option<String> {
-        let of = |record: &Record| {
+        let of = |record: &WarcRecord| {
             let value = http::header(&record.block[..record.head_length], name)?;
             Some(String::from_utf8_lossy(value).into_owned())
         };
@@ -114,7 +114,7 @@ impl Record {
     }
 
     /// The record whose head describes the body: an answer 304 says little of what has not changed.
-    fn describing(&self) -> &Record {
+    fn describing(&self) -> &WarcRecord {
         match &self.original {
             Some(original) if self.http_status() == Some(304) => original,
             _ => self,
@@ -134,7 +134,7 @@ impl Record {
         // The framing is the original's, whatever the revisit's own head says.
         let framing = self.original.as_deref().unwrap_or(self);
         let body = framing.http_body();
-        if http::transfer(&framing.http_head()) == http::Transfer::Chunked {
+        if http::transfer(&framing.http_head()) == http::TransferCoding::Chunked {
             let (payload, _) = http::dechunk(&body, cap);
             if !payload.is_empty() || http::begins_like_a_chunk(&body) {
                 return payload;
@@ -152,7 +152,7 @@ impl Record {
         }
     }
 
-    pub(crate) fn with_original(mut self, original: Record) -> Self {
+    pub(crate) fn with_original(mut self, original: WarcRecord) -> Self {
         self.original = Some(Arc::new(original));
         self
     }
@@ -192,7 +192,7 @@ mod tests {
     #[test]
     fn faults_have_words() {
         let check = |bytes: &[u8], expected: &str| {
-            let fault = Record::parse(bytes.to_vec()).unwrap_err();
+            let fault = WarcRecord::parse(bytes.to_vec()).unwrap_err();
             assert!(fault.contains(expected), "{fault}");
         };
         check(b"", "does not end");
@@ -212,12 +212,12 @@ mod tests {
     fn a_followed_revisit_answers_with_the_originals_body() {
         let response = b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 60\r\n\r\n\
             HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n\r\n\r\n";
-        let original = Record::parse(response.to_vec()).unwrap();
+        let original = WarcRecord::parse(response.to_vec()).unwrap();
         assert_eq!(original.http_status(), Some(200));
         assert_eq!(original.body_decoded(100), b"abc");
         let revisit = b"WARC/1.1\r\nWARC-Type: revisit\r\nContent-Length: 19\r\n\r\n\
             HTTP/1.1 203 OK\r\n\r\n\r\n\r\n";
-        let revisit = Record::parse(revisit.to_vec())
+        let revisit = WarcRecord::parse(revisit.to_vec())
             .unwrap()
             .with_original(original);
         assert!(revisit.is_revisit());

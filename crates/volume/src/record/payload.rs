@@ -1,13 +1,13 @@
 //! What an exchange's payload is called, and whether it takes part in the search for duplicates.
 
 use crate::Exchange;
-use crate::index::entry::Form;
+use crate::index::entry::PayloadForm;
 use crate::record::digest::{self, Digest};
-use crate::record::http::{self, Transfer};
+use crate::record::http::{self, TransferCoding};
 
 /// The digests of an exchange.
 #[derive(Debug, Clone)]
-pub(crate) struct Payload {
+pub(crate) struct PayloadDigests {
     /// Of the payload without transfer coding: what duplicates are judged on.
     pub(crate) key: Digest,
     /// Of the body as stored, chunks included: `WARC-Payload-Digest`, which `warcio check` verifies. None when
@@ -16,10 +16,10 @@ pub(crate) struct Payload {
     /// Of the whole response, where it was taken along.
     pub(crate) block: Option<Digest>,
     /// How it is stored, when it may be a duplicate or be referred to by one.
-    pub(crate) form: Option<Form>,
+    pub(crate) form: Option<PayloadForm>,
 }
 
-impl Payload {
+impl PayloadDigests {
     /// Hashes, and applies the rule. Truncated payloads, payloads shorter than `minimum`, and bodies that are not
     /// exactly the payload or its chunks (a tail beyond Content-Length, trailers, faulty chunks) stay out of it.
     pub(crate) fn of(exchange: &Exchange, minimum: usize) -> Self {
@@ -28,7 +28,7 @@ impl Payload {
         let same = std::ptr::eq(body, exchange.payload.as_ref()) || body == exchange.payload;
         let regular = !head.is_empty() && http::head_end(&exchange.response) == head.len();
         let [stored, block] = if regular {
-            digest::digests([body, &exchange.response]).map(Some)
+            digest::sha1_pair([body, &exchange.response]).map(Some)
         } else {
             [None; 2]
         };
@@ -39,9 +39,11 @@ impl Payload {
         let wanted =
             regular && exchange.truncated.is_none() && exchange.payload.len() >= minimum.max(1);
         let form = match http::transfer(head) {
-            Transfer::Plain if wanted && same => Some(Form::Plain),
-            Transfer::Chunked if wanted && http::is_chunked_form_of(body, &exchange.payload) => {
-                Some(Form::Chunked)
+            TransferCoding::Plain if wanted && same => Some(PayloadForm::Plain),
+            TransferCoding::Chunked
+                if wanted && http::is_chunked_form_of(body, &exchange.payload) =>
+            {
+                Some(PayloadForm::Chunked)
             }
             _ => None,
         };
@@ -57,11 +59,13 @@ impl Payload {
 /// Whether a payload in this form, seen again, may be replaced by a reference to one that is stored in `original`
 /// form. Replay joins the new head with the stored body, so the head must be able to describe that body: chunks need a
 /// head that says so, while readers pass over `chunked` in a head when the body does not look like it.
-pub(crate) fn may_refer(form: Form, original: Form, payload: &[u8]) -> bool {
+pub(crate) fn may_refer(form: PayloadForm, original: PayloadForm, payload: &[u8]) -> bool {
     match (form, original) {
-        (Form::Plain, Form::Plain) | (Form::Chunked, Form::Chunked) => true,
-        (Form::Plain, Form::Chunked) => false,
-        (Form::Chunked, Form::Plain) => !http::begins_like_a_chunk(payload),
+        (PayloadForm::Plain, PayloadForm::Plain) | (PayloadForm::Chunked, PayloadForm::Chunked) => {
+            true
+        }
+        (PayloadForm::Plain, PayloadForm::Chunked) => false,
+        (PayloadForm::Chunked, PayloadForm::Plain) => !http::begins_like_a_chunk(payload),
     }
 }
 
@@ -85,15 +89,19 @@ mod tests {
 
     #[test]
     fn who_takes_part() {
-        let check = |exchange: Exchange, expected: Option<Form>| {
-            assert_eq!(Payload::of(&exchange, 3).form, expected, "{exchange:?}");
+        let check = |exchange: Exchange, expected: Option<PayloadForm>| {
+            assert_eq!(
+                PayloadDigests::of(&exchange, 3).form,
+                expected,
+                "{exchange:?}"
+            );
         };
-        check(exchange(PLAIN, "abc", "abc"), Some(Form::Plain));
+        check(exchange(PLAIN, "abc", "abc"), Some(PayloadForm::Plain));
         check(exchange(PLAIN, "ab", "ab"), None);
         check(exchange(PLAIN, "abcTAIL", "abc"), None);
         check(
             exchange(CHUNKED, "3\r\nabc\r\n0\r\n\r\n", "abc"),
-            Some(Form::Chunked),
+            Some(PayloadForm::Chunked),
         );
         check(
             exchange(CHUNKED, "3\r\nabc\r\n0\r\nA: b\r\n\r\n", "abc"),
@@ -114,18 +122,18 @@ mod tests {
 
     #[test]
     fn chunk_borders_do_not_matter_but_the_stored_digest_has_them() {
-        let one = Payload::of(&exchange(CHUNKED, "3\r\nabc\r\n0\r\n\r\n", "abc"), 1);
-        let two = Payload::of(
+        let one = PayloadDigests::of(&exchange(CHUNKED, "3\r\nabc\r\n0\r\n\r\n", "abc"), 1);
+        let two = PayloadDigests::of(
             &exchange(CHUNKED, "1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", "abc"),
             1,
         );
-        let plain = Payload::of(&exchange(PLAIN, "abc", "abc"), 1);
+        let plain = PayloadDigests::of(&exchange(PLAIN, "abc", "abc"), 1);
         assert_eq!(one.key, two.key);
         assert_eq!(one.key, plain.key);
         assert_ne!(one.stored, two.stored);
         assert_eq!(plain.stored, Some(plain.key));
         // A second head that ends elsewhere for other readers: no digest that they could verify.
-        let odd = Payload::of(
+        let odd = PayloadDigests::of(
             &exchange("HTTP/1.1 200 OK\r\n \r\nA: b\r\n\r\n", "abc", "abc"),
             1,
         );

@@ -18,7 +18,7 @@ use crate::record::digest::Digest;
 const BLOCK: usize = 64;
 
 /// The digests of both, where the processor can.
-pub(crate) fn digests(texts: [&[u8]; 2]) -> Option<[Digest; 2]> {
+pub(crate) fn sha1_pair(texts: [&[u8]; 2]) -> Option<[Digest; 2]> {
     let can = is_x86_feature_detected!("sha")
         && is_x86_feature_detected!("ssse3")
         && is_x86_feature_detected!("sse4.1");
@@ -28,7 +28,7 @@ pub(crate) fn digests(texts: [&[u8]; 2]) -> Option<[Digest; 2]> {
 
 #[target_feature(enable = "sha,ssse3,sse4.1")]
 fn both(texts: [&[u8]; 2]) -> [Digest; 2] {
-    let mut states = [State::new(); 2];
+    let mut states = [Sha1State::new(); 2];
     let blocks = texts.map(|text| text.as_chunks().0);
     let together = blocks[0].len().min(blocks[1].len());
     take(&mut states, blocks, 0..together);
@@ -55,16 +55,16 @@ fn end(text: &[u8]) -> ([u8; 2 * BLOCK], usize) {
 
 /// The five words between two blocks: a to d, and e, each with its first word in the highest place.
 #[derive(Clone, Copy)]
-struct State {
+struct Sha1State {
     abcd: __m128i,
     e: __m128i,
 }
 
-impl State {
+impl Sha1State {
     #[target_feature(enable = "sha,ssse3,sse4.1")]
-    fn new() -> State {
+    fn new() -> Sha1State {
         let word = u32::cast_signed;
-        State {
+        Sha1State {
             abcd: _mm_set_epi32(
                 word(0x6745_2301),
                 word(0xefcd_ab89),
@@ -96,7 +96,7 @@ impl State {
 #[target_feature(enable = "sha,ssse3,sse4.1")]
 #[inline]
 fn take<const TEXTS: usize>(
-    states: &mut [State; TEXTS],
+    states: &mut [Sha1State; TEXTS],
     blocks: [&[[u8; BLOCK]]; TEXTS],
     places: Range<usize>,
 ) {
@@ -129,7 +129,7 @@ struct Lane {
 impl Lane {
     #[target_feature(enable = "sha,ssse3,sse4.1")]
     #[inline]
-    fn new(state: State, block: &[u8; BLOCK]) -> Lane {
+    fn new(state: Sha1State, block: &[u8; BLOCK]) -> Lane {
         let (quarters, _) = block.as_chunks();
         // Words are big-endian, the first in the highest place: all bytes turned around.
         let turn = _mm_set_epi64x(0x0001_0203_0405_0607, 0x0809_0a0b_0c0d_0e0f);

@@ -9,13 +9,13 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;
 
-use crate::compress::members::Members;
+use crate::compress::members::MemberReader;
 use crate::index::lookup;
 use crate::record::http;
-use crate::record::parsed::Record;
+use crate::record::parsed::WarcRecord;
 use crate::repair::holds_a_record;
 use crate::tests::sample::{folder, page, small_options, write_all};
-use crate::{Archive, Reader, check};
+use crate::{Archive, ArchiveReader, check};
 
 /// The program's. The system's takes fresh memory for each copy above 32 MB, which on a slow machine was what these tests measured.
 #[global_allocator]
@@ -44,10 +44,10 @@ fn record(fields: &str, block: &str) -> Vec<u8> {
 }
 
 fn read_all(bytes: &[u8]) -> usize {
-    let mut members = Members::new(bytes, 0);
+    let mut members = MemberReader::new(bytes, 0);
     let mut records = 0;
     while let Ok(Some(member)) = members.next() {
-        records += usize::from(Record::parse(member.bytes).is_ok());
+        records += usize::from(WarcRecord::parse(member.bytes).is_ok());
     }
     records
 }
@@ -64,13 +64,13 @@ fn records() {
         assert_linear(
             name,
             |size| record(&format!("{HTTP}{}\r\n", repeat(piece, size)), ""),
-            |bytes| drop(Record::parse(bytes.clone())),
+            |bytes| drop(WarcRecord::parse(bytes.clone())),
         );
         assert_linear(
             &format!("{name} of a message"),
             |size| record(HTTP, &format!("HTTP/1.1 200\r\n{}", repeat(piece, size))),
             |bytes| {
-                let record = Record::parse(bytes.clone()).unwrap();
+                let record = WarcRecord::parse(bytes.clone()).unwrap();
                 let _ = (record.http_status(), record.http_header("x"));
                 let _ = (record.payload(1 << 30), record.body_decoded(1 << 30));
             },
@@ -82,7 +82,7 @@ fn records() {
             &format!("chunks of {piece:?}"),
             |size| record(HTTP, &format!("{head}{}", repeat(piece, size))),
             |bytes| {
-                let record = Record::parse(bytes.clone()).unwrap();
+                let record = WarcRecord::parse(bytes.clone()).unwrap();
                 let _ = record.payload(1 << 30);
                 let _ = http::begins_like_a_chunk(&record.http_body());
             },
@@ -195,7 +195,7 @@ fn collection() -> (tempfile::TempDir, Vec<std::path::PathBuf>) {
 /// Everything that reads.
 fn use_all(place: &Path) {
     let _ = check(place, |_| {});
-    let reader = Reader::open(place).unwrap();
+    let reader = ArchiveReader::open(place).unwrap();
     let _ = reader.captures("http://example.org/1");
     for volume in reader.volumes().unwrap() {
         for entry in reader.records(&volume).unwrap().take(100) {
@@ -230,7 +230,7 @@ proptest! {
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = read_all(&bytes);
         let _ = read_all(&packed(&bytes));
-        let _ = Record::parse([b"WARC/1.1\r\n".as_slice(), &bytes, b"\r\n\r\n"].concat());
+        let _ = WarcRecord::parse([b"WARC/1.1\r\n".as_slice(), &bytes, b"\r\n\r\n"].concat());
         let _ = holds_a_record(&bytes);
         let _ = lookup::parse(&[&bytes, b"\n".as_slice()].concat());
     }
@@ -255,7 +255,7 @@ proptest! {
             fs::remove_dir_all(place.path().join("indexes")).unwrap();
             let (archive, repairs) = Archive::open(place.path(), small_options()).unwrap();
             drop(archive);
-            prop_assert_eq!(repairs.mended.is_empty(), path.metadata().is_err());
+            prop_assert_eq!(repairs.repaired.is_empty(), path.metadata().is_err());
             use_all(place.path());
         }
     }

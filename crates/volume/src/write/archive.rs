@@ -13,15 +13,15 @@ use std::time::Duration;
 
 use tokio::sync::{Semaphore, oneshot};
 
-use crate::duplicates::Duplicates;
-use crate::files::disk::{Disk, Local};
+use crate::duplicates::DuplicateIndex;
+use crate::files::disk::{Disk, LocalDisk};
 use crate::files::volumes;
-use crate::write::discard::Sink;
-use crate::write::encoder::{Companions, Encoder, Identifiers};
+use crate::write::discard::DiscardingArchive;
+use crate::write::encoder::{Companions, Encoder, RecordIds};
 use crate::write::finish::Finisher;
-use crate::write::state::Shared;
-use crate::write::worker::{Job, Worker};
-use crate::write::writer::{Block, Writer};
+use crate::write::state::WriteState;
+use crate::write::worker::{QueuedExchange, Worker};
+use crate::write::writer::{AppendBuffer, VolumeWriter};
 use crate::{Exchange, Options, Repairs, Stored, VolumeError, repair};
 
 /// Bytes of queue room that one permit stands for.
@@ -30,21 +30,21 @@ const UNIT: u64 = 1024;
 /// The archive of one collection, open for writing. A handle: clones write to the same files.
 #[derive(Debug, Clone)]
 pub struct Archive {
-    inner: Arc<Inner>,
+    inner: Arc<ArchiveInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
-    shared: Arc<Shared>,
+struct ArchiveInner {
+    shared: Arc<WriteState>,
     /// Room in the queue, in units of [`UNIT`].
     room: Arc<Semaphore>,
     /// All of it: what an exchange larger than the queue takes.
     room_total: u32,
     /// None when closed. A std mutex: held for a send that never waits.
-    jobs: Mutex<Option<Sender<Job>>>,
+    jobs: Mutex<Option<Sender<QueuedExchange>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     /// Takes everything in place of the threads.
-    sink: Option<Sink>,
+    sink: Option<DiscardingArchive>,
     /// Locked while this process writes here.
     _lock: Option<File>,
 }
@@ -55,7 +55,7 @@ impl Archive {
     /// Files left `.open` by a crash are repaired first: cut to the last whole record, indexed, closed. That reads
     /// them through, at some hundred megabytes a second. No file is created before the first append.
     pub fn open(dir: &Path, options: Options) -> Result<(Self, Repairs), VolumeError> {
-        Self::open_on(dir, options, Arc::new(Local))
+        Self::open_on(dir, options, Arc::new(LocalDisk))
     }
 
     pub(crate) fn open_on(
@@ -69,7 +69,7 @@ impl Archive {
                 .map_err(|source| VolumeError::from_io(folder, source))?;
         }
         let lock = lock(&archive)?;
-        let duplicates = Arc::new(Duplicates::open(
+        let duplicates = Arc::new(DuplicateIndex::open(
             &indexes.join("duplicates"),
             &archive,
             options.dedupe,
@@ -83,9 +83,9 @@ impl Archive {
         let repairs = repair::repair(&archive, &finisher)?;
         let counter = volumes::last_counter(&archive, &indexes, options.node)?;
         let room_total = (options.queue_size / UNIT).clamp(1, u64::from(u32::MAX >> 4)) as u32;
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(WriteState::default());
         let (jobs, threads) = start(&shared, &archive, options, disk, finisher, counter)?;
-        let inner = Inner {
+        let inner = ArchiveInner {
             shared,
             room: Arc::new(Semaphore::new(room_total as usize)),
             room_total,
@@ -104,14 +104,14 @@ impl Archive {
 
     /// An archive for simulations: it keeps nothing and starts no thread. `sync`: what [`Archive::sync`] takes, on tokio's
     /// clock.
-    pub fn nowhere(sync: Duration) -> Self {
-        let inner = Inner {
+    pub fn discarding(sync: Duration) -> Self {
+        let inner = ArchiveInner {
             shared: Arc::default(),
             room: Arc::new(Semaphore::new(0)),
             room_total: 0,
             jobs: Mutex::default(),
             threads: Mutex::default(),
-            sink: Some(Sink::new(sync)),
+            sink: Some(DiscardingArchive::new(sync)),
             _lock: None,
         };
         Self {
@@ -134,7 +134,7 @@ impl Archive {
         let room = inner.room.clone().acquire_many_owned(units).await;
         let room = room.map_err(|_| VolumeError::Closed)?;
         let (reply, receipt) = oneshot::channel();
-        inner.send(Job {
+        inner.send(QueuedExchange {
             exchange,
             reply,
             room,
@@ -166,8 +166,8 @@ impl Archive {
     }
 }
 
-impl Inner {
-    fn send(&self, job: Job) -> Result<(), VolumeError> {
+impl ArchiveInner {
+    fn send(&self, job: QueuedExchange) -> Result<(), VolumeError> {
         let jobs = self.jobs.lock().expect("no panic while held");
         let jobs = jobs.as_ref().ok_or(VolumeError::Closed)?;
         jobs.send(job).map_err(|_| VolumeError::Closed)
@@ -186,7 +186,7 @@ impl Inner {
     }
 }
 
-impl Drop for Inner {
+impl Drop for ArchiveInner {
     /// An archive that was not closed is closed now, and whoever drops it waits.
     fn drop(&mut self) {
         self.stop();
@@ -207,14 +207,14 @@ fn lock(archive: &Path) -> Result<File, VolumeError> {
 }
 
 fn start(
-    shared: &Arc<Shared>,
+    shared: &Arc<WriteState>,
     archive: &Path,
     options: Options,
     disk: Arc<dyn Disk>,
     finisher: Finisher,
     counter: u32,
-) -> Result<(Sender<Job>, Vec<JoinHandle<()>>), VolumeError> {
-    let ids = Arc::new(Identifiers::new());
+) -> Result<(Sender<QueuedExchange>, Vec<JoinHandle<()>>), VolumeError> {
+    let ids = Arc::new(RecordIds::new());
     let (jobs, queue) = mpsc::channel();
     let (parcels, ordered) = mpsc::channel();
     // One waiting and one at work: more would hold the index entries of more files in memory.
@@ -246,7 +246,7 @@ fn start(
         )?;
     }
     drop(parcels);
-    let writer = Writer {
+    let writer = VolumeWriter {
         shared: shared.clone(),
         disk,
         archive: archive.to_path_buf(),
@@ -256,7 +256,7 @@ fn start(
         counter,
         finished,
         current: None,
-        block: Block::default(),
+        block: AppendBuffer::default(),
     };
     spawn(
         "volume-write".to_owned(),

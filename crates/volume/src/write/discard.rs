@@ -9,13 +9,13 @@ use crate::{Exchange, Location, Stored, VolumeId};
 
 /// Where bytes go that nobody will read.
 #[derive(Debug)]
-pub(crate) struct Sink {
+pub(crate) struct DiscardingArchive {
     /// What it takes to make bytes durable.
     sync: Duration,
     taken: AtomicU64,
 }
 
-impl Sink {
+impl DiscardingArchive {
     pub(crate) fn new(sync: Duration) -> Self {
         Self {
             sync,
@@ -51,7 +51,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn receipts_come_at_once_and_a_sync_takes_its_time() {
-        let archive = Archive::nowhere(Duration::from_millis(40));
+        let archive = Archive::discarding(Duration::from_millis(40));
         let begun = Instant::now();
         let exchange = |body: &'static [u8]| Exchange {
             response: body.into(),

@@ -8,15 +8,15 @@ use std::sync::{Arc, OnceLock};
 
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
-use crate::compress::{KEEP, Packer, roomy};
-use crate::duplicates::{Name, Original};
-use crate::index::entry::{self, Entry, Form};
+use crate::compress::{KEEP, RecordCompressor, roomy};
+use crate::duplicates::{Original, OriginalName};
+use crate::index::entry::{self, IndexEntry, PayloadForm};
 use crate::record::digest::{self, Digest};
 use crate::record::escape;
-use crate::record::header::{Date, Value};
+use crate::record::header::{HeaderValue, WarcDate};
 use crate::record::http;
-use crate::record::payload::Payload;
-use crate::{Earlier, Exchange, Fields, Options, date};
+use crate::record::payload::PayloadDigests;
+use crate::{EarlierVersion, Exchange, Options, WarcFields, date};
 
 /// What stands behind a block.
 const RECORD_END: &[u8] = b"\r\n\r\n";
@@ -30,12 +30,12 @@ const SAME_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-pa
 
 /// Gives out record identifiers: version 4 UUIDs, unique by the process's random salt and a count.
 #[derive(Debug)]
-pub(crate) struct Identifiers {
+pub(crate) struct RecordIds {
     salt: [u64; 2],
     count: AtomicU64,
 }
 
-impl Identifiers {
+impl RecordIds {
     pub(crate) fn new() -> Self {
         // RandomState is keyed by the system's random numbers, which are wanted here, and nothing else of it.
         let random = || RandomState::new().hash_one(std::process::id());
@@ -46,22 +46,22 @@ impl Identifiers {
     }
 
     /// Another one.
-    pub(crate) fn next(&self) -> Identifier {
+    pub(crate) fn next(&self) -> RecordId {
         let count = self.count.fetch_add(1, Ordering::Relaxed);
         let mut bytes =
             xxh3_128_with_seed(&(self.salt[0] ^ count).to_le_bytes(), self.salt[1]).to_be_bytes();
         bytes[6] = bytes[6] & 0x0f | 0x40;
         bytes[8] = bytes[8] & 0x3f | 0x80;
-        Identifier(bytes)
+        RecordId(bytes)
     }
 }
 
 /// A record's identifier: the bytes of its UUID.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Identifier([u8; 16]);
+pub(crate) struct RecordId([u8; 16]);
 
 /// `<urn:uuid:…>`, as in `WARC-Record-ID`.
-impl Value for Identifier {
+impl HeaderValue for RecordId {
     fn put(&self, out: &mut Vec<u8>) {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut hex = [0; 32];
@@ -80,11 +80,11 @@ impl Value for Identifier {
 
 /// The records of one exchange, ready to be written.
 #[derive(Debug)]
-pub(crate) struct Encoded {
+pub(crate) struct EncodedExchange {
     /// All members, response or revisit first.
     pub(crate) bytes: Vec<u8>,
     /// Its offset is still zero.
-    pub(crate) entry: Entry,
+    pub(crate) entry: IndexEntry,
     /// Of the payload without transfer coding.
     pub(crate) key: Digest,
 }
@@ -93,9 +93,9 @@ pub(crate) struct Encoded {
 #[derive(Debug)]
 pub(crate) struct Draft<'exchange> {
     pub(crate) exchange: &'exchange Exchange,
-    pub(crate) payload: Payload,
-    /// Identifier of the response or revisit.
-    pub(crate) id: Identifier,
+    pub(crate) payload: PayloadDigests,
+    /// RecordId of the response or revisit.
+    pub(crate) id: RecordId,
     /// The URL as written in `WARC-Target-URI`.
     pub(crate) url: Arc<str>,
     /// The record to refer to instead of storing the payload.
@@ -104,10 +104,10 @@ pub(crate) struct Draft<'exchange> {
 
 impl<'exchange> Draft<'exchange> {
     /// Hashes the payload; the duplicate index is asked afterwards.
-    pub(crate) fn new(exchange: &'exchange Exchange, id: Identifier, minimum: usize) -> Self {
+    pub(crate) fn new(exchange: &'exchange Exchange, id: RecordId, minimum: usize) -> Self {
         Self {
             exchange,
-            payload: Payload::of(exchange, minimum),
+            payload: PayloadDigests::of(exchange, minimum),
             id,
             url: escaped(&exchange.url, escape::is_plain_uri, escape::uri)
                 .as_ref()
@@ -118,15 +118,15 @@ impl<'exchange> Draft<'exchange> {
 
     /// What this answer refers to when it is a 304 and the record of the earlier version cannot be read: other tools
     /// find it by URL and date.
-    pub(crate) fn unmodified(&self, earlier: &Earlier) -> Arc<Original> {
+    pub(crate) fn unmodified(&self, earlier: &EarlierVersion) -> Arc<Original> {
         Arc::new(Original {
-            name: Name::Read {
+            name: OriginalName::Read {
                 id: String::new(),
                 date: format!("{:.3}", date::timestamp(earlier.time_ms)),
             },
             url: self.url.clone(),
             digest: earlier.digest,
-            form: Form::Plain,
+            form: PayloadForm::Plain,
             place: OnceLock::new(),
         })
     }
@@ -141,7 +141,7 @@ pub(crate) struct Companions {
 
 /// Builds and compresses records.
 pub(crate) struct Encoder {
-    packer: Packer,
+    packer: RecordCompressor,
     plain: Vec<u8>,
 }
 
@@ -149,7 +149,7 @@ impl Encoder {
     /// Packs as the options say.
     pub(crate) fn new(options: &Options) -> Self {
         Self {
-            packer: Packer::new(options.compression, options.level),
+            packer: RecordCompressor::new(options.compression, options.level),
             plain: Vec::new(),
         }
     }
@@ -157,12 +157,12 @@ impl Encoder {
     /// The warcinfo record that heads a file.
     pub(crate) fn warcinfo(
         &mut self,
-        id: Identifier,
+        id: RecordId,
         time_ms: i64,
         file: &str,
         fields: &[(String, String)],
     ) -> Vec<u8> {
-        let mut block = Fields::new();
+        let mut block = WarcFields::new();
         if !fields.iter().any(|(name, _)| name == "software") {
             let software = concat!("aranha/", env!("CARGO_PKG_VERSION"));
             block.put("software", software);
@@ -187,8 +187,8 @@ impl Encoder {
         &mut self,
         draft: &Draft<'_>,
         companions: Companions,
-        ids: &Identifiers,
-    ) -> Encoded {
+        ids: &RecordIds,
+    ) -> EncodedExchange {
         // Text shrinks to a third and less; its companions take some hundred bytes each.
         let mut bytes = Vec::with_capacity(draft.exchange.response.len() / 3 + 1536);
         let entry = self.response(draft, &mut bytes);
@@ -199,7 +199,7 @@ impl Encoder {
         );
         // Both at once, where there are both.
         let both =
-            (with_request && with_metadata).then(|| digest::digests([&request[..], metadata]));
+            (with_request && with_metadata).then(|| digest::sha1_pair([&request[..], metadata]));
         if with_request {
             self.begin("request", ids.next(), draft.exchange.time_ms);
             self.field("WARC-Target-URI", &*draft.url);
@@ -218,10 +218,10 @@ impl Encoder {
             self.field("WARC-Concurrent-To", &draft.id);
             self.finish(FIELDS, metadata, both.map(|[_, digest]| digest), &mut bytes);
         }
-        Encoded {
+        EncodedExchange {
             bytes,
             entry,
-            key: match draft.exchange.unmodified {
+            key: match draft.exchange.not_modified {
                 Some(earlier) => earlier.digest,
                 None => draft.payload.key,
             },
@@ -229,7 +229,7 @@ impl Encoder {
     }
 
     /// The response, or the revisit when there is an original to refer to.
-    fn response(&mut self, draft: &Draft<'_>, out: &mut Vec<u8>) -> Entry {
+    fn response(&mut self, draft: &Draft<'_>, out: &mut Vec<u8>) -> IndexEntry {
         let exchange = draft.exchange;
         let (head, _) = exchange.split();
         let media_type = field_value(&exchange.media_type);
@@ -258,13 +258,13 @@ impl Encoder {
             self.field("WARC-Truncated", &*field_value(reason));
         }
         if let Some(original) = &draft.original {
-            let profile = match exchange.unmodified {
+            let profile = match exchange.not_modified {
                 Some(_) => NOT_MODIFIED,
                 None => SAME_PAYLOAD,
             };
             self.reference(original, profile);
         }
-        let length = match (&draft.original, &exchange.ended) {
+        let length = match (&draft.original, &exchange.with_record_end) {
             (Some(_), _) => self.finish(HTTP_RESPONSE, head, None, out),
             (None, Some(ended)) if self.packer.packs_apart(self.plain.len() + HEAD_END) => {
                 self.finish_apart(&exchange.response, ended, draft.payload.block, out)
@@ -274,7 +274,7 @@ impl Encoder {
                 self.finish(HTTP_RESPONSE, &exchange.response, digest, out)
             }
         };
-        Entry {
+        IndexEntry {
             url: draft.url.clone(),
             time_ms: date::timestamp(exchange.time_ms).as_millisecond(),
             media_type: entry::media_type(&media_type, head),
@@ -295,14 +295,16 @@ impl Encoder {
     fn reference(&mut self, original: &Original, profile: &str) {
         self.field("WARC-Profile", profile);
         match &original.name {
-            Name::Given { id, .. } => self.field("WARC-Refers-To", id),
-            Name::Read { id, .. } if id.is_empty() => {}
-            Name::Read { id, .. } => self.field("WARC-Refers-To", id.as_str()),
+            OriginalName::Given { id, .. } => self.field("WARC-Refers-To", id),
+            OriginalName::Read { id, .. } if id.is_empty() => {}
+            OriginalName::Read { id, .. } => self.field("WARC-Refers-To", id.as_str()),
         }
         self.field("WARC-Refers-To-Target-URI", &*original.url);
         match &original.name {
-            Name::Given { time_ms, .. } => self.field("WARC-Refers-To-Date", &Date(*time_ms)),
-            Name::Read { date, .. } => self.field("WARC-Refers-To-Date", date.as_str()),
+            OriginalName::Given { time_ms, .. } => {
+                self.field("WARC-Refers-To-Date", &WarcDate(*time_ms))
+            }
+            OriginalName::Read { date, .. } => self.field("WARC-Refers-To-Date", date.as_str()),
         }
         if let Some((volume, offset)) = original.place.get() {
             // Ours: saves the reader a search. Not there when the original was still being compressed.
@@ -317,15 +319,15 @@ impl Encoder {
         }
     }
 
-    fn begin(&mut self, kind: &str, id: Identifier, time_ms: i64) {
+    fn begin(&mut self, kind: &str, id: RecordId, time_ms: i64) {
         self.plain.clear();
         self.plain.extend_from_slice(b"WARC/1.1\r\n");
         self.field("WARC-Type", kind);
         self.field("WARC-Record-ID", &id);
-        self.field("WARC-Date", &Date(time_ms));
+        self.field("WARC-Date", &WarcDate(time_ms));
     }
 
-    fn field(&mut self, name: &str, value: &(impl Value + ?Sized)) {
+    fn field(&mut self, name: &str, value: &(impl HeaderValue + ?Sized)) {
         self.plain.extend_from_slice(name.as_bytes());
         self.plain.extend_from_slice(b": ");
         value.put(&mut self.plain);
@@ -344,14 +346,14 @@ impl Encoder {
     fn finish_apart(
         &mut self,
         response: &[u8],
-        ended: &[u8],
+        with_record_end: &[u8],
         digest: Option<Digest>,
         out: &mut Vec<u8>,
     ) -> usize {
-        debug_assert_eq!(ended.strip_suffix(RECORD_END), Some(response));
+        debug_assert_eq!(with_record_end.strip_suffix(RECORD_END), Some(response));
         self.describe(HTTP_RESPONSE, response, digest);
         self.plain.extend_from_slice(b"\r\n");
-        self.packer.pack_apart(&self.plain, ended, out)
+        self.packer.pack_apart(&self.plain, with_record_end, out)
     }
 
     /// Ends the header, adds the block and compresses; the length of the member.
@@ -401,8 +403,8 @@ mod tests {
 
     #[test]
     fn identifiers_are_uuids_and_differ() {
-        let ids = Identifiers::new();
-        let text = |id: Identifier| {
+        let ids = RecordIds::new();
+        let text = |id: RecordId| {
             let mut out = Vec::new();
             id.put(&mut out);
             String::from_utf8(out).unwrap()
@@ -421,9 +423,9 @@ mod tests {
         assert_eq!(seen.len(), 1000);
         let known = *b"\x00\x12\x34\x56\x78\x9a\xbc\xde\xf0\x0f\x1e\x2d\x3c\x4b\x5a\xff";
         assert_eq!(
-            text(Identifier(known)),
+            text(RecordId(known)),
             "<urn:uuid:00123456-789a-bcde-f00f-1e2d3c4b5aff>"
         );
-        assert_ne!(Identifiers::new().next(), Identifiers::new().next());
+        assert_ne!(RecordIds::new().next(), RecordIds::new().next());
     }
 }

@@ -6,21 +6,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use crate::duplicates::Duplicates;
-use crate::files::disk::{self, Disk, Output};
-use crate::index::entry::{self, Entry};
-use crate::write::state::Shared;
+use crate::duplicates::DuplicateIndex;
+use crate::files::disk::{self, Disk, OutputFile};
+use crate::index::entry::{self, IndexEntry};
+use crate::write::state::WriteState;
 use crate::{VolumeError, VolumeId};
 
 /// A volume that is written and durable.
 #[derive(Debug)]
-pub(crate) struct Finished {
+pub(crate) struct WrittenVolume {
     pub(crate) id: VolumeId,
     /// Its final name.
     pub(crate) name: String,
     /// Where it is now.
     pub(crate) path: PathBuf,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<IndexEntry>,
 }
 
 /// What finishing needs.
@@ -28,12 +28,12 @@ pub(crate) struct Finished {
 pub(crate) struct Finisher {
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) indexes: PathBuf,
-    pub(crate) duplicates: Arc<Duplicates>,
+    pub(crate) duplicates: Arc<DuplicateIndex>,
 }
 
 impl Finisher {
     /// Runs until the writer is gone.
-    pub(crate) fn run(&self, shared: &Shared, volumes: &Receiver<Finished>) {
+    pub(crate) fn run(&self, shared: &WriteState, volumes: &Receiver<WrittenVolume>) {
         for volume in volumes {
             if let Err(error) = self.finish(&volume) {
                 // Whoever closes the archive is told.
@@ -44,7 +44,7 @@ impl Finisher {
     }
 
     /// Writes index and duplicates, gives the final name; its path.
-    pub(crate) fn finish(&self, volume: &Finished) -> Result<PathBuf, VolumeError> {
+    pub(crate) fn finish(&self, volume: &WrittenVolume) -> Result<PathBuf, VolumeError> {
         let path = self.indexes.join(entry::file_name(&volume.name));
         disk::replace(&*self.disk, &path, |output| write_index(output, volume))?;
         self.duplicates
@@ -61,7 +61,7 @@ impl Finisher {
     }
 }
 
-fn write_index(output: &dyn Output, volume: &Finished) -> io::Result<()> {
+fn write_index(output: &dyn OutputFile, volume: &WrittenVolume) -> io::Result<()> {
     const BLOCK: usize = 1 << 20;
     let mut block = Vec::with_capacity(BLOCK + 4096);
     for line in entry::lines(&volume.entries, &volume.name) {

@@ -5,21 +5,21 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 use crate::VolumeError;
-use crate::files::disk::Output;
+use crate::files::disk::OutputFile;
 
 /// The state of an archive that is being written.
 #[derive(Debug, Default)]
-pub(crate) struct Shared {
+pub(crate) struct WriteState {
     /// The first failure. Nothing is appended after it.
     failure: OnceLock<VolumeError>,
     /// The first failure to make bytes durable. After it no `sync` can succeed: the kernel may have dropped them, and tells
     /// so only once. Held while the disk is waited for, so that nobody asks it in between.
     lost: Mutex<Option<VolumeError>>,
     /// The file being written. Those before it are durable.
-    current: Mutex<Option<(PathBuf, Arc<dyn Output>)>>,
+    current: Mutex<Option<(PathBuf, Arc<dyn OutputFile>)>>,
 }
 
-impl Shared {
+impl WriteState {
     /// An error when appending has failed before.
     pub(crate) fn alive(&self) -> Result<(), VolumeError> {
         self.failure
@@ -32,7 +32,7 @@ impl Shared {
         self.failure.get_or_init(|| error).clone()
     }
 
-    pub(crate) fn set_current(&self, current: Option<(PathBuf, Arc<dyn Output>)>) {
+    pub(crate) fn set_current(&self, current: Option<(PathBuf, Arc<dyn OutputFile>)>) {
         *self.current.lock().expect("no panic while held") = current;
     }
 
@@ -47,7 +47,11 @@ impl Shared {
     }
 
     /// Makes durable what was written to this file, unless that failed once: the second answer would be a lie.
-    pub(crate) fn sync_output(&self, path: &Path, output: &dyn Output) -> Result<(), VolumeError> {
+    pub(crate) fn sync_output(
+        &self,
+        path: &Path,
+        output: &dyn OutputFile,
+    ) -> Result<(), VolumeError> {
         let mut lost = self.lost();
         if let Some(error) = &*lost {
             return Err(error.clone());

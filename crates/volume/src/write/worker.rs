@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::duplicates::{Duplicates, Name, Original};
-use crate::write::encoder::{Companions, Draft, Encoder, Identifiers};
-use crate::write::state::Shared;
-use crate::write::writer::{Parcel, Ticketed};
+use crate::duplicates::{DuplicateIndex, Original, OriginalName};
+use crate::write::encoder::{Companions, Draft, Encoder, RecordIds};
+use crate::write::state::WriteState;
+use crate::write::writer::{TicketedWrite, WriteRequest};
 use crate::{Exchange, Stored, VolumeError};
 
 /// Exchanges that a worker takes at once, at most.
@@ -20,7 +20,7 @@ const GATHERING: Duration = Duration::from_millis(1);
 
 /// An exchange in the queue.
 #[derive(Debug)]
-pub(crate) struct Job {
+pub(crate) struct QueuedExchange {
     pub(crate) exchange: Exchange,
     pub(crate) reply: oneshot::Sender<Result<Stored, VolumeError>>,
     pub(crate) room: OwnedSemaphorePermit,
@@ -28,18 +28,18 @@ pub(crate) struct Job {
 
 /// What a worker needs.
 pub(crate) struct Worker {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) duplicates: Arc<Duplicates>,
-    pub(crate) ids: Arc<Identifiers>,
+    pub(crate) shared: Arc<WriteState>,
+    pub(crate) duplicates: Arc<DuplicateIndex>,
+    pub(crate) ids: Arc<RecordIds>,
     pub(crate) encoder: Encoder,
     pub(crate) companions: Companions,
     pub(crate) minimum: usize,
-    pub(crate) parcels: Sender<Ticketed>,
+    pub(crate) parcels: Sender<TicketedWrite>,
 }
 
 impl Worker {
     /// Runs until the queue is closed and empty.
-    pub(crate) fn run(mut self, jobs: &Mutex<Receiver<Job>>) {
+    pub(crate) fn run(mut self, jobs: &Mutex<Receiver<QueuedExchange>>) {
         let mut taken = Vec::with_capacity(BATCH);
         loop {
             take(&jobs.lock().expect("no panic while held"), &mut taken);
@@ -63,7 +63,7 @@ impl Worker {
         room: OwnedSemaphorePermit,
     ) {
         let mut draft = Draft::new(exchange, self.ids.next(), self.minimum);
-        draft.original = exchange.unmodified.map(|earlier| {
+        draft.original = exchange.not_modified.map(|earlier| {
             let found = self.duplicates.response(&earlier);
             found.unwrap_or_else(|| draft.unmodified(&earlier))
         });
@@ -83,7 +83,7 @@ impl Worker {
         }
         let encoded = self.encoder.exchange(&draft, self.companions, &self.ids);
         let original = candidate.filter(|_| draft.original.is_none());
-        ticket.parcel = Some(Box::new(Parcel {
+        ticket.parcel = Some(Box::new(WriteRequest {
             encoded,
             original,
             reply,
@@ -98,7 +98,7 @@ impl Worker {
         }
         let form = draft.payload.form?;
         Some(Arc::new(Original {
-            name: Name::Given {
+            name: OriginalName::Given {
                 id: draft.id,
                 time_ms: draft.exchange.time_ms,
             },
@@ -113,7 +113,7 @@ impl Worker {
 /// Takes the next jobs, and none only when the queue is closed and empty. Whoever takes holds the queue while waiting: the
 /// other workers wait behind it. Few at a time, so that they have something to do, too; and when there is but one, some
 /// more are waited for, which wakes nobody when they come.
-fn take(jobs: &Receiver<Job>, taken: &mut Vec<Job>) {
+fn take(jobs: &Receiver<QueuedExchange>, taken: &mut Vec<QueuedExchange>) {
     taken.extend(jobs.recv());
     taken.extend(jobs.try_iter().take(BATCH - 1));
     if taken.len() == 1 {
@@ -125,8 +125,8 @@ fn take(jobs: &Receiver<Job>, taken: &mut Vec<Job>) {
 /// A place in the order of writing. Sent when dropped, come what may: the writer waits for every ticket.
 struct Ticket<'worker> {
     number: u64,
-    parcels: &'worker Sender<Ticketed>,
-    parcel: Option<Box<Parcel>>,
+    parcels: &'worker Sender<TicketedWrite>,
+    parcel: Option<Box<WriteRequest>>,
 }
 
 impl Drop for Ticket<'_> {

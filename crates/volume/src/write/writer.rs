@@ -14,12 +14,12 @@ use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::duplicates::Original;
-use crate::files::disk::{Disk, Output};
+use crate::files::disk::{Disk, OutputFile};
 use crate::files::name::{self, OPEN};
-use crate::index::entry::Entry;
-use crate::write::encoder::{Encoded, Encoder, Identifiers};
-use crate::write::finish::Finished;
-use crate::write::state::Shared;
+use crate::index::entry::IndexEntry;
+use crate::write::encoder::{EncodedExchange, Encoder, RecordIds};
+use crate::write::finish::WrittenVolume;
+use crate::write::state::WriteState;
 use crate::{Options, Stored, VolumeError, VolumeId};
 
 /// An append to the file has at least this many bytes while there is more to write.
@@ -31,8 +31,8 @@ const MOST_EXCHANGES: usize = 200_000;
 
 /// An exchange on its way from a worker to the file.
 #[derive(Debug)]
-pub(crate) struct Parcel {
-    pub(crate) encoded: Encoded,
+pub(crate) struct WriteRequest {
+    pub(crate) encoded: EncodedExchange,
     /// Told its place when this exchange is one that others may refer to.
     pub(crate) original: Option<Arc<Original>>,
     pub(crate) reply: oneshot::Sender<Result<Stored, VolumeError>>,
@@ -41,52 +41,52 @@ pub(crate) struct Parcel {
 }
 
 /// A ticket, with what came of it; nothing when the worker failed.
-pub(crate) type Ticketed = (u64, Option<Box<Parcel>>);
+pub(crate) type TicketedWrite = (u64, Option<Box<WriteRequest>>);
 
 /// The state of the writing thread.
-pub(crate) struct Writer {
-    pub(crate) shared: Arc<Shared>,
+pub(crate) struct VolumeWriter {
+    pub(crate) shared: Arc<WriteState>,
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) archive: PathBuf,
     pub(crate) options: Options,
     pub(crate) encoder: Encoder,
-    pub(crate) ids: Arc<Identifiers>,
+    pub(crate) ids: Arc<RecordIds>,
     /// Counter of the last volume that this node has begun.
     pub(crate) counter: u32,
-    pub(crate) finished: SyncSender<Finished>,
-    pub(crate) current: Option<Current>,
-    pub(crate) block: Block,
+    pub(crate) finished: SyncSender<WrittenVolume>,
+    pub(crate) current: Option<OpenVolume>,
+    pub(crate) block: AppendBuffer,
 }
 
 /// The file being written.
-pub(crate) struct Current {
+pub(crate) struct OpenVolume {
     id: VolumeId,
     name: String,
     path: PathBuf,
-    output: Arc<dyn Output>,
+    output: Arc<dyn OutputFile>,
     /// Bytes in the file; all whole exchanges.
     length: u64,
-    entries: Vec<Entry>,
+    entries: Vec<IndexEntry>,
 }
 
 /// Exchanges that go to the file in one append.
 #[derive(Default)]
-pub(crate) struct Block {
+pub(crate) struct AppendBuffer {
     bytes: Vec<u8>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<BufferedExchange>,
 }
 
-struct Waiting {
-    entry: Entry,
+struct BufferedExchange {
+    entry: IndexEntry,
     stored: Stored,
     reply: oneshot::Sender<Result<Stored, VolumeError>>,
     _room: OwnedSemaphorePermit,
 }
 
-impl Writer {
+impl VolumeWriter {
     /// Runs until all workers are gone; then closes the file.
-    pub(crate) fn run(mut self, parcels: &Receiver<Ticketed>) {
-        let mut early: BTreeMap<u64, Option<Box<Parcel>>> = BTreeMap::new();
+    pub(crate) fn run(mut self, parcels: &Receiver<TicketedWrite>) {
+        let mut early: BTreeMap<u64, Option<Box<WriteRequest>>> = BTreeMap::new();
         let mut next = 0;
         while let Ok((ticket, parcel)) = parcels.recv() {
             early.insert(ticket, parcel);
@@ -106,7 +106,7 @@ impl Writer {
         self.close();
     }
 
-    fn take(&mut self, parcel: Parcel) {
+    fn take(&mut self, parcel: WriteRequest) {
         if let Err(error) = self.shared.alive() {
             let _ = parcel.reply.send(Err(error));
             return;
@@ -149,7 +149,7 @@ impl Writer {
         self.counter = counter;
         self.shared
             .set_current(Some((path.clone(), output.clone())));
-        self.current = Some(Current {
+        self.current = Some(OpenVolume {
             id,
             name,
             path,
@@ -211,14 +211,14 @@ impl Writer {
             return; // left `.open`, for the next start to repair
         }
         self.shared.set_current(None);
-        let Current {
+        let OpenVolume {
             id,
             name,
             path,
             entries,
             ..
         } = current;
-        let _ = self.finished.send(Finished {
+        let _ = self.finished.send(WrittenVolume {
             id,
             name,
             path,
@@ -227,11 +227,11 @@ impl Writer {
     }
 }
 
-impl Block {
-    fn push(&mut self, parcel: Parcel, volume: VolumeId, offset: u64) {
-        let Parcel {
+impl AppendBuffer {
+    fn push(&mut self, parcel: WriteRequest, volume: VolumeId, offset: u64) {
+        let WriteRequest {
             encoded:
-                Encoded {
+                EncodedExchange {
                     bytes,
                     mut entry,
                     key,
@@ -251,7 +251,7 @@ impl Block {
             written: bytes.len() as u64,
         };
         self.bytes.extend_from_slice(&bytes);
-        self.waiting.push(Waiting {
+        self.waiting.push(BufferedExchange {
             entry,
             stored,
             reply,
@@ -267,12 +267,12 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
 
-    use crate::files::disk::faulty::Faulty;
+    use crate::files::disk::faulty::FaultyDisk;
     use crate::tests::sample::{folder, page, runtime, small_options};
     use crate::{Archive, Stored, VolumeError, check};
 
     /// Appends pages one after the other until the disk, which has this much room, is full.
-    async fn fill(folder: &Path, disk: &Faulty) -> (Archive, Vec<Stored>) {
+    async fn fill(folder: &Path, disk: &FaultyDisk) -> (Archive, Vec<Stored>) {
         let (archive, _) =
             Archive::open_on(folder, small_options(), Arc::new(disk.clone())).unwrap();
         let mut stored = Vec::new();
@@ -283,7 +283,7 @@ mod tests {
             };
             match receipt {
                 Ok(place) => stored.push(place),
-                Err(VolumeError::Full { .. }) => break,
+                Err(VolumeError::DiskFull { .. }) => break,
                 Err(error) => panic!("{error}"),
             }
         }
@@ -295,13 +295,13 @@ mod tests {
         runtime().block_on(async {
             for room in (0..9000).step_by(509) {
                 let folder = folder();
-                let disk = Faulty::with_room(room);
+                let disk = FaultyDisk::with_room(room);
                 let (archive, stored) = fill(folder.path(), &disk).await;
                 disk.room.store(1 << 30, Ordering::SeqCst);
                 // Room again, but there would be a gap: the archive stays as it is.
                 assert!(matches!(
                     archive.append(page(1)).await,
-                    Err(VolumeError::Full { .. })
+                    Err(VolumeError::DiskFull { .. })
                 ));
                 archive
                     .sync()
@@ -309,7 +309,7 @@ mod tests {
                     .expect("what was written before can be made durable");
                 assert!(matches!(
                     archive.close().await,
-                    Err(VolumeError::Full { .. })
+                    Err(VolumeError::DiskFull { .. })
                 ));
                 drop(archive);
                 let open = |entry: fs::DirEntry| entry.path().to_string_lossy().ends_with(".open");
@@ -326,16 +326,19 @@ mod tests {
     fn a_disk_without_room_for_the_index_leaves_the_file_to_the_next_start() {
         runtime().block_on(async {
             let folder = folder();
-            let disk = Faulty::with_room(6000);
+            let disk = FaultyDisk::with_room(6000);
             let (archive, stored) = fill(folder.path(), &disk).await;
             disk.room.store(0, Ordering::SeqCst);
             assert!(matches!(
                 archive.close().await,
-                Err(VolumeError::Full { .. })
+                Err(VolumeError::DiskFull { .. })
             ));
             drop(archive);
             let (archive, repairs) = Archive::open(folder.path(), small_options()).unwrap();
-            assert_eq!((repairs.mended.len(), repairs.mended[0].cut), (1, 0));
+            assert_eq!(
+                (repairs.repaired.len(), repairs.repaired[0].bytes_cut),
+                (1, 0)
+            );
             archive.close().await.unwrap();
             let report = check(folder.path(), |_| {}).unwrap();
             assert!(report.is_sound(), "{:?}", report.faults);
@@ -348,7 +351,7 @@ mod tests {
     fn a_file_that_lost_bytes_is_not_closed_as_whole() {
         runtime().block_on(async {
             let folder = folder();
-            let disk = Faulty::with_room(1 << 30);
+            let disk = FaultyDisk::with_room(1 << 30);
             let (archive, _) =
                 Archive::open_on(folder.path(), small_options(), Arc::new(disk.clone())).unwrap();
             archive.append(page(1)).await.unwrap().await.unwrap();
@@ -364,7 +367,7 @@ mod tests {
                 .collect();
             assert_eq!(left, [Some("open".into())]);
             let (archive, repairs) = Archive::open(folder.path(), small_options()).unwrap();
-            assert_eq!(repairs.mended.len(), 1);
+            assert_eq!(repairs.repaired.len(), 1);
             archive.close().await.unwrap();
             assert!(check(folder.path(), |_| {}).unwrap().is_sound());
         });

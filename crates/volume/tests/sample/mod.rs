@@ -27,7 +27,7 @@ pub fn exchange(path: &str, headers: &[&str], body: &[u8], payload: &[u8]) -> Ex
         address: Some([192, 0, 2, 7].into()),
         request: Bytes::from(request),
         response: Bytes::from(response),
-        ended: None,
+        with_record_end: None,
         head_length,
         payload: Bytes::copy_from_slice(payload),
         status: 200,
@@ -39,7 +39,7 @@ pub fn exchange(path: &str, headers: &[&str], body: &[u8], payload: &[u8]) -> Ex
         ]
         .into_iter()
         .collect(),
-        unmodified: None,
+        not_modified: None,
     }
 }
 
