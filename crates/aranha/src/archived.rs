@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use aranha_engine::config::Layers;
 use aranha_engine::{Collection as Folder, Config, SHUT_OUT};
 use aranha_frontier::{PageRecord, View};
+use aranha_units::calendar;
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
 use aranha_volume::{ArchiveReader, WarcRecord};
 
@@ -161,7 +162,7 @@ pub(crate) fn bytes(
     Err(damaged(fault.unwrap_or_else(|| {
         format!(
             "the content of {url} of {} UTC is not in the archive",
-            time(records[index].time)
+            calendar::date_time(records[index].time)
         )
     })))
 }
@@ -190,30 +191,14 @@ pub(crate) fn too_early(
 ) -> Complaint {
     let at = at.map_or_else(
         || "then".to_owned(),
-        |at| format!("at {} UTC", time(at.ms())),
+        |at| format!("at {} UTC", calendar::date_time(at.ms())),
     );
     Complaint::failed(format!(
         "there was no version of {url} {at}: the first is of {} UTC",
-        time(first.time)
+        calendar::date_time(first.time)
     ))
     .hint(format!(
         "`aranha history {url} -c {}` lists them all",
         folder.display()
     ))
-}
-
-/// `2026-11-15 20:42:23`, in UTC.
-pub(crate) fn time(ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(ms)
-        .unwrap_or_default()
-        .strftime("%Y-%m-%d %H:%M:%S")
-        .to_string()
-}
-
-/// RFC 3339, for programs.
-pub(crate) fn timestamp(ms: i64) -> String {
-    jiff::Timestamp::from_millisecond(ms)
-        .unwrap_or_default()
-        .strftime("%Y-%m-%dT%H:%M:%S%.3fZ")
-        .to_string()
 }

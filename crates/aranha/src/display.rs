@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use aranha_engine::{Notice, Reason, Summary, Tally};
 use aranha_frontier::{FrontierError, FrontierStatus};
-use aranha_url::duration;
+use aranha_units::{calendar, duration};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -121,7 +121,7 @@ pub(crate) async fn follow(
 /// What a crawl that goes on waits for, while it does nothing.
 fn waiting(visits: u64, due: Option<i64>) -> String {
     match due {
-        Some(due) if visits == 0 => format!("  next at {} UTC", crate::archived::time(due)),
+        Some(due) if visits == 0 => format!("  next at {} UTC", calendar::date_time(due)),
         _ => String::new(),
     }
 }
@@ -310,14 +310,14 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
     match status.next_due {
         Some(due) if left > 0 && summary.reason == Reason::Finished => tell(format_args!(
             "What is left waits for servers that did not answer; from {} UTC on:  aranha crawl -c {folder}",
-            crate::archived::time(due)
+            calendar::date_time(due)
         )),
         _ if left > 0 => tell(format_args!("Go on with:  aranha crawl -c {folder}")),
         _ => {
             if let Some(due) = status.next_revisit {
                 tell(format_args!(
                     "The next page is due again at {} UTC:  aranha crawl -c {folder}",
-                    crate::archived::time(due)
+                    calendar::date_time(due)
                 ));
             }
         }

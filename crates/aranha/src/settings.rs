@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use aranha_engine::config::{Config, Flags, Layers, Origins};
-use aranha_url::{duration, size};
+use aranha_units::{duration, size};
 use clap::Args;
 use toml::Value;
 

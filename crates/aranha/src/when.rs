@@ -6,6 +6,7 @@
 
 use std::str::FromStr;
 
+use aranha_units::calendar;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -40,15 +41,12 @@ impl When {
 
     /// A name for a folder: `2026-11-01`, or `2026-11-01T120000Z` when more than a day was written.
     pub(crate) fn label(self) -> String {
-        let format = if self.day {
-            "%Y-%m-%d"
-        } else {
-            "%Y-%m-%dT%H%M%SZ"
-        };
-        Timestamp::from_millisecond(self.ms)
-            .unwrap_or_default()
-            .strftime(format)
-            .to_string()
+        let text = calendar::date_time(self.ms);
+        match text.split_once(' ') {
+            Some((date, time)) if !self.day => format!("{date}T{}Z", time.replace(':', "")),
+            Some((date, _)) => date.to_owned(),
+            None => text,
+        }
     }
 }
 
@@ -105,7 +103,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, last: &str, label: &str) {
         let when: When = text.parse().expect("a time");
-        assert_eq!(crate::archived::timestamp(when.ms()), last, "{text}");
+        assert_eq!(calendar::rfc3339(when.ms()), last, "{text}");
         assert_eq!(when.label(), label, "{text}");
     }
 

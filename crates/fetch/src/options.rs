@@ -17,36 +17,36 @@ pub struct Options {
     /// The `Accept-Language` header.
     pub accept_language: Option<String>,
     /// For the TCP connection.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub connect_timeout: Duration,
     /// For the TLS handshake.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub tls_timeout: Duration,
     /// From the request's end to the answer's first byte.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub first_byte_timeout: Duration,
     /// Between two arrivals of bytes.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub idle_timeout: Duration,
     /// For the whole fetch, from the call to the last byte.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub total_timeout: Duration,
     /// Bytes a second below which an answer is given up, judged over `min_speed_window`; 0 = no limit.
     pub min_speed: u64,
     /// The window over which the speed is judged.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub min_speed_window: Duration,
     /// Longest answer head, bytes.
-    #[serde(with = "aranha_url::size")]
+    #[serde(with = "aranha_units::size")]
     pub max_head: u64,
     /// Longest body on the wire; what is over is cut and the rest kept (N6).
-    #[serde(with = "aranha_url::size")]
+    #[serde(with = "aranha_units::size")]
     pub max_body: u64,
     /// Longest body after decoding, a guard against compression bombs.
-    #[serde(with = "aranha_url::size")]
+    #[serde(with = "aranha_units::size")]
     pub max_decoded: u64,
     /// Memory for all large answers under way together: who finds no room waits, within the whole-fetch limit.
-    #[serde(with = "aranha_url::size")]
+    #[serde(with = "aranha_units::size")]
     pub body_memory: u64,
     /// Ask for no more than the longest body with `Range` (N7); who answers 416 is to be asked for the whole.
     pub range_requests: bool,
@@ -61,16 +61,16 @@ pub struct Options {
     /// DNS servers to ask, the load spread over them; empty = the system's.
     pub resolvers: Vec<SocketAddr>,
     /// For one look-up, all tries at all servers included.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub dns_timeout: Duration,
     /// DNS answers live at least this long.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub dns_ttl_min: Duration,
     /// DNS answers live at most this long.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub dns_ttl_max: Duration,
     /// A DNS answer past its life is used for this long while it is asked for again (N3).
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub dns_stale: Duration,
     /// Share of unanswered look-ups at which names count as down, and look-ups wait (N4); 0 = never.
     pub dns_breaker: f64,

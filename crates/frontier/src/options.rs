@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aranha_url::{duration, size};
+use aranha_units::{duration, size};
 use serde::{Deserialize, Serialize};
 
 /// What becomes of a link to another site (F5; V 5.3).

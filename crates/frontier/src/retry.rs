@@ -14,7 +14,7 @@
 
 use std::time::Duration;
 
-use aranha_url::duration;
+use aranha_units::duration;
 use serde::{Deserialize, Serialize};
 
 use crate::Outcome;

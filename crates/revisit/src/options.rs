@@ -32,13 +32,13 @@ pub struct Options {
     pub policy: Policy,
     /// The length of a round for `fixed`, `frequency` and `selective`; for all of them, how soon a page that is gone is
     /// looked for again at first.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub every: Duration,
     /// No page is asked for more often; in rounds that are shorter than twice this, not twice within half a round.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub min_interval: Duration,
     /// No page is asked for more rarely, unless it is gone.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub max_interval: Duration,
     /// By what share of a round or an interval visiting times move from one visit to the next (F12); 0 = not at all.
     pub spread: f32,
@@ -51,11 +51,11 @@ pub struct Options {
     /// `selective`: share of a site's inner pages that must have changed, at first.
     pub min_changed_share: f32,
     /// `frequency`, `selective`: length of the quick rounds between full ones, for fast sites (I6).
-    #[serde(with = "aranha_url::duration::option")]
+    #[serde(with = "aranha_units::duration::option")]
     pub quick_every: Option<Duration>,
     /// `poisson`, `optimal`: time between changes assumed of a page that nothing is known about; `optimal` does not leave
     /// it alone for longer at first.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub prior_change_interval: Duration,
     /// `poisson`: how likely it is that a page has changed when it is asked for again.
     pub change_probability: f32,

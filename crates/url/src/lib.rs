@@ -17,7 +17,6 @@ pub mod base;
 pub mod blacklist;
 pub mod canonical;
 pub mod canonicaliser;
-pub mod duration;
 pub mod filter;
 mod glob;
 mod growth;
@@ -31,7 +30,6 @@ pub mod rules;
 pub mod scope;
 mod session;
 pub mod site;
-pub mod size;
 mod surt;
 
 pub use base::Base;

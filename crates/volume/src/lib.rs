@@ -16,7 +16,6 @@
 //! `duplicates` (docs/decisions/0004), `repair`. Formats: ISO 28500:2017 (WARC 1.1), RFC 1952 (gzip members), RFC 8878 (zstd frames).
 
 mod compress;
-mod date;
 mod duplicates;
 mod error;
 mod exchange;

@@ -16,7 +16,7 @@ pub struct Options {
     #[serde(skip)]
     pub node: u32,
     /// A file is closed and the next one begun when it has grown to this size (or to 200,000 exchanges).
-    #[serde(with = "aranha_url::size")]
+    #[serde(with = "aranha_units::size")]
     pub roll_size: u64,
     /// How records are packed. Most tools read gzip only.
     pub compression: Compression,
@@ -29,10 +29,10 @@ pub struct Options {
     /// Payloads shorter than this are stored again: a revisit record would not be smaller.
     pub dedupe_minimum: usize,
     /// Memory for the filters of the duplicate index, in bytes. With less, more look-ups go to the disk.
-    #[serde(with = "aranha_url::size")]
+    #[serde(with = "aranha_units::size")]
     pub dedupe_memory: usize,
     /// Exchanges waiting to be written may hold this many bytes; then `append` waits.
-    #[serde(with = "aranha_url::size")]
+    #[serde(with = "aranha_units::size")]
     pub queue_size: u64,
     /// Whether request records are written.
     pub request_records: bool,

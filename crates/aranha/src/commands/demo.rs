@@ -9,7 +9,8 @@ use std::time::Duration;
 use aranha_engine::Clock;
 use aranha_engine::config::{Flags, Layers};
 use aranha_lab::{Lab, Plan};
-use aranha_url::{Canonicaliser, duration};
+use aranha_units::duration;
+use aranha_url::Canonicaliser;
 use clap::Args;
 use toml::Value;
 

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 
 use aranha_frontier::PageRecord;
 use aranha_page::Page;
+use aranha_units::calendar;
 use aranha_url::CanonUrl;
 use clap::Args;
 use serde_json::{Value, json};
@@ -118,20 +119,20 @@ fn show(
     if arguments.json {
         output.json(&json!({
             "url": url.as_str(),
-            "from": archived::timestamp(from.time), "to": archived::timestamp(to.time),
+            "from": calendar::rfc3339(from.time), "to": calendar::rfc3339(to.time),
             "removed": difference.removed, "added": difference.added,
             "changes": difference.hunks.iter().map(json).collect::<Vec<_>>(),
         }))?;
     } else if difference.hunks.is_empty() {
         tell(format_args!(
             "The text of {url} is the same on {} and {} UTC.",
-            archived::time(from.time),
-            archived::time(to.time)
+            calendar::date_time(from.time),
+            calendar::date_time(to.time)
         ));
     } else {
         let paint = Paint::new();
-        output.line(format_args!("--- {} UTC", archived::time(from.time)))?;
-        output.line(format_args!("+++ {} UTC", archived::time(to.time)))?;
+        output.line(format_args!("--- {} UTC", calendar::date_time(from.time)))?;
+        output.line(format_args!("+++ {} UTC", calendar::date_time(to.time)))?;
         for hunk in &difference.hunks {
             output.line(hunk.line(paint.removed, paint.added))?;
         }

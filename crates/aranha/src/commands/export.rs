@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use aranha_engine::Clock;
+use aranha_units::calendar;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::archived::{self, Archived};
+use crate::archived::Archived;
 use crate::collection::Collection;
 use crate::complaint::{Complaint, Status};
 use crate::display::grouped;
@@ -72,7 +73,7 @@ fn mirror(arguments: &Mirror) -> Result<Status, Complaint> {
         let of = site.map_or_else(String::new, |site| format!(" of {site}"));
         return Err(Complaint::failed(format!(
             "there was no page{of} to export at {} UTC",
-            archived::time(at.ms())
+            calendar::date_time(at.ms())
         ))
         .hint(format!(
             "`aranha pages --history -c {}` lists every fetch with its time",

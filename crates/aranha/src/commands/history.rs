@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use aranha_engine::Clock;
 use aranha_frontier::{PageRecord, Waiting};
-use aranha_url::duration;
+use aranha_units::calendar;
+use aranha_units::duration;
 use clap::Args;
 use data_encoding::BASE32;
 use serde_json::{Value, json};
 
-use crate::archived::{self, Archived};
+use crate::archived::Archived;
 use crate::collection::Collection;
 use crate::complaint::{Complaint, Status};
 use crate::display::grouped;
@@ -82,7 +83,7 @@ fn lines(visits: &[Visit<'_>]) -> Vec<String> {
         let digest = short(visit.record).unwrap_or_else(|| "-".to_owned());
         let mut line = format!(
             "{}  {outcome:<outcome_width$}  {size:>size_width$}  {digest:<8}  {:<12}",
-            archived::time(visit.record.time),
+            calendar::date_time(visit.record.time),
             visit.finding.name(),
         );
         if let Some(since) = visit.since_change {
@@ -125,16 +126,16 @@ fn summary(visits: &[Visit<'_>], next: Option<i64>) -> String {
     let next = match next {
         None => "none planned".to_owned(),
         Some(due) if due <= Clock::new().now() => {
-            format!("due since {} UTC", archived::time(due))
+            format!("due since {} UTC", calendar::date_time(due))
         }
-        Some(due) => format!("due {} UTC", archived::time(due)),
+        Some(due) => format!("due {} UTC", calendar::date_time(due)),
     };
     format!(
         "{}, {}; first {}, last {} UTC; next visit {next}",
         counted(visits.len() as u64, "visit"),
         counted(changes(visits), "change"),
-        archived::time(first.record.time),
-        archived::time(last.record.time),
+        calendar::date_time(first.record.time),
+        calendar::date_time(last.record.time),
     )
 }
 
@@ -148,12 +149,12 @@ fn json(url: &str, visits: &[Visit<'_>], next: Option<i64>) -> Value {
             value
         })
         .collect();
-    let time = |visit: Option<&Visit<'_>>| visit.map(|v| archived::timestamp(v.record.time));
+    let time = |visit: Option<&Visit<'_>>| visit.map(|v| calendar::rfc3339(v.record.time));
     let changed = visits.iter().rfind(|visit| visit.finding.is_change());
     json!({
         "url": url, "visits": visits.len(), "changes": changes(visits),
         "first": time(visits.first()), "last": time(visits.last()), "last_change": time(changed),
-        "next": next.map(archived::timestamp), "history": history,
+        "next": next.map(calendar::rfc3339), "history": history,
     })
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use aranha_engine::Clock;
 use aranha_lab::{BLACK_LIST, Crawler, Hazard, Lab, Latency, Plan, Sizes};
-use aranha_url::duration;
+use aranha_units::duration;
 use clap::Args;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};

@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aranha_engine::{Clock, Collection as Folder, Signal, signal};
+use aranha_units::calendar;
 use clap::Args;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
@@ -27,7 +28,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::archived;
 use crate::collection::Collection;
 use crate::commands::crawl;
 use crate::complaint::{Complaint, Status};
@@ -254,14 +254,14 @@ impl Listener {
             let mut output = Output::new();
             let _ = output
                 .json(
-                    &json!({"time": archived::timestamp(now), "from": from.ip(), "request": line,
+                    &json!({"time": calendar::rfc3339(now), "from": from.ip(), "request": line,
                               "status": status, "signals": signals, "remark": answer.remark}),
                 )
                 .and_then(|()| output.finish());
         } else {
             tell(format_args!(
                 "{} {} {} {status}, {signals} noted{}",
-                archived::time(now),
+                calendar::date_time(now),
                 from.ip(),
                 Plain(line),
                 Plain(&match answer.remark.as_str() {

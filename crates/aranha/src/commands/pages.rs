@@ -1,11 +1,12 @@
 //! `aranha pages`: the pages of a collection, one a line.
 
 use aranha_frontier::{Flags, Outcome, PageEntry, PageFilter, PageRecord};
+use aranha_units::calendar;
 use clap::Args;
 use data_encoding::BASE32;
 use serde_json::{Value, json};
 
-use crate::archived::{self, Archived};
+use crate::archived::Archived;
 use crate::collection::Collection;
 use crate::complaint::{Complaint, Status};
 use crate::output::Output;
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
                 record.outcome,
                 record.size,
                 Plain(&record.media_type),
-                archived::timestamp(record.time),
+                calendar::rfc3339(record.time),
                 Plain(&url)
             ))
         };
@@ -91,7 +92,7 @@ pub(super) fn json(url: &str, record: &PageRecord) -> Value {
         "url": url,
         "status": record.outcome.status(),
         "outcome": record.outcome.to_string(),
-        "time": archived::timestamp(record.time),
+        "time": calendar::rfc3339(record.time),
         "milliseconds": record.duration_ms,
         "type": record.media_type,
         "size": record.size,
@@ -106,7 +107,7 @@ pub(super) fn json(url: &str, record: &PageRecord) -> Value {
         "noindex": record.flags.has(Flags::NOINDEX),
         "nofollow": record.flags.has(Flags::NOFOLLOW),
         "tries": record.tries,
-        "next": record.next.map(archived::timestamp),
+        "next": record.next.map(calendar::rfc3339),
         "archive": place,
     })
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use aranha_engine::{Clock, SHUT_OUT};
 use aranha_frontier::SiteState;
+use aranha_units::calendar;
 use clap::Args;
 use serde_json::{Map, json};
 
@@ -61,8 +62,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
                       "done": pages.done, "again": pages.revisit},
             "seeds": status.seeds, "fetches": status.records, "outcomes": outcomes, "bytes": status.bytes,
             "links_outside": status.links, "frontier_bytes": status.disk,
-            "next_due": status.next_due.map(archived::timestamp),
-            "next_again": status.next_revisit.map(archived::timestamp),
+            "next_due": status.next_due.map(calendar::rfc3339),
+            "next_again": status.next_revisit.map(calendar::rfc3339),
         }))?;
     } else {
         output.line(format_args!(
@@ -98,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             }
             None => "nothing is waiting".to_owned(),
             Some(due) if due <= now => "now".to_owned(),
-            Some(due) => format!("{} UTC", archived::time(due)),
+            Some(due) => format!("{} UTC", calendar::date_time(due)),
         };
         output.line(format_args!("next      {next}"))?;
     }

@@ -6,6 +6,7 @@
 use aranha_engine::{Clock, Config};
 use aranha_frontier::{Explanation, RobotsFile, SiteState, Waiting};
 use aranha_robots::{Access, Robots};
+use aranha_units::calendar;
 use aranha_url::CanonUrl;
 use clap::Args;
 use serde_json::{Value, json};
@@ -112,7 +113,7 @@ fn limits(config: &Config) -> String {
 
 fn robots(config: &Config, url: &CanonUrl, known: &Explanation) -> Option<(bool, String)> {
     let file = known.facts.as_ref()?.robots.as_ref()?;
-    let fetched = format!("{} of {} UTC", file.url, archived::time(file.fetched));
+    let fetched = format!("{} of {} UTC", file.url, calendar::date_time(file.fetched));
     let status = (file.status != 0).then_some(file.status);
     Some(match aranha_robots::access(status) {
         Access::AllowAll => (
@@ -174,7 +175,7 @@ impl Answers {
         lines.push(("page", self.page()));
         for record in &known.records {
             let mut parts = vec![
-                format!("{} UTC", archived::time(record.time)),
+                format!("{} UTC", calendar::date_time(record.time)),
                 record.outcome.to_string(),
             ];
             if !record.media_type.is_empty() {
@@ -208,7 +209,7 @@ impl Answers {
         let state = match site.state {
             SiteState::Waiting => match site.due {
                 Some(due) if due > Clock::new().now() => {
-                    format!("waits until {} UTC", archived::time(due))
+                    format!("waits until {} UTC", calendar::date_time(due))
                 }
                 _ => "waits for a visit".to_owned(),
             },
@@ -230,9 +231,14 @@ impl Answers {
         let mut words = match known.waiting {
             Some(Waiting::Window) => "waits, among the next of its site".to_owned(),
             Some(Waiting::Queue) => "waits in its site's queue".to_owned(),
-            Some(Waiting::Later(due)) => format!("is tried again at {} UTC", archived::time(due)),
+            Some(Waiting::Later(due)) => {
+                format!("is tried again at {} UTC", calendar::date_time(due))
+            }
             Some(Waiting::Again(due)) => {
-                format!("done; visited again from {} UTC on", archived::time(due))
+                format!(
+                    "done; visited again from {} UTC on",
+                    calendar::date_time(due)
+                )
             }
             None if known.known => "done".to_owned(),
             None if known.inbox => "linked from another site, not yet taken up".to_owned(),
@@ -252,12 +258,12 @@ impl Answers {
         let waiting = match known.waiting {
             Some(Waiting::Window) => json!("next"),
             Some(Waiting::Queue) => json!("queued"),
-            Some(Waiting::Later(due) | Waiting::Again(due)) => json!(archived::timestamp(due)),
+            Some(Waiting::Later(due) | Waiting::Again(due)) => json!(calendar::rfc3339(due)),
             None => Value::Null,
         };
         let site = known.site.as_ref().map(|site| {
             json!({"name": site.site, "state": format!("{:?}", site.state).to_lowercase(),
-                   "due": site.due.map(archived::timestamp), "known": site.known, "pending": site.pending,
+                   "due": site.due.map(calendar::rfc3339), "known": site.known, "pending": site.pending,
                    "later": site.later, "again": site.again})
         });
         let history: Vec<_> = known

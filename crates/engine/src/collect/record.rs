@@ -3,6 +3,7 @@
 use aranha_fetch::{Answer, Failure, Fetched, Truncated};
 use aranha_frontier::{Flags, Outcome, PageRecord, Pending};
 use aranha_page::Page;
+use aranha_units::calendar;
 use aranha_url::CanonUrl;
 use aranha_volume::{Exchange, WarcFields};
 
@@ -100,9 +101,8 @@ pub(super) fn metadata(
     }
     put("tlsFault", fetched.tls_fault.as_deref().unwrap_or_default());
     // The header itself is in the record.
-    let modified = modified.and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
     if let Some(modified) = modified {
-        put("lastModified", &modified.to_string());
+        put("lastModified", &calendar::rfc3339_shortest(modified));
     }
     for remark in page.iter().flat_map(|page| &page.remarks) {
         put("remark", &remark.to_string());

@@ -48,21 +48,21 @@ pub struct Crawl {
     #[serde(with = "limit::size")]
     pub limit_rate: Option<u64>,
     /// Courtesy pause: from the end of an answer to the next request to the same site or address (F7, F8).
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub pause: Duration,
     /// The pause is at least this many times what the last answer took (R3); 0 switches that off.
     pub pause_factor: f64,
     /// Neither `pause_factor` nor a site's Crawl-delay makes a pause longer than this.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub max_pause: Duration,
     /// A visit checks in this often: what a crash can repeat.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub check_in_interval: Duration,
     /// A visit gives up its slot after this long when other sites wait (F7).
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub quantum: Duration,
     /// A crawl with nothing to do waits this long for a retry to come due before it ends.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub idle_wait: Duration,
 
     /// Do not end when nothing is due: wait for the next page to be visited again (`[revisit]`).
@@ -151,10 +151,10 @@ pub struct ProxyCache {
     /// Where the proxy listens, such as `127.0.0.1:3128`. Empty: pages that it tells of are asked of their own servers.
     pub proxy: String,
     /// From the signal to the visit: the proxy must have got the page first.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub delay: Duration,
     /// A page that was fetched, or told of, less than this ago is left alone.
-    #[serde(with = "aranha_url::duration")]
+    #[serde(with = "aranha_units::duration")]
     pub min_interval: Duration,
     /// Take URLs with a query string too. What people type into forms stands there.
     pub queries: bool,

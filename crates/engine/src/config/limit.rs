@@ -101,7 +101,7 @@ pub(crate) mod time {
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         match value {
-            Some(value) => aranha_url::duration::serialize(value, serializer),
+            Some(value) => aranha_units::duration::serialize(value, serializer),
             None => serializer.serialize_str(super::NONE),
         }
     }
@@ -110,7 +110,7 @@ pub(crate) mod time {
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {
         let text =
-            |text: &str| aranha_url::duration::parse(text).map_err(|error| error.to_string());
+            |text: &str| aranha_units::duration::parse(text).map_err(|error| error.to_string());
         super::read(
             deserializer,
             "a time such as \"8h\", or \"none\"",
@@ -130,7 +130,7 @@ pub(crate) mod size {
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         match value {
-            Some(value) => aranha_url::size::serialize(value, serializer),
+            Some(value) => aranha_units::size::serialize(value, serializer),
             None => serializer.serialize_str(super::NONE),
         }
     }
@@ -138,7 +138,7 @@ pub(crate) mod size {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<u64>, D::Error> {
-        let text = |text: &str| aranha_url::size::parse(text).map_err(|error| error.to_string());
+        let text = |text: &str| aranha_units::size::parse(text).map_err(|error| error.to_string());
         super::read(
             deserializer,
             "a size such as \"10GiB\", or \"none\"",

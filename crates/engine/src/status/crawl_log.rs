@@ -14,6 +14,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use aranha_frontier::{Outcome, PageRecord};
+use aranha_units::calendar;
 use data_encoding::BASE32;
 
 /// One fetch, as the log tells it.
@@ -31,33 +32,6 @@ pub(crate) struct CrawlLog {
     file: File,
     /// Lines of pages that are on their way to the disk.
     prepared: Vec<u8>,
-    second: Second,
-}
-
-/// A second as lines write it: many pages have the same.
-#[derive(Debug, Default)]
-struct Second {
-    /// Since 1970.
-    count: i64,
-    date: String,
-    digits: String,
-}
-
-impl Second {
-    /// The second of a time, and the milliseconds of that. What is no time is the beginning of it.
-    fn of(&mut self, ms: i64) -> i64 {
-        let time = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
-        let ms = time.as_millisecond();
-        let count = ms.div_euclid(1000);
-        if self.count != count || self.date.is_empty() {
-            *self = Self {
-                count,
-                date: time.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
-                digits: time.strftime("%Y%m%d%H%M%S").to_string(),
-            };
-        }
-        ms.rem_euclid(1000)
-    }
 }
 
 impl CrawlLog {
@@ -66,7 +40,6 @@ impl CrawlLog {
         Ok(Self {
             file,
             prepared: Vec::new(),
-            second: Second::default(),
         })
     }
 
@@ -85,12 +58,11 @@ impl CrawlLog {
             push_note(&mut notes, "duplicate");
         }
         push_note(&mut notes, line.notes);
-        let milliseconds = self.second.of(record.time);
-        let Second { date, digits, .. } = &self.second;
+        calendar::put_rfc3339(record.time, &mut self.prepared);
         // A write to memory does not fail.
-        let _ = writeln!(
+        let _ = write!(
             self.prepared,
-            "{date}.{milliseconds:03}Z {:>5} {:>10} {} {} {} {} #{:03} {digits}{milliseconds:03}+{} {} - {}",
+            " {:>5} {:>10} {} {} {} {} #{:03} ",
             code(record.outcome),
             record.size,
             line.url,
@@ -98,6 +70,11 @@ impl CrawlLog {
             field(&record.via),
             field(&record.media_type),
             line.visit,
+        );
+        calendar::put_digits17(record.time, &mut self.prepared);
+        let _ = writeln!(
+            self.prepared,
+            "+{} {} - {}",
             record.duration_ms,
             digest,
             field(&notes),
@@ -159,29 +136,6 @@ fn code(outcome: Outcome) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn seconds_are_the_librarys() {
-        let mut second = Second::default();
-        for ms in [
-            0,
-            1,
-            999,
-            1000,
-            1_794_764_880_123,
-            1_794_764_880_999,
-            -1,
-            i64::MAX,
-            i64::MIN,
-        ] {
-            let time = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
-            let rest = second.of(ms);
-            let date = time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string();
-            assert_eq!(format!("{}.{rest:03}Z", second.date), date, "{ms}");
-            let digits = time.strftime("%Y%m%d%H%M%S%3f").to_string();
-            assert_eq!(format!("{}{rest:03}", second.digits), digits, "{ms}");
-        }
-    }
 
     #[test]
     fn fields_hold_no_white_space() {

@@ -72,7 +72,7 @@ impl fmt::Display for Notice {
             Self::NamesUp { after } => write!(
                 f,
                 "names resolve again after {}: the crawl goes on",
-                aranha_url::duration::format(Duration::from_secs(after.as_secs()))
+                aranha_units::duration::format(Duration::from_secs(after.as_secs()))
             ),
             Self::BlacklistRead => f.write_str("the black list was read anew"),
             Self::BlacklistWrong { problem } => {

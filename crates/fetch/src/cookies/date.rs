@@ -1,6 +1,6 @@
 //! The dates of cookies, read as RFC 6265, 5.1.1 says: parts in any order, anything between them.
 
-use crate::http::date::{days, month as month_of};
+use aranha_units::calendar::{days_since_epoch, month_by_name};
 
 /// Unix milliseconds; `None` when a part is missing or out of its range.
 pub(super) fn parse(text: &str) -> Option<i64> {
@@ -10,8 +10,8 @@ pub(super) fn parse(text: &str) -> Option<i64> {
             time = clock(token);
         } else if day.is_none() && number(token, 1, 2).is_some() {
             day = number(token, 1, 2);
-        } else if month.is_none() && month_of(token).is_some() {
-            month = month_of(token);
+        } else if month.is_none() && month_by_name(token.as_bytes()).is_some() {
+            month = month_by_name(token.as_bytes());
         } else if year.is_none() {
             year = number(token, 2, 4);
         }
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str) -> Option<i64> {
     if !(1..=31).contains(&day) || year < 1601 {
         return None;
     }
-    Some((days(year, month, day) * 86_400 + time) * 1000)
+    Some((days_since_epoch(year, month, day) * 86_400 + time) * 1000)
 }
 
 fn is_delimiter(c: char) -> bool {

@@ -7,17 +7,13 @@
 //!
 //! Pure, one pass over at most [`LONGEST`] bytes, never panics.
 
+use aranha_units::calendar::{self, month_by_name};
+
 /// Longer texts are no dates.
 const LONGEST: usize = 100;
 
 /// 1993-01-01T00:00:00Z, Unix milliseconds.
 const EARLIEST_MS: i64 = 725_846_400_000;
-
-const DAY_MS: i64 = 24 * 3600 * 1000;
-
-const MONTHS: [&str; 12] = [
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec",
-];
 
 const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
@@ -41,7 +37,7 @@ const ZONES: [(&str, i64); 12] = [
 /// ahead; the present when it lies up to a day ahead.
 pub(crate) fn repair(text: &str, now_ms: i64) -> Option<i64> {
     let at = parse(text)?;
-    let believable = at >= EARLIEST_MS && at <= now_ms.saturating_add(DAY_MS);
+    let believable = at >= EARLIEST_MS && at <= now_ms.saturating_add(calendar::DAY_MS);
     believable.then(|| at.min(now_ms))
 }
 
@@ -93,12 +89,9 @@ fn fixed(text: &[u8]) -> Option<Parts> {
                 .then(|| 10 * number + i64::from(digit - b'0'))
         })
     };
-    let name = |letters: &[u8; 3], names: &[&str]| {
-        let same = |name: &&str| name.as_bytes().eq_ignore_ascii_case(letters);
-        names.iter().position(same)
-    };
-    name(&[*w0, *w1, *w2], &WEEKDAYS)?;
-    let month = name(&[*m0, *m1, *m2], &MONTHS)? as i64 + 1;
+    let is_weekday = |name: &&str| name.as_bytes().eq_ignore_ascii_case(&[*w0, *w1, *w2]);
+    WEEKDAYS.iter().find(|name| is_weekday(name))?;
+    let month = month_by_name(&[*m0, *m1, *m2])?;
     let (hour, minute, second) = (
         number(&[*h0, *h1])?,
         number(&[*n0, *n1])?,
@@ -161,7 +154,7 @@ impl Parts {
             self.clock(word)
         } else if digits > 0 && word.contains(['-', '/']) {
             self.date(word)
-        } else if let Some(month) = month(word) {
+        } else if let Some(month) = month_by_name(word.as_bytes()) {
             set(&mut self.month, month)
         } else if word.eq_ignore_ascii_case("am") || word.eq_ignore_ascii_case("pm") {
             set(&mut self.afternoon, word.eq_ignore_ascii_case("pm"))
@@ -186,7 +179,7 @@ impl Parts {
         if parts.next().is_some() {
             return None;
         }
-        if let Some(named) = month(middle) {
+        if let Some(named) = month_by_name(middle.as_bytes()) {
             let (day, long) = if first.len() == 4 {
                 (last, first)
             } else {
@@ -233,10 +226,7 @@ impl Parts {
 
     fn finish(self) -> Option<i64> {
         let (mut time, day, month, year) = (self.time?, self.day?, self.month?, self.year?);
-        let lengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-        let length = *lengths.get(usize::try_from(month - 1).ok()?)?;
-        let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        if day < 1 || day > length || (month == 2 && day == 29 && !is_leap) {
+        if !calendar::is_date(year, month, day) {
             return None;
         }
         if let Some(afternoon) = self.afternoon {
@@ -246,8 +236,8 @@ impl Parts {
             }
             time = time % 3600 + (hour % 12 + 12 * i64::from(afternoon)) * 3600;
         }
-        let seconds =
-            days(year, month, day) * 86_400 + time - self.offset.or(self.zone).unwrap_or(0);
+        let days = calendar::days_since_epoch(year, month, day);
+        let seconds = days * 86_400 + time - self.offset.or(self.zone).unwrap_or(0);
         Some(seconds * 1000)
     }
 }
@@ -310,15 +300,6 @@ fn offset(text: &str) -> Option<i64> {
     is_zone.then_some(sign * (hours * 3600 + minutes * 60))
 }
 
-/// The month at the start of a word: `Nov`, `november`.
-pub(crate) fn month(word: &str) -> Option<i64> {
-    let start = word.get(..3)?;
-    let place = MONTHS
-        .iter()
-        .position(|month| month.eq_ignore_ascii_case(start))?;
-    Some(place as i64 + 1)
-}
-
 fn is_weekday(word: &str) -> bool {
     let named = |day: &&str| {
         word.get(..3)
@@ -327,17 +308,15 @@ fn is_weekday(word: &str) -> bool {
     WEEKDAYS.iter().any(named) && word.bytes().all(|byte| byte.is_ascii_alphabetic())
 }
 
-/// Days from 1970-01-01 to a date of the Gregorian calendar, counted in years that begin in March.
-pub(crate) fn days(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let in_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    year * 365 + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + in_year
-        - 719_468
-}
-
 #[cfg(test)]
 mod tests {
+    use aranha_units::calendar::CivilTime;
+
     use super::*;
+
+    const MONTHS: [&str; 12] = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ];
 
     proptest::proptest! {
         #[test]
@@ -472,14 +451,7 @@ mod tests {
         #[test]
         fn the_forms_are_read_back(day in 0_i64..20_000, second in 0_i64..86_400) {
             let at = (day * 86_400 + second) * 1000;
-            let (mut year, mut month) = (1970, 1);
-            while days(year + 1, 1, 1) <= day {
-                year += 1;
-            }
-            while month < 12 && days(year, month + 1, 1) <= day {
-                month += 1;
-            }
-            let date = day - days(year, month, 1) + 1;
+            let CivilTime { year, month, day: date, .. } = CivilTime::from_unix_ms(at);
             let name = MONTHS[month as usize - 1];
             let clock = format!("{:02}:{:02}:{:02}", second / 3600, second / 60 % 60, second % 60);
             for text in [

@@ -10,7 +10,7 @@
 //! therefore lie in one folder. The extension is `.warc.gz` or `.warc.zst`. `.open` is appended while the volume is
 //! written, `.damaged` when it could not be repaired.
 
-use jiff::Timestamp;
+use aranha_units::calendar;
 
 use crate::{Compression, VolumeId};
 
@@ -22,7 +22,7 @@ pub(crate) const DAMAGED: &str = ".damaged";
 /// The final name of a volume that is begun at this time on this machine.
 pub(crate) fn compose(
     prefix: &str,
-    time: Timestamp,
+    time_ms: i64,
     id: VolumeId,
     compression: Compression,
 ) -> String {
@@ -30,7 +30,7 @@ pub(crate) fn compose(
         .nodename()
         .to_string_lossy()
         .into_owned();
-    let stamp = time.strftime("%Y%m%d%H%M%S%3f");
+    let stamp = calendar::digits17(time_ms);
     format!(
         "{}-{stamp}-{id}-{}{}",
         plain(prefix),
@@ -80,9 +80,11 @@ pub(crate) fn id_in_stem(stem: &str) -> Option<VolumeId> {
 mod tests {
     use super::*;
 
+    /// 2026-11-15T17:48:00.123Z.
+    const TIME_MS: i64 = 1_794_764_880_123;
+
     #[test]
     fn the_identifier_is_read_back_from_the_name() {
-        let time: Timestamp = "2026-11-15T17:48:00.123Z".parse().unwrap();
         for (prefix, number) in [
             ("aranha", VolumeId::new(0, 1)),
             ("my-crawl 2/..", VolumeId::new(0, 99_999)),
@@ -91,7 +93,7 @@ mod tests {
             ("n3.00001", VolumeId::new(u32::MAX, u32::MAX)),
         ] {
             for compression in Compression::ALL {
-                let name = compose(prefix, time, number, compression);
+                let name = compose(prefix, TIME_MS, number, compression);
                 assert!(name.contains("-20261115174800123-"), "{name}");
                 assert!(!name.contains(['/', ' ']), "{name}");
                 assert_eq!(id(&name), Some(number), "{name}");
@@ -106,8 +108,7 @@ mod tests {
 
     #[test]
     fn the_node_is_visible_unless_it_is_0() {
-        let time: Timestamp = "2026-11-15T17:48:00.123Z".parse().unwrap();
-        let name = |node| compose("a", time, VolumeId::new(node, 42), Compression::Gzip);
+        let name = |node| compose("a", TIME_MS, VolumeId::new(node, 42), Compression::Gzip);
         assert!(name(0).starts_with("a-20261115174800123-00042-"));
         assert!(name(7).starts_with("a-20261115174800123-n7.00042-"));
     }

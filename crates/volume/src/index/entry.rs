@@ -6,12 +6,14 @@
 
 use std::sync::Arc;
 
+use aranha_units::calendar;
+
 use crate::files::name;
 use crate::record::digest::{self, Digest};
 use crate::record::escape;
 use crate::record::header::HeaderValue as _;
 use crate::record::http::{self, TransferCoding};
-use crate::{Location, VolumeId, WarcRecord, date};
+use crate::{Location, VolumeId, WarcRecord};
 
 /// What the index keeps of one record.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,7 +97,7 @@ impl IndexEntry {
         let mut line = Vec::with_capacity(texts + 200);
         line.extend_from_slice(key.as_bytes());
         line.push(b' ');
-        date::put_stamp(self.time_ms, &mut line);
+        calendar::put_digits14(self.time_ms, &mut line);
         line.extend_from_slice(b" {\"url\": ");
         quote(&self.url, &mut line);
         line.extend_from_slice(b", \"mime\": ");

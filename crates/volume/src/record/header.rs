@@ -4,7 +4,8 @@
 use std::io::Write as _;
 use std::net::IpAddr;
 
-use crate::date;
+use aranha_units::calendar;
+
 use crate::record::digest::{self, Digest};
 
 /// What can stand behind the name of a field.
@@ -69,7 +70,7 @@ pub(crate) struct WarcDate(pub(crate) i64);
 
 impl HeaderValue for WarcDate {
     fn put(&self, out: &mut Vec<u8>) {
-        date::put_date(self.0, out);
+        calendar::put_rfc3339(self.0, out);
     }
 }
 

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use aranha_units::calendar;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::compress::{KEEP, RecordCompressor, roomy};
@@ -16,7 +17,7 @@ use crate::record::escape;
 use crate::record::header::{HeaderValue, WarcDate};
 use crate::record::http;
 use crate::record::payload::PayloadDigests;
-use crate::{EarlierVersion, Exchange, Options, WarcFields, date};
+use crate::{EarlierVersion, Exchange, Options, WarcFields};
 
 /// What stands behind a block.
 const RECORD_END: &[u8] = b"\r\n\r\n";
@@ -122,7 +123,7 @@ impl<'exchange> Draft<'exchange> {
         Arc::new(Original {
             name: OriginalName::Read {
                 id: String::new(),
-                date: format!("{:.3}", date::timestamp(earlier.time_ms)),
+                date: calendar::rfc3339(earlier.time_ms),
             },
             url: self.url.clone(),
             digest: earlier.digest,
@@ -276,7 +277,7 @@ impl Encoder {
         };
         IndexEntry {
             url: draft.url.clone(),
-            time_ms: date::timestamp(exchange.time_ms).as_millisecond(),
+            time_ms: calendar::in_range(exchange.time_ms),
             media_type: entry::media_type(&media_type, head),
             status: http::status(head)
                 .or_else(|| (exchange.status != 0).then_some(exchange.status)),

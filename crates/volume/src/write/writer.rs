@@ -133,18 +133,16 @@ impl VolumeWriter {
 
     /// Begins the next file: its name is durable, its warcinfo record goes with the first block.
     fn create(&mut self) -> Result<(), VolumeError> {
-        let now = Timestamp::now();
+        let now_ms = Timestamp::now().as_millisecond();
         let counter = self.counter + 1;
         let id = VolumeId::new(self.options.node, counter);
-        let name = name::compose(&self.options.prefix, now, id, self.options.compression);
+        let name = name::compose(&self.options.prefix, now_ms, id, self.options.compression);
         let path = self.archive.join(format!("{name}{OPEN}"));
         let fault = |source| VolumeError::from_io(&path, source);
         let output = self.disk.create(&path).map_err(fault)?;
         self.disk.sync_directory(&self.archive).map_err(fault)?;
         let (record_id, fields) = (self.ids.next(), &self.options.warcinfo);
-        let warcinfo = self
-            .encoder
-            .warcinfo(record_id, now.as_millisecond(), &name, fields);
+        let warcinfo = self.encoder.warcinfo(record_id, now_ms, &name, fields);
         self.block.bytes.extend_from_slice(&warcinfo);
         self.counter = counter;
         self.shared

@@ -4,11 +4,7 @@
 //! sitemaps and Atom, and RFC 822's (`Sun, 15 Nov 2026 17:48:00 GMT`) in RSS. What is neither is no date. Whether a
 //! date can be true (before the web, after tomorrow) is not asked here: this crate has no clock.
 
-/// Milliseconds of a day.
-const DAY: i64 = 86_400_000;
-const MONTHS: [&[u8]; 12] = [
-    b"jan", b"feb", b"mar", b"apr", b"may", b"jun", b"jul", b"aug", b"sep", b"oct", b"nov", b"dec",
-];
+use aranha_units::calendar::{DAY_MS, days_since_epoch, is_date, month_by_name};
 
 /// Reads a date in either form.
 pub(crate) fn parse(text: &[u8]) -> Option<i64> {
@@ -55,10 +51,7 @@ fn mail(text: &[u8]) -> Option<i64> {
     let day = rest.number(1, 2)?;
     rest.spaces();
     let (name, after) = rest.0.split_at_checked(3)?;
-    let month = MONTHS
-        .iter()
-        .position(|month| name.eq_ignore_ascii_case(month))? as i64
-        + 1;
+    let month = month_by_name(name)?;
     rest.0 = after;
     rest.spaces();
     let digits = rest.digits();
@@ -170,23 +163,9 @@ fn number(digits: &[u8]) -> Option<i64> {
     })
 }
 
-/// The start of a day that exists (days from the civil calendar, counted in eras of 400 years from a March).
+/// The start of a day that exists, in unix milliseconds.
 fn midnight(year: i64, month: i64, day: i64) -> Option<i64> {
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let last = match month {
-        2 => 28 + i64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    (1..=last).contains(&day).then_some(())?;
-    let year = if month <= 2 { year - 1 } else { year };
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let days =
-        year.div_euclid(400) * 146_097 + year.rem_euclid(400) * 365 + year.rem_euclid(400) / 4
-            - year.rem_euclid(400) / 100
-            + of_year;
-    Some((days - 719_468) * DAY)
+    is_date(year, month, day).then(|| days_since_epoch(year, month, day) * DAY_MS)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Durations as people write them in configuration and on the command line: `2s`, `1h30m`, `7d`, `500ms`.
 //!
-//! Use with serde: `#[serde(with = "aranha_url::duration")]` on a `Duration`, `…::duration::option` on an
+//! Use with serde: `#[serde(with = "aranha_units::duration")]` on a `Duration`, `…::duration::option` on an
 //! `Option<Duration>`, `…::duration::list` on a `Vec<Duration>`. [`parse`] and [`format()`] are exact inverses for
 //! every duration of whole nanoseconds.
 
@@ -115,18 +115,18 @@ pub fn format(duration: Duration) -> String {
     text
 }
 
-/// For `#[serde(with = "aranha_url::duration")]` on a `Duration`.
+/// For `#[serde(with = "aranha_units::duration")]` on a `Duration`.
 pub fn serialize<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&format(*duration))
 }
 
-/// For `#[serde(with = "aranha_url::duration")]` on a `Duration`.
+/// For `#[serde(with = "aranha_units::duration")]` on a `Duration`.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     parse(&text).map_err(de::Error::custom)
 }
 
-/// For `#[serde(with = "aranha_url::duration::option")]` on an `Option<Duration>`.
+/// For `#[serde(with = "aranha_units::duration::option")]` on an `Option<Duration>`.
 pub mod option {
     use super::{Deserialize, Deserializer, Duration, Serializer, de, format, parse};
 
@@ -151,7 +151,7 @@ pub mod option {
     }
 }
 
-/// For `#[serde(with = "aranha_url::duration::list")]` on a `Vec<Duration>`.
+/// For `#[serde(with = "aranha_units::duration::list")]` on a `Vec<Duration>`.
 pub mod list {
     use super::{Deserialize, Deserializer, Duration, Serializer, de, format, parse};
 

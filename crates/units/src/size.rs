@@ -1,7 +1,7 @@
 //! Byte sizes as people write them: `10MiB`, `1GB`, `512`, `1.5MiB`. Binary units (KiB) are powers of 1024,
 //! decimal ones (kB, KB) powers of 1000.
 //!
-//! Use with serde: `#[serde(with = "aranha_url::size")]` on a `u64` or `usize`, `…::size::option` on an option of
+//! Use with serde: `#[serde(with = "aranha_units::size")]` on a `u64` or `usize`, `…::size::option` on an option of
 //! one, `…::size::map` on a `BTreeMap<String, u64>`. A bare integer is read as bytes.
 
 use std::fmt;
@@ -92,7 +92,7 @@ pub fn format(bytes: u64) -> String {
     format!("{}{unit}", bytes / scale)
 }
 
-/// For `#[serde(with = "aranha_url::size")]`.
+/// For `#[serde(with = "aranha_units::size")]`.
 pub fn serialize<T, S>(size: &T, serializer: S) -> Result<S::Ok, S::Error>
 where
     T: Copy + TryInto<u64>,
@@ -104,7 +104,7 @@ where
     serializer.serialize_str(&format(bytes))
 }
 
-/// For `#[serde(with = "aranha_url::size")]`: a string with a unit, or an integer of bytes.
+/// For `#[serde(with = "aranha_units::size")]`: a string with a unit, or an integer of bytes.
 pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: TryFrom<u64>,
@@ -150,7 +150,7 @@ impl<'de> Deserialize<'de> for Size {
     }
 }
 
-/// For `#[serde(with = "aranha_url::size::option")]` on an option of a size.
+/// For `#[serde(with = "aranha_units::size::option")]` on an option of a size.
 pub mod option {
     use super::{Deserialize, Deserializer, Serializer, Size, de, format};
 
@@ -185,7 +185,7 @@ pub mod option {
     }
 }
 
-/// For `#[serde(with = "aranha_url::size::map")]` on a `BTreeMap<String, u64>`: limits by media type.
+/// For `#[serde(with = "aranha_units::size::map")]` on a `BTreeMap<String, u64>`: limits by media type.
 pub mod map {
     use std::collections::BTreeMap;
 
