@@ -20,7 +20,7 @@ use aranha_frontier::{
     Then, WindowUpdate,
 };
 use aranha_page::{Input, Page};
-use aranha_url::{Base, CanonUrl, Canonicaliser, PathKey, Rules};
+use aranha_url::{Base, CanonUrl, Canonicaliser, PathKey, UrlRules};
 use aranha_volume::{Archive, Exchange};
 use bytes::Bytes;
 
@@ -111,7 +111,7 @@ fn read((url, html): &(String, String)) -> Page {
 
 /// How many links are kept.
 fn links((url, _): &(String, String), page: &Page) -> usize {
-    let canon = Canonicaliser::new(Rules::default());
+    let canon = Canonicaliser::new(UrlRules::default());
     let url = canon.canon(url).expect("a good URL");
     let base = Base::of(&url);
     let joined = page
@@ -165,7 +165,7 @@ fn exchange(number: usize, (url, html): &(String, String)) -> Exchange {
 /// Ten rounds: every site is checked out, has ten pages done, thirty found inside and thirty outside, and goes back.
 fn frontier() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
-    let canon = Canonicaliser::new(Rules::default());
+    let canon = Canonicaliser::new(UrlRules::default());
     let mut frontier = Embedded::open(folder.path(), aranha_frontier::Options::default())?;
     let seeds: Vec<Seed> = (0..SITES)
         .map(|site| canon.canon(&format!("http://www.site{site}.example/")))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use aranha_fetch::{Fetched, Remark, Session, Truncated};
 use aranha_frontier::{Hop, Outcome, Pending, RobotsFile};
-use aranha_robots::{Access, Robots, Rules};
+use aranha_robots::{Access, Robots, RobotsRules};
 use aranha_url::{Base, CanonUrl};
 use aranha_volume::WarcFields;
 use tokio::time::Instant;
@@ -30,7 +30,7 @@ pub(crate) fn is_fresh(file: &RobotsFile, now: i64) -> bool {
 }
 
 /// The rules of a copy; `None` when it says that the file could not be had, and so nothing may be fetched.
-pub(crate) fn rules(file: &RobotsFile, product: &str) -> Option<Rules> {
+pub(crate) fn rules(file: &RobotsFile, product: &str) -> Option<RobotsRules> {
     let status = (file.status != 0).then_some(file.status);
     match aranha_robots::access(status) {
         Access::Use => Some(Robots::parse(&file.body).agent(product)),

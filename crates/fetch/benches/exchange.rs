@@ -10,7 +10,7 @@ use std::{
 };
 
 use aranha_fetch::{Options, Request, Session, Web};
-use aranha_url::{Blacklist, Canonicaliser, Rules};
+use aranha_url::{Blacklist, Canonicaliser, UrlRules};
 
 const EXCHANGES: u32 = 20_000;
 
@@ -81,7 +81,7 @@ fn report(name: &str, answer: Vec<u8>) {
         ..Options::default()
     };
     let web = Web::new(options, Blacklist::default()).expect("options that work");
-    let url = Canonicaliser::new(Rules::default())
+    let url = Canonicaliser::new(UrlRules::default())
         .canon(&format!("http://{address}/page"))
         .expect("a URL");
     runtime.block_on(async {

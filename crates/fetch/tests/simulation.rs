@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aranha_fetch::{Failure, Options, Reply, Request, Session, Simulation, Web};
-use aranha_url::{Blacklist, Canonicaliser, Rules};
+use aranha_url::{Blacklist, Canonicaliser, UrlRules};
 
 const START: i64 = 1_700_000_000_000;
 
@@ -71,7 +71,7 @@ fn web(script: &Arc<Script>) -> Web {
 async fn times_are_those_of_the_simulation() {
     let script = Arc::new(Script::default());
     let web = web(&script);
-    let canon = Canonicaliser::new(Rules::default());
+    let canon = Canonicaliser::new(UrlRules::default());
     let mut session = Session::new();
     let mut results = Vec::new();
     for path in ["a", "b", "silent", "never"] {
@@ -102,7 +102,7 @@ async fn the_guard_judges_simulated_addresses_too() {
     let web = web(&script);
     let refused = web.resolve("private.example").await;
     assert!(matches!(refused, Err(Failure::AddressRefused { .. })));
-    let url = Canonicaliser::new(Rules::default()).canon("http://private.example/");
+    let url = Canonicaliser::new(UrlRules::default()).canon("http://private.example/");
     let url = url.expect("a URL");
     let request = Request::new(&url, [127, 0, 0, 1].into());
     let fetched = web.fetch(&mut Session::new(), request).await;

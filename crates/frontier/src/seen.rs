@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use aranha_url::AsItIs;
+use aranha_url::IdentityBuildHasher;
 
 /// Keys seen so far: eight bytes a page.
-pub type Seen = HashSet<u64, AsItIs>;
+pub type Seen = HashSet<u64, IdentityBuildHasher>;

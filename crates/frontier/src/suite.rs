@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use aranha_url::{CanonUrl, Canonicaliser, PathKey, Rules, SiteKey};
+use aranha_url::{CanonUrl, Canonicaliser, PathKey, SiteKey, UrlRules};
 
 use crate::*;
 
@@ -28,7 +28,7 @@ pub(crate) fn small() -> Options {
 }
 
 pub(crate) fn url(text: &str) -> CanonUrl {
-    Canonicaliser::new(Rules::default())
+    Canonicaliser::new(UrlRules::default())
         .canon(text)
         .expect("a URL")
 }

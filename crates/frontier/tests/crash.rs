@@ -15,7 +15,7 @@ use aranha_frontier::{
     CheckIn, Embedded, Flags, Frontier, Hop, Lease, Options, Outcome, Outside, PageRecord, Pending,
     Seed, Then, View, WindowUpdate,
 };
-use aranha_url::{CanonUrl, Canonicaliser, PathKey, Rules};
+use aranha_url::{CanonUrl, Canonicaliser, PathKey, UrlRules};
 
 const FOLDER: &str = "ARANHA_CRASH_FOLDER";
 
@@ -29,7 +29,7 @@ fn options() -> Options {
 }
 
 fn url(text: &str) -> CanonUrl {
-    Canonicaliser::new(Rules::default())
+    Canonicaliser::new(UrlRules::default())
         .canon(text)
         .expect("a URL")
 }

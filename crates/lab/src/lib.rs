@@ -52,7 +52,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::{Duration, Instant};
 
-use aranha_url::{Canonicaliser, Rules};
+use aranha_url::{Canonicaliser, UrlRules};
 use tokio::task::JoinSet;
 
 pub use answer::Answer;
@@ -125,7 +125,7 @@ impl Lab {
         Ok(Lab {
             shared,
             resolver,
-            canonicaliser: Canonicaliser::new(Rules::default()),
+            canonicaliser: Canonicaliser::new(UrlRules::default()),
             _vacuums: vacuums,
             _servers: servers,
         })

@@ -384,7 +384,7 @@ fn relative(from: &str, target: &str) -> String {
 mod tests {
     use std::collections::HashSet;
 
-    use aranha_url::{Base, Canonicaliser, Rules};
+    use aranha_url::{Base, Canonicaliser, UrlRules};
 
     use super::*;
     use crate::plan::Plan;
@@ -413,7 +413,7 @@ mod tests {
     #[test]
     fn all_ways_of_writing_lead_to_the_target() {
         let web = Web::new(Plan::demo(), 8000);
-        let canonicaliser = Canonicaliser::new(Rules::default());
+        let canonicaliser = Canonicaliser::new(UrlRules::default());
         let mut ways: HashSet<&str> = HashSet::new();
         let mut foreign = false;
         for number in 0..24 {

@@ -13,7 +13,7 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
-use aranha_url::{Base, CanonUrl, Canonicaliser, Rules};
+use aranha_url::{Base, CanonUrl, Canonicaliser, UrlRules};
 
 use crate::outline::outline;
 use crate::resource::Resource;
@@ -80,7 +80,7 @@ impl Web {
         let mut walk = Walk {
             web: self,
             crawler,
-            canonicaliser: Canonicaliser::new(Rules::default()),
+            canonicaliser: Canonicaliser::new(UrlRules::default()),
             inside: self.seed_sites().map(|site| site.number).collect(),
             queue: VecDeque::new(),
             found: BTreeMap::new(),

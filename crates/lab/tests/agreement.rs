@@ -8,13 +8,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use aranha_lab::{Crawler, Plan, Web};
 use aranha_page::{Input, LinkKind, Options, Page};
-use aranha_url::{Base, CanonUrl, Canonicaliser, Rules};
+use aranha_url::{Base, CanonUrl, Canonicaliser, UrlRules};
 
 const PORT: u16 = 8000;
 
 /// Folded URLs and their status, found by reading pages.
 fn crawl(web: &Web, crawler: &Crawler) -> BTreeMap<String, u16> {
-    let canonicaliser = Canonicaliser::new(Rules::default());
+    let canonicaliser = Canonicaliser::new(UrlRules::default());
     let seeds = web.seeds();
     let mut queue: VecDeque<CanonUrl> = seeds
         .iter()
@@ -128,7 +128,7 @@ fn the_reader_finds_the_truth() {
 #[test]
 fn pages_read_as_they_were_written() {
     let web = Web::new(Plan::demo(), PORT);
-    let canonicaliser = Canonicaliser::new(Rules::default());
+    let canonicaliser = Canonicaliser::new(UrlRules::default());
     let mut languages = BTreeSet::new();
     for url in web
         .truth(&Crawler::default())

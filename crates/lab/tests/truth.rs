@@ -7,12 +7,12 @@ mod client;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use aranha_lab::{Crawler, Expected, Lab, Plan, Web};
-use aranha_url::{Base, CanonUrl, Canonicaliser, Rules};
+use aranha_url::{Base, CanonUrl, Canonicaliser, UrlRules};
 use client::{Client, Got, read};
 
 /// A naive crawl: one connection a request, robots.txt read by hand, twins followed.
 async fn crawl(lab: &Lab) -> BTreeMap<String, (u16, bool)> {
-    let canonicaliser = Canonicaliser::new(Rules::default());
+    let canonicaliser = Canonicaliser::new(UrlRules::default());
     let mut queue: VecDeque<CanonUrl> = lab
         .seeds()
         .iter()

@@ -7,7 +7,7 @@
 
 use std::{process::ExitCode, time::Instant};
 
-use aranha_revisit::{History, Options, Policy, Schedule, Seen, Visit};
+use aranha_revisit::{History, Options, PageState, PageVisit, Policy, Schedule};
 
 const ROUNDS: u64 = 3;
 const START: i64 = 1_780_000_000_000;
@@ -57,13 +57,13 @@ fn measure(policy: Policy, pages: u64) -> f64 {
             let page = step.wrapping_mul(0x9e37_79b1) % pages; // a permutation: the factor is prime
             let hash = (page ^ round << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
             let seen = match round {
-                0 => Seen::New,
-                _ if hash % 100 < page % 100 => Seen::Changed,
-                _ => Seen::Same,
+                0 => PageState::New,
+                _ if hash % 100 < page % 100 => PageState::Changed,
+                _ => PageState::Same,
             };
-            let visit = Visit {
+            let visit = PageVisit {
                 importance: 1.0 + (page % 1000) as f32,
-                ..Visit::new(
+                ..PageVisit::new(
                     START + round as i64 * 864_000_000 + (hash * 100) as i64,
                     seen,
                     page,

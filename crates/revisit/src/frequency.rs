@@ -8,7 +8,7 @@ use crate::History;
 
 /// B's new `fr_max`: with x the smaller of `records` and `limit`, and `changes` those among the last x,
 /// `floor((old + b) / 2)` where b is x without a change and x / changes otherwise. Never below one round.
-pub fn next_level(old: u32, records: u32, limit: u32, changes: u32) -> u32 {
+pub(crate) fn next_level(old: u32, records: u32, limit: u32, changes: u32) -> u32 {
     let x = u64::from(records.min(limit));
     let changes = u64::from(changes.max(1)); // no change and one change: b is x in both cases
     let sum = u64::from(old) * changes + x; // (old + x / changes) / 2, without rounding before the end
@@ -22,7 +22,7 @@ pub fn next_level(old: u32, records: u32, limit: u32, changes: u32) -> u32 {
 /// B prints the rule as `[fr_max + share * fr_max] / 2`, which for its example (6 and 89%) is 5 and would hardly move
 /// where all inner pages change; the outcome it tells, 3, and the purpose it gives follow from the share of pages that
 /// have *not* changed: `floor((6 + 0.11 * 6) / 2) = 3`. That is what is done here.
-pub fn lowered(level: u32, share: f32) -> u32 {
+pub(crate) fn lowered(level: u32, share: f32) -> u32 {
     let level = f64::from(level);
     let unchanged = 1.0 - f64::from(share.clamp(0.0, 1.0));
     (f64::midpoint(level, unchanged * level) as u32).max(1)

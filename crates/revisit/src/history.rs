@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a visit found, judged on the text, not on the markup around it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Seen {
+pub enum PageState {
     /// Fetched for the first time: there is nothing to compare with.
     New,
     /// Not modified (304), or the same text as the last time.
@@ -23,11 +23,11 @@ pub enum Seen {
 
 /// One visit of a page.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Visit {
+pub struct PageVisit {
     /// When, Unix milliseconds.
     pub at: i64,
     /// What was found.
-    pub seen: Seen,
+    pub seen: PageState,
     /// `Last-Modified`, repaired (N15); Unix milliseconds.
     pub modified: Option<i64>,
     /// `Expires` or `Cache-Control`; Unix milliseconds. A hint: it can put a visit off to at most twice the interval.
@@ -43,10 +43,10 @@ pub struct Visit {
     pub quick: bool,
 }
 
-impl Visit {
+impl PageVisit {
     /// A visit that tells nothing but what was found.
-    pub fn new(at: i64, seen: Seen, key: u64) -> Self {
-        Visit {
+    pub fn new(at: i64, seen: PageState, key: u64) -> Self {
+        PageVisit {
             at,
             seen,
             modified: None,

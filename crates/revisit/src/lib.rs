@@ -16,19 +16,17 @@
 
 mod frequency;
 mod history;
-mod movement;
 mod optimal;
 mod options;
 mod poisson;
+mod rounds;
 mod schedule;
 mod selective;
 mod trust;
 
-pub use frequency::{lowered, next_level};
-pub use history::{History, Seen, Visit};
+pub use history::{History, PageState, PageVisit};
 pub use optimal::{Census, best_interval};
 pub use options::{Options, Policy};
-pub use poisson::Belief;
 pub use schedule::Schedule;
 pub use selective::SiteHistory;
 pub use trust::Trust;

@@ -56,7 +56,7 @@ fn inverse(share: f64) -> f64 {
 }
 
 /// How many pages there are with which rate and importance, to be kept over a restart. Rebuilt at need by
-/// [`Schedule::recall`](crate::Schedule::recall) from the histories.
+/// [`Schedule::count_known`](crate::Schedule::count_known) from the histories.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Census {
     /// Cell and pages in it, without the empty ones.
@@ -115,7 +115,7 @@ impl Market {
         } else {
             LIGHTEST.exp2()
         };
-        self.move_to(cell, place(rate, importance));
+        self.move_to(cell, cell_of(rate, importance));
         let most = self.most * f64::from_bits(self.stretch.load(Relaxed));
         best_interval(rate, importance, self.price()).clamp(self.least, most)
     }
@@ -132,7 +132,7 @@ impl Market {
     }
 
     /// Count pages that were counted before a restart.
-    pub(crate) fn recall(&self, cell: u16, pages: u32) {
+    pub(crate) fn count_known(&self, cell: u16, pages: u32) {
         if (1..=RATES * WEIGHTS).contains(&usize::from(cell)) {
             self.add(cell, pages);
             self.touched();
@@ -248,7 +248,7 @@ impl Market {
 
     pub(crate) fn restore(&self, census: &Census) {
         for (cell, pages) in &census.cells {
-            self.recall(*cell, *pages);
+            self.count_known(*cell, *pages);
         }
         self.search();
     }
@@ -279,7 +279,7 @@ fn row(cell: u16) -> usize {
 }
 
 /// The cell of a rate and an importance; what is off the grid is at its edge.
-fn place(rate: f64, importance: f64) -> u16 {
+fn cell_of(rate: f64, importance: f64) -> u16 {
     let step = |value: f64, steps: f64, first: f64, last: usize| {
         (((value.log2() - first) * steps).max(0.0) as usize).min(last - 1)
     };
@@ -291,7 +291,7 @@ fn place(rate: f64, importance: f64) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::movement;
+    use crate::rounds;
 
     #[test]
     fn the_inverse_is_one() {
@@ -357,8 +357,8 @@ mod tests {
             let market = Market::new(budget, 1.0 / 24.0, 400.0);
             let mut cells = vec![0u16; 4000];
             let page = |key: usize| {
-                let rate = (movement::place(key as u64, 1) * 14.0 - 12.0).exp2();
-                let weight = (movement::place(key as u64, 2) * 8.0 - 4.0).exp2() as f32;
+                let rate = (rounds::unit_hash(key as u64, 1) * 14.0 - 12.0).exp2();
+                let weight = (rounds::unit_hash(key as u64, 2) * 8.0 - 4.0).exp2() as f32;
                 (rate, weight)
             };
             for _ in 0..2 {
@@ -383,7 +383,7 @@ mod tests {
             assert!((again.price() / market.price() - 1.0).abs() < 0.1);
             let recalled = Market::new(budget, 1.0 / 24.0, 400.0);
             for cell in &cells {
-                recalled.recall(*cell, 1);
+                recalled.count_known(*cell, 1);
             }
             assert_eq!(recalled.census(), market.census());
         }

@@ -20,14 +20,14 @@ const LEAST_DAYS: f64 = 1.0 / 86_400.0;
 
 /// What is known about a page's rate of change: a Gamma distribution.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Belief {
+pub(crate) struct Belief {
     shape: f64,
     exposure: f64,
 }
 
 impl Belief {
     /// Before anything is known: a change every `days`, with hardly any certainty.
-    pub fn prior(days: f64) -> Self {
+    pub(crate) fn prior(days: f64) -> Self {
         Belief {
             shape: PRIOR_SHAPE,
             exposure: PRIOR_SHAPE * days.max(LEAST_DAYS),
@@ -48,13 +48,13 @@ impl Belief {
     }
 
     /// Changes a day, the mean.
-    pub fn rate(self) -> f64 {
+    pub(crate) fn rate(self) -> f64 {
         self.shape / self.exposure
     }
 
     /// The page was the same after `days`.
     #[must_use]
-    pub fn same(self, days: f64) -> Self {
+    pub(crate) fn same(self, days: f64) -> Self {
         Belief {
             shape: self.shape,
             exposure: self.exposure + days.max(LEAST_DAYS),
@@ -64,7 +64,7 @@ impl Belief {
 
     /// The page had changed after `days`, nobody knows how often.
     #[must_use]
-    pub fn changed(self, days: f64) -> Self {
+    pub(crate) fn changed(self, days: f64) -> Self {
         let Belief { shape, exposure } = self;
         let log = (days.max(LEAST_DAYS) / exposure).ln_1p();
         // 1 - (exposure / (exposure + days))^(shape + k), exact for short intervals too.
@@ -81,7 +81,7 @@ impl Belief {
 
     /// The page changed for the last time `age` days before the visit, nobody knows how often before that.
     #[must_use]
-    pub fn dated(self, age: f64) -> Self {
+    pub(crate) fn dated(self, age: f64) -> Self {
         Belief {
             shape: self.shape + 1.0,
             exposure: self.exposure + age.max(LEAST_DAYS),
@@ -90,7 +90,7 @@ impl Belief {
     }
 
     /// Days until the page has changed with the probability `chance`, uncertainty about its rate included.
-    pub fn wait(self, chance: f64) -> f64 {
+    pub(crate) fn wait(self, chance: f64) -> f64 {
         let chance = chance.clamp(0.001, 0.999);
         self.exposure * (-(-chance).ln_1p() / self.shape).exp_m1()
     }
@@ -110,7 +110,7 @@ impl Belief {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::movement::place;
+    use crate::rounds::unit_hash;
     use proptest::prelude::*;
 
     /// The posterior mean by brute force: the prior times all likelihoods, on a fine grid of rates.
@@ -138,8 +138,8 @@ mod tests {
     fn observe(rate: f64, mean_days: f64, visits: u64, seed: u64) -> Vec<(f64, bool)> {
         (0..visits)
             .map(|turn| {
-                let days = mean_days * (0.25 + 1.5 * place(seed, turn));
-                let changed = place(seed ^ 0xabcd, turn) < -(-rate * days).exp_m1();
+                let days = mean_days * (0.25 + 1.5 * unit_hash(seed, turn));
+                let changed = unit_hash(seed ^ 0xabcd, turn) < -(-rate * days).exp_m1();
                 (days, changed)
             })
             .collect()

@@ -6,10 +6,10 @@
 use std::time::Duration;
 
 use crate::{
-    Census, DAY_MS, History, Options, Policy, Seen, SiteHistory, Visit, frequency,
-    movement::{self, Rounds},
+    Census, DAY_MS, History, Options, PageState, PageVisit, Policy, SiteHistory, frequency,
     optimal::Market,
     poisson::Belief,
+    rounds::{self, Rounds},
 };
 
 /// A `Last-Modified` at the first visit that is younger than this may be the server's clock, not the page's age.
@@ -49,31 +49,33 @@ impl Schedule {
 
     /// Fold a visit into the history of its page. The answer: when to ask again, Unix milliseconds, later than the visit;
     /// `None`: the page is dead.
-    pub fn plan(&self, history: &mut History, visit: &Visit) -> Option<i64> {
+    pub fn plan(&self, history: &mut History, visit: &PageVisit) -> Option<i64> {
         match visit.seen {
-            Seen::Gone => return self.missed(history, visit),
-            Seen::Failed => {}
-            Seen::New | Seen::Same | Seen::Changed => self.learn(history, visit),
+            PageState::Gone => return self.plan_gone(history, visit),
+            PageState::Failed => {}
+            PageState::New | PageState::Same | PageState::Changed => self.learn(history, visit),
         }
         let due = match (self.options.policy, &self.market) {
             (Policy::Optimal, Some(market)) => {
                 let rate = self.belief(history).rate();
                 let wait = market.interval(&mut history.cell, rate, visit.importance);
-                let wait = wait.min(self.watched(history));
-                self.moved(wait, history, visit)
+                let wait = wait.min(self.max_interval_by_age(history));
+                self.plan_in_days(wait, history, visit)
             }
             (Policy::Optimal | Policy::Poisson, _) => {
                 let wait = self
                     .belief(history)
                     .wait(f64::from(self.options.change_probability));
                 let wait = wait.min(days(self.options.max_interval));
-                self.moved(wait, history, visit)
+                self.plan_in_days(wait, history, visit)
             }
-            (Policy::Frequency | Policy::Selective, _) => self.turn(history.level.max(1), visit),
+            (Policy::Frequency | Policy::Selective, _) => {
+                self.plan_in_rounds(history.level.max(1), visit)
+            }
             (Policy::Never, _) => return None,
-            (Policy::Fixed, _) => self.turn(1, visit),
+            (Policy::Fixed, _) => self.plan_in_rounds(1, visit),
         };
-        Some(self.put_off(due, visit).max(visit.at + 1))
+        Some(self.defer_until_expiry(due, visit).max(visit.at + 1))
     }
 
     /// The number of the round that `at` is in: the same on every node.
@@ -83,19 +85,19 @@ impl Schedule {
 
     /// `selective`: a site's round begins. `entry`: what the visit of its entry page found, `None` when that page was not
     /// due. Harmless when called again in the same round, as for a second entry page.
-    pub fn open_round(&self, site: &mut SiteHistory, entry: Option<Seen>, at: i64) {
+    pub fn open_round(&self, site: &mut SiteHistory, entry: Option<PageState>, at: i64) {
         site.open(self.round(at), entry, self.options.min_changed_share);
     }
 
     /// `selective`: whether the inner page `key`, which is due, is visited in this round. With every other policy it is.
-    /// One that is not comes again at [`Schedule::skip`].
-    pub fn descend(&self, site: &SiteHistory, key: u64) -> bool {
+    /// One that is not comes again at [`Schedule::in_next_round`].
+    pub fn visits_inner_page(&self, site: &SiteHistory, key: u64) -> bool {
         self.options.policy != Policy::Selective || site.visits(key)
     }
 
     /// When a page that was passed over in this round comes again.
-    pub fn skip(&self, key: u64, at: i64) -> i64 {
-        self.rounds.turn(self.rounds.number(at) + 1, key)
+    pub fn in_next_round(&self, key: u64, at: i64) -> i64 {
+        self.rounds.time_in_round(self.rounds.number(at) + 1, key)
     }
 
     /// Whether the site takes part in quick rounds between full ones (I6).
@@ -105,9 +107,9 @@ impl Schedule {
 
     /// When a site begins its next round: the next quick one if it is fast, the next full one otherwise.
     pub fn next_round(&self, site: &SiteHistory, key: u64, at: i64) -> i64 {
-        let full = self.skip(key, at);
+        let full = self.in_next_round(key, at);
         match self.quick {
-            Some(quick) if site.fast() => full.min(quick.turn(quick.number(at) + 1, key)),
+            Some(quick) if site.fast() => full.min(quick.time_in_round(quick.number(at) + 1, key)),
             _ => full,
         }
     }
@@ -117,7 +119,7 @@ impl Schedule {
         self.market.as_ref().map(Market::census).unwrap_or_default()
     }
 
-    /// `optimal`: after a restart, before the first plan. Without it, or [`Schedule::recall`] for every page, the budget
+    /// `optimal`: after a restart, before the first plan. Without it, or [`Schedule::count_known`] for every page, the budget
     /// would be spent on the few pages visited since.
     pub fn restore(&self, census: &Census) {
         if let Some(market) = &self.market {
@@ -126,9 +128,9 @@ impl Schedule {
     }
 
     /// `optimal`: count a page that is known from an earlier start; in place of [`Schedule::restore`].
-    pub fn recall(&self, history: &History) {
+    pub fn count_known(&self, history: &History) {
         if let Some(market) = &self.market {
-            market.recall(history.cell, 1);
+            market.count_known(history.cell, 1);
         }
     }
 
@@ -148,33 +150,33 @@ impl Schedule {
     }
 
     /// No page is left alone for longer than it was watched, about: a first wrong belief would stand for months.
-    fn watched(&self, history: &History) -> f64 {
+    fn max_interval_by_age(&self, history: &History) -> f64 {
         days(self.options.prior_change_interval) * f64::from(history.visits.clamp(1, 32) - 1).exp2()
     }
 
     /// The page was there.
-    fn learn(&self, history: &mut History, visit: &Visit) {
+    fn learn(&self, history: &mut History, visit: &PageVisit) {
         let before = self.belief(history);
         let age = visit
             .modified
             .map(|modified| (visit.at - modified) as f64 / DAY_MS);
         let belief = match (history.days_since(visit.at), visit.seen) {
-            (None, _) | (_, Seen::New) => match age {
+            (None, _) | (_, PageState::New) => match age {
                 Some(age) if age >= YOUNGEST => before.dated(age),
                 _ => before,
             },
-            (Some(days), Seen::Changed) => match age {
+            (Some(days), PageState::Changed) => match age {
                 Some(age) if age >= YOUNGEST_SHARE * days && age <= days => before.dated(age),
                 _ => before.changed(days),
             },
             (Some(days), _) => before.same(days),
         };
         (history.shape, history.exposure) = belief.parts();
-        history.count(visit.at, visit.seen == Seen::Changed);
+        history.count(visit.at, visit.seen == PageState::Changed);
         history.level = self.level(history, visit);
     }
 
-    fn level(&self, history: &History, visit: &Visit) -> u8 {
+    fn level(&self, history: &History, visit: &PageVisit) -> u8 {
         let level = frequency::level(
             history,
             self.options.history_visits,
@@ -189,7 +191,7 @@ impl Schedule {
     }
 
     /// The page was not there: ever more rarely, then never.
-    fn missed(&self, history: &mut History, visit: &Visit) -> Option<i64> {
+    fn plan_gone(&self, history: &mut History, visit: &PageVisit) -> Option<i64> {
         history.gone = history.gone.saturating_add(1);
         if let Some(market) = &self.market {
             market.leave(&mut history.cell);
@@ -199,44 +201,44 @@ impl Schedule {
         }
         let rounds = 1i64 << (history.gone - 1).min(32);
         let round = self.rounds.number(visit.at).saturating_add(rounds);
-        let due = self.rounds.turn(round, visit.key);
-        Some(due.max(visit.at + self.apart()))
+        let due = self.rounds.time_in_round(round, visit.key);
+        Some(due.max(visit.at + self.min_gap_ms()))
     }
 
     /// In so many rounds; or in the next quick one, for a changed page of a fast site.
-    fn turn(&self, level: u8, visit: &Visit) -> i64 {
+    fn plan_in_rounds(&self, level: u8, visit: &PageVisit) -> i64 {
         let rounds =
             i64::from(level).min((millis(self.options.max_interval) / self.rounds.length()).max(1));
-        let due = self.rounds.turn(
+        let due = self.rounds.time_in_round(
             self.rounds.number(visit.at).saturating_add(rounds),
             visit.key,
         );
         let due = match self.quick {
-            Some(quick) if visit.quick && visit.seen == Seen::Changed => {
-                due.min(quick.turn(quick.number(visit.at) + 1, visit.key))
+            Some(quick) if visit.quick && visit.seen == PageState::Changed => {
+                due.min(quick.time_in_round(quick.number(visit.at) + 1, visit.key))
             }
             _ => due,
         };
-        due.max(visit.at + self.apart())
+        due.max(visit.at + self.min_gap_ms())
     }
 
     /// How far apart visits in two rounds are at least: whoever wants short rounds wants them.
-    fn apart(&self) -> i64 {
+    fn min_gap_ms(&self) -> i64 {
         let shortest = self.quick.map_or(i64::MAX, Rounds::length);
         let shortest = self.rounds.length().min(shortest);
         millis(self.options.min_interval).min(shortest / 2)
     }
 
     /// In so many days, moved by up to half the spread either way.
-    fn moved(&self, days: f64, history: &History, visit: &Visit) -> i64 {
-        let place = movement::place(visit.key, u64::from(history.visits)) - 0.5;
+    fn plan_in_days(&self, days: f64, history: &History, visit: &PageVisit) -> i64 {
+        let place = rounds::unit_hash(visit.key, u64::from(history.visits)) - 0.5;
         let spread = f64::from(self.options.spread.clamp(0.0, 1.0));
         let wait = days * (1.0 + spread * place) * DAY_MS;
         visit.at + (wait as i64).max(millis(self.options.min_interval))
     }
 
     /// An answer that says how long it stays fresh is believed for as long again as the wait.
-    fn put_off(&self, due: i64, visit: &Visit) -> i64 {
+    fn defer_until_expiry(&self, due: i64, visit: &PageVisit) -> i64 {
         match visit.expires {
             Some(expires) if expires > due => {
                 let twice = visit.at + 2 * (due - visit.at);

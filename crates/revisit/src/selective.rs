@@ -7,12 +7,12 @@
 //! follows what was found: up where much had changed, down where little had.
 //!
 //! In a round the engine calls, for each site: [`Schedule::open_round`](crate::Schedule::open_round) once the entry page
-//! was visited or skipped, [`Schedule::descend`](crate::Schedule::descend) for each inner page that is due,
-//! [`SiteHistory::inside`] for each that was visited, and gives [`SiteHistory::share`] to the entry page's next plan.
+//! was visited or skipped, [`Schedule::visits_inner_page`](crate::Schedule::visits_inner_page) for each inner page that is due,
+//! [`SiteHistory::count_inner_visit`] for each that was visited, and gives [`SiteHistory::share`] to the entry page's next plan.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Seen, movement};
+use crate::{PageState, rounds};
 
 /// One inner page in so many is visited in every round.
 const SAMPLE: u64 = 8;
@@ -48,11 +48,11 @@ pub struct SiteHistory {
 
 impl SiteHistory {
     /// An inner page was visited in this round. `New` and `Failed` tell nothing about change; `Gone` is one.
-    pub fn inside(&mut self, seen: Seen) {
+    pub fn count_inner_visit(&mut self, seen: PageState) {
         match seen {
-            Seen::New | Seen::Failed => {}
-            Seen::Same => self.looked = self.looked.saturating_add(1),
-            Seen::Changed | Seen::Gone => {
+            PageState::New | PageState::Failed => {}
+            PageState::Same => self.looked = self.looked.saturating_add(1),
+            PageState::Changed | PageState::Gone => {
                 self.looked = self.looked.saturating_add(1);
                 self.changed = self.changed.saturating_add(1);
             }
@@ -86,7 +86,7 @@ impl SiteHistory {
 
     /// Round `number` begins, or goes on with one more entry page; `entry`: what the entry page looked like, `None` when
     /// it was skipped.
-    pub(crate) fn open(&mut self, number: u32, entry: Option<Seen>, first: f32) {
+    pub(crate) fn open(&mut self, number: u32, entry: Option<PageState>, first: f32) {
         let round = number.saturating_add(1);
         if round != self.round {
             self.close(first);
@@ -98,7 +98,7 @@ impl SiteHistory {
             self.waited = u16::try_from(waited).unwrap_or(u16::MAX);
         }
         let follow = match entry {
-            Some(Seen::New | Seen::Changed) => true,
+            Some(PageState::New | PageState::Changed) => true,
             _ => self
                 .share()
                 .is_none_or(|share| after(share, self.waited) >= self.threshold(first)),
@@ -137,7 +137,7 @@ impl SiteHistory {
 
     /// Whether the inner page `key` is visited in this round.
     pub(crate) fn visits(&self, key: u64) -> bool {
-        self.descending() || movement::mix(key).is_multiple_of(SAMPLE)
+        self.descending() || rounds::mix(key).is_multiple_of(SAMPLE)
     }
 }
 
@@ -156,18 +156,23 @@ mod tests {
     fn round(
         site: &mut SiteHistory,
         number: u32,
-        entry: Option<Seen>,
+        entry: Option<PageState>,
         percent: u32,
         stale: &mut [bool],
     ) -> usize {
         for (page, stale) in stale.iter_mut().enumerate() {
-            *stale |= movement::place(page as u64, u64::from(number)) < f64::from(percent) / 100.0;
+            *stale |=
+                rounds::unit_hash(page as u64, u64::from(number)) < f64::from(percent) / 100.0;
         }
         site.open(number, entry, FIRST);
         let mut visited = 0;
         for (page, stale) in stale.iter_mut().enumerate() {
             if site.visits(page as u64) {
-                site.inside(if *stale { Seen::Changed } else { Seen::Same });
+                site.count_inner_visit(if *stale {
+                    PageState::Changed
+                } else {
+                    PageState::Same
+                });
                 *stale = false;
                 visited += 1;
             }
@@ -183,7 +188,7 @@ mod tests {
                 round(
                     &mut site,
                     20_000 + number,
-                    Some(Seen::Same),
+                    Some(PageState::Same),
                     percent,
                     &mut stale,
                 ) == 100
@@ -207,11 +212,11 @@ mod tests {
         let mut site = SiteHistory::default();
         let mut stale = [false; 100];
         for number in 0..20 {
-            round(&mut site, number, Some(Seen::Same), 0, &mut stale);
+            round(&mut site, number, Some(PageState::Same), 0, &mut stale);
         }
         assert!(!site.descending());
         assert_eq!(
-            round(&mut site, 20, Some(Seen::Changed), 0, &mut stale),
+            round(&mut site, 20, Some(PageState::Changed), 0, &mut stale),
             100
         );
         assert_ne!(round(&mut site, 21, None, 0, &mut stale), 100);
@@ -220,16 +225,16 @@ mod tests {
     #[test]
     fn a_round_is_closed_once() {
         let mut site = SiteHistory::default();
-        site.open(7, Some(Seen::New), FIRST);
-        site.inside(Seen::Changed);
+        site.open(7, Some(PageState::New), FIRST);
+        site.count_inner_visit(PageState::Changed);
         let before = site.clone();
-        site.open(7, Some(Seen::Same), FIRST);
+        site.open(7, Some(PageState::Same), FIRST);
         assert_eq!(
             site, before,
             "a second entry page, or the same after a restart"
         );
         assert_eq!(site.share(), None);
-        site.open(8, Some(Seen::Same), FIRST);
+        site.open(8, Some(PageState::Same), FIRST);
         assert_eq!(site.share(), Some(0.75));
         assert!(site.fast());
     }
@@ -239,12 +244,12 @@ mod tests {
         let mut site = SiteHistory::default();
         let mut stale = [false; 100];
         for number in 0..3 {
-            round(&mut site, number, Some(Seen::Changed), 90, &mut stale);
+            round(&mut site, number, Some(PageState::Changed), 90, &mut stale);
         }
         assert!(site.threshold(FIRST) > FIRST);
         let mut site = SiteHistory::default();
         for number in 0..3 {
-            round(&mut site, number, Some(Seen::Changed), 0, &mut stale);
+            round(&mut site, number, Some(PageState::Changed), 0, &mut stale);
         }
         assert!(site.threshold(FIRST) < FIRST);
     }

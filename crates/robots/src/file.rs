@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
-use crate::line::{self, Line, Slip};
+use crate::line::{self, LineFault, RobotsLine};
 use crate::pattern::Pattern;
 use crate::product_token;
-use crate::rules::{Rule, Rules};
+use crate::rules::{RobotsRules, Rule};
 
 /// The part of a file that is read (RFC 9309, 2.5): 500 KiB, cut at the end of a line.
 const LONGEST_FILE: usize = 500 * 1024;
@@ -24,15 +24,15 @@ const LONGEST_DELAY: Duration = Duration::from_hours(24);
 /// A parsed file; [`Robots::agent`] gets the rules out of it.
 #[derive(Clone, Debug, Default)]
 pub struct Robots {
-    groups: Vec<Group>,
+    groups: Vec<AgentGroup>,
     /// From a `Crawl-delay` before any agent: for those without one of their own.
     delay: Option<Duration>,
     sitemaps: Vec<String>,
-    remarks: Vec<Remark>,
+    remarks: Vec<RobotsRemark>,
 }
 
 #[derive(Clone, Debug)]
-struct Group {
+struct AgentGroup {
     agents: Vec<Agent>,
     rules: Vec<Rule>,
     /// The longest delay of each part: an agent after a `Crawl-delay` begins the next. Never empty.
@@ -51,22 +51,22 @@ struct Agent {
 
 /// A fault in the file that was tolerated: shows as `line 3: …`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Remark {
+pub struct RobotsRemark {
     /// Counted from 1.
     pub line: u32,
     /// What was wrong and what was made of it.
     pub text: Cow<'static, str>,
 }
 
-impl fmt::Display for Remark {
+impl fmt::Display for RobotsRemark {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "line {}: {}", self.line, self.text)
     }
 }
 
-impl Group {
-    fn new(name: String) -> Group {
-        Group {
+impl AgentGroup {
+    fn new(name: String) -> AgentGroup {
+        AgentGroup {
             agents: vec![Agent { name, part: 0 }],
             rules: Vec::new(),
             delays: vec![None],
@@ -129,7 +129,7 @@ impl Robots {
             text: "robots.txt could not be had: nothing may be fetched until it can".into(),
             pattern: Pattern::new(b"/"),
         };
-        let mut group = Group::new("*".to_owned());
+        let mut group = AgentGroup::new("*".to_owned());
         group.rules.push(everything);
         Robots {
             groups: vec![group],
@@ -139,7 +139,7 @@ impl Robots {
 
     /// The rules for one product token (`aranha`; a whole User-Agent will do), all its groups merged; those of `*`
     /// when none names it.
-    pub fn agent(&self, product: &str) -> Rules {
+    pub fn agent(&self, product: &str) -> RobotsRules {
         let product = product_token(product).to_ascii_lowercase();
         if !product.is_empty() && self.groups.iter().any(|group| group.names(&product)) {
             self.named(&product)
@@ -148,7 +148,7 @@ impl Robots {
         }
     }
 
-    fn named(&self, name: &str) -> Rules {
+    fn named(&self, name: &str) -> RobotsRules {
         let groups = || self.groups.iter().filter(|group| group.names(name));
         let rules = groups()
             .flat_map(|group| group.rules.iter().cloned())
@@ -157,7 +157,7 @@ impl Robots {
             .flat_map(|group| group.delays_of(name))
             .max()
             .flatten();
-        Rules::new(rules, delay.or(self.delay))
+        RobotsRules::new(rules, delay.or(self.delay))
     }
 
     /// Sitemap lines, as written; they concern every agent.
@@ -166,13 +166,13 @@ impl Robots {
     }
 
     /// Faults that were tolerated, the first hundred.
-    pub fn remarks(&self) -> &[Remark] {
+    pub fn remarks(&self) -> &[RobotsRemark] {
         &self.remarks
     }
 
     fn remark(&mut self, line: u32, text: impl Into<Cow<'static, str>>) {
         if self.remarks.len() < MOST_REMARKS {
-            self.remarks.push(Remark {
+            self.remarks.push(RobotsRemark {
                 line,
                 text: text.into(),
             });
@@ -182,23 +182,25 @@ impl Robots {
     fn take(&mut self, text: &[u8], number: u32) {
         let (line, slip) = line::read(text);
         match slip {
-            Some(Slip::NoColon) => {
+            Some(LineFault::NoColon) => {
                 self.remark(number, "the colon is missing; read as if it were there");
             }
-            Some(Slip::Misspelt) => self.remark(number, "misspelt; read as what it seems to mean"),
+            Some(LineFault::Misspelt) => {
+                self.remark(number, "misspelt; read as what it seems to mean")
+            }
             None => {}
         }
         match line {
-            Line::Blank | Line::Other => {}
-            Line::Garbage => self.remark(number, "not understood, passed over"),
-            Line::Agent(name) => self.agent_line(name, number),
-            Line::Allow(value) => self.rule_line(true, value, text, number),
-            Line::Disallow(value) => self.rule_line(false, value, text, number),
-            Line::Delay(value) => self.delay_line(value, number),
-            Line::Sitemap([]) => {
+            RobotsLine::Blank | RobotsLine::Other => {}
+            RobotsLine::Garbage => self.remark(number, "not understood, passed over"),
+            RobotsLine::Agent(name) => self.agent_line(name, number),
+            RobotsLine::Allow(value) => self.rule_line(true, value, text, number),
+            RobotsLine::Disallow(value) => self.rule_line(false, value, text, number),
+            RobotsLine::Delay(value) => self.delay_line(value, number),
+            RobotsLine::Sitemap([]) => {
                 self.remark(number, "a sitemap without address, passed over");
             }
-            Line::Sitemap(value) => self
+            RobotsLine::Sitemap(value) => self
                 .sitemaps
                 .push(String::from_utf8_lossy(value).into_owned()),
         }
@@ -228,7 +230,7 @@ impl Robots {
         let shared = match self.groups.last_mut() {
             Some(group) if !group.closed => group.join(agent),
             _ => {
-                self.groups.push(Group::new(agent));
+                self.groups.push(AgentGroup::new(agent));
                 false
             }
         };

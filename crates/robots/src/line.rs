@@ -5,7 +5,7 @@
 
 /// What a line says; values are trimmed, comments gone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Line<'a> {
+pub(crate) enum RobotsLine<'a> {
     /// Nothing but space or a comment.
     Blank,
     Agent(&'a [u8]),
@@ -21,13 +21,13 @@ pub(crate) enum Line<'a> {
 
 /// A fault that was overlooked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Slip {
+pub(crate) enum LineFault {
     NoColon,
     Misspelt,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum FieldName {
     Agent,
     Allow,
     Disallow,
@@ -36,27 +36,27 @@ enum Field {
 }
 
 /// Names as written without case, spaces, `-` and `_`; the first of each field is the right one.
-const NAMES: [(&str, Field); 20] = [
-    ("useragent", Field::Agent),
-    ("useragents", Field::Agent),
-    ("useragant", Field::Agent),
-    ("usseragent", Field::Agent),
-    ("useagent", Field::Agent),
-    ("disallow", Field::Disallow),
-    ("dissallow", Field::Disallow),
-    ("dissalow", Field::Disallow),
-    ("disalow", Field::Disallow),
-    ("diasllow", Field::Disallow),
-    ("disallaw", Field::Disallow),
-    ("dissallaw", Field::Disallow),
-    ("disallows", Field::Disallow),
-    ("desallow", Field::Disallow),
-    ("allow", Field::Allow),
-    ("alow", Field::Allow),
-    ("allows", Field::Allow),
-    ("sitemap", Field::Sitemap),
-    ("sitemaps", Field::Sitemap),
-    ("crawldelay", Field::Delay),
+const NAMES: [(&str, FieldName); 20] = [
+    ("useragent", FieldName::Agent),
+    ("useragents", FieldName::Agent),
+    ("useragant", FieldName::Agent),
+    ("usseragent", FieldName::Agent),
+    ("useagent", FieldName::Agent),
+    ("disallow", FieldName::Disallow),
+    ("dissallow", FieldName::Disallow),
+    ("dissalow", FieldName::Disallow),
+    ("disalow", FieldName::Disallow),
+    ("diasllow", FieldName::Disallow),
+    ("disallaw", FieldName::Disallow),
+    ("dissallaw", FieldName::Disallow),
+    ("disallows", FieldName::Disallow),
+    ("desallow", FieldName::Disallow),
+    ("allow", FieldName::Allow),
+    ("alow", FieldName::Allow),
+    ("allows", FieldName::Allow),
+    ("sitemap", FieldName::Sitemap),
+    ("sitemaps", FieldName::Sitemap),
+    ("crawldelay", FieldName::Delay),
 ];
 
 /// The spellings that are right, in lower case.
@@ -72,10 +72,10 @@ const RIGHT: [&[u8]; 5] = [
 const LONGEST_NAME: usize = 24;
 
 /// Read a line without its end.
-pub(crate) fn read(line: &[u8]) -> (Line<'_>, Option<Slip>) {
+pub(crate) fn read(line: &[u8]) -> (RobotsLine<'_>, Option<LineFault>) {
     let line = trimmed(memchr::memchr(b'#', line).map_or(line, |mark| &line[..mark]));
     if line.is_empty() {
-        return (Line::Blank, None);
+        return (RobotsLine::Blank, None);
     }
     let colon = memchr::memchr(b':', line);
     if let Some(colon) = colon {
@@ -84,15 +84,22 @@ pub(crate) fn read(line: &[u8]) -> (Line<'_>, Option<Slip>) {
             let right = RIGHT.iter().any(|right| right.eq_ignore_ascii_case(name));
             return (
                 record(field, line[colon + 1..].trim_ascii()),
-                (!right).then_some(Slip::Misspelt),
+                (!right).then_some(LineFault::Misspelt),
             );
         }
     }
     if let Some(line) = without_colon(line) {
-        return (line, Some(Slip::NoColon));
+        return (line, Some(LineFault::NoColon));
     }
     let other = colon.is_some_and(|colon| is_name(line[..colon].trim_ascii()));
-    (if other { Line::Other } else { Line::Garbage }, None)
+    (
+        if other {
+            RobotsLine::Other
+        } else {
+            RobotsLine::Garbage
+        },
+        None,
+    )
 }
 
 /// Without outer space and nulls: files padded with nulls are served.
@@ -106,7 +113,7 @@ pub(crate) fn trimmed(line: &[u8]) -> &[u8] {
 }
 
 /// `Disallow /x`, `User agent *`: the name is the first word, or the first two.
-fn without_colon(line: &[u8]) -> Option<Line<'_>> {
+fn without_colon(line: &[u8]) -> Option<RobotsLine<'_>> {
     let space = |from: usize| {
         line[from..]
             .iter()
@@ -125,17 +132,17 @@ fn without_colon(line: &[u8]) -> Option<Line<'_>> {
     field(&line[..second]).map(|field| record(field, line[second..].trim_ascii()))
 }
 
-fn record(field: Field, value: &[u8]) -> Line<'_> {
+fn record(field: FieldName, value: &[u8]) -> RobotsLine<'_> {
     match field {
-        Field::Agent => Line::Agent(value),
-        Field::Allow => Line::Allow(value),
-        Field::Disallow => Line::Disallow(value),
-        Field::Delay => Line::Delay(value),
-        Field::Sitemap => Line::Sitemap(value),
+        FieldName::Agent => RobotsLine::Agent(value),
+        FieldName::Allow => RobotsLine::Allow(value),
+        FieldName::Disallow => RobotsLine::Disallow(value),
+        FieldName::Delay => RobotsLine::Delay(value),
+        FieldName::Sitemap => RobotsLine::Sitemap(value),
     }
 }
 
-fn field(name: &[u8]) -> Option<Field> {
+fn field(name: &[u8]) -> Option<FieldName> {
     if name.len() > LONGEST_NAME {
         return None;
     }
@@ -163,44 +170,72 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(line: &str, expected: Line<'_>, slip: Option<Slip>) {
+    fn check(line: &str, expected: RobotsLine<'_>, slip: Option<LineFault>) {
         assert_eq!(read(line.as_bytes()), (expected, slip), "{line}");
     }
 
     #[test]
     fn as_it_should_be() {
-        check("User-agent: *", Line::Agent(b"*"), None);
-        check("  DISALLOW :\t/x  # why", Line::Disallow(b"/x"), None);
-        check("Allow:/a b", Line::Allow(b"/a b"), None);
-        check("Disallow:", Line::Disallow(b""), None);
-        check("crawl-delay: 10", Line::Delay(b"10"), None);
+        check("User-agent: *", RobotsLine::Agent(b"*"), None);
+        check("  DISALLOW :\t/x  # why", RobotsLine::Disallow(b"/x"), None);
+        check("Allow:/a b", RobotsLine::Allow(b"/a b"), None);
+        check("Disallow:", RobotsLine::Disallow(b""), None);
+        check("crawl-delay: 10", RobotsLine::Delay(b"10"), None);
         check(
             "Sitemap: https://example.org/s.xml",
-            Line::Sitemap(b"https://example.org/s.xml"),
+            RobotsLine::Sitemap(b"https://example.org/s.xml"),
             None,
         );
-        check("# comment", Line::Blank, None);
-        check("", Line::Blank, None);
-        check("Host: example.org", Line::Other, None);
-        check("Clean-param: a /x", Line::Other, None);
+        check("# comment", RobotsLine::Blank, None);
+        check("", RobotsLine::Blank, None);
+        check("Host: example.org", RobotsLine::Other, None);
+        check("Clean-param: a /x", RobotsLine::Other, None);
     }
 
     #[test]
     fn as_it_is_in_the_wild() {
-        check("Disallow /x", Line::Disallow(b"/x"), Some(Slip::NoColon));
+        check(
+            "Disallow /x",
+            RobotsLine::Disallow(b"/x"),
+            Some(LineFault::NoColon),
+        );
         check(
             "Disallow /x:y",
-            Line::Disallow(b"/x:y"),
-            Some(Slip::NoColon),
+            RobotsLine::Disallow(b"/x:y"),
+            Some(LineFault::NoColon),
         );
-        check("User agent *", Line::Agent(b"*"), Some(Slip::NoColon));
-        check("User agent: *", Line::Agent(b"*"), Some(Slip::Misspelt));
-        check("useragent: *", Line::Agent(b"*"), Some(Slip::Misspelt));
-        check("Dissallow: /x", Line::Disallow(b"/x"), Some(Slip::Misspelt));
-        check("Crawl delay: 5", Line::Delay(b"5"), Some(Slip::Misspelt));
-        check("Site-map: /s", Line::Sitemap(b"/s"), Some(Slip::Misspelt));
-        check("<html>", Line::Garbage, None);
-        check("Disallow", Line::Garbage, None);
-        check("please do not: come", Line::Garbage, None);
+        check(
+            "User agent *",
+            RobotsLine::Agent(b"*"),
+            Some(LineFault::NoColon),
+        );
+        check(
+            "User agent: *",
+            RobotsLine::Agent(b"*"),
+            Some(LineFault::Misspelt),
+        );
+        check(
+            "useragent: *",
+            RobotsLine::Agent(b"*"),
+            Some(LineFault::Misspelt),
+        );
+        check(
+            "Dissallow: /x",
+            RobotsLine::Disallow(b"/x"),
+            Some(LineFault::Misspelt),
+        );
+        check(
+            "Crawl delay: 5",
+            RobotsLine::Delay(b"5"),
+            Some(LineFault::Misspelt),
+        );
+        check(
+            "Site-map: /s",
+            RobotsLine::Sitemap(b"/s"),
+            Some(LineFault::Misspelt),
+        );
+        check("<html>", RobotsLine::Garbage, None);
+        check("Disallow", RobotsLine::Garbage, None);
+        check("please do not: come", RobotsLine::Garbage, None);
     }
 }

@@ -11,7 +11,7 @@ use crate::pattern::{Pattern, Subject};
 
 /// The rules of one agent: owned and small, whatever else the file holds.
 #[derive(Clone, Debug, Default)]
-pub struct Rules {
+pub struct RobotsRules {
     rules: Vec<Rule>,
     delay: Option<Duration>,
 }
@@ -52,11 +52,11 @@ impl fmt::Display for RuleRef<'_> {
     }
 }
 
-impl Rules {
+impl RobotsRules {
     /// The order among equals is that of the file, so that the same file names the same line each time.
-    pub(crate) fn new(mut rules: Vec<Rule>, delay: Option<Duration>) -> Rules {
+    pub(crate) fn new(mut rules: Vec<Rule>, delay: Option<Duration>) -> RobotsRules {
         rules.sort_by_key(|rule| (Reverse(rule.pattern.octets), !rule.allow, rule.line));
-        Rules { rules, delay }
+        RobotsRules { rules, delay }
     }
 
     /// May this be fetched? `path` is the path and query of the URL, canonical or not; `/robots.txt` always may

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use aranha_robots::{Robots, Rules};
+use aranha_robots::{Robots, RobotsRules};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -69,7 +69,7 @@ impl Case {
     }
 
     /// What was expected, by the name under which `differs` knows it, and whether it came so.
-    fn outcomes(&self, robots: &Robots, rules: &Rules) -> Vec<(String, bool)> {
+    fn outcomes(&self, robots: &Robots, rules: &RobotsRules) -> Vec<(String, bool)> {
         let allowed = |path: &String| rules.judge(path).allowed;
         let mut outcomes: Vec<_> = self
             .allow

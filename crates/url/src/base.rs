@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use encoding_rs::{EncoderResult, Encoding, UTF_8};
 use url::Url;
 
-use crate::canonical::{CanonUrl, Place};
+use crate::canonical::{CanonUrl, PartOffsets};
 use crate::canonicaliser::LONGEST_TEXT;
 use crate::origin;
 use crate::percent;
@@ -34,7 +34,7 @@ pub(crate) struct PlainBase {
     /// The whole URL without fragment.
     pub(crate) text: String,
     /// With `site` as the public suffix list has it; the canonicaliser takes it back where folding is off.
-    pub(crate) place: Place,
+    pub(crate) place: PartOffsets,
     /// End of the path, where the query begins.
     pub(crate) path_end: usize,
     /// Behind the path's last `/`.
@@ -205,7 +205,7 @@ impl PlainBase {
     }
 
     /// `path`: its length.
-    fn cut(text: String, place: Place, path: usize) -> Option<PlainBase> {
+    fn cut(text: String, place: PartOffsets, path: usize) -> Option<PlainBase> {
         let path_end = place.path as usize + path;
         let directory_end = memchr::memrchr(b'/', &text.as_bytes()[..path_end])? + 1;
         Some(PlainBase {

@@ -19,7 +19,7 @@ use std::net::IpAddr;
 use crate::canonical::CanonUrl;
 use crate::canonicaliser::Canonicaliser;
 use crate::key::{PageKey, SiteKey};
-use crate::rules::Rules;
+use crate::rules::UrlRules;
 use crate::site;
 
 /// What must never be asked for. Keeps each entry's text: it is the reason given by `aranha why`.
@@ -86,10 +86,10 @@ impl Blacklist {
     }
 
     fn read(&mut self, text: &str) -> Result<(), BlacklistError> {
-        let canonicaliser = Canonicaliser::new(Rules {
+        let canonicaliser = Canonicaliser::new(UrlRules {
             max_length: 0,
             max_repeats: 0,
-            ..Rules::default()
+            ..UrlRules::default()
         });
         for (index, line) in text.lines().enumerate() {
             let entry = without_comment(line.trim_start_matches('\u{feff}')).trim();

@@ -54,13 +54,13 @@ impl fmt::Display for Scheme {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CanonUrl {
     text: String,
-    place: Place,
+    place: PartOffsets,
 }
 
 /// Where the authority's parts stand in the text, and the port they mean. A link within the same origin takes
 /// over its page's place: nothing about the host is looked up twice.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(crate) struct Place {
+pub(crate) struct PartOffsets {
     pub(crate) scheme: Scheme,
     pub(crate) port: u16,
     /// Start of the site's name: the host's, or four bytes later where `www.` is folded.
@@ -71,12 +71,12 @@ pub(crate) struct Place {
 
 impl CanonUrl {
     /// The canonicaliser's last step; `place` must describe `text`.
-    pub(crate) fn assemble(text: String, place: Place) -> CanonUrl {
+    pub(crate) fn assemble(text: String, place: PartOffsets) -> CanonUrl {
         debug_assert_eq!(text.as_bytes().get(place.path as usize), Some(&b'/'));
         CanonUrl { text, place }
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> PartOffsets {
         self.place
     }
 

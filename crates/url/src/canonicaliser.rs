@@ -11,41 +11,41 @@
 //!    found in a link, and they must not end in logs and archives.
 //! 3. Percent-triplets in upper case, unreserved characters decoded, in path and query. DNS's final dot and a `?`
 //!    with nothing behind it are left out.
-//! 4. The switchable [`Rules`], in this order: sessions, listings, index names; then the limits on length and
+//! 4. The switchable [`UrlRules`], in this order: sessions, listings, index names; then the limits on length and
 //!    repetition. In this order the result is a fixed point: what a rule leaves, no earlier rule would change.
 
 use url::Url;
 
 use crate::base::Base;
-use crate::canonical::{CanonUrl, Place};
+use crate::canonical::{CanonUrl, PartOffsets};
 use crate::growth;
 use crate::listing;
 use crate::origin;
 use crate::percent;
 use crate::plain;
 use crate::rejected::Rejected;
-use crate::rules::Rules;
+use crate::rules::UrlRules;
 use crate::session::SessionNames;
 
 /// Text longer than this is not parsed at all where a length limit is set: pages hold megabytes in a `href`.
 pub(crate) const LONGEST_TEXT: usize = 1 << 16;
 
-/// The compiled [`Rules`]; cheap to clone, shared by all visits.
+/// The compiled [`UrlRules`]; cheap to clone, shared by all visits.
 #[derive(Clone, Debug)]
 pub struct Canonicaliser {
-    rules: Rules,
+    rules: UrlRules,
     sessions: SessionNames,
 }
 
 impl Default for Canonicaliser {
     fn default() -> Canonicaliser {
-        Canonicaliser::new(Rules::default())
+        Canonicaliser::new(UrlRules::default())
     }
 }
 
 impl Canonicaliser {
     /// Compile the rules.
-    pub fn new(rules: Rules) -> Canonicaliser {
+    pub fn new(rules: UrlRules) -> Canonicaliser {
         let names: &[String] = if rules.drop_sessions {
             &rules.session_names
         } else {
@@ -58,7 +58,7 @@ impl Canonicaliser {
     }
 
     /// The rules in force.
-    pub fn rules(&self) -> &Rules {
+    pub fn rules(&self) -> &UrlRules {
         &self.rules
     }
 
@@ -139,7 +139,7 @@ impl Canonicaliser {
     }
 
     /// Step 4: the switchable rules. `place` comes with `www.` folded, and is unfolded here where folding is off.
-    fn finish(&self, mut text: String, mut place: Place) -> Result<CanonUrl, Rejected> {
+    fn finish(&self, mut text: String, mut place: PartOffsets) -> Result<CanonUrl, Rejected> {
         if !self.rules.fold_www {
             place.site = place.scheme.authority_start() as u32;
         }
@@ -230,9 +230,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn all_rules() -> Canonicaliser {
-        Canonicaliser::new(Rules {
+        Canonicaliser::new(UrlRules {
             drop_index: true,
-            ..Rules::default()
+            ..UrlRules::default()
         })
     }
 
@@ -454,13 +454,13 @@ mod tests {
 
     #[test]
     fn every_rule_can_be_off() {
-        let off = Canonicaliser::new(Rules {
+        let off = Canonicaliser::new(UrlRules {
             fold_www: false,
             drop_sessions: false,
             trim_listings: false,
             max_length: 0,
             max_repeats: 0,
-            ..Rules::default()
+            ..UrlRules::default()
         });
         let text = format!(
             "http://www.example.org/x/x/x/x/{};jsessionid=1/?C=M;O=A",

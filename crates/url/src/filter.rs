@@ -32,7 +32,7 @@ use crate::glob;
 #[serde(try_from = "String", into = "String")]
 pub struct Filter {
     text: String,
-    root: Node,
+    root: Expression,
 }
 
 /// Where and why an expression does not parse.
@@ -50,15 +50,15 @@ pub struct FilterError {
 }
 
 #[derive(Clone, Debug)]
-enum Node {
-    All(Vec<Node>),
-    Any(Vec<Node>),
-    Not(Box<Node>),
-    Test(Test),
+enum Expression {
+    All(Vec<Expression>),
+    Any(Vec<Expression>),
+    Not(Box<Expression>),
+    Predicate(Predicate),
 }
 
 #[derive(Clone, Debug)]
-enum Test {
+enum Predicate {
     Domain(Vec<String>),
     Host(Vec<String>),
     /// With scheme: compared with the whole URL.
@@ -103,44 +103,44 @@ impl Filter {
     }
 }
 
-impl Node {
+impl Expression {
     fn holds(&self, url: &CanonUrl, depth: u16) -> bool {
         match self {
-            Node::All(nodes) => nodes.iter().all(|node| node.holds(url, depth)),
-            Node::Any(nodes) => nodes.iter().any(|node| node.holds(url, depth)),
-            Node::Not(node) => !node.holds(url, depth),
-            Node::Test(test) => test.holds(url, depth),
+            Expression::All(nodes) => nodes.iter().all(|node| node.holds(url, depth)),
+            Expression::Any(nodes) => nodes.iter().any(|node| node.holds(url, depth)),
+            Expression::Not(node) => !node.holds(url, depth),
+            Expression::Predicate(test) => test.holds(url, depth),
         }
     }
 }
 
-impl Test {
+impl Predicate {
     fn holds(&self, url: &CanonUrl, depth: u16) -> bool {
         match self {
-            Test::Domain(names) => names.iter().any(|name| is_below(url.host(), name)),
-            Test::Host(patterns) => patterns.iter().any(|pattern| {
+            Predicate::Domain(names) => names.iter().any(|name| is_below(url.host(), name)),
+            Predicate::Host(patterns) => patterns.iter().any(|pattern| {
                 glob::matches(pattern, url.host()) || glob::matches(pattern, url.site_host())
             }),
-            Test::Prefix(prefix) => url.as_str().starts_with(prefix.as_str()),
-            Test::BarePrefix(prefix) => {
+            Predicate::Prefix(prefix) => url.as_str().starts_with(prefix.as_str()),
+            Predicate::BarePrefix(prefix) => {
                 url.below_scheme().starts_with(prefix.as_str())
                     || url.below_www().starts_with(prefix.as_str())
             }
-            Test::Scheme(schemes) => schemes.contains(&url.scheme()),
-            Test::Path(pattern) => glob::matches(pattern, url.path_only()),
-            Test::Query(pattern) => url.query().is_some_and(|query| {
+            Predicate::Scheme(schemes) => schemes.contains(&url.scheme()),
+            Predicate::Path(pattern) => glob::matches(pattern, url.path_only()),
+            Predicate::Query(pattern) => url.query().is_some_and(|query| {
                 glob::matches(pattern, query)
                     || query
                         .split(['&', ';'])
                         .any(|parameter| glob::matches(pattern, parameter))
             }),
-            Test::Extension(names) => extension(url.path_only()).is_some_and(|extension| {
+            Predicate::Extension(names) => extension(url.path_only()).is_some_and(|extension| {
                 names
                     .iter()
                     .any(|name| name.eq_ignore_ascii_case(extension))
             }),
-            Test::Regex(regex) => regex.is_match(url.as_str()),
-            Test::Depth(comparison, limit) => comparison.holds(depth, *limit),
+            Predicate::Regex(regex) => regex.is_match(url.as_str()),
+            Predicate::Depth(comparison, limit) => comparison.holds(depth, *limit),
         }
     }
 }

@@ -48,13 +48,13 @@ impl PathKey {
 }
 
 /// For maps and sets of keys, which are hashes already and are not hashed again.
-pub type AsItIs = BuildHasherDefault<Itself>;
+pub type IdentityBuildHasher = BuildHasherDefault<IdentityHasher>;
 
 /// Takes a key for its own hash; of several, mixes them.
 #[derive(Debug, Default)]
-pub struct Itself(u64);
+pub struct IdentityHasher(u64);
 
-impl Hasher for Itself {
+impl Hasher for IdentityHasher {
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(*byte);

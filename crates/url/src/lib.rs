@@ -7,8 +7,8 @@
 //!
 //! What always holds:
 //! - **Pure.** No I/O, no clock, no global state: the same rules and the same text give the same answer.
-//! - **Canonical text is a fixed point.** `canon(canon(x)) == canon(x)` under the same [`Rules`].
-//! - **Twins are one page.** `http`/`https` on their default ports and, where [`Rules::fold_www`] applies, `www.`
+//! - **Canonical text is a fixed point.** `canon(canon(x)) == canon(x)` under the same [`UrlRules`].
+//! - **Twins are one page.** `http`/`https` on their default ports and, where [`UrlRules::fold_www`] applies, `www.`
 //!   do not enter the key; the text keeps them, because one of the two names may be the only one that answers.
 //!
 //! Read first: [`canonicaliser`], then [`scope`].
@@ -37,9 +37,9 @@ pub use blacklist::{Blacklist, BlacklistError};
 pub use canonical::{CanonUrl, Scheme};
 pub use canonicaliser::Canonicaliser;
 pub use filter::{Filter, FilterError};
-pub use key::{AsItIs, PageKey, PathKey, SiteKey};
+pub use key::{IdentityBuildHasher, PageKey, PathKey, SiteKey};
 pub use rejected::Rejected;
-pub use rules::Rules;
+pub use rules::UrlRules;
 pub use scope::{Judgement, Reach, Scope, ScopeRule};
 pub use site::registrable;
 pub use surt::surt;

@@ -2,7 +2,7 @@
 
 use url::Url;
 
-use crate::canonical::{Place, Scheme};
+use crate::canonical::{PartOffsets, Scheme};
 use crate::rejected::Rejected;
 use crate::site;
 
@@ -13,7 +13,11 @@ const LONGEST_LABEL: usize = 63;
 
 /// Write the origin of a parsed URL: credentials and default port left out, the host without DNS's final dot.
 /// `capacity` is what the caller expects the whole text to need.
-pub(crate) fn write(url: &Url, fold: bool, capacity: usize) -> Result<(String, Place), Rejected> {
+pub(crate) fn write(
+    url: &Url,
+    fold: bool,
+    capacity: usize,
+) -> Result<(String, PartOffsets), Rejected> {
     let scheme = scheme(url.scheme())?;
     let host = url.host_str().unwrap_or_default();
     let host = host.strip_suffix('.').unwrap_or(host);
@@ -28,7 +32,7 @@ pub(crate) fn write(url: &Url, fold: bool, capacity: usize) -> Result<(String, P
         use std::fmt::Write as _;
         let _ = write!(text, ":{port}");
     }
-    let place = Place {
+    let place = PartOffsets {
         scheme,
         port: url.port().unwrap_or(scheme.default_port()),
         site: start + if fold { site::folded(host) } else { 0 },
@@ -39,7 +43,7 @@ pub(crate) fn write(url: &Url, fold: bool, capacity: usize) -> Result<(String, P
 }
 
 /// Read a stored origin, which is canonical; none where it is not of that shape.
-pub(crate) fn read(origin: &str, fold: bool) -> Option<Place> {
+pub(crate) fn read(origin: &str, fold: bool) -> Option<PartOffsets> {
     let (scheme, authority) = origin.split_once("://")?;
     let scheme = scheme_of(scheme)?;
     let colon = match authority.strip_prefix('[') {
@@ -61,7 +65,7 @@ pub(crate) fn read(origin: &str, fold: bool) -> Option<Place> {
         return None;
     }
     let start = scheme.authority_start() as u32;
-    Some(Place {
+    Some(PartOffsets {
         scheme,
         port,
         site: start + if fold { site::folded(host) } else { 0 },

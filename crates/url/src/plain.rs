@@ -5,7 +5,7 @@
 //! is left to the slow path. **Both paths give the same answer**: a property test holds them together.
 
 use crate::base::PlainBase;
-use crate::canonical::{Place, Scheme};
+use crate::canonical::{PartOffsets, Scheme};
 use crate::origin;
 use crate::site;
 
@@ -23,7 +23,11 @@ const PLAIN: [bool; 256] = {
 
 /// A link without its fragment, joined to a base; none where the link is not plain. The text is written into `spare`, whose
 /// memory it takes over.
-pub(crate) fn join(base: &PlainBase, href: &str, spare: &mut String) -> Option<(String, Place)> {
+pub(crate) fn join(
+    base: &PlainBase,
+    href: &str,
+    spare: &mut String,
+) -> Option<(String, PartOffsets)> {
     let bytes = href.as_bytes();
     let keep = match bytes {
         [] => base.text.len(),
@@ -39,7 +43,7 @@ pub(crate) fn join(base: &PlainBase, href: &str, spare: &mut String) -> Option<(
 }
 
 /// An absolute URL without its fragment.
-pub(crate) fn canon(text: &str, spare: &mut String) -> Option<(String, Place)> {
+pub(crate) fn canon(text: &str, spare: &mut String) -> Option<(String, PartOffsets)> {
     if let Some(rest) = text.strip_prefix("https://") {
         return absolute(Scheme::Https, rest.as_bytes(), rest, spare);
     }
@@ -48,7 +52,7 @@ pub(crate) fn canon(text: &str, spare: &mut String) -> Option<(String, Place)> {
 }
 
 /// A relative path: leading steps are taken in the base's directory, what follows is put behind it.
-fn relative(base: &PlainBase, href: &str, spare: &mut String) -> Option<(String, Place)> {
+fn relative(base: &PlainBase, href: &str, spare: &mut String) -> Option<(String, PartOffsets)> {
     let root = base.place.path as usize + 1;
     let mut keep = base.directory_end;
     let mut rest = href;
@@ -73,7 +77,7 @@ fn absolute(
     bytes: &[u8],
     rest: &str,
     spare: &mut String,
-) -> Option<(String, Place)> {
+) -> Option<(String, PartOffsets)> {
     let host_end = memchr::memchr2(b'/', b'?', bytes).unwrap_or(bytes.len());
     if !origin::is_plain_host(&bytes[..host_end]) || !is_plain(&bytes[host_end..], false) {
         return None;
@@ -87,7 +91,7 @@ fn absolute(
         text.push('/');
     }
     text.push_str(&rest[host_end..]);
-    let place = Place {
+    let place = PartOffsets {
         scheme,
         port: scheme.default_port(),
         site: start as u32 + site::folded(&rest[..host_end]),

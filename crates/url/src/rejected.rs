@@ -14,7 +14,7 @@ pub enum Rejected {
     /// `http:///` and its kin.
     #[error("no host in the URL")]
     NoHost,
-    /// Growing URLs (U6): longer than [`crate::Rules::max_length`].
+    /// Growing URLs (U6): longer than [`crate::UrlRules::max_length`].
     #[error("URL of {length} bytes is longer than the limit of {limit}")]
     TooLong {
         /// Bytes of the canonical text, or of the text as found where that alone decides.
@@ -22,7 +22,7 @@ pub enum Rejected {
         /// The limit in force.
         limit: usize,
     },
-    /// Growing URLs (U6): one path component too often, see [`crate::Rules::max_repeats`].
+    /// Growing URLs (U6): one path component too often, see [`crate::UrlRules::max_repeats`].
     #[error("path component `{component}` is repeated too often")]
     Repeats {
         /// The component, as it stands in the path.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Which heuristics are on.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Rules {
+pub struct UrlRules {
     /// U3: `www.example.org` and `example.org` are one site where what follows `www.` is a registrable domain.
     pub fold_www: bool,
     /// U2: drop a well-known last file name. Off by default: the archive should hold the URL that was linked.
@@ -64,10 +64,10 @@ const SESSION_NAMES: [&str; 15] = [
     "xtcsid",
 ];
 
-impl Default for Rules {
-    fn default() -> Rules {
+impl Default for UrlRules {
+    fn default() -> UrlRules {
         let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        Rules {
+        UrlRules {
             fold_www: true,
             drop_index: false,
             index_names: owned(&INDEX_NAMES),

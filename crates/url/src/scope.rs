@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::blacklist::{Blacklist, BlacklistError};
 use crate::canonical::CanonUrl;
 use crate::filter::{self, Filter};
-use crate::key::{AsItIs, PageKey, SiteKey};
+use crate::key::{IdentityBuildHasher, PageKey, SiteKey};
 use crate::origin;
 use crate::site;
 
@@ -78,10 +78,10 @@ pub struct Scope {
     reject: Option<Filter>,
     blacklist: Blacklist,
     max_depth: Option<u16>,
-    seeds: HashSet<PageKey, AsItIs>,
-    sites: HashSet<SiteKey, AsItIs>,
+    seeds: HashSet<PageKey, IdentityBuildHasher>,
+    sites: HashSet<SiteKey, IdentityBuildHasher>,
     /// By site: the seeds' directories, the shortest that hold.
-    prefixes: HashMap<SiteKey, Vec<String>, AsItIs>,
+    prefixes: HashMap<SiteKey, Vec<String>, IdentityBuildHasher>,
     domains: HashSet<String>,
 }
 
@@ -438,7 +438,7 @@ mod tests {
             fold_www in proptest::bool::ANY,
             reach in proptest::sample::select(vec![Reach::Host, Reach::Domain]),
         ) {
-            let rules = crate::Rules { fold_www, ..crate::Rules::default() };
+            let rules = crate::UrlRules { fold_www, ..crate::UrlRules::default() };
             let canonicaliser = Canonicaliser::new(rules);
             let mut scope = scope(reach, &[]);
             let seeds = ["http://www.example.org/", "http://example.test/", "http://news.example.co.uk:81/"];

@@ -8,13 +8,13 @@
 /// Compiled parameter names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionNames {
-    names: Vec<Name>,
+    names: Vec<SessionName>,
     /// Bit n: some name can match one of n bytes. Most parameters are ruled out by this alone.
     lengths: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Name {
+struct SessionName {
     text: String,
     /// `aspsessionid*`: the name goes on with anything.
     open: bool,
@@ -36,7 +36,7 @@ impl SessionNames {
             } else {
                 1 << shortest
             };
-            compiled.names.push(Name {
+            compiled.names.push(SessionName {
                 text,
                 open,
                 value: value.parse().unwrap_or(0),
@@ -125,7 +125,7 @@ impl SessionNames {
     }
 }
 
-impl Name {
+impl SessionName {
     fn is(&self, name: &str) -> bool {
         let known = self.text.len();
         (name.len() == known || (self.open && name.len() > known))
@@ -185,10 +185,10 @@ fn is_session_segment(segment: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::Rules;
+    use crate::rules::UrlRules;
 
     fn names() -> SessionNames {
-        SessionNames::compile(&Rules::default().session_names)
+        SessionNames::compile(&UrlRules::default().session_names)
     }
 
     #[track_caller]

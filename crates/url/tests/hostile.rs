@@ -1,6 +1,6 @@
 //! Text made to hurt: everything that reads URLs ends, keeps its word, and costs what the length is worth.
 
-use aranha_url::{Base, Blacklist, CanonUrl, Canonicaliser, Filter, Rules, surt};
+use aranha_url::{Base, Blacklist, CanonUrl, Canonicaliser, Filter, UrlRules, surt};
 use proptest::prelude::*;
 
 #[path = "../../../tests/cost.rs"]
@@ -11,11 +11,11 @@ use cost::assert_linear;
 
 /// With everything switched on but the limit on length, which would hide what lies beyond it.
 fn unlimited(max_repeats: usize) -> Canonicaliser {
-    Canonicaliser::new(Rules {
+    Canonicaliser::new(UrlRules {
         max_length: 0,
         max_repeats,
         drop_index: true,
-        ..Rules::default()
+        ..UrlRules::default()
     })
 }
 

@@ -4,7 +4,7 @@
 //! standard the case is listed in `DEVIATIONS` with what it means for a crawl; a deviation that no longer occurs
 //! fails the test too, so that the list stays true. Each http and https case then goes through the canonicaliser.
 
-use aranha_url::{Base, Canonicaliser, Rejected, Rules};
+use aranha_url::{Base, Canonicaliser, Rejected, UrlRules};
 use serde_json::Value;
 use url::Url;
 
@@ -122,10 +122,10 @@ fn every_case_of_the_standard() {
 /// its own rules; what the standard refuses, it refuses.
 #[test]
 fn every_case_through_the_canonicaliser() {
-    let canonicaliser = Canonicaliser::new(Rules {
+    let canonicaliser = Canonicaliser::new(UrlRules {
         max_length: 0,
         max_repeats: 0,
-        ..Rules::default()
+        ..UrlRules::default()
     });
     let mut crawled = 0;
     for case in cases().iter().filter(|case| !case.is_listed()) {

@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn entries_cover_sites() {
-        let canon = Canonicaliser::new(aranha_url::Rules::default());
+        let canon = Canonicaliser::new(aranha_url::UrlRules::default());
         for (entry, site, expected) in [
             ("example.org", "example.org", true),
             ("Example.ORG", "example.org", true),
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn entries_that_name_the_same() {
-        let canon = Canonicaliser::new(aranha_url::Rules::default());
+        let canon = Canonicaliser::new(aranha_url::UrlRules::default());
         for (one, other, expected) in [
             ("Foo.Example", "FOO.example", true),
             ("www.foo.example", "foo.example", true),

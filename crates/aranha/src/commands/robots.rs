@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use aranha_robots::{Decision, Robots, Rules};
-use aranha_url::{Canonicaliser, Rules as UrlRules};
+use aranha_robots::{Decision, Robots, RobotsRules};
+use aranha_url::{Canonicaliser, UrlRules};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ fn path(canonicaliser: &Canonicaliser, item: &Item) -> Result<String, String> {
 }
 
 fn answer(
-    rules: &Rules,
+    rules: &RobotsRules,
     item: &Item,
     path: &str,
     json: bool,

@@ -34,7 +34,7 @@ pub(crate) fn keep(schedule: &Schedule, config: &Config, path: &Path) -> io::Res
 
 #[cfg(test)]
 mod tests {
-    use aranha_revisit::{History, Seen, Visit};
+    use aranha_revisit::{History, PageState, PageVisit};
 
     use super::*;
 
@@ -46,7 +46,7 @@ mod tests {
         config.revisit.policy = Policy::Optimal;
         let schedule = Schedule::new(&config.revisit);
         for key in 0..50 {
-            let visit = Visit::new(1_700_000_000_000, Seen::New, key);
+            let visit = PageVisit::new(1_700_000_000_000, PageState::New, key);
             schedule.plan(&mut History::default(), &visit);
         }
         keep(&schedule, &config, &path).unwrap();

@@ -50,7 +50,7 @@ pub struct Config {
     /// `[load]`: what the crawl may take of this machine and its network (N13).
     pub load: crate::limits::load::Caps,
     /// `[url]`: the canonical form of URLs.
-    pub url: aranha_url::Rules,
+    pub url: aranha_url::UrlRules,
     /// `[fetch]`: connections, limits of one fetch, DNS.
     pub fetch: aranha_fetch::Options,
     /// `[page]`: what is read out of a page.
@@ -76,7 +76,7 @@ impl Default for Config {
             crawl: Crawl::default(),
             thresholds: Thresholds::default(),
             load: crate::limits::load::Caps::default(),
-            url: aranha_url::Rules::default(),
+            url: aranha_url::UrlRules::default(),
             fetch: aranha_fetch::Options::default(),
             page: aranha_page::Options::default(),
             volume: aranha_volume::Options::default(),

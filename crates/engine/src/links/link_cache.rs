@@ -101,12 +101,12 @@ fn before_fragment(href: &str) -> (&str, bool) {
 
 #[cfg(test)]
 mod tests {
-    use aranha_url::{Canonicaliser, Rules};
+    use aranha_url::{Canonicaliser, UrlRules};
 
     use super::*;
 
     fn name(page: &str, lease: u64, href: &str) -> Option<Name> {
-        let page = Canonicaliser::new(Rules::default()).canon(page).unwrap();
+        let page = Canonicaliser::new(UrlRules::default()).canon(page).unwrap();
         Names::new(&Base::of(&page), lease).of(href)
     }
 

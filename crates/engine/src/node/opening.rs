@@ -6,7 +6,7 @@ use std::sync::{Arc, RwLock};
 
 use aranha_frontier::Frontier;
 use aranha_revisit::Schedule;
-use aranha_url::{Canonicaliser, Rules, Scope};
+use aranha_url::{Canonicaliser, Scope, UrlRules};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -77,7 +77,7 @@ impl Node {
             budget: Budget::new(config.crawl.pages),
             product: config.crawl.product.clone(),
             archive,
-            literal: Canonicaliser::new(Rules {
+            literal: Canonicaliser::new(UrlRules {
                 drop_index: false,
                 drop_sessions: false,
                 trim_listings: false,

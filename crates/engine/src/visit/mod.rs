@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use aranha_fetch::{Cookies, Resolved, Session};
 use aranha_frontier::{Hop, Lease, Outcome, Pending, Seen, SiteFacts, Then};
-use aranha_robots::Rules;
+use aranha_robots::RobotsRules;
 use aranha_url::{CanonUrl, ScopeRule, SiteKey};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -168,7 +168,7 @@ impl Visit {
     }
 
     /// robots.txt, from the facts or the site. `None`: the site cannot be visited now.
-    async fn prepare(&mut self) -> Option<Rules> {
+    async fn prepare(&mut self) -> Option<RobotsRules> {
         let context = Arc::clone(&self.context);
         if let Some(file) = &self.facts.robots
             && robots_txt::is_fresh(file, context.clock.now())
@@ -274,7 +274,7 @@ impl Visit {
         self.batch.done.push(done);
     }
 
-    async fn work(&mut self, rules: &Rules) -> Leave {
+    async fn work(&mut self, rules: &RobotsRules) -> Leave {
         self.set_crawl_delay(rules);
         self.entry_pages_first();
         self.admit_sitemaps();
@@ -411,7 +411,7 @@ impl Visit {
     }
 
     /// Starts as many fetches as the site may have now.
-    fn launch(&mut self, rules: &Rules) {
+    fn launch(&mut self, rules: &RobotsRules) {
         while self.has_room() && Instant::now() >= self.allowed && !self.starved {
             let Some(page) = self.probe().or_else(|| self.queue.pop_front()) else {
                 return;
@@ -447,7 +447,7 @@ impl Visit {
     }
 
     /// The last questions before a page is asked for: the rules may be others than when its link was found.
-    fn judge(&self, page: &Pending, rules: &Rules) -> Result<CanonUrl, Outcome> {
+    fn judge(&self, page: &Pending, rules: &RobotsRules) -> Result<CanonUrl, Outcome> {
         if !rules.judge(&page.path).allowed {
             add(&self.context.tally.excluded, 1);
             return Err(Outcome::RobotsRefused);
@@ -471,7 +471,7 @@ impl Visit {
     }
 
     /// A Crawl-delay longer than the pause counts from the last answer too, which may be robots.txt's.
-    fn set_crawl_delay(&mut self, rules: &Rules) {
+    fn set_crawl_delay(&mut self, rules: &RobotsRules) {
         let crawl = &self.context.config.crawl;
         let delay = rules.crawl_delay().unwrap_or_default().min(crawl.max_pause);
         self.facts.pause_ms = delay.as_millis() as u32;

@@ -5,7 +5,7 @@
 //! retries are not touched by it: a page that fails is tried again by the retry table first.
 
 use aranha_frontier::{Claim, Hop, Outcome, Past, Pending};
-use aranha_revisit::{History, Policy, Seen, SiteHistory};
+use aranha_revisit::{History, PageState, Policy, SiteHistory};
 use aranha_url::PathKey;
 
 use super::Visit;
@@ -28,11 +28,11 @@ impl Visit {
         self.count_change(page, seen);
         let expires = version.as_ref().and_then(|version| version.expires);
         let mut past = match (version, &page.past) {
-            (Some(version), _) if seen != Seen::Gone => Box::new(version.past),
+            (Some(version), _) if seen != PageState::Gone => Box::new(version.past),
             (_, Some(past)) => past.clone(),
             (_, None) => return self.another_chance(done, now),
         };
-        if seen != Seen::Failed {
+        if seen != PageState::Failed {
             past.visited = done.record.time;
         }
         if done.record.next.is_none() {
@@ -47,7 +47,7 @@ impl Visit {
         let Some(mut past) = page.past.clone() else {
             return self.another_chance(done, now);
         };
-        done.record.next = self.plan(page, &mut past, Seen::Failed, None, now);
+        done.record.next = self.plan(page, &mut past, PageState::Failed, None, now);
         done.record.past = done.record.next.is_some().then_some(past);
     }
 
@@ -64,7 +64,7 @@ impl Visit {
     pub(super) fn next_chance(&self, cause: Outcome, now: i64) -> Option<i64> {
         let config = &self.context.config;
         let last = config.retry.delays(cause)?.last()?;
-        let round = self.context.schedule.skip(self.site_key.0, now);
+        let round = self.context.schedule.in_next_round(self.site_key.0, now);
         let last = now.saturating_add(last.as_millis() as i64);
         (config.revisit.policy != Policy::Never).then(|| round.max(last))
     }
@@ -73,7 +73,7 @@ impl Visit {
         &mut self,
         page: &Pending,
         past: &mut Past,
-        seen: Seen,
+        seen: PageState,
         expires: Option<i64>,
         now: i64,
     ) -> Option<i64> {
@@ -93,11 +93,11 @@ impl Visit {
             if entry {
                 schedule.open_round(&mut rounds, Some(seen), now);
             } else {
-                rounds.inside(seen);
+                rounds.count_inner_visit(seen);
             }
             self.keep_rounds(&rounds);
         }
-        let visit = aranha_revisit::Visit {
+        let visit = aranha_revisit::PageVisit {
             at: now,
             seen,
             modified: past.modified,
@@ -136,12 +136,12 @@ impl Visit {
     }
 
     /// Whoever brought this visit forward is believed more from now on, or less.
-    fn learn_trust(&mut self, claim: u8, seen: Seen) {
+    fn learn_trust(&mut self, claim: u8, seen: PageState) {
         let changed = match seen {
             _ if claim == 0 => return,
-            Seen::Same => false,
-            Seen::Changed | Seen::Gone => true,
-            Seen::New | Seen::Failed => return,
+            PageState::Same => false,
+            PageState::Changed | PageState::Gone => true,
+            PageState::New | PageState::Failed => return,
         };
         signals::learn(&mut self.facts, claim, changed);
         self.facts_changed = true;
@@ -159,7 +159,7 @@ impl Visit {
         };
         past.claim = 0;
         let now = self.context.clock.now();
-        if let Some(due) = self.plan(&page, &mut past, Seen::Failed, None, now) {
+        if let Some(due) = self.plan(&page, &mut past, PageState::Failed, None, now) {
             page.past = Some(past);
             self.batch.later.push((due, page));
         }
@@ -184,7 +184,8 @@ impl Visit {
             self.keep_rounds(&rounds);
         }
         let schedule = &self.context.schedule;
-        (!schedule.descend(&rounds, page.key.0)).then(|| schedule.skip(self.site_key.0, now))
+        (!schedule.visits_inner_page(&rounds, page.key.0))
+            .then(|| schedule.in_next_round(self.site_key.0, now))
     }
 
     /// `selective`: the entry page first, because what it says decides about the others.
@@ -205,31 +206,31 @@ impl Visit {
         self.facts_changed = true;
     }
 
-    fn count_change(&self, page: &Pending, seen: Seen) {
+    fn count_change(&self, page: &Pending, seen: PageState) {
         if page.past.is_none() || page.hop == Hop::SoftNotFoundProbe {
             return;
         }
         let tally = &self.context.tally;
         match seen {
-            Seen::Same => add(&tally.unchanged, 1),
-            Seen::Changed => add(&tally.changed, 1),
-            Seen::Gone => add(&tally.gone, 1),
-            Seen::New | Seen::Failed => {}
+            PageState::Same => add(&tally.unchanged, 1),
+            PageState::Changed => add(&tally.changed, 1),
+            PageState::Gone => add(&tally.gone, 1),
+            PageState::New | PageState::Failed => {}
         }
     }
 }
 
 /// What the visit found.
-fn judge(page: &Pending, outcome: Outcome, soft: bool, version: Option<&Version>) -> Seen {
+fn judge(page: &Pending, outcome: Outcome, soft: bool, version: Option<&Version>) -> PageState {
     match (version, &page.past, outcome.status()) {
-        _ if soft => Seen::Gone,
-        (_, Some(_), Some(304)) => Seen::Same,
-        (_, _, Some(404 | 410)) => Seen::Gone,
+        _ if soft => PageState::Gone,
+        (_, Some(_), Some(304)) => PageState::Same,
+        (_, _, Some(404 | 410)) => PageState::Gone,
         (Some(version), Some(past), _) if version.past.fingerprint == past.fingerprint => {
-            Seen::Same
+            PageState::Same
         }
-        (Some(_), Some(_), _) => Seen::Changed,
-        (Some(_), None, _) => Seen::New,
-        (None, ..) => Seen::Failed,
+        (Some(_), Some(_), _) => PageState::Changed,
+        (Some(_), None, _) => PageState::New,
+        (None, ..) => PageState::Failed,
     }
 }

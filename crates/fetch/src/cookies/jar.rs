@@ -273,17 +273,17 @@ fn is_public_suffix(domain: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use aranha_url::{Canonicaliser, Rules};
+    use aranha_url::{Canonicaliser, UrlRules};
 
     use super::*;
 
     const NOW: i64 = 1_700_000_000_000;
 
     fn url(text: &str) -> CanonUrl {
-        let rules = Rules {
+        let rules = UrlRules {
             fold_www: true,
             drop_sessions: false,
-            ..Rules::default()
+            ..UrlRules::default()
         };
         Canonicaliser::new(rules).canon(text).expect("a URL")
     }

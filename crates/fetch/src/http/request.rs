@@ -141,12 +141,12 @@ fn is_sendable(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use aranha_url::{Canonicaliser, Rules};
+    use aranha_url::{Canonicaliser, UrlRules};
 
     use super::*;
 
     fn head(options: &Options, headers: Vec<(&'static str, String)>) -> Result<String, String> {
-        let url = Canonicaliser::new(Rules::default())
+        let url = Canonicaliser::new(UrlRules::default())
             .canon("http://example.org:8080/a?b=c")
             .expect("a URL");
         let request = Request {

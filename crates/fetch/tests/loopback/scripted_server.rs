@@ -7,7 +7,7 @@ use std::{
 };
 
 use aranha_fetch::{Fetched, Options, Request, Session, Web};
-use aranha_url::{Blacklist, CanonUrl, Canonicaliser, Rules};
+use aranha_url::{Blacklist, CanonUrl, Canonicaliser, UrlRules};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpListener,
@@ -113,7 +113,7 @@ where
 }
 
 pub(crate) fn canon(text: &str) -> CanonUrl {
-    Canonicaliser::new(Rules::default())
+    Canonicaliser::new(UrlRules::default())
         .canon(text)
         .expect("a URL")
 }

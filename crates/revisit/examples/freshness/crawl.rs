@@ -5,7 +5,9 @@
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
-use aranha_revisit::{History, Options, Policy, Schedule, Seen, SiteHistory, Visit, best_interval};
+use aranha_revisit::{
+    History, Options, PageState, PageVisit, Policy, Schedule, SiteHistory, best_interval,
+};
 
 use crate::web::{Chance, Page, Web};
 
@@ -73,7 +75,7 @@ impl<'a> Copies<'a> {
     }
 
     /// Visit a page.
-    fn visit(&mut self, page: usize, time: f64) -> Seen {
+    fn visit(&mut self, page: usize, time: f64) -> PageState {
         let first = self.visited[page].0 < 0.0;
         let changed = self.pass(page, time);
         if time >= self.warm {
@@ -83,9 +85,9 @@ impl<'a> Copies<'a> {
         }
         self.outcome.weeks[(time / 7.0) as usize][3] += 1.0;
         match (first, changed) {
-            (true, _) => Seen::New,
-            (_, true) => Seen::Changed,
-            _ => Seen::Same,
+            (true, _) => PageState::New,
+            (_, true) => PageState::Changed,
+            _ => PageState::Same,
         }
     }
 
@@ -230,9 +232,9 @@ impl Setting<'_> {
                 break;
             }
             let seen = copies.visit(page, time);
-            let visit = Visit {
+            let visit = PageVisit {
                 importance: self.web.pages[page].weight,
-                ..Visit::new(at, seen, page as u64)
+                ..PageVisit::new(at, seen, page as u64)
             };
             if let Some(due) = schedule.plan(&mut histories[page], &visit) {
                 queue.push(Reverse((due, page)));
@@ -253,39 +255,40 @@ impl Setting<'_> {
             let mut at = to_ms(0.0);
             loop {
                 // The pages of a site share its key: they come together.
-                at = schedule.skip(number as u64, at);
+                at = schedule.in_next_round(number as u64, at);
                 let time = to_days(at);
                 if time >= self.web.days {
                     break;
                 }
-                let mut plan = |page: usize, seen: Seen, due: &mut [i64], memory: &SiteHistory| {
-                    let visit = Visit {
-                        inner: memory.share().filter(|_| page == site.start),
-                        quick: schedule.quick(memory),
-                        ..Visit::new(at, seen, number as u64)
+                let mut plan =
+                    |page: usize, seen: PageState, due: &mut [i64], memory: &SiteHistory| {
+                        let visit = PageVisit {
+                            inner: memory.share().filter(|_| page == site.start),
+                            quick: schedule.quick(memory),
+                            ..PageVisit::new(at, seen, number as u64)
+                        };
+                        due[page] = schedule
+                            .plan(&mut histories[page], &visit)
+                            .unwrap_or(i64::MAX);
                     };
-                    due[page] = schedule
-                        .plan(&mut histories[page], &visit)
-                        .unwrap_or(i64::MAX);
-                };
                 let entry = (due[site.start] <= at).then(|| copies.visit(site.start, time));
                 schedule.open_round(&mut memory, entry, at);
                 if let Some(seen) = entry {
                     plan(site.start, seen, &mut due, &memory);
                 }
-                let followed = matches!(entry, Some(Seen::New | Seen::Changed));
+                let followed = matches!(entry, Some(PageState::New | PageState::Changed));
                 for page in site.start + 1..site.end {
                     let wanted = if skipping {
                         followed
                     } else {
-                        schedule.descend(&memory, page as u64)
+                        schedule.visits_inner_page(&memory, page as u64)
                     };
                     if due[page] > at || !wanted {
                         continue;
                     }
                     let seen = copies.visit(page, time);
-                    memory.inside(seen);
-                    if seen == Seen::Changed && !followed && time >= self.warm {
+                    memory.count_inner_visit(seen);
+                    if seen == PageState::Changed && !followed && time >= self.warm {
                         copies.outcome.hidden += 1.0;
                     }
                     plan(page, seen, &mut due, &memory);

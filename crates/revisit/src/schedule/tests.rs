@@ -20,12 +20,12 @@ fn intervals(schedule: &Schedule, visits: usize, changes: impl Fn(usize) -> bool
     (0..visits)
         .map(|number| {
             let seen = match number {
-                0 => Seen::New,
-                _ if changes(number) => Seen::Changed,
-                _ => Seen::Same,
+                0 => PageState::New,
+                _ if changes(number) => PageState::Changed,
+                _ => PageState::Same,
             };
             let due = schedule
-                .plan(&mut history, &Visit::new(at, seen, 42))
+                .plan(&mut history, &PageVisit::new(at, seen, 42))
                 .expect("it lives");
             let days = (due - at) as f64 / DAY as f64;
             at = due;
@@ -58,7 +58,7 @@ fn short_rounds_are_kept() {
         let seconds = intervals(&schedule, 40, |_| true);
         let all = seconds.iter().sum::<f64>() * 86_400.0;
         assert!((76.0..84.0).contains(&all), "{all}");
-        let visit = Visit::new(START + 1_999, Seen::New, 42);
+        let visit = PageVisit::new(START + 1_999, PageState::New, 42);
         let due = schedule.plan(&mut History::default(), &visit);
         assert!(
             due >= Some(visit.at + 1000),
@@ -88,9 +88,9 @@ fn a_page_gone_is_asked_for_ever_more_rarely_then_dead() {
         let schedule = schedule(policy);
         let mut history = History::default();
         let mut at = START;
-        schedule.plan(&mut history, &Visit::new(at, Seen::New, 7));
+        schedule.plan(&mut history, &PageVisit::new(at, PageState::New, 7));
         let mut waits = Vec::new();
-        while let Some(due) = schedule.plan(&mut history, &Visit::new(at, Seen::Gone, 7)) {
+        while let Some(due) = schedule.plan(&mut history, &PageVisit::new(at, PageState::Gone, 7)) {
             waits.push((due - at) as f64 / DAY as f64);
             at = due;
         }
@@ -103,7 +103,7 @@ fn a_page_gone_is_asked_for_ever_more_rarely_then_dead() {
         // It comes back.
         assert!(
             schedule
-                .plan(&mut history, &Visit::new(at, Seen::Changed, 7))
+                .plan(&mut history, &PageVisit::new(at, PageState::Changed, 7))
                 .is_some()
         );
         assert_eq!(history.gone, 0);
@@ -115,9 +115,12 @@ fn a_failure_teaches_nothing() {
     for policy in [Policy::Frequency, Policy::Poisson] {
         let schedule = schedule(policy);
         let mut history = History::default();
-        schedule.plan(&mut history, &Visit::new(START, Seen::New, 7));
+        schedule.plan(&mut history, &PageVisit::new(START, PageState::New, 7));
         let before = history.clone();
-        let due = schedule.plan(&mut history, &Visit::new(START + DAY, Seen::Failed, 7));
+        let due = schedule.plan(
+            &mut history,
+            &PageVisit::new(START + DAY, PageState::Failed, 7),
+        );
         assert_eq!(history, before);
         assert!(due > Some(START + DAY));
     }
@@ -127,9 +130,9 @@ fn a_failure_teaches_nothing() {
 fn an_answer_that_stays_fresh_puts_the_visit_off_a_little() {
     let schedule = schedule(Policy::Fixed);
     let due = |expires: Option<i64>| {
-        let visit = Visit {
+        let visit = PageVisit {
             expires,
-            ..Visit::new(START, Seen::New, 7)
+            ..PageVisit::new(START, PageState::New, 7)
         };
         schedule
             .plan(&mut History::default(), &visit)
@@ -146,9 +149,9 @@ fn dates_of_change_are_used() {
     let schedule = schedule(Policy::Poisson);
     let rate = |modified: Option<i64>| {
         let mut history = History::default();
-        let visit = Visit {
+        let visit = PageVisit {
             modified,
-            ..Visit::new(START, Seen::New, 7)
+            ..PageVisit::new(START, PageState::New, 7)
         };
         schedule.plan(&mut history, &visit);
         schedule.rate(&history)
@@ -165,10 +168,14 @@ fn an_entry_page_is_visited_more_often_when_much_changes_behind_it() {
         let mut history = History::default();
         let mut at = START;
         for number in 0..12 {
-            let seen = if number == 0 { Seen::New } else { Seen::Same };
-            let visit = Visit {
+            let seen = if number == 0 {
+                PageState::New
+            } else {
+                PageState::Same
+            };
+            let visit = PageVisit {
                 inner,
-                ..Visit::new(at, seen, 7)
+                ..PageVisit::new(at, seen, 7)
             };
             at = schedule.plan(&mut history, &visit).expect("it lives");
         }
@@ -186,23 +193,23 @@ fn fast_sites_have_quick_rounds() {
         ..Options::default()
     });
     let mut site = SiteHistory::default();
-    schedule.open_round(&mut site, Some(Seen::New), START);
+    schedule.open_round(&mut site, Some(PageState::New), START);
     assert!(!schedule.quick(&site));
-    site.inside(Seen::Changed);
-    schedule.open_round(&mut site, Some(Seen::Same), START + DAY);
+    site.count_inner_visit(PageState::Changed);
+    schedule.open_round(&mut site, Some(PageState::Same), START + DAY);
     assert!(schedule.quick(&site));
     let next = schedule.next_round(&site, 7, START + DAY);
     assert_eq!(next.div_euclid(DAY / 4), (START + DAY) / (DAY / 4) + 1);
 
     let mut history = History::default();
-    let visit = Visit {
+    let visit = PageVisit {
         quick: true,
-        ..Visit::new(START, Seen::Changed, 7)
+        ..PageVisit::new(START, PageState::Changed, 7)
     };
     let due = schedule.plan(&mut history, &visit).expect("it lives");
     assert!(due < START + DAY / 2, "{due}");
-    let calm = Visit {
-        seen: Seen::Same,
+    let calm = PageVisit {
+        seen: PageState::Same,
         ..visit
     };
     let due = schedule.plan(&mut history, &calm).expect("it lives");
@@ -214,33 +221,33 @@ fn only_selective_passes_pages_over() {
     let selective = schedule(Policy::Selective);
     let mut site = SiteHistory::default();
     for round in 0..9 {
-        selective.open_round(&mut site, Some(Seen::Same), START + round * DAY);
+        selective.open_round(&mut site, Some(PageState::Same), START + round * DAY);
         for key in 0..50 {
-            if selective.descend(&site, key) {
-                site.inside(Seen::Same);
+            if selective.visits_inner_page(&site, key) {
+                site.count_inner_visit(PageState::Same);
             }
         }
     }
     let visited = (0..1000)
-        .filter(|key| selective.descend(&site, *key))
+        .filter(|key| selective.visits_inner_page(&site, *key))
         .count();
     assert!((80..180).contains(&visited), "{visited}");
     let frequency = schedule(Policy::Frequency);
-    assert!((0..1000).all(|key| frequency.descend(&site, key)));
+    assert!((0..1000).all(|key| frequency.visits_inner_page(&site, key)));
     let at = START + 9 * DAY + 5;
     assert_eq!(
-        frequency.round(frequency.skip(7, at)),
+        frequency.round(frequency.in_next_round(7, at)),
         frequency.round(at) + 1
     );
 }
 
-fn seen() -> impl Strategy<Value = Seen> {
+fn seen() -> impl Strategy<Value = PageState> {
     prop_oneof![
-        Just(Seen::New),
-        Just(Seen::Same),
-        Just(Seen::Changed),
-        Just(Seen::Gone),
-        Just(Seen::Failed)
+        Just(PageState::New),
+        Just(PageState::Same),
+        Just(PageState::Changed),
+        Just(PageState::Gone),
+        Just(PageState::Failed)
     ]
 }
 
@@ -268,12 +275,12 @@ proptest! {
         let mut at = START;
         for (seen, step, other, importance, key) in visits {
             at += step;
-            let visit = Visit {
+            let visit = PageVisit {
                 modified: other.map(|ms| at - ms),
                 expires: other.map(|ms| at + ms),
                 importance,
                 inner: Some(importance),
-                ..Visit::new(at, seen, key)
+                ..PageVisit::new(at, seen, key)
             };
             let stored = postcard::to_stdvec(&history).expect("encodes");
             let mut restored: History = postcard::from_bytes(&stored).expect("decodes");
@@ -284,7 +291,7 @@ proptest! {
                 prop_assert!(due >= at + 3_600_000, "{due} {at}");
                 prop_assert!(due <= at + 105 * DAY);
             } else {
-                prop_assert_eq!(seen, Seen::Gone);
+                prop_assert_eq!(seen, PageState::Gone);
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The filter's reader: recursive descent over the text, each fault with its place and a hint.
 
-use super::{Comparison, FilterError, Node, Test};
+use super::{Comparison, Expression, FilterError, Predicate};
 use crate::canonical::Scheme;
 
 /// The tests by name, for hints.
@@ -12,8 +12,8 @@ const DEEPEST: usize = 100;
 /// Bytes a compiled regular expression may take.
 const LARGEST_REGEX: usize = 1 << 20;
 
-pub(super) fn parse(text: &str) -> Result<Node, FilterError> {
-    let mut reader = Reader {
+pub(super) fn parse(text: &str) -> Result<Expression, FilterError> {
+    let mut reader = FilterParser {
         text,
         at: 0,
         open: 0,
@@ -42,13 +42,13 @@ pub(super) fn parse(text: &str) -> Result<Node, FilterError> {
     }
 }
 
-struct Reader<'a> {
+struct FilterParser<'a> {
     text: &'a str,
     at: usize,
     open: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FilterParser<'a> {
     fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }
@@ -87,23 +87,23 @@ impl<'a> Reader<'a> {
         here
     }
 
-    fn alternatives(&mut self) -> Result<Node, FilterError> {
+    fn alternatives(&mut self) -> Result<Expression, FilterError> {
         let mut nodes = vec![self.conjunction()?];
         while self.word("or") {
             nodes.push(self.conjunction()?);
         }
-        Ok(single(nodes, Node::Any))
+        Ok(single(nodes, Expression::Any))
     }
 
-    fn conjunction(&mut self) -> Result<Node, FilterError> {
+    fn conjunction(&mut self) -> Result<Expression, FilterError> {
         let mut nodes = vec![self.negation()?];
         while self.word("and") {
             nodes.push(self.negation()?);
         }
-        Ok(single(nodes, Node::All))
+        Ok(single(nodes, Expression::All))
     }
 
-    fn negation(&mut self) -> Result<Node, FilterError> {
+    fn negation(&mut self) -> Result<Expression, FilterError> {
         let mut negated = false;
         while self.word("not") {
             negated = !negated;
@@ -111,17 +111,17 @@ impl<'a> Reader<'a> {
         let node = if self.rest().starts_with('(') {
             self.group()?
         } else {
-            Node::Test(self.test()?)
+            Expression::Predicate(self.test()?)
         };
         self.skip_space();
         Ok(if negated {
-            Node::Not(Box::new(node))
+            Expression::Not(Box::new(node))
         } else {
             node
         })
     }
 
-    fn group(&mut self) -> Result<Node, FilterError> {
+    fn group(&mut self) -> Result<Expression, FilterError> {
         self.open += 1;
         if self.open > DEEPEST {
             return Err(self.fault(
@@ -145,7 +145,7 @@ impl<'a> Reader<'a> {
         Ok(node)
     }
 
-    fn test(&mut self) -> Result<Test, FilterError> {
+    fn test(&mut self) -> Result<Predicate, FilterError> {
         let start = self.at;
         let rest = self.rest();
         let length = rest
@@ -197,7 +197,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn depth(&mut self) -> Result<Test, FilterError> {
+    fn depth(&mut self) -> Result<Predicate, FilterError> {
         const SIGNS: [(&str, Comparison); 8] = [
             ("<=", Comparison::LessOrEqual),
             (">=", Comparison::GreaterOrEqual),
@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
         let start = self.at;
         let value = self.value()?;
         match value.parse() {
-            Ok(limit) => Ok(Test::Depth(*comparison, limit)),
+            Ok(limit) => Ok(Predicate::Depth(*comparison, limit)),
             Err(_) => Err(self.fault(
                 start,
                 format!("`{value}` is no depth"),
@@ -278,7 +278,7 @@ impl<'a> Reader<'a> {
         ))
     }
 
-    fn build(&self, name: &str, value: &str, at: usize) -> Result<Test, FilterError> {
+    fn build(&self, name: &str, value: &str, at: usize) -> Result<Predicate, FilterError> {
         let fault = |problem: String, hint: &str| self.fault(at, problem, hint);
         let items = || {
             value
@@ -287,7 +287,7 @@ impl<'a> Reader<'a> {
                 .filter(|item| !item.is_empty())
         };
         Ok(match name {
-            "domain" => Test::Domain(
+            "domain" => Predicate::Domain(
                 items()
                     .map(|item| {
                         crate::blacklist::domain_name(item).ok_or_else(|| {
@@ -299,9 +299,9 @@ impl<'a> Reader<'a> {
                     })
                     .collect::<Result<_, _>>()?,
             ),
-            "host" => Test::Host(items().map(str::to_ascii_lowercase).collect()),
+            "host" => Predicate::Host(items().map(str::to_ascii_lowercase).collect()),
             "prefix" => prefix(value),
-            "scheme" => Test::Scheme(
+            "scheme" => Predicate::Scheme(
                 items()
                     .map(|item| match item.to_ascii_lowercase().as_str() {
                         "http" => Ok(Scheme::Http),
@@ -319,14 +319,14 @@ impl<'a> Reader<'a> {
                     "write path:/… or path:*…",
                 ));
             }
-            "path" => Test::Path(value.to_owned()),
-            "query" => Test::Query(value.trim_start_matches('?').to_owned()),
-            "ext" => Test::Extension(
+            "path" => Predicate::Path(value.to_owned()),
+            "query" => Predicate::Query(value.trim_start_matches('?').to_owned()),
+            "ext" => Predicate::Extension(
                 items()
                     .map(|item| item.trim_start_matches('.').to_owned())
                     .collect(),
             ),
-            _ => Test::Regex(Box::new(
+            _ => Predicate::Regex(Box::new(
                 regex::RegexBuilder::new(value)
                     .size_limit(LARGEST_REGEX)
                     .build()
@@ -341,7 +341,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn single(mut nodes: Vec<Node>, many: fn(Vec<Node>) -> Node) -> Node {
+fn single(mut nodes: Vec<Expression>, many: fn(Vec<Expression>) -> Expression) -> Expression {
     if nodes.len() == 1 {
         nodes.remove(0)
     } else {
@@ -351,15 +351,15 @@ fn single(mut nodes: Vec<Node>, many: fn(Vec<Node>) -> Node) -> Node {
 
 /// Scheme and host in lower case; a host by itself is followed by `/`, or `example.org` would begin
 /// `example.org.elsewhere.net` too.
-fn prefix(value: &str) -> Test {
+fn prefix(value: &str) -> Predicate {
     let host_start = value.find("://").map_or(0, |at| at + 3);
     let host_end = value[host_start..].find('/').map(|at| host_start + at);
     let mut text = value[..host_end.unwrap_or(value.len())].to_ascii_lowercase();
     text.push_str(host_end.map_or("/", |end| &value[end..]));
     if host_start > 0 {
-        Test::Prefix(text)
+        Predicate::Prefix(text)
     } else {
-        Test::BarePrefix(text)
+        Predicate::BarePrefix(text)
     }
 }
 

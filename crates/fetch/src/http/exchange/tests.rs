@@ -8,7 +8,7 @@ use std::{
     task::Context,
 };
 
-use aranha_url::{Canonicaliser, Rules};
+use aranha_url::{Canonicaliser, UrlRules};
 use proptest::prelude::*;
 use tokio::{io::ReadBuf, runtime::Runtime, time::timeout};
 
@@ -612,7 +612,7 @@ fn the_cost_of_codings() {
 
 #[test]
 fn the_cost_of_cookies() {
-    let url = Canonicaliser::new(Rules::default())
+    let url = Canonicaliser::new(UrlRules::default())
         .canon("http://www.example.org/a/b")
         .expect("a URL");
     let flood = |line: fn(usize) -> String| {

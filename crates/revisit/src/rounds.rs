@@ -2,7 +2,7 @@
 //! comes is a hash of its key and the round, so every node and every restart agrees.
 
 /// Where in `[0, 1)` the page `key` comes at its turn `turn`.
-pub(crate) fn place(key: u64, turn: u64) -> f64 {
+pub(crate) fn unit_hash(key: u64, turn: u64) -> f64 {
     (mix(key ^ mix(turn)) >> 11) as f64 / (1u64 << 53) as f64
 }
 
@@ -40,8 +40,8 @@ impl Rounds {
     }
 
     /// When the page `key` comes in round `number`: in its first part, as long as the spread.
-    pub(crate) fn turn(self, number: i64, key: u64) -> i64 {
-        let moved = place(key, number as u64) * self.spread * self.length as f64;
+    pub(crate) fn time_in_round(self, number: i64, key: u64) -> i64 {
+        let moved = unit_hash(key, number as u64) * self.spread * self.length as f64;
         number
             .saturating_mul(self.length)
             .saturating_add(moved as i64)
@@ -57,7 +57,7 @@ mod tests {
     fn the_time_of_day_moves() {
         let days = Rounds::new(Duration::from_hours(24), 0.25);
         let times: Vec<i64> = (20_000..20_030)
-            .map(|day| days.turn(day, 77) - day * days.length())
+            .map(|day| days.time_in_round(day, 77) - day * days.length())
             .collect();
         assert!(times.iter().all(|time| (0..6 * 3_600_000).contains(time)));
         let same = times
@@ -72,11 +72,11 @@ mod tests {
     #[test]
     fn a_round_is_a_function_of_time() {
         let rounds = Rounds::new(Duration::from_hours(24), 0.25);
-        let turn = rounds.turn(20_000, 5);
+        let turn = rounds.time_in_round(20_000, 5);
         assert_eq!(rounds.number(turn), 20_000);
         assert_eq!(rounds.number(-1), -1);
         assert_eq!(
-            Rounds::new(Duration::from_hours(24), 0.0).turn(3, 5),
+            Rounds::new(Duration::from_hours(24), 0.0).time_in_round(3, 5),
             3 * 86_400_000
         );
     }
