@@ -1,4 +1,4 @@
-//! MemberReader, a gzip member or zstd frame each, one a record: read one by one from a file, with offset and length of each.
+//! `MemberReader`, a gzip member or zstd frame each, one a record: read one by one from a file, with offset and length of each.
 
 use std::io::{self, BufRead, Read};
 

@@ -111,7 +111,7 @@ impl RecordCompressor {
         let start = out.len();
         match &mut self.method {
             CompressionMethod::Fast(_, brief) if plain.len() <= short::MOST => {
-                brief.pack(plain, out)
+                brief.pack(plain, out);
             }
             _ => {
                 let length = self.pack_long(plain);

@@ -14,7 +14,7 @@ pub(crate) const MOST: usize = 2048;
 
 /// Bytes that they take at most, with the room that is written ahead: nine bits for every byte.
 const ROOM: usize = MOST / 8 * 9 + 16;
-/// BitWriter of the table's index.
+/// `BitWriter` of the table's index.
 const BITS: u32 = 10;
 /// Shortest repetition that is looked for.
 const SHORTEST: usize = 4;
@@ -239,12 +239,12 @@ fn distance(back: u32) -> Codeword {
     (symbol.reverse_bits() >> 27 | rest << 5, 5 + extra)
 }
 
-/// BitWriter on their way out, lowest first. They borrow where they go: what is counted here can stay in registers.
+/// `BitWriter` on their way out, lowest first. They borrow where they go: what is counted here can stay in registers.
 struct BitWriter<'out> {
     out: &'out mut [u8; ROOM],
     length: usize,
     held: u64,
-    /// BitWriter held: fewer than eight between two calls.
+    /// `BitWriter` held: fewer than eight between two calls.
     count: u32,
 }
 

@@ -95,7 +95,7 @@ pub(crate) struct EncodedExchange {
 pub(crate) struct Draft<'exchange> {
     pub(crate) exchange: &'exchange Exchange,
     pub(crate) payload: PayloadDigests,
-    /// RecordId of the response or revisit.
+    /// `RecordId` of the response or revisit.
     pub(crate) id: RecordId,
     /// The URL as written in `WARC-Target-URI`.
     pub(crate) url: Arc<str>,
@@ -303,7 +303,7 @@ impl Encoder {
         self.field("WARC-Refers-To-Target-URI", &*original.url);
         match &original.name {
             OriginalName::Given { time_ms, .. } => {
-                self.field("WARC-Refers-To-Date", &WarcDate(*time_ms))
+                self.field("WARC-Refers-To-Date", &WarcDate(*time_ms));
             }
             OriginalName::Read { date, .. } => self.field("WARC-Refers-To-Date", date.as_str()),
         }
