@@ -1,34 +1,34 @@
-//! `frequency`: pages skip rounds as long as they do not change (I1; B 3.2 and the first half of B 5).
+//! `frequency`: a page skips rounds while it does not change (I1; Bouras 3.2 and the first half of 5).
 //!
-//! B keeps two numbers with each page: `fr_max`, in which of so many rounds it is visited, and `fr`, the rounds still to
-//! pass. Here only `fr_max` is kept, as the history's level: the round of the next visit is a function of time, so there
-//! is nothing to count down and nothing to lose in a crash.
+//! Bouras stores two numbers with each page: `fr_max`, the number of rounds between visits, and `fr`, the rounds left
+//! until the next visit. Only `fr_max` is stored here, as [`History::level`]. Rounds are numbered by time, so no countdown
+//! is needed and a crash loses nothing.
 
 use crate::History;
 
-/// B's new `fr_max`: with x the smaller of `records` and `limit`, and `changes` those among the last x,
-/// `floor((old + b) / 2)` where b is x without a change and x / changes otherwise. Never below one round.
+/// The new `fr_max` (Bouras 3.2): `floor((old + b) / 2)`, at least 1. With x = min(`records`, `limit`) and `changes` counted
+/// among the last x visits, b is x / `changes`, or x if there was no change.
 pub(crate) fn next_level(old: u32, records: u32, limit: u32, changes: u32) -> u32 {
     let x = u64::from(records.min(limit));
-    let changes = u64::from(changes.max(1)); // no change and one change: b is x in both cases
-    let sum = u64::from(old) * changes + x; // (old + x / changes) / 2, without rounding before the end
+    let changes = u64::from(changes.max(1)); // b is x for 0 changes and for 1
+    let sum = u64::from(old) * changes + x; // (old + x / changes) / 2, rounded once
     u32::try_from(sum / (2 * changes))
         .unwrap_or(u32::MAX)
         .max(1)
 }
 
-/// `fr_max` of an entry page, lowered by what changes behind it (I2, B 5): `share` of the inner pages have changed.
+/// `fr_max` of an entry page, lowered when `share` of the site's inner pages have changed (I2, Bouras 5).
 ///
-/// B prints the rule as `[fr_max + share * fr_max] / 2`, which for its example (6 and 89%) is 5 and would hardly move
-/// where all inner pages change; the outcome it tells, 3, and the purpose it gives follow from the share of pages that
-/// have *not* changed: `floor((6 + 0.11 * 6) / 2) = 3`. That is what is done here.
+/// Bouras prints the rule as `[fr_max + share * fr_max] / 2`. For its example (6 and 89%) that gives 5, but the paper
+/// reports 3. The share of *unchanged* pages gives the reported result: `floor((6 + 0.11 * 6) / 2) = 3`. This function
+/// uses the share of unchanged pages.
 pub(crate) fn lowered(level: u32, share: f32) -> u32 {
     let level = f64::from(level);
     let unchanged = 1.0 - f64::from(share.clamp(0.0, 1.0));
     (f64::midpoint(level, unchanged * level) as u32).max(1)
 }
 
-/// The level of a page after a visit that is already counted.
+/// The level of a page after a visit; `history` already includes that visit.
 pub(crate) fn level(history: &History, window: u32, first: u32) -> u8 {
     let limit = window.clamp(1, 32);
     let x = history.visits.min(limit);
@@ -50,34 +50,34 @@ mod tests {
     }
 
     #[test]
-    fn the_worked_example() {
-        // B 3.2: 45 records, max_fr 3, 10 changes among the last 20: every two days and not three.
+    fn worked_example_of_the_paper() {
+        // Bouras 3.2: 45 records, fr_max 3 and 10 changes among the last 20 give 2.
         check(3, 45, 20, 10, 2);
     }
 
     #[test]
-    fn the_real_life_scenario() {
-        // B 5, Table 2: both pages began with 2; after ten crawls, 9 changes lead to 1 and 1 change to 6.
+    fn real_life_scenario_of_the_paper() {
+        // Bouras 5, Table 2: both pages start with 2. After ten crawls, 9 changes give 1, and 1 change gives 6.
         check(2, 10, 20, 9, 1);
         check(2, 10, 20, 1, 6);
-        // 89% of the second page's inner pages had changed: 6 becomes 3.
+        // 89% of the second page's inner pages have changed: 6 becomes 3.
         assert_eq!(lowered(6, 0.89), 3);
         assert_eq!(lowered(6, 0.0), 6);
         assert_eq!(lowered(1, 1.0), 1);
     }
 
     #[test]
-    fn the_edges() {
+    fn boundary_values() {
         check(2, 10, 20, 0, 6);
         check(1, 1, 20, 0, 1);
         check(1, 20, 20, 20, 1);
         check(0, 0, 20, 0, 1);
         check(5, 1000, 20, 20, 3);
-        check(3, 20, 20, 8, 2); // (3 + 2.5) / 2 = 2.75: only the end is rounded
+        check(3, 20, 20, 8, 2); // (3 + 2.5) / 2 = 2.75, rounded once
     }
 
     #[test]
-    fn the_last_records_are_looked_at() {
+    fn only_changes_in_the_window_count() {
         let mut history = History {
             visits: 45,
             level: 3,

@@ -1,50 +1,51 @@
-//! What is remembered of a page between visits, and what a visit tells.
+//! The input of the policies: what is stored of a page between visits, and what one visit observed.
 //!
-//! A [`History`] is stored with every page of the frontier: 32 bytes in memory, about as many on disk. The order of
-//! its fields is its format (postcard): new fields go to the end, and the frontier's version byte tells that they are
-//! there.
+//! A [`History`] is stored with every page of the frontier: 32 bytes in memory and about as many on disk. The order of
+//! its fields is its stored format (postcard). New fields are appended, and the frontier's version byte is raised.
 
 use serde::{Deserialize, Serialize};
 
-/// What a visit found, judged on the text, not on the markup around it.
+/// State of a page at a visit. Change is judged by the text, not by the markup.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PageState {
-    /// Fetched for the first time: there is nothing to compare with.
+    /// Fetched for the first time; there is no earlier version.
     New,
-    /// Not modified (304), or the same text as the last time.
+    /// Not modified (304), or the same text as at the last visit.
     Same,
-    /// Another text than the last time.
+    /// A different text than at the last visit.
     Changed,
-    /// 404, 410, or what counts as such.
+    /// 404, 410, or a soft 404.
     Gone,
-    /// No answer, or none that tells about the page. Nothing is learnt from it.
+    /// No response, or one that says nothing about the page. The history does not change.
     Failed,
 }
 
 /// One visit of a page.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PageVisit {
-    /// When, Unix milliseconds.
+    /// Time of the visit, unix milliseconds.
     pub at: i64,
-    /// What was found.
+    /// State of the page.
     pub seen: PageState,
-    /// `Last-Modified`, repaired (N15); Unix milliseconds.
+    /// `Last-Modified` after plausibility checks (N15), unix milliseconds.
     pub modified: Option<i64>,
-    /// `Expires` or `Cache-Control`; Unix milliseconds. A hint: it can put a visit off to at most twice the interval.
+    /// Expiry time from `Expires` or `Cache-Control`, unix milliseconds. It can at most double the interval.
     pub expires: Option<i64>,
-    /// Weight of the page for `optimal`, relative to other pages; what is not positive or finite counts as the smallest.
+    /// Weight of the page for `optimal`, relative to other pages. Values that are not positive and finite count as the
+    /// smallest weight.
     pub importance: f32,
-    /// Moves visiting times in a way of its own (F12): the page's key; or the site's, if its pages shall come together.
+    /// Seed of the spread of visit times (F12): the page's key, or the site's key to visit its pages together.
     pub key: u64,
     /// For an entry page under `selective`: [`SiteHistory::share`](crate::SiteHistory::share). It lowers the number of
-    /// rounds between visits (B 5).
+    /// rounds between visits (Bouras 5).
     pub inner: Option<f32>,
-    /// Whether the site is fast: [`Schedule::quick`](crate::Schedule::quick). Its changed pages take part in quick rounds.
+    /// Whether the site is fast, see [`Schedule::quick`](crate::Schedule::quick). Changed pages of a fast site join the
+    /// next quick round.
     pub quick: bool,
 }
 
 impl PageVisit {
-    /// A visit that tells nothing but what was found.
+    /// A visit without optional information.
     pub fn new(at: i64, seen: PageState, key: u64) -> Self {
         PageVisit {
             at,
@@ -59,39 +60,39 @@ impl PageVisit {
     }
 }
 
-/// What is remembered of one page. The default is a page never visited.
+/// Stored history of one page. The default is a page that was never visited.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct History {
-    /// Visits that told whether the page is there and the same; B's records.
+    /// Visits that found the page; the records of Bouras 3.2.
     pub visits: u32,
-    /// Visits that found another text.
+    /// Visits that found a different text.
     pub changes: u32,
-    /// Last of the `visits`, Unix seconds.
+    /// Time of the last counted visit, unix seconds.
     pub last_visit: u32,
-    /// Last of the `changes`, Unix seconds; 0 = none.
+    /// Time of the last visit that found a change, unix seconds; 0 = none.
     pub last_change: u32,
-    /// The last 32 visits, the newest in the lowest bit: 1 where the text had changed.
+    /// One bit for each of the last 32 visits, the newest lowest: 1 = the text had changed.
     pub recent: u32,
-    /// B's `fr_max`: the page is visited in one of so many rounds; 0 = not known yet.
+    /// `fr_max` of Bouras: the page is visited once in this many rounds; 0 = not known yet.
     pub level: u8,
     /// Visits in a row that found the page gone.
     pub gone: u8,
-    /// Where the page stands in the [`Census`](crate::Census); 0 = nowhere.
+    /// Cell of the [`Census`](crate::Census) that counts the page; 0 = not counted.
     pub(crate) cell: u16,
-    /// [`Belief`](crate::Belief) about the rate of change: its shape; 0 = not begun.
+    /// Shape of the Gamma distribution of the rate of change (`poisson.rs`); 0 = no estimate yet.
     pub(crate) shape: f32,
-    /// Its rate parameter, days.
+    /// Rate parameter of that distribution, in days.
     pub(crate) exposure: f32,
 }
 
 impl History {
-    /// Days from the last visit that told something to this one; `None` at the first.
+    /// Days from the last counted visit to `at`; `None` before the first.
     pub(crate) fn days_since(&self, at: i64) -> Option<f64> {
         (self.visits > 0)
             .then(|| (at as f64 - f64::from(self.last_visit) * 1000.0).max(0.0) / crate::DAY_MS)
     }
 
-    /// Count a visit that found the page.
+    /// Counts a visit that found the page.
     pub(crate) fn count(&mut self, at: i64, changed: bool) {
         let seconds = u32::try_from(at / 1000).unwrap_or(if at < 0 { 0 } else { u32::MAX });
         self.visits = self.visits.saturating_add(1);
@@ -110,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_small() {
+    fn a_history_stays_within_its_size() {
         assert!(size_of::<History>() <= 32);
         let history = History {
             visits: 500,

@@ -1,18 +1,32 @@
-//! When to ask for a page again: a page's history and its last visit in, the time of the next visit out.
+//! Revisit policies: from a page's history and its last visit to the time of the next visit.
 //!
-//! The engine calls [`Schedule::plan`] once after every visit of a page, keeps the [`History`] with the page's record
-//! and asks again when the answer says so. For the rounds of `selective` it keeps a [`SiteHistory`] with each site, and
-//! for signals from outside (sitemaps, feeds, pushes) a [`Trust`] for each source and site.
+//! The engine calls [`Schedule::plan`] once after every visit of a page and stores the [`History`] with the page's record.
+//! For the rounds of `selective` it stores a [`SiteHistory`] with each site. For external signals (sitemaps, feeds,
+//! pushes) it stores a [`Trust`] for each source and site.
 //!
-//! What always holds: nothing here reads a clock, draws random numbers or does I/O; the same history and visit give the
-//! same answer on every node (`optimal` also looks at its [`Census`], which can be rebuilt from the histories). A plan is
-//! always later than the visit. Signals only ever bring a visit forward.
+//! Invariants:
+//! - **Deterministic.** No clock, no random numbers, no I/O. The same history and visit give the same time on every node.
+//!   `optimal` also reads its [`Census`], which is stored across restarts.
+//! - **The next visit is always later than the last one.**
+//! - **Signals only bring a visit forward.**
 //!
-//! Not here: courtesy, retries after failures, conditional requests, whether a text has changed. Those are the engine's.
+//! Courtesy, retries after failures, conditional requests and change detection belong to the engine.
 //!
-//! Read first: [`Policy`], then `schedule.rs`; each policy is a file named after it. The sources are
-//! "Creating a polite, adaptive and selective incremental crawler" (Bouras, Poulopoulos, Thanou; *B* below), Cho and
-//! Garcia-Molina's work on estimating change, Azar et al. 2018, Kolobov et al. 2019 and Upadhyay et al. 2020.
+//! Read first: [`Policy`], then `schedule.rs`. Each policy has a file with its name. Sources: Bouras, Poulopoulos and
+//! Thanou, "Creating a polite, adaptive and selective incremental crawler" (cited as Bouras); Cho and Garcia-Molina 2003 on
+//! estimating change; Azar et al. 2018; Kolobov et al. 2019; Upadhyay et al. 2020.
+//!
+//! ```
+//! use aranha_revisit::{History, Options, PageState, PageVisit, Schedule};
+//!
+//! let schedule = Schedule::new(&Options::default());
+//! let mut history = History::default();
+//! let visited_ms = 1_794_764_880_000;
+//! let visit = PageVisit::new(visited_ms, PageState::New, 42);
+//! let next_ms = schedule.plan(&mut history, &visit).expect("the page exists");
+//! assert!(next_ms > visited_ms);
+//! assert_eq!(history.visits, 1);
+//! ```
 
 mod frequency;
 mod history;
@@ -31,5 +45,5 @@ pub use schedule::Schedule;
 pub use selective::SiteHistory;
 pub use trust::Trust;
 
-/// Milliseconds of a day; rates here are per day.
+/// Milliseconds in a day. Rates of change are per day.
 pub(crate) const DAY_MS: f64 = 86_400_000.0;

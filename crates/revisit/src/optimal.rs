@@ -1,19 +1,20 @@
-//! `optimal`: a budget of requests spent where it keeps most important pages fresh.
+//! `optimal`: spends a budget of requests where it keeps the most importance fresh.
 //!
 //! A page that changes at `rate` and is visited every t days is fresh for the share (1 - e^-r) / r of the time, with
-//! r = rate * t (Cho and Garcia-Molina, "Effective page refresh policies", 2003). The sum of importance times freshness
-//! under a budget is largest where one more request a day buys the same everywhere, the *price*:
+//! r = rate * t (Cho and Garcia-Molina, "Effective page refresh policies", 2003). Under a fixed budget, the sum of
+//! importance times freshness is largest when one more request a day gains the same for every page. That gain is the
+//! *price*:
 //!
 //! ```text
 //! importance / rate * (1 - (1 + r) e^-r) = price
 //! ```
 //!
-//! Azar et al. (2018) solve this for all pages at once in O(n log n), for visits at random times; Kolobov et al. (2019,
-//! `LambdaCrawl`) note that the price alone ties the pages together, so that each page can be planned by itself. Here visits
-//! are regular, which is better, and the price comes from a [`Census`]: how many pages there are with which rate and
-//! importance, on a grid. From it the price at which all pages together spend the budget is found anew as pages move;
-//! the cost does not depend on the number of pages. What a page changes too often to be kept fresh is not worth its price,
-//! and is visited at the longest interval.
+//! Azar et al. (2018) solve this for all pages at once in O(n log n), with visits at random times. Kolobov et al. (2019,
+//! `LambdaCrawl`) note that only the price connects the pages, so that each page can be planned separately. Visits here
+//! are at regular intervals, which gives more freshness for the same budget. The price is computed from a [`Census`], a
+//! grid of page counts by rate and importance, and is updated as pages move on the grid. The cost of an update does not
+//! depend on the number of pages. A page that changes too often to be kept fresh gains less than the price and is visited
+//! at the longest interval.
 
 use std::sync::{
     Mutex,
@@ -22,17 +23,17 @@ use std::sync::{
 
 use serde::{Deserialize, Serialize};
 
-/// Rates on the grid: 2^-13 to 2^11 changes a day, eight steps an octave.
+/// Rows of the grid: rates from 2^-13 to 2^11 changes a day, eight steps per octave.
 const RATES: usize = 192;
-const SLOWEST: f64 = -13.0;
-const RATE_STEPS: f64 = 8.0;
-/// Importances on the grid: 2^-32 to 2^32, four steps an octave.
+const MIN_LOG2_RATE: f64 = -13.0;
+const RATE_STEPS_PER_OCTAVE: f64 = 8.0;
+/// Columns of the grid: importances from 2^-32 to 2^32, four steps per octave.
 const WEIGHTS: usize = 256;
-const LIGHTEST: f64 = -32.0;
-const WEIGHT_STEPS: f64 = 4.0;
+const MIN_LOG2_WEIGHT: f64 = -32.0;
+const WEIGHT_STEPS_PER_OCTAVE: f64 = 4.0;
 
-/// The best number of days between visits of a page that changes `rate` times a day, when a request a day has this
-/// price. Infinite: the page is not worth it.
+/// The best number of days between visits of a page that changes `rate` times a day, at this price of one request a day.
+/// Infinite if no visit gains as much as the price.
 pub fn best_interval(rate: f64, importance: f64, price: f64) -> f64 {
     let paid = price * rate / importance;
     if paid < 1.0 {
@@ -42,7 +43,7 @@ pub fn best_interval(rate: f64, importance: f64, price: f64) -> f64 {
     }
 }
 
-/// r with 1 - (1 + r) e^-r = `share`, by Newton's method on r - ln(1 + r) = -ln(1 - share), which is convex.
+/// Solves 1 - (1 + r) e^-r = `share` for r, with Newton's method on r - ln(1 + r) = -ln(1 - share), which is convex.
 fn inverse(share: f64) -> f64 {
     if share < 1e-9 {
         return (2.0 * share).sqrt();
@@ -55,36 +56,36 @@ fn inverse(share: f64) -> f64 {
     r
 }
 
-/// How many pages there are with which rate and importance, to be kept over a restart. Rebuilt at need by
-/// [`Schedule::count_known`](crate::Schedule::count_known) from the histories.
+/// Page counts by rate of change and importance, stored across restarts. If it is lost, it can be rebuilt from the
+/// histories with [`Schedule::count_known`](crate::Schedule::count_known).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Census {
-    /// Cell and pages in it, without the empty ones.
+    /// Cells that are not empty, with their page counts.
     cells: Vec<(u16, u32)>,
 }
 
 impl Census {
-    /// Pages counted.
+    /// Number of pages counted.
     pub fn pages(&self) -> u64 {
         self.cells.iter().map(|(_, pages)| u64::from(*pages)).sum()
     }
 }
 
-/// The pages of all histories and the price that follows from them. Shared by all visits.
+/// The grid of page counts and the price computed from it. Shared by all visits.
 #[derive(Debug)]
 pub(crate) struct Market {
-    /// Pages by rate and importance; cell 0 is nowhere.
+    /// Pages by rate and importance. Cell 0 is unused: it stands for pages that are not counted.
     counts: Box<[AtomicU32]>,
-    /// The same by rate alone, to pass over what is empty.
+    /// Pages by rate alone, to skip empty rows.
     rows: Box<[AtomicU32]>,
     pages: AtomicU64,
-    /// Pages that moved since the price was found.
+    /// Pages that moved since the price was computed.
     moved: AtomicU64,
-    /// Bits of the price, an f64.
+    /// The price, as the bits of an f64.
     price: AtomicU64,
-    /// Bits of an f64: the longest interval grows by this when even it would cost more than the budget.
+    /// Factor on the longest interval, as the bits of an f64; above 1 if even the longest interval would exceed the budget.
     stretch: AtomicU64,
-    /// Held by who looks for the price; the others go on with the old one.
+    /// Held while the price is computed. Other threads continue with the old price.
     searching: Mutex<()>,
     budget: f64,
     least: f64,
@@ -92,7 +93,7 @@ pub(crate) struct Market {
 }
 
 impl Market {
-    /// `budget` in requests a day, the bounds of intervals in days.
+    /// `budget` is in requests a day, `least` and `most` bound the interval in days.
     pub(crate) fn new(budget: f64, least: f64, most: f64) -> Self {
         Market {
             counts: (0..=RATES * WEIGHTS).map(|_| AtomicU32::new(0)).collect(),
@@ -108,12 +109,12 @@ impl Market {
         }
     }
 
-    /// Days until the next visit; the page moves from its old place in the census to its new one.
+    /// Days until the next visit. Moves the page from its old cell of the census to its new one.
     pub(crate) fn interval(&self, cell: &mut u16, rate: f64, importance: f32) -> f64 {
         let importance = if importance > 0.0 && importance.is_finite() {
             f64::from(importance)
         } else {
-            LIGHTEST.exp2()
+            MIN_LOG2_WEIGHT.exp2()
         };
         self.move_to(cell, cell_of(rate, importance));
         let most = self.most * f64::from_bits(self.stretch.load(Relaxed));
@@ -124,18 +125,18 @@ impl Market {
         f64::from_bits(self.price.load(Relaxed))
     }
 
-    /// A page leaves the census: it is gone.
+    /// Removes a page that is gone from the census.
     pub(crate) fn leave(&self, cell: &mut u16) {
         if *cell != 0 {
             self.move_to(cell, 0);
         }
     }
 
-    /// Count pages that were counted before a restart.
+    /// Counts pages that were counted before a restart.
     pub(crate) fn count_known(&self, cell: u16, pages: u32) {
         if (1..=RATES * WEIGHTS).contains(&usize::from(cell)) {
             self.add(cell, pages);
-            self.touched();
+            self.on_move();
         }
     }
 
@@ -145,7 +146,7 @@ impl Market {
         self.pages.fetch_add(u64::from(pages), Relaxed);
     }
 
-    /// Nothing happens where there is nothing to take: the census was lost, the page counts from now on.
+    /// Removes a page from a cell. An empty cell stays as it is: the census was lost, and pages are counted from now on.
     fn take(&self, cell: u16) {
         if !(1..=RATES * WEIGHTS).contains(&usize::from(cell)) {
             return;
@@ -167,10 +168,10 @@ impl Market {
         if new != 0 {
             self.add(new, 1);
         }
-        self.touched();
+        self.on_move();
     }
 
-    /// Cells that hold pages, with how many.
+    /// Cells that are not empty, with their page counts.
     fn occupied(&self) -> impl Iterator<Item = (u16, u32)> {
         let rows = self.rows.iter().enumerate();
         rows.filter(|(_, pages)| pages.load(Relaxed) > 0)
@@ -179,18 +180,18 @@ impl Market {
             .filter(|(_, pages)| *pages > 0)
     }
 
-    /// Find the price anew when enough pages have moved: one in 32, or some ten thousands.
-    fn touched(&self) {
+    /// Recomputes the price once 1 page in 32 has moved, but after at least 8 and at most 65,536 moves.
+    fn on_move(&self) {
         let due = (self.pages.load(Relaxed) / 32).clamp(8, 1 << 16);
         if self.moved.fetch_add(1, Relaxed) >= due
             && let Ok(_searching) = self.searching.try_lock()
         {
             self.moved.store(0, Relaxed);
-            self.search();
+            self.update_price();
         }
     }
 
-    pub(crate) fn search(&self) {
+    pub(crate) fn update_price(&self) {
         let cells: Vec<Cell> = self
             .occupied()
             .map(|(cell, pages)| Cell::new(cell, pages))
@@ -205,7 +206,7 @@ impl Market {
         self.stretch.store(stretch.to_bits(), Relaxed);
     }
 
-    /// The price at which the pages spend the budget; 0 when it is enough for all at the shortest interval.
+    /// The price at which all pages together spend the budget; 0 if the budget suffices for the shortest interval everywhere.
     fn balance(&self, cells: &[Cell]) -> f64 {
         let spent = |price: f64| -> f64 {
             let each = |cell: &Cell| {
@@ -250,11 +251,11 @@ impl Market {
         for (cell, pages) in &census.cells {
             self.count_known(*cell, *pages);
         }
-        self.search();
+        self.update_price();
     }
 }
 
-/// A place on the grid that holds pages.
+/// A cell of the grid that is not empty.
 struct Cell {
     rate: f64,
     weight: f64,
@@ -266,25 +267,34 @@ impl Cell {
         let middle =
             |index: usize, steps: f64, first: f64| (first + (index as f64 + 0.5) / steps).exp2();
         Cell {
-            rate: middle(row(cell), RATE_STEPS, SLOWEST),
-            weight: middle(usize::from(cell - 1) % WEIGHTS, WEIGHT_STEPS, LIGHTEST),
+            rate: middle(row(cell), RATE_STEPS_PER_OCTAVE, MIN_LOG2_RATE),
+            weight: middle(
+                usize::from(cell - 1) % WEIGHTS,
+                WEIGHT_STEPS_PER_OCTAVE,
+                MIN_LOG2_WEIGHT,
+            ),
             pages: f64::from(pages),
         }
     }
 }
 
-/// The row of a cell that is not 0.
+/// The row of a cell; `cell` is not 0.
 fn row(cell: u16) -> usize {
     usize::from(cell - 1) / WEIGHTS
 }
 
-/// The cell of a rate and an importance; what is off the grid is at its edge.
+/// The cell of a rate and an importance. Values outside the grid go to the nearest cell.
 fn cell_of(rate: f64, importance: f64) -> u16 {
     let step = |value: f64, steps: f64, first: f64, last: usize| {
         (((value.log2() - first) * steps).max(0.0) as usize).min(last - 1)
     };
-    let rate = step(rate, RATE_STEPS, SLOWEST, RATES);
-    let weight = step(importance, WEIGHT_STEPS, LIGHTEST, WEIGHTS);
+    let rate = step(rate, RATE_STEPS_PER_OCTAVE, MIN_LOG2_RATE, RATES);
+    let weight = step(
+        importance,
+        WEIGHT_STEPS_PER_OCTAVE,
+        MIN_LOG2_WEIGHT,
+        WEIGHTS,
+    );
     (1 + rate * WEIGHTS + weight) as u16
 }
 
@@ -294,7 +304,7 @@ mod tests {
     use crate::rounds;
 
     #[test]
-    fn the_inverse_is_one() {
+    fn the_inverse_solves_its_equation() {
         for step in 1..2000 {
             let share = f64::from(step) / 2000.0;
             let r = inverse(share);
@@ -316,8 +326,8 @@ mod tests {
     }
 
     #[test]
-    fn no_exchange_of_requests_is_better() {
-        // At the optimum, moving a little of the budget from any page to any other gains nothing.
+    fn no_transfer_of_budget_gains_freshness() {
+        // At the optimum, moving part of the budget from one page to another gains nothing.
         let pages = [(0.01, 1.0), (0.1, 1.0), (0.5, 3.0), (2.0, 10.0), (0.3, 0.2)];
         let price = 0.3;
         let value = |index: usize, requests: f64| {
@@ -346,13 +356,13 @@ mod tests {
         }
         assert!(
             best_interval(0.3, 0.05, price).is_infinite(),
-            "not worth it"
+            "a visit gains less than the price"
         );
     }
 
-    /// Pages with rates and importances over orders of magnitude; the budget is met within a few percent.
+    /// Rates and importances span orders of magnitude; the budget is met within 5%.
     #[test]
-    fn the_budget_is_met() {
+    fn the_budget_is_spent() {
         for budget in [20.0, 1000.0] {
             let market = Market::new(budget, 1.0 / 24.0, 400.0);
             let mut cells = vec![0u16; 4000];
@@ -390,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_budget_too_small_stretches_the_longest_interval() {
+    fn a_small_budget_extends_the_longest_interval() {
         let market = Market::new(10.0, 1.0, 30.0);
         let mut cells = vec![0u16; 1000];
         let mut days = 0.0;
@@ -407,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_importances_do_no_harm() {
+    fn invalid_importances_give_valid_intervals() {
         let market = Market::new(10.0, 1.0, 30.0);
         for importance in [
             0.0,

@@ -4,62 +4,62 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How the time of the next visit is found.
+/// How the time of the next visit is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Policy {
-    /// A page is asked for once.
+    /// A page is visited once.
     Never,
-    /// Every page once in every round.
+    /// Every page is visited once in every round.
     Fixed,
-    /// Pages skip rounds as long as they do not change (B 3.2).
+    /// Pages skip rounds while they do not change (Bouras 3.2).
     #[default]
     Frequency,
-    /// As `frequency`; inner pages of a site whose entry page has not changed are left alone unless enough of them change
-    /// (B 3.3).
+    /// Like `frequency`, but if the entry page of a site has not changed, its inner pages are visited only if enough of
+    /// them are expected to have changed (Bouras 3.3).
     Selective,
-    /// A page is asked for again when it has changed with the probability `change_probability`.
+    /// A page is visited again once it has changed with the probability `change_probability`.
     Poisson,
-    /// `budget` requests a day are spent where they keep most important pages fresh.
+    /// `budget` requests a day are spent where they keep the most importance fresh.
     Optimal,
 }
 
-/// When pages are asked for again.
+/// Options for revisits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Which of the policies.
+    /// The policy.
     pub policy: Policy,
-    /// The length of a round for `fixed`, `frequency` and `selective`; for all of them, how soon a page that is gone is
-    /// looked for again at first.
+    /// Length of a round for `fixed`, `frequency` and `selective`. For every policy, the first interval after which a
+    /// page that is gone is visited again.
     #[serde(with = "aranha_units::duration")]
     pub every: Duration,
-    /// No page is asked for more often; in rounds that are shorter than twice this, not twice within half a round.
+    /// Shortest interval between two visits of a page. If rounds are shorter than twice this, half a round instead.
     #[serde(with = "aranha_units::duration")]
     pub min_interval: Duration,
-    /// No page is asked for more rarely, unless it is gone.
+    /// Longest interval between two visits of a page that is not gone.
     #[serde(with = "aranha_units::duration")]
     pub max_interval: Duration,
-    /// By what share of a round or an interval visiting times move from one visit to the next (F12); 0 = not at all.
+    /// Share of a round or interval by which visit times vary (F12); 0 = no variation.
     pub spread: f32,
-    /// A page gone this many times in a row is dead.
+    /// A page that is gone at this many visits in a row is not visited again.
     pub max_gone: u8,
-    /// `frequency`: visits that are looked at for changes, at most 32 (B's `limit`).
+    /// `frequency`: number of recent visits in which changes are counted, at most 32 (`limit` in Bouras 3.2).
     pub history_visits: u32,
-    /// `frequency`: a new page is visited in one of so many rounds (B's first `fr_max`, which is 2 there).
+    /// `frequency`: rounds between visits of a new page (the first `fr_max`, which is 2 in Bouras 5).
     pub initial_rounds: u32,
-    /// `selective`: share of a site's inner pages that must have changed, at first.
+    /// `selective`: initial threshold for the share of a site's inner pages that must have changed.
     pub min_changed_share: f32,
-    /// `frequency`, `selective`: length of the quick rounds between full ones, for fast sites (I6).
+    /// `frequency`, `selective`: length of the quick rounds of fast sites, between full rounds (I6).
     #[serde(with = "aranha_units::duration::option")]
     pub quick_every: Option<Duration>,
-    /// `poisson`, `optimal`: time between changes assumed of a page that nothing is known about; `optimal` does not leave
-    /// it alone for longer at first.
+    /// `poisson`, `optimal`: assumed time between changes of a page without history. For `optimal` also the longest first
+    /// interval.
     #[serde(with = "aranha_units::duration")]
     pub prior_change_interval: Duration,
-    /// `poisson`: how likely it is that a page has changed when it is asked for again.
+    /// `poisson`: probability that a page has changed by its next visit.
     pub change_probability: f32,
-    /// `optimal`: requests a day.
+    /// `optimal`: number of requests a day.
     pub budget: u64,
 }
 
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_configuration() {
+    fn options_are_read_from_toml() {
         let text = toml::to_string(&Options::default()).expect("serializes");
         assert_eq!(
             toml::from_str::<Options>(&text).expect("reads"),
@@ -106,9 +106,9 @@ mod tests {
     #[test]
     fn the_documented_section_is_the_defaults() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/aranha.toml");
-        let text = std::fs::read_to_string(path).expect("the documentation");
-        let mut table: toml::Table = text.parse().expect("it reads");
-        let section = table.remove("revisit").expect("it has the section");
+        let text = std::fs::read_to_string(path).expect("docs/aranha.toml can be read");
+        let mut table: toml::Table = text.parse().expect("docs/aranha.toml is TOML");
+        let section = table.remove("revisit").expect("it has a [revisit] section");
         assert_eq!(section.try_into(), Ok(Options::default()));
     }
 }

@@ -1,24 +1,25 @@
-//! `poisson`: how often a page changes, from visits at irregular times that tell one bit each (I4; K 2.3.11).
+//! `poisson`: estimates how often a page changes, from visits at irregular times that yield one bit each (I4;
+//! Chakrabarti 2.3.11).
 //!
-//! Changes are taken for a Poisson process whose rate has a Gamma distribution, the [`Belief`]: two numbers. A visit that
-//! finds no change after t days has the likelihood exp(-rate t), which keeps it a Gamma distribution exactly. A visit
-//! that finds one (one or many: one bit) has 1 - exp(-rate t): the outcome is the difference of two Gamma densities, whose
-//! mean and variance are known in closed form, and the Gamma distribution with that mean and variance takes its place
-//! (assumed density filtering). That avoids what Cho and Garcia-Molina ("Estimating frequency of change", 2003) show of
-//! the naive estimate, changes by visits, which never exceeds one a visit, and needs neither the intervals of the
-//! past nor iteration, as a maximum likelihood estimate would. Where a server dates its last change, the likelihood
-//! is rate * exp(-rate age), whatever was before (their estimator for known dates).
+//! Changes are modelled as a Poisson process whose rate has a Gamma distribution, the [`Belief`] (two numbers). If a visit
+//! finds no change after t days, the likelihood is exp(-rate t) and the posterior is again a Gamma distribution. If a visit
+//! finds a change, the likelihood is 1 - exp(-rate t), and the posterior is a difference of two Gamma densities. Its mean
+//! and variance have closed forms, and the Gamma distribution with that mean and variance replaces it (assumed density
+//! filtering). If the server dates the last change, the likelihood is rate * exp(-rate age).
+//!
+//! The naive estimate, changes per visit, never exceeds one change per visit and is biased (Cho and Garcia-Molina,
+//! "Estimating frequency of change", 2003). A maximum likelihood estimate would need all past intervals and iteration.
 
-/// Evidence in the belief before the first visit, in changes: little, since rates differ by orders of magnitude.
+/// Weight of the prior, in changes. Small, because rates differ by orders of magnitude.
 const PRIOR_SHAPE: f64 = 0.5;
-/// Evidence kept at most, in changes: what is older fades, because rates change.
-const MOST_SHAPE: f64 = 60.0;
-/// Evidence kept at most, in days.
-const MOST_EXPOSURE: f64 = 1000.0;
-/// Visits closer than this, in days, count as this far apart (a second).
-const LEAST_DAYS: f64 = 1.0 / 86_400.0;
+/// Maximum evidence kept, in changes. Older evidence fades, because rates change over time.
+const MAX_SHAPE: f64 = 60.0;
+/// Maximum evidence kept, in days.
+const MAX_EXPOSURE: f64 = 1000.0;
+/// Shortest interval between visits, in days: one second.
+const MIN_DAYS: f64 = 1.0 / 86_400.0;
 
-/// What is known about a page's rate of change: a Gamma distribution.
+/// Gamma distribution of a page's rate of change, per day.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Belief {
     shape: f64,
@@ -26,15 +27,15 @@ pub(crate) struct Belief {
 }
 
 impl Belief {
-    /// Before anything is known: a change every `days`, with hardly any certainty.
+    /// The prior: one change every `days`, with a wide distribution.
     pub(crate) fn prior(days: f64) -> Self {
         Belief {
             shape: PRIOR_SHAPE,
-            exposure: PRIOR_SHAPE * days.max(LEAST_DAYS),
+            exposure: PRIOR_SHAPE * days.max(MIN_DAYS),
         }
     }
 
-    /// From what a history keeps.
+    /// From the fields of a history; `None` before the first estimate.
     pub(crate) fn of(shape: f32, exposure: f32) -> Option<Self> {
         (shape > 0.0 && exposure > 0.0).then(|| Belief {
             shape: f64::from(shape),
@@ -42,32 +43,32 @@ impl Belief {
         })
     }
 
-    /// As a history keeps it.
+    /// The fields of a history.
     pub(crate) fn parts(self) -> (f32, f32) {
         (self.shape as f32, self.exposure as f32)
     }
 
-    /// Changes a day, the mean.
+    /// Mean number of changes a day.
     pub(crate) fn rate(self) -> f64 {
         self.shape / self.exposure
     }
 
-    /// The page was the same after `days`.
+    /// Updates with a visit that found no change after `days`.
     #[must_use]
     pub(crate) fn same(self, days: f64) -> Self {
         Belief {
             shape: self.shape,
-            exposure: self.exposure + days.max(LEAST_DAYS),
+            exposure: self.exposure + days.max(MIN_DAYS),
         }
-        .faded()
+        .limited()
     }
 
-    /// The page had changed after `days`, nobody knows how often.
+    /// Updates with a visit that found one or more changes after `days`.
     #[must_use]
     pub(crate) fn changed(self, days: f64) -> Self {
         let Belief { shape, exposure } = self;
-        let log = (days.max(LEAST_DAYS) / exposure).ln_1p();
-        // 1 - (exposure / (exposure + days))^(shape + k), exact for short intervals too.
+        let log = (days.max(MIN_DAYS) / exposure).ln_1p();
+        // 1 - (exposure / (exposure + days))^(shape + k), without cancellation for short intervals.
         let share = |k: f64| -(-(shape + k) * log).exp_m1();
         let mean = shape / exposure * share(1.0) / share(0.0);
         let square = shape * (shape + 1.0) / (exposure * exposure) * share(2.0) / share(0.0);
@@ -76,29 +77,29 @@ impl Belief {
             shape: mean * mean / variance,
             exposure: mean / variance,
         }
-        .faded()
+        .limited()
     }
 
-    /// The page changed for the last time `age` days before the visit, nobody knows how often before that.
+    /// Updates with a visit that found the last change to be `age` days old.
     #[must_use]
     pub(crate) fn dated(self, age: f64) -> Self {
         Belief {
             shape: self.shape + 1.0,
-            exposure: self.exposure + age.max(LEAST_DAYS),
+            exposure: self.exposure + age.max(MIN_DAYS),
         }
-        .faded()
+        .limited()
     }
 
-    /// Days until the page has changed with the probability `chance`, uncertainty about its rate included.
+    /// Days until the page has changed with the probability `chance`, given the uncertainty of the rate.
     pub(crate) fn wait(self, chance: f64) -> f64 {
         let chance = chance.clamp(0.001, 0.999);
         self.exposure * (-(-chance).ln_1p() / self.shape).exp_m1()
     }
 
-    /// The mean stays, certainty is bounded.
-    fn faded(self) -> Self {
-        let excess = (self.shape / MOST_SHAPE)
-            .max(self.exposure / MOST_EXPOSURE)
+    /// Limits the evidence and keeps the mean.
+    fn limited(self) -> Self {
+        let excess = (self.shape / MAX_SHAPE)
+            .max(self.exposure / MAX_EXPOSURE)
             .max(1.0);
         Belief {
             shape: (self.shape / excess).max(1e-3),
@@ -113,7 +114,7 @@ mod tests {
     use crate::rounds::unit_hash;
     use proptest::prelude::*;
 
-    /// The posterior mean by brute force: the prior times all likelihoods, on a fine grid of rates.
+    /// The posterior mean by numerical integration over a fine grid of rates.
     fn exact(observations: &[(f64, bool)], prior_days: f64) -> f64 {
         let (shape, exposure) = (PRIOR_SHAPE, PRIOR_SHAPE * prior_days);
         let (mut sum, mut weighted) = (0.0, 0.0);
@@ -134,7 +135,7 @@ mod tests {
         weighted / sum
     }
 
-    /// A page with this rate, seen at irregular times.
+    /// Visits of a page with this rate at irregular times: interval in days, and whether it had changed.
     fn observe(rate: f64, mean_days: f64, visits: u64, seed: u64) -> Vec<(f64, bool)> {
         (0..visits)
             .map(|turn| {
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn as_good_as_the_exact_posterior() {
+    fn the_estimate_is_near_the_exact_posterior() {
         for (rate, days) in [(0.01, 10.0), (0.1, 5.0), (0.5, 3.0), (1.0, 0.5), (3.0, 0.3)] {
             for seed in 0..5 {
                 let observations = observe(rate, days, 30, seed);
@@ -171,8 +172,8 @@ mod tests {
     }
 
     #[test]
-    fn more_than_a_change_a_visit_is_seen() {
-        // Changes by visits could say 0.2 a day at most: the page changes every day and is visited every five.
+    fn rates_above_one_change_per_visit_are_estimated() {
+        // The page changes every two days and is visited every five. Changes per visit would give at most 0.2 a day.
         let mean = (0..20)
             .map(|seed| learn(&observe(0.5, 5.0, 60, seed)))
             .sum::<f64>()
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dated_change_tells_more() {
+    fn a_dated_change_gives_a_better_estimate() {
         let days = 20.0;
         let hidden = Belief::prior(30.0).changed(days);
         let dated = Belief::prior(30.0).dated(1.0);
@@ -190,8 +191,8 @@ mod tests {
     }
 
     #[test]
-    fn waiting_meets_its_chance() {
-        // Known well: the exponential distribution's median.
+    fn the_wait_matches_its_probability() {
+        // With a narrow distribution: the median of the exponential distribution.
         let belief = Belief {
             shape: 1e5,
             exposure: 1e6,
@@ -200,12 +201,12 @@ mod tests {
         assert!(belief.wait(0.9) > belief.wait(0.5));
         assert!(
             Belief::prior(30.0).wait(0.5) > belief.wait(0.5),
-            "uncertain: longer"
+            "an uncertain rate gives a longer wait"
         );
     }
 
     #[test]
-    fn rates_that_change_are_followed() {
+    fn a_rate_that_changes_is_followed() {
         let calm = (0..200).fold(Belief::prior(30.0), |belief, _| belief.same(10.0));
         assert!(calm.rate() < 1.0 / 1000.0);
         let woken = (0..12).fold(calm, |belief, _| belief.changed(10.0));
@@ -215,7 +216,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(500))]
         #[test]
-        fn always_a_distribution(observations in proptest::collection::vec((0.0..10_000f64, 0..3u8), 1..80)) {
+        fn every_update_gives_a_valid_distribution(observations in proptest::collection::vec((0.0..10_000f64, 0..3u8), 1..80)) {
             let mut belief = Belief::prior(30.0);
             for (days, kind) in observations {
                 let before = belief.rate();

@@ -1,12 +1,14 @@
-//! Visiting times move from day to day (F12; B 3.1 and 5), without a random number generator: where in its round a page
-//! comes is a hash of its key and the round, so every node and every restart agrees.
+//! Rounds of fixed length, and the time of a page within a round.
+//!
+//! Visit times change from round to round (F12; Bouras 3.1 and 5). The position of a page in its round is a hash of its key
+//! and the round number instead of a random number, so that every node computes the same time, also after a restart.
 
-/// Where in `[0, 1)` the page `key` comes at its turn `turn`.
+/// A number in `[0, 1)` from the key of a page and the number of a round or visit.
 pub(crate) fn unit_hash(key: u64, turn: u64) -> f64 {
     (mix(key ^ mix(turn)) >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// The finaliser of splitmix64 (Steele, Lea and Flood 2014) after its increment.
+/// One step of splitmix64 (Steele, Lea and Flood 2014): the increment and the finaliser.
 pub(crate) fn mix(value: u64) -> u64 {
     let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -14,7 +16,7 @@ pub(crate) fn mix(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Rounds of a fixed length, numbered from the epoch: a function of time alone.
+/// Rounds of a fixed length, numbered from 1970.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rounds {
     length: i64,
@@ -39,7 +41,7 @@ impl Rounds {
         at.div_euclid(self.length)
     }
 
-    /// When the page `key` comes in round `number`: in its first part, as long as the spread.
+    /// Visit time of the page `key` in round `number`. It lies in the first part of the round, whose share is the spread.
     pub(crate) fn time_in_round(self, number: i64, key: u64) -> i64 {
         let moved = unit_hash(key, number as u64) * self.spread * self.length as f64;
         number
@@ -54,7 +56,7 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn the_time_of_day_moves() {
+    fn the_time_of_day_changes() {
         let days = Rounds::new(Duration::from_hours(24), 0.25);
         let times: Vec<i64> = (20_000..20_030)
             .map(|day| days.time_in_round(day, 77) - day * days.length())
@@ -70,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_is_a_function_of_time() {
+    fn times_lie_in_their_round() {
         let rounds = Rounds::new(Duration::from_hours(24), 0.25);
         let turn = rounds.time_in_round(20_000, 5);
         assert_eq!(rounds.number(turn), 20_000);

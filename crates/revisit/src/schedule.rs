@@ -1,7 +1,7 @@
-//! The policies behind one door: a visit is folded into the page's history, and the next one planned.
+//! Entry point of the policies: [`Schedule::plan`] adds a visit to the page's history and returns the time of the next one.
 //!
-//! One [`Schedule`] is made of the configuration and shared by all visits. What a history learns does not depend on the
-//! policy, so that the policy can be changed between two starts.
+//! One [`Schedule`] is built from the configuration and shared by all visits. The history does not depend on the policy,
+//! so that the policy can be changed between two crawls.
 
 use std::time::Duration;
 
@@ -12,24 +12,23 @@ use crate::{
     rounds::{self, Rounds},
 };
 
-/// A `Last-Modified` at the first visit that is younger than this may be the server's clock, not the page's age.
-const YOUNGEST: f64 = 1.0;
-/// One at a later visit must be at least this share of the interval old, for the same reason.
-const YOUNGEST_SHARE: f64 = 0.05;
+/// At the first visit, a `Last-Modified` younger than this many days is ignored: it may be the time of the response.
+const MIN_AGE_DAYS: f64 = 1.0;
+/// At a later visit, its age must be at least this share of the interval, for the same reason.
+const MIN_AGE_SHARE: f64 = 0.05;
 
-/// Answers when to ask again.
+/// Computes the time of the next visit.
 #[derive(Debug)]
 pub struct Schedule {
     options: Options,
     rounds: Rounds,
     quick: Option<Rounds>,
-    /// With `optimal` only.
+    /// Only with `optimal`.
     market: Option<Market>,
 }
 
 impl Schedule {
-    /// Values that make no sense are taken for the nearest that do: a round lasts a millisecond at least, a share is
-    /// between 0 and 1.
+    /// Values out of range are clamped: a round lasts at least a millisecond, a share is between 0 and 1.
     pub fn new(options: &Options) -> Self {
         Schedule {
             rounds: Rounds::new(options.every, options.spread),
@@ -47,8 +46,8 @@ impl Schedule {
         }
     }
 
-    /// Fold a visit into the history of its page. The answer: when to ask again, Unix milliseconds, later than the visit;
-    /// `None`: the page is dead.
+    /// Adds a visit to the history of its page. Returns the time of the next visit in unix milliseconds, always later than
+    /// this visit, or `None` if the page is not to be visited again.
     pub fn plan(&self, history: &mut History, visit: &PageVisit) -> Option<i64> {
         match visit.seen {
             PageState::Gone => return self.plan_gone(history, visit),
@@ -78,34 +77,34 @@ impl Schedule {
         Some(self.defer_until_expiry(due, visit).max(visit.at + 1))
     }
 
-    /// The number of the round that `at` is in: the same on every node.
+    /// The number of the round at time `at`; equal on every node.
     pub fn round(&self, at: i64) -> u32 {
         u32::try_from(self.rounds.number(at).max(0)).unwrap_or(u32::MAX)
     }
 
-    /// `selective`: a site's round begins. `entry`: what the visit of its entry page found, `None` when that page was not
-    /// due. Harmless when called again in the same round, as for a second entry page.
+    /// `selective`: starts a round of a site. `entry` is the state of its entry page, or `None` if that page was not due.
+    /// May be called again in the same round, for example for a second entry page.
     pub fn open_round(&self, site: &mut SiteHistory, entry: Option<PageState>, at: i64) {
         site.open(self.round(at), entry, self.options.min_changed_share);
     }
 
-    /// `selective`: whether the inner page `key`, which is due, is visited in this round. With every other policy it is.
-    /// One that is not comes again at [`Schedule::in_next_round`].
+    /// `selective`: whether the inner page `key`, which is due, is visited in this round. True for every other policy.
+    /// If false, the page is due again at [`Schedule::in_next_round`].
     pub fn visits_inner_page(&self, site: &SiteHistory, key: u64) -> bool {
         self.options.policy != Policy::Selective || site.visits(key)
     }
 
-    /// When a page that was passed over in this round comes again.
+    /// The time of a page or site in the round after the one at `at`.
     pub fn in_next_round(&self, key: u64, at: i64) -> i64 {
         self.rounds.time_in_round(self.rounds.number(at) + 1, key)
     }
 
-    /// Whether the site takes part in quick rounds between full ones (I6).
+    /// Whether the site has quick rounds between full rounds (I6).
     pub fn quick(&self, site: &SiteHistory) -> bool {
         self.quick.is_some() && site.fast()
     }
 
-    /// When a site begins its next round: the next quick one if it is fast, the next full one otherwise.
+    /// The time of the next round of a site: the next quick round if the site is fast, otherwise the next full round.
     pub fn next_round(&self, site: &SiteHistory, key: u64, at: i64) -> i64 {
         let full = self.in_next_round(key, at);
         match self.quick {
@@ -114,32 +113,32 @@ impl Schedule {
         }
     }
 
-    /// `optimal`: the pages counted so far, to be stored now and then and given to [`Schedule::restore`].
+    /// `optimal`: the pages counted so far. The engine stores the census and passes it to [`Schedule::restore`].
     pub fn census(&self) -> Census {
         self.market.as_ref().map(Market::census).unwrap_or_default()
     }
 
-    /// `optimal`: after a restart, before the first plan. Without it, or [`Schedule::count_known`] for every page, the budget
-    /// would be spent on the few pages visited since.
+    /// `optimal`: restores the census after a restart, before the first plan. Without it, or [`Schedule::count_known`] for
+    /// every page, the budget would be spent on the few pages visited since the restart.
     pub fn restore(&self, census: &Census) {
         if let Some(market) = &self.market {
             market.restore(census);
         }
     }
 
-    /// `optimal`: count a page that is known from an earlier start; in place of [`Schedule::restore`].
+    /// `optimal`: counts a page of an earlier crawl, as an alternative to [`Schedule::restore`].
     pub fn count_known(&self, history: &History) {
         if let Some(market) = &self.market {
             market.count_known(history.cell, 1);
         }
     }
 
-    /// `optimal`: what one more request a day must bring, in importance kept fresh.
+    /// `optimal`: the importance that one more request a day must keep fresh.
     pub fn price(&self) -> f64 {
         self.market.as_ref().map_or(0.0, Market::price)
     }
 
-    /// Changes a day, as far as the visits of this page tell.
+    /// Estimated changes a day of a page.
     pub fn rate(&self, history: &History) -> f64 {
         self.belief(history).rate()
     }
@@ -149,12 +148,12 @@ impl Schedule {
             .unwrap_or_else(|| Belief::prior(days(self.options.prior_change_interval)))
     }
 
-    /// No page is left alone for longer than it was watched, about: a first wrong belief would stand for months.
+    /// Longest interval in days: it doubles with every visit. Otherwise a wrong first estimate would hold for months.
     fn max_interval_by_age(&self, history: &History) -> f64 {
         days(self.options.prior_change_interval) * f64::from(history.visits.clamp(1, 32) - 1).exp2()
     }
 
-    /// The page was there.
+    /// Updates the history with a visit that found the page.
     fn learn(&self, history: &mut History, visit: &PageVisit) {
         let before = self.belief(history);
         let age = visit
@@ -162,11 +161,11 @@ impl Schedule {
             .map(|modified| (visit.at - modified) as f64 / DAY_MS);
         let belief = match (history.days_since(visit.at), visit.seen) {
             (None, _) | (_, PageState::New) => match age {
-                Some(age) if age >= YOUNGEST => before.dated(age),
+                Some(age) if age >= MIN_AGE_DAYS => before.dated(age),
                 _ => before,
             },
             (Some(days), PageState::Changed) => match age {
-                Some(age) if age >= YOUNGEST_SHARE * days && age <= days => before.dated(age),
+                Some(age) if age >= MIN_AGE_SHARE * days && age <= days => before.dated(age),
                 _ => before.changed(days),
             },
             (Some(days), _) => before.same(days),
@@ -190,7 +189,7 @@ impl Schedule {
         }
     }
 
-    /// The page was not there: ever more rarely, then never.
+    /// The next visit of a page that is gone: the interval doubles each time, then visits end.
     fn plan_gone(&self, history: &mut History, visit: &PageVisit) -> Option<i64> {
         history.gone = history.gone.saturating_add(1);
         if let Some(market) = &self.market {
@@ -205,7 +204,7 @@ impl Schedule {
         Some(due.max(visit.at + self.min_gap_ms()))
     }
 
-    /// In so many rounds; or in the next quick one, for a changed page of a fast site.
+    /// The next visit `level` rounds later; a changed page of a fast site joins the next quick round.
     fn plan_in_rounds(&self, level: u8, visit: &PageVisit) -> i64 {
         let rounds =
             i64::from(level).min((millis(self.options.max_interval) / self.rounds.length()).max(1));
@@ -222,14 +221,14 @@ impl Schedule {
         due.max(visit.at + self.min_gap_ms())
     }
 
-    /// How far apart visits in two rounds are at least: whoever wants short rounds wants them.
+    /// Shortest time between visits in two rounds: `min_interval`, but at most half of the shortest round.
     fn min_gap_ms(&self) -> i64 {
         let shortest = self.quick.map_or(i64::MAX, Rounds::length);
         let shortest = self.rounds.length().min(shortest);
         millis(self.options.min_interval).min(shortest / 2)
     }
 
-    /// In so many days, moved by up to half the spread either way.
+    /// The next visit `days` later, varied by up to half the spread in either direction.
     fn plan_in_days(&self, days: f64, history: &History, visit: &PageVisit) -> i64 {
         let place = rounds::unit_hash(visit.key, u64::from(history.visits)) - 0.5;
         let spread = f64::from(self.options.spread.clamp(0.0, 1.0));
@@ -237,7 +236,7 @@ impl Schedule {
         visit.at + (wait as i64).max(millis(self.options.min_interval))
     }
 
-    /// An answer that says how long it stays fresh is believed for as long again as the wait.
+    /// Defers the visit until the expiry time of the response, up to twice the interval.
     fn defer_until_expiry(&self, due: i64, visit: &PageVisit) -> i64 {
         match visit.expires {
             Some(expires) if expires > due => {

@@ -1,53 +1,54 @@
-//! `selective`: whether the inner pages of a site are visited when its entry page has not changed (I2; B 3.3 and 5).
+//! `selective`: whether the inner pages of a site are visited when its entry page has not changed (I2; Bouras 3.3 and 5).
 //!
-//! An entry page that changed is followed as ever. One that did not, or was skipped, hides what goes on behind it: its
-//! inner pages are visited when enough of them are likely to have changed, 40% at first. B looks that up in its database;
-//! here it is known from the share that changed when last looked, for each round that passed since. So that this share
-//! does not grow old where nobody looks, one inner page in eight is always visited, the same ones. The threshold
-//! follows what was found: up where much had changed, down where little had.
+//! If the entry page changed, the inner pages are visited. If it did not change or was skipped, the inner pages are
+//! visited if the expected share of changed pages reaches a threshold, 40% at first. Bouras looks up the changed pages in
+//! a database. Here the share is extrapolated from the share that changed per round when last observed. One inner page in
+//! eight is visited in every round, always the same ones, so that the observed share stays current. After each full visit
+//! the threshold moves towards the share that was found.
 //!
 //! In a round the engine calls, for each site: [`Schedule::open_round`](crate::Schedule::open_round) once the entry page
-//! was visited or skipped, [`Schedule::visits_inner_page`](crate::Schedule::visits_inner_page) for each inner page that is due,
-//! [`SiteHistory::count_inner_visit`] for each that was visited, and gives [`SiteHistory::share`] to the entry page's next plan.
+//! was visited or skipped, [`Schedule::visits_inner_page`](crate::Schedule::visits_inner_page) for each inner page that is
+//! due, and [`SiteHistory::count_inner_visit`] for each one visited. It passes [`SiteHistory::share`] to the next plan of
+//! the entry page.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{PageState, rounds};
 
-/// One inner page in so many is visited in every round.
-const SAMPLE: u64 = 8;
-/// Where the threshold may go.
-const THRESHOLDS: (f32, f32) = (0.1, 0.7);
-/// How far the threshold goes towards what was found, each time.
-const STEP: f32 = 0.25;
-/// What earlier rounds weigh after a new one.
-const MEMORY: f32 = 0.85;
-/// Share of pages that change in a round from which on a site is fast.
-const FAST: f32 = 0.5;
+/// One inner page in this many is visited in every round.
+const SAMPLE_INTERVAL: u64 = 8;
+/// Lowest and highest threshold.
+const THRESHOLD_RANGE: (f32, f32) = (0.1, 0.7);
+/// Share of the distance by which the threshold moves towards the share found.
+const THRESHOLD_STEP: f32 = 0.25;
+/// Weight of earlier rounds after each new round.
+const DECAY: f32 = 0.85;
+/// A site is fast if more than this share of its pages changes in a round.
+const FAST_SHARE: f32 = 0.5;
 
-/// What is remembered of one site between rounds. As with [`History`](crate::History), new fields go to the end.
+/// Stored state of one site between rounds. New fields are appended, as in [`History`](crate::History).
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct SiteHistory {
-    /// The round being counted, as [`Schedule::round`](crate::Schedule::round) numbers them, plus one; 0 = none yet.
+    /// Number of the current round ([`Schedule::round`](crate::Schedule::round)) plus one; 0 = none yet.
     round: u32,
-    /// The last round in which the inner pages were visited, plus one.
+    /// Number of the last round in which all inner pages were visited, plus one.
     descended: u32,
-    /// Rounds that the inner pages had gone without a visit when this round began.
+    /// Rounds from the last visit of all inner pages to the start of this round.
     waited: u16,
     /// Inner pages visited in this round.
     looked: u32,
-    /// Those of them that had changed.
+    /// Inner pages visited in this round that had changed.
     changed: u32,
-    /// Share of inner pages that change in one round, by rounds that are over.
+    /// Share of inner pages that change in one round, over past rounds.
     share: f32,
-    /// Pages that this share was seen on, the older ones counting less.
+    /// Number of pages that the share was observed on; older ones count less.
     weight: f32,
-    /// Share that must have changed for a descent; 0 = as configured.
+    /// Share that must have changed for a visit of all inner pages; 0 = the configured initial value.
     threshold: f32,
 }
 
 impl SiteHistory {
-    /// An inner page was visited in this round. `New` and `Failed` tell nothing about change; `Gone` is one.
+    /// Counts an inner page visited in this round. `New` and `Failed` do not count; `Gone` counts as a change.
     pub fn count_inner_visit(&mut self, seen: PageState) {
         match seen {
             PageState::New | PageState::Failed => {}
@@ -59,15 +60,15 @@ impl SiteHistory {
         }
     }
 
-    /// Share of the inner pages that change from one round to the next, as far as known.
-    /// Half a page is added either way: a share of nothing or of all would never be corrected.
+    /// Share of the inner pages that change from one round to the next; `None` before the first observation.
+    /// Half a page is added to both sides, because a share of exactly 0 or 1 would never be corrected.
     pub fn share(&self) -> Option<f32> {
         (self.weight > 0.0).then(|| (self.share * self.weight + 0.5) / (self.weight + 1.0))
     }
 
     /// Whether more than half of the pages change from round to round (I6).
     pub fn fast(&self) -> bool {
-        self.share().is_some_and(|share| share > FAST)
+        self.share().is_some_and(|share| share > FAST_SHARE)
     }
 
     /// Whether all inner pages are visited in this round.
@@ -75,7 +76,7 @@ impl SiteHistory {
         self.round == self.descended
     }
 
-    /// Share of the inner pages that must be expected to have changed for a descent.
+    /// Expected share of changed inner pages from which on all of them are visited.
     pub fn threshold(&self, first: f32) -> f32 {
         if self.threshold > 0.0 {
             self.threshold
@@ -84,8 +85,8 @@ impl SiteHistory {
         }
     }
 
-    /// Round `number` begins, or goes on with one more entry page; `entry`: what the entry page looked like, `None` when
-    /// it was skipped.
+    /// Starts round `number`, or adds another entry page to it. `entry` is the state of the entry page, or `None` if it was
+    /// skipped.
     pub(crate) fn open(&mut self, number: u32, entry: Option<PageState>, first: f32) {
         let round = number.saturating_add(1);
         if round != self.round {
@@ -108,27 +109,27 @@ impl SiteHistory {
         }
     }
 
-    /// Learn from the round that is over.
+    /// Updates share and threshold at the end of a round.
     fn close(&mut self, first: f32) {
         if self.looked > 0 {
             let full = self.descending();
             let looked = self.looked as f32;
             let found = self.changed as f32 / looked;
             let share = match self.waited {
-                // All changed in many rounds: half a page may have been left.
+                // If all pages changed over several rounds, count half a page as unchanged: the share per round stays below 1.
                 waited @ 2.. if full => {
                     let found = found.min(1.0 - 0.5 / (looked + 1.0));
                     1.0 - (1.0 - found).powf(1.0 / f32::from(waited))
                 }
                 _ => found,
             };
-            let weight = self.weight * MEMORY;
+            let weight = self.weight * DECAY;
             self.share = (self.share * weight + share * looked) / (weight + looked);
             self.weight = weight + looked;
             if full {
                 let before = self.threshold(first);
-                self.threshold =
-                    (before + STEP * (found - before)).clamp(THRESHOLDS.0, THRESHOLDS.1);
+                self.threshold = (before + THRESHOLD_STEP * (found - before))
+                    .clamp(THRESHOLD_RANGE.0, THRESHOLD_RANGE.1);
             }
         }
         self.looked = 0;
@@ -137,11 +138,11 @@ impl SiteHistory {
 
     /// Whether the inner page `key` is visited in this round.
     pub(crate) fn visits(&self, key: u64) -> bool {
-        self.descending() || rounds::mix(key).is_multiple_of(SAMPLE)
+        self.descending() || rounds::mix(key).is_multiple_of(SAMPLE_INTERVAL)
     }
 }
 
-/// Share that has changed after so many rounds, if `share` does in each.
+/// Share of pages that has changed after `rounds` rounds, if `share` changes in each.
 fn after(share: f32, rounds: u16) -> f32 {
     1.0 - (1.0 - share).powi(i32::from(rounds))
 }
@@ -152,7 +153,7 @@ mod tests {
 
     const FIRST: f32 = 0.4;
 
-    /// One round: the entry page, and how many of a hundred inner pages change in each round.
+    /// Plays one round in which `percent` of the inner pages change. Returns the number of inner pages visited.
     fn round(
         site: &mut SiteHistory,
         number: u32,
@@ -197,8 +198,8 @@ mod tests {
     }
 
     #[test]
-    fn the_more_changes_inside_the_more_often() {
-        // B 5, second page: 89% of the inner pages change though the entry page does not.
+    fn more_inner_changes_give_more_full_visits() {
+        // Bouras 5, second page: 89% of the inner pages change although the entry page does not.
         let busy = descents(89, 40);
         assert!(busy >= 30, "{busy}");
         let calm = descents(10, 40);
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_page_that_changed_is_followed() {
+    fn a_changed_entry_page_leads_to_a_full_visit() {
         let mut site = SiteHistory::default();
         let mut stale = [false; 100];
         for number in 0..20 {
@@ -231,7 +232,7 @@ mod tests {
         site.open(7, Some(PageState::Same), FIRST);
         assert_eq!(
             site, before,
-            "a second entry page, or the same after a restart"
+            "a second entry page, or the same one after a restart"
         );
         assert_eq!(site.share(), None);
         site.open(8, Some(PageState::Same), FIRST);
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn the_threshold_follows_what_is_found() {
+    fn the_threshold_follows_the_share_found() {
         let mut site = SiteHistory::default();
         let mut stale = [false; 100];
         for number in 0..3 {
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_small() {
+    fn a_site_history_stays_within_its_size() {
         assert!(size_of::<SiteHistory>() <= 40);
         let bytes = postcard::to_stdvec(&SiteHistory {
             round: 500_000,

@@ -1,49 +1,50 @@
-//! Signals from outside (I5 and issue 4's list: sitemaps, feeds, pushes, a proxy), each believed as far as it proved true.
+//! Trust in external signals of change: sitemaps, feeds, pushes, a proxy (I5).
 //!
-//! A source says that a page has changed. [`Trust::bring_forward`] says how much earlier the page is visited for that,
-//! and after the visit [`Trust::learn`] is told whether it was so. One record for each source and site. A signal can
-//! never put a visit off: silence is no promise.
+//! When a source claims that a page has changed, [`Trust::bring_forward`] gives the earlier visit time. After the visit,
+//! [`Trust::learn`] records whether the claim was true. There is one record for each source and site. A signal never
+//! delays a visit, because a source that sends no claim has not promised that the page is unchanged.
 
 use serde::{Deserialize, Serialize};
 
-/// What an old observation weighs after each new one: about twenty count.
-const MEMORY: f32 = 0.95;
-/// Belief at and below which a signal moves nothing.
-const LIAR: f64 = 0.1;
-/// Belief at and above which a visit is made at once.
-const HONEST: f64 = 0.8;
+/// Weight of earlier claims after each new claim: about twenty claims count.
+const DECAY: f32 = 0.95;
+/// At this probability and below, a claim has no effect.
+const MIN_BELIEF: f64 = 0.1;
+/// At this probability and above, a claim makes the page due immediately.
+const FULL_BELIEF: f64 = 0.8;
 
-/// How often a source told the truth about a site. Of a source nothing is known about, half is believed.
+/// Counts of true and false claims of a source about a site. Without any claims the probability is one half.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Trust {
-    kept: f32,
-    broken: f32,
+    true_claims: f32,
+    false_claims: f32,
 }
 
 impl Trust {
-    /// A page was visited. `claimed`: the source had said it changed since the visit before; `changed`: it had. What a
-    /// source did not say is no lie.
+    /// Records a visit of a page. `claimed`: the source had claimed a change since the previous visit; `changed`: the page
+    /// had changed. A visit without a claim is not counted.
     pub fn learn(&mut self, claimed: bool, changed: bool) {
         if !claimed {
             return;
         }
-        self.kept *= MEMORY;
-        self.broken *= MEMORY;
+        self.true_claims *= DECAY;
+        self.false_claims *= DECAY;
         if changed {
-            self.kept += 1.0;
+            self.true_claims += 1.0;
         } else {
-            self.broken += 1.0;
+            self.false_claims += 1.0;
         }
     }
 
-    /// Probability that the next claim is true: the mean of a Beta distribution that began flat.
+    /// Probability that the next claim is true: the mean of a Beta distribution with a uniform prior.
     pub fn belief(&self) -> f64 {
-        let (kept, broken) = (f64::from(self.kept), f64::from(self.broken));
-        (kept + 1.0) / (kept + broken + 2.0)
+        let (true_claims, false_claims) =
+            (f64::from(self.true_claims), f64::from(self.false_claims));
+        (true_claims + 1.0) / (true_claims + false_claims + 2.0)
     }
 
-    /// When to visit a page that was to be visited at `due`, now that the source says it has changed, or will have, at
-    /// `claimed` (later than the last visit, or it is no news). All Unix milliseconds. Never later than `due`.
+    /// New visit time of a page that is due at `due`, after the claim that it changes at `claimed`. `claimed` may be in
+    /// the future and must be later than the last visit. All times are unix milliseconds. Never later than `due`.
     pub fn bring_forward(&self, now: i64, due: i64, claimed: i64) -> i64 {
         let target = now.max(claimed);
         if target >= due {
@@ -52,9 +53,9 @@ impl Trust {
         due - ((due - target) as f64 * self.weight()) as i64
     }
 
-    /// By what share of its waiting time a page is visited earlier for a claim: 0 to 1.
+    /// Share of the remaining waiting time that a claim removes: 0 to 1.
     pub fn weight(&self) -> f64 {
-        ((self.belief() - LIAR) / (HONEST - LIAR)).clamp(0.0, 1.0)
+        ((self.belief() - MIN_BELIEF) / (FULL_BELIEF - MIN_BELIEF)).clamp(0.0, 1.0)
     }
 }
 
@@ -74,21 +75,21 @@ mod tests {
     }
 
     #[test]
-    fn as_far_as_it_proved_true() {
+    fn visits_move_by_the_share_of_true_claims() {
         let due = 30 * DAY;
         let at_once = after(&[true; 4]).bring_forward(0, due, -DAY);
         assert_eq!(at_once, 0);
         let unknown = Trust::default().bring_forward(0, due, -DAY);
         assert!((10 * DAY..20 * DAY).contains(&unknown), "{unknown}");
-        let liar = after(&[false; 20]).bring_forward(0, due, -DAY);
-        assert_eq!(liar, due);
-        // Half a page a truth: later than an unknown one who may still be honest.
+        let never_true = after(&[false; 20]).bring_forward(0, due, -DAY);
+        assert_eq!(never_true, due);
+        // 4 true claims of 5: earlier than for an unknown source, but not immediately.
         let often = after(&[true, false, true, true, true]).bring_forward(0, due, -DAY);
         assert!(often < unknown && often > 0, "{often}");
     }
 
     #[test]
-    fn a_liar_may_better_himself() {
+    fn trust_recovers() {
         let mut trust = after(&[false; 100]);
         for _ in 0..40 {
             trust.learn(true, true);
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_no_lie() {
+    fn visits_without_a_claim_do_not_count() {
         let mut trust = Trust::default();
         trust.learn(false, true);
         trust.learn(false, false);
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_will_change_is_waited_for() {
+    fn a_future_change_is_not_visited_early() {
         let honest = after(&[true; 10]);
         assert_eq!(honest.bring_forward(0, 10 * DAY, 2 * DAY), 2 * DAY);
         assert_eq!(honest.bring_forward(0, 10 * DAY, 20 * DAY), 10 * DAY);
@@ -115,7 +116,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(300))]
         #[test]
-        fn never_later(observations in proptest::collection::vec(any::<bool>(), 0..50),
+        fn a_visit_is_never_delayed(observations in proptest::collection::vec(any::<bool>(), 0..50),
                        now in -1_000_000i64..1_000_000, due in -1_000_000i64..1_000_000, claimed in -1_000_000i64..1_000_000) {
             let moved = after(&observations).bring_forward(now, due, claimed);
             prop_assert!(moved <= due);

@@ -1,4 +1,4 @@
-//! What holds for every policy, and what each of them does over many visits.
+//! Properties of every policy, and the behaviour of each over many visits.
 
 use super::*;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ fn schedule(policy: Policy) -> Schedule {
     })
 }
 
-/// Visit a page that has changed at every visit after which `changes(visit)` is true; the days between visits.
+/// Visits a page that has changed at each visit for which `changes` is true. Returns the days between visits.
 fn intervals(schedule: &Schedule, visits: usize, changes: impl Fn(usize) -> bool) -> Vec<f64> {
     let mut history = History::default();
     let mut at = START;
@@ -42,7 +42,7 @@ fn check(policy: Policy, changes: impl Fn(usize) -> bool, expected: std::ops::Ra
 }
 
 #[test]
-fn once_a_round() {
+fn fixed_visits_once_a_round() {
     check(Policy::Fixed, |_| false, 0.95..1.05);
     check(Policy::Fixed, |_| true, 0.95..1.05);
 }
@@ -78,12 +78,12 @@ fn pages_that_do_not_change_skip_rounds() {
 fn the_rate_of_change_sets_the_interval() {
     check(Policy::Poisson, |_| false, 80.0..100.0);
     check(Policy::Poisson, |_| true, 0.1..0.6);
-    // A budget that is never short: the shortest interval.
+    // A large budget gives the shortest interval.
     check(Policy::Optimal, |_| false, 0.03..0.05);
 }
 
 #[test]
-fn a_page_gone_is_asked_for_ever_more_rarely_then_dead() {
+fn a_page_that_is_gone_is_visited_less_often_then_never() {
     for policy in [Policy::Frequency, Policy::Poisson, Policy::Optimal] {
         let schedule = schedule(policy);
         let mut history = History::default();
@@ -100,7 +100,7 @@ fn a_page_gone_is_asked_for_ever_more_rarely_then_dead() {
             "{waits:?}"
         );
         assert_eq!(schedule.census().pages(), 0);
-        // It comes back.
+        // The page exists again.
         assert!(
             schedule
                 .plan(&mut history, &PageVisit::new(at, PageState::Changed, 7))
@@ -111,7 +111,7 @@ fn a_page_gone_is_asked_for_ever_more_rarely_then_dead() {
 }
 
 #[test]
-fn a_failure_teaches_nothing() {
+fn a_failed_visit_does_not_change_the_history() {
     for policy in [Policy::Frequency, Policy::Poisson] {
         let schedule = schedule(policy);
         let mut history = History::default();
@@ -127,7 +127,7 @@ fn a_failure_teaches_nothing() {
 }
 
 #[test]
-fn an_answer_that_stays_fresh_puts_the_visit_off_a_little() {
+fn an_expiry_time_defers_the_visit() {
     let schedule = schedule(Policy::Fixed);
     let due = |expires: Option<i64>| {
         let visit = PageVisit {
@@ -162,7 +162,7 @@ fn dates_of_change_are_used() {
 }
 
 #[test]
-fn an_entry_page_is_visited_more_often_when_much_changes_behind_it() {
+fn changed_inner_pages_bring_the_entry_page_forward() {
     let schedule = schedule(Policy::Selective);
     let level = |inner: Option<f32>| {
         let mut history = History::default();
@@ -217,7 +217,7 @@ fn fast_sites_have_quick_rounds() {
 }
 
 #[test]
-fn only_selective_passes_pages_over() {
+fn only_selective_skips_inner_pages() {
     let selective = schedule(Policy::Selective);
     let mut site = SiteHistory::default();
     for round in 0..9 {
@@ -264,10 +264,10 @@ fn policy() -> impl Strategy<Value = Policy> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Whatever happens: the next visit is later, not sooner than `least`, and not later than bounds allow; a history that
-    /// went through storage gives the same answer.
+    /// The next visit is later than this one, and within the shortest and longest interval. A history that was stored and
+    /// read back gives the same time.
     #[test]
-    fn every_plan_is_sound(policy in policy(), visits in proptest::collection::vec(
+    fn every_plan_is_within_bounds(policy in policy(), visits in proptest::collection::vec(
         (seen(), -5 * DAY..40 * DAY, proptest::option::of(0..80 * DAY), any::<f32>(), any::<u64>()), 1..40)) {
         let schedule = schedule(policy);
         let again = Schedule::new(&schedule.options);
