@@ -31,7 +31,7 @@ pub struct Exchange {
     pub media_type: String,
     /// Why the answer is not whole, in WARC's words: `length`, `time`, `disconnect`, `unspecified`.
     pub truncated: Option<&'static str>,
-    /// `WarcFields` of the metadata record: via, hopsFromSeed, fetchTimeMs, outlink …
+    /// Fields of the metadata record: via, hopsFromSeed, fetchTimeMs, outlink …
     pub metadata: WarcFields,
     /// For an answer 304: the version that the server says is still current. Such an answer is a revisit record.
     pub not_modified: Option<EarlierVersion>,

@@ -4,11 +4,11 @@
 
 use std::fmt;
 
-/// `RecordId` of a volume, unique in a whole crawl.
+/// Identifier of a volume, unique in a whole crawl.
 ///
 /// The upper 32 bits are the number of the node that wrote the volume. The lower 32 bits count the volumes of that
 /// node, beginning with 1. A crawl on a single machine is node 0, so its identifiers are the plain counters.
-/// `RecordIds` are ordered by node, then by counter.
+/// Identifiers are ordered by node, then by counter.
 ///
 /// The text form is part of every volume's file name: the counter with at least five digits (`00042`), preceded by
 /// `n`, the node and a dot when the node is not 0 (`n7.00042`).

@@ -38,7 +38,7 @@ pub struct Options {
     pub request_records: bool,
     /// Whether metadata records are written.
     pub metadata_records: bool,
-    /// `WarcFields` of the warcinfo record that heads every file: operator, software, robots …
+    /// Fields of the warcinfo record at the beginning of every file: operator, software, robots …
     #[serde(skip)]
     pub warcinfo: Vec<(String, String)>,
 }

@@ -27,7 +27,7 @@ const MOST_FAULTS: usize = 1000;
 pub struct CheckProgress {
     /// The file being read.
     pub path: PathBuf,
-    /// `VolumeRecords` read so far, in all files.
+    /// Records read so far, in all files.
     pub records: u64,
     /// Bytes read so far, in all files.
     pub bytes: u64,
@@ -42,7 +42,7 @@ pub struct CheckReport {
     pub files: u64,
     /// Of these, still `.open`: read up to the last whole record, and without an index to compare.
     pub open: u64,
-    /// `VolumeRecords` read.
+    /// Records read.
     pub records: u64,
     /// Of these, responses.
     pub responses: u64,

@@ -190,7 +190,7 @@ fn duplicates_are_known_across_files_and_restarts() {
 }
 
 /// Volumes of both kinds in one collection, duplicates across them, and a file that a crash left torn.
-/// `WrittenVolume` volumes may be shipped elsewhere: what is kept of them must not come to mean other files.
+/// Finished volumes may be moved elsewhere, and stored locations still refer to them, so their numbers are not reused.
 #[test]
 fn numbers_of_volumes_that_were_moved_away_are_not_given_out_again() {
     for lost in [None, Some("cdxj"), Some("duplicates")] {

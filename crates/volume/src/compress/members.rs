@@ -1,4 +1,5 @@
-//! `MemberReader`, a gzip member or zstd frame each, one a record: read one by one from a file, with offset and length of each.
+//! Reads the members of a volume one by one, with the offset and length of each. A member is a gzip member or zstd frame and
+//! holds one record.
 
 use std::io::{self, BufRead, Read};
 

@@ -14,7 +14,7 @@ pub(crate) const MOST: usize = 2048;
 
 /// Bytes that they take at most, with the room that is written ahead: nine bits for every byte.
 const ROOM: usize = MOST / 8 * 9 + 16;
-/// `BitWriter` of the table's index.
+/// Bits of an index into the match table.
 const BITS: u32 = 10;
 /// Shortest repetition that is looked for.
 const SHORTEST: usize = 4;
@@ -239,12 +239,12 @@ fn distance(back: u32) -> Codeword {
     (symbol.reverse_bits() >> 27 | rest << 5, 5 + extra)
 }
 
-/// `BitWriter` on their way out, lowest first. They borrow where they go: what is counted here can stay in registers.
+/// Writes bits, lowest first. It borrows the output so that its own counters stay in registers.
 struct BitWriter<'out> {
     out: &'out mut [u8; ROOM],
     length: usize,
     held: u64,
-    /// `BitWriter` held: fewer than eight between two calls.
+    /// Bits not yet written: fewer than eight between two calls.
     count: u32,
 }
 
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn a_brief_text_goes_before_one_of_any_length() {
         let mut compressor = Compressor::new(libdeflater::CompressionLvl::fastest());
-        // ShortDeflater texts that end at every bit of a byte.
+        // Short texts that end at every bit of a byte.
         for brief in 0..40 {
             for length in [0, 1, 4, 300, 70_000, 700_000] {
                 let plain = b"WARC/1.1 \xe9".repeat(brief);

@@ -1,6 +1,6 @@
 //! The duplicate index: which payloads are stored already, and where (D1, S4; docs/decisions/0004).
 //!
-//! Two parts. *`RecentPayloads`*: the payloads of volumes that are not closed yet, in memory; lost in a crash, and had again by
+//! Two parts. *Recent*: the payloads of volumes that are not closed yet, in memory; lost in a crash, and had again by
 //! reading the volume. *Runs*: those of closed volumes, one sorted file a volume, eight of a level merged into one.
 //!
 //! What always holds:
@@ -64,7 +64,7 @@ pub(crate) struct Original {
     pub(crate) place: OnceLock<(VolumeId, u64)>,
 }
 
-/// `RecordId` and date of an original, to the letter: many are kept, so those that can be made anew are.
+/// Identifier and date of an original record. Many are kept in memory, so values that can be recomputed are not stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OriginalName {
     /// Of a record that this process writes.

@@ -59,7 +59,7 @@ pub(crate) fn header<'head>(head: &'head [u8], name: &str) -> Option<&'head [u8]
 pub(crate) enum TransferCoding {
     /// None: the body is the payload.
     Plain,
-    /// `StoredChunks`.
+    /// Chunked transfer coding.
     Chunked,
     /// Anything else; such payloads take no part in the search for duplicates.
     Other,

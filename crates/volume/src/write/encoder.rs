@@ -95,7 +95,7 @@ pub(crate) struct EncodedExchange {
 pub(crate) struct Draft<'exchange> {
     pub(crate) exchange: &'exchange Exchange,
     pub(crate) payload: PayloadDigests,
-    /// `RecordId` of the response or revisit.
+    /// Identifier of the response or revisit record.
     pub(crate) id: RecordId,
     /// The URL as written in `WARC-Target-URI`.
     pub(crate) url: Arc<str>,
