@@ -186,7 +186,7 @@ impl Robots {
                 self.remark(number, "the colon is missing; read as if it were there");
             }
             Some(LineFault::Misspelt) => {
-                self.remark(number, "misspelt; read as what it seems to mean")
+                self.remark(number, "misspelt; read as what it seems to mean");
             }
             None => {}
         }
