@@ -11,7 +11,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
-use aranha_page::{Input, Options, Rewrite};
+use aranha_page::{Input, LinkRewriter, Options};
 use serde_json::Value;
 use support::{aranha, assert_status};
 use versions::Fetch;
@@ -68,7 +68,7 @@ fn links(path: &Path) -> Vec<String> {
         Some("css") => {
             let mut links = Vec::new();
             let sheet = input("text/css");
-            Rewrite::of(&sheet).unwrap().finish(|_, link| {
+            LinkRewriter::new(&sheet).unwrap().rewrite(|_, link| {
                 links.push(link.to_owned());
                 None
             });

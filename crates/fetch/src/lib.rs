@@ -24,15 +24,15 @@
 mod clock;
 mod connection;
 mod cookies;
-#[cfg(test)]
-#[expect(unreachable_pub, reason = "shared by the tests of all crates")]
-#[path = "../../../tests/cost.rs"]
-mod cost;
 mod dns;
 mod failure;
 mod fetcher;
 mod http;
 mod limits;
+#[cfg(test)]
+#[expect(unreachable_pub, reason = "shared by the tests of all crates")]
+#[path = "../../../tests/linear_time.rs"]
+mod linear_time;
 mod options;
 mod transport;
 

@@ -12,7 +12,7 @@
 //!    feeds, by the events of `xml`, unpacked before by `packed` where the file itself is a gzip file;
 //! 4. `sketch`: what near duplicates are known by (D3); `wall`: whether the page only sends us away (T9).
 //!
-//! Beside the flow, [`Rewrite`] puts other links into a page that is taken out of the archive (`spot` finds them).
+//! Beside the flow, [`LinkRewriter`] puts other links into a page that is taken out of the archive (`spot` finds them).
 //!
 //! **What always holds.** [`read`] never fails and never panics, whatever the bytes: what is wrong with a page is
 //! in [`Page::remarks`]. Time is linear in the length of the body; memory is bounded by the body and by
@@ -40,9 +40,9 @@ pub use links::{Link, LinkKind};
 pub use media_type::MediaType;
 pub use options::Options;
 pub use page::Page;
-pub use remark::Remark;
-pub use rewrite::Rewrite;
-pub use text::near_duplicate::{NEAR, distance, near};
+pub use remark::PageRemark;
+pub use rewrite::LinkRewriter;
+pub use text::near_duplicate::{is_near_duplicate, sketch_distance};
 
 /// Reads a page. Never fails; the crate's own page says what that means.
 pub fn read(input: &Input<'_>, options: &Options) -> Page {
@@ -50,7 +50,7 @@ pub fn read(input: &Input<'_>, options: &Options) -> Page {
     let (media_type, declared) =
         media_type::decide(input.content_type, input.url, input.body, &mut page.remarks);
     page.media_type = media_type;
-    page.declared = declared;
+    page.declared_type = declared;
     format::read(input, options, &mut page);
     if page.language.is_none() {
         page.language = input

@@ -1,6 +1,6 @@
 //! The record that reading produces: everything the Verdict needs to know about one page.
 
-use crate::{Link, MediaType, Remark};
+use crate::{Link, MediaType, PageRemark};
 
 /// What is in a page. Hrefs are as written: joining them with the base is the URL crate's business.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -8,7 +8,7 @@ pub struct Page {
     /// What the content is, after the declared type was checked against it.
     pub media_type: MediaType,
     /// The type as declared (without parameters, lower case), when a header was sent.
-    pub declared: Option<String>,
+    pub declared_type: Option<String>,
     /// Name of the character set by the Encoding Standard ("UTF-8", "windows-1252"); empty when the content is
     /// not text.
     pub charset: &'static str,
@@ -29,17 +29,17 @@ pub struct Page {
     pub links: Vec<Link>,
     /// When a sitemap or feed says that a link of its list last changed: (place in `links`, milliseconds since 1970),
     /// in order of place. A claim, not checked against any clock.
-    pub dated: Vec<(usize, i64)>,
+    pub link_dates: Vec<(usize, i64)>,
     /// Readable text: words separated by one space, block elements break lines; no scripts, no styles.
     pub text: String,
     /// xxh3-64 of the text with line breaks taken as spaces, so that mark-up and formatting do not matter (D2).
     /// 0 when there is no text.
     pub text_digest: u64,
-    /// What near duplicates are known by: [`near`](crate::near) and [`distance`](crate::distance) compare two. 0 when
+    /// What near duplicates are known by: [`is_near_duplicate`](crate::is_near_duplicate) and [`sketch_distance`](crate::sketch_distance) compare two. 0 when
     /// there is no text or too little (under ten words).
     pub sketch: u64,
     /// Words of the text; of scripts without spaces, characters.
     pub words: u32,
     /// What was wrong, in the order it was noticed.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<PageRemark>,
 }

@@ -35,7 +35,7 @@ fn render(page: &Page) -> String {
     }
     for (place, link) in page.links.iter().enumerate() {
         let nofollow = if link.nofollow { " nofollow" } else { "" };
-        let date = page.dated.iter().find(|(dated, _)| *dated == place);
+        let date = page.link_dates.iter().find(|(dated, _)| *dated == place);
         let date = date.map(|(_, date)| format!(" {date}")).unwrap_or_default();
         line(&format!("{}{nofollow}{date}", link.kind), &link.href);
     }

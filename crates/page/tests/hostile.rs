@@ -4,12 +4,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use aranha_page::{Input, MediaType, Options, Page, Remark, read};
+use aranha_page::{Input, MediaType, Options, Page, PageRemark, read};
 use proptest::prelude::*;
 
-#[path = "../../../tests/cost.rs"]
+#[path = "../../../tests/linear_time.rs"]
 #[expect(unreachable_pub, reason = "shared by the tests of all crates")]
-mod cost;
+mod linear_time;
 
 fn everything() -> Options {
     Options {
@@ -37,7 +37,7 @@ fn check_linear(before: &str, unit: &str, after: &str) {
         let middle = unit.repeat(bytes.div_ceil(unit.len()));
         [before, &middle, after].concat()
     };
-    cost::assert_linear(&name, make, |body| {
+    linear_time::assert_linear(&name, make, |body| {
         html(body.as_bytes());
     });
 }
@@ -126,7 +126,7 @@ fn time_is_linear_in_other_documents() {
             unit.escape_ascii()
         );
         let make = |bytes: usize| [before, &unit.repeat(bytes.div_ceil(unit.len()))].concat();
-        cost::assert_linear(&name, make, |body| {
+        linear_time::assert_linear(&name, make, |body| {
             let input = Input {
                 url: "http://site.example/",
                 content_type: Some(content_type),
@@ -189,12 +189,12 @@ fn memory_is_bounded_by_options() {
     assert_eq!(
         page.remarks,
         [
-            Remark::LongHrefs {
+            PageRemark::LongHrefs {
                 count: 1,
                 longest: (68 << 10) + 1
             },
-            Remark::LinksCut { left_out: 990 },
-            Remark::TextCut,
+            PageRemark::LinksTruncated { left_out: 990 },
+            PageRemark::TextTruncated,
         ]
     );
 }
@@ -211,7 +211,7 @@ fn nulls_in_a_url() {
     assert_eq!(hrefs, ["/next"]);
     assert!(matches!(
         page.remarks[..],
-        [Remark::LongHrefs { count: 1, .. }]
+        [PageRemark::LongHrefs { count: 1, .. }]
     ));
     assert_eq!(page.text, "xy");
 }
@@ -231,14 +231,14 @@ fn large_and_deep() {
     let open = format!("<p>before</p><a href=\"{}", "x".repeat(10 << 20));
     let page = html(open.as_bytes());
     assert_eq!(page.text, "before");
-    assert_eq!(page.remarks, [Remark::Unterminated]);
+    assert_eq!(page.remarks, [PageRemark::Unterminated]);
 }
 
 #[test]
 fn nothing_at_all() {
     let page = read(&Input::default(), &Options::default());
     assert_eq!(page.media_type, MediaType::BINARY);
-    assert_eq!(page.remarks, [Remark::TypeMissing]);
+    assert_eq!(page.remarks, [PageRemark::TypeMissing]);
     assert_eq!((page.text_digest, page.charset), (0, ""));
     assert_eq!(html(b"").links, []);
 }
@@ -389,8 +389,8 @@ proptest! {
         let input = Input { url: "http://site.example/", content_type, body: &body, content_language: None };
         let page = read(&input, &everything());
         prop_assert_eq!(page.words == 0, page.text.is_empty());
-        prop_assert!(page.dated.iter().all(|(place, _)| *place < page.links.len()));
-        prop_assert!(page.dated.is_sorted());
+        prop_assert!(page.link_dates.iter().all(|(place, _)| *place < page.links.len()));
+        prop_assert!(page.link_dates.is_sorted());
         // A page that is cut off anywhere is a page.
         read(&Input { body: &body[..body.len() / 2], ..input }, &everything());
     }

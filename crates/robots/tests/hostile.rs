@@ -3,11 +3,11 @@
 use aranha_robots::{Directives, Robots};
 use proptest::prelude::*;
 
-#[path = "../../../tests/cost.rs"]
+#[path = "../../../tests/linear_time.rs"]
 #[expect(unreachable_pub, reason = "shared by the tests of all crates")]
-mod cost;
+mod linear_time;
 
-use cost::assert_linear;
+use linear_time::assert_linear;
 
 /// As much of a file as is read.
 const LIMIT: usize = 500 * 1024;

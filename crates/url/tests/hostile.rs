@@ -3,11 +3,11 @@
 use aranha_url::{Base, Blacklist, CanonUrl, Canonicaliser, Filter, UrlRules, surt};
 use proptest::prelude::*;
 
-#[path = "../../../tests/cost.rs"]
+#[path = "../../../tests/linear_time.rs"]
 #[expect(unreachable_pub, reason = "shared by the tests of all crates")]
-mod cost;
+mod linear_time;
 
-use cost::assert_linear;
+use linear_time::assert_linear;
 
 /// With everything switched on but the limit on length, which would hide what lies beyond it.
 fn unlimited(max_repeats: usize) -> Canonicaliser {

@@ -16,7 +16,7 @@ pub(crate) mod tree;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use aranha_page::{Input, LinkKind, Rewrite};
+use aranha_page::{Input, LinkKind, LinkRewriter};
 use aranha_url::{Base, Canonicaliser};
 use aranha_volume::{ArchiveReader, WarcRecord};
 
@@ -136,16 +136,16 @@ impl Mirror<'_> {
         // A URL that is none by today's rules has no base.
         let own = stored.url().unwrap_or(&url);
         let own = self.canon.canon(own).or_else(|_| self.canon.canon(&url));
-        let (Some(rewrite), Ok(own)) = (Rewrite::of(&input), own) else {
+        let (Some(rewriter), Ok(own)) = (LinkRewriter::new(&input), own) else {
             return body;
         };
-        let own = Base::of(&own).with_charset(rewrite.charset());
-        let base = match rewrite.base() {
+        let own = Base::of(&own).with_charset(rewriter.charset());
+        let base = match rewriter.base() {
             Some(href) => own.with_href(href),
             None => own,
         };
-        let moves = rewrite.base().is_some();
-        let new = rewrite.finish(|kind, href| {
+        let moves = rewriter.base().is_some();
+        let new = rewriter.rewrite(|kind, href| {
             if href.starts_with('#') && !moves {
                 return None;
             }

@@ -118,7 +118,7 @@ pub(super) fn links(context: &Context, lease: u64, page: &Page, collected: &mut 
     let site: SiteKey = collected.url.site_key();
     let base = base(&collected.url, page);
     let scope = context.scope.read().unwrap_or_else(PoisonError::into_inner);
-    let mut dates = page.dated.iter().peekable();
+    let mut dates = page.link_dates.iter().peekable();
     let mut spare = String::new();
     let mut names = Names::new(&base, lease);
     collected.inside.repeated.reserve(page.links.len());

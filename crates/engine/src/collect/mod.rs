@@ -282,7 +282,10 @@ async fn read(
             Reading::glance(page.text_digest, page.sketch)
         });
     }
-    if page.remarks.contains(&aranha_page::Remark::Browser) {
+    if page
+        .remarks
+        .contains(&aranha_page::PageRemark::UnsupportedBrowser)
+    {
         record.flags = record.flags.with(Flags::CLOAKED);
         add(&context.tally.cloaked, 1);
     }

@@ -281,7 +281,7 @@ impl Novelty {
         let near = self
             .sketches
             .iter()
-            .any(|other| aranha_page::near(*other, sketch));
+            .any(|other| aranha_page::is_near_duplicate(*other, sketch));
         if self.sketches.len() < RECENT {
             self.sketches.push(sketch);
         } else {

@@ -302,7 +302,7 @@ fn says_absent(
     }
     let Some(reading) = reading else { return false };
     reading.text != 0 && reading.text == absent.text_digest
-        || aranha_page::near(reading.sketch, absent.sketch)
+        || aranha_page::is_near_duplicate(reading.sketch, absent.sketch)
 }
 
 /// A page asked for its own sake.

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 
-use crate::{MediaType, Remark};
+use crate::{MediaType, PageRemark};
 mod prescan;
 
 /// Bytes given to the detector: it has made up its mind long before.
@@ -33,7 +33,7 @@ pub(crate) fn decode<'a>(
     content_type: Option<&str>,
     url: &str,
     media_type: &MediaType,
-    remarks: &mut Vec<Remark>,
+    remarks: &mut Vec<PageRemark>,
 ) -> Decoded<'a> {
     let (declared, body) = if let Some((encoding, length)) = Encoding::for_bom(body) {
         (Some(encoding), &body[length..])
@@ -63,7 +63,7 @@ pub(crate) fn decode<'a>(
             let found = detect(body, url);
             if found != encoding {
                 let (declared, found) = (encoding.name(), found.name());
-                remarks.push(Remark::CharsetRepaired { declared, found });
+                remarks.push(PageRemark::CharsetMismatch { declared, found });
             }
             found
         }
@@ -71,7 +71,7 @@ pub(crate) fn decode<'a>(
     };
     let (text, malformed) = encoding.decode_without_bom_handling(body);
     if malformed {
-        remarks.push(Remark::Malformed);
+        remarks.push(PageRemark::MalformedCharacters);
     }
     Decoded {
         text,
@@ -110,11 +110,11 @@ fn detect(body: &[u8], url: &str) -> &'static Encoding {
 }
 
 /// The encoding a label names; one that nothing is known about is remarked.
-fn known(label: &[u8], remarks: &mut Vec<Remark>) -> Option<&'static Encoding> {
+fn known(label: &[u8], remarks: &mut Vec<PageRemark>) -> Option<&'static Encoding> {
     let found = Encoding::for_label(label);
     if found.is_none() && !label.trim_ascii().is_empty() {
         let label = &label[..label.len().min(LABEL)];
-        remarks.push(Remark::CharsetUnknown {
+        remarks.push(PageRemark::CharsetUnknown {
             label: String::from_utf8_lossy(label).into_owned(),
         });
     }
@@ -153,7 +153,7 @@ mod tests {
         url: &str,
         charset: &str,
         text: &str,
-    ) -> Vec<Remark> {
+    ) -> Vec<PageRemark> {
         let mut remarks = Vec::new();
         let decoded = decode(body, header, url, &MediaType::HTML, &mut remarks);
         assert_eq!((decoded.charset, &*decoded.text), (charset, text));
@@ -243,7 +243,7 @@ mod tests {
     fn faults_are_remarked() {
         assert_eq!(
             check(b"x", Some("text/html; charset=klingon"), "", "UTF-8", "x"),
-            [Remark::CharsetUnknown {
+            [PageRemark::CharsetUnknown {
                 label: "klingon".into()
             }]
         );
@@ -266,7 +266,7 @@ mod tests {
                 "UTF-8",
                 good
             ),
-            [Remark::Malformed]
+            [PageRemark::MalformedCharacters]
         );
         assert_eq!(
             check(
@@ -276,7 +276,7 @@ mod tests {
                 "windows-1252",
                 "São João não é aí"
             ),
-            [Remark::CharsetRepaired {
+            [PageRemark::CharsetMismatch {
                 declared: "UTF-8",
                 found: "windows-1252"
             }]

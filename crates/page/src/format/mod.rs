@@ -17,7 +17,7 @@ mod sitemap_feed;
 
 use std::borrow::Cow;
 
-use crate::{Input, MediaType, Options, Page, Remark, charset};
+use crate::{Input, MediaType, Options, Page, PageRemark, charset};
 
 /// The formats that are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ fn unpack<'a>(input: &Input<'a>, options: &Options, page: &mut Page) -> Cow<'a, 
     };
     page.media_type = unpacked.media_type;
     if unpacked.cut {
-        page.remarks.push(Remark::UnpackedCut);
+        page.remarks.push(PageRemark::SitemapTruncated);
     }
     Cow::Owned(unpacked.body)
 }

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::swar::{any, below, equal};
 use crate::text::builder::string;
-use crate::{Link, LinkKind, Options, Remark};
+use crate::{Link, LinkKind, Options, PageRemark};
 
 /// Collects links.
 #[derive(Debug)]
@@ -137,15 +137,15 @@ impl Links {
     }
 
     /// The links, and what had to be left out.
-    pub(crate) fn finish(&mut self, remarks: &mut Vec<Remark>) -> Vec<Link> {
+    pub(crate) fn finish(&mut self, remarks: &mut Vec<PageRemark>) -> Vec<Link> {
         if self.long > 0 {
-            remarks.push(Remark::LongHrefs {
+            remarks.push(PageRemark::LongHrefs {
                 count: self.long,
                 longest: self.longest,
             });
         }
         if self.left_out > 0 {
-            remarks.push(Remark::LinksCut {
+            remarks.push(PageRemark::LinksTruncated {
                 left_out: self.left_out,
             });
         }
@@ -222,7 +222,7 @@ impl Hasher for Ready {
 mod tests {
     use super::*;
 
-    fn gather(options: &Options, hrefs: &[(&str, bool)]) -> (Vec<(String, bool)>, Vec<Remark>) {
+    fn gather(options: &Options, hrefs: &[(&str, bool)]) -> (Vec<(String, bool)>, Vec<PageRemark>) {
         let mut links = Links::new(options);
         for (href, nofollow) in hrefs {
             links.add(href.as_bytes(), LinkKind::Anchor, *nofollow);
@@ -286,11 +286,11 @@ mod tests {
         assert_eq!(
             remarks,
             [
-                Remark::LongHrefs {
+                PageRemark::LongHrefs {
                     count: 2,
                     longest: 6
                 },
-                Remark::LinksCut { left_out: 1 }
+                PageRemark::LinksTruncated { left_out: 1 }
             ]
         );
     }

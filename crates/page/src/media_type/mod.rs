@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use self::sniff::Evidence;
-use crate::Remark;
+use crate::PageRemark;
 pub(crate) mod sniff;
 
 /// A media type without parameters, in lower case: `text/html`.
@@ -136,13 +136,13 @@ pub(crate) fn decide(
     header: Option<&str>,
     url: &str,
     body: &[u8],
-    remarks: &mut Vec<Remark>,
+    remarks: &mut Vec<PageRemark>,
 ) -> (MediaType, Option<String>) {
     let declared = header.and_then(MediaType::declared);
     let extension = sniff::extension(url);
     let evidence = sniff::evidence(body);
     let Some(declared) = declared else {
-        remarks.push(Remark::TypeMissing);
+        remarks.push(PageRemark::TypeMissing);
         return (undeclared(extension, evidence, body), None);
     };
     let found = overrule(declared.as_str(), extension, evidence, body);
@@ -152,7 +152,7 @@ pub(crate) fn decide(
             // A generic XML type is not a lie: the root element only makes it precise.
             let precise = is_xml(declared.as_str()) && is_xml(found.as_str());
             if !precise && found != declared {
-                remarks.push(Remark::TypeRepaired {
+                remarks.push(PageRemark::TypeMismatch {
                     declared: declared.to_string(),
                     found: found.to_string(),
                 });
@@ -261,7 +261,7 @@ mod tests {
         );
         let lied = remarks
             .iter()
-            .any(|remark| matches!(remark, Remark::TypeRepaired { .. }));
+            .any(|remark| matches!(remark, PageRemark::TypeMismatch { .. }));
         assert_eq!(lied, repaired, "{header:?} {url}");
     }
 

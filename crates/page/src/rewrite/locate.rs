@@ -1,4 +1,4 @@
-//! Where a document has its links, byte by byte: what [`Rewrite`](crate::Rewrite) replaces.
+//! Where a document has its links, byte by byte: what [`LinkRewriter`](crate::LinkRewriter) replaces.
 //!
 //! One pass over the tokens, as `html` makes it, but on the bytes as they are stored and with every place kept. Works for
 //! every character set in which ASCII is ASCII: all that ends a tag or a value is.

@@ -1,8 +1,8 @@
 //! A page with other links in it, and everything else byte for byte: for copies that are to be read without the web.
 //!
-//! Not a step of the crawl: `aranha export mirror` calls it for what it takes out of the archive. [`Rewrite::of`] finds
+//! Not a step of the crawl: `aranha export mirror` calls it for what it takes out of the archive. [`LinkRewriter::new`] finds
 //! the links (`spot` for HTML, `style` for style sheets), whoever calls says what becomes of each
-//! ([`Rewrite::finish`]). What is put in is ASCII, so that it is right in every character set that the rest may be in.
+//! ([`LinkRewriter::rewrite`]). What is put in is ASCII, so that it is right in every character set that the rest may be in.
 //!
 //! **What always holds.** Where no link is replaced, not a byte is, but for attributes that would undo what is replaced
 //! elsewhere: `<base href>`, `integrity` and a policy in a meta element become empty. What is put in cannot end the
@@ -24,17 +24,17 @@ use crate::{Input, LinkKind, charset, media_type};
 
 /// A document and the places of its links.
 #[derive(Debug)]
-pub struct Rewrite<'a> {
+pub struct LinkRewriter<'a> {
     document: &'a [u8],
     encoding: &'static Encoding,
     spots: Vec<Spot>,
     base: Option<String>,
 }
 
-impl<'a> Rewrite<'a> {
+impl<'a> LinkRewriter<'a> {
     /// Finds the links of HTML or of a style sheet. `None` for everything else, and where ASCII is not ASCII (UTF-16,
     /// ISO-2022-JP).
-    pub fn of(input: &Input<'a>) -> Option<Rewrite<'a>> {
+    pub fn new(input: &Input<'a>) -> Option<LinkRewriter<'a>> {
         let document = input.body;
         let mut remarks = Vec::new();
         let (media_type, _) =
@@ -62,14 +62,14 @@ impl<'a> Rewrite<'a> {
             let form = Form::Sheet;
             (vec![Spot { range, form }], None)
         };
-        let mut rewrite = Rewrite {
+        let mut rewriter = LinkRewriter {
             document,
             encoding,
             spots,
             base: None,
         };
-        rewrite.base = base.map(|range| cleaned(&rewrite.meaning(&document[range])).into_owned());
-        Some(rewrite)
+        rewriter.base = base.map(|range| cleaned(&rewriter.meaning(&document[range])).into_owned());
+        Some(rewriter)
     }
 
     /// Name of the character set, in which links have their queries.
@@ -78,14 +78,14 @@ impl<'a> Rewrite<'a> {
     }
 
     /// The first `<base href>`: what the links are relative to, itself relative to the page's URL. It is gone from what
-    /// [`Rewrite::finish`] returns.
+    /// [`LinkRewriter::rewrite`] returns.
     pub fn base(&self) -> Option<&str> {
         self.base.as_deref()
     }
 
     /// The document with what `link` returns in the place of each link, which it is given as browsers read it; `None`
     /// leaves one as it is. What `link` returns must be a URL in ASCII.
-    pub fn finish(&self, mut link: impl FnMut(LinkKind, &str) -> Option<String>) -> Cow<'a, [u8]> {
+    pub fn rewrite(&self, mut link: impl FnMut(LinkKind, &str) -> Option<String>) -> Cow<'a, [u8]> {
         let mut edits = Vec::new();
         for spot in &self.spots {
             if let Some(new) = self.replace(spot, &mut link) {
@@ -319,8 +319,9 @@ mod tests {
 
     #[track_caller]
     fn check_as(content_type: &str, body: &[u8], expected: &[u8]) {
-        let rewrite = Rewrite::of(&input(content_type, body)).expect("HTML or a style sheet");
-        let found = rewrite.finish(mark);
+        let rewriter =
+            LinkRewriter::new(&input(content_type, body)).expect("HTML or a style sheet");
+        let found = rewriter.rewrite(mark);
         assert_eq!(
             String::from_utf8_lossy(&found),
             String::from_utf8_lossy(expected)
@@ -388,8 +389,8 @@ mod tests {
     #[test]
     fn the_base_is_told_and_taken_away() {
         let body = b"<base href='/b&amp;c/'><base href=d target=e><a href=x>";
-        let rewrite = Rewrite::of(&input("text/html", body)).expect("HTML");
-        assert_eq!(rewrite.base(), Some("/b&c/"));
+        let rewriter = LinkRewriter::new(&input("text/html", body)).expect("HTML");
+        assert_eq!(rewriter.base(), Some("/b&c/"));
         check(
             "<base href='/b&amp;c/'><base href=d target=e><a href=x>",
             "<base href=''><base href=\"\" target=e><a href=anchor:x>",
@@ -457,7 +458,7 @@ mod tests {
             ("application/json", b"{}"),
         ] {
             assert!(
-                Rewrite::of(&input(content_type, body)).is_none(),
+                LinkRewriter::new(&input(content_type, body)).is_none(),
                 "{content_type}"
             );
         }
@@ -515,20 +516,20 @@ mod tests {
             choice in prop::collection::vec(0..PIECES.len(), 0..40)
         ) {
             let body: String = choice.iter().map(|index| PIECES[*index]).collect();
-            let Some(rewrite) = Rewrite::of(&input("text/html; charset=utf-8", body.as_bytes())) else {
+            let Some(rewriter) = LinkRewriter::new(&input("text/html; charset=utf-8", body.as_bytes())) else {
                 return Ok(());
             };
-            let same = rewrite.finish(|_, _| None);
-            let blanks = rewrite.spots.iter().any(|spot| spot.form == Form::Blank);
+            let same = rewriter.rewrite(|_, _| None);
+            let blanks = rewriter.spots.iter().any(|spot| spot.form == Form::Blank);
             prop_assert!(blanks || *same == *body.as_bytes());
             let mut count = 0;
-            let new = rewrite.finish(|_, _| {
+            let new = rewriter.rewrite(|_, _| {
                 count += 1;
                 Some(format!("http://new/{count}/%22?a&b=\"'<>)"))
             });
-            let again = Rewrite::of(&input("text/html; charset=utf-8", &new)).expect("still HTML");
+            let again = LinkRewriter::new(&input("text/html; charset=utf-8", &new)).expect("still HTML");
             let mut found = 0;
-            again.finish(|_, link| {
+            again.rewrite(|_, link| {
                 found += 1;
                 assert!(link.starts_with("http://new/"), "{link:?} in {:?} from {body:?}", String::from_utf8_lossy(&new));
                 None
@@ -540,11 +541,11 @@ mod tests {
 
         #[test]
         fn any_bytes(body in prop::collection::vec(any::<u8>(), 0..200)) {
-            if let Some(rewrite) = Rewrite::of(&input("text/html", &body)) {
-                rewrite.finish(mark);
+            if let Some(rewriter) = LinkRewriter::new(&input("text/html", &body)) {
+                rewriter.rewrite(mark);
             }
-            if let Some(rewrite) = Rewrite::of(&input("text/css", &body)) {
-                rewrite.finish(mark);
+            if let Some(rewriter) = LinkRewriter::new(&input("text/css", &body)) {
+                rewriter.rewrite(mark);
             }
         }
     }

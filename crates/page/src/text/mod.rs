@@ -3,7 +3,7 @@
 pub(crate) mod builder;
 pub(crate) mod near_duplicate;
 
-use crate::{Page, Remark};
+use crate::{Page, PageRemark};
 
 /// Stores a complete text in `page`, with its digest, word count and sketch.
 pub(crate) fn store(text: &mut builder::Text, page: &mut Page) {
@@ -12,6 +12,6 @@ pub(crate) fn store(text: &mut builder::Text, page: &mut Page) {
     (page.words, page.sketch) = near_duplicate::of(&text);
     page.text = text;
     if cut {
-        page.remarks.push(Remark::TextCut);
+        page.remarks.push(PageRemark::TextTruncated);
     }
 }

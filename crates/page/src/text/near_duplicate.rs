@@ -35,19 +35,19 @@ const NUMBER: u64 = 0x9E37_79B9_7F4A_7C15;
 /// pair in seven is none. Two other words in the middle of a page (a name) move its sketch by 9 bits when it has under
 /// 50 words, by 5 under 200, by 2 under 500, by 0 or 1 above; other numbers move it by none. A short page with
 /// another name is therefore not found near: the price of few false alarms.
-pub const NEAR: u32 = 6;
+const MAX_DISTANCE: u32 = 6;
 
 /// In how many of their 64 bits two sketches differ; 64 when either text was too short for a sketch.
-pub fn distance(one: u64, other: u64) -> u32 {
+pub fn sketch_distance(one: u64, other: u64) -> u32 {
     if one == 0 || other == 0 {
         return 64;
     }
     (one ^ other).count_ones()
 }
 
-/// Whether two texts are near duplicates by their sketches: at most [`NEAR`] bits apart.
-pub fn near(one: u64, other: u64) -> bool {
-    distance(one, other) <= NEAR
+/// Whether two texts are near duplicates by their sketches: at most [`MAX_DISTANCE`] bits apart.
+pub fn is_near_duplicate(one: u64, other: u64) -> bool {
+    sketch_distance(one, other) <= MAX_DISTANCE
 }
 
 /// Words and sketch of a folded text.
@@ -311,8 +311,8 @@ mod tests {
     fn short_texts_have_no_sketch() {
         assert_eq!(sketch("a b c d e f g h i"), 0);
         assert_ne!(sketch("a b c d e f g h i j"), 0);
-        assert_eq!(distance(0, 0), 64);
-        assert!(!near(0, 0));
+        assert_eq!(sketch_distance(0, 0), 64);
+        assert!(!is_near_duplicate(0, 0));
     }
 
     #[test]
@@ -322,17 +322,17 @@ mod tests {
             let again = |change: &dyn Fn(&str) -> String| {
                 let other = change(&text);
                 assert_ne!(text, other);
-                distance(sketch(&text), sketch(&other))
+                sketch_distance(sketch(&text), sketch(&other))
             };
             // Another layout is no difference at all, neither are numbers.
             assert_eq!(again(&|text| text.replacen(' ', "\n", 20)), 0);
             let dated = format!("{text} 2026-11-15 17:48 visits 12345");
             let later = format!("{text} 2027-01-02 09:01 visits 999");
-            assert_eq!(distance(sketch(&dated), sketch(&later)), 0);
+            assert_eq!(sketch_distance(sketch(&dated), sketch(&later)), 0);
             // Another name in the greeting.
             let one = format!("Welcome Maria Silva {text}");
             let other = format!("Welcome John Smith {text}");
-            assert!(near(sketch(&one), sketch(&other)), "{seed}");
+            assert!(is_near_duplicate(sketch(&one), sketch(&other)), "{seed}");
         }
     }
 
@@ -341,7 +341,7 @@ mod tests {
         let sketches: Vec<u64> = (0..300).map(|seed| sketch(&invented(seed, 200))).collect();
         for (index, one) in sketches.iter().enumerate() {
             for other in &sketches[..index] {
-                assert!(distance(*one, *other) > 8, "{one:x} {other:x}");
+                assert!(sketch_distance(*one, *other) > 8, "{one:x} {other:x}");
             }
         }
     }

@@ -21,11 +21,11 @@ use crate::{Archive, ArchiveReader, check};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-#[path = "../../../../tests/cost.rs"]
+#[path = "../../../../tests/linear_time.rs"]
 #[expect(unreachable_pub, reason = "shared by the tests of all crates")]
-mod cost;
+mod linear_time;
 
-use cost::assert_linear;
+use linear_time::assert_linear;
 
 fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());

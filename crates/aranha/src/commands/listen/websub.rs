@@ -147,8 +147,10 @@ fn signals(topic: &str, request: &Request, wishes: &Wishes, now: i64) -> Vec<Sig
         if link.kind != LinkKind::Feed {
             continue;
         }
-        let dated = page.dated.binary_search_by_key(&index, |(place, _)| *place);
-        let at = dated.map_or(now, |found| page.dated[found].1);
+        let dated = page
+            .link_dates
+            .binary_search_by_key(&index, |(place, _)| *place);
+        let at = dated.map_or(now, |found| page.link_dates[found].1);
         let url = wishes.canon.join(&base, &link.href).ok();
         let url = url.and_then(|url| wanted(wishes, &url));
         signals.extend(url.map(|url| signal(url, at)));

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use tokio::{io::ReadBuf, runtime::Runtime, time::timeout};
 
 use super::*;
-use crate::{Cookies, Headers, cost::assert_linear, http::content_coding as decode};
+use crate::{Cookies, Headers, http::content_coding as decode, linear_time::assert_linear};
 
 /// What happens after the last byte.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use crate::html_syntax::element::Element;
 use crate::links::collector::Links;
 use crate::links::{css, meta_refresh, rel, script, srcset};
 use crate::text::builder::{Text, string};
-use crate::{LinkKind, Options, Page, Remark, language, text};
+use crate::{LinkKind, Options, Page, PageRemark, language, text};
 
 /// Bytes of a title or description worth keeping.
 const SHORT: usize = 2048;
@@ -212,7 +212,7 @@ impl<'a> Harvest<'a> {
         page.links = self.links.finish(&mut page.remarks);
         text::store(&mut self.text, page);
         if browser_notice::is_wall(&page.text, page.words) {
-            page.remarks.push(Remark::Browser);
+            page.remarks.push(PageRemark::UnsupportedBrowser);
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::html_syntax::name::Name;
 use crate::html_syntax::raw_text::Raw;
 use crate::html_syntax::tokenizer::{self, Sink};
 use crate::text::builder::Gap;
-use crate::{Options, Page, Remark};
+use crate::{Options, Page, PageRemark};
 
 /// Reads HTML into `page`. `xml` says that `/>` ends any element and that CDATA sections are text.
 pub(crate) fn read(html: &str, xml: bool, options: &Options, page: &mut Page) {
@@ -46,7 +46,7 @@ pub(crate) fn read(html: &str, xml: bool, options: &Options, page: &mut Page) {
     let in_tag = tokenizer::run(html.as_bytes(), &mut pass);
     pass.harvest.finish(pass.page);
     if in_tag || pass.raw.is_some_and(|raw| raw != Element::Plaintext) {
-        pass.page.remarks.push(Remark::Unterminated);
+        pass.page.remarks.push(PageRemark::Unterminated);
     }
 }
 

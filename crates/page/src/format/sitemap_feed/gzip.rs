@@ -56,7 +56,7 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
 
-    use crate::{Input, MediaType, Options, Page, Remark, read};
+    use crate::{Input, MediaType, Options, Page, PageRemark, read};
 
     fn packed(body: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -81,7 +81,7 @@ mod tests {
         let body = packed(sitemap);
         let found = page("http://a/sitemap.XML.gz?x=1", &body);
         assert_eq!(found.media_type, MediaType::SITEMAP);
-        assert_eq!(found.declared.as_deref(), Some("application/x-gzip"));
+        assert_eq!(found.declared_type.as_deref(), Some("application/x-gzip"));
         assert_eq!((found.links.len(), found.remarks.len()), (1, 0));
         // Broken off: what came before counts.
         assert_eq!(
@@ -109,7 +109,7 @@ mod tests {
         let bomb = packed(&bomb);
         let found = page("/bomb.xml.gz", &bomb);
         assert_eq!(found.links.len(), 1);
-        assert_eq!(found.remarks, [Remark::UnpackedCut]);
+        assert_eq!(found.remarks, [PageRemark::SitemapTruncated]);
     }
 
     #[test]

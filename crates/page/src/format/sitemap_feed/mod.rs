@@ -325,7 +325,7 @@ impl Listing<'_> {
         self.end();
         self.page.links = self.links.finish(&mut self.page.remarks);
         let dates = self.dates.iter().enumerate();
-        self.page.dated = dates
+        self.page.link_dates = dates
             .filter_map(|(place, date)| Some((place, (*date)?)))
             .collect();
     }
@@ -349,7 +349,7 @@ mod tests {
             .iter()
             .enumerate()
             .map(|(place, link)| {
-                let date = page.dated.iter().find(|(dated, _)| *dated == place);
+                let date = page.link_dates.iter().find(|(dated, _)| *dated == place);
                 let date = date
                     .map(|(_, date)| format!(" {}", date / 1000))
                     .unwrap_or_default();
@@ -460,7 +460,10 @@ mod tests {
             <item><link>/2</link></item><item><link>/3</link><pubDate>1970-01-02</pubDate></item>";
         let document = format!("<rss>{entries}{entries}</rss>");
         let page = check(&document, &options, &["feed /1 86400", "feed /2"]);
-        assert_eq!(page.remarks, [crate::Remark::LinksCut { left_out: 2 }]);
+        assert_eq!(
+            page.remarks,
+            [crate::PageRemark::LinksTruncated { left_out: 2 }]
+        );
     }
 
     /// What the protocol allows is read, whatever stands beside it; what is over has an end.
@@ -485,7 +488,10 @@ mod tests {
             let count = |kind| page.links.iter().filter(|link| link.kind == kind).count();
             let found = [count(LinkKind::Sitemap), count(LinkKind::Alternate)];
             assert_eq!(found, expected);
-            assert_eq!(page.remarks, [crate::Remark::LinksCut { left_out }]);
+            assert_eq!(
+                page.remarks,
+                [crate::PageRemark::LinksTruncated { left_out }]
+            );
         };
         check(50_000, &Options::default(), [50_000, 20_000], 30_000);
         let few = Options {

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use aranha_page::{Input, Options, Page, distance, read};
+use aranha_page::{Input, Options, Page, read, sketch_distance};
 
 /// Pairs of one distance that are looked at closely.
 const CLOSELY: usize = 200;
@@ -55,7 +55,7 @@ fn pairs(pages: &[Page]) {
     let mut shares: Vec<Vec<f64>> = vec![Vec::new(); 65];
     for (index, one) in pages.iter().enumerate() {
         for other in &pages[..index] {
-            let apart = distance(one.sketch, other.sketch) as usize;
+            let apart = sketch_distance(one.sketch, other.sketch) as usize;
             counts[apart] += 1;
             if apart <= 16 && shares[apart].len() < CLOSELY {
                 shares[apart].push(share(&one.text, &other.text));
@@ -120,7 +120,7 @@ fn changed(pages: &[Page]) {
                 words[middle] = "Maria";
                 words[middle + 1] = "Silva";
                 let text = format!("<!doctype html><plaintext>{}", words.join(" "));
-                distance(page.sketch, self::page(text.as_bytes()).sketch)
+                sketch_distance(page.sketch, self::page(text.as_bytes()).sketch)
             })
             .collect();
         apart.sort_unstable();
