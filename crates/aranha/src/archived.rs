@@ -6,8 +6,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use aranha_engine::config::Layers;
-use aranha_engine::{Collection as Folder, Config, SHUT_OUT};
-use aranha_frontier::{PageRecord, View};
+use aranha_engine::{Collection as Folder, Config};
+use aranha_frontier::{Blocked, BlockedBy, PageRecord, View};
 use aranha_units::calendar;
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
 use aranha_volume::{ArchiveReader, WarcRecord};
@@ -50,7 +50,7 @@ impl Archived {
     /// The scope of the crawl as it is now: configuration, black lists, seeds.
     pub(crate) fn scope(&self) -> Result<Scope, Complaint> {
         let mut scope = self.config.scope()?;
-        self.shut_out(&mut scope)?;
+        self.read_blacklist(&mut scope)?;
         let seeds = self.view.seeds();
         for seed in seeds.map_err(|error| session::refused(&error))? {
             if let Ok(seed) = self.canon.canon(&seed) {
@@ -61,7 +61,7 @@ impl Archived {
     }
 
     /// Adds the collection's own black list to a scope.
-    fn shut_out(&self, scope: &mut Scope) -> Result<(), Complaint> {
+    fn read_blacklist(&self, scope: &mut Scope) -> Result<(), Complaint> {
         let lines = match std::fs::read_to_string(&self.blacklist) {
             Ok(lines) => lines,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -71,7 +71,7 @@ impl Archived {
                     .hint("the black list must be a text file in UTF-8 that you may read"));
             }
         };
-        scope.shut_out(&lines).map_err(|error| {
+        scope.block(&lines).map_err(|error| {
             Complaint::failed(format!("{}: {error}", self.blacklist.display()))
                 .hint("put the line right, or take it out")
         })
@@ -168,11 +168,11 @@ pub(crate) fn bytes(
 }
 
 /// The name by which `aranha unblock` opens a site that is set aside: the entry of the black list, or the site's own.
-pub(crate) fn opener<'a>(site: &'a str, reason: &'a str) -> &'a str {
-    let entry = reason.strip_prefix(SHUT_OUT);
-    entry
-        .and_then(|entry| entry.strip_prefix(": "))
-        .unwrap_or(site)
+pub(crate) fn unblock_name<'a>(site: &'a str, blocked: &'a Blocked) -> &'a str {
+    match blocked.by {
+        BlockedBy::User => &blocked.reason,
+        BlockedBy::Trap => site,
+    }
 }
 
 fn why(url: &CanonUrl, folder: &Path) -> String {

@@ -38,7 +38,7 @@ mod traps;
 mod visit;
 mod world;
 
-pub use blocking::blacklist_watch::{SHUT_OUT, append as shut_out, strike as unshut};
+pub use blocking::blacklist_watch::{append as add_to_blacklist, remove as remove_from_blacklist};
 pub use clock::Clock;
 pub use collection::Collection;
 pub use collection::files::replace as replace_file;

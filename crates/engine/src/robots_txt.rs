@@ -100,7 +100,7 @@ pub(crate) async fn request(
                 return asked;
             }
             End::Redirect(href) => match context.canon.join(&Base::of(&url), &href) {
-                Ok(target) if context.is_shut_out(&target) => {
+                Ok(target) if context.is_blocked(&target) => {
                     // There may be rules: that we do not ask for them is no leave to do as we like.
                     let reason = format!("a redirect to {}, which is shut out", target.as_str());
                     asked.file.body = reason.into_bytes();

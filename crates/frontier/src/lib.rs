@@ -14,6 +14,7 @@
 //!
 //! Read first: [`record`], then the trait below, then [`embedded`] (SQLite) and `docs/decisions/0002-frontier-layout.md`.
 
+pub mod blocked;
 pub mod codec;
 pub mod embedded;
 pub mod error;
@@ -32,6 +33,7 @@ use std::time::Duration;
 
 use aranha_url::CanonUrl;
 
+pub use blocked::{Blocked, BlockedBy};
 pub use embedded::{Embedded, PageEntry, PageFilter, View};
 pub use error::{FrontierError, LeaseLost};
 pub use hop::Hop;
@@ -121,7 +123,7 @@ pub trait Frontier: Send {
     /// Hand the site out no more. A visit under way is told so at its next check-in. True when it was not blocked before.
     fn block(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
 
-    /// Undo [`Frontier::block`] and [`Then::Close`]; what made the site a trap is forgotten. True when it was blocked.
+    /// Undo [`Frontier::block`] and [`Then::Block`]; what made the site a trap is forgotten. True when it was blocked.
     fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
 
     /// Background work (writing runs, taking what was merged) for about `budget`, in short transactions; to be called between

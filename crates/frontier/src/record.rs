@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 pub use aranha_volume::Location;
 
+use crate::blocked::Blocked;
 pub use crate::hop::Hop;
 pub use crate::outcome::Outcome;
 pub use crate::past::{Claim, Past};
@@ -125,8 +126,8 @@ impl Flags {
     pub const TRUNCATED: Flags = Flags(4);
     /// The body's content coding could not be undone.
     pub const UNDECODED: Flags = Flags(8);
-    /// A threshold of the site was reached: its links were not followed.
-    pub const CLOSED: Flags = Flags(32);
+    /// The site was blocked when the page was fetched: its links were not followed.
+    pub const BLOCKED: Flags = Flags(32);
     /// The answer is what the site says of pages that do not exist (T8).
     pub const SOFT: Flags = Flags(64);
     /// The page turns visitors away whose browser it does not like (T9).
@@ -243,8 +244,8 @@ pub struct SiteFacts {
     pub cookies: Vec<u8>,
     /// Counters for the thresholds.
     pub counters: Counters,
-    /// Why links are no longer followed, once a threshold was reached.
-    pub closed: Option<String>,
+    /// Why the site is blocked, if it is.
+    pub blocked: Option<Blocked>,
     /// Until when the server asked to be left alone: it holds for those, too, who want its pages now.
     pub patience: i64,
     /// The pause in force at the end of the last visit.
@@ -383,8 +384,8 @@ pub enum Then {
         /// The site is not handed out before this time (courtesy, back-off).
         due: i64,
     },
-    /// The visit is over, and the site is blocked as by [`crate::Frontier::block`]: a trap. Its pages are set aside.
-    Close,
+    /// The visit is over and the site is blocked, as by [`crate::Frontier::block`]. Its pages wait until it is unblocked.
+    Block,
 }
 
 /// The frontier's answer to one [`CheckIn`].

@@ -15,7 +15,7 @@ pub struct SiteTotals {
     pub leased: u64,
     /// Nothing to fetch.
     pub idle: u64,
-    /// Blocked by the user, or closed as traps.
+    /// Blocked, by the user or as traps.
     pub blocked: u64,
 }
 
@@ -77,7 +77,7 @@ pub enum SiteState {
     Leased,
     /// Has nothing to fetch.
     Idle,
-    /// Blocked by the user, or closed as a trap.
+    /// Blocked, by the user or as a trap.
     Blocked,
 }
 

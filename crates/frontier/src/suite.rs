@@ -398,7 +398,7 @@ pub(crate) fn a_lost_lease_is_refused_alone(place: &impl Place) {
     assert_eq!(frontier.release_all(1900, "m").expect("works"), 0);
 }
 
-pub(crate) fn a_trap_is_set_aside(place: &impl Place) {
+pub(crate) fn a_trap_is_blocked(place: &impl Place) {
     let mut frontier = place.open(small());
     frontier
         .seed(0, &[seed("https://a.example/")])
@@ -409,14 +409,14 @@ pub(crate) fn a_trap_is_set_aside(place: &impl Place) {
     entry.keys = vec![PathKey::of("/1"), PathKey::of("/2")];
     entry.facts = Some(SiteFacts {
         origin: "http://a.example".into(),
-        closed: Some("a calendar".into()),
+        blocked: Some(Blocked::as_trap("a calendar")),
         novelty: crate::Novelty {
             barren: 50,
             ..crate::Novelty::default()
         },
         ..SiteFacts::default()
     });
-    entry.then = Then::Close;
+    entry.then = Then::Block;
     assert!(accept(&mut frontier, 2, entry).released);
     let status = frontier.status(3).expect("status");
     assert_eq!((status.pages.queued, status.pages.blocked), (0, 2));
@@ -427,7 +427,7 @@ pub(crate) fn a_trap_is_set_aside(place: &impl Place) {
     assert!(frontier.unblock(4, "a.example").expect("unblocks"));
     let lease = one(&mut frontier, 4);
     assert_eq!(paths(&lease.pending), ["/1", "/2"]);
-    assert_eq!(lease.facts.closed, None);
+    assert_eq!(lease.facts.blocked, None);
     assert_eq!(lease.facts.novelty, crate::Novelty::default());
     let status = frontier.status(5).expect("status");
     assert_eq!((status.pages.queued, status.pages.blocked), (2, 0));
@@ -1398,7 +1398,7 @@ macro_rules! suite {
             a_seed_that_was_visited_waits_like_others, a_revisit_that_is_not_due_gives_no_place_in_the_queue,
             longest_wait_first_among_equals, queue_is_first_in_first_out, links_reach_their_site_once,
             known_links_make_no_empty_leases, a_lost_lease_is_refused_alone, leases_end_with_their_process,
-            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_set_aside, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, the_next_run_has_its_own_horizon, a_claim_brings_a_visit_forward, who_is_believed_entirely_is_obeyed, a_pause_does_not_put_off_to_the_next_run, home_page_policy, deep_link_policy,
+            a_failed_page_comes_back_in_time, a_blocked_site_is_not_handed_out, a_trap_is_blocked, what_the_user_asks_for_again_is_due_now, what_was_answered_comes_back_with_its_past, a_run_does_not_run_after_its_own_revisits, the_next_run_has_its_own_horizon, a_claim_brings_a_visit_forward, who_is_believed_entirely_is_obeyed, a_pause_does_not_put_off_to_the_next_run, home_page_policy, deep_link_policy,
             combined_policy, a_seed_during_a_visit_is_not_lost, a_page_that_a_signal_tells_of_is_not_lost, every_answer_can_be_asked_for, merging_loses_nothing,
             pages_that_left_the_front_are_gone, all_pages_may_leave_and_others_come, pages_told_of_stand_behind_the_others,
             what_an_answer_hands_out_stands_behind_all, a_whole_window_takes_the_place_of_what_was_told,

@@ -192,17 +192,17 @@ impl Scope {
     }
 
     /// Whether the black list names this URL, its site, or the address it is written with.
-    pub fn is_shut_out(&self, url: &CanonUrl) -> bool {
+    pub fn is_blocked(&self, url: &CanonUrl) -> bool {
         self.blacklist.url(url).is_some()
     }
 
     /// The entry of the black list that names the URL's site as a whole.
-    pub fn shuts_out(&self, url: &CanonUrl) -> Option<&str> {
+    pub fn blocking_entry(&self, url: &CanonUrl) -> Option<&str> {
         self.blacklist.site(url)
     }
 
     /// Add entries to the black list while the crawl runs; none, when a line is no entry.
-    pub fn shut_out(&mut self, lines: &str) -> Result<(), BlacklistError> {
+    pub fn block(&mut self, lines: &str) -> Result<(), BlacklistError> {
         self.blacklist.extend_lines(lines)
     }
 

@@ -72,7 +72,7 @@ pub(crate) fn block(arguments: &Block) -> Result<Status, Complaint> {
             .hint("write a host, a domain, a URL, an address or a range: example.org, *.example.org, 192.0.2.0/24"));
     }
     let path = folder.blacklist();
-    let written = aranha_engine::shut_out(&path, &entries, &reason);
+    let written = aranha_engine::add_to_blacklist(&path, &entries, &reason);
     written.map_err(|error| cannot("write", &path, &error))?;
     tell(format_args!(
         "{} added to the black list of {}; a crawl that runs obeys within a second",
@@ -107,8 +107,8 @@ pub(crate) fn unblock(arguments: &Unblock) -> Result<Status, Complaint> {
             find(&mut wanted, |named| named.key == line.key)
         })
         .collect();
-    let removed =
-        aranha_engine::unshut(&path, &lines).map_err(|error| cannot("write", &path, &error))?;
+    let removed = aranha_engine::remove_from_blacklist(&path, &lines)
+        .map_err(|error| cannot("write", &path, &error))?;
     let mut sites = Vec::new();
     archived
         .view

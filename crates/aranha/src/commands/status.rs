@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use aranha_engine::{Clock, SHUT_OUT};
-use aranha_frontier::SiteState;
+use aranha_engine::Clock;
+use aranha_frontier::{Blocked, BlockedBy, SiteState};
 use aranha_units::calendar;
 use clap::Args;
 use serde_json::{Map, json};
@@ -30,8 +30,8 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     collection: Collection,
     /// The sites that are set aside: traps, and what is shut out
-    #[arg(long)]
-    aside: bool,
+    #[arg(long = "aside")]
+    blocked: bool,
     /// As one JSON object; with --aside one a line
     #[arg(long)]
     json: bool,
@@ -39,8 +39,8 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let archived = Archived::open(&arguments.collection)?;
-    if arguments.aside {
-        return aside(&archived, arguments.json);
+    if arguments.blocked {
+        return blocked_sites(&archived, arguments.json);
     }
     let now = Clock::new().now();
     let status = archived
@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
 }
 
 /// The sites that are set aside, each with the reason; first the name that `aranha unblock` takes.
-fn aside(archived: &Archived, json: bool) -> Result<Status, Complaint> {
+fn blocked_sites(archived: &Archived, json: bool) -> Result<Status, Complaint> {
     let mut sites = Vec::new();
     let view = &archived.view;
     view.sites(|site| {
@@ -120,30 +120,32 @@ fn aside(archived: &Archived, json: bool) -> Result<Status, Complaint> {
     .map_err(|error| session::refused(&error))?;
     let mut output = Output::new();
     // Hosts of one shut out domain by the thousand: told once.
-    let mut shut: BTreeMap<String, u64> = BTreeMap::new();
+    let mut by_user: BTreeMap<String, u64> = BTreeMap::new();
     for site in sites {
         let url = archived.url(&format!("https://{}/", site.site))?;
         let known = view
             .explain(&url)
             .map_err(|error| session::refused(&error))?;
-        let reason = known.facts.and_then(|facts| facts.closed);
-        let reason = reason.unwrap_or_else(|| "blocked".to_owned());
+        let blocked = known.facts.and_then(|facts| facts.blocked);
+        let blocked = blocked.unwrap_or_else(|| Blocked::as_trap("blocked"));
         let pages = site.pending + site.later;
         if json {
             output.json(
-                &json!({"site": site.site, "entry": archived::opener(&site.site, &reason), "reason": reason,
+                &json!({"site": site.site, "entry": archived::unblock_name(&site.site, &blocked), "reason": blocked.to_string(),
                         "fetches": site.records, "pages": pages}),
             )?;
-        } else if reason.starts_with(SHUT_OUT) {
-            let entry = archived::opener(&site.site, &reason).to_owned();
-            *shut.entry(entry).or_default() += 1;
+        } else if blocked.by == BlockedBy::User {
+            *by_user.entry(blocked.reason).or_default() += 1;
         } else {
-            let line = format!("{}  {} left  {reason}", site.site, counted(pages, "page"));
+            let line = format!("{}  {} left  {blocked}", site.site, counted(pages, "page"));
             output.line(format_args!("{}", Plain(&line)))?;
         }
     }
-    for (entry, count) in shut {
-        let line = format!("{entry}  {}  {SHUT_OUT}", counted(count, "site"));
+    for (entry, count) in by_user {
+        let line = format!(
+            "{entry}  {}  shut out by the black list",
+            counted(count, "site")
+        );
         output.line(format_args!("{}", Plain(&line)))?;
     }
     output.finish()?;

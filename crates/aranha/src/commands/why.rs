@@ -166,9 +166,13 @@ impl Answers {
             },
         ));
         lines.push(("site", self.site()));
-        if let Some(closed) = known.facts.as_ref().and_then(|facts| facts.closed.as_ref()) {
-            lines.push(("", format!("set aside: {closed}")));
-            let name = archived::opener(self.url.site(), closed);
+        if let Some(blocked) = known
+            .facts
+            .as_ref()
+            .and_then(|facts| facts.blocked.as_ref())
+        {
+            lines.push(("", format!("set aside: {blocked}")));
+            let name = archived::unblock_name(self.url.site(), blocked);
             let hint = format!("aranha unblock '{name}' -c {} opens it again", self.folder);
             lines.push(("", hint));
         }
@@ -276,7 +280,7 @@ impl Answers {
             "scope": {"inside": self.scope.0, "rule": self.scope.1},
             "robots": self.robots.as_ref().map(|(allowed, rule)| json!({"allowed": allowed, "rule": rule})),
             "site": site,
-            "closed": known.facts.as_ref().and_then(|facts| facts.closed.clone()),
+            "closed": known.facts.as_ref().and_then(|facts| facts.blocked.as_ref().map(ToString::to_string)),
             "known": known.known, "seed": known.seed, "inbox": known.inbox, "waiting": waiting,
             "history": history,
         })

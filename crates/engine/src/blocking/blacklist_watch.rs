@@ -17,21 +17,18 @@ use crate::collection::files;
 
 /// The file and what was last seen of it.
 #[derive(Debug)]
-pub(crate) struct ShutOut {
+pub(crate) struct BlacklistWatch {
     path: PathBuf,
     seen: Mutex<Stamp>,
     /// Moves on whenever entries are added: visits look again whether they may go on.
     generation: AtomicU64,
 }
 
-/// How the reason begins why a site is set aside that the black list names.
-pub const SHUT_OUT: &str = "shut out by the black list";
-
 type Stamp = Option<(u64, SystemTime)>;
 
 /// Why the file is of no use.
 #[derive(Debug, thiserror::Error)]
-pub enum ShutOutError {
+pub enum BlacklistWatchError {
     /// It cannot be read or written.
     #[error("{path}: {source}")]
     File {
@@ -50,7 +47,7 @@ pub enum ShutOutError {
     },
 }
 
-impl ShutOut {
+impl BlacklistWatch {
     pub(crate) fn new(path: PathBuf) -> Self {
         Self {
             path,
@@ -64,7 +61,7 @@ impl ShutOut {
     }
 
     /// Its lines, when it is there and has changed since they were last read.
-    pub(crate) fn news(&self) -> Result<Option<String>, ShutOutError> {
+    pub(crate) fn news(&self) -> Result<Option<String>, BlacklistWatchError> {
         let stamp = self.stamp();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if *seen == stamp {
@@ -84,7 +81,7 @@ impl ShutOut {
     }
 
     /// Adds an entry, with the reason behind it.
-    pub(crate) fn add(&self, entry: &str, reason: &str) -> Result<(), ShutOutError> {
+    pub(crate) fn add(&self, entry: &str, reason: &str) -> Result<(), BlacklistWatchError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.stamp();
         let written = append(&self.path, &[entry], reason).map_err(|source| self.file(source))?;
@@ -97,15 +94,15 @@ impl ShutOut {
         Ok(())
     }
 
-    pub(crate) fn entry_error(&self, source: BlacklistError) -> ShutOutError {
-        ShutOutError::Entry {
+    pub(crate) fn entry_error(&self, source: BlacklistError) -> BlacklistWatchError {
+        BlacklistWatchError::Entry {
             path: self.path.display().to_string(),
             source,
         }
     }
 
-    fn file(&self, source: io::Error) -> ShutOutError {
-        ShutOutError::File {
+    fn file(&self, source: io::Error) -> BlacklistWatchError {
+        BlacklistWatchError::File {
             path: self.path.display().to_string(),
             source,
         }
@@ -130,7 +127,7 @@ pub fn append(path: &Path, entries: &[&str], reason: &str) -> io::Result<u64> {
 }
 
 /// Removes the lines of these entries from a collection's black list; how many there were.
-pub fn strike(path: &Path, entries: &[&str]) -> io::Result<u64> {
+pub fn remove(path: &Path, entries: &[&str]) -> io::Result<u64> {
     if !path.exists() {
         return Ok(0);
     }
@@ -160,7 +157,7 @@ mod tests {
     fn news_is_told_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("blacklist.txt");
-        let list = ShutOut::new(path.clone());
+        let list = BlacklistWatch::new(path.clone());
         assert_eq!(list.news().unwrap(), None);
         list.add("*.example.org", "hosts without end").unwrap();
         assert_eq!(list.news().unwrap(), None, "its own words are no news");
@@ -188,25 +185,25 @@ mod tests {
             text,
             "a.example # spam\nb.example  # by hand\nc.example  # by hand\n"
         );
-        assert_eq!(strike(&path, &["a.example", "d.example"]).unwrap(), 1);
+        assert_eq!(remove(&path, &["a.example", "d.example"]).unwrap(), 1);
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(text, "b.example  # by hand\nc.example  # by hand\n");
         assert_eq!(
-            strike(&folder.path().join("none"), &["a.example"]).unwrap(),
+            remove(&folder.path().join("none"), &["a.example"]).unwrap(),
             0
         );
     }
 
     /// Whoever adds while another takes out: nothing that was said to be written is lost.
     #[test]
-    fn adding_and_striking_at_once_loses_nothing() {
+    fn adding_and_removing_at_once_loses_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("blacklist.txt");
         std::thread::scope(|threads| {
             threads.spawn(|| {
                 for n in 0..50 {
                     append(&path, &[&format!("old{n}.example")], "by hand").unwrap();
-                    strike(&path, &[&format!("old{n}.example")]).unwrap();
+                    remove(&path, &[&format!("old{n}.example")]).unwrap();
                 }
             });
             threads.spawn(|| {

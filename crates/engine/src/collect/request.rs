@@ -56,7 +56,7 @@ pub(crate) async fn ask(
         request.any_type = wanted == Wanted::Robots;
         request.max_body = request.any_type.then_some(ROBOTS_SIZE as u64);
         let slot = context.load.enter().await;
-        if context.shuts_out_site_of(url) {
+        if context.blocks_site_of(url) {
             // While this waited. The visit sets the site aside when it hears of it, with this page.
             if let Some(permit) = permit {
                 permit.give_back();

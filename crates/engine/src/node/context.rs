@@ -15,7 +15,7 @@ use aranha_url::{CanonUrl, Canonicaliser, Scope};
 use aranha_volume::{Archive, VolumeError};
 use tokio::time::Instant;
 
-use crate::blocking::blacklist_watch::{ShutOut, ShutOutError};
+use crate::blocking::blacklist_watch::{BlacklistWatch, BlacklistWatchError};
 use crate::clock::Clock;
 use crate::collect::deeper;
 use crate::commit::Submissions;
@@ -54,7 +54,7 @@ pub(crate) struct Context {
     pub(crate) domains: Domains,
     pub(crate) repeats: Repeats,
     pub(crate) dominance: Dominance,
-    pub(crate) shut_out: ShutOut,
+    pub(crate) blacklist: BlacklistWatch,
     pub(crate) notices: Notices,
     /// The name robots.txt files know us by.
     pub(crate) product: String,
@@ -98,22 +98,22 @@ impl Context {
     }
 
     /// Whether the black list names this URL, its site, or the address it is written with.
-    pub(crate) fn is_shut_out(&self, url: &CanonUrl) -> bool {
+    pub(crate) fn is_blocked(&self, url: &CanonUrl) -> bool {
         let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
-        scope.is_shut_out(url)
+        scope.is_blocked(url)
     }
 
     /// Whether the black list names the whole site of this URL.
-    pub(crate) fn shuts_out_site_of(&self, url: &CanonUrl) -> bool {
+    pub(crate) fn blocks_site_of(&self, url: &CanonUrl) -> bool {
         let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
-        scope.shuts_out(url).is_some()
+        scope.blocking_entry(url).is_some()
     }
 
     /// The entry of the black list that names a whole site, if there is one.
-    pub(crate) fn shuts_out(&self, origin: &str) -> Option<String> {
+    pub(crate) fn blocking_entry(&self, origin: &str) -> Option<String> {
         let url = self.canon.rebuild(origin, "/").ok()?;
         let scope = self.scope.read().unwrap_or_else(PoisonError::into_inner);
-        scope.shuts_out(&url).map(str::to_owned)
+        scope.blocking_entry(&url).map(str::to_owned)
     }
 
     /// A place to begin, from now on.
@@ -124,38 +124,38 @@ impl Context {
     }
 
     /// All hosts below this one's domain prove to be one trap.
-    pub(crate) fn shut_out_domain(&self, host: &str, reason: &str) {
+    pub(crate) fn block_domain(&self, host: &str, reason: &str) {
         let Some(domain) = wildcard_domains::above(host) else {
             return;
         };
         let entry = format!("*.{domain}");
         {
             let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
-            if scope.shut_out(&entry).is_err() {
+            if scope.block(&entry).is_err() {
                 return;
             }
-            self.shut_out.move_on();
+            self.blacklist.move_on();
         }
-        if let Err(error) = self.shut_out.add(&entry, reason) {
+        if let Err(error) = self.blacklist.add(&entry, reason) {
             let problem = error.to_string();
             self.notices.say(Notice::BlacklistWrong { problem });
         }
         add(&self.tally.traps, 1);
         let reason = reason.to_owned();
-        self.notices.say(Notice::ShutOut { entry, reason });
+        self.notices.say(Notice::DomainBlocked { entry, reason });
     }
 
     /// Reads the collection's black list when it has changed. True: there were new lines.
-    pub(super) fn read_black_list(&self) -> Result<bool, ShutOutError> {
-        let Some(lines) = self.shut_out.news()? else {
+    pub(super) fn read_black_list(&self) -> Result<bool, BlacklistWatchError> {
+        let Some(lines) = self.blacklist.news()? else {
             return Ok(false);
         };
         let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
         scope
-            .shut_out(&lines)
+            .block(&lines)
             .and_then(|()| self.web.refuse(&lines))
-            .map_err(|error| self.shut_out.entry_error(error))?;
-        self.shut_out.move_on();
+            .map_err(|error| self.blacklist.entry_error(error))?;
+        self.blacklist.move_on();
         Ok(true)
     }
 

@@ -4,7 +4,7 @@ use aranha_fetch::FetchSetupError;
 use aranha_frontier::FrontierError;
 use aranha_volume::VolumeError;
 
-use crate::blocking::blacklist_watch::ShutOutError;
+use crate::blocking::blacklist_watch::BlacklistWatchError;
 use crate::config::ConfigError;
 
 /// Why a crawl could not begin or go on: aranha's own trouble, not the web's.
@@ -24,7 +24,7 @@ pub enum EngineError {
     Config(#[from] ConfigError),
     /// The collection's own black list cannot be used.
     #[error(transparent)]
-    ShutOut(#[from] ShutOutError),
+    Blacklist(#[from] BlacklistWatchError),
     /// A file of the collection could not be written.
     #[error("{path}: {source}")]
     File {

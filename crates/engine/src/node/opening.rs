@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::{Context, EngineError, Node};
-use crate::blocking::blacklist_watch::ShutOut;
+use crate::blocking::blacklist_watch::BlacklistWatch;
 use crate::collection::Collection;
 use crate::collection::census;
 use crate::commit::{Committer, channel};
@@ -94,7 +94,7 @@ impl Node {
             domains: Domains::default(),
             repeats: Repeats::new(),
             dominance: Dominance::default(),
-            shut_out: ShutOut::new(collection.blacklist()),
+            blacklist: BlacklistWatch::new(collection.blacklist()),
             notices,
             config,
         };

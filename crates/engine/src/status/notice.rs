@@ -16,14 +16,16 @@ const WAITING: usize = 1000;
 #[serde(tag = "notice", rename_all = "snake_case")]
 pub enum Notice {
     /// A site is taken for a trap: its links are no longer followed (D5).
-    Closed {
+    #[serde(rename = "closed")]
+    Blocked {
         /// Which.
         site: String,
         /// Why.
         reason: String,
     },
     /// All hosts below a domain are shut out (D6).
-    ShutOut {
+    #[serde(rename = "shut_out")]
+    DomainBlocked {
         /// The entry in the collection's black list.
         entry: String,
         /// Why.
@@ -60,8 +62,8 @@ pub enum Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Closed { site, reason } => write!(f, "{site} is set aside: {reason}"),
-            Self::ShutOut { entry, reason } => write!(f, "{entry} is shut out: {reason}"),
+            Self::Blocked { site, reason } => write!(f, "{site} is set aside: {reason}"),
+            Self::DomainBlocked { entry, reason } => write!(f, "{entry} is shut out: {reason}"),
             Self::Dominates { site, percent } => write!(
                 f,
                 "{site} takes {percent} % of the requests; `aranha block {site}` shuts it out"

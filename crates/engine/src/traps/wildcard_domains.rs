@@ -41,8 +41,8 @@ enum Names {
     /// Somebody is asking, or it is settled that names must exist to have an address.
     Settled,
     Wildcard,
-    /// A trap: shut out.
-    Closed,
+    /// A trap: blocked.
+    Blocked,
 }
 
 /// The domain that a host lies below: none for a domain itself, its www twin, and addresses.
@@ -59,7 +59,7 @@ impl Domains {
         let mut domains = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if domains.len() >= MOST && !domains.contains_key(domain) {
             // A domain that was found to be honest may be tried again; of traps alone there are not as many.
-            domains.retain(|_, domain| matches!(domain.names, Names::Wildcard | Names::Closed));
+            domains.retain(|_, domain| matches!(domain.names, Names::Wildcard | Names::Blocked));
             if domains.len() >= MOST {
                 domains.clear();
             }
@@ -124,7 +124,7 @@ impl Domains {
         novelty.note(reading, repeats, links.len() as u32, new as u32);
         let trap = novelty.trap(limit, ONWARD_HOSTS);
         if trap.is_some() {
-            (*names, *hosts, *novelty) = (Names::Closed, Seen::default(), Novelty::default());
+            (*names, *hosts, *novelty) = (Names::Blocked, Seen::default(), Novelty::default());
         }
         trap
     }
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn they_are_not_remembered_without_end() {
-        for names in [Names::Settled, Names::Wildcard, Names::Closed] {
+        for names in [Names::Settled, Names::Wildcard, Names::Blocked] {
             let domains = Domains::default();
             let all = (0..MOST).map(|number| {
                 let domain = Domain {

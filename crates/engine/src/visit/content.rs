@@ -1,11 +1,10 @@
 //! What a site's contents say about the site: traps (D5 to D8), pages that are not there although the server says so
 //! (T8), and what is shut out.
 
-use aranha_frontier::{Absent, Flags, Hop, Outcome, Outside, PageRecord, Pending};
+use aranha_frontier::{Absent, Blocked, Flags, Hop, Outcome, Outside, PageRecord, Pending};
 use aranha_url::{Base, CanonUrl, PathKey};
 
 use super::{Leave, Visit};
-use crate::blocking::blacklist_watch::SHUT_OUT;
 use crate::collect::Redirect;
 use crate::commit::Done;
 use crate::robots_txt;
@@ -39,12 +38,12 @@ impl Visit {
 
     /// Before the first request: may this site be visited at all? Does its domain have hosts without end?
     pub(super) fn enter(&mut self) {
-        if self.facts.closed.is_some() {
-            self.leave = Some(Leave::Close);
+        if self.facts.blocked.is_some() {
+            self.leave = Some(Leave::Block);
             return;
         }
-        if let Some(entry) = self.context.shuts_out(&self.facts.origin) {
-            self.shut(&entry);
+        if let Some(entry) = self.context.blocking_entry(&self.facts.origin) {
+            self.block_by_user(&entry);
             return;
         }
         if self.facts.patience > self.context.clock.now() {
@@ -75,31 +74,31 @@ impl Visit {
 
     /// The black list may have grown since the last look.
     pub(super) fn obey_black_list(&mut self) {
-        let generation = self.context.shut_out.generation();
+        let generation = self.context.blacklist.generation();
         if generation != self.generation {
             self.generation = generation;
-            if let Some(entry) = self.context.shuts_out(&self.facts.origin) {
-                self.shut(&entry);
+            if let Some(entry) = self.context.blocking_entry(&self.facts.origin) {
+                self.block_by_user(&entry);
             }
         }
     }
 
-    fn shut(&mut self, entry: &str) {
-        self.facts.closed = Some(format!("{SHUT_OUT}: {entry}"));
-        self.leave.get_or_insert(Leave::Close);
+    fn block_by_user(&mut self, entry: &str) {
+        self.facts.blocked = Some(Blocked::by_user(entry));
+        self.leave.get_or_insert(Leave::Block);
     }
 
     /// A threshold is reached (D5): the site is set aside, its contents are kept.
-    pub(super) fn close(&mut self, reason: String) {
-        if self.facts.closed.is_none() {
+    pub(super) fn block_as_trap(&mut self, reason: String) {
+        if self.facts.blocked.is_none() {
             let site = self.name().to_owned();
             add(&self.context.tally.traps, 1);
-            self.context.notices.say(Notice::Closed {
+            self.context.notices.say(Notice::Blocked {
                 site,
                 reason: reason.clone(),
             });
-            self.facts.closed = Some(reason);
-            self.leave.get_or_insert(Leave::Close);
+            self.facts.blocked = Some(Blocked::as_trap(reason));
+            self.leave.get_or_insert(Leave::Block);
         }
     }
 
@@ -146,7 +145,7 @@ impl Visit {
             if let Some(limit) = thresholds.duplicates
                 && self.facts.counters.duplicates >= limit
             {
-                self.close(format!("{limit} pages with a text already seen"));
+                self.block_as_trap(format!("{limit} pages with a text already seen"));
             }
         }
         let Some(limit) = self.context.config.thresholds.trap_pages else {
@@ -156,14 +155,14 @@ impl Visit {
             self.novelty
                 .note(reading, repeats || soft, links.all, links.new);
             if let Some(trap) = self.novelty.trap(limit, ONWARD) {
-                self.close(trap.to_string());
+                self.block_as_trap(trap.to_string());
             }
         }
         if self.context.domains.judges(url.host()) {
             self.judge_domain(reading, url, outside, limit);
         }
-        if self.facts.closed.is_some() {
-            done.record.flags = done.record.flags.with(Flags::CLOSED);
+        if self.facts.blocked.is_some() {
+            done.record.flags = done.record.flags.with(Flags::BLOCKED);
         }
     }
 
@@ -181,7 +180,7 @@ impl Visit {
         if chain || links.new > 0 {
             self.novelty.note_silent(if chain { 1 } else { links.new });
             if let Some(trap) = self.novelty.trap(limit, ONWARD) {
-                self.close(trap.to_string());
+                self.block_as_trap(trap.to_string());
             }
         }
     }
@@ -199,7 +198,7 @@ impl Visit {
         let domains = &self.context.domains;
         if let Some(trap) = domains.note(url.host(), reading, &hosts, limit) {
             let reason = format!("every name below it has an address, and {trap}");
-            self.context.shut_out_domain(url.host(), &reason);
+            self.context.block_domain(url.host(), &reason);
         }
     }
 

@@ -105,7 +105,7 @@ impl Visit {
             Leave::Until(time) => Then::Release {
                 due: time.max(ready),
             },
-            Leave::Close => Then::Close,
+            Leave::Block => Then::Block,
             Leave::Silent => {
                 // Another has the site, and asks for these pages.
                 for _ in &self.flying {

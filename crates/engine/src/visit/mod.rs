@@ -65,8 +65,8 @@ enum Leave {
     Now,
     /// The site asks for patience, or does not answer: not before this time.
     Until(i64),
-    /// The site is a trap or is shut out: its pages are set aside.
-    Close,
+    /// The site is blocked: its pages wait until it is unblocked.
+    Block,
     /// The lease was lost, or nothing can be recorded any more: end without a word.
     Silent,
 }
@@ -146,7 +146,7 @@ impl Visit {
             queue,
             rest: lease.more,
             known: lease.known.iter().map(|key| key.0).collect(),
-            generation: context.shut_out.generation(),
+            generation: context.blacklist.generation(),
             batch: Batch::default(),
             flying: Vec::new(),
             collectors: JoinSet::new(),
@@ -485,7 +485,7 @@ impl Visit {
         let cookie = self.cookies.header(&url, now);
         let below = self.context.config.thresholds.depth;
         let follow =
-            self.facts.closed.is_none() && below.is_none_or(|depth| page.site_depth < depth);
+            self.facts.blocked.is_none() && below.is_none_or(|depth| page.site_depth < depth);
         let wary = self.wants_words(&page);
         let flying = page.clone();
         let session = self.sessions.pop().unwrap_or_default();

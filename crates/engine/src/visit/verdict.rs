@@ -140,7 +140,7 @@ impl Visit {
                 self.hear_of(link.key, date, from);
             }
             if let Some(name) = link.name
-                && self.facts.closed.is_none()
+                && self.facts.blocked.is_none()
             {
                 self.context.repeats.note(name, link.key);
             }
@@ -188,7 +188,7 @@ impl Visit {
         if let Some(urls) = self.context.config.thresholds.urls
             && self.facts.counters.fetched >= urls
         {
-            self.close(format!("{urls} pages fetched from this site"));
+            self.block_as_trap(format!("{urls} pages fetched from this site"));
         }
     }
 
@@ -261,7 +261,7 @@ impl Visit {
     pub(super) fn site_failed(&mut self, cause: Outcome) -> bool {
         // It may be for the black list that it was not asked: then it is set aside with its pages.
         self.obey_black_list();
-        if matches!(self.leave, Some(Leave::Until(_) | Leave::Close)) {
+        if matches!(self.leave, Some(Leave::Until(_) | Leave::Block)) {
             return true;
         }
         let now = self.context.clock.now();
@@ -343,7 +343,7 @@ impl Visit {
         hop: Hop,
         via: &str,
     ) -> bool {
-        if self.facts.closed.is_some() || !self.known.insert(key.0) {
+        if self.facts.blocked.is_some() || !self.known.insert(key.0) {
             return false;
         }
         self.batch.keys.push(key);

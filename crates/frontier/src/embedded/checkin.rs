@@ -84,7 +84,7 @@ impl Embedded {
             then => {
                 match then {
                     Then::Release { due } => site.free = due,
-                    Then::Close => site.blocked = true,
+                    Then::Block => site.blocked = true,
                     Then::Keep { .. } => {}
                 }
                 answer.released = true;

@@ -212,17 +212,17 @@ impl Embedded {
         let mut row = before.clone();
         row.blocked = blocked;
         if !blocked {
-            self.reopen(&mut row)?;
+            self.clear_blocked(&mut row)?;
         }
         row.schedule(now, self.store.horizon);
         self.save(&before, &row)?;
         Ok(before.blocked != blocked)
     }
 
-    /// Forgets why a site was taken for a trap.
-    fn reopen(&mut self, row: &mut SiteRow) -> Result<(), Fault> {
+    /// Clear the reason of a block, and the counters that led to it.
+    fn clear_blocked(&mut self, row: &mut SiteRow) -> Result<(), Fault> {
         let mut facts = self.store.facts_read(row)?;
-        if facts.closed.take().is_some() {
+        if facts.blocked.take().is_some() {
             facts.novelty = crate::Novelty::default();
             facts.counters.duplicates = 0;
             self.store.facts_write(row, &facts, &mut self.block)?;

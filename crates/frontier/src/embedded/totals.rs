@@ -13,7 +13,7 @@ pub(super) enum Count {
     Waiting,
     Leased,
     Idle,
-    Blocked,
+    SitesBlocked,
     Known,
     Pending,
     Later,
@@ -24,7 +24,7 @@ pub(super) enum Count {
     Gathered,
     Runs,
     Seeds,
-    Aside,
+    PagesBlocked,
     Again,
 }
 
@@ -43,7 +43,7 @@ const NAMES: [&str; 16] = [
     "links_gathered",
     "runs",
     "seeds",
-    "pages_aside",
+    "pages_aside", // Count::PagesBlocked
     "pages_again",
 ];
 
@@ -97,13 +97,13 @@ impl Totals {
             SiteState::Waiting => Count::Waiting,
             SiteState::Leased => Count::Leased,
             SiteState::Idle => Count::Idle,
-            SiteState::Blocked => Count::Blocked,
+            SiteState::Blocked => Count::SitesBlocked,
         };
         self.add(state, sign);
         self.add(Count::Known, sign * site.known);
         if site.blocked {
-            let aside = site.held + site.queued + site.later;
-            self.add(Count::Aside, sign * aside);
+            let blocked = site.held + site.queued + site.later;
+            self.add(Count::PagesBlocked, sign * blocked);
             return;
         }
         self.add(Count::Pending, sign * (site.held + site.queued));
@@ -162,12 +162,20 @@ impl Store {
                 Some((outcome, count as u64))
             })
             .collect();
-        let [waiting, leased, idle, blocked] =
-            [Count::Waiting, Count::Leased, Count::Idle, Count::Blocked]
-                .map(|count| totals.of(count));
-        let [known, queued, retry, blocked_pages] =
-            [Count::Known, Count::Pending, Count::Later, Count::Aside]
-                .map(|count| totals.of(count));
+        let [waiting, leased, idle, blocked] = [
+            Count::Waiting,
+            Count::Leased,
+            Count::Idle,
+            Count::SitesBlocked,
+        ]
+        .map(|count| totals.of(count));
+        let [known, queued, retry, blocked_pages] = [
+            Count::Known,
+            Count::Pending,
+            Count::Later,
+            Count::PagesBlocked,
+        ]
+        .map(|count| totals.of(count));
         let next = self.next_due()?;
         Ok(FrontierStatus {
             sites: SiteTotals {
