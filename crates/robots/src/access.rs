@@ -1,20 +1,20 @@
-//! What the answer to a request for robots.txt means (RFC 9309, 2.3.1).
+//! Meaning of the HTTP status of robots.txt (RFC 9309, 2.3.1).
 
-/// What to do with the file, judged by the status alone.
+/// How the site may be crawled, by the status of robots.txt alone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
-    /// 2xx: parse the body and obey it.
+    /// 2xx: parse the body and obey its rules.
     Use,
-    /// "Unavailable" (2.3.1.3), 4xx, and redirects that led nowhere (2.3.1.2): the site may be crawled.
+    /// "Unavailable" (2.3.1.3), 4xx, or a redirect chain that was too long (2.3.1.2): everything may be crawled.
     AllowAll,
-    /// "Unreachable" (2.3.1.4), 5xx or no answer at all: nothing may be crawled now; try again later.
+    /// "Unreachable" (2.3.1.4), 5xx or no response: nothing may be crawled until robots.txt is fetched again.
     DenyAll,
 }
 
-/// The meaning of a final status (after at most five redirects); `None` when there was no answer at all.
+/// The meaning of the final status, after at most five redirects; `None` if there was no response.
 ///
-/// 429 is the one 4xx that says "later", not "there is none", so it denies: the RFC lets a crawler go on after 4xx,
-/// it does not ask it to.
+/// 429 denies although it is a 4xx: it means "later", not "there is no file". The RFC permits a crawler to access the
+/// site after a 4xx but does not require it.
 pub fn access(status: Option<u16>) -> Access {
     match status {
         Some(200..=299) => Access::Use,
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn by_status() {
+    fn access_by_status() {
         for (status, expected) in [
             (Some(200), Access::Use),
             (Some(206), Access::Use),

@@ -1,21 +1,22 @@
-//! What a page asks of robots: the robots meta tag and the `X-Robots-Tag` header (R2; V 5.4, C 2.4).
+//! Directives of a single page: the robots meta tag and the `X-Robots-Tag` header (R2; Viuva Negra 5.4, CoBWeb 2.4).
 //!
-//! `nofollow` is obeyed, the others are recorded. Both forms can speak to one agent only: the meta tag by its name
+//! `nofollow` is obeyed, the others are recorded. Both forms can address one agent only: the meta tag by its name
 //! (`<meta name="googlebot" …>`), the header by a prefix (`googlebot: noindex`). Directives with values
-//! (`unavailable_after: …`, `max-snippet:20`) are passed over, and their dates and commas must not be taken for agents.
+//! (`unavailable_after: …`, `max-snippet:20`) are ignored. Their dates contain colons and commas, which must not be read
+//! as agent names.
 
 use std::ops::{BitOr, BitOrAssign};
 
 use crate::product_token;
 
-/// What a page asks of robots; the default asks for nothing, and `|` merges what several tags ask.
+/// Directives of a page. The default has none; `|` merges the directives of several tags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Directives {
-    /// Do not index: recorded.
+    /// Do not index the page. Recorded only.
     pub noindex: bool,
-    /// Do not follow links: obeyed.
+    /// Do not follow the links of the page. Obeyed.
     pub nofollow: bool,
-    /// Do not show a stored copy: recorded.
+    /// Do not show a stored copy. Recorded only.
     pub noarchive: bool,
 }
 
@@ -29,7 +30,7 @@ const WITH_VALUE: [&str; 5] = [
 ];
 
 impl Directives {
-    /// `<meta name=… content=…>`; names other than `robots` and the product's own ask nothing of us.
+    /// Reads `<meta name=… content=…>`. Only the names `robots`, `*` and `product` count.
     pub fn meta(name: &str, content: &str, product: &str) -> Directives {
         if concerns(name.trim(), product) {
             read(content)
@@ -38,7 +39,7 @@ impl Directives {
         }
     }
 
-    /// One `X-Robots-Tag` value. An agent's name holds for all that follows it, up to the next name.
+    /// Reads one `X-Robots-Tag` value. An agent name applies to all directives up to the next agent name.
     pub fn header(value: &str, product: &str) -> Directives {
         let mut found = Directives::default();
         let mut ours = true;
@@ -52,7 +53,7 @@ impl Directives {
                     ours = concerns(name, product);
                     item = rest;
                 } else {
-                    // A value or a piece of a date.
+                    // A value, or part of a date.
                     item = "";
                 }
             }
@@ -64,7 +65,7 @@ impl Directives {
     }
 }
 
-/// Is what is said to this name said to us?
+/// Whether directives for this agent name apply to `product`.
 fn concerns(name: &str, product: &str) -> bool {
     let product = product_token(product);
     name == "*"
@@ -72,7 +73,7 @@ fn concerns(name: &str, product: &str) -> bool {
         || (!product.is_empty() && name.eq_ignore_ascii_case(product))
 }
 
-/// A single word before a colon that is no directive with a value.
+/// Whether the text before a colon is an agent name rather than a directive with a value.
 fn is_agent(name: &str) -> bool {
     let word = name == "*"
         || (name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -84,7 +85,7 @@ fn is_agent(name: &str) -> bool {
         .any(|directive| directive.eq_ignore_ascii_case(name))
 }
 
-/// Words between commas, semicolons or spaces; unknown ones ask for nothing.
+/// Reads directives separated by commas, semicolons or white space. Unknown ones are ignored.
 fn read(content: &str) -> Directives {
     let mut found = Directives::default();
     for word in content.split(|c: char| c == ',' || c == ';' || c.is_whitespace()) {

@@ -1,9 +1,9 @@
-//! A robots.txt file, read line by line (RFC 9309, 2.1 and 2.2).
+//! Parser of robots.txt files (RFC 9309, 2.1 and 2.2).
 //!
-//! `User-agent` lines open a group, the `Allow` and `Disallow` lines below belong to it; the next `User-agent` line
-//! after such a rule opens another. Blank lines, `Crawl-delay`, `Sitemap` and unknown records never end a group
-//! (2.2.4), so agents that are only parted by a `Crawl-delay` share one group; a remark tells. The delay itself, which
-//! the RFC does not know, is for the agents right above it, and for all when it stands above every agent.
+//! `User-agent` lines start a group, and the `Allow` and `Disallow` lines below belong to it. The first `User-agent` line
+//! after a rule starts the next group. Blank lines, `Crawl-delay`, `Sitemap` and unknown records do not end a group
+//! (2.2.4). Agents separated only by a `Crawl-delay` therefore share one group; a remark reports this. `Crawl-delay` is not
+//! part of the RFC. It applies to the agents directly above it, or to all agents if it precedes every agent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,18 +14,18 @@ use crate::pattern::Pattern;
 use crate::product_token;
 use crate::rules::{RobotsRules, Rule};
 
-/// The part of a file that is read (RFC 9309, 2.5): 500 KiB, cut at the end of a line.
-const LONGEST_FILE: usize = 500 * 1024;
-/// No file needs more remarks than this; an HTML page served as robots.txt has thousands.
-const MOST_REMARKS: usize = 100;
-/// A Crawl-delay is cut to a day, the time after which the file is asked for again anyway.
-const LONGEST_DELAY: Duration = Duration::from_hours(24);
+/// Bytes of a file that are parsed (RFC 9309, 2.5), cut at the end of a line.
+const MAX_FILE_SIZE: usize = 500 * 1024;
+/// Remarks kept per file. An HTML page served as robots.txt would have thousands.
+const MAX_REMARKS: usize = 100;
+/// Longest Crawl-delay: one day, after which robots.txt is fetched again.
+const MAX_DELAY: Duration = Duration::from_hours(24);
 
-/// A parsed file; [`Robots::agent`] gets the rules out of it.
+/// A parsed file; [`Robots::agent`] extracts the rules of one agent.
 #[derive(Clone, Debug, Default)]
 pub struct Robots {
     groups: Vec<AgentGroup>,
-    /// From a `Crawl-delay` before any agent: for those without one of their own.
+    /// `Crawl-delay` before any agent: for agents without a delay of their own.
     delay: Option<Duration>,
     sitemaps: Vec<String>,
     remarks: Vec<RobotsRemark>,
@@ -35,26 +35,26 @@ pub struct Robots {
 struct AgentGroup {
     agents: Vec<Agent>,
     rules: Vec<Rule>,
-    /// The longest delay of each part: an agent after a `Crawl-delay` begins the next. Never empty.
+    /// The longest delay of each part of the group. An agent after a `Crawl-delay` starts the next part. Never empty.
     delays: Vec<Option<Duration>>,
-    /// An `Allow` or `Disallow` line was seen, an empty one too: the next agent opens a new group.
+    /// Whether an `Allow` or `Disallow` line was read, even an empty one: the next agent starts a new group.
     closed: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Agent {
-    /// Product token in lower case; `*` for all.
+    /// Product token in lower case, or `*`.
     name: String,
     /// Index into the group's delays.
     part: usize,
 }
 
-/// A fault in the file that was tolerated: shows as `line 3: …`.
+/// A tolerated error in the file, displayed as `line 3: …`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RobotsRemark {
     /// Counted from 1.
     pub line: u32,
-    /// What was wrong and what was made of it.
+    /// The error, and how the line was read.
     pub text: Cow<'static, str>,
 }
 
@@ -74,7 +74,7 @@ impl AgentGroup {
         }
     }
 
-    /// One more agent; true when a `Crawl-delay` parts it from those above.
+    /// Adds an agent. Returns true if a `Crawl-delay` separates it from the agents above.
     fn join(&mut self, name: String) -> bool {
         if self.delays.last().is_some_and(Option::is_some) {
             self.delays.push(None);
@@ -97,7 +97,7 @@ impl AgentGroup {
 }
 
 impl Robots {
-    /// Never fails; at most the first 500 KiB are read.
+    /// Parses any bytes; reads at most the first 500 KiB.
     pub fn parse(bytes: &[u8]) -> Robots {
         let bytes = decoded(bytes);
         let (bytes, cut) = within_limit(&bytes);
@@ -110,23 +110,23 @@ impl Robots {
         if cut {
             robots.remark(
                 number,
-                "the file is longer than 500 KiB: what follows was not read",
+                "the file is longer than 500 KiB; the rest is ignored",
             );
         }
         robots
     }
 
-    /// Everything may be crawled: the file is unavailable (4xx).
+    /// Allows everything, for a file that is unavailable (4xx).
     pub fn allow_all() -> Robots {
         Robots::default()
     }
 
-    /// Nothing may be crawled for now: the file is unreachable.
+    /// Denies everything, for a file that is unreachable.
     pub fn deny_all() -> Robots {
         let everything = Rule {
             allow: false,
             line: 0,
-            text: "robots.txt could not be had: nothing may be fetched until it can".into(),
+            text: "robots.txt could not be fetched; nothing else is fetched until it can be".into(),
             pattern: Pattern::new(b"/"),
         };
         let mut group = AgentGroup::new("*".to_owned());
@@ -137,8 +137,8 @@ impl Robots {
         }
     }
 
-    /// The rules for one product token (`aranha`; a whole User-Agent will do), all its groups merged; those of `*`
-    /// when none names it.
+    /// The rules for one product token, such as `aranha`, merged from all groups that name it. If no group names it, the
+    /// rules of `*`. A complete User-Agent header is accepted too.
     pub fn agent(&self, product: &str) -> RobotsRules {
         let product = product_token(product).to_ascii_lowercase();
         if !product.is_empty() && self.groups.iter().any(|group| group.names(&product)) {
@@ -160,18 +160,18 @@ impl Robots {
         RobotsRules::new(rules, delay.or(self.delay))
     }
 
-    /// Sitemap lines, as written; they concern every agent.
+    /// Values of the `Sitemap` lines, as written. They apply to every agent.
     pub fn sitemaps(&self) -> &[String] {
         &self.sitemaps
     }
 
-    /// Faults that were tolerated, the first hundred.
+    /// Tolerated errors; the first hundred.
     pub fn remarks(&self) -> &[RobotsRemark] {
         &self.remarks
     }
 
     fn remark(&mut self, line: u32, text: impl Into<Cow<'static, str>>) {
-        if self.remarks.len() < MOST_REMARKS {
+        if self.remarks.len() < MAX_REMARKS {
             self.remarks.push(RobotsRemark {
                 line,
                 text: text.into(),
@@ -183,22 +183,24 @@ impl Robots {
         let (line, slip) = line::read(text);
         match slip {
             Some(LineFault::NoColon) => {
-                self.remark(number, "the colon is missing; read as if it were there");
+                let text = "the colon is missing; the line is read as if it were there";
+                self.remark(number, text);
             }
             Some(LineFault::Misspelt) => {
-                self.remark(number, "misspelt; read as what it seems to mean");
+                let text = "the field name is misspelt; read as the field it resembles";
+                self.remark(number, text);
             }
             None => {}
         }
         match line {
             RobotsLine::Blank | RobotsLine::Other => {}
-            RobotsLine::Garbage => self.remark(number, "not understood, passed over"),
+            RobotsLine::Garbage => self.remark(number, "not a known record; ignored"),
             RobotsLine::Agent(name) => self.agent_line(name, number),
             RobotsLine::Allow(value) => self.rule_line(true, value, text, number),
             RobotsLine::Disallow(value) => self.rule_line(false, value, text, number),
             RobotsLine::Delay(value) => self.delay_line(value, number),
             RobotsLine::Sitemap([]) => {
-                self.remark(number, "a sitemap without address, passed over");
+                self.remark(number, "a Sitemap without a URL; ignored");
             }
             RobotsLine::Sitemap(value) => self
                 .sitemaps
@@ -219,12 +221,12 @@ impl Robots {
         if agent.is_empty() {
             self.remark(
                 number,
-                "names no agent: the rules below are for nobody else than the agents beside it",
+                "no agent is named; the rules below apply only to the other agents of the group",
             );
         } else if agent.len() < name.len() {
             self.remark(
                 number,
-                format!("taken as `{agent}`: a product token has letters, digits, - and _ only"),
+                format!("read as `{agent}`; a product token consists of letters, digits, - and _"),
             );
         }
         let shared = match self.groups.last_mut() {
@@ -235,13 +237,13 @@ impl Robots {
             }
         };
         if shared {
-            self.remark(number, "no Allow or Disallow since the agents above: they share the rules below (RFC 9309, 2.2.1)");
+            self.remark(number, "there is no Allow or Disallow since the agents above; all of them share the rules below (RFC 9309, 2.2.1)");
         }
     }
 
     fn rule_line(&mut self, allow: bool, value: &[u8], text: &[u8], number: u32) {
         let Some(group) = self.groups.last_mut() else {
-            self.remark(number, "a rule before any User-agent line, passed over");
+            self.remark(number, "a rule before any User-agent line; ignored");
             return;
         };
         group.closed = true;
@@ -273,18 +275,18 @@ impl Robots {
                 self.delay = self.delay.max(Some(delay));
                 self.remark(
                     number,
-                    "a Crawl-delay before any User-agent line: taken for all that have none of their own",
+                    "a Crawl-delay before any User-agent line; applied to all agents without one of their own",
                 );
             }
             (_, None) => self.remark(
                 number,
-                "a Crawl-delay that is no number of seconds, passed over",
+                "the Crawl-delay is not a number of seconds; ignored",
             ),
         }
     }
 }
 
-/// Rules are paths: an address is cut to its path, and a name gets the `/` that it lacks, as its author meant it.
+/// The path of a rule. A URL is reduced to its path, and a missing `/` at the start is added. The text describes the error.
 fn rooted(value: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
     if matches!(value.first(), Some(b'/' | b'*')) {
         return (Cow::Borrowed(value), None);
@@ -298,17 +300,17 @@ fn rooted(value: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
         let path = memchr::memchr(b'/', after).map_or(b"/".as_slice(), |slash| &after[slash..]);
         return (
             Cow::Borrowed(path),
-            Some("an address where a path should stand: its path was taken"),
+            Some("a URL instead of a path; only its path is used"),
         );
     }
     let path = [b"/", value].concat();
     (
         Cow::Owned(path),
-        Some("a path without its first `/`: read as if it were there"),
+        Some("the path does not start with `/`; read as if it did"),
     )
 }
 
-/// Seconds, fractions allowed, with a point or a comma; what is not a number is none.
+/// Reads a number of seconds. The decimal separator may be a point or a comma.
 fn delay(value: &[u8]) -> Option<Duration> {
     let text = std::str::from_utf8(value).ok()?;
     let end = text
@@ -324,23 +326,23 @@ fn delay(value: &[u8]) -> Option<Duration> {
     let seconds: f64 = number.replace(',', ".").parse().ok()?;
     Some(
         Duration::try_from_secs_f64(seconds)
-            .unwrap_or(LONGEST_DELAY)
-            .min(LONGEST_DELAY),
+            .unwrap_or(MAX_DELAY)
+            .min(MAX_DELAY),
     )
 }
 
-/// The line as written, without comment and outer space.
+/// The line as written, without its comment and surrounding white space.
 fn written(line: &[u8]) -> String {
     let line = memchr::memchr(b'#', line).map_or(line, |mark| &line[..mark]);
     String::from_utf8_lossy(line::trimmed(line)).into_owned()
 }
 
-/// Without byte order mark, a cut one too (as Google reads it), and from UTF-16 where the mark says so.
+/// Removes the byte order mark, even a truncated one (as Google does). Decodes UTF-16 if the mark indicates it.
 fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     let wide = |read: fn([u8; 2]) -> u16| {
         let units = bytes[2..]
             .chunks_exact(2)
-            .take(LONGEST_FILE)
+            .take(MAX_FILE_SIZE)
             .map(|pair| read([pair[0], pair[1]]));
         let text: String = char::decode_utf16(units)
             .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
@@ -357,22 +359,23 @@ fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The first 500 KiB, without the line that the limit would cut in two: half a path forbids too much.
+/// The first 500 KiB, without the line that crosses the limit: a truncated path would disallow too much.
+/// The second value is true if the file was cut.
 fn within_limit(bytes: &[u8]) -> (&[u8], bool) {
-    if bytes.len() <= LONGEST_FILE {
+    if bytes.len() <= MAX_FILE_SIZE {
         return (bytes, false);
     }
-    let whole_line = matches!(bytes[LONGEST_FILE], b'\n' | b'\r');
-    let head = &bytes[..LONGEST_FILE];
+    let whole_line = matches!(bytes[MAX_FILE_SIZE], b'\n' | b'\r');
+    let head = &bytes[..MAX_FILE_SIZE];
     let end = if whole_line {
-        LONGEST_FILE
+        MAX_FILE_SIZE
     } else {
         memchr::memrchr2(b'\n', b'\r', head).unwrap_or(0)
     };
     (&head[..end], true)
 }
 
-/// Lines that end in CR, LF or both.
+/// Splits at CR, LF or CR LF.
 fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(bytes);
     std::iter::from_fn(move || {
@@ -403,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_and_marks() {
+    fn line_ends_and_byte_order_marks() {
         let rule = Some("line 2: Disallow: /x");
         check(b"User-agent: *\nDisallow: /x\n", "/x", rule);
         check(b"User-agent: *\r\nDisallow: /x", "/x", rule);
@@ -429,45 +432,45 @@ mod tests {
     }
 
     #[test]
-    fn cut_at_a_line() {
+    fn a_long_file_is_cut_at_a_line() {
         let mut file = b"User-agent: *\nDisallow: /a\n".to_vec();
-        file.resize(LONGEST_FILE - 12, b'\n');
+        file.resize(MAX_FILE_SIZE - 12, b'\n');
         file.extend(b"Disallow: /long/path\nDisallow: /b\n");
         let robots = Robots::parse(&file);
         assert!(
             robots.agent("x").judge("/lo").allowed,
-            "half a line is no rule"
+            "a truncated line is not a rule"
         );
         assert!(!robots.agent("x").judge("/a").allowed);
         assert!(robots.agent("x").judge("/b").allowed);
         assert_eq!(robots.remarks().len(), 1);
 
         let mut file = b"User-agent: *\n".to_vec();
-        file.resize(LONGEST_FILE - 12, b'\n');
+        file.resize(MAX_FILE_SIZE - 12, b'\n');
         file.extend(b"Disallow: /b\nDisallow: /c");
         let robots = Robots::parse(&file);
         assert!(
             !robots.agent("x").judge("/b").allowed,
-            "a line that just fits is read"
+            "a line that ends at the limit is read"
         );
         assert!(robots.agent("x").judge("/c").allowed);
     }
 
     #[test]
-    fn the_file_itself_and_files_that_are_none() {
+    fn missing_files_and_html_pages() {
         let denied = Robots::deny_all().agent("aranha");
         assert!(!denied.judge("/").allowed && !denied.judge("/x?y").allowed);
         assert!(denied.judge("/robots.txt").allowed);
         let reason = denied.judge("/").rule.map(|rule| rule.to_string());
         assert_eq!(
             reason.as_deref(),
-            Some("robots.txt could not be had: nothing may be fetched until it can")
+            Some("robots.txt could not be fetched; nothing else is fetched until it can be")
         );
         assert!(Robots::allow_all().agent("aranha").judge("/").allowed);
         let page = "<!DOCTYPE html>\n<p>Not found\n".repeat(1000);
         let robots = Robots::parse(page.as_bytes());
         assert!(robots.agent("aranha").judge("/").allowed);
-        assert_eq!(robots.remarks().len(), MOST_REMARKS);
+        assert_eq!(robots.remarks().len(), MAX_REMARKS);
     }
 
     #[test]
@@ -498,19 +501,19 @@ mod tests {
     }
 
     #[test]
-    fn remarks_name_their_lines() {
+    fn remarks_have_line_numbers() {
         let robots = Robots::parse(b"Disallow: /a\nUseragent: *\nDisallow b\nCrawl-delay: soon\nfoo\nAllow: https://example.org/c\n");
         let remarks: Vec<String> = robots.remarks().iter().map(ToString::to_string).collect();
         assert_eq!(
             remarks,
             [
-                "line 1: a rule before any User-agent line, passed over",
-                "line 2: misspelt; read as what it seems to mean",
-                "line 3: the colon is missing; read as if it were there",
-                "line 3: a path without its first `/`: read as if it were there",
-                "line 4: a Crawl-delay that is no number of seconds, passed over",
-                "line 5: not understood, passed over",
-                "line 6: an address where a path should stand: its path was taken",
+                "line 1: a rule before any User-agent line; ignored",
+                "line 2: the field name is misspelt; read as the field it resembles",
+                "line 3: the colon is missing; the line is read as if it were there",
+                "line 3: the path does not start with `/`; read as if it did",
+                "line 4: the Crawl-delay is not a number of seconds; ignored",
+                "line 5: not a known record; ignored",
+                "line 6: a URL instead of a path; only its path is used",
             ]
         );
         assert!(!robots.agent("x").judge("/b").allowed);

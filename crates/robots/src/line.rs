@@ -1,25 +1,25 @@
-//! One line of robots.txt: what it says, and which fault had to be overlooked to read it so.
+//! Parser of one line of robots.txt.
 //!
-//! The tolerance comes from what stands in the wild (V 5.4, and what Google reports): missing colons, spaces inside
-//! names, the usual ways to misspell `Disallow`.
+//! It tolerates the errors that are frequent on the web (Viuva Negra 5.4, and Google's reports): missing colons, spaces
+//! inside field names, common misspellings of `Disallow`.
 
-/// What a line says; values are trimmed, comments gone.
+/// A parsed line. Values are trimmed and without comments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RobotsLine<'a> {
-    /// Nothing but space or a comment.
+    /// Empty, or only a comment.
     Blank,
     Agent(&'a [u8]),
     Allow(&'a [u8]),
     Disallow(&'a [u8]),
     Delay(&'a [u8]),
     Sitemap(&'a [u8]),
-    /// A record that others use (`Host`, `Clean-param` …); no fault.
+    /// A record for other crawlers (`Host`, `Clean-param` …). Not an error.
     Other,
-    /// No record at all.
+    /// Not a record.
     Garbage,
 }
 
-/// A fault that was overlooked.
+/// A tolerated error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LineFault {
     NoColon,
@@ -35,7 +35,7 @@ enum FieldName {
     Sitemap,
 }
 
-/// Names as written without case, spaces, `-` and `_`; the first of each field is the right one.
+/// Accepted field names in lower case, without spaces, `-` and `_`. The first of each field is the correct one.
 const NAMES: [(&str, FieldName); 20] = [
     ("useragent", FieldName::Agent),
     ("useragents", FieldName::Agent),
@@ -59,8 +59,8 @@ const NAMES: [(&str, FieldName); 20] = [
     ("crawldelay", FieldName::Delay),
 ];
 
-/// The spellings that are right, in lower case.
-const RIGHT: [&[u8]; 5] = [
+/// Correct spellings, in lower case.
+const CORRECT_NAMES: [&[u8]; 5] = [
     b"user-agent",
     b"disallow",
     b"allow",
@@ -68,10 +68,10 @@ const RIGHT: [&[u8]; 5] = [
     b"crawl-delay",
 ];
 
-/// Longer names are no name; bounds the work on a line of rubbish.
-const LONGEST_NAME: usize = 24;
+/// Maximum length of a field name; bounds the work on a line that is not a record.
+const MAX_NAME_LENGTH: usize = 24;
 
-/// Read a line without its end.
+/// Parses a line without its line end.
 pub(crate) fn read(line: &[u8]) -> (RobotsLine<'_>, Option<LineFault>) {
     let line = trimmed(memchr::memchr(b'#', line).map_or(line, |mark| &line[..mark]));
     if line.is_empty() {
@@ -81,7 +81,9 @@ pub(crate) fn read(line: &[u8]) -> (RobotsLine<'_>, Option<LineFault>) {
     if let Some(colon) = colon {
         let name = line[..colon].trim_ascii();
         if let Some(field) = field(name) {
-            let right = RIGHT.iter().any(|right| right.eq_ignore_ascii_case(name));
+            let right = CORRECT_NAMES
+                .iter()
+                .any(|right| right.eq_ignore_ascii_case(name));
             return (
                 record(field, line[colon + 1..].trim_ascii()),
                 (!right).then_some(LineFault::Misspelt),
@@ -102,7 +104,7 @@ pub(crate) fn read(line: &[u8]) -> (RobotsLine<'_>, Option<LineFault>) {
     )
 }
 
-/// Without outer space and nulls: files padded with nulls are served.
+/// Removes surrounding white space and NUL bytes: some servers pad files with NUL.
 pub(crate) fn trimmed(line: &[u8]) -> &[u8] {
     let outer = |byte: &u8| byte.is_ascii_whitespace() || *byte == 0;
     let Some(first) = line.iter().position(|byte| !outer(byte)) else {
@@ -112,7 +114,7 @@ pub(crate) fn trimmed(line: &[u8]) -> &[u8] {
     &line[first..=last]
 }
 
-/// `Disallow /x`, `User agent *`: the name is the first word, or the first two.
+/// `Disallow /x`, `User agent *`: the field name is the first word or the first two words.
 fn without_colon(line: &[u8]) -> Option<RobotsLine<'_>> {
     let space = |from: usize| {
         line[from..]
@@ -143,7 +145,7 @@ fn record(field: FieldName, value: &[u8]) -> RobotsLine<'_> {
 }
 
 fn field(name: &[u8]) -> Option<FieldName> {
-    if name.len() > LONGEST_NAME {
+    if name.len() > MAX_NAME_LENGTH {
         return None;
     }
     let letters = || {
@@ -159,7 +161,7 @@ fn field(name: &[u8]) -> Option<FieldName> {
 
 fn is_name(name: &[u8]) -> bool {
     !name.is_empty()
-        && name.len() <= LONGEST_NAME
+        && name.len() <= MAX_NAME_LENGTH
         && name
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn as_it_should_be() {
+    fn correct_lines() {
         check("User-agent: *", RobotsLine::Agent(b"*"), None);
         check("  DISALLOW :\t/x  # why", RobotsLine::Disallow(b"/x"), None);
         check("Allow:/a b", RobotsLine::Allow(b"/a b"), None);
@@ -193,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn as_it_is_in_the_wild() {
+    fn tolerated_errors() {
         check(
             "Disallow /x",
             RobotsLine::Disallow(b"/x"),

@@ -1,39 +1,39 @@
-//! Rule patterns and the octets they are compared by (RFC 9309, 2.2.2 and 2.2.3).
+//! Rule patterns and how they match paths, compared by octets (RFC 9309, 2.2.2 and 2.2.3).
 //!
-//! Both sides are brought to one spelling: unreserved characters decoded, everything that cannot stand in a URL
-//! percent-encoded, triplets in upper case. A `*` or `$` in the URL becomes `%2A` or `%24`, so that in a pattern the
-//! bare characters are the wildcards and the triplets stand for the characters themselves.
+//! Pattern and path are normalised first: unreserved characters are decoded, characters that are not allowed in a URL are
+//! percent-encoded, and the hexadecimal digits are upper case. A `*` or `$` in the path becomes `%2A` or `%24`. In a
+//! pattern, plain `*` and `$` are wildcards, and `%2A` and `%24` stand for the characters themselves.
 //!
-//! `*` is matched from left to right without ever going back: for prefixes the leftmost place is as good as any, so
-//! time is linear however many stars there are.
+//! `*` is matched greedily from left to right without backtracking: the leftmost match of each literal leaves the longest
+//! rest. Matching is therefore linear for any number of wildcards.
 
 use std::borrow::Cow;
 
 /// A compiled pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Pattern {
-    /// In its one spelling, without the `$` at the end: literals with stars between them, in one piece, since a file may
-    /// have a hundred thousand of them.
+    /// Normalised, without the `$` at the end: literals separated by `*`. One allocation, because a file may have a hundred
+    /// thousand patterns.
     text: Box<[u8]>,
-    /// Length of the literal before the first star.
+    /// Length of the literal before the first `*`.
     head: usize,
-    /// `$` at the end: the path must end with the last piece.
+    /// Whether the pattern ended in `$`: the path must end with the last literal.
     anchored: bool,
-    /// How specific the rule is: octets of the pattern in its one spelling, wildcards counted.
+    /// Length of the normalised pattern including wildcards: how specific the rule is.
     pub(crate) octets: usize,
-    /// The same with the query decoded further, where that makes a difference: see [`decoded_query`].
+    /// The pattern with its query decoded further, if that differs; see [`decoded_query`].
     loose: Option<Box<Pattern>>,
 }
 
-/// A path and query ready to be compared with many patterns.
+/// A normalised path and query, to be matched against many patterns.
 pub(crate) struct Subject<'a> {
     strict: Cow<'a, [u8]>,
-    /// Made where the query has something to decode.
+    /// Present if the query can be decoded further.
     loose: Option<Vec<u8>>,
 }
 
 impl Pattern {
-    /// Compile a rule's value, which is not empty.
+    /// Compiles the value of a rule; it must not be empty.
     pub(crate) fn new(value: &[u8]) -> Pattern {
         let normal = normal(value, Side::Rule);
         let loose = decoded_query(&normal).map(|loose| Box::new(Pattern::compile(&loose)));
@@ -113,7 +113,7 @@ enum Side {
     Url,
 }
 
-/// One spelling for rules and URLs; borrowed where nothing changes, which is the rule for canonical URLs.
+/// Normalises a rule or a path. Borrowed if nothing changes, as for most canonical URLs.
 fn normal(text: &[u8], side: Side) -> Cow<'_, [u8]> {
     let Some(first) = text.iter().position(|byte| !is_settled(*byte)) else {
         return Cow::Borrowed(text);
@@ -142,13 +142,14 @@ fn normal(text: &[u8], side: Side) -> Cow<'_, [u8]> {
     Cow::Owned(out)
 }
 
-/// Any `*`, and a `$` that ends the pattern.
+/// Whether the character is a wildcard: any `*`, or a `$` at the end of the pattern.
 fn is_wildcard(pattern: &[u8], index: usize) -> bool {
     pattern[index] == b'*' || (pattern[index] == b'$' && index + 1 == pattern.len())
 }
 
-/// The RFC's own table (2.2.2) has `?baz=https://foo.bar` and `?baz=https%3A%2F%2Ffoo.bar` match each other, though
-/// `:` and `/` are reserved. In a query they separate nothing, so there, and only there, either spelling will do.
+/// Decodes reserved characters such as `:` and `/` in the query. In the table of RFC 9309, 2.2.2,
+/// `?baz=https://foo.bar` and `?baz=https%3A%2F%2Ffoo.bar` match each other although these characters are reserved. In a
+/// query they have no special meaning, so both spellings are equivalent there, and only there.
 fn decoded_query(normal: &[u8]) -> Option<Vec<u8>> {
     let mark = memchr::memchr(b'?', normal)?;
     memchr::memchr(b'%', &normal[mark..])?;
@@ -186,7 +187,7 @@ fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
-/// Stands for itself on both sides: unreserved, or reserved (RFC 3986, 2.2) but for the two wildcards.
+/// Whether normalisation keeps the character: unreserved, or reserved (RFC 3986, 2.2) except the two wildcards.
 fn is_settled(byte: u8) -> bool {
     is_unreserved(byte)
         || matches!(
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn one_spelling() {
+    fn equivalent_spellings() {
         check("/%7Ejoe/", "/~joe/", true);
         check("/~joe/", "/%7ejoe/x", true);
         check("/a%2fb", "/a%2Fb", true);
@@ -281,7 +282,7 @@ mod tests {
             }
             let _ = done.send(());
         };
-        // Beside: what explodes does not end.
+        // In a separate thread, because exponential matching would not end.
         let thread = std::thread::Builder::new().stack_size(64 << 20);
         thread.spawn(work).expect("a thread");
         let within = std::time::Duration::from_secs(5);

@@ -1,7 +1,7 @@
-//! One agent's rules, compiled for a visit: the part of the crate that every URL goes through.
+//! The compiled rules of one agent. Every URL of a visit is checked here.
 //!
-//! The most specific match wins, by octets; between equals `Allow` (RFC 9309, 2.2.2). Rules are kept in that order,
-//! so the first that matches decides.
+//! The longest matching pattern wins; among patterns of equal length `Allow` wins (RFC 9309, 2.2.2). Rules are sorted in
+//! that order, so the first match decides.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::pattern::{Pattern, Subject};
 
-/// The rules of one agent: owned and small, whatever else the file holds.
+/// The rules of one agent, independent of the parsed file.
 #[derive(Clone, Debug, Default)]
 pub struct RobotsRules {
     rules: Vec<Rule>,
@@ -25,21 +25,21 @@ pub(crate) struct Rule {
     pub(crate) pattern: Pattern,
 }
 
-/// The answer for one path.
+/// The decision for one path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decision<'a> {
-    /// May it be fetched?
+    /// Whether the path may be fetched.
     pub allowed: bool,
-    /// The rule that decided; none when no rule matched, which allows.
+    /// The deciding rule; `None` if no rule matched, which allows the path.
     pub rule: Option<RuleRef<'a>>,
 }
 
-/// A rule as it stands in the file: shows as `line 12: Disallow: /private/`.
+/// A rule as written in the file, displayed as `line 12: Disallow: /private/`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RuleRef<'a> {
-    /// Counted from 1; 0 for the rule that stands for a file that could not be had.
+    /// Line number from 1; 0 for the rule of [`Robots::deny_all`](crate::Robots::deny_all).
     pub line: u32,
-    /// The line as written, without comment.
+    /// The line without its comment.
     pub text: &'a str,
 }
 
@@ -53,14 +53,14 @@ impl fmt::Display for RuleRef<'_> {
 }
 
 impl RobotsRules {
-    /// The order among equals is that of the file, so that the same file names the same line each time.
+    /// Sorts the rules. Equal rules keep the order of the file, so that a decision always names the same line.
     pub(crate) fn new(mut rules: Vec<Rule>, delay: Option<Duration>) -> RobotsRules {
         rules.sort_by_key(|rule| (Reverse(rule.pattern.octets), !rule.allow, rule.line));
         RobotsRules { rules, delay }
     }
 
-    /// May this be fetched? `path` is the path and query of the URL, canonical or not; `/robots.txt` always may
-    /// (RFC 9309, 2.2.2).
+    /// Decides whether a URL may be fetched. `path` is its path and query, canonical or not. `/robots.txt` is always
+    /// allowed (RFC 9309, 2.2.2).
     pub fn judge(&self, path: &str) -> Decision<'_> {
         if self.rules.is_empty() || path == "/robots.txt" {
             return Decision {
@@ -84,17 +84,17 @@ impl RobotsRules {
         }
     }
 
-    /// The longest Crawl-delay of the agent's groups; at most a day.
+    /// The longest Crawl-delay of the agent's groups, at most one day.
     pub fn crawl_delay(&self) -> Option<Duration> {
         self.delay
     }
 
-    /// How many `Allow` and `Disallow` lines concern this agent.
+    /// Number of `Allow` and `Disallow` lines for this agent.
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
-    /// Nothing is disallowed.
+    /// Whether the agent has no rules, so that everything is allowed.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }

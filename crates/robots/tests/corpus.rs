@@ -1,4 +1,4 @@
-//! The cases of `tests/corpus/robots`: its README has the format.
+//! The cases of `tests/corpus/robots`, whose README describes the format.
 
 use std::time::Duration;
 

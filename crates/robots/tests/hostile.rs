@@ -1,4 +1,4 @@
-//! Files, patterns, paths and headers made to hurt: reading ends, says something, and costs what its length is worth.
+//! Hostile files, patterns, paths and headers: parsing ends, returns a result, and takes time linear in the length.
 
 use aranha_robots::{Directives, Robots};
 use proptest::prelude::*;
@@ -9,14 +9,14 @@ mod linear_time;
 
 use linear_time::assert_linear;
 
-/// As much of a file as is read.
+/// Bytes of a file that are parsed.
 const LIMIT: usize = 500 * 1024;
 
 fn repeat(piece: &str, size: usize) -> String {
     piece.repeat(size / piece.len() + 1)
 }
 
-/// Read several times, so that the time is long enough to compare before the file reaches the limit.
+/// Parses several times, so that the time is long enough to compare below the size limit.
 fn check_file(name: &str, make: impl Fn(usize) -> String) {
     assert_linear(
         name,
@@ -67,7 +67,7 @@ fn files() {
     check_file("sitemaps", |size| repeat("Sitemap: x\n", size));
 }
 
-/// For one pattern the cost grows with the path, for one path with the pattern.
+/// Linear in the path for one pattern, and in the pattern for one path.
 #[test]
 fn patterns_and_paths() {
     let patterns = [
@@ -132,7 +132,7 @@ fn directives() {
     }
 }
 
-/// What does not fit is not read: a file a thousand times the limit costs as much as one of the limit.
+/// Bytes beyond the limit are not read: a file of a thousand times the limit costs as much as one of the limit.
 #[test]
 fn beyond_the_limit() {
     let head = "User-agent: *\nDisallow: /x\n";
@@ -152,7 +152,7 @@ fn beyond_the_limit() {
     assert!(robots.agent("aranha").judge(&path).allowed);
 }
 
-/// A real file with some bytes changed, cut out, doubled.
+/// A real file with some bytes changed, removed or repeated.
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
     let file = proptest::sample::select(vec![
         include_bytes!("../../../tests/corpus/robots/real/twitter.robots.txt").to_vec(),
@@ -178,7 +178,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
 
     #[test]
-    fn real_files_gone_bad(file in mutated(), path in "/\\PC{0,40}") {
+    fn damaged_real_files(file in mutated(), path in "/\\PC{0,40}") {
         let robots = Robots::parse(&file);
         let decision = robots.agent("aranha").judge(&path).allowed;
         prop_assert_eq!(robots.agent("aranha").judge(&path).allowed, decision);

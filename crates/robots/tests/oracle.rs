@@ -1,8 +1,8 @@
-//! Two published readers as oracles, asked only for what each is known to read right.
+//! Two published parsers as oracles, used only for input that each is known to parse correctly.
 //!
-//! Left out of the generated files: versions and words behind an agent's name, `Crawl-delay` between agents, rules
-//! without a slash (both err there), and, for
-//! `texting_robots`, percent-encoding and an empty `Disallow` beside others, which it takes for `Allow: /`.
+//! The generated files do not contain: versions and words after an agent name, `Crawl-delay` between agents, and rules
+//! without a slash, because both parsers fail there. For `texting_robots` they also contain no percent-encoding and no
+//! empty `Disallow` beside other rules, which it reads as `Allow: /`.
 
 use aranha_robots::Robots;
 use proptest::prelude::*;
@@ -14,8 +14,8 @@ fn path(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value = S
         .prop_map(|pieces| format!("/{}", pieces.concat()))
 }
 
-/// Patterns and paths from few letters, so that they meet often. No query among the encoded ones: there the RFC's own
-/// table asks for more than the oracle does (`corpus.rs` holds it).
+/// Patterns and paths of few letters, so that they match often. The encoded ones have no query: there the table of the
+/// RFC requires more than the oracle does (tested in `corpus.rs`).
 const PLAIN: &[&str] = &["a", "b", "/", "ab", ".php", "?", "=", "*", "*a"];
 const ENCODED: &[&str] = &[
     "a", "b", "/", "%61", "%7E", "~", "%2F", "%2f", "é", "%C3%A9", "%c3%a9", "*", "%zz",
@@ -60,21 +60,21 @@ proptest! {
     #[test]
     fn both_agree_without_encoding(file in file(PLAIN, "\n"), agent in 0..3usize, path in path(PLAIN, 8)) {
         let path = path.replace('*', "x");
-        let robot = texting_robots::Robot::new(AGENTS[agent], file.as_bytes()).expect("it reads every file");
+        let robot = texting_robots::Robot::new(AGENTS[agent], file.as_bytes()).expect("it parses every file");
         let ours = ours(&file, AGENTS[agent], &path);
         prop_assert_eq!(ours, robot.allowed(&path), "{}\n{}", file, path);
         let other = robotxt::Robots::parse(file.as_bytes(), AGENTS[agent]);
         prop_assert_eq!(ours, other.is_allowed(&path), "{}\n{}", file, path);
     }
 
-    /// Any bytes at all are read, and decided upon, without a fault.
+    /// Any bytes are parsed and judged without panic.
     #[test]
     fn never_fails(bytes in proptest::collection::vec(any::<u8>(), 0..400), path in "/\\PC{0,40}") {
         let robots = Robots::parse(&bytes);
         let _ = robots.agent("aranha").judge(&path);
     }
 
-    /// Real names in a random order find the reader's every branch.
+    /// Known field names in random order reach every branch of the parser.
     #[test]
     fn never_fails_on_near_files(lines in proptest::collection::vec(
         proptest::sample::select(vec!["User-agent: *", "Disallow", "Disallow: ", "/a*$", "%", "Crawl-delay: ", "1e9", "\r", "\n", "#", ":", "\u{feff}", "Sitemap:"]), 0..40)) {

@@ -1,7 +1,8 @@
-//! The whole test suite of `texting_robots`, as data: its own cases, those it took from reppy, rep-cpp and Google, and
-//! the files of real sites (`tests/corpus/robots/published.json` and `real/`).
+//! The test suite of `texting_robots` as data: its own cases, those from reppy, rep-cpp and Google, and files of real
+//! sites (`tests/corpus/robots/published.json` and `real/`).
 //!
-//! Where we decide otherwise the case says why under `differs`; a reason that is no longer true fails too.
+//! A case with a different expected result gives the reason under `differs`. The test also fails if a listed difference
+//! no longer exists.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +26,7 @@ struct Case {
     deny: Vec<String>,
     delay: Option<Delay>,
     sitemaps: Option<Vec<String>>,
-    /// By path (or `delay`, `sitemaps`): why we decide otherwise.
+    /// Reason for a different result, by path (or `delay`, `sitemaps`).
     #[serde(default)]
     differs: BTreeMap<String, String>,
 }
@@ -44,7 +45,7 @@ enum Delay {
 }
 
 impl Delay {
-    /// Ours is cut to a day, wherever theirs goes.
+    /// The expected delay, limited to one day as in this crate.
     fn within_a_day(&self) -> Option<Duration> {
         match self {
             Delay::Seconds(seconds) => Some(Duration::from_secs_f64(seconds.min(86_400.0))),
@@ -68,7 +69,7 @@ impl Case {
         }
     }
 
-    /// What was expected, by the name under which `differs` knows it, and whether it came so.
+    /// Each expectation by its name in `differs`, and whether it was met.
     fn outcomes(&self, robots: &Robots, rules: &RobotsRules) -> Vec<(String, bool)> {
         let allowed = |path: &String| rules.judge(path).allowed;
         let mut outcomes: Vec<_> = self

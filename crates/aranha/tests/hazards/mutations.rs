@@ -420,8 +420,8 @@ fn attacks() -> Vec<Mutation> {
     let no_limit_of_rules = || {
         vec![Edit(
             "crates/robots/src/file.rs",
-            "const LONGEST_FILE: usize = 500 * 1024;",
-            "const LONGEST_FILE: usize = 1 << 30;",
+            "const MAX_FILE_SIZE: usize = 500 * 1024;",
+            "const MAX_FILE_SIZE: usize = 1 << 30;",
         )]
     };
     let no_limit_of_robots = || {
@@ -521,7 +521,7 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Flood,
-            "`LONGEST_FILE` of 1 GiB",
+            "`MAX_FILE_SIZE` of 1 GiB",
             no_limit_of_rules(),
             vec![beyond],
         ),
@@ -533,7 +533,7 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Ribbon,
-            "`LONGEST_FILE` of 1 GiB",
+            "`MAX_FILE_SIZE` of 1 GiB",
             no_limit_of_rules(),
             vec![beyond],
         ),
