@@ -1,4 +1,4 @@
-//! Directives of a single page: the robots meta tag and the `X-Robots-Tag` header (R2; Viuva Negra 5.4, CoBWeb 2.4).
+//! Directives of a single page: the robots meta tag and the `X-Robots-Tag` header (R2; Viuva Negra 5.4, `CoBWeb` 2.4).
 //!
 //! `nofollow` is obeyed, the others are recorded. Both forms can address one agent only: the meta tag by its name
 //! (`<meta name="googlebot" …>`), the header by a prefix (`googlebot: noindex`). Directives with values
