@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use aranha_fetch::{Fetched, Remark, Session, Truncated};
+use aranha_fetch::{FetchSession, Fetched, ResponseRemark, Truncated};
 use aranha_frontier::{Hop, Outcome, Pending, RobotsFile};
 use aranha_robots::{Access, Robots, RobotsRules};
 use aranha_url::{Base, CanonUrl};
@@ -61,7 +61,7 @@ pub(crate) struct RobotsFetch {
 /// Asks for the file, not before `allowed`, which it moves on by the pause after each answer.
 pub(crate) async fn request(
     context: &Context,
-    session: &mut Session,
+    session: &mut FetchSession,
     start: CanonUrl,
     allowed: &mut Instant,
 ) -> RobotsFetch {
@@ -211,8 +211,8 @@ async fn keep(
     (done, end)
 }
 
-fn is_undecoded(remark: &Remark) -> bool {
-    matches!(remark, Remark::Decode { .. })
+fn is_undecoded(remark: &ResponseRemark) -> bool {
+    matches!(remark, ResponseRemark::DecodeError { .. })
 }
 
 /// As much of a file as is read. Half a line at the end of that might say something else than the line.

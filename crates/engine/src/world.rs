@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aranha_fetch::{FetchSetupError, Simulation, Web};
+use aranha_fetch::{FetchSetupError, Fetcher, Simulation};
 use aranha_frontier::Frontier;
 use aranha_url::Blacklist;
 use aranha_volume::{Archive, Repairs, VolumeError};
@@ -58,12 +58,12 @@ impl World {
         &self,
         options: aranha_fetch::Options,
         refused: Blacklist,
-    ) -> Result<Web, FetchSetupError> {
+    ) -> Result<Fetcher, FetchSetupError> {
         match &self.simulated {
-            None => Web::new(options, refused),
+            None => Fetcher::new(options, refused),
             Some(simulated) => {
                 let web = Arc::clone(&simulated.web);
-                Web::simulated(options, refused, self.clock.now(), web)
+                Fetcher::simulated(options, refused, self.clock.now(), web)
             }
         }
     }

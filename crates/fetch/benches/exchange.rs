@@ -9,7 +9,7 @@ use std::{
     time::Instant,
 };
 
-use aranha_fetch::{Options, Request, Session, Web};
+use aranha_fetch::{FetchRequest, FetchSession, Fetcher, Options};
 use aranha_url::{Blacklist, Canonicaliser, UrlRules};
 
 const EXCHANGES: u32 = 20_000;
@@ -80,16 +80,16 @@ fn report(name: &str, answer: Vec<u8>) {
         resolvers: vec!["127.0.0.1:1".parse().expect("an address")],
         ..Options::default()
     };
-    let web = Web::new(options, Blacklist::default()).expect("options that work");
+    let web = Fetcher::new(options, Blacklist::default()).expect("options that work");
     let url = Canonicaliser::new(UrlRules::default())
         .canon(&format!("http://{address}/page"))
         .expect("a URL");
     runtime.block_on(async {
-        let mut session = Session::new();
+        let mut session = FetchSession::new();
         let (begun, before) = (Instant::now(), cpu_ns());
         for _ in 0..EXCHANGES {
             let fetched = web
-                .fetch(&mut session, Request::new(&url, address.ip()))
+                .fetch(&mut session, FetchRequest::new(&url, address.ip()))
                 .await;
             assert!(
                 fetched

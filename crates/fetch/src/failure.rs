@@ -1,7 +1,7 @@
 //! Why there is no answer: a closed list, each with a stable code and one sentence.
 //!
 //! The return codes of K 2.4, sharpened: what a retry table keys on is the variant, what people read is the [`Display`](std::fmt::Display) sentence. A truncated answer is not in this list: it is an
-//! [`Answer`](crate::Answer) with a mark.
+//! [`FetchResponse`](crate::FetchResponse) with a mark.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -73,7 +73,7 @@ impl Failure {
     }
 }
 
-/// Why a [`Web`](crate::Web) cannot be built from its options.
+/// Why a [`Fetcher`](crate::Fetcher) cannot be built from its options.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchSetupError {
     /// No resolver was named, and the system's configuration cannot be read.

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use tokio::{sync::watch, time::Instant};
 
 use crate::{
-    Answer, Failure, FetchSetupError, Fetched, Options, Remark, Request, Session, Simulation,
-    Timings,
+    Failure, FetchRequest, FetchResponse, FetchSession, FetchSetupError, Fetched, Options,
+    ResponseRemark, Simulation, Timings,
     clock::{Clock, after, unix_ms},
     connection::{
         address_guard::Guard,
@@ -35,7 +35,7 @@ const LARGE_PAYLOAD: usize = 512 << 10;
 
 /// Options, DNS cache, TLS sessions and address guard; cheap to clone.
 #[derive(Clone)]
-pub struct Web {
+pub struct Fetcher {
     shared: Arc<Shared>,
 }
 
@@ -69,12 +69,12 @@ pub struct Resolved {
     pub expires_ms: i64,
 }
 
-impl Web {
+impl Fetcher {
     /// `refused`: address ranges refused beside the guard's own, whatever `allow_private` says.
-    pub fn new(options: Options, refused: Blacklist) -> Result<Web, FetchSetupError> {
+    pub fn new(options: Options, refused: Blacklist) -> Result<Fetcher, FetchSetupError> {
         let network = Network::Real(Box::new(Tls::new(options.verify_tls)?));
         let names = Names::servers(&options)?;
-        Web::over(network, names, Clock::new(), options, refused)
+        Fetcher::over(network, names, Clock::new(), options, refused)
     }
 
     /// A web in memory, whose calendar shows `now` (unix milliseconds) and follows tokio's clock. No socket is opened and
@@ -84,12 +84,12 @@ impl Web {
         refused: Blacklist,
         now: i64,
         web: Arc<dyn Simulation>,
-    ) -> Result<Web, FetchSetupError> {
+    ) -> Result<Fetcher, FetchSetupError> {
         let clock = Clock::at(now);
         let simulated = Simulated::new(web, clock);
         let names = Names::Simulated(simulated.clone());
         let network = Network::Simulated(simulated);
-        Web::over(network, names, clock, options, refused)
+        Fetcher::over(network, names, clock, options, refused)
     }
 
     fn over(
@@ -98,7 +98,7 @@ impl Web {
         clock: Clock,
         options: Options,
         refused: Blacklist,
-    ) -> Result<Web, FetchSetupError> {
+    ) -> Result<Fetcher, FetchSetupError> {
         let guard = Arc::new(Guard::new(options.allow_private, refused));
         let sockets = match &network {
             Network::Real(_) => Sockets::of_this_process(),
@@ -114,7 +114,7 @@ impl Web {
             guard,
             options,
         };
-        Ok(Web {
+        Ok(Fetcher {
             shared: Arc::new(shared),
         })
     }
@@ -126,8 +126,8 @@ impl Web {
 
     /// Takes the address ranges of a black list's lines from now on, for connections that are open as well; none, when a
     /// line is no entry.
-    pub fn refuse(&self, lines: &str) -> Result<(), BlacklistError> {
-        self.shared.guard.refuse(lines)
+    pub fn extend_blacklist(&self, lines: &str) -> Result<(), BlacklistError> {
+        self.shared.guard.extend_blacklist(lines)
     }
 
     /// The options in force.
@@ -138,15 +138,15 @@ impl Web {
     /// The addresses of a host, from the cache or the name servers; only those that the guard passes. IP literals
     /// (IPv6 in brackets or not) go through the same guard. Concurrent questions for one name are one question. An
     /// answer that has expired is given out while it is asked for again: then `expires_ms` has passed. While
-    /// [`names_down`](Self::names_down) it may wait for long. May be cancelled.
+    /// [`dns_outage_since`](Self::dns_outage_since) it may wait for long. May be cancelled.
     pub async fn resolve(&self, host: &str) -> Result<Resolved, Failure> {
         self.shared.resolver.resolve(host).await
     }
 
     /// Brings an answer kept across a restart into the cache. The guard judges it again when it is used. One that has
     /// expired is stale, or ignored when it is older than `dns_stale` or something newer is known.
-    pub fn remember(&self, host: &str, resolved: &Resolved) {
-        self.shared.resolver.remember(host, resolved);
+    pub fn restore_dns(&self, host: &str, resolved: &Resolved) {
+        self.shared.resolver.restore(host, resolved);
     }
 
     /// Sees to it that a host's addresses are known soon. Never waits; drops the wish when half of `dns_concurrency`
@@ -158,18 +158,18 @@ impl Web {
 
     /// Since when the name servers answer nearly no question (N4): look-ups of names that are not in the cache wait
     /// until they do again.
-    pub fn names_down(&self) -> Option<Instant> {
+    pub fn dns_outage_since(&self) -> Option<Instant> {
         self.shared.resolver.down()
     }
 
-    /// [`names_down`](Self::names_down) as it changes.
-    pub fn watch_names(&self) -> watch::Receiver<Option<Instant>> {
+    /// [`dns_outage_since`](Self::dns_outage_since) as it changes.
+    pub fn watch_dns_outage(&self) -> watch::Receiver<Option<Instant>> {
         self.shared.resolver.watch_down()
     }
 
     /// One request, one outcome, always within the whole-fetch limit. Reconnects once when a kept-alive connection
     /// turns out closed before any byte of the answer. May be cancelled: the session then has no connection.
-    pub async fn fetch(&self, session: &mut Session, request: Request<'_>) -> Fetched {
+    pub async fn fetch(&self, session: &mut FetchSession, request: FetchRequest<'_>) -> Fetched {
         let begun = Instant::now();
         let started_ms = self.shared.now_ms();
         let mut fetch = Fetch {
@@ -178,11 +178,11 @@ impl Web {
                 options: &self.shared.options,
                 memory: &self.shared.memory,
                 max_body: request.max_body,
-                any_type: request.any_type,
+                accept_any_type: request.accept_any_type,
                 deadline: after(begun, self.shared.options.total_timeout),
             },
             timings: Timings::default(),
-            tls_fault: None,
+            certificate_error: None,
             connected: false,
             sent: Bytes::new(),
             response: Bytes::new(),
@@ -207,14 +207,14 @@ impl Web {
                 total: finished - begun,
                 ..fetch.timings
             },
-            tls_fault: fetch.tls_fault,
+            certificate_error: fetch.certificate_error,
         }
     }
 }
 
-impl fmt::Debug for Web {
+impl fmt::Debug for Fetcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Web")
+        f.debug_struct("Fetcher")
             .field("options", &self.shared.options)
             .finish_non_exhaustive()
     }
@@ -225,7 +225,7 @@ struct Fetch<'a> {
     shared: &'a Shared,
     limits: Limits<'a>,
     timings: Timings,
-    tls_fault: Option<String>,
+    certificate_error: Option<String>,
     connected: bool,
     sent: Bytes,
     response: Bytes,
@@ -234,8 +234,8 @@ struct Fetch<'a> {
 impl Fetch<'_> {
     async fn run(
         &mut self,
-        session: &mut Session,
-        request: &Request<'_>,
+        session: &mut FetchSession,
+        request: &FetchRequest<'_>,
     ) -> Result<Received, Failure> {
         let Some(last_byte) = range::last_byte(&self.shared.options, request) else {
             return self.ask(session, request, None).await;
@@ -250,8 +250,8 @@ impl Fetch<'_> {
     /// One exchange, over the kept connection or a new one.
     async fn ask(
         &mut self,
-        session: &mut Session,
-        request: &Request<'_>,
+        session: &mut FetchSession,
+        request: &FetchRequest<'_>,
         last_byte: Option<u64>,
     ) -> Result<Received, Failure> {
         let head = self.shared.identity.head(request, last_byte);
@@ -272,7 +272,7 @@ impl Fetch<'_> {
         self.end(exchanged)
     }
 
-    async fn open(&mut self, request: &Request<'_>) -> Result<Connection, Failure> {
+    async fn open(&mut self, request: &FetchRequest<'_>) -> Result<Connection, Failure> {
         let Shared {
             guard,
             network,
@@ -299,13 +299,14 @@ impl Fetch<'_> {
 
     async fn exchange(
         &mut self,
-        session: &mut Session,
+        session: &mut FetchSession,
         mut connection: Connection,
         head: &Bytes,
     ) -> Exchanged {
         self.connected = true;
         self.sent = head.clone();
-        self.tls_fault.clone_from(&connection.tls_fault);
+        self.certificate_error
+            .clone_from(&connection.certificate_error);
         let exchanged = exchange::exchange(&mut connection.stream, head, self.limits).await;
         if exchanged.reusable && self.shared.sockets.may_rest() {
             session.keep(connection);
@@ -321,12 +322,12 @@ impl Fetch<'_> {
 }
 
 /// Undoes the codings for reading.
-async fn read(received: Received, shared: &Shared) -> Answer {
+async fn read(received: Received, shared: &Shared) -> FetchResponse {
     let Received {
         mut head,
         head_length,
         payload,
-        ended,
+        crlf_terminated,
         truncated,
         unwanted,
         share,
@@ -337,7 +338,7 @@ async fn read(received: Received, shared: &Shared) -> Answer {
     let free = most.min(FREE as u64);
     let (mut body, mut remarks) =
         decode_beside(&shared.memory, codings.clone(), payload.clone(), free).await;
-    if free < most && remarks.contains(&Remark::DecodedCut(free)) {
+    if free < most && remarks.contains(&ResponseRemark::DecodedTruncated(free)) {
         // Larger than what needs no room: once more, with room. What came out is not held while that is waited for.
         drop(body);
         shares.push(shared.memory.decoded(most).await);
@@ -350,13 +351,13 @@ async fn read(received: Received, shared: &Shared) -> Answer {
         .await;
     }
     head.remarks.extend(remarks);
-    Answer {
+    FetchResponse {
         status: head.status,
         head_length,
         headers: head.headers,
         body,
         payload,
-        ended,
+        crlf_terminated,
         truncated,
         remarks: head.remarks,
         unwanted,
@@ -369,14 +370,14 @@ async fn decode_beside(
     codings: Vec<Coding>,
     payload: Bytes,
     cap: u64,
-) -> (Bytes, Vec<Remark>) {
+) -> (Bytes, Vec<ResponseRemark>) {
     if codings.is_empty() || payload.len() < LARGE_PAYLOAD {
         return decode::decode(&codings, &payload, cap);
     }
     let _decoder = memory.decoder().await;
     let work = tokio::task::spawn_blocking(move || decode::decode(&codings, &payload, cap));
     work.await.unwrap_or_else(|error| {
-        let remark = Remark::Decode {
+        let remark = ResponseRemark::DecodeError {
             coding: "any".to_owned(),
             reason: error.to_string(),
         };

@@ -1,13 +1,13 @@
 //! Fetch: from a canonical URL to the server's bytes. The only crate that opens sockets to the web.
 //!
 //! ```text
-//! Web::resolve ─► guard ─► Web::fetch ─► connect (guard again) ─► exchange ─► decode ─► Fetched
+//! Fetcher::resolve ─► guard ─► Fetcher::fetch ─► connect (guard again) ─► exchange ─► decode ─► Fetched
 //!   dns               request head, cookies    tcp, tls            head, body
 //! ```
 //!
-//! A [`Web`] is shared by all visits: options, DNS cache, TLS sessions, address guard. A [`Session`] belongs to
-//! one visit and holds its kept-alive connection. [`Web::fetch`] never fails: what the web does is data, and every
-//! fetch ends within [`Options::total_timeout`] in a [`Fetched`] whose result is an [`Answer`] or one [`Failure`]
+//! A [`Fetcher`] is shared by all visits: options, DNS cache, TLS sessions, address guard. A [`FetchSession`] belongs to
+//! one visit and holds its kept-alive connection. [`Fetcher::fetch`] never fails: what the web does is data, and every
+//! fetch ends within [`Options::total_timeout`] in a [`Fetched`] whose result is an [`FetchResponse`] or one [`Failure`]
 //! out of a closed list.
 //!
 //! What always holds:
@@ -17,7 +17,7 @@
 //!   stands beside them.
 //! - **Redirects are not followed here**: the caller reads `Location` as a link.
 //!
-//! Time and the network are parameters: [`Web::simulated`] puts a [`Simulation`] in the place of name servers and sockets.
+//! Time and the network are parameters: [`Fetcher::simulated`] puts a [`Simulation`] in the place of name servers and sockets.
 //!
 //! Read first: `web.rs` (the order of things), then `exchange.rs` (one request, one answer).
 
@@ -36,10 +36,10 @@ mod linear_time;
 mod options;
 mod transport;
 
-pub use connection::Session;
-pub use cookies::Cookies;
+pub use connection::FetchSession;
+pub use cookies::CookieJar;
 pub use failure::{Failure, FetchSetupError};
-pub use fetcher::{Resolved, Web};
-pub use http::{Answer, Fetched, Headers, Remark, Request, Timings, Truncated};
+pub use fetcher::{Fetcher, Resolved};
+pub use http::{FetchRequest, FetchResponse, Fetched, Headers, ResponseRemark, Timings, Truncated};
 pub use options::Options;
-pub use transport::{Reply, Simulation};
+pub use transport::{SimulatedResponse, Simulation};

@@ -4,7 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aranha_fetch::{Failure, Options, Reply, Request, Session, Simulation, Web};
+use aranha_fetch::{
+    Failure, FetchRequest, FetchSession, Fetcher, Options, SimulatedResponse, Simulation,
+};
 use aranha_url::{Blacklist, Canonicaliser, UrlRules};
 
 const START: i64 = 1_700_000_000_000;
@@ -38,7 +40,7 @@ impl Simulation for Script {
         (Duration::from_millis(20), Ok(()))
     }
 
-    fn answer(&self, now: i64, _: SocketAddr, request: &[u8]) -> Reply {
+    fn respond(&self, now: i64, _: SocketAddr, request: &[u8]) -> SimulatedResponse {
         let head = String::from_utf8_lossy(request);
         let path = head.split(' ').nth(1).expect("a path").to_owned();
         self.note(now, &path);
@@ -50,21 +52,22 @@ impl Simulation for Script {
                 "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5\r\n\r\nhello",
             ),
         };
-        Reply {
-            number: 7,
-            after: Duration::from_secs(seconds),
+        SimulatedResponse {
+            id: 7,
+            delay: Duration::from_secs(seconds),
             bytes: bytes.into(),
         }
     }
 
-    fn ended(&self, now: i64, _: SocketAddr, number: u64) {
-        self.note(now, &format!("ended {number}"));
+    fn exchange_ended(&self, now: i64, _: SocketAddr, id: u64) {
+        self.note(now, &format!("ended {id}"));
     }
 }
 
-fn web(script: &Arc<Script>) -> Web {
+fn web(script: &Arc<Script>) -> Fetcher {
     let options = Options::default();
-    Web::simulated(options, Blacklist::default(), START, script.clone()).expect("options that work")
+    Fetcher::simulated(options, Blacklist::default(), START, script.clone())
+        .expect("options that work")
 }
 
 #[tokio::test(start_paused = true)]
@@ -72,13 +75,13 @@ async fn times_are_those_of_the_simulation() {
     let script = Arc::new(Script::default());
     let web = web(&script);
     let canon = Canonicaliser::new(UrlRules::default());
-    let mut session = Session::new();
+    let mut session = FetchSession::new();
     let mut results = Vec::new();
     for path in ["a", "b", "silent", "never"] {
         let url = canon.canon(&format!("http://public.example/{path}"));
         let url = url.expect("a URL");
         let resolved = web.resolve(url.host()).await.expect("an address");
-        let request = Request::new(&url, resolved.addresses[0]);
+        let request = FetchRequest::new(&url, resolved.addresses[0]);
         let fetched = web.fetch(&mut session, request).await;
         results.push(match fetched.result {
             Ok(answer) => format!("{} {:?}", fetched.started_ms - START, answer.body),
@@ -104,8 +107,8 @@ async fn the_guard_judges_simulated_addresses_too() {
     assert!(matches!(refused, Err(Failure::AddressRefused { .. })));
     let url = Canonicaliser::new(UrlRules::default()).canon("http://private.example/");
     let url = url.expect("a URL");
-    let request = Request::new(&url, [127, 0, 0, 1].into());
-    let fetched = web.fetch(&mut Session::new(), request).await;
+    let request = FetchRequest::new(&url, [127, 0, 0, 1].into());
+    let fetched = web.fetch(&mut FetchSession::new(), request).await;
     assert!(matches!(
         fetched.result,
         Err(Failure::AddressRefused { .. })

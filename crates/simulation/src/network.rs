@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use aranha_fetch::{Failure, Reply, Simulation};
+use aranha_fetch::{Failure, SimulatedResponse, Simulation};
 use aranha_lab::Chance;
 
 use crate::judge::{Expected, Ledger};
@@ -90,7 +90,7 @@ impl Simulation for Network {
         }
     }
 
-    fn answer(&self, now: i64, target: SocketAddr, request: &[u8]) -> Reply {
+    fn respond(&self, now: i64, target: SocketAddr, request: &[u8]) -> SimulatedResponse {
         let (path, host) = read(request);
         let number = Site::number(&self.plan, host);
         // A name of the plan is the only one that leads here.
@@ -120,15 +120,15 @@ impl Simulation for Network {
         };
         let mut ledger = self.ledger();
         ledger.asked(now, site.number, target.ip(), path, &expected);
-        Reply {
-            number: u64::from(site.number),
-            after: Duration::from_millis(after),
+        SimulatedResponse {
+            id: u64::from(site.number),
+            delay: Duration::from_millis(after),
             bytes,
         }
     }
 
-    fn ended(&self, now: i64, target: SocketAddr, number: u64) {
-        self.ledger().ended(now, number as u32, target.ip());
+    fn exchange_ended(&self, now: i64, target: SocketAddr, id: u64) {
+        self.ledger().ended(now, id as u32, target.ip());
     }
 }
 

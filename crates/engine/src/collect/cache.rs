@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use aranha_fetch::{Failure, Fetched, Request, Resolved, Session};
+use aranha_fetch::{Failure, FetchRequest, FetchSession, Fetched, Resolved};
 use aranha_frontier::{Hop, Pending};
 use aranha_url::{CanonUrl, Scheme};
 
@@ -25,13 +25,13 @@ pub(super) fn proxy(context: &Context, pending: &Pending, url: &CanonUrl) -> Opt
 /// Takes the page from the proxy's cache and only from there: its own server hears nothing of it.
 pub(super) async fn ask(
     context: &Context,
-    session: &mut Session,
+    session: &mut FetchSession,
     url: &CanonUrl,
     mut headers: Vec<(&'static str, String)>,
     proxy: SocketAddr,
 ) -> (Option<Resolved>, Result<Fetched, Failure>) {
     headers.push(("Cache-Control", "only-if-cached".to_owned()));
-    let mut request = Request::new(url, proxy.ip());
+    let mut request = FetchRequest::new(url, proxy.ip());
     request.proxy = Some(proxy);
     request.headers = headers;
     let slot = context.load.enter().await;

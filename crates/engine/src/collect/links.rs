@@ -2,7 +2,7 @@
 
 use std::sync::PoisonError;
 
-use aranha_fetch::Answer;
+use aranha_fetch::FetchResponse;
 use aranha_frontier::{Hop, Outcome, Outside, Pending};
 use aranha_page::{LinkKind, Page};
 use aranha_robots::Directives;
@@ -73,7 +73,7 @@ pub(crate) struct Redirect {
 }
 
 /// Where a redirect leads; that it leads nowhere is an outcome.
-pub(super) fn redirect(context: &Context, answer: &Answer, collected: &mut Collected) {
+pub(super) fn redirect(context: &Context, answer: &FetchResponse, collected: &mut Collected) {
     let target = answer
         .headers
         .get("location")
@@ -101,7 +101,7 @@ pub(super) fn redirect(context: &Context, answer: &Answer, collected: &mut Colle
 }
 
 /// What the page and its header say about following and indexing.
-pub(super) fn directives(page: &Page, answer: &Answer, product: &str) -> Directives {
+pub(super) fn directives(page: &Page, answer: &FetchResponse, product: &str) -> Directives {
     let mut all = Directives::default();
     for (name, content) in &page.robots {
         all |= Directives::meta(name, content, product);

@@ -15,7 +15,9 @@ mod version;
 
 use std::time::Duration;
 
-use aranha_fetch::{Answer, Failure, Fetched, Headers, Remark, Resolved, Session, Truncated};
+use aranha_fetch::{
+    Failure, FetchResponse, FetchSession, Fetched, Headers, Resolved, ResponseRemark, Truncated,
+};
 use aranha_frontier::{Flags, Outcome, Outside, Past, Pending};
 use aranha_page::Input;
 use aranha_url::CanonUrl;
@@ -53,7 +55,7 @@ pub(crate) struct Assignment {
 
 /// A page collected.
 pub(crate) struct Collected {
-    pub(crate) session: Session,
+    pub(crate) session: FetchSession,
     pub(crate) pending: Pending,
     pub(crate) url: CanonUrl,
     pub(crate) done: Done,
@@ -82,7 +84,7 @@ pub(crate) struct Collected {
 /// What is rare is boxed, here and in the fetch: the rest is made, moved and dropped for every page.
 pub(crate) async fn collect(
     context: &Context,
-    mut session: Session,
+    mut session: FetchSession,
     assignment: Assignment,
 ) -> Box<Collected> {
     let Assignment {
@@ -213,7 +215,7 @@ fn is_refusal_of_range(asked: &Result<Fetched, Failure>) -> bool {
 /// `follow`: the lease, if links are wanted.
 async fn read(
     context: &Context,
-    answer: &Answer,
+    answer: &FetchResponse,
     follow: Option<u64>,
     wary: bool,
     collected: &mut Collected,
@@ -235,11 +237,12 @@ async fn read(
         (sets_cookies && collected.resolved.is_some()).then(|| answer.headers.clone());
     collected.retry_after = retry_after(answer, record.time);
     collected.truncated = answer.truncated.filter(|_| !answer.unwanted);
-    if answer
-        .remarks
-        .iter()
-        .any(|remark| matches!(remark, Remark::Decode { .. } | Remark::NotCoded(_)))
-    {
+    if answer.remarks.iter().any(|remark| {
+        matches!(
+            remark,
+            ResponseRemark::DecodeError { .. } | ResponseRemark::NotCoded(_)
+        )
+    }) {
         record.flags = record.flags.with(Flags::UNDECODED);
     }
     if matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
@@ -319,7 +322,7 @@ async fn read(
 /// The server says that the page is what it was: the version that is kept counts for this one too.
 async fn unmodified(
     context: &Context,
-    answer: &Answer,
+    answer: &FetchResponse,
     mut past: Past,
     collected: &mut Collected,
     fetched: &Fetched,

@@ -1,6 +1,6 @@
 //! What is kept of a fetch: the page's record for the frontier, the exchange and its metadata for the archive.
 
-use aranha_fetch::{Answer, Failure, Fetched, Truncated};
+use aranha_fetch::{Failure, FetchResponse, Fetched, Truncated};
 use aranha_frontier::{Flags, Outcome, PageRecord, Pending};
 use aranha_page::Page;
 use aranha_units::calendar;
@@ -56,7 +56,7 @@ pub(crate) fn outcome(failure: &Failure) -> Outcome {
 pub(crate) fn exchange(
     url: &CanonUrl,
     fetched: &Fetched,
-    answer: &Answer,
+    answer: &FetchResponse,
     media_type: &str,
     metadata: WarcFields,
 ) -> Exchange {
@@ -66,7 +66,7 @@ pub(crate) fn exchange(
         address: fetched.address,
         request: fetched.request.clone(),
         response: fetched.response.clone(),
-        with_record_end: answer.ended.clone(),
+        with_record_end: answer.crlf_terminated.clone(),
         head_length: answer.head_length,
         payload: answer.payload.clone(),
         status: answer.status,
@@ -99,7 +99,10 @@ pub(super) fn metadata(
         put("title", page.title.as_deref().unwrap_or_default());
         put("language", page.language.as_deref().unwrap_or_default());
     }
-    put("tlsFault", fetched.tls_fault.as_deref().unwrap_or_default());
+    put(
+        "tlsFault",
+        fetched.certificate_error.as_deref().unwrap_or_default(),
+    );
     // The header itself is in the record.
     if let Some(modified) = modified {
         put("lastModified", &calendar::rfc3339_shortest(modified));

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use aranha_fetch::{Failure, Fetched, Request, Resolved, Session, Truncated, Web};
+use aranha_fetch::{Failure, FetchRequest, FetchSession, Fetched, Fetcher, Resolved, Truncated};
 use aranha_url::CanonUrl;
 use tokio::time::Instant;
 
@@ -32,7 +32,7 @@ pub(crate) enum Wanted {
 /// One request and its end, with the name resolved and the address's courtesy kept.
 pub(crate) async fn ask(
     context: &Context,
-    session: &mut Session,
+    session: &mut FetchSession,
     url: &CanonUrl,
     headers: &[(&'static str, String)],
     wanted: Wanted,
@@ -43,18 +43,18 @@ pub(crate) async fn ask(
     };
     let mut end = Err(Failure::DnsNotFound);
     for &address in resolved.addresses.iter().take(ADDRESSES) {
-        if context.config.crawl.contact.is_empty() && Web::is_public(address) {
+        if context.config.crawl.contact.is_empty() && Fetcher::is_public(address) {
             let rule = "a public address, and no contact was given (--contact)".to_owned();
             end = Err(Failure::AddressRefused { address, rule });
             continue;
         }
         context.rate.wait().await;
         let permit = context.gates.enter(address).await;
-        let mut request = Request::new(url, address);
+        let mut request = FetchRequest::new(url, address);
         request.headers.extend_from_slice(headers);
-        request.whole = wanted != Wanted::Page;
-        request.any_type = wanted == Wanted::Robots;
-        request.max_body = request.any_type.then_some(ROBOTS_SIZE as u64);
+        request.without_range = wanted != Wanted::Page;
+        request.accept_any_type = wanted == Wanted::Robots;
+        request.max_body = request.accept_any_type.then_some(ROBOTS_SIZE as u64);
         let slot = context.load.enter().await;
         if context.blocks_site_of(url) {
             // While this waited. The visit sets the site aside when it hears of it, with this page.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aranha_fetch::Answer;
+use aranha_fetch::FetchResponse;
 use aranha_frontier::{Flags, PageRecord, Past, Pending};
 
 /// The version of a page that an answer brought: what the next visit compares with, and asks with.
@@ -40,7 +40,7 @@ fn tags(etag: &str) -> String {
 
 /// What the next visit is to know of this answer; digest and place are added when its bytes are stored.
 pub(super) fn version(
-    answer: &Answer,
+    answer: &FetchResponse,
     modified: Option<i64>,
     record: &PageRecord,
     pending: &Pending,

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use aranha_fetch::Answer;
+use aranha_fetch::FetchResponse;
 
 /// `Retry-After` in both of its forms, as the time from now.
-pub(crate) fn retry_after(answer: &Answer, now: i64) -> Option<Duration> {
+pub(crate) fn retry_after(answer: &FetchResponse, now: i64) -> Option<Duration> {
     let value = answer.headers.text("retry-after")?.trim();
     if let Ok(seconds) = value.parse::<u64>() {
         return Some(Duration::from_secs(seconds));

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use aranha_fetch::Web;
+use aranha_fetch::Fetcher;
 use aranha_frontier::{Hop, Pending, Seed};
 use aranha_revisit::Schedule;
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
@@ -34,7 +34,7 @@ use crate::traps::wildcard_domains::{self, Domains};
 /// What all visits share.
 pub(crate) struct Context {
     pub(crate) config: Config,
-    pub(crate) web: Web,
+    pub(crate) web: Fetcher,
     pub(crate) archive: Archive,
     pub(crate) canon: Canonicaliser,
     /// For redirects to a page's own key: they are asked for as the server wrote them.
@@ -153,7 +153,7 @@ impl Context {
         let mut scope = self.scope.write().unwrap_or_else(PoisonError::into_inner);
         scope
             .block(&lines)
-            .and_then(|()| self.web.refuse(&lines))
+            .and_then(|()| self.web.extend_blacklist(&lines))
             .map_err(|error| self.blacklist.entry_error(error))?;
         self.blacklist.move_on();
         Ok(true)

@@ -151,7 +151,7 @@ fn warcinfo(config: &Config) -> Vec<(String, String)> {
 
 /// Reports when names stop resolving and when they do again (N4).
 fn watch_names(context: &Context) -> impl Future<Output = ()> + use<> {
-    let (mut names, notices) = (context.web.watch_names(), context.notices.clone());
+    let (mut names, notices) = (context.web.watch_dns_outage(), context.notices.clone());
     async move {
         let mut down: Option<Instant> = None;
         while names.changed().await.is_ok() {

@@ -21,7 +21,7 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use aranha_fetch::{Cookies, Resolved, Session};
+use aranha_fetch::{CookieJar, FetchSession, Resolved};
 use aranha_frontier::{Hop, Lease, Outcome, Pending, Seen, SiteFacts, Then};
 use aranha_robots::RobotsRules;
 use aranha_url::{CanonUrl, ScopeRule, SiteKey};
@@ -86,7 +86,7 @@ struct Visit {
     /// Something in the facts changed that the next check-in must keep. Counters alone wait for the
     /// release: the facts hold robots.txt and are too large for every check-in.
     facts_changed: bool,
-    cookies: Cookies,
+    cookies: CookieJar,
     queue: Pages,
     /// Further pages of this site wait on disk.
     rest: bool,
@@ -99,7 +99,7 @@ struct Visit {
     /// Pages being fetched: still pending until their answer is in a batch.
     flying: Vec<(tokio::task::Id, Pending)>,
     collectors: JoinSet<Box<Collected>>,
-    sessions: Vec<Session>,
+    sessions: Vec<FetchSession>,
     /// The check-in on its way to the disk.
     submitted: Option<oneshot::Receiver<Committed>>,
     /// No request to this site before this.
@@ -132,7 +132,7 @@ impl Visit {
                 addresses: addresses.list.clone(),
                 expires_ms: addresses.expires,
             };
-            context.web.remember(&addresses.host, &resolved);
+            context.web.restore_dns(&addresses.host, &resolved);
         }
         let mut queue = Pages::default();
         queue.receive(lease.pending);
@@ -211,7 +211,7 @@ impl Visit {
             .canon
             .rebuild(&self.facts.origin, "/robots.txt")
             .ok()?;
-        let mut session = Session::new();
+        let mut session = FetchSession::new();
         let mut allowed = self.allowed;
         let asked = {
             let mut asking = pin!(robots_txt::request(

@@ -94,7 +94,7 @@ const RANGES_V6: &[(u128, u32, Closed, &str)] = &[
     (0x3fff << 112, 20, Special, "documentation, 3fff::/20"),
 ];
 
-/// Judges addresses; part of the shared [`Web`](crate::Web).
+/// Judges addresses; part of the shared [`Fetcher`](crate::Fetcher).
 #[derive(Debug)]
 pub(crate) struct Guard {
     allow_private: bool,
@@ -111,7 +111,7 @@ impl Guard {
     }
 
     /// Refuses the addresses of these lines of a black list from now on.
-    pub(crate) fn refuse(&self, lines: &str) -> Result<(), BlacklistError> {
+    pub(crate) fn extend_blacklist(&self, lines: &str) -> Result<(), BlacklistError> {
         let mut refused = self.refused.write().unwrap_or_else(PoisonError::into_inner);
         refused.extend_lines(lines)
     }

@@ -22,7 +22,7 @@ use tokio_rustls::client::TlsStream;
 
 use super::{address_guard::Guard, tls::Tls};
 use crate::{
-    Failure, Options, Request, Timings,
+    Failure, FetchRequest, Options, Timings,
     clock::after,
     dns::literal,
     limits::open_sockets::Socket,
@@ -33,7 +33,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
-    pub(crate) tls_fault: Option<String>,
+    pub(crate) certificate_error: Option<String>,
     end: End,
     /// Its place among all connections, given back after the stream is closed.
     pub(crate) socket: Option<Socket>,
@@ -48,7 +48,7 @@ enum End {
 
 impl Connection {
     /// Whether this request may go through it.
-    pub(crate) fn serves(&self, request: &Request<'_>) -> bool {
+    pub(crate) fn serves(&self, request: &FetchRequest<'_>) -> bool {
         match &self.end {
             End::Proxy(proxy) => request.proxy == Some(*proxy),
             End::Server { origin, address } => {
@@ -78,7 +78,7 @@ pub(crate) enum Stream {
 }
 
 /// Judges what a request leads to: the address, or, when a proxy is asked to go there, the host if it is an address.
-pub(crate) fn pass(guard: &Guard, request: &Request<'_>) -> Result<(), Failure> {
+pub(crate) fn pass(guard: &Guard, request: &FetchRequest<'_>) -> Result<(), Failure> {
     match request.proxy {
         None => guard.pass(request.address),
         Some(_) => literal(request.url.host()).map_or(Ok(()), |address| guard.pass(address)),
@@ -90,7 +90,7 @@ pub(crate) async fn open(
     guard: &Guard,
     network: &Network,
     options: &Options,
-    request: &Request<'_>,
+    request: &FetchRequest<'_>,
     deadline: Instant,
     timings: &mut Timings,
 ) -> Result<Connection, Failure> {
@@ -98,7 +98,7 @@ pub(crate) async fn open(
     let (url, address) = (request.url, request.address);
     let own = SocketAddr::new(address, url.port());
     let target = request.proxy.unwrap_or(own);
-    let (stream, tls_fault) = match network {
+    let (stream, certificate_error) = match network {
         Network::Real(tls) => reach(tls, options, url, target, deadline, timings).await?,
         Network::Simulated(simulated) => {
             let begun = Instant::now();
@@ -111,7 +111,7 @@ pub(crate) async fn open(
     };
     Ok(Connection {
         stream,
-        tls_fault,
+        certificate_error,
         end: request.proxy.map_or_else(
             || End::Server {
                 origin: url.origin().to_owned(),

@@ -5,4 +5,4 @@ pub(crate) mod connect;
 mod session;
 pub(crate) mod tls;
 
-pub use session::Session;
+pub use session::FetchSession;

@@ -1,26 +1,26 @@
 //! The kept-alive connections of one visit (N2).
 
 use super::connect::Connection;
-use crate::Request;
+use crate::FetchRequest;
 
 /// One connection's life: keep-alive to one origin at one address. A visit owns one per parallel request; asking
 /// for another origin or address through it closes the old connection and opens a new one. The connection to a proxy
 /// is kept beside it, and never taken for the other.
 #[derive(Debug, Default)]
-pub struct Session {
+pub struct FetchSession {
     direct: Option<Connection>,
     proxied: Option<Connection>,
 }
 
-impl Session {
+impl FetchSession {
     /// A session without a connection: the first fetch opens it.
-    pub fn new() -> Session {
-        Session::default()
+    pub fn new() -> FetchSession {
+        FetchSession::default()
     }
 
     /// Closes the kept connections, if there are any: before a long pause.
     pub fn close(&mut self) {
-        *self = Session::default();
+        *self = FetchSession::default();
     }
 
     /// Whether a connection is kept for the next request.
@@ -30,7 +30,7 @@ impl Session {
 
     /// The kept connection if it can serve this request. It is out of the session until given back, so that a
     /// cancelled exchange never leaves half an answer for the next one.
-    pub(crate) fn take(&mut self, request: &Request<'_>) -> Option<Connection> {
+    pub(crate) fn take(&mut self, request: &FetchRequest<'_>) -> Option<Connection> {
         let mut connection = self.slot(request.proxy.is_some()).take()?;
         (connection.serves(request) && connection.is_quiet()).then_some(connection)
     }

@@ -1,4 +1,4 @@
-//! Cookies of one site (N12), RFC 6265.
+//! CookieJar of one site (N12), RFC 6265.
 //!
 //! Kept with the site and sent back on its requests, so that servers have no need for session ids in URLs. The jar is
 //! bounded (RFC 6265, 6.1: at least 50 a domain, 4096 bytes each), holds no cookie for a public suffix, and takes from
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::date;
 use crate::Headers;
 
-/// Cookies in one jar; the oldest goes first.
+/// CookieJar in one jar; the oldest goes first.
 const MOST_COOKIES: usize = 50;
 
 /// Bytes of name and value together.
@@ -26,7 +26,7 @@ const LONGEST_LIFE_MS: i64 = 400 * 24 * 3600 * 1000;
 
 /// The jar of ONE site.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cookies {
+pub struct CookieJar {
     /// In the order of their creation.
     cookies: Vec<Cookie>,
 }
@@ -43,7 +43,7 @@ struct Cookie {
     expires_ms: Option<i64>,
 }
 
-impl Cookies {
+impl CookieJar {
     /// The value of the `Cookie` header for a request, if any cookie applies (RFC 6265, 5.4).
     pub fn header(&self, url: &CanonUrl, now_ms: i64) -> Option<String> {
         let mut chosen: Vec<&Cookie> = self
@@ -288,7 +288,7 @@ mod tests {
         Canonicaliser::new(rules).canon(text).expect("a URL")
     }
 
-    fn set(jar: &mut Cookies, from: &str, cookie: &str, now_ms: i64) -> bool {
+    fn set(jar: &mut CookieJar, from: &str, cookie: &str, now_ms: i64) -> bool {
         let mut headers = Headers::default();
         headers.push(b"Set-Cookie", cookie.as_bytes());
         jar.store(&url(from), &headers, now_ms)
@@ -296,7 +296,7 @@ mod tests {
 
     /// Sets one cookie and asks what is sent to another URL.
     fn check(from: &str, cookie: &str, to: &str, expected: &str) {
-        let mut jar = Cookies::default();
+        let mut jar = CookieJar::default();
         set(&mut jar, from, cookie, NOW);
         assert_eq!(
             jar.header(&url(to), NOW).unwrap_or_default(),
@@ -430,7 +430,7 @@ mod tests {
     fn foreign_domains_are_not_kept() {
         let home = "http://www.example.org/";
         for domain in ["other.org", "ample.org", "sub.www.example.org", "org"] {
-            let mut jar = Cookies::default();
+            let mut jar = CookieJar::default();
             let changed = set(&mut jar, home, &format!("a=b; Domain={domain}"), NOW);
             assert!(!changed && jar.is_empty(), "{domain}");
         }
@@ -528,7 +528,7 @@ mod tests {
             ),
             ("x=y; Max-Age=99999999999999999999", LONGEST_LIFE_MS, false),
         ] {
-            let mut jar = Cookies::default();
+            let mut jar = CookieJar::default();
             set(&mut jar, home, cookie, NOW);
             assert_eq!(
                 jar.header(&url(home), NOW + after_ms).is_some(),
@@ -541,7 +541,7 @@ mod tests {
     #[test]
     fn replacing_removing_and_order() {
         let home = "http://e.org/a/b";
-        let mut jar = Cookies::default();
+        let mut jar = CookieJar::default();
         assert!(set(&mut jar, home, "one=1; Path=/", NOW));
         assert!(set(&mut jar, home, "two=2; Path=/a", NOW));
         assert!(set(&mut jar, home, "three=3; Path=/", NOW));
@@ -559,7 +559,7 @@ mod tests {
         );
         let text = serde_json::to_string(&jar).expect("serializable");
         assert_eq!(
-            serde_json::from_str::<Cookies>(&text).expect("the same"),
+            serde_json::from_str::<CookieJar>(&text).expect("the same"),
             jar
         );
     }
@@ -567,7 +567,7 @@ mod tests {
     #[test]
     fn the_jar_is_bounded() {
         let home = "http://e.org/";
-        let mut jar = Cookies::default();
+        let mut jar = CookieJar::default();
         for n in 0..500 {
             set(&mut jar, home, &format!("n{n}=v"), NOW);
         }

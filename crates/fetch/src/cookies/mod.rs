@@ -1,6 +1,6 @@
-//! Cookies of one site.
+//! CookieJar of one site.
 
 mod date;
 mod jar;
 
-pub use jar::Cookies;
+pub use jar::CookieJar;

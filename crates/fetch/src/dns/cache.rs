@@ -150,7 +150,7 @@ impl Cache {
     }
 
     /// Takes in an answer from an earlier run, unless it is too old or something newer is known.
-    pub(super) fn remember(&mut self, name: &str, resolved: Resolved, now_ms: i64) {
+    pub(super) fn restore(&mut self, name: &str, resolved: Resolved, now_ms: i64) {
         let expires_ms = resolved.expires_ms;
         let entry = Entry::new(Ok(resolved), expires_ms);
         let newer = self.entry(name).is_some_and(|held| match &held.outcome {
@@ -257,15 +257,15 @@ mod tests {
     #[test]
     fn memories_give_way_to_what_is_newer() {
         let mut cache = Cache::new(10, 1000);
-        cache.remember("a", resolved(1, 100), 200);
+        cache.restore("a", resolved(1, 100), 200);
         assert_eq!(cache.get("a", 200), stale(1, true));
-        cache.remember("a", resolved(2, 99), 200);
+        cache.restore("a", resolved(2, 99), 200);
         assert_eq!(cache.get("a", 200), stale(1, true));
-        cache.remember("b", resolved(1, 100), 1100);
+        cache.restore("b", resolved(1, 100), 1100);
         assert_eq!(cache.get("b", 1100), None, "too old");
         for (failure, stays) in [(Failure::DnsNotFound, true), (Failure::DnsTimeout, false)] {
             cache.put("c", Err(failure.clone()), 300);
-            cache.remember("c", resolved(1, 100), 200);
+            cache.restore("c", resolved(1, 100), 200);
             let held = cache.get("c", 200).expect("one of both");
             assert_eq!(held == Held::Fresh(Err(failure)), stays);
         }
@@ -288,7 +288,7 @@ mod tests {
     enum Act {
         Get(u8),
         Learn(u8, Outcome, i64),
-        Remember(u8, i64),
+        Restore(u8, i64),
         Refresh(u8),
         Wait(i64),
     }
@@ -302,7 +302,7 @@ mod tests {
         prop_oneof![
             4 => (0_u8..30).prop_map(Act::Get),
             3 => (0_u8..30, outcome, 1_i64..500).prop_map(|(name, outcome, ttl)| Act::Learn(name, outcome, ttl)),
-            1 => (0_u8..30, -1500_i64..500).prop_map(|(name, life)| Act::Remember(name, life)),
+            1 => (0_u8..30, -1500_i64..500).prop_map(|(name, life)| Act::Restore(name, life)),
             1 => (0_u8..30).prop_map(Act::Refresh),
             2 => (0_i64..400).prop_map(Act::Wait),
         ]
@@ -322,10 +322,10 @@ mod tests {
                 match act {
                     Act::Wait(time) => now += time,
                     Act::Refresh(name) => cache.begin_refresh(&name.to_string(), now),
-                    Act::Remember(name, life) => {
+                    Act::Restore(name, life) => {
                         let expires = now + life;
                         let before = cache.get(&name.to_string(), now);
-                        cache.remember(&name.to_string(), resolved(255, expires), now);
+                        cache.restore(&name.to_string(), resolved(255, expires), now);
                         let after = cache.get(&name.to_string(), now);
                         if after != before {
                             prop_assert!(expires + STALE > now);

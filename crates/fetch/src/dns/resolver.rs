@@ -145,7 +145,7 @@ impl<S: Ask> Resolver<S> {
         self.judge(asking.await.clone())
     }
 
-    pub(crate) fn remember(&self, host: &str, resolved: &Resolved) {
+    pub(crate) fn restore(&self, host: &str, resolved: &Resolved) {
         let name = host.trim_end_matches('.');
         if literal(host).is_some() || resolved.addresses.is_empty() {
             return;
@@ -155,7 +155,7 @@ impl<S: Ask> Resolver<S> {
         resolved.addresses.truncate(MOST_ADDRESSES);
         let latest = now_ms.saturating_add(millis(self.ttl_max));
         resolved.expires_ms = resolved.expires_ms.min(latest);
-        lock(&self.cache).remember(name, resolved, now_ms);
+        lock(&self.cache).restore(name, resolved, now_ms);
     }
 
     /// Sees to it that a name is known soon, if there is room. The common case, a name that is known or under way, is

@@ -8,7 +8,7 @@ use std::{cell::RefCell, io::Read};
 
 use bytes::Bytes;
 
-use crate::{Headers, Remark};
+use crate::{Headers, ResponseRemark};
 
 /// Layers of coding that are undone; more are an attack or an accident.
 const MOST_LAYERS: usize = 3;
@@ -53,7 +53,7 @@ impl Coding {
 
 /// The codings to undo, in the order in which they were applied: the content's, then the rare transfer coding other
 /// than chunks. Empty when the headers cannot be followed.
-pub(crate) fn codings(headers: &Headers, remarks: &mut Vec<Remark>) -> Vec<Coding> {
+pub(crate) fn codings(headers: &Headers, remarks: &mut Vec<ResponseRemark>) -> Vec<Coding> {
     let mut codings = Vec::new();
     let transfer = headers.all("transfer-encoding");
     for value in headers.all("content-encoding").chain(transfer) {
@@ -61,21 +61,27 @@ pub(crate) fn codings(headers: &Headers, remarks: &mut Vec<Remark>) -> Vec<Codin
         let names = text.split(',').map(str::trim);
         for name in names.filter(|name| !matches!(*name, "" | "identity" | "none" | "chunked")) {
             let Some(coding) = Coding::of(name) else {
-                remarks.push(Remark::UnknownCoding(name.chars().take(40).collect()));
+                remarks.push(ResponseRemark::UnknownCoding(
+                    name.chars().take(40).collect(),
+                ));
                 return Vec::new();
             };
             codings.push(coding);
         }
     }
     if codings.len() > MOST_LAYERS {
-        remarks.push(Remark::TooManyCodings(codings.len()));
+        remarks.push(ResponseRemark::TooManyCodings(codings.len()));
         codings.clear();
     }
     codings
 }
 
 /// Undoes the codings, the last applied first. `cap`: bytes of output, of each layer.
-pub(crate) fn decode(codings: &[Coding], payload: &Bytes, cap: u64) -> (Bytes, Vec<Remark>) {
+pub(crate) fn decode(
+    codings: &[Coding],
+    payload: &Bytes,
+    cap: u64,
+) -> (Bytes, Vec<ResponseRemark>) {
     let mut body = payload.clone();
     let mut remarks = Vec::new();
     for coding in codings.iter().rev() {
@@ -90,15 +96,15 @@ pub(crate) fn decode(codings: &[Coding], payload: &Bytes, cap: u64) -> (Bytes, V
         layer.undo(*coding, &body);
         match layer.stop {
             None => {}
-            Some(Stop::Cut) => remarks.push(Remark::DecodedCut(cap)),
+            Some(Stop::Cut) => remarks.push(ResponseRemark::DecodedTruncated(cap)),
             Some(Stop::Broken(reason)) => {
-                remarks.push(Remark::Decode {
+                remarks.push(ResponseRemark::DecodeError {
                     coding: coding.name().to_owned(),
                     reason,
                 });
             }
             Some(Stop::NotCoded) => {
-                remarks.push(Remark::NotCoded(coding.name().to_owned()));
+                remarks.push(ResponseRemark::NotCoded(coding.name().to_owned()));
                 continue;
             }
         }
@@ -384,7 +390,7 @@ mod tests {
             );
             assert!(data.starts_with(&body), "{coding:?}");
             assert!(
-                matches!(&remarks[..], [Remark::Decode { .. }]),
+                matches!(&remarks[..], [ResponseRemark::DecodeError { .. }]),
                 "{coding:?}: {remarks:?}"
             );
         }
@@ -424,12 +430,16 @@ mod tests {
         ] {
             let (body, remarks) = decode(&[coding], &coded.into(), 1000);
             assert_eq!(body.len(), 1000, "{coding:?}");
-            assert_eq!(remarks, [Remark::DecodedCut(1000)], "{coding:?}");
+            assert_eq!(
+                remarks,
+                [ResponseRemark::DecodedTruncated(1000)],
+                "{coding:?}"
+            );
         }
         let layered = gzip(&gzip(&zeros));
         let (body, remarks) = decode(&[Coding::Gzip, Coding::Gzip], &layered.into(), 100_000);
         assert_eq!(body.len(), 100_000);
-        assert_eq!(remarks, [Remark::DecodedCut(100_000)]);
+        assert_eq!(remarks, [ResponseRemark::DecodedTruncated(100_000)]);
     }
 
     #[test]
@@ -457,7 +467,7 @@ mod tests {
         for coding in [Coding::Gzip, Coding::Zstd, Coding::Deflate, Coding::Brotli] {
             let (body, remarks) = decode(&[coding], &Bytes::from_static(b"<!DOCTYPE html>"), CAP);
             assert_eq!(&body[..], b"<!DOCTYPE html>", "{coding:?}");
-            assert!(matches!(&remarks[..], [Remark::NotCoded(_)]));
+            assert!(matches!(&remarks[..], [ResponseRemark::NotCoded(_)]));
         }
     }
 

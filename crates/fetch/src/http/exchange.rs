@@ -26,7 +26,7 @@ use super::{
     head::{self, Head},
 };
 use crate::{
-    Failure, Options, Remark, Truncated,
+    Failure, Options, ResponseRemark, Truncated,
     clock::after,
     limits::{
         memory_budget::{FREE, LENT, Memory, Share},
@@ -45,7 +45,7 @@ const LEAST_ROOM: usize = 4 << 10;
 /// of it is made at once, since to double it made the system clear twice the pages.
 const MOST_ROOM: usize = 512 << 10;
 
-/// What stands behind a large answer in its buffer ([`crate::Answer::ended`]).
+/// What stands behind a large answer in its buffer ([`crate::FetchResponse::crlf_terminated`]).
 const END: &[u8] = b"\r\n\r\n";
 
 /// Interim answers (1xx) before the real one.
@@ -64,7 +64,7 @@ pub(crate) struct Limits<'a> {
     pub(crate) options: &'a Options,
     pub(crate) memory: &'a Memory,
     pub(crate) max_body: Option<u64>,
-    pub(crate) any_type: bool,
+    pub(crate) accept_any_type: bool,
     /// End of the whole fetch.
     pub(crate) deadline: Instant,
 }
@@ -88,7 +88,7 @@ pub(crate) struct Received {
     pub(crate) head: Head,
     pub(crate) head_length: usize,
     pub(crate) payload: Bytes,
-    pub(crate) ended: Option<Bytes>,
+    pub(crate) crlf_terminated: Option<Bytes>,
     pub(crate) truncated: Option<Truncated>,
     pub(crate) unwanted: bool,
     pub(crate) share: Option<Share>,
@@ -296,7 +296,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         let mut remarks = std::mem::take(&mut head.remarks);
         let (mut framing, clean) = framing::of(&head, &mut remarks);
         let media_type = media_type(&head);
-        let unwanted = !limits.any_type
+        let unwanted = !limits.accept_any_type
             && !matches!(framing, Framing::Empty | Framing::Length(0))
             && !limits.options.wants(&media_type);
         let limit = limits
@@ -318,7 +318,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             _ => truncated.is_none() && here == end,
         };
         if !unwanted && truncated.is_none() && here > end {
-            remarks.push(Remark::Excess);
+            remarks.push(ResponseRemark::ExtraBytes);
         }
         self.buffer.truncate(head_length + end);
         let length = self.buffer.len();
@@ -340,7 +340,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 head,
                 head_length,
                 payload,
-                ended: is_ended.then_some(ended),
+                crlf_terminated: is_ended.then_some(ended),
                 truncated,
                 unwanted,
                 share: self.share,
@@ -359,7 +359,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         head_length: usize,
         limit: u64,
         limits: Limits<'_>,
-        remarks: &mut Vec<Remark>,
+        remarks: &mut Vec<ResponseRemark>,
     ) -> (usize, Option<Truncated>) {
         loop {
             let body = &self.buffer[head_length..];
@@ -376,7 +376,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                     Step::More => None,
                     Step::Done(end) => Some(end),
                     Step::Broken => {
-                        remarks.push(Remark::Chunks);
+                        remarks.push(ResponseRemark::BrokenChunks);
                         if chunks.is_untouched() {
                             *framing = Framing::Close;
                             None

@@ -5,7 +5,7 @@
 //! takes for the next answer the other may take for the rest of this one.
 
 use super::{chunks::Chunks, head::Head};
-use crate::{Headers, Remark};
+use crate::{Headers, ResponseRemark};
 
 /// Where the body ends.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ pub(crate) enum Framing {
 }
 
 /// The framing, and whether the connection can be used again after it.
-pub(crate) fn of(head: &Head, remarks: &mut Vec<Remark>) -> (Framing, bool) {
+pub(crate) fn of(head: &Head, remarks: &mut Vec<ResponseRemark>) -> (Framing, bool) {
     if matches!(head.status, 204 | 304) {
         return (Framing::Empty, true);
     }
@@ -38,11 +38,13 @@ pub(crate) fn of(head: &Head, remarks: &mut Vec<Remark>) -> (Framing, bool) {
             Length::None => (Framing::Close, false),
             Length::One(bytes) => (Framing::Length(bytes), true),
             Length::Several(most) => {
-                remarks.push(Remark::ContentLength("several that differ".to_owned()));
+                remarks.push(ResponseRemark::ContentLength(
+                    "several that differ".to_owned(),
+                ));
                 (Framing::UpTo(most), false)
             }
             Length::Unusable(text) => {
-                remarks.push(Remark::ContentLength(text));
+                remarks.push(ResponseRemark::ContentLength(text));
                 (Framing::Close, false)
             }
         },

@@ -4,7 +4,7 @@
 //! phrase, `HTTP/2.0` in HTTP/1 syntax, lines that are no header at all. Not tolerant where there is nothing to read:
 //! an answer without a status line is a protocol failure (N10). Never panics; the bytes themselves are kept elsewhere.
 
-use crate::{Headers, Remark};
+use crate::{Headers, ResponseRemark};
 
 /// What the head says.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(crate) struct Head {
     /// The version allows keep-alive without being asked: a clean `HTTP/1.1`.
     pub(crate) persistent: bool,
     pub(crate) headers: Headers,
-    pub(crate) remarks: Vec<Remark>,
+    pub(crate) remarks: Vec<ResponseRemark>,
 }
 
 /// Where a head ends in the bytes so far; `scanned` remembers how far earlier calls have looked.
@@ -54,13 +54,13 @@ pub(crate) fn read(head: &[u8]) -> Result<Head, String> {
     let line = status_line(first)?;
     let mut remarks = Vec::new();
     if line.odd {
-        remarks.push(Remark::StatusLine(
+        remarks.push(ResponseRemark::StatusLine(
             String::from_utf8_lossy(&first[..first.len().min(80)]).into_owned(),
         ));
     }
     let (headers, unread) = fields(lines.rest);
     if unread > 0 {
-        remarks.push(Remark::Headers(unread));
+        remarks.push(ResponseRemark::UnreadableHeaders(unread));
     }
     let keep_alive = names(&headers, "connection", "keep-alive");
     let close = names(&headers, "connection", "close");

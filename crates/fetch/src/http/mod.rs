@@ -12,5 +12,5 @@ pub(crate) mod request;
 mod response;
 
 pub use headers::Headers;
-pub use request::Request;
-pub use response::{Answer, Fetched, Remark, Timings, Truncated};
+pub use request::FetchRequest;
+pub use response::{FetchResponse, Fetched, ResponseRemark, Timings, Truncated};

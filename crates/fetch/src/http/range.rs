@@ -2,18 +2,18 @@
 //!
 //! Off by default: some servers answer 416 for a page that is shorter than the range, and must be asked again without it
 //! (P A.3.2), which costs a second request. That is the caller's, who knows the pause before it
-//! ([`Request::whole`](crate::Request::whole)). Servers may ignore a range (RFC 9110, 14.2): the limit on the body holds
+//! ([`FetchRequest::without_range`](crate::FetchRequest::without_range)). Servers may ignore a range (RFC 9110, 14.2): the limit on the body holds
 //! all the same. A range is one of the coded body, whose beginning can be decoded.
 
-use crate::{Headers, Options, Request, Truncated};
+use crate::{FetchRequest, Headers, Options, Truncated};
 
 /// The last byte wanted. `None`: nothing is said of ranges, or the request has one of its own.
-pub(crate) fn last_byte(options: &Options, request: &Request<'_>) -> Option<u64> {
+pub(crate) fn last_byte(options: &Options, request: &FetchRequest<'_>) -> Option<u64> {
     let has_own = request
         .headers
         .iter()
         .any(|(name, _)| name.eq_ignore_ascii_case("range"));
-    if !options.range_requests || request.whole || has_own {
+    if !options.range_requests || request.without_range || has_own {
         return None;
     }
     // The media type is not known yet: the longest of all limits.

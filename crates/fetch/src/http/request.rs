@@ -15,10 +15,10 @@ use crate::{FetchSetupError, Options};
 
 /// One GET of one URL at one address.
 #[derive(Clone, Debug)]
-pub struct Request<'a> {
+pub struct FetchRequest<'a> {
     /// The page.
     pub url: &'a CanonUrl,
-    /// One of the addresses that [`Web::resolve`](crate::Web::resolve) gave; the guard looks at it again.
+    /// One of the addresses that [`Fetcher::resolve`](crate::Fetcher::resolve) gave; the guard looks at it again.
     pub address: IpAddr,
     /// Ask this HTTP proxy instead of the origin's server: `http` only. It is the user's own choice and no word of the
     /// web's, so the guard is not asked about it, and `address` is not used: the proxy looks the name up. A URL whose
@@ -29,22 +29,22 @@ pub struct Request<'a> {
     /// Instead of `max_body` and `max_body_by_type`.
     pub max_body: Option<u64>,
     /// Take the body whatever its media type: robots.txt.
-    pub any_type: bool,
+    pub accept_any_type: bool,
     /// No `Range`, whatever the options say: the server has answered 416 to one.
-    pub whole: bool,
+    pub without_range: bool,
 }
 
-impl<'a> Request<'a> {
+impl<'a> FetchRequest<'a> {
     /// A plain GET.
     pub fn new(url: &'a CanonUrl, address: IpAddr) -> Self {
-        Request {
+        FetchRequest {
             url,
             address,
             proxy: None,
             headers: Vec::new(),
             max_body: None,
-            any_type: false,
-            whole: false,
+            accept_any_type: false,
+            without_range: false,
         }
     }
 }
@@ -83,7 +83,7 @@ impl Identity {
     /// `last_byte`: for the `Range` header.
     pub(crate) fn head(
         &self,
-        request: &Request<'_>,
+        request: &FetchRequest<'_>,
         last_byte: Option<u64>,
     ) -> Result<Bytes, String> {
         let url = request.url;
@@ -149,9 +149,9 @@ mod tests {
         let url = Canonicaliser::new(UrlRules::default())
             .canon("http://example.org:8080/a?b=c")
             .expect("a URL");
-        let request = Request {
+        let request = FetchRequest {
             headers,
-            ..Request::new(&url, [192, 0, 2, 1].into())
+            ..FetchRequest::new(&url, [192, 0, 2, 1].into())
         };
         let identity = Identity::new(options).map_err(|error| error.to_string())?;
         Ok(String::from_utf8(identity.head(&request, None)?.to_vec()).expect("text"))

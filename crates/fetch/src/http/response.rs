@@ -19,7 +19,7 @@ const LONGEST_LIFE_MS: i64 = 365 * 24 * 3600 * 1000;
 #[derive(Clone, Debug)]
 pub struct Fetched {
     /// The answer, whole or truncated, or why there is none.
-    pub result: Result<Answer, Failure>,
+    pub result: Result<FetchResponse, Failure>,
     /// Wire bytes of the request head; empty when no connection was made.
     pub request: Bytes,
     /// Wire bytes of the answer, head and body as they came, chunk framing included. Kept for failures too when
@@ -35,7 +35,7 @@ pub struct Fetched {
     /// How long each phase took.
     pub timings: Timings,
     /// What was wrong with the server's certificate, when it was accepted all the same.
-    pub tls_fault: Option<String>,
+    pub certificate_error: Option<String>,
 }
 
 /// Durations of the phases. A phase that did not happen is zero.
@@ -55,7 +55,7 @@ pub struct Timings {
 
 /// A server's answer as read.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct FetchResponse {
     /// The status code, 200 to 999.
     pub status: u16,
     /// How many bytes of [`Fetched::response`] come before the body.
@@ -69,11 +69,11 @@ pub struct Answer {
     pub payload: Bytes,
     /// [`Fetched::response`] with two line ends behind it, in the same memory, where a large answer had room for them. So
     /// ends a WARC record, which can then be packed where it lies.
-    pub ended: Option<Bytes>,
+    pub crlf_terminated: Option<Bytes>,
     /// Why the body is not whole, if it is not.
     pub truncated: Option<Truncated>,
     /// Oddities seen on the way; none of them hinders the use of what is there.
-    pub remarks: Vec<Remark>,
+    pub remarks: Vec<ResponseRemark>,
     /// The media type is not wanted: the body was not taken.
     pub unwanted: bool,
     /// Room in the budget of memory, given back with the last copy of the answer.
@@ -81,7 +81,7 @@ pub struct Answer {
     pub(crate) shares: Option<std::sync::Arc<[crate::limits::memory_budget::Share]>>,
 }
 
-impl Answer {
+impl FetchResponse {
     /// When the page changed last, Unix milliseconds, as far as that can be believed (N15).
     pub fn last_modified(&self, now_ms: i64) -> Option<i64> {
         date::repair(self.text("last-modified")?, now_ms)
@@ -164,19 +164,19 @@ impl Truncated {
 
 /// An oddity of an answer that was read all the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-pub enum Remark {
+pub enum ResponseRemark {
     /// The status line is not quite HTTP/1.1's, as `HTTP/2.0 200`.
     #[error("odd status line: {0}")]
     StatusLine(String),
     /// So many header lines could not be read and are left out of the map.
     #[error("{0} header lines could not be read")]
-    Headers(usize),
+    UnreadableHeaders(usize),
     /// `Content-Length` is no number, or there are several that differ.
     #[error("unusable Content-Length: {0}")]
     ContentLength(String),
     /// The chunk framing is broken; what came before, or the raw bytes, are the body.
     #[error("broken chunk framing")]
-    Chunks,
+    BrokenChunks,
     /// A content coding that is not known: the body is left as it came.
     #[error("unknown content coding: {0}")]
     UnknownCoding(String),
@@ -185,7 +185,7 @@ pub enum Remark {
     TooManyCodings(usize),
     /// A decoder gave up; the body is what it gave before.
     #[error("the {coding} decoder stopped: {reason}")]
-    Decode {
+    DecodeError {
         /// The coding, as `gzip`.
         coding: String,
         /// What the decoder said.
@@ -196,10 +196,10 @@ pub enum Remark {
     NotCoded(String),
     /// The decoded body reached `max_decoded` and was cut there.
     #[error("the decoded body was cut at {0} bytes")]
-    DecodedCut(u64),
+    DecodedTruncated(u64),
     /// More bytes followed the end of the answer.
     #[error("bytes after the end of the answer")]
-    Excess,
+    ExtraBytes,
 }
 
 #[cfg(test)]
@@ -210,15 +210,15 @@ mod tests {
     const NOW: i64 = 1_700_000_000_000;
     const HOUR: i64 = 3_600_000;
 
-    fn answer(fields: &str) -> Answer {
+    fn answer(fields: &str) -> FetchResponse {
         let head = head::read(format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n").as_bytes());
-        Answer {
+        FetchResponse {
             status: 200,
             head_length: 0,
             headers: head.expect("a head").headers,
             body: Bytes::new(),
             payload: Bytes::new(),
-            ended: None,
+            crlf_terminated: None,
             truncated: None,
             remarks: Vec::new(),
             unwanted: false,

@@ -3,4 +3,4 @@
 mod simulation;
 
 pub(crate) use simulation::{Network, Pipe, Simulated};
-pub use simulation::{Reply, Simulation};
+pub use simulation::{SimulatedResponse, Simulation};

@@ -1,8 +1,8 @@
-//! What stands below a [`crate::Web`]: name servers and sockets, or a function that plays both.
+//! What stands below a [`crate::Fetcher`]: name servers and sockets, or a function that plays both.
 //!
 //! ```text
-//! Web ─► dns: cache, breaker ─► names:  Real: servers     Simulated: Simulation::look_up
-//!     └► connect: guard ──────► stream: Real: TCP, TLS    Simulated: Simulation::connect, answer
+//! Fetcher ─► dns: cache, breaker ─► names:  Real: servers     Simulated: Simulation::look_up
+//!     └► connect: guard ──────► stream: Real: TCP, TLS    Simulated: Simulation::connect, respond
 //! ```
 //!
 //! The seam is at the bottom, so that in a simulation everything above it is the code that crawls: DNS cache, guard,
@@ -36,19 +36,19 @@ pub trait Simulation: Send + Sync + 'static {
     fn connect(&self, now: i64, target: SocketAddr) -> (Duration, Result<(), Failure>);
 
     /// A request, head complete, has arrived. To be called once for each.
-    fn answer(&self, now: i64, target: SocketAddr, request: &[u8]) -> Reply;
+    fn respond(&self, now: i64, target: SocketAddr, request: &[u8]) -> SimulatedResponse;
 
     /// The last byte of an answer was taken, or the client is gone: it gave up, or was killed.
-    fn ended(&self, now: i64, target: SocketAddr, number: u64);
+    fn exchange_ended(&self, now: i64, target: SocketAddr, id: u64);
 }
 
 /// What a simulated server does with a request.
 #[derive(Clone, Debug)]
-pub struct Reply {
-    /// The server's own name for the request; comes back with [`Simulation::ended`].
-    pub number: u64,
+pub struct SimulatedResponse {
+    /// The server's own name for the request; comes back with [`Simulation::exchange_ended`].
+    pub id: u64,
     /// Until the first byte, which is also the last: the answer comes whole.
-    pub after: Duration,
+    pub delay: Duration,
     /// Head and body; none: the server closes the connection without a word.
     pub bytes: Bytes,
 }
@@ -102,7 +102,7 @@ pub(crate) struct Pipe {
 
 /// An answer on its way.
 struct Coming {
-    number: u64,
+    id: u64,
     due: Pin<Box<Sleep>>,
     bytes: Bytes,
 }
@@ -115,11 +115,11 @@ impl Pipe {
         self.request.extend_from_slice(bytes);
         if self.request.ends_with(b"\r\n\r\n") {
             let Simulated { web, clock } = &self.simulated;
-            let reply = web.answer(clock.now_ms(), self.target, &self.request);
+            let reply = web.respond(clock.now_ms(), self.target, &self.request);
             self.request.clear();
             self.reply = Some(Coming {
-                number: reply.number,
-                due: Box::pin(sleep(reply.after)),
+                id: reply.id,
+                due: Box::pin(sleep(reply.delay)),
                 bytes: reply.bytes,
             });
         }
@@ -155,7 +155,7 @@ impl Pipe {
     fn end(&mut self) {
         if let Some(coming) = self.reply.take() {
             let Simulated { web, clock } = &self.simulated;
-            web.ended(clock.now_ms(), self.target, coming.number);
+            web.exchange_ended(clock.now_ms(), self.target, coming.id);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::scripted_server::{Act, Server, canon, get, options, send, web};
-use aranha_fetch::{Request, Session};
+use aranha_fetch::{FetchRequest, FetchSession};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
@@ -15,7 +15,7 @@ async fn a_connection_serves_many_requests() {
         .take(20)
         .collect();
     let server = Server::start(vec![acts]).await;
-    let (web, mut session) = (web(options()), Session::new());
+    let (web, mut session) = (web(options()), FetchSession::new());
     for n in 0..10 {
         let fetched = get(&web, &mut session, &server, &format!("/{n}")).await;
         assert_eq!(&fetched.result.unwrap().body[..], b"hello");
@@ -43,7 +43,7 @@ async fn a_closed_connection_is_replaced_once() {
     ] {
         let first = [Act::Ask, send(HELLO)].into_iter().chain(last).collect();
         let server = Server::start(vec![first, vec![Act::Ask, send(HELLO), Act::Hold]]).await;
-        let (web, mut session) = (web(options()), Session::new());
+        let (web, mut session) = (web(options()), FetchSession::new());
         assert!(get(&web, &mut session, &server, "/a").await.result.is_ok());
         assert!(session.is_open());
         let fetched = get(&web, &mut session, &server, "/b").await;
@@ -55,7 +55,7 @@ async fn a_closed_connection_is_replaced_once() {
 #[tokio::test]
 async fn a_new_connection_that_closes_is_not_tried_again() {
     let server = Server::start(vec![vec![Act::Ask], vec![Act::Ask, send(HELLO)]]).await;
-    let (web, mut session) = (web(options()), Session::new());
+    let (web, mut session) = (web(options()), FetchSession::new());
     assert_eq!(
         get(&web, &mut session, &server, "/")
             .await
@@ -72,7 +72,7 @@ async fn a_new_connection_that_closes_is_not_tried_again() {
 async fn a_kept_connection_that_breaks_inside_an_answer_is_not_tried_again() {
     let first = vec![Act::Ask, send(HELLO), Act::Ask, send("HTTP/1.1 2")];
     let server = Server::start(vec![first, vec![Act::Ask, send(HELLO)]]).await;
-    let (web, mut session) = (web(options()), Session::new());
+    let (web, mut session) = (web(options()), FetchSession::new());
     assert!(get(&web, &mut session, &server, "/a").await.result.is_ok());
     let fetched = get(&web, &mut session, &server, "/b").await;
     assert_eq!(fetched.result.unwrap_err().code(), "reset");
@@ -89,7 +89,7 @@ async fn bytes_between_answers_end_the_connection() {
         vec![Act::Ask, send(HELLO), Act::Hold],
     ])
     .await;
-    let (web, mut session) = (web(options()), Session::new());
+    let (web, mut session) = (web(options()), FetchSession::new());
     get(&web, &mut session, &server, "/a").await.result.unwrap();
     // The late bytes are on their way over loopback: nothing tells when they are here.
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
@@ -102,7 +102,7 @@ async fn bytes_between_answers_end_the_connection() {
 async fn another_origin_gets_another_connection() {
     let script = || vec![vec![Act::Ask, send(HELLO), Act::Hold]];
     let (one, two) = (Server::start(script()).await, Server::start(script()).await);
-    let (web, mut session) = (web(options()), Session::new());
+    let (web, mut session) = (web(options()), FetchSession::new());
     get(&web, &mut session, &one, "/").await.result.unwrap();
     let fetched = get(&web, &mut session, &two, "/").await;
     assert!(fetched.result.is_ok() && !fetched.timings.reused);
@@ -118,7 +118,7 @@ async fn a_cancelled_fetch_leaves_no_connection() {
         Act::Hold,
     ]])
     .await;
-    let (web, mut session) = (web(options()), Session::new());
+    let (web, mut session) = (web(options()), FetchSession::new());
     get(&web, &mut session, &server, "/a").await.result.unwrap();
     let cut = tokio::time::timeout(
         std::time::Duration::from_millis(50),
@@ -143,17 +143,17 @@ async fn large_answers_share_one_budget() {
         max_body: 4 << 20,
         ..options()
     });
-    let first = get(&web, &mut Session::new(), &server, "/a").await;
+    let first = get(&web, &mut FetchSession::new(), &server, "/a").await;
     assert_eq!(first.result.as_ref().unwrap().body.len(), 2 << 20);
     let wait = std::time::Duration::from_millis(100);
-    let mut session = Session::new();
+    let mut session = FetchSession::new();
     let second = tokio::time::timeout(wait, get(&web, &mut session, &server, "/b")).await;
     assert!(
         second.is_err(),
         "there is no room while the first is in use"
     );
     drop(first);
-    let third = get(&web, &mut Session::new(), &server, "/c").await;
+    let third = get(&web, &mut FetchSession::new(), &server, "/c").await;
     assert_eq!(third.result.unwrap().body.len(), 2 << 20);
 }
 
@@ -174,7 +174,7 @@ async fn the_guard_stands_before_every_socket() {
     ] {
         let address: IpAddr = address.parse().unwrap();
         let fetched = strict
-            .fetch(&mut Session::new(), Request::new(&url, address))
+            .fetch(&mut FetchSession::new(), FetchRequest::new(&url, address))
             .await;
         assert_eq!(
             fetched.result.unwrap_err().code(),
@@ -197,9 +197,12 @@ async fn the_guard_stands_before_every_socket() {
         ["9.9.9.9".parse::<IpAddr>().unwrap()]
     );
     let listed = aranha_url::Blacklist::parse_lines("127.0.0.0/8").unwrap();
-    let web = aranha_fetch::Web::new(options(), listed).unwrap();
+    let web = aranha_fetch::Fetcher::new(options(), listed).unwrap();
     let fetched = web
-        .fetch(&mut Session::new(), Request::new(&url, server.address.ip()))
+        .fetch(
+            &mut FetchSession::new(),
+            FetchRequest::new(&url, server.address.ip()),
+        )
         .await;
     assert_eq!(
         fetched.result.unwrap_err().code(),
@@ -215,7 +218,10 @@ async fn nobody_there() {
     drop(listener);
     let url = canon(&format!("http://{address}/"));
     let fetched = web(options())
-        .fetch(&mut Session::new(), Request::new(&url, address.ip()))
+        .fetch(
+            &mut FetchSession::new(),
+            FetchRequest::new(&url, address.ip()),
+        )
         .await;
     assert_eq!(fetched.result.unwrap_err().code(), "connect-failed");
     assert_eq!(fetched.address, None);
@@ -226,11 +232,13 @@ async fn a_header_with_a_line_break_is_not_sent() {
     let server = Server::start(vec![vec![Act::Ask, send(HELLO)]]).await;
     let url = server.url("/");
     let headers = vec![("Cookie", "a=b\r\nX: y".to_owned())];
-    let request = Request {
+    let request = FetchRequest {
         headers,
-        ..Request::new(&url, server.address.ip())
+        ..FetchRequest::new(&url, server.address.ip())
     };
-    let fetched = web(options()).fetch(&mut Session::new(), request).await;
+    let fetched = web(options())
+        .fetch(&mut FetchSession::new(), request)
+        .await;
     assert_eq!(fetched.result.unwrap_err().code(), "protocol");
     assert_eq!(server.requests().len(), 0);
 }

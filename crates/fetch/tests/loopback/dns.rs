@@ -244,7 +244,7 @@ async fn answers_come_back_after_a_restart() {
     let text = serde_json::to_string(&kept).unwrap();
     heard.lock().unwrap().clear();
     let second = web(with(&[server]));
-    second.remember(
+    second.restore_dns(
         "both.example",
         &serde_json::from_str::<Resolved>(&text).unwrap(),
     );
@@ -254,7 +254,7 @@ async fn answers_come_back_after_a_restart() {
         expires_ms: 1,
         ..kept
     };
-    second.remember("four.example", &expired);
+    second.restore_dns("four.example", &expired);
     assert_eq!(
         second
             .resolve("four.example")
@@ -337,7 +337,7 @@ async fn the_crawl_waits_for_servers_to_come_back() {
     let address = gone.local_addr().unwrap();
     drop(gone);
     let web = web(with(&[address]));
-    let mut watch = web.watch_names();
+    let mut watch = web.watch_dns_outage();
     let askers: Vec<_> = (0..30)
         .map(|n| {
             let web = web.clone();
@@ -345,7 +345,7 @@ async fn the_crawl_waits_for_servers_to_come_back() {
         })
         .collect();
     watch.changed().await.unwrap();
-    assert!(web.names_down().is_some());
+    assert!(web.dns_outage_since().is_some());
     let waiting = tokio::spawn({
         let web = web.clone();
         async move { web.resolve("four.example").await }
@@ -354,7 +354,7 @@ async fn the_crawl_waits_for_servers_to_come_back() {
     assert!(!waiting.is_finished());
     start_at(address).await;
     watch.changed().await.unwrap();
-    assert_eq!(web.names_down(), None);
+    assert_eq!(web.dns_outage_since(), None);
     assert_eq!(waiting.await.unwrap().unwrap().addresses.len(), 2);
     let mut codes: Vec<_> = Vec::new();
     for asker in askers {

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use aranha_fetch::{Fetched, Options, Request, Session, Web};
+use aranha_fetch::{FetchRequest, FetchSession, Fetched, Fetcher, Options};
 
 use crate::scripted_server::{Act, Server, canon, options, send, web};
 
@@ -11,12 +11,12 @@ const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 /// What the guard refuses and nothing listens on: an origin that is asked by nobody but the proxy.
 const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-async fn get(web: &Web, session: &mut Session, proxy: &Server, url: &str) -> Fetched {
+async fn get(web: &Fetcher, session: &mut FetchSession, proxy: &Server, url: &str) -> Fetched {
     let url = canon(url);
-    let request = Request {
+    let request = FetchRequest {
         proxy: Some(proxy.address),
         headers: vec![("Cache-Control", "only-if-cached".to_owned())],
-        ..Request::new(&url, NOWHERE)
+        ..FetchRequest::new(&url, NOWHERE)
     };
     web.fetch(session, request).await
 }
@@ -30,7 +30,7 @@ async fn the_proxy_is_asked_in_the_absolute_form_over_one_connection() {
         allow_private: false,
         ..options()
     };
-    let (web, mut session) = (web(strict), Session::new());
+    let (web, mut session) = (web(strict), FetchSession::new());
     let first = get(&web, &mut session, &proxy, "http://example.org:81/a?b=c").await;
     assert_eq!(&first.result.unwrap().body[..], b"hello");
     assert_eq!(first.address, Some(proxy.address.ip()));
@@ -52,7 +52,7 @@ async fn the_proxy_is_asked_in_the_absolute_form_over_one_connection() {
 async fn direct_and_proxied_connections_are_not_mixed() {
     let script = || vec![Act::Ask, send(HELLO), Act::Ask, send(HELLO), Act::Hold];
     let server = Server::start(vec![script(), script()]).await;
-    let (web, mut session) = (web(options()), Session::new());
+    let (web, mut session) = (web(options()), FetchSession::new());
     let url = format!("http://{}/", server.address);
     let mut reused = Vec::new();
     for _ in 0..2 {
@@ -72,7 +72,7 @@ async fn direct_and_proxied_connections_are_not_mixed() {
 async fn another_proxy_gets_another_connection() {
     let script = || vec![vec![Act::Ask, send(HELLO), Act::Hold]];
     let (one, two) = (Server::start(script()).await, Server::start(script()).await);
-    let (web, mut session) = (web(options()), Session::new());
+    let (web, mut session) = (web(options()), FetchSession::new());
     for proxy in [&one, &two] {
         let fetched = get(&web, &mut session, proxy, "http://example.org/").await;
         assert!(fetched.result.is_ok() && !fetched.timings.reused);
@@ -92,7 +92,7 @@ async fn an_origin_that_is_an_address_is_judged() {
         "http://[::1]/",
         "http://169.254.169.254/",
     ] {
-        let fetched = get(&web(strict.clone()), &mut Session::new(), &proxy, url).await;
+        let fetched = get(&web(strict.clone()), &mut FetchSession::new(), &proxy, url).await;
         assert_eq!(
             fetched.result.unwrap_err().code(),
             "address-refused",
@@ -107,7 +107,7 @@ async fn https_is_not_asked_of_a_proxy() {
     let proxy = Server::start(vec![vec![Act::Ask, send(HELLO)]]).await;
     let fetched = get(
         &web(options()),
-        &mut Session::new(),
+        &mut FetchSession::new(),
         &proxy,
         "https://example.org/",
     )
@@ -123,10 +123,12 @@ async fn no_proxy_there() {
     let proxy = listener.local_addr().unwrap();
     drop(listener);
     let url = canon("http://example.org/");
-    let request = Request {
+    let request = FetchRequest {
         proxy: Some(proxy),
-        ..Request::new(&url, NOWHERE)
+        ..FetchRequest::new(&url, NOWHERE)
     };
-    let fetched = web(options()).fetch(&mut Session::new(), request).await;
+    let fetched = web(options())
+        .fetch(&mut FetchSession::new(), request)
+        .await;
     assert_eq!(fetched.result.unwrap_err().code(), "connect-failed");
 }

@@ -2,10 +2,10 @@
 //! that waits for a time-out costs no time.
 
 use crate::scripted_server::{Act, Server, get, options, send, web};
-use aranha_fetch::{Fetched, Options, Session};
+use aranha_fetch::{FetchSession, Fetched, Options};
 
 /// `status "body" truncation unwanted kept; remarks`, or the failure's code.
-fn summary(fetched: &Fetched, session: &Session) -> String {
+fn summary(fetched: &Fetched, session: &FetchSession) -> String {
     let answer = match &fetched.result {
         Err(failure) => return format!("{}: {failure}", failure.code()),
         Ok(answer) => answer,
@@ -24,9 +24,9 @@ fn summary(fetched: &Fetched, session: &Session) -> String {
     parts.join("; ")
 }
 
-async fn run(options: &Options, acts: Vec<Act>) -> (Fetched, Session) {
+async fn run(options: &Options, acts: Vec<Act>) -> (Fetched, FetchSession) {
     let server = Server::start(vec![acts]).await;
-    let mut session = Session::new();
+    let mut session = FetchSession::new();
     let fetched = get(&web(options.clone()), &mut session, &server, "/").await;
     (fetched, session)
 }
@@ -446,7 +446,7 @@ async fn large_answers_lie_before_two_line_ends() {
         let script = vec![Act::Ask, Act::Send(wire.clone()), Act::Hold];
         let (fetched, _) = run(&options(), script).await;
         assert_eq!(fetched.response, wire);
-        let ended = fetched.result.unwrap().ended;
+        let ended = fetched.result.unwrap().crlf_terminated;
         assert_eq!(ended.is_some(), wire.len() > 65_536, "{length}");
         if let Some(ended) = ended {
             assert_eq!(ended, [&wire[..], b"\r\n\r\n"].concat());
@@ -505,12 +505,12 @@ async fn the_whole_after_a_refused_range() {
         range_requests: true,
         ..options()
     });
-    let mut session = Session::new();
+    let mut session = FetchSession::new();
     let refused = get(&web, &mut session, &server, "/").await;
     assert_eq!(summary(&refused, &session), r#"416 "" kept"#);
     let url = server.url("/");
-    let mut request = aranha_fetch::Request::new(&url, server.address.ip());
-    request.whole = true;
+    let mut request = aranha_fetch::FetchRequest::new(&url, server.address.ip());
+    request.without_range = true;
     let fetched = web.fetch(&mut session, request).await;
     assert_eq!(summary(&fetched, &session), r#"200 "hello" kept"#);
     assert!(fetched.timings.reused);
@@ -551,9 +551,9 @@ async fn not_modified_keeps_the_connection() {
             range_requests: true,
             ..options()
         });
-        let mut session = Session::new();
+        let mut session = FetchSession::new();
         let url = server.url("/");
-        let mut request = aranha_fetch::Request::new(&url, server.address.ip());
+        let mut request = aranha_fetch::FetchRequest::new(&url, server.address.ip());
         request.headers = vec![
             ("If-None-Match", "W/\"x\"".to_owned()),
             (

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use aranha_fetch::{Fetched, Options, Request, Session, Web};
+use aranha_fetch::{FetchRequest, FetchSession, Fetched, Fetcher, Options};
 use aranha_url::{Blacklist, CanonUrl, Canonicaliser, UrlRules};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
@@ -127,13 +127,18 @@ pub(crate) fn options() -> Options {
     }
 }
 
-pub(crate) fn web(options: Options) -> Web {
-    Web::new(options, Blacklist::default()).expect("options that work")
+pub(crate) fn web(options: Options) -> Fetcher {
+    Fetcher::new(options, Blacklist::default()).expect("options that work")
 }
 
 /// One GET from the server.
-pub(crate) async fn get(web: &Web, session: &mut Session, server: &Server, path: &str) -> Fetched {
+pub(crate) async fn get(
+    web: &Fetcher,
+    session: &mut FetchSession,
+    server: &Server,
+    path: &str,
+) -> Fetched {
     let url = server.url(path);
-    web.fetch(session, Request::new(&url, server.address.ip()))
+    web.fetch(session, FetchRequest::new(&url, server.address.ip()))
         .await
 }

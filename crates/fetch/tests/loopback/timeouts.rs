@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::scripted_server::{Act, Server, canon, get, options, send, web};
-use aranha_fetch::{Options, Request, Session, Truncated};
+use aranha_fetch::{FetchRequest, FetchSession, Options, Truncated};
 use tokio::time::Instant;
 
 const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n";
@@ -29,7 +29,7 @@ fn limits() -> Options {
 async fn run(options: Options, acts: Vec<Act>) -> (String, u64) {
     let server = Server::start(vec![acts]).await;
     let begun = Instant::now();
-    let fetched = get(&web(options), &mut Session::new(), &server, "/").await;
+    let fetched = get(&web(options), &mut FetchSession::new(), &server, "/").await;
     let outcome = match fetched.result {
         Ok(answer) => answer
             .truncated
@@ -142,7 +142,10 @@ async fn the_tls_handshake() {
     let url = canon(&format!("https://{}/", server.address));
     let begun = Instant::now();
     let fetched = web(limits())
-        .fetch(&mut Session::new(), Request::new(&url, server.address.ip()))
+        .fetch(
+            &mut FetchSession::new(),
+            FetchRequest::new(&url, server.address.ip()),
+        )
         .await;
     assert_eq!(fetched.result.unwrap_err().code(), "tls-failed");
     assert_eq!(begun.elapsed().as_secs(), 4);
@@ -159,7 +162,10 @@ async fn the_connection() {
     let url = canon(&format!("http://{address}/"));
     let begun = Instant::now();
     let fetched = web(limits())
-        .fetch(&mut Session::new(), Request::new(&url, address.ip()))
+        .fetch(
+            &mut FetchSession::new(),
+            FetchRequest::new(&url, address.ip()),
+        )
         .await;
     assert_eq!(fetched.result.unwrap_err().code(), "connect-timeout");
     assert_eq!(begun.elapsed().as_secs(), 3);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::scripted_server::{Act, canon, options, play, send, web};
-use aranha_fetch::{Options, Request, Session};
+use aranha_fetch::{FetchRequest, FetchSession, Options};
 use rustls::{
     HandshakeKind, ServerConfig,
     pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer},
@@ -62,10 +62,13 @@ async fn a_fault_is_recorded_and_the_page_kept() {
     let (web, url) = (web(options()), url(address));
     for _ in 0..2 {
         let fetched = web
-            .fetch(&mut Session::new(), Request::new(&url, address.ip()))
+            .fetch(
+                &mut FetchSession::new(),
+                FetchRequest::new(&url, address.ip()),
+            )
             .await;
         assert_eq!(&fetched.result.unwrap().body[..], b"hello");
-        let fault = fetched.tls_fault.unwrap();
+        let fault = fetched.certificate_error.unwrap();
         assert!(
             fault.contains("UnknownIssuer") || fault.contains("CaUsedAsEndEntity"),
             "{fault}"
@@ -87,8 +90,8 @@ async fn under_verify_tls_it_is_refused() {
     });
     let fetched = web
         .fetch(
-            &mut Session::new(),
-            Request::new(&url(address), address.ip()),
+            &mut FetchSession::new(),
+            FetchRequest::new(&url(address), address.ip()),
         )
         .await;
     let failure = fetched.result.unwrap_err();
@@ -107,16 +110,16 @@ async fn a_connection_is_kept_and_an_end_without_goodbye_is_an_end() {
         Act::Reset,
     ])
     .await;
-    let (web, url, mut session) = (web(options()), url(address), Session::new());
+    let (web, url, mut session) = (web(options()), url(address), FetchSession::new());
     let first = web
-        .fetch(&mut session, Request::new(&url, address.ip()))
+        .fetch(&mut session, FetchRequest::new(&url, address.ip()))
         .await;
     assert!(first.result.is_ok() && session.is_open());
     let second = web
-        .fetch(&mut session, Request::new(&url, address.ip()))
+        .fetch(&mut session, FetchRequest::new(&url, address.ip()))
         .await;
     let answer = second.result.unwrap();
-    assert!(second.timings.reused && second.tls_fault.is_some());
+    assert!(second.timings.reused && second.certificate_error.is_some());
     assert_eq!((&answer.body[..], answer.truncated), (&b"hello"[..], None));
 }
 
@@ -127,7 +130,10 @@ async fn no_tls_at_all() {
             .await;
     let url = canon(&format!("https://{}/", server.address));
     let fetched = web(options())
-        .fetch(&mut Session::new(), Request::new(&url, server.address.ip()))
+        .fetch(
+            &mut FetchSession::new(),
+            FetchRequest::new(&url, server.address.ip()),
+        )
         .await;
     assert_eq!(fetched.result.unwrap_err().code(), "tls-failed");
     assert_eq!(fetched.address, None);

@@ -186,7 +186,7 @@ async fn the_guard_judges_each_answer_given_out() {
         ],
         expires_ms: resolver.clock.now_ms() - 1,
     };
-    resolver.remember("b.example", &mixed);
+    resolver.restore("b.example", &mixed);
     let given = resolver.resolve("b.example").await.expect("one passes");
     assert_eq!(given.addresses, [address(4)]);
 }
@@ -200,8 +200,8 @@ async fn memories_past_their_time_are_stale() {
     };
     resolver.servers.say("a.example", public(2));
     resolver.servers.say("b.example", public(2));
-    resolver.remember("a.example", &kept(Duration::from_mins(59)));
-    resolver.remember("b.example", &kept(STALE));
+    resolver.restore("a.example", &kept(Duration::from_mins(59)));
+    resolver.restore("b.example", &kept(STALE));
     assert_eq!(ask(&resolver, "a.example").await, "93.184.216.1");
     assert_eq!(ask(&resolver, "b.example").await, "93.184.216.2");
     pass(1).await;
@@ -259,7 +259,7 @@ async fn prefetching_a_known_name_is_cheap() {
             addresses: vec![address(1)],
             expires_ms: i64::MAX,
         };
-        resolver.remember(&format!("www.site-{n}.example"), &resolved);
+        resolver.restore(&format!("www.site-{n}.example"), &resolved);
     }
     let names: Vec<String> = (0..10_000)
         .map(|n| format!("www.site-{n}.example"))
@@ -301,7 +301,7 @@ async fn when_names_are_down_questions_wait_and_go_on_by_themselves() {
         addresses: vec![address(1)],
         expires_ms: resolver.clock.now_ms() + 1000,
     };
-    resolver.remember("0.example", &known);
+    resolver.restore("0.example", &known);
     let mut watch = resolver.watch_down();
     let begun = Instant::now();
     bring_down(&resolver).await;
@@ -465,7 +465,7 @@ enum Act {
     Say(u8, Option<Said>),
     Resolve(u8),
     Prefetch(u8),
-    Remember(u8, Vec<IpAddr>, i64),
+    Restore(u8, Vec<IpAddr>, i64),
     Pass(u64),
     Away(bool),
 }
@@ -492,7 +492,7 @@ fn act() -> impl Strategy<Value = Act> {
         6 => (0_u8..12).prop_map(Act::Resolve),
         2 => (0_u8..12).prop_map(Act::Prefetch),
         2 => (0_u8..12, addresses(), -4_000_000..600_000_i64)
-            .prop_map(|(name, list, life)| Act::Remember(name, list, life)),
+            .prop_map(|(name, list, life)| Act::Restore(name, list, life)),
         3 => (0_u64..2500).prop_map(Act::Pass),
         1 => any::<bool>().prop_map(Act::Away),
     ]
@@ -528,14 +528,14 @@ proptest! {
                     Act::Prefetch(n) => resolver.prefetch(&name(n)),
                     Act::Away(away) => resolver.servers.set_away(away),
                     Act::Pass(seconds) => pass(seconds).await,
-                    Act::Remember(n, addresses, life) => {
+                    Act::Restore(n, addresses, life) => {
                         let expires_ms = resolver.clock.now_ms() + life;
                         let said_ms = expires_ms - millis(TTL);
                         for address in &addresses {
                             let known = truth.entry((name(n), *address)).or_insert(said_ms);
                             *known = said_ms.max(*known);
                         }
-                        resolver.remember(&name(n), &Resolved { addresses, expires_ms });
+                        resolver.restore(&name(n), &Resolved { addresses, expires_ms });
                     }
                     Act::Resolve(n) => {
                         let name = name(n);

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use tokio::{io::ReadBuf, runtime::Runtime, time::timeout};
 
 use super::*;
-use crate::{Cookies, Headers, http::content_coding as decode, linear_time::assert_linear};
+use crate::{CookieJar, Headers, http::content_coding as decode, linear_time::assert_linear};
 
 /// What happens after the last byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,7 +118,7 @@ fn run_in(
             options,
             memory,
             max_body: None,
-            any_type: false,
+            accept_any_type: false,
             deadline,
         };
         let mut script = Script {
@@ -440,7 +440,7 @@ async fn a_share_is_no_larger_than_the_length() {
         options: &options,
         memory: &memory,
         max_body: None,
-        any_type: false,
+        accept_any_type: false,
         deadline: Instant::now() + Duration::from_mins(1),
     };
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {LENGTH}\r\n\r\n");
@@ -631,7 +631,7 @@ fn the_cost_of_cookies() {
         }
     };
     let store = |headers: &Headers| {
-        let mut jar = Cookies::default();
+        let mut jar = CookieJar::default();
         jar.store(&url, headers, 0);
         assert!(jar.len() <= 50);
     };
@@ -662,7 +662,7 @@ async fn a_small_answer_takes_little() {
             options: &options,
             memory: &memory,
             max_body: None,
-            any_type: false,
+            accept_any_type: false,
             deadline: Instant::now() + Duration::from_mins(1),
         };
         let mut script = Script {
@@ -696,7 +696,7 @@ fn more_than_was_announced_shows() {
         let received = exchanged.result.expect("an answer");
         assert_eq!(&received.payload[..], b"0123456789");
         let remarks = &received.head.remarks;
-        assert!(remarks.contains(&Remark::Excess), "{pieces:?}");
+        assert!(remarks.contains(&ResponseRemark::ExtraBytes), "{pieces:?}");
     }
 }
 
