@@ -1,4 +1,4 @@
-//! CookieJar of one site (N12), RFC 6265.
+//! Cookies of one site (N12), RFC 6265.
 //!
 //! Kept with the site and sent back on its requests, so that servers have no need for session ids in URLs. The jar is
 //! bounded (RFC 6265, 6.1: at least 50 a domain, 4096 bytes each), holds no cookie for a public suffix, and takes from
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::date;
 use crate::Headers;
 
-/// CookieJar in one jar; the oldest goes first.
+/// Cookies in one jar; the oldest is dropped first.
 const MOST_COOKIES: usize = 50;
 
 /// Bytes of name and value together.

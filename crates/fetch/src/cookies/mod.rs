@@ -1,4 +1,4 @@
-//! CookieJar of one site.
+//! Cookies of one site.
 
 mod date;
 mod jar;
