@@ -30,7 +30,7 @@ mod native {
 
 /// Free memory goes back to the system after a moment. Called once, before other threads begin; whoever sets
 /// `MIMALLOC_PURGE_DELAY` in the environment is obeyed.
-pub(crate) fn give_back_soon() {
+pub(crate) fn set_purge_delay() {
     if std::env::var_os("MIMALLOC_PURGE_DELAY").is_none() {
         native::mi_option_set(PURGE_DELAY, DELAY);
     }

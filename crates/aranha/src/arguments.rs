@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser};
 
 use crate::commands::Command;
-use crate::complaint::Complaint;
+use crate::error::CommandError;
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -32,13 +32,16 @@ pub(crate) struct Arguments {
 }
 
 /// The command that was typed. Help and the version are printed here, and end the program.
-pub(crate) fn read() -> Result<Command, Complaint> {
+pub(crate) fn read() -> Result<Command, CommandError> {
     match Arguments::try_parse() {
         Ok(arguments) => Ok(arguments.command),
         Err(error) if !error.use_stderr() => {
             let mut stdout = io::stdout().lock();
             let written = write!(stdout, "{error}").and_then(|()| stdout.flush());
-            Err(written.map_or_else(|fault| output::refused(&fault), |()| Complaint::quiet()))
+            Err(written.map_or_else(
+                |fault| output::write_error(&fault),
+                |()| CommandError::quiet(),
+            ))
         }
         Err(error) => Err(complain(&error, &command(typed()))),
     }
@@ -54,20 +57,19 @@ pub(crate) fn description() -> clap::Command {
     Arguments::command()
 }
 
-fn complain(error: &clap::Error, command: &str) -> Complaint {
+fn complain(error: &clap::Error, command: &str) -> CommandError {
     let text = error.to_string();
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
         || error.kind() == ErrorKind::MissingSubcommand
     {
-        return Complaint::usage("a command is missing")
+        return CommandError::usage("a command is missing")
             .hint(format!("`{command} --help` lists them"));
     }
     let sentence = first_paragraph(&text);
     match tip(&text) {
-        Some(tip) => Complaint::usage(sentence).hint(tip),
-        None => {
-            Complaint::usage(sentence).hint(format!("`{command} --help` shows what can be written"))
-        }
+        Some(tip) => CommandError::usage(sentence).hint(tip),
+        None => CommandError::usage(sentence)
+            .hint(format!("`{command} --help` shows what can be written")),
     }
 }
 

@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::output::{counted, tell};
-use crate::plain::{Plain, PlainJson};
+use crate::output::{counted, message};
+use crate::terminal_escape::{Escaped, EscapedJson};
 
 /// An object on stdout. When nobody is left to read it, the crawl goes on.
 fn show_json(value: &Value) {
     let mut stdout = std::io::stdout().lock();
-    let _ = writeln!(stdout, "{}", PlainJson(value)).and_then(|()| stdout.flush());
+    let _ = writeln!(stdout, "{}", EscapedJson(value)).and_then(|()| stdout.flush());
 }
 
 /// How often the line on a terminal changes.
@@ -62,7 +62,7 @@ impl Voice {
     /// A sentence for people.
     pub(crate) fn say(self, sentence: &str) {
         if matches!(self, Self::Live | Self::Lines) {
-            tell(format_args!("{sentence}"));
+            message(format_args!("{sentence}"));
         }
     }
 }
@@ -156,13 +156,13 @@ impl Bar {
             );
         }
         let line = match count {
-            0..=NOTICES => Plain(&notice.to_string()).to_string(),
+            0..=NOTICES => Escaped(&notice.to_string()).to_string(),
             SILENCE => "more happens than is said here: aranha status".to_owned(),
             _ => return,
         };
         match &self.bar {
-            Some(bar) => bar.suspend(|| tell(format_args!("{line}"))),
-            None => tell(format_args!("{line}")),
+            Some(bar) => bar.suspend(|| message(format_args!("{line}"))),
+            None => message(format_args!("{line}")),
         }
     }
 
@@ -172,7 +172,7 @@ impl Bar {
                 bar.set_message(line.to_owned());
                 bar.tick();
             }
-            None => tell(format_args!("{line}")),
+            None => message(format_args!("{line}")),
         }
     }
 }
@@ -231,22 +231,22 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         Voice::Live | Voice::Lines => {}
     }
     let seconds = summary.took.as_secs_f64();
-    tell("");
-    tell(format_args!(
+    message("");
+    message(format_args!(
         "{} after {}.",
         sentence(&summary.reason),
         duration::format(rounded(summary.took))
     ));
     if tally.pages + tally.failures + tally.excluded + status.pages.queued == 0 {
-        tell("  fetched   nothing: no page was due");
+        message("  fetched   nothing: no page was due");
     } else {
-        tell(format_args!(
+        message(format_args!(
             "  fetched   {}, {} ({:.1} pages/s)",
             counted(tally.pages, "page"),
             about(tally.received),
             tally.pages as f64 / seconds.max(0.001),
         ));
-        tell(format_args!(
+        message(format_args!(
             "  archived  {} on disk, {} pages had content stored already",
             about(tally.written),
             grouped(tally.duplicates)
@@ -254,7 +254,7 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
     }
     let seen = tally.unchanged + tally.changed + tally.gone;
     if seen > 0 {
-        tell(format_args!(
+        message(format_args!(
             "  again     {} visited again: {} as before, {} changed, {} gone",
             counted(seen, "page"),
             grouped(tally.unchanged),
@@ -263,7 +263,7 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         ));
     }
     if tally.signals > 0 {
-        tell(format_args!(
+        message(format_args!(
             "  signals   {} heard: {} visits brought forward, {} new pages; {} taken from the proxy, {} no longer there",
             grouped(tally.signals),
             grouped(tally.sooner),
@@ -273,28 +273,28 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         ));
     }
     if tally.traps > 0 || status.sites.blocked > 0 {
-        tell(format_args!(
-            "  set aside {} with {}: traps, and what is shut out  (aranha status --aside -c {folder})",
+        message(format_args!(
+            "  set aside {} with {}: traps, and what is shut out  (aranha status --blocked -c {folder})",
             counted(status.sites.blocked, "site"),
             counted(status.pages.blocked, "page"),
         ));
     }
     if tally.soft + tally.cloaked > 0 {
-        tell(format_args!(
+        message(format_args!(
             "  hollow    {} said \"not found\" with status 200, {} wanted another browser",
             grouped(tally.soft),
             grouped(tally.cloaked)
         ));
     }
     if tally.failures + tally.refusals + tally.excluded > 0 {
-        tell(format_args!(
+        message(format_args!(
             "  without   {} answered with an error, {} did not answer, {} refused by robots.txt",
             grouped(tally.refusals),
             grouped(tally.failures),
             grouped(tally.excluded)
         ));
     }
-    tell(format_args!(
+    message(format_args!(
         "  in all    {} done, {} queued, {} to be tried later, on {}",
         counted(status.pages.done, "page"),
         grouped(status.pages.queued),
@@ -302,20 +302,20 @@ pub(crate) fn summary(voice: Voice, summary: &Summary, folder: &str) {
         counted(status.sites.known, "site")
     ));
     if tally.pages == 0 && tally.failures > 0 {
-        tell(format_args!(
+        message(format_args!(
             "Nothing came:  aranha why URL -c {folder}  tells the reason"
         ));
     }
     let left = status.pages.queued + status.pages.retry;
     match status.next_due {
-        Some(due) if left > 0 && summary.reason == Reason::Finished => tell(format_args!(
+        Some(due) if left > 0 && summary.reason == Reason::Finished => message(format_args!(
             "What is left waits for servers that did not answer; from {} UTC on:  aranha crawl -c {folder}",
             calendar::date_time(due)
         )),
-        _ if left > 0 => tell(format_args!("Go on with:  aranha crawl -c {folder}")),
+        _ if left > 0 => message(format_args!("Go on with:  aranha crawl -c {folder}")),
         _ => {
             if let Some(due) = status.next_revisit {
-                tell(format_args!(
+                message(format_args!(
                     "The next page is due again at {} UTC:  aranha crawl -c {folder}",
                     calendar::date_time(due)
                 ));

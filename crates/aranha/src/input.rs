@@ -3,8 +3,8 @@
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::Path;
 
-use crate::complaint::Complaint;
-use crate::output::tell;
+use crate::error::CommandError;
+use crate::output::message;
 
 /// One thing to work on, and where it stands for complaints: `argument 2`, `line 17`.
 pub(crate) struct Item {
@@ -14,7 +14,9 @@ pub(crate) struct Item {
 
 /// The arguments if there are any, else stdin: one item a line, blank lines left out, bytes that are no UTF-8
 /// replaced.
-pub(crate) fn items(arguments: Vec<String>) -> Box<dyn Iterator<Item = Result<Item, Complaint>>> {
+pub(crate) fn items(
+    arguments: Vec<String>,
+) -> Box<dyn Iterator<Item = Result<Item, CommandError>>> {
     if !arguments.is_empty() {
         let item = |(index, text)| {
             Ok(Item {
@@ -25,7 +27,7 @@ pub(crate) fn items(arguments: Vec<String>) -> Box<dyn Iterator<Item = Result<It
         return Box::new(arguments.into_iter().enumerate().map(item));
     }
     if io::stdin().is_terminal() {
-        tell("reading from the keyboard, one a line; Ctrl-D ends");
+        message("reading from the keyboard, one a line; Ctrl-D ends");
     }
     let lines = BufReader::new(io::stdin().lock()).split(b'\n').enumerate();
     Box::new(lines.filter_map(|(index, line)| item(index, line).transpose()))
@@ -38,9 +40,9 @@ pub(crate) fn named(arguments: &[String]) -> impl Iterator<Item = (String, Strin
 }
 
 /// The lines of a file, `-` for stdin, with their places; blank lines and lines that begin with `#` are left out.
-pub(crate) fn lines(path: &Path) -> Result<Vec<(String, String)>, Complaint> {
+pub(crate) fn lines(path: &Path) -> Result<Vec<(String, String)>, CommandError> {
     let failed = |error| {
-        Complaint::usage(format!("cannot read {}: {error}", path.display()))
+        CommandError::usage(format!("cannot read {}: {error}", path.display()))
             .hint("one URL a line; `-` reads from stdin")
     };
     let bytes = if path == Path::new("-") {
@@ -65,12 +67,12 @@ pub(crate) fn lines(path: &Path) -> Result<Vec<(String, String)>, Complaint> {
     Ok(lines)
 }
 
-fn unreadable(error: &io::Error) -> Complaint {
-    Complaint::failed(format!("cannot read stdin: {error}"))
+fn unreadable(error: &io::Error) -> CommandError {
+    CommandError::failed(format!("cannot read stdin: {error}"))
         .hint("give what to work on as arguments, or pipe it in")
 }
 
-fn item(index: usize, line: io::Result<Vec<u8>>) -> Result<Option<Item>, Complaint> {
+fn item(index: usize, line: io::Result<Vec<u8>>) -> Result<Option<Item>, CommandError> {
     let line = line.map_err(|error| unreadable(&error))?;
     let text = String::from_utf8_lossy(&line).trim().to_owned();
     Ok((!text.is_empty()).then(|| Item {

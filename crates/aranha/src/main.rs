@@ -1,33 +1,36 @@
 //! The command line: what people type, what they read, and the exit status.
 //!
 //! One file a verb under `commands/`. Data goes to stdout through [`output`], everything else to stderr; text that
-//! came from the web goes through [`plain`] first. Whatever goes wrong ends as a [`complaint::Complaint`]: one
+//! came from the web goes through [`terminal_escape`] first. Whatever goes wrong ends as a [`error::CommandError`]: one
 //! sentence, a hint, a status.
 //!
-//! Read first: [`commands`], then [`complaint`].
+//! Read first: [`commands`], then [`error`].
 
 mod allocator;
-mod archived;
 mod arguments;
 mod collection;
+mod collection_reader;
 mod commands;
-mod complaint;
 mod display;
-mod history;
+mod error;
 mod input;
+mod live_scope;
 mod mirror;
 mod output;
-mod plain;
+mod page_history;
+mod point_in_time;
+mod progress_line;
 mod session;
 mod settings;
-mod wanted;
-mod when;
-mod words;
+mod shared_args;
+mod stored_page;
+mod terminal_escape;
+mod word_diff;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    allocator::give_back_soon();
+    allocator::set_purge_delay();
     // Pages come and go in buffers of a few kilobytes: with huge pages the system clears two megabytes for each of many.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
     let ended = arguments::read().and_then(commands::run);

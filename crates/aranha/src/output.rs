@@ -1,15 +1,15 @@
-//! Data on stdout, buffered, and a reader that goes away is no error; words for people on stderr.
+//! Data to stdout, buffered; messages for people to stderr.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};
 
 use serde_json::Value;
 
-use crate::complaint::Complaint;
 use crate::display::grouped;
-use crate::plain::PlainJson;
+use crate::error::CommandError;
+use crate::terminal_escape::EscapedJson;
 
-/// Where a command's data goes. Call [`Output::finish`] at the end: what is still buffered can fail too.
+/// Buffered stdout. Call [`Output::finish`] at the end: writing the rest of the buffer can fail, too.
 pub(crate) struct Output(BufWriter<StdoutLock<'static>>);
 
 impl Output {
@@ -17,45 +17,45 @@ impl Output {
         Self(BufWriter::new(io::stdout().lock()))
     }
 
-    /// One line.
-    pub(crate) fn line(&mut self, line: impl Display) -> Result<(), Complaint> {
-        writeln!(self.0, "{line}").map_err(|error| refused(&error))
+    /// Writes one line.
+    pub(crate) fn line(&mut self, line: impl Display) -> Result<(), CommandError> {
+        writeln!(self.0, "{line}").map_err(|error| write_error(&error))
     }
 
-    /// Text as it is, line ends included.
-    pub(crate) fn text(&mut self, text: &str) -> Result<(), Complaint> {
+    /// Writes text that contains its own line ends.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), CommandError> {
         self.0
             .write_all(text.as_bytes())
-            .map_err(|error| refused(&error))
+            .map_err(|error| write_error(&error))
     }
 
-    /// One line of JSON.
-    pub(crate) fn json(&mut self, value: &Value) -> Result<(), Complaint> {
-        self.line(PlainJson(value))
+    /// Writes a JSON value on one line.
+    pub(crate) fn json(&mut self, value: &Value) -> Result<(), CommandError> {
+        self.line(EscapedJson(value))
     }
 
-    /// Writes what is left.
-    pub(crate) fn finish(mut self) -> Result<(), Complaint> {
-        self.0.flush().map_err(|error| refused(&error))
+    /// Writes the rest of the buffer.
+    pub(crate) fn finish(mut self) -> Result<(), CommandError> {
+        self.0.flush().map_err(|error| write_error(&error))
     }
 }
 
-/// A line for people, on stderr. When nobody is left to read it, the work goes on: `eprintln!` would end it.
-pub(crate) fn tell(line: impl Display) {
+/// Prints a line for people to stderr. Unlike `eprintln!` it does not panic when stderr is closed.
+pub(crate) fn message(line: impl Display) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
 /// `1 page`, `1,234 pages`.
-pub(crate) fn counted(number: u64, thing: &str) -> String {
+pub(crate) fn counted(number: u64, noun: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{ending}", grouped(number))
+    format!("{} {noun}{ending}", grouped(number))
 }
 
-/// `aranha … | head` closes the pipe when it has seen enough: that ends the command, quietly and well.
-pub(crate) fn refused(error: &io::Error) -> Complaint {
+/// The error for a failed write to stdout. A closed pipe (`aranha … | head`) ends the command with status 0.
+pub(crate) fn write_error(error: &io::Error) -> CommandError {
     if error.kind() == ErrorKind::BrokenPipe {
-        return Complaint::quiet();
+        return CommandError::quiet();
     }
-    Complaint::failed(format!("cannot write to the output: {error}"))
-        .hint("stdout must lead to a place with room that can be written to")
+    CommandError::failed(format!("cannot write to stdout: {error}"))
+        .hint("redirect stdout to a file or device that is writable and not full")
 }

@@ -10,9 +10,9 @@ use aranha_frontier::{Embedded, Frontier, FrontierError, Seed};
 use aranha_url::{CanonUrl, Canonicaliser, Rejected};
 
 use crate::collection;
-use crate::complaint::{Complaint, Status};
 use crate::display::{self, Voice};
-use crate::output::tell;
+use crate::error::{CommandError, ExitStatus};
+use crate::output::message;
 
 /// A crawl about to begin.
 pub(crate) struct Session<'a> {
@@ -28,7 +28,7 @@ pub(crate) struct Session<'a> {
 
 impl Session<'_> {
     /// Crawls until the end, Ctrl-C, or a limit. Must run within a tokio runtime.
-    pub(crate) async fn run(self) -> Result<Status, Complaint> {
+    pub(crate) async fn run(self) -> Result<ExitStatus, CommandError> {
         let Self {
             folder,
             config,
@@ -42,7 +42,7 @@ impl Session<'_> {
         check_frontier(folder)?;
         let resumed = collection.exists();
         if !resumed && seeds.is_empty() {
-            return Err(Complaint::usage(format!(
+            return Err(CommandError::usage(format!(
                 "there is no crawl in {name}, and no URL to begin with"
             ))
             .hint(format!("aranha crawl https://example.org -c {name}")));
@@ -88,7 +88,7 @@ impl Session<'_> {
 }
 
 /// Where a crawl has been, its frontier must be: a new one laid out in its place would know nothing of what is there.
-pub(crate) fn check_frontier(folder: &Path) -> Result<(), Complaint> {
+pub(crate) fn check_frontier(folder: &Path) -> Result<(), CommandError> {
     // An empty file is what a failed copy leaves.
     let frontier = Collection::at(folder).frontier();
     if std::fs::metadata(&frontier).is_ok_and(|file| file.len() > 0) {
@@ -101,7 +101,7 @@ pub(crate) fn check_frontier(folder: &Path) -> Result<(), Complaint> {
     } else {
         return Ok(());
     };
-    Err(Complaint::failed(format!(
+    Err(CommandError::failed(format!(
         "{} holds {what}, but its frontier.db is missing or empty",
         folder.display()
     ))
@@ -125,7 +125,7 @@ fn holds(folder: &Path, part: &str) -> bool {
 pub(crate) fn seeds(
     canon: &Canonicaliser,
     texts: impl IntoIterator<Item = (String, String)>,
-) -> Result<Vec<CanonUrl>, Complaint> {
+) -> Result<Vec<CanonUrl>, CommandError> {
     let mut seeds = Vec::new();
     for (place, text) in texts {
         let url = canon
@@ -144,7 +144,7 @@ pub(crate) fn seeds(
                 }
             })
             .map_err(|rejected| {
-                Complaint::usage(format!("{place}: `{text}` is no URL to crawl: {rejected}"))
+                CommandError::usage(format!("{place}: `{text}` is no URL to crawl: {rejected}"))
                     .hint("write it in full, like https://example.org/")
             })?;
         seeds.push(url);
@@ -194,11 +194,11 @@ pub(crate) fn open_files() {
 }
 
 /// What the program says of itself, on stderr.
-fn log(level: &str) -> Result<(), Complaint> {
+fn log(level: &str) -> Result<(), CommandError> {
     use tracing_subscriber::layer::SubscriberExt as _;
     use tracing_subscriber::util::SubscriberInitExt as _;
     let targets: tracing_subscriber::filter::Targets = level.parse().map_err(|_| {
-        Complaint::usage(format!("log.level: `{level}` cannot be read"))
+        CommandError::usage(format!("log.level: `{level}` cannot be read"))
             .hint("write a level such as warn or debug, or aranha_volume=debug,warn")
     })?;
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
@@ -210,7 +210,7 @@ fn log(level: &str) -> Result<(), Complaint> {
     Ok(())
 }
 
-fn keep_configuration(collection: &Collection, kept: &str) -> Result<(), Complaint> {
+fn keep_configuration(collection: &Collection, kept: &str) -> Result<(), CommandError> {
     let path = collection.configuration();
     if path.exists() {
         return Ok(());
@@ -220,9 +220,11 @@ fn keep_configuration(collection: &Collection, kept: &str) -> Result<(), Complai
         let sentence = format!("cannot write {}: {error}", path.display());
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                Complaint::stopped(sentence).hint("make room, then run the same command again")
+                CommandError::stopped(sentence).hint("make room, then run the same command again")
             }
-            _ => Complaint::failed(sentence).hint("choose a folder that you may write to with -c"),
+            _ => {
+                CommandError::failed(sentence).hint("choose a folder that you may write to with -c")
+            }
         }
     })
 }
@@ -237,7 +239,7 @@ fn tell_repairs(voice: Voice, node: &Node) {
         ));
     }
     for path in &node.repairs().damaged {
-        tell(format_args!(
+        message(format_args!(
             "warning: {} cannot be read; it was set aside, not deleted",
             path.display()
         ));
@@ -245,9 +247,9 @@ fn tell_repairs(voice: Voice, node: &Node) {
 }
 
 /// The first Ctrl-C asks everybody to check in; the second ends the process at once, which loses nothing either.
-fn listen(stop: Stop, voice: Voice) -> Result<(), Complaint> {
+fn listen(stop: Stop, voice: Voice) -> Result<(), CommandError> {
     use tokio::signal::unix::{SignalKind, signal};
-    let failed = |error| Complaint::failed(format!("cannot listen for signals: {error}"));
+    let failed = |error| CommandError::failed(format!("cannot listen for signals: {error}"));
     let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
     let mut hangup = signal(SignalKind::hangup()).map_err(failed)?;
@@ -260,7 +262,7 @@ fn listen(stop: Stop, voice: Voice) -> Result<(), Complaint> {
                 _ = hangup.recv() => {}
             }
             if asked {
-                std::process::exit(Status::Interrupted as i32);
+                std::process::exit(ExitStatus::Interrupted as i32);
             }
             asked = true;
             voice.say("\nstopping: visits are checking in (Ctrl-C again ends at once)");
@@ -270,39 +272,39 @@ fn listen(stop: Stop, voice: Voice) -> Result<(), Complaint> {
     Ok(())
 }
 
-fn ended(summary: &Summary, name: &str) -> Result<Status, Complaint> {
+fn ended(summary: &Summary, name: &str) -> Result<ExitStatus, CommandError> {
     match &summary.reason {
-        Reason::Finished | Reason::Limit(_) => Ok(Status::Done),
-        Reason::Interrupted => Ok(Status::Interrupted),
-        Reason::DiskFull(detail) => Err(Complaint::stopped(detail.clone()).hint(format!(
+        Reason::Finished | Reason::Limit(_) => Ok(ExitStatus::Done),
+        Reason::Interrupted => Ok(ExitStatus::Interrupted),
+        Reason::DiskFull(detail) => Err(CommandError::stopped(detail.clone()).hint(format!(
             "make room, then go on with `aranha crawl -c {name}`: nothing is lost"
         ))),
-        Reason::Failed(detail) => Err(Complaint::failed(detail.clone()).hint(format!(
+        Reason::Failed(detail) => Err(CommandError::failed(detail.clone()).hint(format!(
             "what was checked in is safe; `aranha crawl -c {name}` goes on from there"
         ))),
     }
 }
 
 /// Why the frontier would not open.
-pub(crate) fn refused(error: &FrontierError) -> Complaint {
+pub(crate) fn refused(error: &FrontierError) -> CommandError {
     let sentence = error.to_string();
     match error {
-        FrontierError::Locked { .. } => Complaint::failed(sentence)
+        FrontierError::Locked { .. } => CommandError::failed(sentence)
             .hint("wait for it to end, stop it with Ctrl-C, or choose another folder with -c"),
-        FrontierError::Missing { .. } => Complaint::usage(sentence)
+        FrontierError::Missing { .. } => CommandError::usage(sentence)
             .hint("name a collection with -c, or make one with `aranha crawl`"),
         FrontierError::Full { .. } => {
-            Complaint::stopped(sentence).hint("make room, then run the same command again")
+            CommandError::stopped(sentence).hint("make room, then run the same command again")
         }
         FrontierError::File { path, source } if is_lost_run(path, source) => {
-            Complaint::failed(sentence).hint(TOGETHER)
+            CommandError::failed(sentence).hint(TOGETHER)
         }
-        FrontierError::File { .. } => Complaint::failed(sentence)
+        FrontierError::File { .. } => CommandError::failed(sentence)
             .hint("the collection must be yours to write to; or choose another folder with -c"),
-        FrontierError::Newer { .. } => Complaint::failed(sentence)
+        FrontierError::Newer { .. } => CommandError::failed(sentence)
             .hint("crawl it with the version that wrote it, or choose another folder with -c"),
         FrontierError::Database { .. } | FrontierError::Damaged { .. } => {
-            Complaint::failed(sentence).hint(format!(
+            CommandError::failed(sentence).hint(format!(
                 "the pages in archive/ are safe; {TOGETHER}, or begin again in another folder"
             ))
         }
@@ -315,15 +317,18 @@ fn is_lost_run(path: &Path, source: &std::io::Error) -> bool {
     source.kind() == ErrorKind::NotFound && folder.is_some_and(|name| name == "frontier.runs")
 }
 
-fn broken(error: EngineError) -> Complaint {
+fn broken(error: EngineError) -> CommandError {
     match error {
         EngineError::Frontier(error) => refused(&error),
         EngineError::Config(error) => error.into(),
-        EngineError::Volume(aranha_volume::VolumeError::DiskFull { path }) => Complaint::stopped(
-            format!("no space left on the disk that holds {}", path.display()),
-        )
-        .hint("make room, then run the same command again"),
-        other => Complaint::failed(other.to_string())
+        EngineError::Volume(aranha_volume::VolumeError::DiskFull { path }) => {
+            CommandError::stopped(format!(
+                "no space left on the disk that holds {}",
+                path.display()
+            ))
+            .hint("make room, then run the same command again")
+        }
+        other => CommandError::failed(other.to_string())
             .hint("what was checked in is safe; the same command goes on once this is put right"),
     }
 }

@@ -14,19 +14,19 @@ use aranha_units::{duration, size};
 use clap::Args;
 use toml::Value;
 
-use crate::complaint::Complaint;
-use crate::output::tell;
-use crate::plain::Plain;
+use crate::error::CommandError;
+use crate::output::message;
+use crate::terminal_escape::Escaped;
 
 /// Loads a configuration and warns about old key names, once per process for each.
-pub(crate) fn load(layers: &Layers) -> Result<(Config, Origins), Complaint> {
+pub(crate) fn load(layers: &Layers) -> Result<(Config, Origins), CommandError> {
     static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let (config, origins) = Config::load(layers)?;
     let mut warned = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
     for renamed in origins.renamed() {
         let warning = renamed.to_string();
         if !warned.contains(&warning) {
-            tell(format_args!("warning: {}", Plain(&warning)));
+            message(format_args!("warning: {}", Escaped(&warning)));
             warned.insert(warning);
         }
     }

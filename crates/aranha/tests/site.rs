@@ -638,12 +638,12 @@ fn what_was_shut_out_is_opened_by_the_same_name() {
     }
     assert_eq!(told(&["block", "WWW.Foo.Example"]).0, 0);
     assert_eq!(visit(), 1);
-    let (_, aside) = told(&["status", "--aside"]);
+    let (_, aside) = told(&["status", "--blocked"]);
     assert_eq!(
         aside,
         "WWW.Foo.Example  1 site  shut out by the black list\n"
     );
-    let (_, aside) = told(&["status", "--aside", "--json"]);
+    let (_, aside) = told(&["status", "--blocked", "--json"]);
     assert!(aside.contains(r#""entry":"WWW.Foo.Example""#), "{aside}");
     let place = format!("-c {}", collection.display());
     let (_, why) = told(&["why", &home]);

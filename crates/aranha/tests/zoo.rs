@@ -191,7 +191,7 @@ async fn a_site_is_shut_out_while_the_crawl_runs_and_opened_again() {
         requests < 120,
         "{requests} requests to a site that is shut out"
     );
-    let aside = run(&["status", "--aside"]).await;
+    let aside = run(&["status", "--blocked"]).await;
     let said = String::from_utf8(aside.stdout).unwrap();
     assert_eq!(said, "calendar.lab  1 site  shut out by the black list\n");
     let home = lab.hazard_seeds().remove(0);

@@ -5,23 +5,23 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use aranha_engine::{Clock, Collection as Folder};
+use aranha_engine::Clock;
 use aranha_frontier::{Embedded, Frontier, Options, SiteState};
 use aranha_url::{Blacklist, CanonUrl, Canonicaliser};
 use clap::Args;
 use serde_json::json;
 
-use crate::archived::Archived;
-use crate::collection::Collection;
-use crate::complaint::{Complaint, Status};
-use crate::output::{Output, counted, tell};
-use crate::session;
+use crate::collection;
+use crate::collection_reader::CollectionReader;
+use crate::error::{CommandError, ExitStatus};
+use crate::output::{Output, counted, message};
+use crate::shared_args::CollectionArg;
 
 const EXAMPLES: &str = "\
 Examples:
   aranha block spam.example -c national --reason \"a link farm\"
   aranha block '*.example.net' https://example.org/calendar/* 192.0.2.0/24 -c national
-  aranha status --aside -c national                 what is set aside, and why
+  aranha status --blocked -c national                 what is set aside, and why
   aranha unblock spam.example -c national";
 
 /// Shut a site, a domain, URLs or addresses out, also while the crawl runs
@@ -36,7 +36,7 @@ pub(crate) struct Block {
     #[arg(long, default_value = "by hand")]
     reason: String,
     #[command(flatten)]
-    collection: Collection,
+    collection: CollectionArg,
 }
 
 /// Take entries off the black list, and open sites again that were set aside
@@ -47,15 +47,15 @@ pub(crate) struct Unblock {
     #[arg(value_name = "ENTRY", required = true)]
     entries: Vec<String>,
     #[command(flatten)]
-    collection: Collection,
+    collection: CollectionArg,
     /// The counts as one JSON object
     #[arg(long)]
     json: bool,
 }
 
 /// Adds to the list.
-pub(crate) fn block(arguments: &Block) -> Result<Status, Complaint> {
-    let folder = existing(&arguments.collection)?;
+pub(crate) fn block(arguments: &Block) -> Result<ExitStatus, CommandError> {
+    let folder = collection::existing(&arguments.collection.folder)?;
     let reason = arguments.reason.replace(char::is_control, " ");
     let entries: Vec<&str> = arguments
         .entries
@@ -68,63 +68,60 @@ pub(crate) fn block(arguments: &Block) -> Result<Status, Complaint> {
             Ok(_) => continue,
             Err(error) => error.problem,
         };
-        return Err(Complaint::usage(format!("`{entry}` is {problem}"))
+        return Err(CommandError::usage(format!("`{entry}` is {problem}"))
             .hint("write a host, a domain, a URL, an address or a range: example.org, *.example.org, 192.0.2.0/24"));
     }
     let path = folder.blacklist();
     let written = aranha_engine::add_to_blacklist(&path, &entries, &reason);
-    written.map_err(|error| cannot("write", &path, &error))?;
-    tell(format_args!(
+    written.map_err(|error| cannot_write(&path, &error))?;
+    message(format_args!(
         "{} added to the black list of {}; a crawl that runs obeys within a second",
         counted(arguments.entries.len() as u64, "line"),
         arguments.collection.folder.display()
     ));
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Takes off the list, and opens the sites that it, or their own contents, had closed.
-pub(crate) fn unblock(arguments: &Unblock) -> Result<Status, Complaint> {
-    let folder = existing(&arguments.collection)?;
-    let archived = Archived::open(&arguments.collection)?;
-    let mut frontier = Embedded::open(&arguments.collection.folder, Options::default())
-        .map_err(|error| session::refused(&error))?;
+pub(crate) fn unblock(arguments: &Unblock) -> Result<ExitStatus, CommandError> {
+    let folder = collection::existing(&arguments.collection.folder)?;
+    let collection = CollectionReader::open(&arguments.collection)?;
+    let mut frontier = Embedded::open(&arguments.collection.folder, Options::default())?;
     let mut wanted: Vec<Named> = arguments
         .entries
         .iter()
-        .map(|entry| Named::new(&archived.canon, entry))
+        .map(|entry| Named::new(&collection.canon, entry))
         .collect();
     let path = folder.blacklist();
     let list = match std::fs::read_to_string(&path) {
         Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        list => list.map_err(|error| cannot("read", &path, &error))?,
+        list => list.map_err(|error| {
+            CommandError::failed(format!("cannot read {}: {error}", path.display()))
+                .hint("the black list must be a UTF-8 text file that you are allowed to read")
+        })?,
     };
     let lines: Vec<&str> = list
         .lines()
         .filter_map(|line| line.split_whitespace().next())
         .filter(|entry| !entry.starts_with('#'))
         .filter(|entry| {
-            let line = Named::new(&archived.canon, entry);
+            let line = Named::new(&collection.canon, entry);
             find(&mut wanted, |named| named.key == line.key)
         })
         .collect();
     let removed = aranha_engine::remove_from_blacklist(&path, &lines)
-        .map_err(|error| cannot("write", &path, &error))?;
+        .map_err(|error| cannot_write(&path, &error))?;
     let mut sites = Vec::new();
-    archived
-        .view
-        .sites(|site| {
-            let is_wanted = |named: &Named| named.covers(&site.site);
-            if site.state == SiteState::Blocked && find(&mut wanted, is_wanted) {
-                sites.push(site.site);
-            }
-            true
-        })
-        .map_err(|error| session::refused(&error))?;
+    collection.view.sites(|site| {
+        let is_wanted = |named: &Named| named.covers(&site.site);
+        if site.state == SiteState::Blocked && find(&mut wanted, is_wanted) {
+            sites.push(site.site);
+        }
+        true
+    })?;
     let now = Clock::new().now();
     for site in &sites {
-        frontier
-            .unblock(now, site)
-            .map_err(|error| session::refused(&error))?;
+        frontier.unblock(now, site)?;
     }
     if wanted.iter().any(|named| named.found) {
         tell_opened(removed, sites.len() as u64, arguments.json)?;
@@ -132,51 +129,39 @@ pub(crate) fn unblock(arguments: &Unblock) -> Result<Status, Complaint> {
     if wanted.iter().any(|named| !named.found) {
         return Err(unknown(&wanted, &arguments.collection));
     }
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// Names the entries that nothing was found of.
-fn unknown(wanted: &[Named], collection: &Collection) -> Complaint {
+fn unknown(wanted: &[Named], collection: &CollectionArg) -> CommandError {
     let entries: Vec<_> = wanted
         .iter()
         .filter(|named| !named.found)
         .map(|named| format!("`{}`", named.entry))
         .collect();
-    Complaint::failed(format!(
+    CommandError::failed(format!(
         "nothing named {} is on the black list or set aside",
         entries.join(" or ")
     ))
     .hint(format!(
-        "aranha status --aside -c {} tells what is",
+        "aranha status --blocked -c {} tells what is",
         collection.folder.display()
     ))
 }
 
-fn tell_opened(lines: u64, sites: u64, json: bool) -> Result<(), Complaint> {
+fn tell_opened(lines: u64, sites: u64, json: bool) -> Result<(), CommandError> {
     if json {
         let mut output = Output::new();
         output.json(&json!({"entries": lines, "sites": sites}))?;
         output.finish()?;
     } else {
-        tell(format_args!(
+        message(format_args!(
             "{} taken off the black list, {} opened again",
             counted(lines, "line"),
             counted(sites, "site")
         ));
     }
     Ok(())
-}
-
-fn existing(collection: &Collection) -> Result<Folder, Complaint> {
-    let folder = Folder::at(&collection.folder);
-    if folder.exists() {
-        return Ok(folder);
-    }
-    Err(Complaint::usage(format!(
-        "there is no crawl in {}",
-        collection.folder.display()
-    ))
-    .hint("name a collection with -c"))
 }
 
 /// An entry, in the one spelling that all have who name the same.
@@ -259,14 +244,12 @@ fn without_port(entry: &str) -> &str {
     }
 }
 
-fn cannot(what: &str, path: &Path, error: &std::io::Error) -> Complaint {
-    let sentence = format!("cannot {what} {}: {error}", path.display());
-    match error.kind() {
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            Complaint::stopped(sentence).hint("make room, then run the same command again")
-        }
-        _ => Complaint::failed(sentence).hint("the collection must be yours to write to"),
-    }
+fn cannot_write(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::cannot_write(
+        path,
+        error,
+        "you must be allowed to write to the collection",
+    )
 }
 
 #[cfg(test)]

@@ -1,14 +1,13 @@
-//! `aranha cat`: a stored page, as it came.
+//! `aranha cat`: the body or head of a stored page.
 
 use std::io::Write;
 
 use clap::Args;
 
-use crate::archived::{Archived, LARGEST};
-use crate::collection::Collection;
-use crate::complaint::{Complaint, Status};
+use crate::error::{CommandError, ExitStatus};
 use crate::output;
-use crate::when::At;
+use crate::shared_args::VersionArgs;
+use crate::stored_page::{self, MAX_DECODED_BODY};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,43 +16,33 @@ Examples:
   aranha cat --head https://example.org/ -c example
   aranha cat --raw https://example.org/logo.png.gz -c example | gunzip";
 
-/// Print a stored page: its body, decoded
+/// Print the decoded body of a stored page
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The page
-    #[arg(value_name = "URL")]
-    url: String,
     #[command(flatten)]
-    collection: Collection,
-    #[command(flatten)]
-    at: At,
-    /// The head of the answer as the server sent it, instead of the body
+    version: VersionArgs,
+    /// Print the response head as received, instead of the body
     #[arg(long)]
     head: bool,
-    /// The body as it came over the wire, chunks and compression kept
+    /// Print the body as received, without undoing chunking and compression
     #[arg(long, conflicts_with = "head")]
     raw: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
-    let archived = Archived::open(&arguments.collection)?;
-    let (_, stored) = archived.page(
-        &arguments.collection.folder,
-        &arguments.url,
-        arguments.at.moment,
-    )?;
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
+    let (_, _, stored) = stored_page::open(&arguments.version)?;
     let bytes = if arguments.head {
         stored.http_head().to_vec()
     } else if arguments.raw {
         stored.http_body().to_vec()
     } else {
-        stored.body_decoded(LARGEST)
+        stored.body_decoded(MAX_DECODED_BODY)
     };
     let mut stdout = std::io::stdout().lock();
     stdout
         .write_all(&bytes)
         .and_then(|()| stdout.flush())
-        .map_err(|error| output::refused(&error))?;
-    Ok(Status::Done)
+        .map_err(|error| output::write_error(&error))?;
+    Ok(ExitStatus::Done)
 }

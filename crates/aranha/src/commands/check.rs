@@ -1,76 +1,74 @@
-//! `aranha check`: every record and every digest of a collection, verified.
-
-use std::io::{IsTerminal, Write};
+//! `aranha check`: verifies every record and every digest of a collection.
 
 use aranha_frontier::{FrontierError, PageEntry, PageFilter};
 use aranha_volume::{ArchiveReader, VolumeError};
 use clap::Args;
 use serde_json::json;
 
-use crate::archived::Archived;
-use crate::collection::Collection;
-use crate::complaint::{Complaint, Status};
+use crate::collection_reader::CollectionReader;
 use crate::display::grouped;
-use crate::output::{Output, counted, tell};
-use crate::plain::Plain;
-use crate::session;
+use crate::error::{CommandError, ExitStatus};
+use crate::output::{Output, counted, message};
+use crate::progress_line::ProgressLine;
+use crate::shared_args::{CollectionArg, JsonObjectArg};
+use crate::terminal_escape::Escaped;
 
 const EXAMPLES: &str = "\
 Examples:
   aranha check -c example
   aranha check -c example --json | jq .faults
 
-Exit status: 0 when everything is as it should be, 1 when something is wrong.";
+Faults go to stdout, one per line. Exit status: 0 if there are none, 1 otherwise.";
 
-/// Verify every record, every digest and every index line, and that every page's bytes and the links that wait are there
+/// Verify the archive, its indexes and digests, and that frontier and archive agree
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    collection: Collection,
-    /// The result as one JSON object
-    #[arg(long)]
-    json: bool,
+    collection: CollectionArg,
+    #[command(flatten)]
+    output: JsonObjectArg,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
-    let folder = &arguments.collection.folder;
-    let archived = Archived::open(&arguments.collection)?;
-    let counter = Counter::new();
-    let report = aranha_volume::check(folder, |progress| counter.show(progress.records))
-        .map_err(|error| unreadable(&error))?;
-    drop(counter);
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
+    let collection = CollectionReader::open(&arguments.collection)?;
+    let mut line = ProgressLine::new();
+    let report = aranha_volume::check(&collection.folder, |progress| {
+        line.show(|| format!("{} records verified", grouped(progress.records)));
+    })
+    .map_err(|error| unreadable(&error))?;
+    drop(line);
     let mut faults: Vec<String> = report
         .faults
         .iter()
         .map(|fault| {
             format!(
-                "{} at {}: {}",
+                "{} at byte {}: {}",
                 fault.path.display(),
                 fault.offset,
                 fault.problem
             )
         })
         .collect();
-    runs(&archived, &mut faults)?;
-    let pages = bytes_of_pages(&archived, arguments, &mut faults)?;
+    check_link_runs(&collection, &mut faults)?;
+    let pages = check_locations(&collection, &mut faults)?;
     let mut output = Output::new();
-    if arguments.json {
+    if arguments.output.json {
         output.json(
             &json!({"volumes": report.files, "records": report.records, "bytes": report.bytes,
                             "pages": pages, "faults": faults}),
         )?;
     } else {
         for fault in &faults {
-            output.line(Plain(fault))?;
+            output.line(Escaped(fault))?;
         }
-        tell(format_args!(
-            "{} in {} read, {} looked up: {}",
+        message(format_args!(
+            "{} in {} and {} verified: {}",
             counted(report.records, "record"),
             counted(report.files, "volume"),
             counted(pages, "page"),
             if faults.is_empty() {
-                "all is well".to_owned()
+                "no faults".to_owned()
             } else {
                 counted(faults.len() as u64, "fault")
             }
@@ -78,77 +76,47 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     }
     output.finish()?;
     Ok(if faults.is_empty() {
-        Status::Done
+        ExitStatus::Done
     } else {
-        Status::Failed
+        ExitStatus::Failed
     })
 }
 
-/// The archive as a whole cannot be read.
-fn unreadable(error: &VolumeError) -> Complaint {
-    Complaint::failed(error.to_string())
-        .hint("the folders archive/ and indexes/ of the collection must be there and readable")
+/// The error for an archive that cannot be read at all.
+fn unreadable(error: &VolumeError) -> CommandError {
+    CommandError::failed(error.to_string())
+        .hint("the folders archive/ and indexes/ of the collection must exist and be readable")
 }
 
-/// How far it is, on a terminal that can take a line back; wiped away at the end.
-struct Counter {
-    live: bool,
-}
-
-impl Counter {
-    fn new() -> Self {
-        let able = std::env::var_os("TERM").is_some_and(|name| name != "dumb");
-        Self {
-            live: able && std::io::stderr().is_terminal(),
-        }
-    }
-
-    fn show(&self, records: u64) {
-        if self.live {
-            let _ = write!(std::io::stderr(), "\r{} records read", grouped(records));
-        }
-    }
-}
-
-impl Drop for Counter {
-    fn drop(&mut self) {
-        if self.live {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
-    }
-}
-
-/// The links that wait for their sites are in files beside the database: whoever asks after a page of any site that is
-/// known opens all that the database names.
-fn runs(archived: &Archived, faults: &mut Vec<String>) -> Result<(), Complaint> {
+/// Verifies the inbox files beside the database. Explaining any page of a known site opens all of them.
+fn check_link_runs(
+    collection: &CollectionReader,
+    faults: &mut Vec<String>,
+) -> Result<(), CommandError> {
     let mut known = None;
-    archived
-        .view
-        .sites(|site| {
-            known = Some(site.site);
-            false
-        })
-        .map_err(|error| session::refused(&error))?;
+    collection.view.sites(|site| {
+        known = Some(site.site);
+        false
+    })?;
     let Some(site) = known else { return Ok(()) };
-    let url = archived.url(&format!("https://{site}/"))?;
-    match archived.view.explain(&url) {
+    let url = collection.url(&format!("https://{site}/"))?;
+    match collection.view.explain(&url) {
         Ok(_) => Ok(()),
         Err(error @ (FrontierError::File { .. } | FrontierError::Damaged { .. })) => {
             faults.push(error.to_string());
             Ok(())
         }
-        Err(error) => Err(session::refused(&error)),
+        Err(error) => Err(error.into()),
     }
 }
 
-/// Invariant 4: a page that is recorded has its bytes in the archive, at the place its record names.
-fn bytes_of_pages(
-    archived: &Archived,
-    arguments: &Arguments,
+/// Invariant 4: the content of every recorded page is in the archive, at the location in its record. Returns the number
+/// of records verified.
+fn check_locations(
+    collection: &CollectionReader,
     faults: &mut Vec<String>,
-) -> Result<u64, Complaint> {
-    let reader =
-        ArchiveReader::open(&arguments.collection.folder).map_err(|error| unreadable(&error))?;
+) -> Result<u64, CommandError> {
+    let reader = ArchiveReader::open(&collection.folder).map_err(|error| unreadable(&error))?;
     let mut count = 0;
     let filter = PageFilter {
         all: true,
@@ -166,16 +134,13 @@ fn bytes_of_pages(
                     .url()
                     .is_some_and(|url| url.ends_with(&entry.record.path)) => {}
             Ok(stored) => faults.push(format!(
-                "{}: its place in the archive holds {}",
+                "{}: its location in the archive holds {}",
                 entry.url(),
-                stored.url().unwrap_or("something else")
+                stored.url().unwrap_or("a record without a URL")
             )),
         }
         true
     };
-    archived
-        .view
-        .pages(&filter, look)
-        .map_err(|error| session::refused(&error))?;
+    collection.view.pages(&filter, look)?;
     Ok(count)
 }

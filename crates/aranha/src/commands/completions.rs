@@ -4,7 +4,7 @@ use clap::Args;
 use clap_complete::{Shell, generate};
 
 use crate::arguments;
-use crate::complaint::{Complaint, Status};
+use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
 
 const EXAMPLES: &str = "\
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let mut script = Vec::new();
     generate(
         arguments.shell,
@@ -32,5 +32,5 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let mut output = Output::new();
     output.text(&String::from_utf8_lossy(&script))?;
     output.finish()?;
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }

@@ -6,10 +6,10 @@ use aranha_engine::config::{Layers, PROFILES};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::collection::Collection;
-use crate::complaint::{Complaint, Status};
+use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
 use crate::settings::{self, Settings};
+use crate::shared_args::CollectionArg;
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
@@ -55,7 +55,7 @@ pub(crate) enum Command {
 #[derive(Args, Debug)]
 pub(crate) struct Show {
     #[command(flatten)]
-    collection: Collection,
+    collection: CollectionArg,
     #[command(flatten)]
     settings: Box<Settings>,
     /// One JSON object: each dotted key with its value and origin
@@ -63,7 +63,7 @@ pub(crate) struct Show {
     json: bool,
 }
 
-pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
+pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
     let mut output = Output::new();
     match command {
         Command::Show(show) => print(&show, &mut output)?,
@@ -72,10 +72,10 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
         Command::Profiles { name: Some(name) } => profile(&name, &mut output)?,
     }
     output.finish()?;
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }
 
-fn print(show: &Show, output: &mut Output) -> Result<(), Complaint> {
+fn print(show: &Show, output: &mut Output) -> Result<(), CommandError> {
     let layers = show.settings.layers(show.collection.configuration());
     let (config, origins) = settings::load(&layers)?;
     if !show.json {
@@ -88,7 +88,7 @@ fn print(show: &Show, output: &mut Output) -> Result<(), Complaint> {
     output.json(&entries.collect::<serde_json::Map<_, _>>().into())
 }
 
-fn check(file: PathBuf, output: &mut Output) -> Result<(), Complaint> {
+fn check(file: PathBuf, output: &mut Output) -> Result<(), CommandError> {
     let shown = file.display().to_string();
     settings::load(&Layers {
         files: vec![file],
@@ -97,14 +97,14 @@ fn check(file: PathBuf, output: &mut Output) -> Result<(), Complaint> {
     output.line(format_args!("{shown}: good"))
 }
 
-fn list(output: &mut Output) -> Result<(), Complaint> {
+fn list(output: &mut Output) -> Result<(), CommandError> {
     for profile in PROFILES {
         output.line(format_args!("{:<10}{}", profile.name, profile.about))?;
     }
     Ok(())
 }
 
-fn profile(name: &str, output: &mut Output) -> Result<(), Complaint> {
+fn profile(name: &str, output: &mut Output) -> Result<(), CommandError> {
     // Loading it gives the complaint about a name that nobody knows.
     settings::load(&Layers {
         profile: Some(name.to_owned()),

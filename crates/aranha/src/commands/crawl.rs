@@ -6,12 +6,12 @@ use aranha_engine::Config;
 use aranha_url::Canonicaliser;
 use clap::Args;
 
-use crate::collection::{Collection, MADE};
-use crate::complaint::{Complaint, Status};
 use crate::display::Voice;
+use crate::error::{CommandError, ExitStatus};
 use crate::input;
 use crate::session::{self, Session};
 use crate::settings::{self, Settings};
+use crate::shared_args::{CREATED_IF_MISSING, CollectionArg};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +27,7 @@ was reached, 3 stopped by a full disk, 130 interrupted.";
 
 /// Start a crawl, or continue one
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(MADE)))]
+#[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(CREATED_IF_MISSING)))]
 pub(crate) struct Arguments {
     /// Where to begin; a collection that exists needs none
     #[arg(value_name = "URL")]
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     #[arg(short = 'i', long = "seeds", value_name = "FILE")]
     pub(crate) seeds: Vec<PathBuf>,
     #[command(flatten)]
-    pub(crate) collection: Collection,
+    pub(crate) collection: CollectionArg,
     /// Visit every page again now, whether it is due or not
     #[arg(long, help_heading = "Coming back")]
     pub(crate) again: bool,
@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
     pub(crate) quiet: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let file = arguments.collection.configuration();
     let (config, _) = settings::load(&arguments.settings.layers(file.clone()))?;
     let (lasting, origins) = settings::load(&arguments.settings.lasting().layers(file))?;
@@ -73,9 +73,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
 }
 
 /// Servers must know whom to write to (N9). Without a contact only private addresses are asked.
-fn identify(config: &Config) -> Result<(), Complaint> {
+fn identify(config: &Config) -> Result<(), CommandError> {
     if config.crawl.contact.is_empty() && !config.fetch.allow_private {
-        return Err(Complaint::usage(
+        return Err(CommandError::usage(
             "a contact is needed before anything on the public web is asked for",
         )
         .hint("add --contact with a mail address or a web page of yours"));
@@ -84,9 +84,11 @@ fn identify(config: &Config) -> Result<(), Complaint> {
 }
 
 /// The threads that visits run on.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Complaint> {
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| Complaint::failed(format!("cannot start the threads of a crawl: {error}")))
+        .map_err(|error| {
+            CommandError::failed(format!("cannot start the threads of a crawl: {error}"))
+        })
 }

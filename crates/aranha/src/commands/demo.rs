@@ -15,8 +15,8 @@ use clap::Args;
 use toml::Value;
 
 use crate::commands::crawl;
-use crate::complaint::{Complaint, Status};
 use crate::display::Voice;
+use crate::error::{CommandError, ExitStatus};
 use crate::session::{self, Session};
 use crate::settings::{self, span};
 
@@ -44,12 +44,12 @@ pub(crate) struct Arguments {
     quiet: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let voice = Voice::choose(arguments.json, arguments.quiet);
     let folder = arguments.folder.clone().unwrap_or_else(fresh_folder);
     crawl::runtime()?.block_on(async {
         let lab = Lab::start(Plan::demo()).await.map_err(|error| {
-            Complaint::failed(format!("the demo's web cannot be served: {error}"))
+            CommandError::failed(format!("the demo's web cannot be served: {error}"))
         })?;
         let mut flags = Flags::default();
         flags.set("--pause", "crawl.pause", duration::format(arguments.pause));

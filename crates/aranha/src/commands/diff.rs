@@ -1,22 +1,22 @@
-//! `aranha diff`: the words that came and went between two versions of a page.
+//! `aranha diff`: the words added and removed between two versions of a page.
 
 use std::io::IsTerminal;
 
 use aranha_frontier::PageRecord;
 use aranha_page::Page;
-use aranha_units::calendar;
 use aranha_url::CanonUrl;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::archived::{self, Archived};
-use crate::collection::Collection;
-use crate::commands::text;
-use crate::complaint::{Complaint, Status};
-use crate::history::{is_version, same_text};
-use crate::output::{Output, counted, tell};
-use crate::when::When;
-use crate::words::{self, Difference, Fate, Hunk};
+use crate::collection_reader::CollectionReader;
+use crate::error::{CommandError, ExitStatus};
+use crate::output::{Output, counted, message};
+use crate::page_history::{is_version, same_text};
+use crate::point_in_time::PointInTime;
+use crate::shared_args::{JsonObjectArg, PageArgs};
+use crate::stored_page;
+use crate::word_diff::{self, EditKind, Hunk, WordDiff};
+use aranha_units::calendar;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,83 +24,80 @@ Examples:
   aranha diff https://example.org/ -c example --from 2026-11-01 --to \"2026-11-05 18:30\"
   aranha diff https://example.org/ -c example --json | jq -r '.changes[].added'
 
-A line for every place that differs: [-words that went-]{+words that came+} with a few words around them. WHEN is a day
-(to its end), a day and a time in UTC, or RFC 3339; the version is the one that was current then.";
+Each change is one line: [-removed words-]{+added words+} with a few words of context. WHEN is a day (its end),
+a day and time in UTC, or RFC 3339; it selects the version that was current at that time.";
 
-/// Show the words added and removed between two versions of a page, by default the last two texts
+/// Show the words added and removed between two versions of a page
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The page
-    #[arg(value_name = "URL")]
-    url: String,
     #[command(flatten)]
-    collection: Collection,
-    /// The older version; by default the last one with another text
+    page: PageArgs,
+    /// The older version [default: the last one with a different text]
     #[arg(long, value_name = "WHEN")]
-    from: Option<When>,
-    /// The newer version; by default the newest
+    from: Option<PointInTime>,
+    /// The newer version [default: the newest]
     #[arg(long, value_name = "WHEN")]
-    to: Option<When>,
-    /// As one JSON object
-    #[arg(long)]
-    json: bool,
+    to: Option<PointInTime>,
+    #[command(flatten)]
+    output: JsonObjectArg,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
-    let archived = Archived::open(&arguments.collection)?;
-    let (url, records) = archived.records(&arguments.collection.folder, &arguments.url)?;
-    let (from, to) = choose(arguments, &url, &records)?;
-    let read = |index: usize| -> Result<Page, Complaint> {
-        let folder = &arguments.collection.folder;
-        let (_, stored) = archived::bytes(folder, &url, &records, index)?;
-        let mut options = archived.config.page.clone();
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
+    let collection = CollectionReader::open(&arguments.page.collection)?;
+    let (url, records) = collection.records(&arguments.page.url)?;
+    let (from, to) = choose(arguments, &collection, &url, &records)?;
+    let read = |index: usize| -> Result<Page, CommandError> {
+        let (_, stored) = collection.stored(&url, &records, index)?;
+        let mut options = collection.config.page.clone();
         options.text = true;
-        Ok(text::read(&stored, &options))
+        Ok(stored_page::parse(&stored, &options))
     };
     let (old, new) = (read(from)?, read(to)?);
     if old.text.is_empty() && new.text.is_empty() && records[from].digest != records[to].digest {
-        return Err(Complaint::failed(format!(
+        return Err(CommandError::failed(format!(
             "{url} has no text to compare ({})",
             records[to].media_type
         ))
         .hint("`aranha cat URL --at WHEN` prints the bytes of a version"));
     }
-    let difference = words::compare(&old.text, &new.text);
-    show(arguments, &url, (&records[from], &records[to]), &difference)
+    let diff = word_diff::compare(&old.text, &new.text);
+    let versions = (&records[from], &records[to]);
+    show(arguments.output.json, &url, versions, &diff)
 }
 
-/// The places of the two versions in `records`.
+/// The indices of the two versions in `records`.
 fn choose(
     arguments: &Arguments,
+    collection: &CollectionReader,
     url: &CanonUrl,
     records: &[PageRecord],
-) -> Result<(usize, usize), Complaint> {
+) -> Result<(usize, usize), CommandError> {
     if let (Some(from), Some(to)) = (arguments.from, arguments.to)
         && from.ms() > to.ms()
     {
-        return Err(Complaint::usage("--from is later than --to").hint("name the older one first"));
+        return Err(CommandError::usage("--from is later than --to")
+            .hint("give the older version with --from"));
     }
-    let folder = &arguments.collection.folder;
     let Some(first) = records.iter().find(|record| is_version(record)) else {
         return Err(
-            Complaint::failed(format!("{url} has brought no content yet")).hint(format!(
-                "`aranha history {url} -c {}` lists what came instead",
-                folder.display()
+            CommandError::failed(format!("no content of {url} was stored")).hint(format!(
+                "`aranha history {url} -c {}` lists all its fetches",
+                collection.folder.display()
             )),
         );
     };
-    let at = |when: Option<When>| {
-        let known = |record: &PageRecord| when.is_none_or(|when| record.time <= when.ms());
-        let place = records.iter().rposition(|r| is_version(r) && known(r));
-        place.ok_or_else(|| archived::too_early(url, folder, when, first))
+    let at = |when: Option<PointInTime>| {
+        let in_time = |record: &PageRecord| when.is_none_or(|when| record.time <= when.ms());
+        let index = records.iter().rposition(|r| is_version(r) && in_time(r));
+        index.ok_or_else(|| collection.no_version(url, when, first))
     };
     let to = at(arguments.to)?;
     let from = if arguments.from.is_some() {
         at(arguments.from)?
     } else {
-        let other = |r: &PageRecord| is_version(r) && !same(r, &records[to]);
-        records[..to].iter().rposition(other).unwrap_or(to)
+        let differs = |r: &PageRecord| is_version(r) && !same(r, &records[to]);
+        records[..to].iter().rposition(differs).unwrap_or(to)
     };
     Ok((from, to))
 }
@@ -110,76 +107,67 @@ fn same(one: &PageRecord, other: &PageRecord) -> bool {
 }
 
 fn show(
-    arguments: &Arguments,
+    json: bool,
     url: &CanonUrl,
     (from, to): (&PageRecord, &PageRecord),
-    difference: &Difference,
-) -> Result<Status, Complaint> {
+    diff: &WordDiff,
+) -> Result<ExitStatus, CommandError> {
     let mut output = Output::new();
-    if arguments.json {
+    if json {
         output.json(&json!({
             "url": url.as_str(),
             "from": calendar::rfc3339(from.time), "to": calendar::rfc3339(to.time),
-            "removed": difference.removed, "added": difference.added,
-            "changes": difference.hunks.iter().map(json).collect::<Vec<_>>(),
+            "removed": diff.removed, "added": diff.added,
+            "changes": diff.hunks.iter().map(hunk_json).collect::<Vec<_>>(),
         }))?;
-    } else if difference.hunks.is_empty() {
-        tell(format_args!(
-            "The text of {url} is the same on {} and {} UTC.",
+    } else if diff.hunks.is_empty() {
+        message(format_args!(
+            "The text of {url} is the same at {} and {} UTC.",
             calendar::date_time(from.time),
             calendar::date_time(to.time)
         ));
     } else {
-        let paint = Paint::new();
+        let marks = Marks::new();
         output.line(format_args!("--- {} UTC", calendar::date_time(from.time)))?;
         output.line(format_args!("+++ {} UTC", calendar::date_time(to.time)))?;
-        for hunk in &difference.hunks {
-            output.line(hunk.line(paint.removed, paint.added))?;
+        for hunk in &diff.hunks {
+            output.line(hunk.line(marks.removed, marks.added))?;
         }
         output.line(format_args!(
             "{} removed, {} added",
-            counted(difference.removed, "word"),
-            counted(difference.added, "word")
+            counted(diff.removed, "word"),
+            counted(diff.added, "word")
         ))?;
     }
     output.finish()?;
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// `kept`, `removed` and `added` in the order of the text.
-fn json(hunk: &Hunk) -> Value {
-    let of = |wanted: Fate| {
-        let texts = hunk.pieces.iter().filter(|piece| piece.fate == wanted);
+fn hunk_json(hunk: &Hunk) -> Value {
+    let joined = |wanted: EditKind| {
+        let texts = hunk.segments.iter().filter(|piece| piece.kind == wanted);
         let texts: Vec<_> = texts.map(|piece| piece.text.as_str()).collect();
         texts.join(" … ")
     };
     let pieces: Vec<_> = hunk
-        .pieces
+        .segments
         .iter()
-        .map(|piece| json!({(name(piece.fate)): piece.text}))
+        .map(|segment| json!({(segment.kind.name()): segment.text}))
         .collect();
-    json!({"removed": of(Fate::Removed), "added": of(Fate::Added), "pieces": pieces})
+    json!({"removed": joined(EditKind::Removed), "added": joined(EditKind::Added), "pieces": pieces})
 }
 
-fn name(fate: Fate) -> &'static str {
-    match fate {
-        Fate::Kept => "kept",
-        Fate::Removed => "removed",
-        Fate::Added => "added",
-    }
-}
-
-/// Marks around words, and colours where a terminal shows them.
-struct Paint {
+/// Marks around removed and added words, coloured on a terminal.
+struct Marks {
     removed: (&'static str, &'static str),
     added: (&'static str, &'static str),
 }
 
-impl Paint {
+impl Marks {
     fn new() -> Self {
-        let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let able = std::env::var_os("TERM").is_some_and(|name| name != "dumb");
-        if wanted && able && std::io::stdout().is_terminal() {
+        let allowed = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let supported = std::env::var_os("TERM").is_some_and(|name| name != "dumb");
+        if allowed && supported && std::io::stdout().is_terminal() {
             Self {
                 removed: ("\u{1b}[31m[-", "-]\u{1b}[0m"),
                 added: ("\u{1b}[32m{+", "+}\u{1b}[0m"),

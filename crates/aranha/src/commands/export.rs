@@ -1,24 +1,23 @@
-//! `aranha export`: a collection in other forms.
+//! `aranha export`: writes a collection in other formats.
 
-use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
 
 use aranha_engine::Clock;
-use aranha_units::calendar;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::archived::Archived;
-use crate::collection::Collection;
-use crate::complaint::{Complaint, Status};
+use crate::collection_reader::CollectionReader;
 use crate::display::grouped;
-use crate::mirror::plan::Plan;
-use crate::mirror::tree::Tree;
-use crate::mirror::{Mirror as Mirroring, Tally};
-use crate::output::{Output, counted, tell};
-use crate::plain::Plain;
-use crate::when::{At, When};
+use crate::error::{CommandError, ExitStatus};
+use crate::mirror::output_tree::OutputTree;
+use crate::mirror::plan::MirrorPlan;
+use crate::mirror::{ExportCounts, MirrorWriter};
+use crate::output::{Output, counted, message};
+use crate::point_in_time::PointInTime;
+use crate::progress_line::ProgressLine;
+use crate::shared_args::{AtArg, CollectionArg, JsonObjectArg, SiteArg};
+use crate::terminal_escape::Escaped;
+use aranha_units::calendar;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -26,53 +25,49 @@ Examples:
   aranha export mirror copy -c example --at 2026-11-01 --site www.example.org
   xdg-open copy/2026-11-01/index.html
 
-Files lie by date, domain and path: copy/2026-11-01/www.example.org/about/index.html. Links lead to the file where the mirror
-has the page, to the web otherwise. Every file is written whole; the same command continues what was interrupted.";
+Files are sorted by date, host and path: copy/2026-11-01/www.example.org/about/index.html. Links to
+exported pages lead to their files, all other links to the web. An interrupted export is continued by
+the same command.";
 
-/// Write a collection in another form
+/// Write a collection in another format
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Mirror(Mirror),
 }
 
-/// Write pages to a folder that can be browsed offline, as they were at a time
+/// Write the pages as files for offline browsing, as they were at a point in time
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Mirror {
-    /// The folder to write to; made when it does not exist
+    /// Folder to write to; created if it does not exist
     #[arg(value_name = "DIR")]
     into: PathBuf,
     #[command(flatten)]
-    collection: Collection,
+    collection: CollectionArg,
     #[command(flatten)]
-    at: At,
-    /// Only pages of this site
-    #[arg(long, value_name = "HOST")]
-    site: Option<String>,
-    /// The result as one JSON object
-    #[arg(long)]
-    json: bool,
+    at: AtArg,
+    #[command(flatten)]
+    site: SiteArg,
+    #[command(flatten)]
+    output: JsonObjectArg,
 }
 
-pub(crate) fn run(command: &Command) -> Result<Status, Complaint> {
+pub(crate) fn run(command: &Command) -> Result<ExitStatus, CommandError> {
     match command {
         Command::Mirror(arguments) => mirror(arguments),
     }
 }
 
-fn mirror(arguments: &Mirror) -> Result<Status, Complaint> {
-    let archived = Archived::open(&arguments.collection)?;
-    let site = match &arguments.site {
-        Some(host) => Some(archived.url(host)?.site().to_owned()),
-        None => None,
-    };
-    let now = When::today(Clock::new().now());
-    let at = arguments.at.moment.unwrap_or(now);
-    let plan = Plan::make(&archived, site.as_deref(), at.ms())?;
-    if plan.entries.is_empty() {
+fn mirror(arguments: &Mirror) -> Result<ExitStatus, CommandError> {
+    let collection = CollectionReader::open(&arguments.collection)?;
+    let site = collection.site(&arguments.site)?;
+    let now = PointInTime::today(Clock::new().now());
+    let at = arguments.at.time.unwrap_or(now);
+    let plan = MirrorPlan::make(&collection, site.as_deref(), at.ms())?;
+    if plan.files.is_empty() {
         let of = site.map_or_else(String::new, |site| format!(" of {site}"));
-        return Err(Complaint::failed(format!(
-            "there was no page{of} to export at {} UTC",
+        return Err(CommandError::failed(format!(
+            "no page{of} was stored at or before {} UTC",
             calendar::date_time(at.ms())
         ))
         .hint(format!(
@@ -81,93 +76,57 @@ fn mirror(arguments: &Mirror) -> Result<Status, Complaint> {
         )));
     }
     let date = at.label();
-    let tree = Tree::open(&arguments.into, &date)?;
-    let mirror = Mirroring {
+    let tree = OutputTree::open(&arguments.into, &date)?;
+    let writer = MirrorWriter {
         plan: &plan,
-        canon: &archived.canon,
+        canon: &collection.canon,
         tree: &tree,
     };
-    let mut counter = Counter::new(plan.entries.len() as u64);
-    let mut tally = mirror.write(&arguments.collection.folder, |files| counter.show(files))?;
-    drop(counter);
-    let pages = tally.files;
-    mirror.door(&date, &mut tally)?;
-    told(arguments, &tree, pages, &tally)
+    let all = grouped(plan.files.len() as u64);
+    let mut line = ProgressLine::new();
+    let mut counts = writer.write(&collection.folder, |files| {
+        line.show(|| format!("{} of {all} files", grouped(files)));
+    })?;
+    drop(line);
+    let pages = counts.files;
+    writer.write_index(&date, &mut counts)?;
+    report(arguments.output.json, &tree, pages, &counts)
 }
 
-fn told(arguments: &Mirror, tree: &Tree, pages: u64, tally: &Tally) -> Result<Status, Complaint> {
-    for fault in &tally.faults {
-        tell(format_args!("left out: {}", Plain(fault)));
+fn report(
+    json: bool,
+    tree: &OutputTree,
+    pages: u64,
+    counts: &ExportCounts,
+) -> Result<ExitStatus, CommandError> {
+    for fault in &counts.faults {
+        message(format_args!("skipped: {}", Escaped(fault)));
     }
     let folder = tree.path();
-    if arguments.json {
+    if json {
         let mut output = Output::new();
         output.json(&json!({
-            "folder": folder.to_string_lossy(), "pages": pages, "files": tally.files,
-            "unchanged": tally.unchanged, "bytes": tally.bytes,
-            "links": {"inside": tally.inside, "outside": tally.outside}, "faults": tally.faults,
+            "folder": folder.to_string_lossy(), "pages": pages, "files": counts.files,
+            "unchanged": counts.unchanged, "bytes": counts.bytes,
+            "links": {"inside": counts.inside, "outside": counts.outside}, "faults": counts.faults,
         }))?;
         output.finish()?;
     } else {
-        tell(format_args!(
-            "{} in {}: {} between them, {} to the web.",
+        message(format_args!(
+            "{} exported to {}: {} between them, {} to the web.",
             counted(pages, "page"),
             folder.display(),
-            counted(tally.inside, "link"),
-            grouped(tally.outside),
+            counted(counts.inside, "link"),
+            grouped(counts.outside),
         ));
-        tell(format_args!(
+        message(format_args!(
             "Open {} in a browser.",
             folder.join("index.html").display()
         ));
     }
-    Ok(if tally.faults.is_empty() {
-        Status::Done
+    Ok(if counts.faults.is_empty() {
+        ExitStatus::Done
     } else {
-        Status::Failed
+        ExitStatus::Failed
     })
-}
-
-/// How far it is, on stderr: a line that is kept up to date, or a line now and then.
-struct Counter {
-    live: bool,
-    all: u64,
-    last: Instant,
-}
-
-impl Counter {
-    fn new(all: u64) -> Self {
-        let able = std::env::var_os("TERM").is_some_and(|name| name != "dumb");
-        Self {
-            live: able && std::io::stderr().is_terminal(),
-            all,
-            last: Instant::now(),
-        }
-    }
-
-    fn show(&mut self, files: u64) {
-        let pause = if self.live {
-            Duration::from_millis(100)
-        } else {
-            Duration::from_secs(5)
-        };
-        if self.last.elapsed() < pause {
-            return;
-        }
-        self.last = Instant::now();
-        let line = format!("{} of {} files", grouped(files), grouped(self.all));
-        if self.live {
-            let _ = write!(std::io::stderr(), "\r{line}");
-        } else {
-            tell(line);
-        }
-    }
-}
-
-impl Drop for Counter {
-    fn drop(&mut self) {
-        if self.live {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
-    }
 }

@@ -3,7 +3,7 @@
 //! It serves until Ctrl-C and then tells what its servers saw: the judge of a crawl is the web, not the crawler.
 //! `bench/zoo` and `bench/zoo-peers` run it as a process of its own, with `--json`.
 
-mod account;
+mod report;
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::commands::crawl;
-use crate::complaint::{Complaint, Status};
+use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
 use crate::session::open_files;
 use crate::settings::span;
@@ -91,7 +91,7 @@ pub(crate) struct Arguments {
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let kinds = kinds(&arguments.only)?;
     if arguments.list {
         return list(&kinds, arguments.json);
@@ -117,11 +117,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     let folder = arguments.folder.clone().unwrap_or_else(fresh_folder);
     open_files();
     crawl::runtime()?.block_on(async {
-        let failed = |error| Complaint::failed(format!("cannot listen for signals: {error}"));
+        let failed = |error| CommandError::failed(format!("cannot listen for signals: {error}"));
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let lab = Lab::start(plan).await.map_err(|error| {
-            Complaint::failed(format!("the lab's web cannot be served: {error}")).hint(
+            CommandError::failed(format!("the lab's web cannot be served: {error}")).hint(
                 "ports below 1024 need privileges; leave --port and --dns-port out for free ones",
             )
         })?;
@@ -132,13 +132,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
             _ = terminate.recv() => {}
         }
         let crawler = (!arguments.courtesy_only).then_some(&crawler);
-        account::tell(&lab, crawler, arguments.pause, arguments.json)?;
-        Ok(Status::Done)
+        report::message(&lab, crawler, arguments.pause, arguments.json)?;
+        Ok(ExitStatus::Done)
     })
 }
 
 /// Kinds by name, all of them for none.
-fn kinds(names: &[String]) -> Result<Vec<Hazard>, Complaint> {
+fn kinds(names: &[String]) -> Result<Vec<Hazard>, CommandError> {
     if names.is_empty() {
         return Ok(Hazard::ALL.to_vec());
     }
@@ -147,18 +147,18 @@ fn kinds(names: &[String]) -> Result<Vec<Hazard>, Complaint> {
         all.find(|hazard| hazard.name() == name.trim())
             .copied()
             .ok_or_else(|| {
-                Complaint::usage(format!("`{name}` is no kind of hostile site"))
+                CommandError::usage(format!("`{name}` is no kind of hostile site"))
                     .hint("`aranha lab --list` has their names")
             })
     };
     names.iter().map(find).collect()
 }
 
-fn list(kinds: &[Hazard], json: bool) -> Result<Status, Complaint> {
+fn list(kinds: &[Hazard], json: bool) -> Result<ExitStatus, CommandError> {
     let mut output = Output::new();
     for hazard in kinds {
         let (name, line) = (hazard.name(), hazard.line());
-        let group = account::group(hazard.group());
+        let group = report::group(hazard.group());
         if json {
             output.json(&json!({ "name": name, "group": group, "does": line }))?;
         } else {
@@ -166,7 +166,7 @@ fn list(kinds: &[Hazard], json: bool) -> Result<Status, Complaint> {
         }
     }
     output.finish()?;
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }
 
 fn seeds_file(folder: &Path) -> PathBuf {
@@ -178,7 +178,7 @@ fn settings_file(folder: &Path) -> PathBuf {
 }
 
 /// The seeds and the black list as files for `--seeds` and `--config`.
-fn write(lab: &Lab, folder: &Path) -> Result<(), Complaint> {
+fn write(lab: &Lab, folder: &Path) -> Result<(), CommandError> {
     let seeds = lab.seeds().join("\n") + "\n";
     let settings = format!(
         "# What must not be touched: the lab counts who does.\n[crawl]\nblacklist = {BLACK_LIST:?}\n"
@@ -187,7 +187,7 @@ fn write(lab: &Lab, folder: &Path) -> Result<(), Complaint> {
         .and_then(|()| std::fs::write(seeds_file(folder), seeds))
         .and_then(|()| std::fs::write(settings_file(folder), settings))
         .map_err(|error| {
-            Complaint::failed(format!("cannot write to {}: {error}", folder.display()))
+            CommandError::failed(format!("cannot write to {}: {error}", folder.display()))
                 .hint("choose another folder with --folder")
         })
 }
@@ -198,7 +198,7 @@ fn announce(
     arguments: &Arguments,
     crawler: &Crawler,
     folder: &Path,
-) -> Result<(), Complaint> {
+) -> Result<(), CommandError> {
     let command = format!(
         "aranha crawl -i {} --config {} --scope any --allow-private --resolver {} --pause {} -c {}",
         seeds_file(folder).display(),

@@ -1,54 +1,45 @@
-//! `aranha links`: what a stored page links to, and what the crawl makes of each link.
+//! `aranha links`: the links of a stored page, with their canonical URLs.
 
 use aranha_url::Base;
 use clap::Args;
 use serde_json::json;
 
-use crate::archived::Archived;
-use crate::collection::Collection;
-use crate::commands::text;
-use crate::complaint::{Complaint, Status};
+use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
-use crate::plain::Plain;
-use crate::when::At;
+use crate::shared_args::{JsonLinesArg, VersionArgs};
+use crate::stored_page;
+use crate::terminal_escape::Escaped;
 
 const EXAMPLES: &str = "\
 Examples:
   aranha links https://example.org/ -c example
   aranha links https://example.org/ -c example --at 2026-11-01
   aranha links --assets https://example.org/ -c example
-  aranha links --json https://example.org/ -c example | jq -r 'select(.nofollow) | .url'";
+  aranha links --json https://example.org/ -c example | jq -r 'select(.nofollow) | .url'
 
-/// List the links of a stored page: kind, tab, canonical URL
+Columns, separated by tabs: kind of link, canonical URL. A link that is not a valid URL has the kind
+`-`, and the reason in parentheses.";
+
+/// List the links of a stored page
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The page
-    #[arg(value_name = "URL")]
-    url: String,
     #[command(flatten)]
-    collection: Collection,
-    #[command(flatten)]
-    at: At,
-    /// Also images, style sheets, scripts and the like
+    version: VersionArgs,
+    /// Include images, style sheets, scripts and other embedded resources
     #[arg(long)]
     assets: bool,
-    /// One JSON object a link, with the link as written
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonLinesArg,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
-    let archived = Archived::open(&arguments.collection)?;
-    let (_, stored) = archived.page(
-        &arguments.collection.folder,
-        &arguments.url,
-        arguments.at.moment,
-    )?;
-    let mut options = archived.config.page.clone();
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
+    let (collection, _, stored) = stored_page::open(&arguments.version)?;
+    let mut options = collection.config.page.clone();
     options.assets |= arguments.assets;
-    let page = text::read(&stored, &options);
-    let mut own = Base::of(&archived.url(stored.url().unwrap_or(&arguments.url))?);
+    let page = stored_page::parse(&stored, &options);
+    let url = stored.url().unwrap_or(&arguments.version.page.url);
+    let mut own = Base::of(&collection.url(url)?);
     if page.media_type.is_html() {
         own = own.with_charset(page.charset);
     }
@@ -58,8 +49,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         .map_or_else(|| own.clone(), |href| own.with_href(href));
     let mut output = Output::new();
     for link in &page.links {
-        let joined = archived.canon.join(&base, &link.href);
-        if arguments.json {
+        let joined = collection.canon.join(&base, &link.href);
+        if arguments.output.json {
             output.json(&json!({
                 "kind": link.kind.name(), "href": link.href, "nofollow": link.nofollow,
                 "url": joined.as_ref().ok().map(ToString::to_string),
@@ -70,12 +61,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
                 Ok(url) => output.line(format_args!("{}\t{url}", link.kind))?,
                 Err(rejected) => output.line(format_args!(
                     "-\t{}\t({})",
-                    Plain(&link.href),
-                    Plain(&rejected.to_string())
+                    Escaped(&link.href),
+                    Escaped(&rejected.to_string())
                 ))?,
             }
         }
     }
     output.finish()?;
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }

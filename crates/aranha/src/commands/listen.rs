@@ -20,7 +20,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use aranha_engine::{Clock, Collection as Folder, Signal, signal};
-use aranha_units::calendar;
 use clap::Args;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
@@ -28,12 +27,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use crate::collection::Collection;
 use crate::commands::crawl;
-use crate::complaint::{Complaint, Status};
-use crate::output::{Output, tell};
-use crate::plain::Plain;
-use crate::wanted::{Wanted, Wishes};
+use crate::error::{CommandError, ExitStatus};
+use crate::live_scope::{LiveScope, ScopeSnapshot};
+use crate::output::{Output, message};
+use crate::shared_args::CollectionArg;
+use crate::terminal_escape::Escaped;
+use aranha_units::calendar;
 use indexnow::Keys;
 use request::Request;
 use websub::Subscription;
@@ -58,7 +58,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    collection: Collection,
+    collection: CollectionArg,
     /// Where to listen; 0 takes a free one and tells it
     #[arg(long, value_name = "N")]
     port: u16,
@@ -83,7 +83,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Default)]
 struct Answer {
     status: u16,
-    /// Plain text.
+    /// Escaped text.
     body: String,
     signals: Vec<Signal>,
     /// For our own log, not for the other side.
@@ -134,7 +134,7 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let keys = Keys::new(
         &arguments.keys,
         arguments.collection.folder.join("indexnow-keys.txt"),
@@ -143,30 +143,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         signals: Folder::at(&arguments.collection.folder).signals(),
         subscription: Subscription::new(&arguments.topics, arguments.secret.as_deref())?,
         state: Mutex::new(State {
-            wanted: Wanted::new(&arguments.collection),
+            wanted: LiveScope::new(&arguments.collection),
             keys,
         }),
         json: arguments.json,
     });
-    if let Err(reason) = listener.state().wanted.wishes() {
-        return Err(Complaint::usage(reason)
+    if let Err(reason) = listener.state().wanted.current() {
+        return Err(CommandError::usage(reason)
             .hint("name a collection with -c, or make one with `aranha seed add`"));
     }
     let target = SocketAddr::new(arguments.address, arguments.port);
     crawl::runtime()?.block_on(async {
         let socket = TcpListener::bind(target).await.map_err(|error| {
-            Complaint::failed(format!("cannot listen at {target}: {error}"))
+            CommandError::failed(format!("cannot listen at {target}: {error}"))
                 .hint("choose another --port or --address")
         })?;
         let bound = socket.local_addr().unwrap_or(target);
-        tell(format_args!(
+        message(format_args!(
             "listening at http://{bound}/indexnow and http://{bound}/websub; Ctrl-C ends"
         ));
         tokio::select! {
             () = accept(socket, listener) => {}
             _ = tokio::signal::ctrl_c() => {}
         }
-        Ok(Status::Done)
+        Ok(ExitStatus::Done)
     })
 }
 
@@ -213,7 +213,7 @@ struct Listener {
 }
 
 struct State {
-    wanted: Wanted,
+    wanted: LiveScope,
     keys: Keys,
 }
 
@@ -228,14 +228,14 @@ impl Listener {
         let now = Clock::new().now();
         let mut state = self.state();
         let State { wanted, keys } = &mut *state;
-        let wishes = match wanted.wishes() {
-            Ok(wishes) => wishes,
+        let snapshot = match wanted.current() {
+            Ok(snapshot) => snapshot,
             Err(reason) => return Answer::new(503, reason),
         };
         let mut answer = match (request.path.as_str(), request.method.as_str()) {
-            ("/indexnow", "GET" | "POST") => keys.answer(request, wishes, now),
+            ("/indexnow", "GET" | "POST") => keys.answer(request, snapshot, now),
             ("/websub", "GET") => self.subscription.verify(request),
-            ("/websub", "POST") => self.subscription.push(request, wishes, now),
+            ("/websub", "POST") => self.subscription.push(request, snapshot, now),
             ("/indexnow" | "/websub", _) => Answer::new(405, "method"),
             _ => Answer::new(404, "path"),
         };
@@ -259,12 +259,12 @@ impl Listener {
                 )
                 .and_then(|()| output.finish());
         } else {
-            tell(format_args!(
+            message(format_args!(
                 "{} {} {} {status}, {signals} noted{}",
                 calendar::date_time(now),
                 from.ip(),
-                Plain(line),
-                Plain(&match answer.remark.as_str() {
+                Escaped(line),
+                Escaped(&match answer.remark.as_str() {
                     "" => String::new(),
                     remark => format!(": {remark}"),
                 })
@@ -274,6 +274,6 @@ impl Listener {
 }
 
 /// A page in scope, as the collection writes it.
-fn wanted(wishes: &Wishes, url: &aranha_url::CanonUrl) -> Option<String> {
-    wishes.want(url).then(|| url.as_str().to_owned())
+fn wanted(snapshot: &ScopeSnapshot, url: &aranha_url::CanonUrl) -> Option<String> {
+    snapshot.accepts(url).then(|| url.as_str().to_owned())
 }

@@ -24,7 +24,7 @@ mod why;
 
 use clap::Subcommand;
 
-use crate::complaint::{Complaint, Status};
+use crate::error::{CommandError, ExitStatus};
 
 /// What can be done.
 #[derive(Subcommand, Debug)]
@@ -59,7 +59,7 @@ pub(crate) enum Command {
 }
 
 /// Does it.
-pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
+pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments),
         Command::Crawl(arguments) => crawl::run(&arguments),

@@ -1,17 +1,16 @@
-//! `aranha pages`: the pages of a collection, one a line.
+//! `aranha pages`: the pages of a collection, one per line.
 
 use aranha_frontier::{Flags, Outcome, PageEntry, PageFilter, PageRecord};
-use aranha_units::calendar;
 use clap::Args;
 use data_encoding::BASE32;
 use serde_json::{Value, json};
 
-use crate::archived::Archived;
-use crate::collection::Collection;
-use crate::complaint::{Complaint, Status};
+use crate::collection_reader::CollectionReader;
+use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
-use crate::plain::Plain;
-use crate::session;
+use crate::shared_args::{CollectionArg, JsonLinesArg, SiteArg};
+use crate::terminal_escape::Escaped;
+use aranha_units::calendar;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,36 +19,31 @@ Examples:
   aranha pages -c example --site www.example.org --history
   aranha pages -c example --json | jq -r 'select(.type == \"application/pdf\") | .url'
 
-Columns, separated by tabs: status (or what came instead), bytes, media type, time, URL.";
+Columns, separated by tabs: HTTP status or error, bytes, media type, time, URL.";
 
-/// List the pages that were fetched or refused; works while a crawl runs
+/// List the pages that were fetched or refused; also works during a crawl
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    collection: Collection,
-    /// Only pages of this site
-    #[arg(long, value_name = "HOST")]
-    site: Option<String>,
-    /// Only pages with this status
+    collection: CollectionArg,
+    #[command(flatten)]
+    site: SiteArg,
+    /// Only pages with this HTTP status
     #[arg(long, value_name = "CODE")]
     status: Option<u16>,
-    /// Every fetch of every page, not only the newest
+    /// List every fetch of a page, not only the newest
     #[arg(long)]
     history: bool,
-    /// One JSON object a page
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonLinesArg,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
-    let archived = Archived::open(&arguments.collection)?;
-    let site = match &arguments.site {
-        Some(host) => Some(archived.url(host)?.site().to_owned()),
-        None => None,
-    };
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
+    let collection = CollectionReader::open(&arguments.collection)?;
+    let site = collection.site(&arguments.site)?;
     let mut output = Output::new();
-    let mut complaint = None;
+    let mut failure = None;
     let filter = PageFilter {
         site: site.as_deref(),
         outcome: arguments.status.map(Outcome::Answer),
@@ -57,33 +51,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
     };
     let show = |entry: PageEntry<'_>| {
         let (url, record) = (entry.url(), entry.record);
-        let shown = if arguments.json {
+        let shown = if arguments.output.json {
             output.json(&json(&url, record))
         } else {
             output.line(format_args!(
                 "{}\t{}\t{}\t{}\t{}",
                 record.outcome,
                 record.size,
-                Plain(&record.media_type),
+                Escaped(&record.media_type),
                 calendar::rfc3339(record.time),
-                Plain(&url)
+                Escaped(&url)
             ))
         };
-        complaint = shown.err();
-        complaint.is_none()
+        failure = shown.err();
+        failure.is_none()
     };
-    archived
-        .view
-        .pages(&filter, show)
-        .map_err(|error| session::refused(&error))?;
-    if let Some(complaint) = complaint {
-        return Err(complaint);
+    collection.view.pages(&filter, show)?;
+    if let Some(error) = failure {
+        return Err(error);
     }
     output.finish()?;
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }
 
-/// A page for programs.
+/// A fetch record as JSON.
 pub(super) fn json(url: &str, record: &PageRecord) -> Value {
     let place = record.location.map(
         |place| json!({"volume": u64::from(place.volume), "offset": place.offset, "length": place.length}),

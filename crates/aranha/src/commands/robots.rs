@@ -8,10 +8,10 @@ use aranha_url::{Canonicaliser, UrlRules};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::complaint::{Complaint, Status};
+use crate::error::{CommandError, ExitStatus};
 use crate::input::{Item, items};
-use crate::output::{Output, tell};
-use crate::plain::Plain;
+use crate::output::{Output, message};
+use crate::terminal_escape::Escaped;
 
 const ALLOWED_EXAMPLES: &str = "\
 Examples:
@@ -48,26 +48,26 @@ pub(crate) struct Allowed {
     json: bool,
 }
 
-pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
+pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
     let Command::Allowed(allowed) = command;
     let rules = read(&allowed.file)?.agent(&allowed.agent);
     let canonicaliser = Canonicaliser::new(UrlRules::default());
     let mut output = Output::new();
-    let mut status = Status::Done;
+    let mut status = ExitStatus::Done;
     for item in items(allowed.urls) {
         let item = item?;
         match path(&canonicaliser, &item) {
             Ok(path) => answer(&rules, &item, &path, allowed.json, &mut output)?,
             Err(reason) => {
-                status = Status::Failed;
+                status = ExitStatus::Failed;
                 if allowed.json {
                     output.json(&json!({ "url": item.text, "reason": reason }))?;
                 } else {
-                    tell(format_args!(
+                    message(format_args!(
                         "{}: {}: {}",
                         item.place,
-                        Plain(&item.text),
-                        Plain(&reason)
+                        Escaped(&item.text),
+                        Escaped(&reason)
                     ));
                 }
             }
@@ -77,9 +77,9 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
     Ok(status)
 }
 
-fn read(file: &Path) -> Result<Robots, Complaint> {
+fn read(file: &Path) -> Result<Robots, CommandError> {
     let bytes = fs::read(file).map_err(|error| {
-        Complaint::failed(format!("cannot read {}: {error}", file.display()))
+        CommandError::failed(format!("cannot read {}: {error}", file.display()))
             .hint("give a robots.txt file with --file")
     })?;
     Ok(Robots::parse(&bytes))
@@ -102,7 +102,7 @@ fn answer(
     path: &str,
     json: bool,
     output: &mut Output,
-) -> Result<(), Complaint> {
+) -> Result<(), CommandError> {
     let decision = rules.judge(path);
     if json {
         return output.json(&describe(item, &decision));
@@ -118,8 +118,8 @@ fn answer(
         .map_or_else(|| "no rule".to_owned(), ToString::to_string);
     output.line(format_args!(
         "{word}\t{}\t{}",
-        Plain(&item.text),
-        Plain(&rule)
+        Escaped(&item.text),
+        Escaped(&rule)
     ))
 }
 

@@ -9,10 +9,11 @@ use aranha_url::{CanonUrl, Canonicaliser};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
-use crate::collection::{self, Collection, MADE};
-use crate::complaint::{Complaint, Status};
+use crate::collection;
 use crate::display::grouped;
-use crate::output::{Output, counted, tell};
+use crate::error::{CommandError, ExitStatus};
+use crate::output::{Output, counted, message};
+use crate::shared_args::{CREATED_IF_MISSING, CollectionArg};
 use crate::{input, session, settings};
 
 const EXAMPLES: &str = "\
@@ -34,13 +35,13 @@ pub(crate) enum Command {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(MADE)))]
+#[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(CREATED_IF_MISSING)))]
 pub(crate) struct Add {
     /// Where to begin
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
     #[command(flatten)]
-    collection: Collection,
+    collection: CollectionArg,
     /// Visit them as soon as courtesy allows, known pages too; a crawl that runs takes them up at once
     #[arg(long)]
     now: bool,
@@ -50,13 +51,13 @@ pub(crate) struct Add {
 }
 
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(MADE)))]
+#[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(CREATED_IF_MISSING)))]
 pub(crate) struct Import {
     /// One URL or host name a line, `-` for stdin; lines that begin with # are left out
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    collection: Collection,
+    collection: CollectionArg,
     /// Leave out lines that are no URL, and say so, instead of refusing the whole file
     #[arg(long)]
     lenient: bool,
@@ -65,7 +66,7 @@ pub(crate) struct Import {
     json: bool,
 }
 
-pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
+pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
     match command {
         Command::Add(add) => plant(
             &add.collection,
@@ -100,11 +101,11 @@ struct How {
 }
 
 fn plant(
-    collection: &Collection,
+    collection: &CollectionArg,
     texts: Vec<(String, String)>,
     how: How,
     json: bool,
-) -> Result<Status, Complaint> {
+) -> Result<ExitStatus, CommandError> {
     let files = collection.configuration().into_iter().collect();
     let (config, _) = settings::load(&Layers {
         files,
@@ -116,16 +117,16 @@ fn plant(
     for text in texts {
         match session::seeds(&canon, [text]) {
             Ok(found) => urls.extend(found),
-            Err(complaint) if how.lenient => {
+            Err(error) if how.lenient => {
                 refused += 1;
-                complaint.mention();
+                error.print_skipped();
             }
-            Err(complaint) => return Err(complaint),
+            Err(error) => return Err(error),
         }
     }
     if urls.is_empty() {
         return Err(
-            Complaint::usage("there is no URL in what was given: no seed to add").hint(
+            CommandError::usage("there is no URL in what was given: no seed to add").hint(
                 "one URL or host name a line; blank lines and lines that begin with # are left out",
             ),
         );
@@ -137,32 +138,29 @@ fn plant(
         Err(FrontierError::Locked { .. }) if how.now => {
             return tell_the_crawl(collection, &urls, now, json);
         }
-        opened => opened.map_err(|error| session::refused(&error))?,
+        opened => opened?,
     };
     let seeds: Vec<_> = urls.iter().map(Seed::of).collect();
-    let seeded = frontier
-        .seed(now, &seeds)
-        .map_err(|error| session::refused(&error))?;
+    let seeded = frontier.seed(now, &seeds)?;
     if how.now {
         let claims: Vec<_> = urls.iter().map(|url| claim(url, now)).collect();
         frontier
             .hasten(now, &seeds)
-            .and_then(|()| frontier.claim(now, &claims, |_, _| 1.0))
-            .map_err(|error| session::refused(&error))?;
+            .and_then(|()| frontier.claim(now, &claims, |_, _| 1.0))?;
     }
     let mut output = Output::new();
     if json {
         output.json(&json!({"added": seeded.added, "known": seeded.known, "refused": refused}))?;
         output.finish()?;
     } else {
-        tell(format_args!(
+        message(format_args!(
             "{} added, {} known before, {} refused",
             counted(seeded.added, "seed"),
             grouped(seeded.known),
             grouped(refused)
         ));
     }
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// The page is due now: the user says so.
@@ -179,11 +177,11 @@ fn claim(url: &CanonUrl, now: i64) -> (Outside, Claim) {
 
 /// A crawl holds the collection: it takes the URLs up within a second or so.
 fn tell_the_crawl(
-    collection: &Collection,
+    collection: &CollectionArg,
     urls: &[CanonUrl],
     now: i64,
     json: bool,
-) -> Result<Status, Complaint> {
+) -> Result<ExitStatus, CommandError> {
     let signals: Vec<_> = urls
         .iter()
         .map(|url| Signal {
@@ -194,7 +192,7 @@ fn tell_the_crawl(
         .collect();
     let path = aranha_engine::Collection::at(&collection.folder).signals();
     aranha_engine::signal(&path, &signals).map_err(|error| {
-        Complaint::failed(format!("cannot write {}: {error}", path.display()))
+        CommandError::failed(format!("cannot write {}: {error}", path.display()))
             .hint("the collection must be yours to write to")
     })?;
     if json {
@@ -202,10 +200,10 @@ fn tell_the_crawl(
         output.json(&json!({"told": urls.len()}))?;
         output.finish()?;
     } else {
-        tell(format_args!(
+        message(format_args!(
             "the crawl that runs was told of {}",
             counted(urls.len() as u64, "URL")
         ));
     }
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }

@@ -11,9 +11,9 @@
 //!
 //! Read first: `line.rs` (Squid's protocol), then `clerk.rs` (what is taken, and what never).
 
-mod clerk;
-mod line;
-mod recent;
+mod protocol;
+mod recently_noted;
+mod signal_writer;
 
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::sync::Arc;
@@ -23,11 +23,11 @@ use std::time::Duration;
 use aranha_engine::Clock;
 use clap::Args;
 
-use crate::collection::Collection;
-use crate::complaint::Status;
-use crate::output::tell;
-use clerk::{Clerk, Heard, Tally};
-use line::{Lines, Taken};
+use crate::error::ExitStatus;
+use crate::output::message;
+use crate::shared_args::CollectionArg;
+use protocol::{LineSplitter, RequestLine};
+use signal_writer::{ProxyRequest, SignalWriter, Tally};
 
 const EXAMPLES: &str = "\
 In squid.conf:
@@ -52,14 +52,14 @@ const FAREWELL: Duration = Duration::from_secs(2);
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    collection: Collection,
+    collection: CollectionArg,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Status {
+pub(crate) fn run(arguments: &Arguments) -> ExitStatus {
     let (sender, receiver) = mpsc::sync_channel(QUEUE);
     let (done, ended) = mpsc::channel::<()>();
     let tally = Arc::new(Tally::default());
-    let clerk = Clerk::new(&arguments.collection, tally.clone());
+    let clerk = SignalWriter::new(&arguments.collection, tally.clone());
     let spawned = std::thread::Builder::new()
         .name("clerk".to_owned())
         .spawn(move || {
@@ -67,25 +67,25 @@ pub(crate) fn run(arguments: &Arguments) -> Status {
             drop(done);
         });
     if let Err(error) = spawned {
-        tell(format_args!("aranha squid: no pages are taken: {error}"));
+        message(format_args!("aranha squid: no pages are taken: {error}"));
     }
     serve(io::stdin().lock(), io::stdout().lock(), &sender, &tally);
     drop(sender);
     // Whatever holds the clerk up, Squid does not wait for it.
     let _ = ended.recv_timeout(FAREWELL);
-    tell(format_args!("aranha squid: {tally}"));
-    Status::Done
+    message(format_args!("aranha squid: {tally}"));
+    ExitStatus::Done
 }
 
 /// Answers until the input ends.
 fn serve(
     mut input: impl BufRead,
     mut output: impl Write,
-    queue: &SyncSender<Heard>,
+    queue: &SyncSender<ProxyRequest>,
     tally: &Tally,
 ) {
     let clock = Clock::new();
-    let mut lines = Lines::default();
+    let mut lines = LineSplitter::default();
     let mut answers = Vec::new();
     loop {
         let bytes = match input.fill_buf() {
@@ -98,7 +98,7 @@ fn serve(
         answers.clear();
         let mut told = Vec::new();
         lines.push(bytes, |line| {
-            let Taken { channel, url } = line::read(line);
+            let RequestLine { channel, url } = protocol::read(line);
             answers.extend_from_slice(channel);
             answers.extend_from_slice(if channel.is_empty() {
                 b"ERR\n"
@@ -113,7 +113,7 @@ fn serve(
         let _ = output.write_all(&answers).and_then(|()| output.flush());
         for url in told {
             let at = clock.now();
-            if queue.try_send(Heard { url, at }).is_err() {
+            if queue.try_send(ProxyRequest { url, at }).is_err() {
                 tally.dropped();
             }
         }

@@ -8,19 +8,18 @@ use aranha_units::calendar;
 use clap::Args;
 use serde_json::{Map, json};
 
-use crate::archived::{self, Archived};
-use crate::collection::Collection;
-use crate::complaint::{Complaint, Status};
+use crate::collection_reader::{self, CollectionReader};
 use crate::display::{about, grouped};
+use crate::error::{CommandError, ExitStatus};
 use crate::output::{Output, counted};
-use crate::plain::Plain;
-use crate::session;
+use crate::shared_args::CollectionArg;
+use crate::terminal_escape::Escaped;
 
 const EXAMPLES: &str = "\
 Examples:
   aranha status -c example
   watch -n 5 aranha status -c example          while a crawl runs
-  aranha status --aside -c example             which sites are set aside, and why
+  aranha status --blocked -c example           list the blocked sites with the reason
   aranha status -c example --json | jq .pages.queued";
 
 /// Tell where a crawl stands; works while it runs
@@ -28,25 +27,22 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    collection: Collection,
-    /// The sites that are set aside: traps, and what is shut out
-    #[arg(long = "aside")]
+    collection: CollectionArg,
+    /// List the blocked sites with the reason: traps, and sites on the black list
+    #[arg(long, alias = "aside")]
     blocked: bool,
-    /// As one JSON object; with --aside one a line
+    /// As one JSON object; with --blocked one a line
     #[arg(long)]
     json: bool,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
-    let archived = Archived::open(&arguments.collection)?;
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
+    let collection = CollectionReader::open(&arguments.collection)?;
     if arguments.blocked {
-        return blocked_sites(&archived, arguments.json);
+        return blocked_sites(&collection, arguments.json);
     }
     let now = Clock::new().now();
-    let status = archived
-        .view
-        .status(now)
-        .map_err(|error| session::refused(&error))?;
+    let status = collection.view.status(now)?;
     let (sites, pages) = (&status.sites, &status.pages);
     let mut output = Output::new();
     if arguments.json {
@@ -104,50 +100,47 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         output.line(format_args!("next      {next}"))?;
     }
     output.finish()?;
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }
 
 /// The sites that are set aside, each with the reason; first the name that `aranha unblock` takes.
-fn blocked_sites(archived: &Archived, json: bool) -> Result<Status, Complaint> {
+fn blocked_sites(collection: &CollectionReader, json: bool) -> Result<ExitStatus, CommandError> {
     let mut sites = Vec::new();
-    let view = &archived.view;
+    let view = &collection.view;
     view.sites(|site| {
         if site.state == SiteState::Blocked {
             sites.push(site);
         }
         true
-    })
-    .map_err(|error| session::refused(&error))?;
+    })?;
     let mut output = Output::new();
     // Hosts of one shut out domain by the thousand: told once.
     let mut by_user: BTreeMap<String, u64> = BTreeMap::new();
     for site in sites {
-        let url = archived.url(&format!("https://{}/", site.site))?;
-        let known = view
-            .explain(&url)
-            .map_err(|error| session::refused(&error))?;
+        let url = collection.url(&format!("https://{}/", site.site))?;
+        let known = view.explain(&url)?;
         let blocked = known.facts.and_then(|facts| facts.blocked);
         let blocked = blocked.unwrap_or_else(|| Blocked::as_trap("blocked"));
         let pages = site.pending + site.later;
         if json {
             output.json(
-                &json!({"site": site.site, "entry": archived::unblock_name(&site.site, &blocked), "reason": blocked.to_string(),
+                &json!({"site": site.site, "entry": collection_reader::unblock_argument(&site.site, &blocked), "reason": blocked.to_string(),
                         "fetches": site.records, "pages": pages}),
             )?;
         } else if blocked.by == BlockedBy::User {
             *by_user.entry(blocked.reason).or_default() += 1;
         } else {
             let line = format!("{}  {} left  {blocked}", site.site, counted(pages, "page"));
-            output.line(format_args!("{}", Plain(&line)))?;
+            output.line(format_args!("{}", Escaped(&line)))?;
         }
     }
     for (entry, count) in by_user {
         let line = format!(
-            "{entry}  {}  shut out by the black list",
+            "{entry}  {}  blocked by the black list",
             counted(count, "site")
         );
-        output.line(format_args!("{}", Plain(&line)))?;
+        output.line(format_args!("{}", Escaped(&line)))?;
     }
     output.finish()?;
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }

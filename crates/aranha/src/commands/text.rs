@@ -1,16 +1,13 @@
 //! `aranha text`: the readable text of a stored page.
 
-use aranha_page::{Input, Page};
-use aranha_volume::WarcRecord;
 use clap::Args;
 use serde_json::json;
 
-use crate::archived::{Archived, LARGEST};
-use crate::collection::Collection;
-use crate::complaint::{Complaint, Status};
+use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
-use crate::plain::Plain;
-use crate::when::At;
+use crate::shared_args::{JsonObjectArg, VersionArgs};
+use crate::stored_page;
+use crate::terminal_escape::Escaped;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -22,33 +19,22 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The page
-    #[arg(value_name = "URL")]
-    url: String,
     #[command(flatten)]
-    collection: Collection,
+    version: VersionArgs,
     #[command(flatten)]
-    at: At,
-    /// Title, description, language, type and text as one JSON object
-    #[arg(long)]
-    json: bool,
+    output: JsonObjectArg,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
-    let archived = Archived::open(&arguments.collection)?;
-    let (record, stored) = archived.page(
-        &arguments.collection.folder,
-        &arguments.url,
-        arguments.at.moment,
-    )?;
-    // The crawl may have had no use for the text; whoever asks for it now has.
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
+    let (collection, record, stored) = stored_page::open(&arguments.version)?;
+    // The crawl may have been configured not to extract text.
     let options = aranha_page::Options {
         text: true,
-        ..archived.config.page
+        ..collection.config.page
     };
-    let page = read(&stored, &options);
+    let page = stored_page::parse(&stored, &options);
     let mut output = Output::new();
-    if arguments.json {
+    if arguments.output.json {
         output.json(&json!({
             "url": stored.url(), "status": record.outcome.status(), "type": page.media_type.as_str(),
             "charset": page.charset, "title": page.title, "description": page.description,
@@ -57,23 +43,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
         }))?;
     } else {
         for line in page.text.lines() {
-            output.line(Plain(line))?;
+            output.line(Escaped(line))?;
         }
     }
     output.finish()?;
-    Ok(Status::Done)
-}
-
-/// Reads a stored answer again.
-pub(super) fn read(stored: &WarcRecord, options: &aranha_page::Options) -> Page {
-    let body = stored.body_decoded(LARGEST);
-    let content_type = stored.http_header("content-type");
-    let content_language = stored.http_header("content-language");
-    let input = Input {
-        url: stored.url().unwrap_or_default(),
-        content_type: content_type.as_deref(),
-        body: &body,
-        content_language: content_language.as_deref(),
-    };
-    aranha_page::read(&input, options)
+    Ok(ExitStatus::Done)
 }

@@ -6,11 +6,11 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
-use crate::complaint::{Complaint, Status};
+use crate::error::{CommandError, ExitStatus};
 use crate::input::{Item, items};
-use crate::output::{Output, tell};
-use crate::plain::Plain;
+use crate::output::{Output, message};
 use crate::settings;
+use crate::terminal_escape::Escaped;
 
 const CANON_EXAMPLES: &str = "\
 Examples:
@@ -46,7 +46,7 @@ pub(crate) struct Canon {
     json: bool,
 }
 
-pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
+pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
     let Command::Canon(canon) = command;
     let layers = Layers {
         profile: canon.profile,
@@ -56,21 +56,21 @@ pub(crate) fn run(command: Command) -> Result<Status, Complaint> {
     let (config, _) = settings::load(&layers)?;
     let canonicaliser = Canonicaliser::new(config.url);
     let mut output = Output::new();
-    let mut status = Status::Done;
+    let mut status = ExitStatus::Done;
     for item in items(canon.urls) {
         let item = item?;
         let answer = canonicaliser.canon(&item.text);
         if answer.is_err() {
-            status = Status::Failed;
+            status = ExitStatus::Failed;
         }
         match (canon.json, &answer) {
             (true, answer) => output.json(&describe(&item, answer))?,
             (false, Ok(url)) => output.line(url)?,
-            (false, Err(reason)) => tell(format_args!(
+            (false, Err(reason)) => message(format_args!(
                 "{}: {}: {}",
                 item.place,
-                Plain(&item.text),
-                Plain(&reason.to_string())
+                Escaped(&item.text),
+                Escaped(&reason.to_string())
             )),
         }
     }

@@ -1,90 +1,81 @@
-//! `aranha why`: what the crawl makes of a URL, and which rule says so (invariant 9).
+//! `aranha why`: every decision of the crawl about a URL, with the rule that made it (invariant 9).
 //!
-//! Every question that decides about a page, in the order in which the crawl asks them: is it a URL, is it in scope,
-//! does robots.txt allow it, is it known, what came of it, when is it next.
+//! The decisions are listed in the order in which the crawl makes them: URL, scope, robots.txt, site, page, fetches.
 
 use aranha_engine::{Clock, Config};
 use aranha_frontier::{Explanation, RobotsFile, SiteState, Waiting};
 use aranha_robots::{Access, Robots};
-use aranha_units::calendar;
 use aranha_url::CanonUrl;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::archived::{self, Archived};
-use crate::collection::Collection;
-use crate::complaint::{Complaint, Status};
+use crate::collection_reader::{self, CollectionReader};
 use crate::display::grouped;
+use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
-use crate::plain::Plain;
-use crate::session;
+use crate::shared_args::{JsonObjectArg, PageArgs};
+use crate::terminal_escape::Escaped;
+use aranha_units::calendar;
 
 const EXAMPLES: &str = "\
 Examples:
   aranha why https://example.org/private/ -c example
   aranha why https://example.org/ -c example --json | jq .history";
 
-/// Tell what the crawl makes of a URL, and which rule says so
+/// Explain what the crawl decided about a URL, and by which rule
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The URL
-    #[arg(value_name = "URL")]
-    url: String,
     #[command(flatten)]
-    collection: Collection,
-    /// As one JSON object
-    #[arg(long)]
-    json: bool,
+    page: PageArgs,
+    #[command(flatten)]
+    output: JsonObjectArg,
 }
 
-pub(crate) fn run(arguments: &Arguments) -> Result<Status, Complaint> {
-    let archived = Archived::open(&arguments.collection)?;
-    let url = archived.url(&arguments.url)?;
-    let known = archived
-        .view
-        .explain(&url)
-        .map_err(|error| session::refused(&error))?;
-    let answers = Answers {
-        scope: scope(&archived, &url, &known)?,
-        robots: robots(&archived.config, &url, &known),
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
+    let collection = CollectionReader::open(&arguments.page.collection)?;
+    let url = collection.url(&arguments.page.url)?;
+    let known = collection.view.explain(&url)?;
+    let decisions = Decisions {
+        scope: scope(&collection, &url, &known)?,
+        robots: robots(&collection.config, &url, &known),
         known,
         url,
-        folder: arguments.collection.folder.display().to_string(),
-        limits: limits(&archived.config),
+        folder: collection.folder.display().to_string(),
+        limits: limits(&collection.config),
     };
     let mut output = Output::new();
-    if arguments.json {
-        output.json(&answers.json())?;
+    if arguments.output.json {
+        output.json(&decisions.json())?;
     } else {
-        for (topic, line) in answers.lines() {
-            output.line(format_args!("{topic:<11} {}", Plain(&line)))?;
+        for (topic, line) in decisions.lines() {
+            output.line(format_args!("{topic:<11} {}", Escaped(&line)))?;
         }
     }
     output.finish()?;
-    Ok(Status::Done)
+    Ok(ExitStatus::Done)
 }
 
-struct Answers {
+struct Decisions {
     url: CanonUrl,
-    /// Whether, and by which rule.
+    /// Whether the URL is in scope, and the rule.
     scope: (bool, String),
-    /// Whether, and by which rule; `None` while the file has not been asked for.
+    /// Whether robots.txt allows the URL, and the rule; `None` before robots.txt was fetched.
     robots: Option<(bool, String)>,
     known: Explanation,
-    /// The collection, as it was named.
+    /// The collection, as typed.
     folder: String,
-    /// What keeps a link from being followed.
+    /// The links that are never followed.
     limits: String,
 }
 
-/// Judged at the depth at which the page was found, or one link from a seed when it was not.
+/// Judges the scope at the depth at which the page was found; an unknown page is judged one link from a seed.
 fn scope(
-    archived: &Archived,
+    collection: &CollectionReader,
     url: &CanonUrl,
     known: &Explanation,
-) -> Result<(bool, String), Complaint> {
-    let scope = archived.scope()?;
+) -> Result<(bool, String), CommandError> {
+    let scope = collection.scope()?;
     let depth = match known.records.last() {
         Some(record) => record.depth,
         None => u16::from(!known.seed),
@@ -93,7 +84,7 @@ fn scope(
     Ok((judgement.inside, judgement.rule.to_string()))
 }
 
-/// Which links are not followed, whatever page they stand on.
+/// The links that are never followed, by the configuration.
 fn limits(config: &Config) -> String {
     let depths = [
         ("crawl.depth", config.crawl.depth),
@@ -139,7 +130,7 @@ fn robots(config: &Config, url: &CanonUrl, known: &Explanation) -> Option<(bool,
     })
 }
 
-/// Why robots.txt could not be had: the status, or, where no answer came, what the crawl noted instead of a file.
+/// Why robots.txt could not be fetched: the HTTP status, or the error that the crawl stored instead of the file.
 fn unreachable(file: &RobotsFile) -> String {
     match (file.status, String::from_utf8_lossy(&file.body).trim()) {
         (0, "") => "unreachable".to_owned(),
@@ -148,7 +139,7 @@ fn unreachable(file: &RobotsFile) -> String {
     }
 }
 
-impl Answers {
+impl Decisions {
     fn lines(&self) -> Vec<(&'static str, String)> {
         let known = &self.known;
         let mut lines = vec![("url", self.url.to_string())];
@@ -171,9 +162,9 @@ impl Answers {
             .as_ref()
             .and_then(|facts| facts.blocked.as_ref())
         {
-            lines.push(("", format!("set aside: {blocked}")));
-            let name = archived::unblock_name(self.url.site(), blocked);
-            let hint = format!("aranha unblock '{name}' -c {} opens it again", self.folder);
+            lines.push(("", format!("blocked: {blocked}")));
+            let name = collection_reader::unblock_argument(self.url.site(), blocked);
+            let hint = format!("aranha unblock '{name}' -c {} unblocks it", self.folder);
             lines.push(("", hint));
         }
         lines.push(("page", self.page()));

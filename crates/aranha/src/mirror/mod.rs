@@ -1,17 +1,17 @@
-//! A collection as a folder of files that a browser opens without the web: by date, domain and path (B 2).
+//! Export of a collection as files for offline browsing, sorted by date, host and path (Bouras 2).
 //!
-//! `aranha export mirror` makes a [`plan::Plan`] (which pages, in which version, under which name), then goes through the
-//! archive in the order in which it lies on the disk: each page is read, its links are turned to the files they lead to,
-//! or to the web where the mirror has no such page, and it is written through [`tree::Tree`].
+//! `aranha export mirror` makes a [`plan::MirrorPlan`] (pages, versions, file names), then reads the archive in the order
+//! of its bytes on disk. In each page, links to exported pages are rewritten to relative paths; all other links are made
+//! absolute. The page is written through [`output_tree::OutputTree`].
 //!
-//! What always holds: nothing is written outside the folder; a file is there whole or not at all; a link in a file of the
-//! mirror is either absolute or leads to a file of the mirror. Forms and `rel=canonical` stay with the web.
+//! Always holds: nothing is written outside the output folder; a file is complete or absent; a link in an exported file is
+//! absolute or leads to an exported file. Form targets and `rel=canonical` always lead to the web.
 //!
-//! Read first: [`plan`], then [`name`].
+//! Read first: [`plan`], then [`file_name`].
 
-pub(crate) mod name;
+pub(crate) mod file_name;
+pub(crate) mod output_tree;
 pub(crate) mod plan;
-pub(crate) mod tree;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -20,120 +20,124 @@ use aranha_page::{Input, LinkKind, LinkRewriter};
 use aranha_url::{Base, Canonicaliser};
 use aranha_volume::{ArchiveReader, WarcRecord};
 
-use crate::archived::LARGEST;
-use crate::complaint::Complaint;
-use plan::{Entry, Plan};
-use tree::Tree;
+use crate::error::CommandError;
+use crate::stored_page::MAX_DECODED_BODY;
+use output_tree::OutputTree;
+use plan::{MirrorFile, MirrorPlan};
 
-/// What was done.
+/// Counts of an export.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally {
-    /// Files of the mirror.
+pub(crate) struct ExportCounts {
+    /// All files of the mirror.
     pub(crate) files: u64,
-    /// Of these, files that were there already.
+    /// Files that already existed with the same content.
     pub(crate) unchanged: u64,
     pub(crate) bytes: u64,
-    /// Links that lead to a file of the mirror.
+    /// Links to files of the mirror.
     pub(crate) inside: u64,
-    /// Links that lead to the web.
+    /// Links to the web.
     pub(crate) outside: u64,
-    /// Pages whose content could not be read.
+    /// Pages whose content could not be read, with the reason.
     pub(crate) faults: Vec<String>,
 }
 
-/// Everything that writing takes.
-pub(crate) struct Mirror<'a> {
-    pub(crate) plan: &'a Plan,
+/// Writes the files of a plan.
+pub(crate) struct MirrorWriter<'a> {
+    pub(crate) plan: &'a MirrorPlan,
     pub(crate) canon: &'a Canonicaliser,
-    pub(crate) tree: &'a Tree,
+    pub(crate) tree: &'a OutputTree,
 }
 
-impl Mirror<'_> {
-    /// Writes all files; `progress` is told after each how many there are.
+impl MirrorWriter<'_> {
+    /// Writes all files. Calls `progress` after each file with the number of files so far.
     pub(crate) fn write(
         &self,
         collection: &Path,
         mut progress: impl FnMut(u64),
-    ) -> Result<Tally, Complaint> {
+    ) -> Result<ExportCounts, CommandError> {
         let reader = ArchiveReader::open(collection)
-            .map_err(|error| Complaint::failed(error.to_string()))?;
-        let mut order: Vec<_> = self.plan.entries.iter().collect();
-        order.sort_by_key(|entry| (entry.location.volume, entry.location.offset));
-        let mut tally = Tally::default();
-        for entry in order {
-            let stored = reader.read_resolved(entry.location);
+            .map_err(|error| CommandError::failed(error.to_string()))?;
+        let mut order: Vec<_> = self.plan.files.iter().collect();
+        order.sort_by_key(|file| (file.location.volume, file.location.offset));
+        let mut counts = ExportCounts::default();
+        for file in order {
+            let stored = reader.read_resolved(file.location);
             let fault = match stored {
                 Ok(stored) if stored.is_revisit() && stored.original().is_none() => {
-                    "its content is not in the archive".to_owned()
+                    "the archive does not hold its content".to_owned()
                 }
                 Ok(stored) => {
-                    let bytes = self.page(entry, &stored, &mut tally);
-                    self.keep(&entry.file, &bytes, entry.time, &mut tally)?;
-                    progress(tally.files);
+                    let bytes = self.page(file, &stored, &mut counts);
+                    self.write_file(&file.path, &bytes, file.time, &mut counts)?;
+                    progress(counts.files);
                     continue;
                 }
                 Err(error) => error.to_string(),
             };
-            tally.faults.push(format!("{}: {fault}", entry.url()));
+            counts.faults.push(format!("{}: {fault}", file.url()));
         }
-        Ok(tally)
+        Ok(counts)
     }
 
-    /// A page that leads to every site.
-    pub(crate) fn door(&self, date: &str, tally: &mut Tally) -> Result<(), Complaint> {
+    /// Writes `index.html` with a link to the first page of every site.
+    pub(crate) fn write_index(
+        &self,
+        date: &str,
+        counts: &mut ExportCounts,
+    ) -> Result<(), CommandError> {
         let mut html = format!(
             "<!doctype html>\n<meta charset=utf-8>\n<title>{date}</title>\n<h1>{date}</h1>\n<ul>\n"
         );
         let sites = self
             .plan
-            .entries
+            .files
             .chunk_by(|one, next| one.origin == next.origin);
         for site in sites {
-            // In the order of their paths: the home page, where there is one, is the first.
+            // Sorted by path: the home page is first if it was exported.
             let (first, count) = (&site[0], site.len());
             let _ = writeln!(
                 html,
                 "<li><a href=\"{}\">{}</a> ({count})",
-                encoded(&first.file),
+                encoded(&first.path),
                 escaped(first.authority())
             );
         }
         html.push_str("</ul>\n");
-        let newest = self.plan.entries.iter().map(|entry| entry.time).max();
-        self.keep(
+        let newest = self.plan.files.iter().map(|file| file.time).max();
+        self.write_file(
             "index.html",
             html.as_bytes(),
             newest.unwrap_or_default(),
-            tally,
+            counts,
         )
     }
 
-    fn keep(
+    fn write_file(
         &self,
-        file: &str,
+        path: &str,
         bytes: &[u8],
         time_ms: i64,
-        tally: &mut Tally,
-    ) -> Result<(), Complaint> {
-        let written = self.tree.write(file, bytes, time_ms)?;
-        tally.files += 1;
-        tally.unchanged += u64::from(!written);
-        tally.bytes += bytes.len() as u64;
+        counts: &mut ExportCounts,
+    ) -> Result<(), CommandError> {
+        let written = self.tree.write(path, bytes, time_ms)?;
+        counts.files += 1;
+        counts.unchanged += u64::from(!written);
+        counts.bytes += bytes.len() as u64;
         Ok(())
     }
 
-    /// The content of a page, with the links that it has in the mirror.
-    fn page(&self, entry: &Entry, stored: &WarcRecord, tally: &mut Tally) -> Vec<u8> {
-        let body = stored.body_decoded(LARGEST);
+    /// The content of a page with rewritten links.
+    fn page(&self, file: &MirrorFile, stored: &WarcRecord, counts: &mut ExportCounts) -> Vec<u8> {
+        let body = stored.body_decoded(MAX_DECODED_BODY);
         let content_type = stored.http_header("content-type");
-        let url = entry.url();
+        let url = file.url();
         let input = Input {
             url: &url,
             content_type: content_type.as_deref(),
             body: &body,
             content_language: None,
         };
-        // A URL that is none by today's rules has no base.
+        // Without a base URL (the current rules refuse the URL) links cannot be resolved.
         let own = stored.url().unwrap_or(&url);
         let own = self.canon.canon(own).or_else(|_| self.canon.canon(&url));
         let (Some(rewriter), Ok(own)) = (LinkRewriter::new(&input), own) else {
@@ -144,53 +148,59 @@ impl Mirror<'_> {
             Some(href) => own.with_href(href),
             None => own,
         };
-        let moves = rewriter.base().is_some();
+        let has_base = rewriter.base().is_some();
         let new = rewriter.rewrite(|kind, href| {
-            if href.starts_with('#') && !moves {
+            if href.starts_with('#') && !has_base {
                 return None;
             }
-            let link = self.link(entry, &base, kind, href)?;
+            let link = self.link(file, &base, kind, href)?;
             match link {
-                Link::Inside(_) => tally.inside += 1,
-                Link::Outside(_) => tally.outside += 1,
+                RewrittenLink::Inside(_) => counts.inside += 1,
+                RewrittenLink::Outside(_) => counts.outside += 1,
             }
-            let (Link::Inside(link) | Link::Outside(link)) = link;
+            let (RewrittenLink::Inside(link) | RewrittenLink::Outside(link)) = link;
             (link != href).then_some(link)
         });
         new.into_owned()
     }
 
-    /// Where a link leads; `None` when not to a page.
-    fn link(&self, from: &Entry, base: &Base, kind: LinkKind, href: &str) -> Option<Link> {
+    /// The new target of a link; `None` leaves it unchanged because it is not an HTTP link.
+    fn link(
+        &self,
+        from: &MirrorFile,
+        base: &Base,
+        kind: LinkKind,
+        href: &str,
+    ) -> Option<RewrittenLink> {
         let absolute = base.absolute(href)?;
         if !absolute.starts_with("http://") && !absolute.starts_with("https://") {
             return None;
         }
-        let stays = matches!(kind, LinkKind::Form | LinkKind::Canonical);
-        let target = (!stays)
+        let to_web = matches!(kind, LinkKind::Form | LinkKind::Canonical);
+        let target = (!to_web)
             .then(|| self.canon.join(base, href).ok())
             .flatten()
             .and_then(|url| self.plan.find(&url));
         let Some(target) = target else {
-            return Some(Link::Outside(absolute));
+            return Some(RewrittenLink::Outside(absolute));
         };
         let fragment = absolute
             .split_once('#')
             .map_or("", |(_, fragment)| fragment);
-        let mut link = relative(&from.file, &target.file);
+        let mut link = relative(&from.path, &target.path);
         if !fragment.is_empty() {
             let _ = write!(link, "#{fragment}");
         }
-        Some(Link::Inside(link))
+        Some(RewrittenLink::Inside(link))
     }
 }
 
-enum Link {
+enum RewrittenLink {
     Inside(String),
     Outside(String),
 }
 
-/// The way from one file to another, as a URL.
+/// The relative URL from one file to another.
 fn relative(from: &str, to: &str) -> String {
     let common = from
         .bytes()
@@ -205,7 +215,7 @@ fn relative(from: &str, to: &str) -> String {
     format!("{}{}", "../".repeat(up), encoded(&to[shared..]))
 }
 
-/// A path as it stands in a URL.
+/// A file path, percent-encoded for a URL.
 fn encoded(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     for byte in path.bytes() {
@@ -227,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ways_between_files() {
+    fn relative_urls_between_files() {
         let check = |from, to, expected| assert_eq!(relative(from, to), expected);
         check("a/x.html", "a/y.html", "y.html");
         check("a/x.html", "a/x.html", "x.html");

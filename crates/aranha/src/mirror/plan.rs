@@ -1,9 +1,8 @@
-//! Which pages a mirror holds, in which version, and under which name each of them lies.
+//! Selects the pages of a mirror, their versions, and their file names.
 //!
-//! The frontier shows the records of a site newest first; of each page the first that says how it was at the time counts.
-//! Then names are allotted, in the order of the URLs, so that the same pages get the same names in every run: no two files
-//! have the same name, whether or not a file system tells capitals from small letters, and no file has the name of a
-//! folder.
+//! The frontier lists the records of a site newest first; the first record of each page that is not newer than the requested
+//! time decides. File names are assigned in the order of the URLs, so that every export gives the same names. No two files
+//! have the same name, even on file systems that ignore case, and no file has the name of a folder.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,30 +10,30 @@ use std::sync::Arc;
 use aranha_frontier::{Location, PageEntry, PageFilter, PageRecord};
 use aranha_url::{CanonUrl, PageKey, SiteKey};
 
-use crate::archived::Archived;
-use crate::complaint::Complaint;
-use crate::history::{Kind, kind};
-use crate::mirror::name::Name;
-use crate::session;
+use crate::collection_reader::CollectionReader;
+use crate::error::CommandError;
+use crate::mirror::file_name::FileName;
+use crate::page_history::{ResponseKind, kind};
 
-/// How many redirects are followed to find where a link leads.
-const HOPS: usize = 10;
+/// Redirects followed to find the file that a link leads to.
+const MAX_REDIRECTS: usize = 10;
 
 /// A file of the mirror.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct MirrorFile {
     pub(crate) origin: Arc<str>,
-    pub(crate) path: String,
+    /// Path and query of the URL.
+    target: String,
     media_type: String,
     pub(crate) time: i64,
     pub(crate) location: Location,
-    /// Below the folder of the date, components separated by `/`.
-    pub(crate) file: String,
+    /// File path below the folder of the date, separated by `/`.
+    pub(crate) path: String,
 }
 
-impl Entry {
+impl MirrorFile {
     pub(crate) fn url(&self) -> String {
-        format!("{}{}", self.origin, self.path)
+        format!("{}{}", self.origin, self.target)
     }
 
     /// Host and port.
@@ -45,34 +44,35 @@ impl Entry {
     }
 }
 
-/// What goes where.
+/// The files of a mirror.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
-    /// In the order of their URLs.
-    pub(crate) entries: Vec<Entry>,
-    places: HashMap<PageKey, usize>,
-    /// Pages that only led elsewhere.
+pub(crate) struct MirrorPlan {
+    /// Sorted by URL.
+    pub(crate) files: Vec<MirrorFile>,
+    /// Indices into `files`.
+    by_page: HashMap<PageKey, usize>,
+    /// Redirects.
     moved: HashMap<PageKey, PageKey>,
 }
 
-/// What is known of a page so far, from its newest record back.
+/// The state of a page at the requested time, as far as its records have been read (newest first).
 #[derive(Debug)]
-enum Found {
-    Content(Entry),
-    /// The server had nothing new to say: the content is that of an earlier record with this digest, or else wherever the
-    /// record of that answer leads.
-    NotModified(Option<[u8; 20]>, Option<Entry>),
+enum PageState {
+    Content(MirrorFile),
+    /// A 304 response. The content is in an earlier record with this digest; if there is none, the location of the 304
+    /// record is tried.
+    NotModified(Option<[u8; 20]>, Option<MirrorFile>),
     Moved(String),
     Gone,
 }
 
-impl Plan {
-    /// Every page as it was at `at`, of one site or of all.
+impl MirrorPlan {
+    /// Every page as it was at `at` (milliseconds since 1970), of one site or of all sites.
     pub(crate) fn make(
-        archived: &Archived,
+        collection: &CollectionReader,
         site: Option<&str>,
         at: i64,
-    ) -> Result<Self, Complaint> {
+    ) -> Result<Self, CommandError> {
         let mut found = HashMap::new();
         let mut current: (SiteKey, Arc<str>) = (SiteKey::default(), Arc::from(""));
         let filter = PageFilter {
@@ -89,42 +89,39 @@ impl Plan {
             }
             true
         };
-        archived
-            .view
-            .pages(&filter, look)
-            .map_err(|error| session::refused(&error))?;
+        collection.view.pages(&filter, look)?;
         let mut plan = Self::default();
         let mut pages = Vec::new();
         for (key, found) in found {
             match found {
-                Found::Content(entry) | Found::NotModified(_, Some(entry)) => {
+                PageState::Content(entry) | PageState::NotModified(_, Some(entry)) => {
                     pages.push((key, entry));
                 }
-                Found::Moved(target) => {
-                    if let Ok(url) = archived.canon.canon(&target) {
+                PageState::Moved(target) => {
+                    if let Ok(url) = collection.canon.canon(&target) {
                         plan.moved.insert(key, url.key());
                     }
                 }
-                Found::NotModified(_, None) | Found::Gone => {}
+                PageState::NotModified(_, None) | PageState::Gone => {}
             }
         }
         pages.sort_by(|(_, a), (_, b)| {
-            (a.authority(), &a.path, &a.origin).cmp(&(b.authority(), &b.path, &b.origin))
+            (a.authority(), &a.target, &a.origin).cmp(&(b.authority(), &b.target, &b.origin))
         });
-        for (index, (key, entry)) in pages.into_iter().enumerate() {
-            plan.places.insert(key, index);
-            plan.entries.push(entry);
+        for (index, (key, file)) in pages.into_iter().enumerate() {
+            plan.by_page.insert(key, index);
+            plan.files.push(file);
         }
-        allot(&mut plan.entries);
+        assign_names(&mut plan.files);
         Ok(plan)
     }
 
-    /// The file that a link to `url` leads to, through redirects if need be.
-    pub(crate) fn find(&self, url: &CanonUrl) -> Option<&Entry> {
+    /// The file of a page, following redirects.
+    pub(crate) fn find(&self, url: &CanonUrl) -> Option<&MirrorFile> {
         let mut key = url.key();
-        for _ in 0..HOPS {
-            if let Some(place) = self.places.get(&key) {
-                return Some(&self.entries[*place]);
+        for _ in 0..MAX_REDIRECTS {
+            if let Some(index) = self.by_page.get(&key) {
+                return Some(&self.files[*index]);
             }
             key = *self.moved.get(&key)?;
         }
@@ -132,21 +129,21 @@ impl Plan {
     }
 }
 
-/// A page that has bytes.
-fn entry(origin: &Arc<str>, record: &PageRecord) -> Option<Entry> {
-    Some(Entry {
+/// The file of a record, if its content was stored. The name is assigned later.
+fn file(origin: &Arc<str>, record: &PageRecord) -> Option<MirrorFile> {
+    Some(MirrorFile {
         origin: Arc::clone(origin),
-        path: record.path.clone(),
+        target: record.path.clone(),
         media_type: record.media_type.clone(),
         time: record.time,
         location: record.location?,
-        file: String::new(),
+        path: String::new(),
     })
 }
 
-/// Takes the next older record of a page into account.
+/// Applies the next older record of a page.
 fn note(
-    found: &mut HashMap<PageKey, Found>,
+    found: &mut HashMap<PageKey, PageState>,
     (site, origin): &(SiteKey, Arc<str>),
     record: &PageRecord,
 ) {
@@ -157,16 +154,18 @@ fn note(
     let kind = kind(record);
     match found.get(&key) {
         None => {}
-        Some(Found::NotModified(digest, _))
-            if kind == Kind::Content && digest.is_some() && *digest == record.digest => {}
+        Some(PageState::NotModified(digest, _))
+            if kind == ResponseKind::Content && digest.is_some() && *digest == record.digest => {}
         Some(_) => return,
     }
     let known = match (kind, &record.redirect) {
-        (Kind::Content, _) => entry(origin, record).map(Found::Content),
-        (Kind::NotModified, _) => Some(Found::NotModified(record.digest, entry(origin, record))),
-        (Kind::Gone, _) => Some(Found::Gone),
-        (Kind::Moved, Some(target)) => Some(Found::Moved(target.clone())),
-        // An error says nothing of the page: it is still what it was.
+        (ResponseKind::Content, _) => file(origin, record).map(PageState::Content),
+        (ResponseKind::NotModified, _) => {
+            Some(PageState::NotModified(record.digest, file(origin, record)))
+        }
+        (ResponseKind::Gone, _) => Some(PageState::Gone),
+        (ResponseKind::Moved, Some(target)) => Some(PageState::Moved(target.clone())),
+        // An error does not change the state of the page.
         _ => None,
     };
     if let Some(known) = known {
@@ -174,11 +173,11 @@ fn note(
     }
 }
 
-/// Gives every entry its file.
-fn allot(entries: &mut [Entry]) {
-    let names: Vec<_> = entries
+/// Gives every file a name that no other file or folder has.
+fn assign_names(files: &mut [MirrorFile]) {
+    let names: Vec<_> = files
         .iter()
-        .map(|entry| Name::of(entry.authority(), &entry.path, &entry.media_type))
+        .map(|file| FileName::of(file.authority(), &file.target, &file.media_type))
         .collect();
     let mut folders = HashSet::new();
     for name in &names {
@@ -190,14 +189,14 @@ fn allot(entries: &mut [Entry]) {
         }
     }
     let mut taken = HashSet::new();
-    for (entry, name) in entries.iter_mut().zip(&names) {
-        let mut file = name.path();
+    for (file, name) in files.iter_mut().zip(&names) {
+        let mut path = name.path();
         let mut salt = 0;
-        while folders.contains(&file.to_lowercase()) || !taken.insert(file.to_lowercase()) {
-            file = name.apart(&format!("{}{}{salt}", entry.origin, entry.path));
+        while folders.contains(&path.to_lowercase()) || !taken.insert(path.to_lowercase()) {
+            path = name.with_hash(&format!("{}{}{salt}", file.origin, file.target));
             salt += 1;
         }
-        entry.file = file;
+        file.path = path;
     }
 }
 
@@ -206,11 +205,11 @@ mod tests {
     use super::*;
 
     fn files(urls: &[(&str, &str)]) -> Vec<String> {
-        let mut entries: Vec<_> = urls
+        let mut files: Vec<_> = urls
             .iter()
-            .map(|(path, media_type)| Entry {
+            .map(|(target, media_type)| MirrorFile {
                 origin: Arc::from("http://a.org"),
-                path: (*path).to_owned(),
+                target: (*target).to_owned(),
                 media_type: (*media_type).to_owned(),
                 time: 0,
                 location: Location {
@@ -218,14 +217,14 @@ mod tests {
                     offset: 0,
                     length: 0,
                 },
-                file: String::new(),
+                path: String::new(),
             })
             .collect();
-        allot(&mut entries);
-        entries.into_iter().map(|entry| entry.file).collect()
+        assign_names(&mut files);
+        files.into_iter().map(|file| file.path).collect()
     }
 
-    /// Names that must be as wanted, and those that must differ from it but for the beginning.
+    /// `#` in an expected name stands for `~` and a hash.
     #[track_caller]
     fn check(urls: &[(&str, &str)], expected: &[&str]) {
         let files = files(urls);
@@ -243,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn no_two_files_share_a_name() {
+    fn no_two_files_have_the_same_name() {
         let html = "text/html";
         check(
             &[("/a", html), ("/a/", html), ("/a/b", html)],

@@ -598,15 +598,15 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Escape,
-            "no character is harmful",
+            "no character is escaped",
             vec![Edit(
-                "crates/aranha/src/plain.rs",
-                "            if is_harmful(c) {",
-                "            if is_harmful(c) && c == 'a' {",
+                "crates/aranha/src/terminal_escape.rs",
+                "            if needs_escape(c) {",
+                "            if needs_escape(c) && c == 'a' {",
             )],
             vec![
                 Row,
-                Named("crates/aranha/src/plain.rs", "controls_are_written_out"),
+                Named("crates/aranha/src/terminal_escape.rs", "control_characters_are_escaped"),
             ],
         ),
     ]

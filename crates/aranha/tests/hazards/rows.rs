@@ -744,8 +744,8 @@ fn attack_rows() -> Vec<Row> {
                 seen.clean()?;
                 seen.pages(&["/redirect"], "302")
             },
-            "what is shown is written out",
-            "crates/aranha/src/plain.rs",
+            "control characters are escaped in output",
+            "crates/aranha/src/terminal_escape.rs",
         ),
         row(
             Hazard::Sitemaps,

@@ -22,8 +22,8 @@ use serde_json::Value;
 
 use super::request::Request;
 use super::{Answer, wanted};
-use crate::complaint::Complaint;
-use crate::wanted::Wishes;
+use crate::error::CommandError;
+use crate::live_scope::ScopeSnapshot;
 
 /// URLs in one push, by the protocol.
 const MOST: usize = 10_000;
@@ -48,10 +48,10 @@ struct Push {
 }
 
 impl Keys {
-    pub(super) fn new(given: &[String], file: PathBuf) -> Result<Self, Complaint> {
+    pub(super) fn new(given: &[String], file: PathBuf) -> Result<Self, CommandError> {
         let pair = |text: &String| {
             pair(text).ok_or_else(|| {
-                Complaint::usage(format!("`{text}` is no host with its key")).hint(
+                CommandError::usage(format!("`{text}` is no host with its key")).hint(
                     "for example example.org=5f0c7e1a9b3d4c26: 8 to 128 letters, digits or dashes",
                 )
             })
@@ -63,7 +63,12 @@ impl Keys {
         })
     }
 
-    pub(super) fn answer(&mut self, request: &Request, wishes: &Wishes, now: i64) -> Answer {
+    pub(super) fn answer(
+        &mut self,
+        request: &Request,
+        snapshot: &ScopeSnapshot,
+        now: i64,
+    ) -> Answer {
         let push = match request.method.as_str() {
             "GET" => of_query(request),
             _ => of_body(&request.body),
@@ -77,7 +82,7 @@ impl Keys {
         if !self.knows(&push.host, &push.key) {
             return Answer::new(403, format!("the key is not known for {}", push.host));
         }
-        let Some(pages) = pages(&push, wishes) else {
+        let Some(pages) = pages(&push, snapshot) else {
             return Answer::new(422, format!("not all URLs are those of {}", push.host));
         };
         if !self.may(&push.host, pages.len()) {
@@ -88,7 +93,7 @@ impl Keys {
             source: Source::IndexNow,
             at: now,
         };
-        let inside = pages.iter().filter_map(|url| wanted(wishes, url));
+        let inside = pages.iter().filter_map(|url| wanted(snapshot, url));
         Answer {
             signals: inside.map(signal).collect(),
             ..Answer::new(200, "")
@@ -163,7 +168,7 @@ fn of_body(body: &[u8]) -> Option<Push> {
 
 /// The pages, if all are the host's and lie below the place of its key. URLs that the collection's rules refuse are left
 /// out.
-fn pages(push: &Push, wishes: &Wishes) -> Option<Vec<CanonUrl>> {
+fn pages(push: &Push, snapshot: &ScopeSnapshot) -> Option<Vec<CanonUrl>> {
     let own = |url: &CanonUrl| {
         let host = push.host.as_str();
         url.authority().eq_ignore_ascii_case(host) || url.host().eq_ignore_ascii_case(host)
@@ -171,14 +176,14 @@ fn pages(push: &Push, wishes: &Wishes) -> Option<Vec<CanonUrl>> {
     let below = match &push.place {
         None => "/".to_owned(),
         Some(place) => {
-            let place = wishes.canon.canon(place).ok().filter(&own)?;
+            let place = snapshot.canon.canon(place).ok().filter(&own)?;
             let path = place.path_only();
             path[..=path.rfind('/')?].to_owned()
         }
     };
     let mut pages = Vec::with_capacity(push.urls.len());
     for url in &push.urls {
-        match wishes.canon.canon(url) {
+        match snapshot.canon.canon(url) {
             Ok(url) if own(&url) && url.path().starts_with(&below) => pages.push(url),
             Ok(_) => return None,
             Err(_) => {}

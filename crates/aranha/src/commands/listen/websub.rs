@@ -14,8 +14,8 @@ use ring::hmac;
 
 use super::request::Request;
 use super::{Answer, wanted};
-use crate::complaint::Complaint;
-use crate::wanted::Wishes;
+use crate::error::CommandError;
+use crate::live_scope::ScopeSnapshot;
 
 /// Topics subscribed to, and the secret shared with their hubs.
 pub(super) struct Subscription {
@@ -24,13 +24,13 @@ pub(super) struct Subscription {
 }
 
 impl Subscription {
-    pub(super) fn new(topics: &[String], secret: Option<&str>) -> Result<Self, Complaint> {
+    pub(super) fn new(topics: &[String], secret: Option<&str>) -> Result<Self, CommandError> {
         let secret = match secret.map(|text| (text, text.strip_prefix('@'))) {
             None => None,
             Some((text, None)) => Some(text.as_bytes().to_vec()),
             Some((_, Some(path))) => {
                 let text = fs::read_to_string(path).map_err(|error| {
-                    Complaint::usage(format!("cannot read the secret {path}: {error}"))
+                    CommandError::usage(format!("cannot read the secret {path}: {error}"))
                 })?;
                 Some(text.trim_end().as_bytes().to_vec())
             }
@@ -58,7 +58,7 @@ impl Subscription {
     }
 
     /// What a hub sends.
-    pub(super) fn push(&self, request: &Request, wishes: &Wishes, now: i64) -> Answer {
+    pub(super) fn push(&self, request: &Request, snapshot: &ScopeSnapshot, now: i64) -> Answer {
         let Some(topic) = self.topic(request) else {
             return Answer::new(404, "no topic that was subscribed to");
         };
@@ -66,7 +66,7 @@ impl Subscription {
             return Answer::new(202, format!("{topic}: the signature is missing or wrong"));
         }
         Answer {
-            signals: signals(topic, request, wishes, now),
+            signals: signals(topic, request, snapshot, now),
             ..Answer::new(202, topic)
         }
     }
@@ -119,8 +119,8 @@ fn own_links(value: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The topic itself and the entries of its feed, as far as they are in scope.
-fn signals(topic: &str, request: &Request, wishes: &Wishes, now: i64) -> Vec<Signal> {
-    let Ok(own) = wishes.canon.canon(topic) else {
+fn signals(topic: &str, request: &Request, snapshot: &ScopeSnapshot, now: i64) -> Vec<Signal> {
+    let Ok(own) = snapshot.canon.canon(topic) else {
         return Vec::new();
     };
     let input = Input {
@@ -129,7 +129,7 @@ fn signals(topic: &str, request: &Request, wishes: &Wishes, now: i64) -> Vec<Sig
         body: &request.body,
         content_language: None,
     };
-    let page = aranha_page::read(&input, &wishes.config.page);
+    let page = aranha_page::read(&input, &snapshot.config.page);
     let mut base = Base::of(&own);
     if let Some(href) = &page.base {
         base = base.with_href(href);
@@ -139,7 +139,7 @@ fn signals(topic: &str, request: &Request, wishes: &Wishes, now: i64) -> Vec<Sig
         source: Source::WebSub,
         at: at.min(now),
     };
-    let mut signals: Vec<_> = wanted(wishes, &own)
+    let mut signals: Vec<_> = wanted(snapshot, &own)
         .map(|url| signal(url, now))
         .into_iter()
         .collect();
@@ -151,8 +151,8 @@ fn signals(topic: &str, request: &Request, wishes: &Wishes, now: i64) -> Vec<Sig
             .link_dates
             .binary_search_by_key(&index, |(place, _)| *place);
         let at = dated.map_or(now, |found| page.link_dates[found].1);
-        let url = wishes.canon.join(&base, &link.href).ok();
-        let url = url.and_then(|url| wanted(wishes, &url));
+        let url = snapshot.canon.join(&base, &link.href).ok();
+        let url = url.and_then(|url| wanted(snapshot, &url));
         signals.extend(url.map(|url| signal(url, at)));
     }
     signals

@@ -13,12 +13,12 @@ const GENERATION: usize = 1 << 16;
 
 /// A bounded memory of pages.
 #[derive(Default)]
-pub(super) struct Recent {
+pub(super) struct RecentlyNoted {
     young: HashMap<PageKey, i64>,
     old: HashMap<PageKey, i64>,
 }
 
-impl Recent {
+impl RecentlyNoted {
     /// Whether a page is new at this time (unix milliseconds), or was told of longer than `again` ago; it is then
     /// remembered.
     pub(super) fn is_news(&mut self, page: PageKey, at: i64, again: Duration) -> bool {
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn not_twice_within_the_time() {
-        let mut recent = Recent::default();
+        let mut recent = RecentlyNoted::default();
         let again = Duration::from_millis(100);
         assert!(recent.is_news(page(1), 1000, again));
         assert!(!recent.is_news(page(1), 1099, again));
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn the_memory_is_bounded() {
-        let mut recent = Recent::default();
+        let mut recent = RecentlyNoted::default();
         let again = Duration::from_hours(24);
         for number in 0..5 * GENERATION as u64 {
             assert!(recent.is_news(page(number), 0, again));

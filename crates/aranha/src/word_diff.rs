@@ -1,8 +1,8 @@
-//! Two texts compared word by word.
+//! A word-by-word comparison of two texts.
 //!
-//! Line ends do not count, as they do not count in the digest of a text. Where a script has no spaces between its words,
-//! a character is a word. The search for the shortest answer has a deadline: after it the answer is still right, but may
-//! say that more has changed than has.
+//! White space is ignored, as in the digest of a text. In scripts without spaces between words, each character is a
+//! word. The search for the shortest difference has a deadline; after it the result is still correct, but may mark more
+//! words as changed than necessary.
 //!
 //! Read first: [`compare`].
 
@@ -12,90 +12,100 @@ use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp};
 
-use crate::plain::Plain;
+use crate::terminal_escape::Escaped;
 
-/// How long to look for a short answer: the texts of two pages of 10 MB without a word in common end here.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time limit of the search for the shortest difference. Two texts of 10 MB without a common word reach it.
+const SEARCH_TIME: Duration = Duration::from_secs(5);
 /// Words shown on either side of a change.
 const CONTEXT: usize = 6;
 
-/// A word, and whether white space stands before it.
+/// A word, and whether white space precedes it.
 #[derive(Clone, Copy, Debug)]
 struct Word<'a> {
     text: &'a str,
     spaced: bool,
 }
 
-/// What became of a stretch of words.
+/// What happened to a sequence of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum EditKind {
     Kept,
     Removed,
     Added,
 }
 
-/// Words that share a fate, side by side.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) fate: Fate,
-    pub(crate) text: String,
-    /// Whether white space stands before it.
-    pub(crate) spaced: bool,
+impl EditKind {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            EditKind::Kept => "kept",
+            EditKind::Removed => "removed",
+            EditKind::Added => "added",
+        }
+    }
 }
 
-/// A place where the texts differ, with the words around it.
+/// Consecutive words of the same kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub(crate) kind: EditKind,
+    pub(crate) text: String,
+    /// Whether white space precedes it.
+    spaced: bool,
+}
+
+/// Neighbouring changes with the words around them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hunk {
-    pub(crate) pieces: Vec<Piece>,
-    /// Whether the text goes on before and after it.
-    pub(crate) cut: (bool, bool),
+    pub(crate) segments: Vec<Segment>,
+    /// Whether words before and after the hunk are not shown.
+    cut: (bool, bool),
 }
 
-/// What was found.
+/// The difference between two texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Difference {
+pub(crate) struct WordDiff {
     pub(crate) hunks: Vec<Hunk>,
-    /// Words.
+    /// Number of words.
     pub(crate) removed: u64,
     pub(crate) added: u64,
 }
 
-/// A change: words of the old text, and the words of the new one that stand in their place; one of them may be none.
+/// Words of the old text and the words of the new text that replace them. One of the ranges may be empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Change {
+struct Replacement {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-impl Change {
+impl Replacement {
     fn words(&self) -> usize {
         self.old.len() + self.new.len()
     }
 }
 
 impl Hunk {
-    /// One line, harmless for a terminal; what was removed and what was added stands between the marks given.
+    /// One line with terminal escaping. Removed and added words are put between the given marks.
     pub(crate) fn line(&self, removed: (&str, &str), added: (&str, &str)) -> String {
         let mut line = String::new();
         if self.cut.0 {
             line.push('…');
         }
         let mut before = None;
-        for piece in &self.pieces {
-            let (open, close) = match piece.fate {
-                Fate::Kept => ("", ""),
-                Fate::Removed => removed,
-                Fate::Added => added,
+        for segment in &self.segments {
+            let (open, close) = match segment.kind {
+                EditKind::Kept => ("", ""),
+                EditKind::Removed => removed,
+                EditKind::Added => added,
             };
-            // What stands in the place of other words stands right behind them.
-            let replaces = (before, piece.fate) == (Some(Fate::Removed), Fate::Added);
-            if piece.spaced && !line.is_empty() && !replaces {
+            // No space between removed words and their replacement.
+            let replaces = (before, segment.kind) == (Some(EditKind::Removed), EditKind::Added);
+            if segment.spaced && !line.is_empty() && !replaces {
                 line.push(' ');
             }
             line.push_str(open);
-            line.push_str(&Plain(&piece.text).to_string());
+            line.push_str(&Escaped(&segment.text).to_string());
             line.push_str(close);
-            before = Some(piece.fate);
+            before = Some(segment.kind);
         }
         if self.cut.1 {
             line.push_str(" …");
@@ -104,22 +114,22 @@ impl Hunk {
     }
 }
 
-/// What has to be removed from `old` and added to it to make `new`.
-pub(crate) fn compare(old: &str, new: &str) -> Difference {
-    compare_within(old, new, PATIENCE)
+/// The words to remove from `old` and to add to it to get `new`.
+pub(crate) fn compare(old: &str, new: &str) -> WordDiff {
+    compare_within(old, new, SEARCH_TIME)
 }
 
-fn compare_within(old: &str, new: &str, patience: Duration) -> Difference {
+fn compare_within(old: &str, new: &str, time: Duration) -> WordDiff {
     let (old, new) = (words(old), words(new));
-    let changes = tidy(changes(&old, &new, Instant::now() + patience));
-    let mut difference = Difference::default();
+    let changes = merge_close(replacements(&old, &new, Instant::now() + time));
+    let mut diff = WordDiff::default();
     for change in &changes {
-        difference.removed += change.old.len() as u64;
-        difference.added += change.new.len() as u64;
+        diff.removed += change.old.len() as u64;
+        diff.added += change.new.len() as u64;
     }
-    let together = changes.chunk_by(|one, next| next.old.start - one.old.end <= 2 * CONTEXT);
-    difference.hunks = together.map(|group| hunk(&old, &new, group)).collect();
-    difference
+    let groups = changes.chunk_by(|one, next| next.old.start - one.old.end <= 2 * CONTEXT);
+    diff.hunks = groups.map(|group| hunk(&old, &new, group)).collect();
+    diff
 }
 
 fn words(text: &str) -> Vec<Word<'_>> {
@@ -142,15 +152,15 @@ fn words(text: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// Thai, Lao, Burmese, Khmer, Chinese, Japanese: written without spaces between words.
+/// Whether a character counts as a word: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
 fn is_word(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{2e80}'..='\u{abff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
         && !('\u{a4d0}'..='\u{abff}').contains(&c)
 }
 
-fn changes(old: &[Word<'_>], new: &[Word<'_>], deadline: Instant) -> Vec<Change> {
-    // Numbers are compared faster than words.
+fn replacements(old: &[Word<'_>], new: &[Word<'_>], deadline: Instant) -> Vec<Replacement> {
+    // Each distinct word gets a number: numbers are compared faster than strings.
     let mut known = HashMap::new();
     let mut number = |words: &[Word<'_>]| -> Vec<u32> {
         let numbers = words.iter().map(|word| {
@@ -162,7 +172,7 @@ fn changes(old: &[Word<'_>], new: &[Word<'_>], deadline: Instant) -> Vec<Change>
     let (old, new) = (number(old), number(new));
     let steps =
         similar::capture_diff_slices_deadline(Algorithm::Histogram, &old, &new, Some(deadline));
-    let mut changes: Vec<Change> = Vec::new();
+    let mut changes: Vec<Replacement> = Vec::new();
     for step in steps
         .iter()
         .filter(|step| !matches!(step, DiffOp::Equal { .. }))
@@ -172,17 +182,17 @@ fn changes(old: &[Word<'_>], new: &[Word<'_>], deadline: Instant) -> Vec<Change>
             Some(last) if last.old.end == old.start && last.new.end == new.start => {
                 (last.old.end, last.new.end) = (old.end, new.end);
             }
-            _ => changes.push(Change { old, new }),
+            _ => changes.push(Replacement { old, new }),
         }
     }
     changes
 }
 
-/// One word between two larger changes was kept by chance: `the` is in every sentence.
-fn tidy(changes: Vec<Change>) -> Vec<Change> {
-    let mut tidied: Vec<Change> = Vec::with_capacity(changes.len());
+/// Merges larger changes that are separated by one word, such as `the`: it matches by chance.
+fn merge_close(changes: Vec<Replacement>) -> Vec<Replacement> {
+    let mut merged: Vec<Replacement> = Vec::with_capacity(changes.len());
     for change in changes {
-        match tidied.last_mut() {
+        match merged.last_mut() {
             Some(last)
                 if change.old.start - last.old.end == 1
                     && last.words() > 3
@@ -190,23 +200,23 @@ fn tidy(changes: Vec<Change>) -> Vec<Change> {
             {
                 (last.old.end, last.new.end) = (change.old.end, change.new.end);
             }
-            _ => tidied.push(change),
+            _ => merged.push(change),
         }
     }
-    tidied
+    merged
 }
 
-/// The changes of one place with the words before, between and after them. The words kept are those of the new text.
-fn hunk(old: &[Word<'_>], new: &[Word<'_>], group: &[Change]) -> Hunk {
+/// Neighbouring changes with the words before, between and after them. Kept words are taken from the new text.
+fn hunk(old: &[Word<'_>], new: &[Word<'_>], group: &[Replacement]) -> Hunk {
     let (first, last) = (&group[0], &group[group.len() - 1]);
     let begin = first.new.start.saturating_sub(CONTEXT);
     let end = (last.new.end + CONTEXT).min(new.len());
-    let mut pieces = Vec::new();
-    let mut push = |fate, words: &[Word<'_>]| {
+    let mut segments = Vec::new();
+    let mut push = |kind, words: &[Word<'_>]| {
         if let Some(first) = words.first() {
             let spaced = first.spaced;
-            pieces.push(Piece {
-                fate,
+            segments.push(Segment {
+                kind,
                 text: join(words),
                 spaced,
             });
@@ -214,14 +224,14 @@ fn hunk(old: &[Word<'_>], new: &[Word<'_>], group: &[Change]) -> Hunk {
     };
     let mut at = begin;
     for change in group {
-        push(Fate::Kept, &new[at..change.new.start]);
-        push(Fate::Removed, &old[change.old.clone()]);
-        push(Fate::Added, &new[change.new.clone()]);
+        push(EditKind::Kept, &new[at..change.new.start]);
+        push(EditKind::Removed, &old[change.old.clone()]);
+        push(EditKind::Added, &new[change.new.clone()]);
         at = change.new.end;
     }
-    push(Fate::Kept, &new[at..end]);
+    push(EditKind::Kept, &new[at..end]);
     Hunk {
-        pieces,
+        segments,
         cut: (begin > 0, end < new.len()),
     }
 }
@@ -273,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_kept_by_chance_is_no_anchor() {
+    fn changes_separated_by_one_common_word_are_merged() {
         check(
             "one two three the four five six",
             "uno dos tres the quatro cinco seis",
@@ -288,15 +298,15 @@ mod tests {
     }
 
     #[test]
-    fn counts_and_ends() {
-        let difference = compare("a b c d e f g h i j", "a b c d e f g h i k l");
-        assert_eq!((difference.removed, difference.added), (1, 2));
-        assert_eq!(difference.hunks[0].cut, (true, false));
+    fn words_are_counted_and_cut_ends_marked() {
+        let diff = compare("a b c d e f g h i j", "a b c d e f g h i k l");
+        assert_eq!((diff.removed, diff.added), (1, 2));
+        assert_eq!(diff.hunks[0].cut, (true, false));
     }
 
-    /// Words at random: the shortest answer would take very long.
+    /// Random words: finding the shortest difference would take very long.
     #[test]
-    fn large_texts_that_have_little_in_common_end_in_time() {
+    fn the_search_time_is_limited() {
         let mut state = 1_u32;
         let mut text = |salt: u32| {
             let mut text = String::new();
@@ -309,13 +319,13 @@ mod tests {
             text
         };
         let (old, new) = (text(0), text(7));
-        let began = Instant::now();
-        let difference = compare_within(&old, &new, Duration::from_millis(200));
+        let start = Instant::now();
+        let diff = compare_within(&old, &new, Duration::from_millis(200));
         assert!(
-            began.elapsed() < Duration::from_secs(5),
+            start.elapsed() < Duration::from_secs(5),
             "{:?}",
-            began.elapsed()
+            start.elapsed()
         );
-        assert!(difference.added > 0);
+        assert!(diff.added > 0);
     }
 }

@@ -1,20 +1,20 @@
-//! Text from the web, made harmless for a terminal.
+//! Escaping of text from the web before it is shown on a terminal.
 //!
-//! A title or a URL can hold escape sequences that move the cursor, change colours or turn the direction of writing.
-//! What is shown to people goes through [`Plain`]. Data for programs (`--json`) may end on a terminal as well, and JSON
-//! itself escapes only a part: it goes through [`PlainJson`].
+//! A title or a URL can hold escape sequences that move the cursor, change colours or reverse the writing direction. All
+//! text for people is shown through [`Escaped`]. JSON output may reach a terminal as well, and JSON escapes only some of
+//! these characters, so it is shown through [`EscapedJson`].
 
 use std::fmt::{self, Write};
 
 use serde_json::Value;
 
-/// Shows a text with its control characters written out (`\n`, `\u{1b}`).
-pub(crate) struct Plain<'a>(pub(crate) &'a str);
+/// Shows text with control characters escaped (`\n`, `\u{1b}`).
+pub(crate) struct Escaped<'a>(pub(crate) &'a str);
 
-impl fmt::Display for Plain<'_> {
+impl fmt::Display for Escaped<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         for c in self.0.chars() {
-            if is_harmful(c) {
+            if needs_escape(c) {
                 write!(formatter, "{}", c.escape_default())?;
             } else {
                 formatter.write_char(c)?;
@@ -24,15 +24,15 @@ impl fmt::Display for Plain<'_> {
     }
 }
 
-/// Shows a value with what could harm a terminal as `\u009b`: the same value for whoever reads it as JSON.
-pub(crate) struct PlainJson<'a>(pub(crate) &'a Value);
+/// Shows a JSON value with control characters as JSON escapes (`\u009b`). A JSON parser reads the same value.
+pub(crate) struct EscapedJson<'a>(pub(crate) &'a Value);
 
-impl fmt::Display for PlainJson<'_> {
+impl fmt::Display for EscapedJson<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.to_string();
         let mut rest = text.as_str();
-        // Outside of strings JSON is ASCII without controls, and all that is harmful is below U+10000.
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_harmful(*c)) {
+        // Such characters occur in strings only, and all are below U+10000: four hexadecimal digits suffice.
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| needs_escape(*c)) {
             write!(formatter, "{}\\u{:04x}", &rest[..at], u32::from(c))?;
             rest = &rest[at + c.len_utf8()..];
         }
@@ -40,8 +40,8 @@ impl fmt::Display for PlainJson<'_> {
     }
 }
 
-/// C0, DEL and C1 controls, line and paragraph separators, and the marks that reverse the direction of writing.
-pub(crate) fn is_harmful(c: char) -> bool {
+/// C0, DEL and C1 control characters, line and paragraph separators, and characters that set the writing direction.
+pub(crate) fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
@@ -54,15 +54,15 @@ pub(crate) fn is_harmful(c: char) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Plain, PlainJson};
+    use super::{Escaped, EscapedJson};
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        assert_eq!(Plain(text).to_string(), expected);
+        assert_eq!(Escaped(text).to_string(), expected);
     }
 
     #[test]
-    fn controls_are_written_out() {
+    fn control_characters_are_escaped() {
         check("São Paulo ☂ 日本", "São Paulo ☂ 日本");
         check("\u{1b}[31mred", "\\u{1b}[31mred");
         check("a\r\nb\tc", "a\\r\\nb\\tc");
@@ -71,9 +71,9 @@ mod tests {
     }
 
     #[test]
-    fn json_stays_the_same_value() {
+    fn escaped_json_is_the_same_value() {
         let value = json!({"titl\u{e9}": "a\u{9b}2J\u{7f}\u{202e}\n☂"});
-        let shown = PlainJson(&value).to_string();
+        let shown = EscapedJson(&value).to_string();
         assert_eq!(shown, r#"{"titlé":"a\u009b2J\u007f\u202e\n☂"}"#);
         assert_eq!(shown.parse::<Value>().unwrap(), value);
     }

@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 
 use aranha_engine::{Collection as Folder, Signal, Source, signal};
 
-use super::recent::Recent;
-use crate::collection::Collection;
+use super::recently_noted::RecentlyNoted;
 use crate::display::grouped;
-use crate::output::tell;
-use crate::plain::Plain;
-use crate::wanted::{Wanted, Wishes};
+use crate::live_scope::{LiveScope, ScopeSnapshot};
+use crate::output::message;
+use crate::shared_args::CollectionArg;
+use crate::terminal_escape::Escaped;
 
 /// Signals are gathered for this long, or until there are so many.
 const GATHER: Duration = Duration::from_millis(200);
@@ -29,7 +29,7 @@ const BATCH: usize = 1000;
 const REMIND: Duration = Duration::from_hours(1);
 
 /// Somebody asked for a page.
-pub(super) struct Heard {
+pub(super) struct ProxyRequest {
     pub(super) url: String,
     /// Unix milliseconds.
     pub(super) at: i64,
@@ -73,29 +73,29 @@ impl fmt::Display for Tally {
 }
 
 /// The thread that writes.
-pub(super) struct Clerk {
-    collection: Collection,
+pub(super) struct SignalWriter {
+    collection: CollectionArg,
     signals: PathBuf,
     tally: Arc<Tally>,
-    recent: Recent,
+    recent: RecentlyNoted,
     /// What hinders, and when that was told.
     trouble: Option<(String, Instant)>,
 }
 
-impl Clerk {
-    pub(super) fn new(collection: &Collection, tally: Arc<Tally>) -> Self {
+impl SignalWriter {
+    pub(super) fn new(collection: &CollectionArg, tally: Arc<Tally>) -> Self {
         Self {
             collection: collection.clone(),
             signals: Folder::at(&collection.folder).signals(),
             tally,
-            recent: Recent::default(),
+            recent: RecentlyNoted::default(),
             trouble: None,
         }
     }
 
     /// Works until nobody can tell anything any more.
-    pub(super) fn work(mut self, queue: &Receiver<Heard>) {
-        let mut wanted = Wanted::new(&self.collection);
+    pub(super) fn work(mut self, queue: &Receiver<ProxyRequest>) {
+        let mut wanted = LiveScope::new(&self.collection);
         let mut open = true;
         while open {
             let mut batch = Vec::new();
@@ -120,17 +120,17 @@ impl Clerk {
         }
     }
 
-    fn file(&mut self, wanted: &mut Wanted, batch: &[Heard]) {
+    fn file(&mut self, wanted: &mut LiveScope, batch: &[ProxyRequest]) {
         if batch.is_empty() {
             return;
         }
-        let wishes = match wanted.wishes() {
-            Ok(wishes) => wishes,
+        let snapshot = match wanted.current() {
+            Ok(snapshot) => snapshot,
             Err(reason) => return self.complain(&format!("no pages are taken: {reason}")),
         };
         let signals: Vec<Signal> = batch
             .iter()
-            .filter_map(|heard| self.take(wishes, heard))
+            .filter_map(|heard| self.take(snapshot, heard))
             .collect();
         if signals.is_empty() {
             return;
@@ -142,7 +142,7 @@ impl Clerk {
             }
             Err(error) => {
                 // Nobody was told.
-                self.recent = Recent::default();
+                self.recent = RecentlyNoted::default();
                 let count = signals.len() as u64;
                 self.tally.dropped.fetch_add(count, Relaxed);
                 let path = self.signals.display();
@@ -151,12 +151,12 @@ impl Clerk {
         }
     }
 
-    fn take(&mut self, wishes: &Wishes, heard: &Heard) -> Option<Signal> {
-        let url = wishes.canon.canon(&heard.url).ok()?;
-        let proxy_cache = &wishes.config.proxy_cache;
+    fn take(&mut self, snapshot: &ScopeSnapshot, heard: &ProxyRequest) -> Option<Signal> {
+        let url = snapshot.canon.canon(&heard.url).ok()?;
+        let proxy_cache = &snapshot.config.proxy_cache;
         let taken = (proxy_cache.queries || url.query().is_none())
             && proxy_cache.allows(url.host())
-            && wishes.want(&url);
+            && snapshot.accepts(&url);
         if !taken {
             return None;
         }
@@ -182,7 +182,7 @@ impl Clerk {
         {
             return;
         }
-        tell(format_args!("aranha squid: {}", Plain(sentence)));
+        message(format_args!("aranha squid: {}", Escaped(sentence)));
         self.trouble = Some((sentence.to_owned(), Instant::now()));
     }
 }

@@ -1,36 +1,36 @@
 //! The fetches of one page, oldest first, and what each of them found.
 //!
-//! The frontier keeps a record of every fetch; here they are put beside each other. What counts as a change is the text
-//! (D2): other bytes with the same words are mark-up. An error, a refusal or a page that is gone is a visit, but no
-//! version: what comes after it is compared with the last content that there was.
+//! A page has changed when its text has changed (D2). If the bytes differ and the text does not, only the markup has
+//! changed. Errors, refusals and missing pages are visits, but not versions: the next content is compared with the last
+//! content before them.
 //!
-//! Read first: [`visits`].
+//! Read first: [`findings`].
 
 use aranha_frontier::{Flags, Outcome, PageRecord};
 
-/// What a fetch found, in the light of those before it.
+/// What a fetch found, compared with earlier fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// Content, for the first time.
+    /// The first content.
     New,
-    /// Another text.
+    /// The text differs.
     Changed,
-    /// Other bytes, the same text.
+    /// The bytes differ, the text is the same.
     Markup,
-    /// The same bytes.
+    /// The bytes are the same.
     Same,
-    /// The server said that nothing has changed (304).
+    /// The server answered 304.
     NotModified,
     /// A redirect.
     Moved,
-    /// The server says that there is no such page, in its status or in its words.
+    /// The page does not exist: 404, 410 or a soft 404.
     Gone,
-    /// Nothing that says anything about the page: an error, a refusal, an answer that was not wanted.
+    /// No information about the page: an error, a refusal, a rejected response.
     Failed,
 }
 
 impl Finding {
-    /// The word that people and programs read.
+    /// The name in output for people and programs.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Finding::New => "new",
@@ -44,24 +44,24 @@ impl Finding {
         }
     }
 
-    /// Whether the text was another one than before.
+    /// Whether the text is new or has changed.
     pub(crate) fn is_change(self) -> bool {
         matches!(self, Finding::New | Finding::Changed)
     }
 }
 
-/// One fetch.
+/// One fetch with its finding.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Visit<'a> {
+pub(crate) struct PastFetch<'a> {
     pub(crate) record: &'a PageRecord,
     pub(crate) finding: Finding,
-    /// Milliseconds from the last change before this visit; `None` when there was none.
+    /// Milliseconds since the last change before this fetch; `None` if there was none.
     pub(crate) since_change: Option<i64>,
 }
 
-/// What a record says by itself.
+/// What a fetch record says without regard to earlier fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ResponseKind {
     Content,
     NotModified,
     Moved,
@@ -69,43 +69,46 @@ pub(crate) enum Kind {
     Failed,
 }
 
-pub(crate) fn kind(record: &PageRecord) -> Kind {
+pub(crate) fn kind(record: &PageRecord) -> ResponseKind {
     match record.outcome {
-        Outcome::Answer(304) => Kind::NotModified,
-        Outcome::Answer(404 | 410) => Kind::Gone,
-        Outcome::Answer(200..=299) if record.flags.has(Flags::SOFT) => Kind::Gone,
-        Outcome::Answer(200..=299) => Kind::Content,
-        Outcome::Answer(300..=399) => Kind::Moved,
-        _ => Kind::Failed,
+        Outcome::Answer(304) => ResponseKind::NotModified,
+        Outcome::Answer(404 | 410) => ResponseKind::Gone,
+        Outcome::Answer(200..=299) if record.flags.has(Flags::SOFT) => ResponseKind::Gone,
+        Outcome::Answer(200..=299) => ResponseKind::Content,
+        Outcome::Answer(300..=399) => ResponseKind::Moved,
+        _ => ResponseKind::Failed,
     }
 }
 
-/// Whether the record stands for content: new bytes, or the word of the server that the old ones hold.
+/// Whether the record is a version of the page: stored content, or a 304 response that confirms earlier content.
 pub(crate) fn is_version(record: &PageRecord) -> bool {
-    matches!(kind(record), Kind::Content | Kind::NotModified) && record.location.is_some()
+    matches!(
+        kind(record),
+        ResponseKind::Content | ResponseKind::NotModified
+    ) && record.location.is_some()
 }
 
-/// What each fetch found. `records` are those of one page, oldest first.
-pub(crate) fn visits(records: &[PageRecord]) -> Vec<Visit<'_>> {
+/// The findings of all fetches of one page. `records` are sorted by time, oldest first.
+pub(crate) fn findings(records: &[PageRecord]) -> Vec<PastFetch<'_>> {
     let mut last: Option<&PageRecord> = None;
     let mut change = None;
     let judged = records.iter().map(|record| {
         let finding = match kind(record) {
-            Kind::Content => {
+            ResponseKind::Content => {
                 let finding = last.map_or(Finding::New, |last| compare(last, record));
                 last = Some(record);
                 finding
             }
-            Kind::NotModified => Finding::NotModified,
-            Kind::Moved => Finding::Moved,
-            Kind::Gone => Finding::Gone,
-            Kind::Failed => Finding::Failed,
+            ResponseKind::NotModified => Finding::NotModified,
+            ResponseKind::Moved => Finding::Moved,
+            ResponseKind::Gone => Finding::Gone,
+            ResponseKind::Failed => Finding::Failed,
         };
         let since_change = change.map(|change| record.time - change);
         if finding.is_change() {
             change = Some(record.time);
         }
-        Visit {
+        PastFetch {
             record,
             finding,
             since_change,
@@ -124,28 +127,28 @@ fn compare(before: &PageRecord, after: &PageRecord) -> Finding {
     }
 }
 
-/// Content without a text (an image) has no text in common with anything.
+/// Whether two records have the same text. Content without text (an image) never has.
 pub(crate) fn same_text(one: &PageRecord, other: &PageRecord) -> bool {
     one.text_digest != 0 && one.text_digest == other.text_digest
 }
 
-/// Where the bytes of `records[index]` may be, the best place first: in the record itself, or, where the server said that
-/// nothing had changed, in the newest one before it with the same digest.
-pub(crate) fn places(records: &[PageRecord], index: usize) -> Vec<&PageRecord> {
+/// The records whose location may hold the content of `records[index]`, best first: the record itself; for a 304
+/// response the earlier records with the same digest, newest first.
+pub(crate) fn content_sources(records: &[PageRecord], index: usize) -> Vec<&PageRecord> {
     let record = &records[index];
-    let mut places: Vec<_> = records[..index]
+    let mut sources: Vec<_> = records[..index]
         .iter()
         .rev()
-        .filter(|earlier| kind(earlier) != Kind::NotModified && earlier.location.is_some())
+        .filter(|earlier| kind(earlier) != ResponseKind::NotModified && earlier.location.is_some())
         .filter(|earlier| earlier.digest.is_some() && earlier.digest == record.digest)
         .collect();
-    let own = if kind(record) == Kind::NotModified {
-        places.len()
+    let own = if kind(record) == ResponseKind::NotModified {
+        sources.len()
     } else {
         0
     };
-    places.insert(own, record);
-    places
+    sources.insert(own, record);
+    sources
 }
 
 #[cfg(test)]
@@ -186,11 +189,11 @@ mod tests {
 
     #[track_caller]
     fn check(records: &[PageRecord], expected: &[(&str, Option<i64>)]) {
-        let told: Vec<_> = visits(records)
+        let found: Vec<_> = findings(records)
             .iter()
-            .map(|visit| (visit.finding.name(), visit.since_change))
+            .map(|fetch| (fetch.finding.name(), fetch.since_change))
             .collect();
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 
     const FOUND: Outcome = Outcome::Answer(200);
@@ -215,7 +218,7 @@ mod tests {
                 ("same", Some(10)),
             ],
         );
-        // Without a text the bytes are all there is.
+        // Content without text is compared by its bytes.
         check(
             &[record(1, FOUND, 1, 0), record(2, FOUND, 2, 0)],
             &[("new", None), ("changed", Some(1))],
@@ -223,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_visits_but_no_versions() {
+    fn errors_are_visits_but_not_versions() {
         let mut soft = record(6, FOUND, 9, 9);
         soft.flags = Flags::SOFT;
         check(
@@ -251,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn not_modified_has_the_bytes_of_the_last_equal_fetch() {
+    fn not_modified_takes_the_content_of_the_last_fetch_with_the_same_digest() {
         let records = [
             record(1, FOUND, 1, 1),
             record(2, FOUND, 1, 1),
@@ -260,7 +263,10 @@ mod tests {
             record(5, Outcome::Answer(304), 1, 1),
         ];
         let check = |index: usize, expected: &[i64]| {
-            let times: Vec<_> = places(&records, index).iter().map(|r| r.time).collect();
+            let times: Vec<_> = content_sources(&records, index)
+                .iter()
+                .map(|r| r.time)
+                .collect();
             assert_eq!(times, expected);
         };
         check(0, &[1]);

@@ -11,14 +11,14 @@ const LONGEST_URL: usize = 4 << 10;
 
 /// What a line says.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Taken<'a> {
+pub(super) struct RequestLine<'a> {
     /// The number, as written; empty without one.
     pub(super) channel: &'a [u8],
     /// Asked for by GET over HTTP.
     pub(super) url: Option<&'a str>,
 }
 
-pub(super) fn read(line: &[u8]) -> Taken<'_> {
+pub(super) fn read(line: &[u8]) -> RequestLine<'_> {
     let mut words = line
         .split(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
         .filter(|word| !word.is_empty());
@@ -35,7 +35,7 @@ pub(super) fn read(line: &[u8]) -> Taken<'_> {
             .get(..7)
             .is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"http://"));
     let method = words.nth(2);
-    Taken {
+    RequestLine {
         channel,
         url: str::from_utf8(url)
             .ok()
@@ -45,12 +45,12 @@ pub(super) fn read(line: &[u8]) -> Taken<'_> {
 
 /// Cuts what comes into lines.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(super) struct LineSplitter {
     /// The beginning of a line whose end has not come.
     begun: Vec<u8>,
 }
 
-impl Lines {
+impl LineSplitter {
     /// Shows every line that is complete now, without its end.
     pub(super) fn push(&mut self, bytes: &[u8], mut visit: impl FnMut(&[u8])) {
         let mut parts = bytes.split(|byte| *byte == b'\n').peekable();
@@ -77,7 +77,11 @@ mod tests {
     #[track_caller]
     fn check(line: &str, channel: &str, url: Option<&str>) {
         let channel = channel.as_bytes();
-        assert_eq!(read(line.as_bytes()), Taken { channel, url }, "{line}");
+        assert_eq!(
+            read(line.as_bytes()),
+            RequestLine { channel, url },
+            "{line}"
+        );
     }
 
     #[test]
@@ -113,7 +117,7 @@ mod tests {
     fn lines_in_pieces() {
         let text = b"one\ntwo three\n\nfour\nrest";
         for size in 1..=text.len() {
-            let mut lines = Lines::default();
+            let mut lines = LineSplitter::default();
             let mut seen = Vec::new();
             for piece in text.chunks(size) {
                 lines.push(piece, |line| {

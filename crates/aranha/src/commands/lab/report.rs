@@ -5,10 +5,10 @@ use std::time::Duration;
 use aranha_lab::{Cost, Crawler, Group, Hazard, Lab, Tally, Violation};
 use serde_json::{Value, json};
 
-use crate::complaint::Complaint;
 use crate::display::{about, grouped};
+use crate::error::CommandError;
 use crate::output::Output;
-use crate::plain::Plain;
+use crate::terminal_escape::Escaped;
 
 /// Examples of what went wrong; the number is told in full.
 const EXAMPLES: usize = 20;
@@ -25,12 +25,12 @@ pub(super) fn group(group: Group) -> &'static str {
 }
 
 /// Adds up and prints.
-pub(super) fn tell(
+pub(super) fn message(
     lab: &Lab,
     crawler: Option<&Crawler>,
     pause: Duration,
     json: bool,
-) -> Result<(), Complaint> {
+) -> Result<(), CommandError> {
     let tally = match crawler {
         Some(crawler) => lab.tally(crawler, pause),
         None => lab.courtesy(pause),
@@ -85,7 +85,7 @@ fn violation(violation: &Violation) -> String {
     )
 }
 
-fn words(output: &mut Output, tally: &Tally) -> Result<(), Complaint> {
+fn words(output: &mut Output, tally: &Tally) -> Result<(), CommandError> {
     let count = |number: usize| grouped(number as u64);
     output.line(format_args!(
         "\nrequests    {}: {} to honest sites, {} to hostile ones ({} in traps), {} to names unknown here",
@@ -111,7 +111,7 @@ fn words(output: &mut Output, tally: &Tally) -> Result<(), Complaint> {
         count(tally.violations.len())
     ))?;
     for early in tally.violations.iter().take(EXAMPLES) {
-        output.line(format_args!("  {}", Plain(&violation(early))))?;
+        output.line(format_args!("  {}", Escaped(&violation(early))))?;
     }
     output.line(format_args!(
         "trespasses  {} connections to refused addresses",

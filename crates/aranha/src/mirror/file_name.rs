@@ -1,33 +1,33 @@
-//! Where a page lies below the folder of its date: domain, then path (B 2).
+//! The file name of a page below the folder of the date: host, then path (Bouras 2).
 //!
-//! `http://www.mysite.com/d1/d2` is `www.mysite.com/d1/d2/index.html`; `/d1/d2/` would be the same file, and one of the two
-//! gets another name in `plan`. Names are made of the URL's own words as far as every file system can hold them; where
-//! something had to be changed, a hash of what stood there follows a tilde.
+//! `http://www.mysite.com/d1/d2` becomes `www.mysite.com/d1/d2/index.html`. `/d1/d2/` would become the same file; `plan`
+//! gives one of the two another name. Names keep the text of the URL as far as all file systems allow it. Where a part had
+//! to be changed, `~` and a hash of the original part follow.
 //!
-//! **What always holds.** Whatever the URL, a name is a list of components that are not empty, not `.` or `..`, at most 255
-//! bytes long and free of separators and control characters: joined to a folder they lie below it.
+//! **Always holds**, for any URL: a name consists of components that are not empty, not `.` or `..`, at most 255 bytes long,
+//! and without separators and control characters. Joined to a folder, it is below that folder.
 
 use aranha_url::PathKey;
 
-use crate::plain::is_harmful;
+use crate::terminal_escape::needs_escape;
 
-/// Bytes of a component; what file systems have in common is 255.
-const LONGEST: usize = 200;
-/// Components of a path, and bytes of all of them: what is beyond goes into one folder, by its hash.
-const DEEPEST: usize = 40;
-const LONGEST_PATH: usize = 1000;
+/// Maximum bytes of a component before the ending is added. File systems allow 255.
+const MAX_COMPONENT: usize = 200;
+/// Maximum number of folders and maximum bytes of the folder path. Pages beyond go into one folder, named by a hash.
+const MAX_FOLDERS: usize = 40;
+const MAX_FOLDER_PATH: usize = 1000;
 
-/// A file's place, without its ending, and the ending with its dot (or nothing).
+/// Folder, stem and ending of a file. The ending includes its dot, or is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Name {
+pub(crate) struct FileName {
     /// Separated by `/`; ends with `/`.
     pub(crate) folder: String,
     stem: String,
     ending: String,
 }
 
-impl Name {
-    /// The name of a page. `authority` is host and port, `target` path and query, both as in its URL.
+impl FileName {
+    /// The name of a page. `authority` is host and port, `target` is path and query, both as in the URL.
     pub(crate) fn of(authority: &str, target: &str, media_type: &str) -> Self {
         let (path, query) = match target.split_once('?') {
             Some((path, query)) => (path, Some(query)),
@@ -35,7 +35,7 @@ impl Name {
         };
         let host = authority.replacen(':', "_", 1);
         let mut folders = vec![match component(&host) {
-            // The list of sites lies beside them.
+            // `index.html` is the list of sites.
             name if name.eq_ignore_ascii_case("index.html") => format!("_{name}"),
             name => name,
         }];
@@ -48,13 +48,13 @@ impl Name {
         if let Some(query) = query {
             stem = format!("{stem}@{}", component(query));
         }
-        let deep = folders.len() > DEEPEST;
+        let deep = folders.len() > MAX_FOLDERS;
         let name = Self {
             folder: format!("{}/", folders.join("/")),
             stem: bounded(stem, target),
             ending,
         };
-        if deep || name.folder.len() > LONGEST_PATH {
+        if deep || name.folder.len() > MAX_FOLDER_PATH {
             return Self {
                 folder: format!("{}/_deep/", folders[0]),
                 stem: hash(target),
@@ -64,18 +64,19 @@ impl Name {
         name
     }
 
-    /// Components, separated by `/`.
+    /// The whole path, separated by `/`.
     pub(crate) fn path(&self) -> String {
         format!("{}{}{}", self.folder, self.stem, self.ending)
     }
 
-    /// The same with a hash of `url`, where the name is somebody else's.
-    pub(crate) fn apart(&self, url: &str) -> String {
+    /// The path with a hash of `url` appended, for a name that is already taken.
+    pub(crate) fn with_hash(&self, url: &str) -> String {
         format!("{}{}~{}{}", self.folder, self.stem, hash(url), self.ending)
     }
 }
 
-/// Stem and ending of the file. A page without an ending is a folder of its own, as pages may lie below it.
+/// Stem and ending of the file. An HTML page without an ending becomes `index.html` in a folder, as there may be pages
+/// below it.
 fn file(last: &str, media_type: &str, folders: &mut Vec<String>) -> (String, String) {
     let (usual, endings) = endings(media_type);
     let usual = usual.map_or_else(String::new, |ending| format!(".{ending}"));
@@ -95,7 +96,7 @@ fn file(last: &str, media_type: &str, folders: &mut Vec<String>) -> (String, Str
     }
 }
 
-/// The ending that a file of this type gets when its own is none of those that programs know it by. No list: any will do.
+/// The ending for a media type, and the endings of the URL that are kept instead. An empty list: any ending is kept.
 fn endings(media_type: &str) -> (Option<&'static str>, &'static [&'static str]) {
     match media_type {
         "text/html" => (Some("html"), &["html", "htm"]),
@@ -123,20 +124,20 @@ fn is_good(ending: &str, endings: &[&str]) -> bool {
     short && (endings.is_empty() || known)
 }
 
-/// A part of a URL as a name that every file system takes.
+/// A part of a URL as a name that all file systems allow.
 fn component(part: &str) -> String {
     let decoded = decoded(part);
     let mut changed = false;
     let mut name: String = decoded
         .chars()
         .map(|c| {
-            let bad =
-                is_harmful(c) || matches!(c, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|');
+            let bad = needs_escape(c)
+                || matches!(c, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|');
             changed |= bad;
             if bad { '_' } else { c }
         })
         .collect();
-    // Windows takes dots and spaces away from the end; of `.` and `..` nothing is left, of nothing neither.
+    // Windows removes dots and spaces at the end. `.`, `..` and the empty name become `_`.
     let kept = name.trim_end_matches(['.', ' ']).len();
     if kept < name.len() || name.is_empty() {
         name.truncate(kept);
@@ -152,7 +153,7 @@ fn component(part: &str) -> String {
     bounded(name, part)
 }
 
-/// With percent-encoding undone where that gives text; a page whose name is Greek has a Greek file name.
+/// Undoes percent-encoding if the result is UTF-8.
 fn decoded(part: &str) -> String {
     let bytes = part.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
@@ -172,7 +173,7 @@ fn decoded(part: &str) -> String {
     String::from_utf8(decoded).unwrap_or_else(|_| part.to_owned())
 }
 
-/// Names that Windows gives to devices, with any ending.
+/// Whether Windows reserves the name for a device, with or without an ending.
 fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().trim_end();
     let stem = stem.to_ascii_lowercase();
@@ -190,12 +191,12 @@ fn is_device(name: &str) -> bool {
     }
 }
 
-/// A name that fits; `original` tells it apart from others that begin alike.
+/// Shortens a name to the maximum length, with a hash of `original`.
 fn bounded(name: String, original: &str) -> String {
-    if name.len() <= LONGEST {
+    if name.len() <= MAX_COMPONENT {
         return name;
     }
-    let mut end = LONGEST - 20;
+    let mut end = MAX_COMPONENT - 20;
     while !name.is_char_boundary(end) {
         end -= 1;
     }
@@ -217,8 +218,8 @@ mod tests {
 
     #[track_caller]
     fn check(target: &str, media_type: &str, expected: &str) {
-        let path = Name::of("a.org", target, media_type).path();
-        // Hashes are shown as #.
+        let path = FileName::of("a.org", target, media_type).path();
+        // Hashes are replaced by #.
         let mut shown = String::new();
         let mut rest = path.as_str();
         while let Some((before, after)) = rest.split_once('~') {
@@ -234,7 +235,7 @@ mod tests {
     const HTML: &str = "text/html";
 
     #[test]
-    fn domain_and_path() {
+    fn host_and_path_become_folders() {
         check("/", HTML, "index.html");
         check("/d1/d2", HTML, "d1/d2/index.html");
         check("/d1/d2/", HTML, "d1/d2/index.html");
@@ -251,13 +252,13 @@ mod tests {
         check("/a.tar.gz", "application/gzip", "a.tar.gz");
         check("/%E2%82%AC/x y", HTML, "€/x y/index.html");
         assert_eq!(
-            Name::of("a.org:8080", "/", HTML).path(),
+            FileName::of("a.org:8080", "/", HTML).path(),
             "a.org_8080/index.html"
         );
     }
 
     #[test]
-    fn names_that_would_lead_elsewhere() {
+    fn unsafe_names_are_changed() {
         check("/../../etc/passwd", HTML, "_#/_#/etc/passwd/index.html");
         check("/%2e%2e/%2E%2E%2fx", HTML, "_#/.._x#.html");
         check("//x//", HTML, "_#/x/_#/index.html");
@@ -273,19 +274,22 @@ mod tests {
         check("/.aranha.part", "", "_.aranha.part");
         check("/.htaccess", "text/plain", ".htaccess.txt");
         assert_eq!(
-            Name::of("index.html", "/", HTML).path(),
+            FileName::of("index.html", "/", HTML).path(),
             "_index.html/index.html"
         );
-        assert_eq!(Name::of("..", "/", HTML).folder.matches("..").count(), 0);
+        assert_eq!(
+            FileName::of("..", "/", HTML).folder.matches("..").count(),
+            0
+        );
     }
 
     #[test]
-    fn long_names_differ_where_they_are_cut() {
+    fn shortened_names_stay_distinct() {
         let long =
-            |end: &str| Name::of("a.org", &format!("/{}{end}", "é".repeat(300)), HTML).path();
+            |end: &str| FileName::of("a.org", &format!("/{}{end}", "é".repeat(300)), HTML).path();
         assert_ne!(long("x"), long("y"));
         let deep =
-            |end: &str| Name::of("a.org", &format!("{}{end}", "/d".repeat(500)), HTML).path();
+            |end: &str| FileName::of("a.org", &format!("{}{end}", "/d".repeat(500)), HTML).path();
         assert!(deep("x").starts_with("a.org/_deep/"));
         assert_ne!(deep("x"), deep("y"));
     }
@@ -349,16 +353,16 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn whatever_the_url_the_file_lies_below_the_folder(
+        fn every_url_gives_a_file_below_the_folder(
             authority in "[a-z.:\\[\\]/\\\\\0%-]{0,30}",
             choice in prop::collection::vec(0..PARTS.len(), 0..60),
             noise in ".{0,40}",
             html in any::<bool>(),
         ) {
             let target: String = choice.iter().map(|index| PARTS[*index]).chain([noise.as_str()]).collect();
-            let name = Name::of(&authority, &target, if html { "text/html" } else { "x/y" });
+            let name = FileName::of(&authority, &target, if html { "text/html" } else { "x/y" });
             check_safe(&name.path());
-            check_safe(&name.apart(&target));
+            check_safe(&name.with_hash(&target));
         }
     }
 }

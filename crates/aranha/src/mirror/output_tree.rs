@@ -1,8 +1,8 @@
-//! Files below one folder, written whole or not at all, and never through a symbolic link.
+//! Writes files below one folder: each completely or not at all, and never through a symbolic link.
 //!
-//! Every folder below the first is opened by its name in the one above it, without following links (`openat`), so that
-//! nothing that lies there, or is put there meanwhile, leads out. A file is written under a temporary name and renamed.
-//! The folder is locked: one export at a time.
+//! Each subfolder is opened relative to its parent without following symbolic links (`openat`, `O_NOFOLLOW`), so no
+//! existing or concurrently created link leads outside the folder. A file is written under a temporary name and renamed.
+//! The folder is locked: only one export can write to it.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -13,9 +13,9 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::complaint::Complaint;
+use crate::error::{CommandError, FREE_DISK_SPACE};
 
-/// Where a file is until it is whole. No page has this name.
+/// Temporary name of a file that is being written. No page gets this name.
 const PART: &str = ".aranha.part";
 
 const FOLDER: OFlags = OFlags::RDONLY
@@ -23,31 +23,32 @@ const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// A folder that files are written to.
+/// The output folder.
 #[derive(Debug)]
-pub(crate) struct Tree {
+pub(crate) struct OutputTree {
     path: PathBuf,
     root: File,
 }
 
-impl Tree {
-    /// Opens the folder `name` in `parent`; makes both as needed. `parent` is what the user typed, and may be a link.
-    pub(crate) fn open(parent: &Path, name: &str) -> Result<Self, Complaint> {
+impl OutputTree {
+    /// Opens the folder `name` in `parent`; creates both if they are missing. `parent` is typed by the user and may be a
+    /// symbolic link.
+    pub(crate) fn open(parent: &Path, name: &str) -> Result<Self, CommandError> {
         let path = parent.join(name);
-        std::fs::create_dir_all(parent).map_err(|error| refused(parent, &error))?;
+        std::fs::create_dir_all(parent).map_err(|error| write_error(parent, &error))?;
         let flags = FOLDER.difference(OFlags::NOFOLLOW);
         let above = rustix::fs::openat(CWD, parent, flags, Mode::empty())
-            .map_err(|error| refused(parent, &error.into()))?;
-        let root = enter(&above, name).map_err(|error| refused(&path, &error.into()))?;
+            .map_err(|error| write_error(parent, &error.into()))?;
+        let root = enter(&above, name).map_err(|error| write_error(&path, &error.into()))?;
         let root = File::from(root);
         match root.try_lock() {
             Ok(()) => Ok(Self { path, root }),
-            Err(TryLockError::WouldBlock) => Err(Complaint::failed(format!(
+            Err(TryLockError::WouldBlock) => Err(CommandError::failed(format!(
                 "another export is writing to {}",
                 path.display()
             ))
-            .hint("wait for its end, or name another folder")),
-            Err(TryLockError::Error(error)) => Err(refused(&path, &error)),
+            .hint("wait until it has finished, or name another folder")),
+            Err(TryLockError::Error(error)) => Err(write_error(&path, &error)),
         }
     }
 
@@ -55,10 +56,15 @@ impl Tree {
         &self.path
     }
 
-    /// Writes a file; `name` is made of components separated by `/`. False when it was there already, byte for byte.
-    pub(crate) fn write(&self, name: &str, bytes: &[u8], time_ms: i64) -> Result<bool, Complaint> {
+    /// Writes a file; the components of `name` are separated by `/`. Returns false if the file already had this content.
+    pub(crate) fn write(
+        &self,
+        name: &str,
+        bytes: &[u8],
+        time_ms: i64,
+    ) -> Result<bool, CommandError> {
         self.put(name, bytes, time_ms)
-            .map_err(|error| refused(&self.path.join(name), &error))
+            .map_err(|error| write_error(&self.path.join(name), &error))
     }
 
     fn put(&self, name: &str, bytes: &[u8], time_ms: i64) -> io::Result<bool> {
@@ -72,10 +78,10 @@ impl Tree {
         }
         let root = self.root.try_clone()?;
         let folder = folder.unwrap_or_else(|| root.into());
-        if holds(&folder, file, bytes) {
+        if has_content(&folder, file, bytes) {
             return Ok(false);
         }
-        // What a killed export left, or somebody else put there.
+        // Remove the temporary file of a killed export.
         match rustix::fs::unlinkat(&self.root, PART, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(error.into()),
@@ -92,11 +98,11 @@ impl Tree {
     }
 }
 
-/// Opens a folder in another one; makes it when it is not there.
+/// Opens a subfolder; creates it if it is missing.
 fn enter(above: impl std::os::fd::AsFd + Copy, name: &str) -> Result<OwnedFd, Errno> {
     match rustix::fs::openat(above, name, FOLDER, Mode::empty()) {
         Err(Errno::NOENT) => {}
-        // The page of an earlier export, which has another name now that there are pages below it.
+        // A page of an earlier export. It gets another name now because there are pages below it.
         Err(Errno::NOTDIR) if is_file(above, name)? => {
             rustix::fs::unlinkat(above, name, AtFlags::empty())?;
         }
@@ -114,9 +120,9 @@ fn is_file(folder: impl std::os::fd::AsFd, name: &str) -> Result<bool, Errno> {
     Ok(FileType::from_raw_mode(found.st_mode) == FileType::RegularFile)
 }
 
-/// Whether the file is there and holds just this.
-fn holds(folder: &OwnedFd, name: &str, bytes: &[u8]) -> bool {
-    // Not blocking: a pipe in the place of the file would wait for a writer.
+/// Whether the file exists with exactly this content.
+fn has_content(folder: &OwnedFd, name: &str, bytes: &[u8]) -> bool {
+    // Non-blocking: opening a named pipe would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let Ok(file) = rustix::fs::openat(folder, name, flags, Mode::empty()) else {
         return false;
@@ -138,12 +144,12 @@ fn holds(folder: &OwnedFd, name: &str, bytes: &[u8]) -> bool {
     }
 }
 
-fn refused(path: &Path, error: &io::Error) -> Complaint {
+fn write_error(path: &Path, error: &io::Error) -> CommandError {
     let name = path.display();
     match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            Complaint::stopped(format!("cannot write {name}: the disk is full"))
-                .hint("make room, then run the same command again")
+            CommandError::stopped(format!("cannot write {name}: the disk is full"))
+                .hint(FREE_DISK_SPACE)
         }
         kind if matches!(
             kind,
@@ -153,12 +159,12 @@ fn refused(path: &Path, error: &io::Error) -> Complaint {
                 | ErrorKind::DirectoryNotEmpty
         ) || Errno::from_io_error(error) == Some(Errno::LOOP) =>
         {
-            Complaint::failed(format!(
-                "cannot write {name}: a link, a file or a folder that is not the mirror's is in the way"
+            CommandError::failed(format!(
+                "cannot write {name}: a symbolic link or another file or folder has this name"
             ))
-            .hint("symbolic links are not followed: move it away, or name an empty folder")
+            .hint("symbolic links are not followed; remove it, or name an empty folder")
         }
-        _ => Complaint::failed(format!("cannot write {name}: {error}"))
-            .hint("choose a folder that you may write to"),
+        _ => CommandError::failed(format!("cannot write {name}: {error}"))
+            .hint("choose a folder that you are allowed to write to"),
     }
 }

@@ -1,0 +1,94 @@
+//! A collection opened for reading only: frontier, configuration, scope. Also works during a crawl.
+//!
+//! [`crate::stored_page`] reads single pages through it.
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use aranha_engine::config::Layers;
+use aranha_engine::{Collection as Folder, Config};
+use aranha_frontier::{Blocked, BlockedBy, View};
+use aranha_url::{CanonUrl, Canonicaliser, Scope};
+
+use crate::error::CommandError;
+use crate::shared_args::{CollectionArg, SiteArg};
+use crate::{session, settings};
+
+/// A collection opened for reading.
+pub(crate) struct CollectionReader {
+    pub(crate) folder: PathBuf,
+    pub(crate) view: View,
+    pub(crate) config: Config,
+    pub(crate) canon: Canonicaliser,
+}
+
+impl CollectionReader {
+    pub(crate) fn open(collection: &CollectionArg) -> Result<Self, CommandError> {
+        let view = View::open(&collection.folder)?;
+        let files = collection.configuration().into_iter().collect();
+        let (config, _) = settings::load(&Layers {
+            files,
+            ..Layers::default()
+        })?;
+        let canon = Canonicaliser::new(config.url.clone());
+        Ok(Self {
+            folder: collection.folder.clone(),
+            view,
+            config,
+            canon,
+        })
+    }
+
+    /// The current scope of the crawl: configuration, black lists, seeds.
+    pub(crate) fn scope(&self) -> Result<Scope, CommandError> {
+        let mut scope = self.config.scope()?;
+        self.apply_blacklist(&mut scope)?;
+        for seed in self.view.seeds()? {
+            if let Ok(seed) = self.canon.canon(&seed) {
+                scope.add_seed(&seed);
+            }
+        }
+        Ok(scope)
+    }
+
+    /// Adds the collection's own black list, `blacklist.txt`, to a scope.
+    fn apply_blacklist(&self, scope: &mut Scope) -> Result<(), CommandError> {
+        let path = Folder::at(&self.folder).blacklist();
+        let lines = match std::fs::read_to_string(&path) {
+            Ok(lines) => lines,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => {
+                let sentence = format!("cannot read {}: {error}", path.display());
+                return Err(CommandError::failed(sentence).hint(
+                    "the black list must be a UTF-8 text file that you are allowed to read",
+                ));
+            }
+        };
+        scope.block(&lines).map_err(|error| {
+            CommandError::failed(format!("{}: {error}", path.display()))
+                .hint("correct or remove the line")
+        })
+    }
+
+    /// The canonical form of a URL that was typed, by the rules of this collection.
+    pub(crate) fn url(&self, text: &str) -> Result<CanonUrl, CommandError> {
+        let mut urls = session::seeds(&self.canon, [("argument".to_owned(), text.to_owned())])?;
+        Ok(urls.remove(0))
+    }
+
+    /// The name of the site that `--site` restricts a command to.
+    pub(crate) fn site(&self, site: &SiteArg) -> Result<Option<String>, CommandError> {
+        let Some(host) = &site.host else {
+            return Ok(None);
+        };
+        Ok(Some(self.url(host)?.site().to_owned()))
+    }
+}
+
+/// The argument for `aranha unblock` that unblocks a site: the black list entry that blocks it, or the site's own name.
+pub(crate) fn unblock_argument<'a>(site: &'a str, blocked: &'a Blocked) -> &'a str {
+    match blocked.by {
+        BlockedBy::User => &blocked.reason,
+        BlockedBy::Trap => site,
+    }
+}

@@ -1,0 +1,145 @@
+//! How a command ends: an exit status and, on failure, one sentence with a hint.
+
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use aranha_engine::config::ConfigError;
+use aranha_frontier::FrontierError;
+
+use crate::output::message;
+use crate::session;
+use crate::terminal_escape::Escaped;
+
+/// Exit statuses for scripts. The numbers are part of the interface (docs/commands.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ExitStatus {
+    /// Finished, or a limit set by the user was reached.
+    Done = 0,
+    /// Failed.
+    Failed = 1,
+    /// Wrong usage or configuration; nothing was written.
+    Usage = 2,
+    /// Stopped by a full disk; the same command continues.
+    Stopped = 3,
+    /// Interrupted; the same command continues.
+    Interrupted = 130,
+}
+
+impl From<ExitStatus> for ExitCode {
+    fn from(status: ExitStatus) -> Self {
+        Self::from(status as u8)
+    }
+}
+
+/// Why a command ended early: one sentence, a hint, an exit status.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    /// Without a full stop. `None` prints nothing.
+    sentence: Option<String>,
+    hint: Option<String>,
+    status: ExitStatus,
+}
+
+impl CommandError {
+    /// Status 1.
+    pub(crate) fn failed(sentence: impl Into<String>) -> Self {
+        Self {
+            sentence: Some(sentence.into()),
+            hint: None,
+            status: ExitStatus::Failed,
+        }
+    }
+
+    /// Status 3: the same command continues once the cause is removed.
+    pub(crate) fn stopped(sentence: impl Into<String>) -> Self {
+        Self {
+            status: ExitStatus::Stopped,
+            ..Self::failed(sentence)
+        }
+    }
+
+    /// Status 2: wrong usage or configuration.
+    pub(crate) fn usage(sentence: impl Into<String>) -> Self {
+        Self {
+            status: ExitStatus::Usage,
+            ..Self::failed(sentence)
+        }
+    }
+
+    /// Ends the command with status 0 and without a message, for example after a closed pipe.
+    pub(crate) fn quiet() -> Self {
+        Self {
+            sentence: None,
+            hint: None,
+            status: ExitStatus::Done,
+        }
+    }
+
+    /// A file of the collection cannot be written: status 3 if the disk is full, else status 1 with this hint.
+    pub(crate) fn cannot_write(path: &Path, error: &io::Error, hint: &str) -> Self {
+        let sentence = format!("cannot write {}: {error}", path.display());
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                Self::stopped(sentence).hint(FREE_DISK_SPACE)
+            }
+            _ => Self::failed(sentence).hint(hint),
+        }
+    }
+
+    /// What the user can do about it.
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+
+    /// The sentence alone.
+    pub(crate) fn sentence(&self) -> &str {
+        self.sentence.as_deref().unwrap_or_default()
+    }
+
+    /// Prints the sentence as the reason why an input was skipped; the command goes on.
+    pub(crate) fn print_skipped(&self) {
+        if let Some(sentence) = &self.sentence {
+            message(format_args!("skipped: {}", Escaped(sentence)));
+        }
+    }
+
+    /// Prints sentence and hint to stderr. Both may quote files or the web, so control characters are escaped.
+    pub(crate) fn report(self) -> ExitCode {
+        let mut stderr = io::stderr().lock();
+        // A closed stderr is ignored: there is nowhere else to report it.
+        if let Some(sentence) = &self.sentence {
+            let _ = writeln!(stderr, "error: {}", Escaped(sentence));
+        }
+        if let Some(hint) = &self.hint {
+            let _ = writeln!(stderr, "hint: {}", Escaped(hint));
+        }
+        self.status.into()
+    }
+}
+
+/// Hint for a full disk.
+pub(crate) const FREE_DISK_SPACE: &str = "free some disk space, then run the same command again";
+
+impl From<FrontierError> for CommandError {
+    fn from(error: FrontierError) -> Self {
+        session::refused(&error)
+    }
+}
+
+impl From<ConfigError> for CommandError {
+    fn from(error: ConfigError) -> Self {
+        let complaint = Self::usage(error.to_string());
+        if let Some(hint) = error.hint() {
+            return complaint.hint(hint);
+        }
+        complaint.hint(match error {
+            ConfigError::Read { .. } => "it must be a TOML file in UTF-8 that you may read",
+            ConfigError::ReadList { .. } => "it must be a text file that you may read",
+            _ => "`aranha config show` prints every key with a value that is good",
+        })
+    }
+}

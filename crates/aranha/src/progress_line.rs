@@ -1,0 +1,52 @@
+//! Progress of a long command on stderr: one line that is overwritten on a terminal, a new line every few seconds
+//! elsewhere.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use crate::output::message;
+
+const TERMINAL_INTERVAL: Duration = Duration::from_millis(100);
+const LOG_INTERVAL: Duration = Duration::from_secs(5);
+
+/// The progress line. Dropping it clears the line on a terminal.
+pub(crate) struct ProgressLine {
+    terminal: bool,
+    last: Instant,
+}
+
+impl ProgressLine {
+    pub(crate) fn new() -> Self {
+        let supported = std::env::var_os("TERM").is_some_and(|name| name != "dumb");
+        Self {
+            terminal: supported && std::io::stderr().is_terminal(),
+            last: Instant::now(),
+        }
+    }
+
+    /// Shows the line, unless the last one was shown only a moment ago.
+    pub(crate) fn show(&mut self, line: impl FnOnce() -> String) {
+        let interval = if self.terminal {
+            TERMINAL_INTERVAL
+        } else {
+            LOG_INTERVAL
+        };
+        if self.last.elapsed() < interval {
+            return;
+        }
+        self.last = Instant::now();
+        if self.terminal {
+            let _ = write!(std::io::stderr(), "\r{}", line());
+        } else {
+            message(line());
+        }
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        if self.terminal {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}

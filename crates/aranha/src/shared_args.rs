@@ -1,0 +1,82 @@
+//! Arguments that several commands have in common, defined once.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::point_in_time::PointInTime;
+
+/// Help text of `--collection` for commands that create the folder; set with [`clap::Command::mut_arg`].
+pub(crate) const CREATED_IF_MISSING: &str =
+    "Folder of the collection; created if it does not exist";
+
+/// The collection that a command works on.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct CollectionArg {
+    /// Folder of the collection
+    #[arg(
+        short = 'c',
+        long = "collection",
+        value_name = "DIR",
+        default_value = "collection"
+    )]
+    pub(crate) folder: PathBuf,
+}
+
+impl CollectionArg {
+    /// The configuration file in the collection, if there is one.
+    pub(crate) fn configuration(&self) -> Option<PathBuf> {
+        Some(self.folder.join("aranha.toml")).filter(|path| path.exists())
+    }
+}
+
+/// One page of a collection.
+#[derive(Args, Debug)]
+pub(crate) struct PageArgs {
+    /// URL of the page
+    #[arg(value_name = "URL")]
+    pub(crate) url: String,
+    #[command(flatten)]
+    pub(crate) collection: CollectionArg,
+}
+
+/// One page of a collection at a point in time.
+#[derive(Args, Debug)]
+pub(crate) struct VersionArgs {
+    #[command(flatten)]
+    pub(crate) page: PageArgs,
+    #[command(flatten)]
+    pub(crate) at: AtArg,
+}
+
+/// A point in time.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct AtArg {
+    /// State at this time: a day (its end), a day and time in UTC, or RFC 3339 [default: now]
+    #[arg(long = "at", value_name = "WHEN")]
+    pub(crate) time: Option<PointInTime>,
+}
+
+/// A restriction to one site.
+#[derive(Args, Debug)]
+pub(crate) struct SiteArg {
+    /// Only pages of this site
+    #[arg(long = "site", value_name = "HOST")]
+    pub(crate) host: Option<String>,
+}
+
+/// JSON output: one object.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct JsonObjectArg {
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// JSON output: one object per line.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct JsonLinesArg {
+    /// Print one JSON object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,142 @@
+//! One page of a collection: its fetch records, and its stored response, now or at a point in time.
+
+use aranha_frontier::PageRecord;
+use aranha_page::{Input, Page};
+use aranha_url::CanonUrl;
+use aranha_volume::{ArchiveReader, WarcRecord};
+
+use crate::collection_reader::CollectionReader;
+use crate::error::CommandError;
+use crate::page_history::{self, ResponseKind};
+use crate::point_in_time::PointInTime;
+use crate::shared_args::VersionArgs;
+use aranha_units::calendar;
+
+/// Decoded bodies are read up to this many bytes. The limit of a crawl (`fetch.max_decoded`) is lower by default.
+pub(crate) const MAX_DECODED_BODY: usize = 1 << 30;
+
+/// Opens the collection and reads the version of the page that the arguments name.
+pub(crate) fn open(
+    arguments: &VersionArgs,
+) -> Result<(CollectionReader, PageRecord, WarcRecord), CommandError> {
+    let collection = CollectionReader::open(&arguments.page.collection)?;
+    let (record, stored) = collection.page(&arguments.page.url, arguments.at.time)?;
+    Ok((collection, record, stored))
+}
+
+impl CollectionReader {
+    /// All fetch records of a page, oldest first. Not empty: a page that was never fetched is an error.
+    pub(crate) fn records(&self, url: &str) -> Result<(CanonUrl, Vec<PageRecord>), CommandError> {
+        let url = self.url(url)?;
+        let records = self.view.explain(&url)?.records;
+        if records.is_empty() {
+            return Err(
+                CommandError::failed(format!("{url} has not been fetched")).hint(self.why(&url))
+            );
+        }
+        Ok((url, records))
+    }
+
+    /// The newest stored response of a page, optionally only up to a point in time, with its fetch record.
+    ///
+    /// An error response is returned only if there is no other. For a 304 response the earlier response with the
+    /// content is returned.
+    fn page(
+        &self,
+        url: &str,
+        at: Option<PointInTime>,
+    ) -> Result<(PageRecord, WarcRecord), CommandError> {
+        let (url, records) = self.records(url)?;
+        let stored = |record: &PageRecord| record.location.is_some();
+        let Some(first) = records.iter().find(|record| stored(record)) else {
+            let sentence = format!("no response of {url} was stored");
+            return Err(CommandError::failed(sentence).hint(self.why(&url)));
+        };
+        let in_time = |record: &PageRecord| at.is_none_or(|at| record.time <= at.ms());
+        let newest = |wanted: &dyn Fn(&PageRecord) -> bool| {
+            let fits = |record: &PageRecord| stored(record) && in_time(record) && wanted(record);
+            records.iter().rposition(fits)
+        };
+        let answered = |record: &PageRecord| page_history::kind(record) != ResponseKind::Failed;
+        match newest(&answered).or_else(|| newest(&|_| true)) {
+            Some(index) => self.stored(&url, &records, index),
+            None => Err(self.no_version(&url, at, first)),
+        }
+    }
+
+    /// The stored response that holds the content of `records[index]`, which has a location.
+    pub(crate) fn stored(
+        &self,
+        url: &CanonUrl,
+        records: &[PageRecord],
+        index: usize,
+    ) -> Result<(PageRecord, WarcRecord), CommandError> {
+        let damaged = |fault: String| {
+            CommandError::failed(fault).hint(format!(
+                "`aranha check -c {}` verifies the whole archive and lists every fault",
+                self.folder.display()
+            ))
+        };
+        let reader =
+            ArchiveReader::open(&self.folder).map_err(|error| damaged(error.to_string()))?;
+        let mut fault = None;
+        for record in page_history::content_sources(records, index) {
+            let Some(place) = record.location else {
+                continue;
+            };
+            match reader.read_resolved(place) {
+                Ok(stored) if stored.is_revisit() && stored.original().is_none() => {}
+                Ok(stored) => return Ok((record.clone(), stored)),
+                Err(error) => fault = fault.or(Some(error.to_string())),
+            }
+        }
+        Err(damaged(fault.unwrap_or_else(|| {
+            format!(
+                "the archive does not hold the content of {url} at {} UTC",
+                calendar::date_time(records[index].time)
+            )
+        })))
+    }
+
+    /// The error for a point in time before the first version of a page.
+    pub(crate) fn no_version(
+        &self,
+        url: &CanonUrl,
+        at: Option<PointInTime>,
+        first: &PageRecord,
+    ) -> CommandError {
+        let at = at.map_or_else(
+            || "at that time".to_owned(),
+            |at| format!("at {} UTC", calendar::date_time(at.ms())),
+        );
+        CommandError::failed(format!(
+            "there is no version of {url} {at}; the first version is from {} UTC",
+            calendar::date_time(first.time)
+        ))
+        .hint(format!(
+            "`aranha history {url} -c {}` lists all versions",
+            self.folder.display()
+        ))
+    }
+
+    fn why(&self, url: &CanonUrl) -> String {
+        format!(
+            "`aranha why {url} -c {}` shows what is known about the page",
+            self.folder.display()
+        )
+    }
+}
+
+/// Parses a stored response.
+pub(crate) fn parse(stored: &WarcRecord, options: &aranha_page::Options) -> Page {
+    let body = stored.body_decoded(MAX_DECODED_BODY);
+    let content_type = stored.http_header("content-type");
+    let content_language = stored.http_header("content-language");
+    let input = Input {
+        url: stored.url().unwrap_or_default(),
+        content_type: content_type.as_deref(),
+        body: &body,
+        content_language: content_language.as_deref(),
+    };
+    aranha_page::read(&input, options)
+}
