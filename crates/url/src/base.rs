@@ -1,8 +1,7 @@
-//! The base against which a page's links are read: its own URL, or what `<base href>` makes of it (HTML, 4.2.3).
+//! The base URL of a page's links: the page's own URL, or the one given by `<base href>` (HTML, 4.2.3).
 //!
-//! Made once per page; [`crate::Canonicaliser::join`] is then called for every link. Most links are plain, and
-//! then the answer is a piece of this base's text with the link behind it (see `plain.rs`): the parser is asked for the
-//! first one that is not.
+//! A base is made once per page, and [`crate::Canonicaliser::join`] is called for every link. For a plain link the result is
+//! a prefix of the base's text followed by the link (`plain.rs`). The base is parsed only when the first other link occurs.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -11,7 +10,7 @@ use encoding_rs::{EncoderResult, Encoding, UTF_8};
 use url::Url;
 
 use crate::canonical::{CanonUrl, PartOffsets};
-use crate::canonicaliser::LONGEST_TEXT;
+use crate::canonicaliser::MAX_TEXT_LENGTH;
 use crate::origin;
 use crate::percent;
 use crate::site;
@@ -19,25 +18,24 @@ use crate::site;
 /// A base URL; always http or https with a host.
 #[derive(Clone, Debug)]
 pub struct Base {
-    /// For the slow path, which leaves every oddity to the parser. Parsed when it is needed, or at once where there is no
-    /// `plain`.
+    /// For links that need the parser. Parsed on first use, or immediately if there is no `plain`.
     parsed: OnceLock<Url>,
-    /// For plain links; none where the base itself is not in canonical spelling.
+    /// For plain links; `None` if the base itself is not canonical.
     pub(crate) plain: Option<PlainBase>,
-    /// In which queries are written, where that is not UTF-8.
+    /// Character encoding of queries, if it is not UTF-8.
     encoding: Option<&'static Encoding>,
 }
 
-/// A base in canonical spelling, cut into the pieces that plain links go on from.
+/// A canonical base with the offsets at which plain links are appended.
 #[derive(Clone, Debug)]
 pub(crate) struct PlainBase {
     /// The whole URL without fragment.
     pub(crate) text: String,
-    /// With `site` as the public suffix list has it; the canonicaliser takes it back where folding is off.
+    /// With `www.` folded; the canonicaliser undoes this if folding is off.
     pub(crate) place: PartOffsets,
-    /// End of the path, where the query begins.
+    /// End of the path, before the query.
     pub(crate) path_end: usize,
-    /// Behind the path's last `/`.
+    /// Offset after the last `/` of the path.
     pub(crate) directory_end: usize,
 }
 
@@ -54,14 +52,14 @@ impl Base {
         }
     }
 
-    /// The base after `<base href>`; the same base where that is unusable (malformed, or not http and https),
-    /// as browsers do, or so long that no link could be made with it.
+    /// The base with `<base href>` applied. The href is ignored if it is malformed, not http or https (as browsers do), or
+    /// too long for any link.
     #[must_use]
     pub fn with_href(&self, base_href: &str) -> Base {
         match self.url().join(base_href) {
             Ok(url)
                 if matches!(url.scheme(), "http" | "https")
-                    && url.as_str().len() <= LONGEST_TEXT =>
+                    && url.as_str().len() <= MAX_TEXT_LENGTH =>
             {
                 Base {
                     encoding: self.encoding,
@@ -72,8 +70,8 @@ impl Base {
         }
     }
 
-    /// The base in a page of this character set, by its name: what a query has outside ASCII is percent-encoded in it, as
-    /// browsers do (WHATWG URL, 4.4, "query state").
+    /// The base for a page in this character set. Characters of a query outside ASCII are percent-encoded in it, as browsers
+    /// do (WHATWG URL, 4.4, "query state").
     #[must_use]
     pub fn with_charset(self, charset: &str) -> Base {
         if charset == UTF_8.name() {
@@ -89,8 +87,8 @@ impl Base {
         }
     }
 
-    /// What a link's target depends on besides the link itself: the page's directory, its origin, or nothing. With two bases
-    /// that agree in this a link makes the same URL. `None` where it is not as simple as that. `colon`: there is one in the link.
+    /// The part of the base that the target of a link depends on: the page's directory, its origin, or nothing. A link gives
+    /// the same URL with all bases that share this part. `None` if that is not certain. `colon`: the link contains a colon.
     pub fn part(&self, href: &str, colon: bool) -> Option<&str> {
         debug_assert_eq!(colon, href.contains(':'));
         if self.query_encoding(href).is_some() {
@@ -108,13 +106,12 @@ impl Base {
         Some(&base.text[..end])
     }
 
-    /// A link as an absolute URL, with its fragment and not made canonical: what a browser would go to. `None` when it is
-    /// no URL.
+    /// The absolute URL of a link as a browser resolves it, with its fragment and not canonical. `None` if it is malformed.
     pub fn absolute(&self, href: &str) -> Option<String> {
         self.parse(href).ok().map(String::from)
     }
 
-    /// A link by the parser.
+    /// Resolves a link with the parser.
     pub(crate) fn parse(&self, href: &str) -> Result<Url, url::ParseError> {
         match self.query_encoding(href) {
             None => self.url().join(href),
@@ -125,7 +122,7 @@ impl Base {
         }
     }
 
-    /// The encoding of a link's query, where that makes a difference.
+    /// The encoding of a link's query, if it is not UTF-8 and the query is not ASCII.
     fn query_encoding(&self, href: &str) -> Option<&'static Encoding> {
         let encoding = self.encoding?;
         let page = href.split_once('#').map_or(href, |(page, _)| page);
@@ -137,7 +134,7 @@ impl Base {
         let text = |plain: &PlainBase| parse(&plain.text);
         self.parsed.get_or_init(|| {
             let plain = self.plain.as_ref().map(text);
-            plain.expect("parsed at once where there is no plain base")
+            plain.expect("parsed immediately if there is no plain base")
         })
     }
 
@@ -152,8 +149,8 @@ impl Base {
     }
 }
 
-/// A query in an encoding; what that cannot say becomes a reference, percent-encoded (WHATWG URL, 1.3, "percent-encode after
-/// encoding").
+/// Encodes a query. A character that the encoding lacks becomes a percent-encoded character reference (WHATWG URL, 1.3,
+/// "percent-encode after encoding").
 fn encode<'a>(encoding: &'static Encoding, query: &'a str) -> Cow<'a, [u8]> {
     let (bytes, _, unmappable) = encoding.encode(query);
     if !unmappable {
@@ -176,17 +173,17 @@ fn encode<'a>(encoding: &'static Encoding, query: &'a str) -> Cow<'a, [u8]> {
 }
 
 fn parse(text: &str) -> Url {
-    Url::parse(text).expect("canonical text parses: a property test holds it")
+    Url::parse(text).expect("canonical text is parseable (property test)")
 }
 
 impl PlainBase {
-    /// What is canonical needs no parser to be cut.
+    /// From a canonical URL, without parsing.
     fn of(url: &CanonUrl) -> Option<PlainBase> {
         let (text, mut place) = (url.as_str().to_owned(), url.place());
         let start = place.scheme.authority_start();
         place.site = start as u32 + site::folded(&text[start..place.host_end as usize]);
         let rest = &text[place.path as usize..];
-        // A stored path is believed to be canonical; one that is not is for the parser.
+        // A stored path may predate the current rules; if it is not canonical, the parser is used.
         if !percent::is_normal(rest) || rest.contains("/.") {
             return None;
         }
@@ -204,7 +201,7 @@ impl PlainBase {
         PlainBase::cut(text, place, url.path().len())
     }
 
-    /// `path`: its length.
+    /// `path` is the length of the path.
     fn cut(text: String, place: PartOffsets, path: usize) -> Option<PlainBase> {
         let path_end = place.path as usize + path;
         let directory_end = memchr::memrchr(b'/', &text.as_bytes()[..path_end])? + 1;

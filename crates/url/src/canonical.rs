@@ -1,7 +1,7 @@
-//! [`CanonUrl`]: one canonical URL, one allocation, its parts as offsets into the text.
+//! [`CanonUrl`]: a canonical URL in one allocation, with its parts as offsets into the text.
 //!
-//! Made only by the [`crate::Canonicaliser`], so whoever holds one need not ask whether it is valid: the scheme is
-//! http or https, the host is not empty, the path begins with `/`, and there is neither fragment nor credentials.
+//! Only the [`crate::Canonicaliser`] makes one. The scheme is always http or https, the host is not empty, the path begins
+//! with `/`, and there is neither a fragment nor credentials.
 
 use std::fmt;
 
@@ -9,20 +9,20 @@ use serde::{Serialize, Serializer};
 
 use crate::key::{PageKey, PathKey, SiteKey};
 
-/// The two schemes that are crawled.
+/// The schemes that are crawled.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, serde::Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Scheme {
-    /// Plain text, port 80.
+    /// `http`, default port 80.
     Http,
-    /// Under TLS, port 443.
+    /// `https`, default port 443.
     Https,
 }
 
 impl Scheme {
-    /// As it stands in the URL, in lower case.
+    /// The scheme in lower case.
     pub fn as_str(self) -> &'static str {
         match self {
             Scheme::Http => "http",
@@ -30,7 +30,7 @@ impl Scheme {
         }
     }
 
-    /// The port that is left out of the canonical text.
+    /// The port that canonical text omits.
     pub fn default_port(self) -> u16 {
         match self {
             Scheme::Http => 80,
@@ -38,7 +38,7 @@ impl Scheme {
         }
     }
 
-    /// Where the authority begins: after `http://` or `https://`.
+    /// Offset of the authority, after `http://` or `https://`.
     pub(crate) fn authority_start(self) -> usize {
         self.as_str().len() + "://".len()
     }
@@ -57,20 +57,20 @@ pub struct CanonUrl {
     place: PartOffsets,
 }
 
-/// Where the authority's parts stand in the text, and the port they mean. A link within the same origin takes
-/// over its page's place: nothing about the host is looked up twice.
+/// Offsets of the authority's parts in the text, and the effective port. A link within the same origin reuses the offsets
+/// of its page, so that the host is examined once per page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct PartOffsets {
     pub(crate) scheme: Scheme,
     pub(crate) port: u16,
-    /// Start of the site's name: the host's, or four bytes later where `www.` is folded.
+    /// Start of the site name: the start of the host, or four bytes later if `www.` is folded.
     pub(crate) site: u32,
     pub(crate) host_end: u32,
     pub(crate) path: u32,
 }
 
 impl CanonUrl {
-    /// The canonicaliser's last step; `place` must describe `text`.
+    /// Last step of the canonicaliser; `place` must describe `text`.
     pub(crate) fn assemble(text: String, place: PartOffsets) -> CanonUrl {
         debug_assert_eq!(text.as_bytes().get(place.path as usize), Some(&b'/'));
         CanonUrl { text, place }
@@ -80,27 +80,27 @@ impl CanonUrl {
         self.place
     }
 
-    /// The site's name without a port.
+    /// The site name without its port.
     pub(crate) fn site_host(&self) -> &str {
         &self.text[self.place.site as usize..self.place.host_end as usize]
     }
 
-    /// Everything behind `://`.
+    /// The text after `://`.
     pub(crate) fn below_scheme(&self) -> &str {
         &self.text[self.place.scheme.authority_start()..]
     }
 
-    /// The same from the site's name on: without a `www.` that is folded.
+    /// The text from the site name on, without a folded `www.`.
     pub(crate) fn below_www(&self) -> &str {
         &self.text[self.place.site as usize..]
     }
 
-    /// The whole URL: no fragment, no credentials.
+    /// The whole URL.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The text, whose memory the next URL may use.
+    /// The text, whose allocation the next URL can reuse.
     pub fn into_string(self) -> String {
         self.text
     }
@@ -110,17 +110,17 @@ impl CanonUrl {
         self.place.scheme
     }
 
-    /// The host in its canonical spelling, `www.` included; an IPv6 address keeps its brackets.
+    /// The canonical host, including `www.`; an IPv6 address keeps its brackets.
     pub fn host(&self) -> &str {
         &self.text[self.place.scheme.authority_start()..self.place.host_end as usize]
     }
 
-    /// The effective port, also where the text leaves it out.
+    /// The effective port, even if the text omits it.
     pub fn port(&self) -> u16 {
         self.place.port
     }
 
-    /// `host[:port]`, the default port left out: what the `Host` header says.
+    /// `host[:port]` without the default port: the value of the `Host` header.
     pub fn authority(&self) -> &str {
         &self.text[self.place.scheme.authority_start()..self.place.path as usize]
     }
@@ -130,40 +130,40 @@ impl CanonUrl {
         &self.text[..self.place.path as usize]
     }
 
-    /// Path and query: the request target. Begins with `/`.
+    /// Path and query, the request target. Begins with `/`.
     pub fn path(&self) -> &str {
         &self.text[self.place.path as usize..]
     }
 
-    /// The path alone, up to the `?`.
+    /// The path without the query.
     pub fn path_only(&self) -> &str {
         let path = self.path();
         memchr::memchr(b'?', path.as_bytes()).map_or(path, |mark| &path[..mark])
     }
 
-    /// The query without its `?`; none when the URL has none.
+    /// The query without its `?`.
     pub fn query(&self) -> Option<&str> {
         let path = self.path();
         memchr::memchr(b'?', path.as_bytes()).map(|mark| &path[mark + 1..])
     }
 
-    /// The site this URL belongs to: the authority, with `www.` folded where U3 says so. http and https on their
-    /// default ports are one site; a port that is written is part of the name (`example.org:8080`).
+    /// The site of this URL: the authority, with `www.` folded according to U3. http and https on their default ports are
+    /// one site. Any other port is part of the name (`example.org:8080`).
     pub fn site(&self) -> &str {
         &self.text[self.place.site as usize..self.place.path as usize]
     }
 
-    /// First half of the key: of [`CanonUrl::site`].
+    /// First half of the key: the hash of [`CanonUrl::site`].
     pub fn site_key(&self) -> SiteKey {
         SiteKey::of(self.site())
     }
 
-    /// Second half of the key. Scheme and `www.` do not enter it: the twins are one page.
+    /// Second half of the key: the hash of [`CanonUrl::path`]. Twins have equal keys.
     pub fn path_key(&self) -> PathKey {
         PathKey::of(self.path())
     }
 
-    /// The page's two-level key.
+    /// The two-level key of the page.
     pub fn key(&self) -> PageKey {
         PageKey {
             site: self.site_key(),

@@ -1,18 +1,19 @@
-//! Text in, [`CanonUrl`] or [`Rejected`] out (U1 to U7).
+//! Canonicalisation: from text to [`CanonUrl`] or [`Rejected`] (U1 to U7).
 //!
-//! Two ways lead to the same answer: plain links are put together from the base's text (`plain.rs`), everything
-//! else goes through the WHATWG parser with the tolerance browsers have, and is then normalised by RFC 3986:
+//! Plain links are assembled from the base's text (`plain.rs`). All other text goes through the WHATWG parser, with the
+//! tolerance of browsers, and is then normalised by RFC 3986. Both paths give the same result. The steps:
 //!
-//! 1. Spaces and control characters around the text are cut off, tabs and line ends inside removed, other control
-//!    characters percent-encoded, `\` read as `/`. Scheme and host in lower case, internationalised names in their
-//!    ASCII form, addresses in one spelling, dot segments (`%2e` too) resolved, default port left out, empty path
-//!    `/`. That is the parser's work.
-//! 2. The fragment is dropped. **Credentials are dropped too**: a crawler has no business to log in with what it
-//!    found in a link, and they must not end in logs and archives.
-//! 3. Percent-triplets in upper case, unreserved characters decoded, in path and query. DNS's final dot and a `?`
-//!    with nothing behind it are left out.
-//! 4. The switchable [`UrlRules`], in this order: sessions, listings, index names; then the limits on length and
-//!    repetition. In this order the result is a fixed point: what a rule leaves, no earlier rule would change.
+//! 1. Parser: surrounding white space and control characters are removed, as are tabs and line ends inside. Other control
+//!    characters are percent-encoded, `\` becomes `/`. Scheme and host become lower case, internationalised names ASCII, IP
+//!    addresses canonical. Dot segments (also `%2e`) are resolved, the default port is omitted, an empty path becomes `/`.
+//! 2. The fragment is dropped. **Credentials are dropped too**: a crawler must not log in with credentials found in a link,
+//!    and they must not appear in logs and archives.
+//! 3. Percent-encoding in path and query is normalised (`percent.rs`). The final dot of a host and an empty query are
+//!    removed.
+//! 4. The optional [`UrlRules`] follow in this order: sessions, listings, index names, then the limits on repetition and
+//!    length. In this order the result is a fixed point: no rule produces text that an earlier rule would change.
+//!
+//! More than half of this file are tests, which check all rules together.
 
 use url::Url;
 
@@ -27,10 +28,10 @@ use crate::rejected::Rejected;
 use crate::rules::UrlRules;
 use crate::session::SessionNames;
 
-/// Text longer than this is not parsed at all where a length limit is set: pages hold megabytes in a `href`.
-pub(crate) const LONGEST_TEXT: usize = 1 << 16;
+/// If a length limit is set, longer text is rejected without parsing: some pages have megabytes in a `href`.
+pub(crate) const MAX_TEXT_LENGTH: usize = 1 << 16;
 
-/// The compiled [`UrlRules`]; cheap to clone, shared by all visits.
+/// The compiled [`UrlRules`], shared by all visits.
 #[derive(Clone, Debug)]
 pub struct Canonicaliser {
     rules: UrlRules,
@@ -44,7 +45,7 @@ impl Default for Canonicaliser {
 }
 
 impl Canonicaliser {
-    /// Compile the rules.
+    /// Compiles the rules.
     pub fn new(rules: UrlRules) -> Canonicaliser {
         let names: &[String] = if rules.drop_sessions {
             &rules.session_names
@@ -57,12 +58,12 @@ impl Canonicaliser {
         }
     }
 
-    /// The rules in force.
+    /// The rules.
     pub fn rules(&self) -> &UrlRules {
         &self.rules
     }
 
-    /// An absolute URL as typed, listed or sent in a header.
+    /// Canonicalises an absolute URL.
     pub fn canon(&self, text: &str) -> Result<CanonUrl, Rejected> {
         let text = self.admit(text)?;
         match plain::canon(before_fragment(text), &mut String::new()) {
@@ -71,13 +72,12 @@ impl Canonicaliser {
         }
     }
 
-    /// A link as written in a page, against the page's base. Called for every link of every page.
+    /// Resolves a link of a page against the page's base and canonicalises it. Called for every link.
     pub fn join(&self, base: &Base, href: &str) -> Result<CanonUrl, Rejected> {
         self.join_into(base, href, &mut String::new())
     }
 
-    /// The same in memory that was used before: see [`CanonUrl::into_string`]. For the many links of a page, most of which
-    /// are only looked at.
+    /// Like [`Canonicaliser::join`], but reuses the allocation of `spare`; see [`CanonUrl::into_string`].
     pub fn join_into(
         &self,
         base: &Base,
@@ -95,8 +95,8 @@ impl Canonicaliser {
         }
     }
 
-    /// Rebuild from a stored origin (`https://www.example.org`) and path (`/a?b`), both already canonical. The
-    /// rules are not asked again: what was admitted once stays a URL when the rules change.
+    /// Rebuilds a URL from a stored origin (`https://www.example.org`) and path (`/a?b`), both already canonical. The rules
+    /// are not applied again: a stored URL stays valid when the rules change.
     pub fn rebuild(&self, origin: &str, path: &str) -> Result<CanonUrl, Rejected> {
         let place = origin::read(origin, self.rules.fold_www)
             .ok_or_else(|| Rejected::Malformed(format!("`{origin}` is no stored origin")))?;
@@ -106,14 +106,14 @@ impl Canonicaliser {
         Ok(CanonUrl::assemble([origin, path].concat(), place))
     }
 
-    /// What both ways refuse before they look closer.
+    /// Checks before both paths: trims the text and rejects other schemes and very long text.
     fn admit<'a>(&self, text: &'a str) -> Result<&'a str, Rejected> {
         let text = text.trim_matches(|c: char| c <= ' ');
         if let Some(scheme) = foreign_scheme(text) {
             return Err(Rejected::Scheme(scheme.to_ascii_lowercase()));
         }
         let limit = self.rules.max_length;
-        if limit > 0 && text.len() > LONGEST_TEXT.max(limit) {
+        if limit > 0 && text.len() > MAX_TEXT_LENGTH.max(limit) {
             return Err(Rejected::TooLong {
                 length: text.len(),
                 limit,
@@ -122,12 +122,12 @@ impl Canonicaliser {
         Ok(text)
     }
 
-    /// The slow way of [`Canonicaliser::join`].
+    /// [`Canonicaliser::join`] with the parser.
     fn join_by_parser(&self, base: &Base, href: &str) -> Result<CanonUrl, Rejected> {
         self.settle(&base.parse(href).map_err(malformed)?)
     }
 
-    /// Steps 2 and 3: from the parser's URL to canonical text.
+    /// Steps 2 and 3: from the parsed URL to normalised text.
     fn settle(&self, url: &Url) -> Result<CanonUrl, Rejected> {
         let (mut text, place) = origin::write(url, true, url.as_str().len())?;
         percent::normalise_into(&mut text, url.path());
@@ -138,7 +138,7 @@ impl Canonicaliser {
         self.finish(text, place)
     }
 
-    /// Step 4: the switchable rules. `place` comes with `www.` folded, and is unfolded here where folding is off.
+    /// Step 4: the optional rules. `place` has `www.` folded; this is undone if folding is off.
     fn finish(&self, mut text: String, mut place: PartOffsets) -> Result<CanonUrl, Rejected> {
         if !self.rules.fold_www {
             place.site = place.scheme.authority_start() as u32;
@@ -157,7 +157,7 @@ impl Canonicaliser {
         Ok(CanonUrl::assemble(text, place))
     }
 
-    /// Sessions, listings, index names; gives the end of the path.
+    /// Applies the rules for sessions, listings and index names. Returns the end of the path.
     fn trim(&self, text: &mut String, start: usize) -> usize {
         let mark = memchr::memchr(b'?', &text.as_bytes()[start..]);
         let mut path_end = mark.map_or(text.len(), |mark| start + mark);
@@ -185,7 +185,7 @@ impl Canonicaliser {
         path_end
     }
 
-    /// Where a well-known last file name begins, or the end of the text.
+    /// Start of a well-known file name at the end of the text, or the end of the text.
     fn index_start(&self, text: &str) -> usize {
         let name = memchr::memrchr(b'/', text.as_bytes()).map_or(text.len(), |slash| slash + 1);
         let known = self
@@ -211,7 +211,7 @@ fn before_fragment(text: &str) -> &str {
     memchr::memchr(b'#', text.as_bytes()).map_or(text, |mark| &text[..mark])
 }
 
-/// A scheme, as the URL standard spells them, that is neither http nor https.
+/// The scheme of the text if it is neither http nor https.
 fn foreign_scheme(text: &str) -> Option<&str> {
     let end = text
         .bytes()
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_of_two_encodings_depends_on_more_than_its_place() {
+    fn a_link_with_an_encoded_query_has_no_part() {
         let page = Canonicaliser::default().canon("http://example.org/a/b");
         let base = Base::of(&page.expect("a URL"));
         let other = base.clone().with_charset("windows-1251");
@@ -466,7 +466,7 @@ mod tests {
             "http://www.example.org/x/x/x/x/{};jsessionid=1/?C=M;O=A",
             "y".repeat(5000)
         );
-        let url = off.canon(&text).expect("nothing forbids it");
+        let url = off.canon(&text).expect("all rules are off");
         assert_eq!(url.as_str(), text);
         assert_eq!(url.site(), "www.example.org");
     }
@@ -543,12 +543,12 @@ mod tests {
             join(&page.with_href("http://a b/"), "y"),
             "http://example.org/a/y"
         );
-        let long = format!("/{}/", "x".repeat(LONGEST_TEXT));
+        let long = format!("/{}/", "x".repeat(MAX_TEXT_LENGTH));
         assert_eq!(join(&page.with_href(&long), "y"), "http://example.org/a/y");
     }
 
     #[test]
-    fn rebuilt_is_the_same() {
+    fn rebuilt_urls_are_equal() {
         let canonicaliser = Canonicaliser::default();
         for text in [
             "https://www.example.org/a?b",
@@ -575,7 +575,7 @@ mod tests {
         }
     }
 
-    /// Pieces that the rules, the parser and the fast path treat differently, in any order.
+    /// Pieces that the rules, the parser and the fast path treat differently.
     fn piece() -> impl Strategy<Value = String> {
         let fixed = [
             "/",
@@ -664,7 +664,7 @@ mod tests {
         }
 
         #[test]
-        fn plain_joins_are_the_parsers(page in page(), base_href in proptest::option::of(soup()), href in soup()) {
+        fn plain_joins_agree_with_the_parser(page in page(), base_href in proptest::option::of(soup()), href in soup()) {
             for canonicaliser in [Canonicaliser::default(), all_rules()] {
                 let Ok(page) = canonicaliser.canon(&page) else { continue };
                 let mut base = Base::of(&page);
@@ -677,7 +677,7 @@ mod tests {
         }
 
         #[test]
-        fn a_link_needs_no_more_of_its_base_than_the_part(page in page(), base_href in proptest::option::of(soup()), href in soup()) {
+        fn a_link_depends_only_on_the_part_of_its_base(page in page(), base_href in proptest::option::of(soup()), href in soup()) {
             for canonicaliser in [Canonicaliser::default(), all_rules()] {
                 let Ok(page) = canonicaliser.canon(&page) else { continue };
                 let mut base = Base::of(&page);
@@ -692,7 +692,7 @@ mod tests {
                 };
                 let Ok(other) = canonicaliser.canon(&other) else { continue };
                 let other = Base::of(&other);
-                // The rules may have made another directory of it.
+                // The rules may have changed the directory.
                 if part(&other, &href) == Some(shared) {
                     prop_assert_eq!(canonicaliser.join(&base, &href), canonicaliser.join(&other, &href));
                 }
@@ -700,7 +700,7 @@ mod tests {
         }
 
         #[test]
-        fn plain_canon_is_the_parsers(tail in soup(), host in "[a-z0-9.-]{1,20}") {
+        fn plain_canon_agrees_with_the_parser(tail in soup(), host in "[a-z0-9.-]{1,20}") {
             let canonicaliser = Canonicaliser::default();
             let text = format!("http://{host}/{tail}");
             let slow = canonicaliser.admit(&text).and_then(|text| canonicaliser.settle(&Url::parse(text).map_err(malformed)?));

@@ -1,7 +1,7 @@
-//! Patterns with `*` for any run of characters, compared in time proportional to pattern times text at worst: only
-//! the last star is ever tried again, so no pattern can explode.
+//! Patterns in which `*` matches any characters. Only the last `*` is backtracked, so matching takes at most time
+//! proportional to pattern length times text length.
 
-/// Does the whole text match the pattern?
+/// Whether the pattern matches the whole text.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut at, mut from) = (0, 0);

@@ -1,16 +1,16 @@
-//! Growing URLs (U6; V 4.1, P A.6.2, K 2.3.6): a relative link that a server misreads makes the path longer with
-//! every step (`/a/b/b/b/…`, or in turns `/a/b/a/b/a/b/…`).
+//! Growing URLs (U6; Viuva Negra 4.1, Castillo A.6.2, Chakrabarti 2.3.6): a misinterpreted relative link makes the path
+//! longer with every link followed (`/a/b/b/b/…` or `/a/b/a/b/a/b/…`).
 //!
-//! A component may stand at most `limit` times in a row and [`IN_ALL`] times that often in the whole path: source
-//! trees repeat a name here and there (`src/main/java/main`), traps do it without end.
+//! A component may occur at most `limit` times in a row and [`TOTAL_FACTOR`] times `limit` in the whole path. Legitimate
+//! paths such as source trees repeat a name a few times (`src/main/java/main`); traps repeat it without limit.
 
-/// How many times the limit for a row is the limit for the whole path.
-const IN_ALL: usize = 3;
+/// Limit for the whole path, as a multiple of the limit for consecutive components.
+const TOTAL_FACTOR: usize = 3;
 
-/// Paths with fewer components than this are compared pair by pair, longer ones are sorted first.
-const FEW: usize = 24;
+/// Up to this many components are compared in pairs; longer paths are sorted first.
+const MAX_PAIRWISE: usize = 24;
 
-/// The first component that stands too often in the path (without query); `limit` 0 means none ever does.
+/// A component that occurs too often in the path (without query); always `None` if `limit` is 0.
 pub(crate) fn repeated(path: &str, limit: usize) -> Option<&str> {
     if limit == 0 {
         return None;
@@ -21,10 +21,10 @@ pub(crate) fn repeated(path: &str, limit: usize) -> Option<&str> {
         return None;
     }
     let slashes = memchr::memchr_iter(b'/', path.as_bytes()).count();
-    in_a_row(path, limit).or_else(|| in_all(path, slashes + 1, limit * IN_ALL))
+    in_a_row(path, limit).or_else(|| in_all(path, slashes + 1, limit * TOTAL_FACTOR))
 }
 
-/// Whether no two components look alike, by their ends and their length: true for most paths, and then no more is asked.
+/// Quick check: true if all components differ in first byte, last byte or length, as in most paths.
 fn all_differ(path: &[u8]) -> bool {
     let mut looks = 0_u128;
     path.split(|byte| *byte == b'/').all(|component| {
@@ -62,7 +62,7 @@ fn in_all(path: &str, components: usize, limit: usize) -> Option<&str> {
     if components <= limit {
         return None;
     }
-    if components <= FEW {
+    if components <= MAX_PAIRWISE {
         let count = |one: &str| path.split('/').filter(|other| *other == one).count();
         return path.split('/').find(|component| count(component) > limit);
     }
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_and_totals() {
+    fn consecutive_and_total_repetitions() {
         check("/a/b/c/c/c", 2, Some("c"));
         check("/a/b/c/c/c/", 2, Some("c"));
         check("/a/b/c/c", 2, None);
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn long_paths_are_sorted_not_compared() {
+    fn repetitions_in_long_paths() {
         let path = "/a/b".repeat(500);
         check(&path, 2, Some("a"));
         let names: Vec<String> = (0..400).map(|n| n.to_string()).collect();

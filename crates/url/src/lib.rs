@@ -1,17 +1,30 @@
-//! Canonical URLs, sites, keys, scope and filters: the first step of every page's way through aranha.
+//! Canonical URLs, sites, keys, scope and filters. Every link that is found passes through this crate first.
 //!
-//! A link enters as text ([`Canonicaliser::canon`], [`Canonicaliser::join`]) and leaves as a [`CanonUrl`] or as
-//! the reason why it is none ([`Rejected`]). The canonical text names the site ([`CanonUrl::site`]), which is the
-//! crawl's unit of work, and the two-level key ([`PageKey`]) under which the frontier knows the page. [`Scope`]
-//! then says whether the crawl wants it, with the rule that decided.
+//! [`Canonicaliser::canon`] and [`Canonicaliser::join`] turn text into a [`CanonUrl`], or return the reason why it is not
+//! crawled ([`Rejected`]). The canonical URL determines the site ([`CanonUrl::site`]), the unit of work of the crawl, and
+//! the two-level key ([`PageKey`]) of the page in the frontier. [`Scope`] then decides whether the URL belongs to the crawl
+//! and names the deciding rule.
 //!
-//! What always holds:
-//! - **Pure.** No I/O, no clock, no global state: the same rules and the same text give the same answer.
+//! Invariants:
+//! - **Pure.** No I/O, no clock, no global state.
 //! - **Canonical text is a fixed point.** `canon(canon(x)) == canon(x)` under the same [`UrlRules`].
-//! - **Twins are one page.** `http`/`https` on their default ports and, where [`UrlRules::fold_www`] applies, `www.`
-//!   do not enter the key; the text keeps them, because one of the two names may be the only one that answers.
+//! - **Twins are one page.** The scheme (on default ports) and a folded `www.` ([`UrlRules::fold_www`]) are not part of the
+//!   key. The text keeps them, because only one of the twins may respond.
 //!
 //! Read first: [`canonicaliser`], then [`scope`].
+//!
+//! ```
+//! use aranha_url::{Base, Canonicaliser};
+//!
+//! let canonicaliser = Canonicaliser::default();
+//! let page = canonicaliser.canon("HTTP://Example.ORG:80/docs/%7euser/index.html#top")?;
+//! assert_eq!(page.as_str(), "http://example.org/docs/~user/index.html");
+//!
+//! let link = canonicaliser.join(&Base::of(&page), "../b?id=1")?;
+//! assert_eq!(link.as_str(), "http://example.org/docs/b?id=1");
+//! assert_eq!(link.site(), "example.org");
+//! # Ok::<(), aranha_url::Rejected>(())
+//! ```
 
 pub mod base;
 pub mod blacklist;

@@ -1,7 +1,7 @@
-//! Directory listings of Apache and its imitators (U5; V 4.1, 5.4): the column heads link to the same list in
-//! another order, `?N=D` in Apache 1.3 and `?C=M;O=A` since. Such a query is trimmed at the last slash.
+//! Directory listings of Apache and similar servers (U5; Viuva Negra 4.1, 5.4): the column headings link to the same list in
+//! another order, `?N=D` in Apache 1.3 and `?C=M;O=A` later. Such a query is removed.
 
-/// Is this the query of a re-ordered listing? The path before it must end in `/`: only there a listing is served.
+/// Whether the query only sorts a listing. The caller checks that the path ends in `/`.
 pub(crate) fn is_reordering(query: &str) -> bool {
     let (first, second) = match query.find([';', '&']) {
         Some(at) => (&query[..at], Some(&query[at + 1..])),

@@ -1,4 +1,4 @@
-//! Scheme, host and port in canonical spelling, and where they stand in the text.
+//! Canonical scheme, host and port, and their offsets in the text.
 
 use url::Url;
 
@@ -6,13 +6,13 @@ use crate::canonical::{PartOffsets, Scheme};
 use crate::rejected::Rejected;
 use crate::site;
 
-/// The longest name DNS can carry (RFC 1035, 2.3.4), in its written form.
-const LONGEST_HOST: usize = 253;
-/// The longest label.
-const LONGEST_LABEL: usize = 63;
+/// Maximum length of a DNS name in text form (RFC 1035, 2.3.4).
+const MAX_HOST_LENGTH: usize = 253;
+/// Maximum length of a label.
+const MAX_LABEL_LENGTH: usize = 63;
 
-/// Write the origin of a parsed URL: credentials and default port left out, the host without DNS's final dot.
-/// `capacity` is what the caller expects the whole text to need.
+/// Writes the origin of a parsed URL without credentials, default port and the final dot of the host. `capacity` is the
+/// expected length of the whole text.
 pub(crate) fn write(
     url: &Url,
     fold: bool,
@@ -42,7 +42,7 @@ pub(crate) fn write(
     Ok((text, place))
 }
 
-/// Read a stored origin, which is canonical; none where it is not of that shape.
+/// Reads a stored canonical origin; `None` if it does not have that form.
 pub(crate) fn read(origin: &str, fold: bool) -> Option<PartOffsets> {
     let (scheme, authority) = origin.split_once("://")?;
     let scheme = scheme_of(scheme)?;
@@ -86,7 +86,7 @@ fn scheme_of(text: &str) -> Option<Scheme> {
     }
 }
 
-/// What the URL standard lets pass and DNS cannot carry.
+/// Rejects hosts that the URL standard allows but DNS does not.
 fn check_host(host: &str) -> Result<(), Rejected> {
     if host.is_empty() {
         return Err(Rejected::NoHost);
@@ -95,22 +95,22 @@ fn check_host(host: &str) -> Result<(), Rejected> {
         return Ok(());
     }
     let malformed = |problem: &str| Err(Rejected::Malformed(format!("host `{host}` {problem}")));
-    if host.len() > LONGEST_HOST {
+    if host.len() > MAX_HOST_LENGTH {
         return malformed("is longer than DNS allows");
     }
     if host.split('.').any(str::is_empty) {
         return malformed("has an empty label");
     }
-    if host.split('.').any(|label| label.len() > LONGEST_LABEL) {
+    if host.split('.').any(|label| label.len() > MAX_LABEL_LENGTH) {
         return malformed("has a label longer than DNS allows");
     }
     Ok(())
 }
 
-/// Is the host written so plainly that a parser would change nothing? Lower-case letters, digits and hyphens in
-/// labels DNS can carry; no internationalised label, and no last label that could make it an address.
+/// Whether the parser would leave the host unchanged: lower-case letters, digits and hyphens in valid DNS labels, no
+/// internationalised label, and a last label that cannot be part of an IP address.
 pub(crate) fn is_plain_host(host: &[u8]) -> bool {
-    if host.is_empty() || host.len() > LONGEST_HOST {
+    if host.is_empty() || host.len() > MAX_HOST_LENGTH {
         return false;
     }
     let mut label = 0;
@@ -118,7 +118,7 @@ pub(crate) fn is_plain_host(host: &[u8]) -> bool {
         match byte {
             b'a'..=b'z' | b'0'..=b'9' => {}
             b'-' if index > label => {
-                // `xn--` and its reserved kin: the parser must look inside.
+                // `xn--` and other reserved labels need the parser.
                 if index == label + 2 && host.get(index + 1) == Some(&b'-') {
                     return false;
                 }
@@ -129,7 +129,7 @@ pub(crate) fn is_plain_host(host: &[u8]) -> bool {
             }
             _ => return false,
         }
-        if index - label >= LONGEST_LABEL {
+        if index - label >= MAX_LABEL_LENGTH {
             return false;
         }
     }

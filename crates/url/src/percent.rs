@@ -1,11 +1,10 @@
-//! Percent-encoding in its one canonical spelling (U1; RFC 3986, 6.2.2.1 and 6.2.2.2): hexadecimal digits in upper
-//! case, unreserved characters decoded. Reserved characters keep their encoding: `%2F` is not a slash.
+//! Canonical percent-encoding (U1; RFC 3986, 6.2.2.1 and 6.2.2.2): hexadecimal digits in upper case, unreserved characters
+//! decoded. Reserved characters stay encoded: `%2F` is not a slash.
 //!
-//! A `%` that begins no triplet stays as it is, as browsers send it. Nothing is decoded right behind such a stray
-//! sign where the result would read as a new triplet (`%%34%31` must not become `%41`): that is what keeps the
-//! canonical form a fixed point.
+//! A `%` that does not start a triplet is kept, as browsers send it. A triplet after such a stray `%` is not decoded if the
+//! result could form a new triplet (`%%34%31` must not become `%41`). This makes the canonical form a fixed point.
 
-/// Append `text` to `out` in canonical spelling.
+/// Appends the canonical form of `text` to `out`.
 pub(crate) fn normalise_into(out: &mut String, text: &str) {
     let mut stray = None;
     let mut rest = text;
@@ -29,8 +28,8 @@ pub(crate) fn normalise_into(out: &mut String, text: &str) {
     out.push_str(rest);
 }
 
-/// Could this byte, put behind a stray `%` and what follows it, be read as part of a triplet? What else follows does not
-/// matter: sessions may be cut out of the text later, and each of their ends is no digit.
+/// Whether this byte, appended to a stray `%` and the text after it, could be read as part of a triplet. Later text does
+/// not matter: session identifiers removed later start and end at characters that are not hexadecimal digits.
 fn completes(stray: &[u8], byte: u8) -> bool {
     byte.is_ascii_hexdigit()
         && match stray {
@@ -40,7 +39,7 @@ fn completes(stray: &[u8], byte: u8) -> bool {
         }
 }
 
-/// Is the text in canonical spelling already?
+/// Whether the text is already canonical.
 pub(crate) fn is_normal(text: &str) -> bool {
     if memchr::memchr(b'%', text.as_bytes()).is_none() {
         return true;
@@ -69,7 +68,7 @@ mod tests {
         let mut normal = String::new();
         normalise_into(&mut normal, text);
         assert_eq!(normal, expected, "{text}");
-        assert!(is_normal(expected), "{expected} is no fixed point");
+        assert!(is_normal(expected), "{expected} is not a fixed point");
     }
 
     #[test]

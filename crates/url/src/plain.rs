@@ -1,15 +1,15 @@
-//! Plain links, the many: their canonical URL is the base's text with the link behind it, and no parser is needed.
+//! Fast path for plain links: the canonical URL is a prefix of the base followed by the link, without parsing.
 //!
-//! A link is plain when it is made of characters that neither the URL standard nor RFC 3986 normalisation would
-//! change (no `%`, no `\`, nothing outside ASCII) and has no dot segments but leading `./` and `../`. Anything else
-//! is left to the slow path. **Both paths give the same answer**: a property test holds them together.
+//! A link is plain if normalisation changes none of its characters (no `%`, no `\`, only ASCII) and its only dot segments are
+//! leading `./` and `../`. All other links go through the parser. **Both paths give the same URL**, which a property test
+//! checks.
 
 use crate::base::PlainBase;
 use crate::canonical::{PartOffsets, Scheme};
 use crate::origin;
 use crate::site;
 
-/// Characters that stand for themselves in a path and in a query alike.
+/// Characters that normalisation keeps in both path and query.
 const PLAIN: [bool; 256] = {
     let mut table = [false; 256];
     let plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&()*+,;=:@/";
@@ -21,8 +21,8 @@ const PLAIN: [bool; 256] = {
     table
 };
 
-/// A link without its fragment, joined to a base; none where the link is not plain. The text is written into `spare`, whose
-/// memory it takes over.
+/// Joins a link without its fragment to a base; `None` if the link is not plain. The result reuses the allocation of
+/// `spare`.
 pub(crate) fn join(
     base: &PlainBase,
     href: &str,
@@ -42,7 +42,7 @@ pub(crate) fn join(
     is_plain(bytes, false).then(|| (concat(&base.text[..keep], href, spare), base.place))
 }
 
-/// An absolute URL without its fragment.
+/// Canonicalises an absolute URL without its fragment; `None` if it is not plain.
 pub(crate) fn canon(text: &str, spare: &mut String) -> Option<(String, PartOffsets)> {
     if let Some(rest) = text.strip_prefix("https://") {
         return absolute(Scheme::Https, rest.as_bytes(), rest, spare);
@@ -51,7 +51,7 @@ pub(crate) fn canon(text: &str, spare: &mut String) -> Option<(String, PartOffse
     absolute(Scheme::Http, rest.as_bytes(), rest, spare)
 }
 
-/// A relative path: leading steps are taken in the base's directory, what follows is put behind it.
+/// A relative path: leading `./` and `../` are resolved against the base's directory, and the rest is appended.
 fn relative(base: &PlainBase, href: &str, spare: &mut String) -> Option<(String, PartOffsets)> {
     let root = base.place.path as usize + 1;
     let mut keep = base.directory_end;
@@ -71,7 +71,7 @@ fn relative(base: &PlainBase, href: &str, spare: &mut String) -> Option<(String,
     is_plain(rest.as_bytes(), true).then(|| (concat(&base.text[..keep], rest, spare), base.place))
 }
 
-/// `rest` is what follows `scheme://`.
+/// `rest` is the text after `scheme://`, and `bytes` its bytes.
 fn absolute(
     scheme: Scheme,
     bytes: &[u8],
@@ -101,7 +101,7 @@ fn absolute(
     Some((text, place))
 }
 
-/// The spare text's memory, with room for so many bytes.
+/// The allocation of `spare` with room for `room` bytes.
 fn emptied(spare: &mut String, room: usize) -> String {
     let mut text = std::mem::take(spare);
     text.clear();
@@ -116,8 +116,8 @@ fn concat(head: &str, tail: &str, spare: &mut String) -> String {
     text
 }
 
-/// Only plain characters, and no segment of the path that begins with a dot. In a relative link a `:` before the
-/// query may end a scheme, so it is not plain there.
+/// Whether there are only plain characters, and no path segment begins with a dot. In a relative link a `:` before the
+/// query may end a scheme, so it is not plain.
 fn is_plain(bytes: &[u8], relative: bool) -> bool {
     let mut segment = relative;
     for (index, &byte) in bytes.iter().enumerate() {

@@ -1,31 +1,30 @@
-//! Why a text is no URL for a crawl: data, not a failure of aranha. Every variant reads as one sentence, because
-//! `aranha url canon` and `aranha why` print it as it is.
+//! Reasons why the canonicaliser rejects a URL. `aranha url canon` and `aranha why` print them unchanged.
 
-/// The closed list of reasons for which the canonicaliser gives no URL.
+/// Why a text is not a URL that can be crawled.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejected {
-    /// Not even a browser would take it (U7).
+    /// Not a URL even with the tolerance of browsers (U7).
     #[error("malformed URL: {0}")]
     Malformed(String),
-    /// A URL, but not one that is fetched by HTTP.
+    /// A URL with a scheme other than http and https.
     #[error("scheme `{0}` is not crawled: only http and https are")]
     Scheme(String),
-    /// `http:///` and its kin.
+    /// A URL without a host, such as `http:///`.
     #[error("no host in the URL")]
     NoHost,
     /// Growing URLs (U6): longer than [`crate::UrlRules::max_length`].
     #[error("URL of {length} bytes is longer than the limit of {limit}")]
     TooLong {
-        /// Bytes of the canonical text, or of the text as found where that alone decides.
+        /// Length in bytes of the canonical text, or of the input if that is rejected before parsing.
         length: usize,
-        /// The limit in force.
+        /// The configured limit.
         limit: usize,
     },
-    /// Growing URLs (U6): one path component too often, see [`crate::UrlRules::max_repeats`].
+    /// Growing URLs (U6): more repetitions of a path component than [`crate::UrlRules::max_repeats`] allows.
     #[error("path component `{component}` is repeated too often")]
     Repeats {
-        /// The component, as it stands in the path.
+        /// The repeated component.
         component: String,
     },
 }

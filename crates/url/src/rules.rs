@@ -1,37 +1,36 @@
-//! The canonicaliser's named rules, as they stand in `aranha.toml` under `[url]`.
+//! Optional rules of the canonicaliser: the section `[url]` of `aranha.toml`.
 //!
-//! RFC 3986 section 6.2 (case, percent-encoding, dot segments, default port, empty path, fragment: U1) is not
-//! switchable: those spellings are one resource by definition. What is here are the heuristics of the trade, which
-//! may be wrong for one site and so can be turned off.
+//! These are heuristics that can be wrong for a site, so each can be turned off. The normalisation of RFC 3986, 6.2 (case,
+//! percent-encoding, dot segments, default port, empty path, fragment; U1) is always on, because those spellings are
+//! equivalent by definition.
 
 use serde::{Deserialize, Serialize};
 
-/// Which heuristics are on.
+/// Options of the canonicaliser.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct UrlRules {
-    /// U3: `www.example.org` and `example.org` are one site where what follows `www.` is a registrable domain.
+    /// U3: `www.example.org` and `example.org` are one site if the name after `www.` is a registrable domain.
     pub fold_www: bool,
-    /// U2: drop a well-known last file name. Off by default: the archive should hold the URL that was linked.
+    /// U2: drop a well-known file name at the end, such as `index.html`. Off by default, to archive the URL that was linked.
     pub drop_index: bool,
-    /// The names that `drop_index` drops, compared without case.
+    /// File names that `drop_index` drops, in any case.
     pub index_names: Vec<String>,
     /// U4: remove session identifiers from path and query.
     pub drop_sessions: bool,
-    /// Parameter names that are session identifiers, compared without case. `name*` matches any rest of the
-    /// name; `name=16` asks for a value of at least 16 letters and digits, or a UUID (`sid=123` is some story's number,
-    /// `session_id=42` a talk of a conference).
+    /// Parameter names of session identifiers, in any case. `name*` matches every name with this start. `name=16` requires
+    /// a value of at least 16 letters and digits, or a UUID, because `sid=123` may be the number of an article.
     pub session_names: Vec<String>,
-    /// U5: trim the re-orderings of Apache's directory listings.
+    /// U5: remove the sort parameters of Apache's directory listings.
     pub trim_listings: bool,
-    /// U6: longest canonical URL in bytes; 0 switches the limit off.
+    /// U6: maximum length of a canonical URL in bytes; 0 = no limit.
     pub max_length: usize,
-    /// U6: a path component may stand at most this often in a row, and three times as often in all; 0 switches
-    /// the rule off.
+    /// U6: maximum number of consecutive repetitions of a path component; three times this number in the whole path.
+    /// 0 = no limit.
     pub max_repeats: usize,
 }
 
-/// Well-known names of a directory's own page (V 3.4, and their successors).
+/// Well-known names of a directory's index page (Viuva Negra 3.4, and newer ones).
 const INDEX_NAMES: [&str; 10] = [
     "index.html",
     "index.htm",
@@ -45,7 +44,7 @@ const INDEX_NAMES: [&str; 10] = [
     "home.html",
 ];
 
-/// Names under which sites carry a session in the URL (V 5.4, P A.6.1, and what later frameworks added).
+/// Parameter names of session identifiers (Viuva Negra 5.4, Castillo A.6.1, and newer frameworks).
 const SESSION_NAMES: [&str; 15] = [
     "jsessionid",
     "jsessid",

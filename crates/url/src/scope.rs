@@ -1,8 +1,10 @@
-//! Scope (U12): does the crawl want this URL, and which rule says so.
+//! Scope (U12): whether a URL belongs to the crawl, and which rule decides.
 //!
-//! Asked for every link. In this order: the black list shuts out; a seed is always inside; then depth, the `reject`
-//! filter and the `filter` may shut out; last, the reach from the seeds or a top-level domain must let it in. The
-//! judgement holds references only: nothing is built unless someone reads the rule.
+//! Applied to every link, in this order: a URL on the black list is outside; a seed is inside; a URL beyond the maximum
+//! depth, one that matches `reject`, or one that does not match `filter` is outside; all others must be within reach of the
+//! seeds or below a wanted top-level domain. A judgement only borrows, so that it costs no allocation.
+//!
+//! Half of this file are tests, which check the rules in combination.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -16,25 +18,25 @@ use crate::key::{IdentityBuildHasher, PageKey, SiteKey};
 use crate::origin;
 use crate::site;
 
-/// How far from the seeds the crawl goes: `--scope page|prefix|host|domain|any`.
+/// Which URLs are within reach of the seeds: `--scope page|prefix|host|domain|any`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Reach {
-    /// The seeds alone.
+    /// Only the seeds.
     Page,
-    /// What lies below a seed's last `/`, on the seed's site.
+    /// URLs of the seed's site below the seed's last `/`.
     Prefix,
-    /// The seeds' sites, twins folded.
+    /// The sites of the seeds.
     #[default]
     Host,
-    /// The seeds' registrable domains, by the public suffix list.
+    /// The registrable domains of the seeds, by the public suffix list.
     Domain,
     /// Everything.
     Any,
 }
 
 impl Reach {
-    /// As it stands in configuration.
+    /// The value in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Reach::Page => "page",
@@ -69,7 +71,7 @@ impl std::str::FromStr for Reach {
     }
 }
 
-/// The crawl's scope: the configured limits and what the seeds add to them.
+/// The scope of a crawl: the configured limits and the seeds.
 #[derive(Clone, Debug)]
 pub struct Scope {
     reach: Reach,
@@ -80,40 +82,40 @@ pub struct Scope {
     max_depth: Option<u16>,
     seeds: HashSet<PageKey, IdentityBuildHasher>,
     sites: HashSet<SiteKey, IdentityBuildHasher>,
-    /// By site: the seeds' directories, the shortest that hold.
+    /// Directories of the seeds by site, without those that lie below another.
     prefixes: HashMap<SiteKey, Vec<String>, IdentityBuildHasher>,
     domains: HashSet<String>,
 }
 
-/// The answer for one URL.
+/// The decision for one URL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Judgement<'a> {
-    /// Does the crawl want it?
+    /// Whether the URL belongs to the crawl.
     pub inside: bool,
-    /// Which rule says so; reads as a sentence.
+    /// The deciding rule.
     pub rule: ScopeRule<'a>,
 }
 
-/// The rule that decided. Shows as `scope host: example.org is a seed's site`, `reject: ext:zip` and so on.
+/// The deciding rule, displayed for example as `scope host: example.org is a seed's site` or `reject: ext:zip`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ScopeRule<'a> {
-    /// An entry of the black list names it.
+    /// An entry of the black list matches.
     Blacklist(&'a str),
-    /// It is a seed.
+    /// The URL is a seed.
     Seed,
-    /// Further from the seeds than the limit.
+    /// The depth is beyond the limit.
     Depth {
-        /// Where it was found.
+        /// Depth at which the URL was found.
         depth: u16,
-        /// The limit in force.
+        /// The configured limit.
         limit: u16,
     },
     /// The `reject` filter matches.
     Reject(&'a str),
     /// The `filter` does not match.
     Filter(&'a str),
-    /// Below a top-level domain that is wanted.
+    /// Below a wanted top-level domain.
     Tld(&'a str),
     /// Below this directory of a seed.
     Prefix(&'a str),
@@ -121,13 +123,13 @@ pub enum ScopeRule<'a> {
     Host(&'a str),
     /// In the registrable domain of a seed.
     Domain(&'a str),
-    /// Everything is wanted.
+    /// The scope has no limit.
     Any,
-    /// Beyond the reach from the seeds.
+    /// Out of reach of the seeds.
     Beyond {
-        /// The reach in force.
+        /// The configured reach.
         reach: Reach,
-        /// The site or domain that is no seed's, or the page itself.
+        /// The site, domain or URL that is out of reach.
         name: &'a str,
     },
 }
@@ -146,8 +148,8 @@ impl Judgement<'_> {
 }
 
 impl Scope {
-    /// A scope without seeds. `tlds` (`pt`, `co.uk`, with or without a dot before them) widen it: a URL below one of
-    /// them is within reach whatever the seeds are.
+    /// A scope without seeds. URLs below one of `tlds` (`pt`, `co.uk`, with or without a leading dot) are within reach for
+    /// any seeds.
     pub fn new(
         reach: Reach,
         tlds: &[String],
@@ -173,7 +175,7 @@ impl Scope {
         }
     }
 
-    /// Widen the scope by a seed.
+    /// Adds a seed to the scope.
     pub fn add_seed(&mut self, seed: &CanonUrl) {
         let key = seed.key();
         if !self.seeds.insert(key) {
@@ -217,12 +219,12 @@ impl Scope {
         }
     }
 
-    /// Is this URL, found at this depth, wanted?
+    /// Whether this URL, found at this depth, belongs to the crawl.
     pub fn judge<'a>(&'a self, url: &'a CanonUrl, depth: u16) -> Judgement<'a> {
         self.judge_page(url, url.key(), depth)
     }
 
-    /// The same for who has the URL's key at hand.
+    /// Like [`Scope::judge`], for a caller that already has the key of the URL.
     pub fn judge_page<'a>(&'a self, url: &'a CanonUrl, key: PageKey, depth: u16) -> Judgement<'a> {
         if let Some(entry) = self.blacklist.url(url) {
             return Judgement::outside(ScopeRule::Blacklist(entry));
@@ -253,8 +255,8 @@ impl Scope {
         self.reaches(url, key.site)
     }
 
-    /// Whether a link, as it stands in a page, leads by its host alone to where the crawl does not go. Most links to other
-    /// sites are known for it before they are looked at any closer; false where it is not plain to see.
+    /// Whether the host of a link alone shows that it is out of reach. This excludes most links to other sites before they
+    /// are canonicalised. False if it cannot be decided from the text.
     pub fn is_beyond(&self, href: &str) -> bool {
         if !matches!(self.reach, Reach::Host | Reach::Domain) {
             return false;
@@ -270,7 +272,7 @@ impl Scope {
             return false;
         }
         let reached = if self.reach == Reach::Host {
-            // With and without its `www.`: which of them names the site is for the canonicaliser to say.
+            // With and without `www.`: the rules of the canonicaliser decide which of them is the site.
             [host, &host[site::folded(host) as usize..]]
                 .iter()
                 .any(|site| self.sites.contains(&SiteKey::of(site)))
@@ -327,12 +329,12 @@ impl Scope {
     }
 }
 
-/// Up to and with the last `/`.
+/// The path up to and including the last `/`.
 fn directory(path: &str) -> &str {
     &path[..path.rfind('/').map_or(0, |slash| slash + 1)]
 }
 
-/// The registrable domain; for addresses and bare names the host itself.
+/// The registrable domain, or the host itself for addresses and single labels.
 fn domain(url: &CanonUrl) -> &str {
     site::registrable(url.host()).unwrap_or(url.host())
 }
@@ -392,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_by_its_host_alone() {
+    fn links_out_of_reach_by_their_host() {
         let host = scope(
             Reach::Host,
             &["http://www.example.org/", "http://a.test:81/"],
@@ -410,7 +412,7 @@ mod tests {
         check("http://news.example.org/", [true, false]);
         check("http://example.org?a", [false; 2]);
         check("https://www.example.org#a", [false; 2]);
-        // Not plain to see.
+        // Not decided by the text.
         for href in [
             "http://a.test:81/",
             "http://example.net:80/",
@@ -429,9 +431,9 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Both folds, because a scope does not know which of them its URLs were made by.
+        /// With and without folding, because a scope does not know the rules of its URLs.
         #[test]
-        fn what_is_beyond_is_never_wanted(
+        fn a_link_out_of_reach_is_judged_outside(
             scheme in "https?://|//|HTTP://|http:/| http://",
             host in "(www\\.)?(example|other|news\\.example)\\.(org|co\\.uk|test)\\.?|[a-z.]{1,9}|127\\.0\\.0\\.1",
             rest in "(:80|:81)?[/?#]?[a-z%@]{0,4}",

@@ -1,29 +1,28 @@
-//! Session identifiers in URLs (U4; V 4.1, 5.4; P A.6.1): one page under endless names. Removed from the query
-//! (`?a=1&PHPSESSID=…`), from path parameters (`;jsessionid=…`) and where ASP.NET puts them, as a path segment of
-//! their own (`/(S(…))/`).
+//! Removal of session identifiers, which give one page many URLs (U4; Viuva Negra 4.1, 5.4; Castillo A.6.1). They occur in
+//! the query (`?a=1&PHPSESSID=…`), in path parameters (`;jsessionid=…`) and as path segments of ASP.NET (`/(S(…))/`).
 //!
-//! A bare name without `=` is left alone, and so is a value that a configured minimum length rules out: story
-//! numbers are called `sid` too (`article.php?sid=123`), and dropping those would lose every story but one.
+//! A name without `=` is kept, and so is a value shorter than the configured minimum: article numbers are called `sid` too
+//! (`article.php?sid=123`), and removing them would merge all articles into one URL.
 
 /// Compiled parameter names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionNames {
     names: Vec<SessionName>,
-    /// Bit n: some name can match one of n bytes. Most parameters are ruled out by this alone.
+    /// Bit n is set if some entry matches names of n bytes. This excludes most parameters.
     lengths: u64,
 }
 
 #[derive(Clone, Debug)]
 struct SessionName {
     text: String,
-    /// `aspsessionid*`: the name goes on with anything.
+    /// `aspsessionid*`: any name with this start matches.
     open: bool,
-    /// `sid=16`: least length of the value, which must then be letters and digits only, or a UUID.
+    /// `sid=16`: minimum length of the value, which must consist of letters and digits or be a UUID; 0 = any value.
     value: usize,
 }
 
 impl SessionNames {
-    /// Entries are `name`, `name*`, and either with `=N` behind it.
+    /// Entries are `name` or `name*`, optionally followed by `=N`.
     pub(crate) fn compile(entries: &[String]) -> SessionNames {
         let mut compiled = SessionNames::default();
         for entry in entries.iter().filter(|entry| !entry.is_empty()) {
@@ -58,8 +57,8 @@ impl SessionNames {
             .any(|known| known.is(name) && known.takes(value))
     }
 
-    /// Remove session parameters from a query (without its `?`), in place in `text` from `start`.
-    /// Separators stay with the parameter they precede.
+    /// Removes session parameters from the query (without its `?`) that starts at `start` in `text`. A separator is removed
+    /// together with the parameter after it.
     pub(crate) fn strip_query(&self, text: &mut String, start: usize) {
         if !parameters(&text[start..]).any(|(_, parameter)| self.is_session(parameter)) {
             return;
@@ -75,8 +74,7 @@ impl SessionNames {
         }
     }
 
-    /// Remove session parameters and session segments from a path that begins at `start` and ends at `end`;
-    /// gives the new end.
+    /// Removes session parameters and session segments from the path at `start..end` of `text`. Returns the new end.
     pub(crate) fn strip_path(&self, text: &mut String, start: usize, end: usize) -> usize {
         let path = &text[start..end];
         if !path[1..].split('/').any(|segment| self.concerns(segment)) {
@@ -89,7 +87,7 @@ impl SessionNames {
             kept.push('/');
             self.push_segment(&mut kept, segment);
             if is_session_segment(&kept[before + 1..]) {
-                // The last segment leaves its slash: what is before it is a directory.
+                // If the last segment is removed, its slash stays: the rest is a directory.
                 kept.truncate(before + usize::from(index == last));
             }
         }
@@ -105,8 +103,8 @@ impl SessionNames {
                 .any(|parameter| self.is_session(parameter))
     }
 
-    /// One segment without its session parameters, unless that would leave a dot segment: `..;sid=…` is a name,
-    /// `..` is a step up.
+    /// Appends a segment without its session parameters, unless that would leave a dot segment: `..;sid=…` is a name, but
+    /// `..` is the parent directory.
     fn push_segment(&self, kept: &mut String, segment: &str) {
         let start = kept.len();
         for (index, parameter) in segment.split(';').enumerate() {
@@ -149,7 +147,7 @@ fn is_uuid(value: &str) -> bool {
     value.len() == 36 && value.bytes().enumerate().all(fits)
 }
 
-/// The parameters of a query, each with the separator before it (empty for the first).
+/// The parameters of a query, each with the separator before it, which is empty for the first.
 fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut from = Some(0);
     std::iter::from_fn(move || {
