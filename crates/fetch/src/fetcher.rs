@@ -1,4 +1,4 @@
-//! The shared part of all fetches, and the order of things in one fetch.
+//! The state shared by all fetches, and the order of steps in one fetch.
 
 use std::{fmt, net::IpAddr, sync::Arc};
 
@@ -6,6 +6,7 @@ use aranha_url::{Blacklist, BlacklistError};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::watch, time::Instant};
+use tracing::{Instrument as _, debug, debug_span};
 
 use crate::{
     Failure, FetchRequest, FetchResponse, FetchSession, FetchSetupError, Fetched, Options,
@@ -169,7 +170,20 @@ impl Fetcher {
 
     /// One request, one outcome, always within the whole-fetch limit. Reconnects once when a kept-alive connection
     /// turns out closed before any byte of the answer. May be cancelled: the session then has no connection.
-    pub async fn fetch(&self, session: &mut FetchSession, request: FetchRequest<'_>) -> Fetched {
+    pub fn fetch(
+        &self,
+        session: &mut FetchSession,
+        request: FetchRequest<'_>,
+    ) -> impl Future<Output = Fetched> {
+        let span = debug_span!("fetch", url = request.url.as_str());
+        self.fetch_in_span(session, request).instrument(span)
+    }
+
+    async fn fetch_in_span(
+        &self,
+        session: &mut FetchSession,
+        request: FetchRequest<'_>,
+    ) -> Fetched {
         let begun = Instant::now();
         let started_ms = self.shared.now_ms();
         let mut fetch = Fetch {
@@ -193,6 +207,15 @@ impl Fetcher {
             Ok(received) => Ok(read(received, &self.shared).await),
             Err(failure) => Err(failure),
         };
+        match &result {
+            Ok(response) => debug!(
+                status = response.status,
+                bytes = fetch.response.len(),
+                ms = (finished - begun).as_millis() as u64,
+                "fetched"
+            ),
+            Err(failure) => debug!(code = failure.code(), %failure, "fetch failed"),
+        }
         Fetched {
             result,
             request: fetch.sent,

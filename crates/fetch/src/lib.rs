@@ -1,25 +1,57 @@
-//! Fetch: from a canonical URL to the server's bytes. The only crate that opens sockets to the web.
+//! Fetches one URL: from a canonical URL to the server's bytes. No other crate opens sockets to the web.
 //!
-//! ```text
-//! Fetcher::resolve ─► guard ─► Fetcher::fetch ─► connect (guard again) ─► exchange ─► decode ─► Fetched
-//!   dns               request head, cookies    tcp, tls            head, body
+//! # One fetch, step by step
+//!
+//! 1. [`Fetcher::resolve`] looks the host up (`dns/`) and returns only addresses that the address guard allows.
+//! 2. [`Fetcher::fetch`] writes the request head (`http/request.rs`) and checks the address again.
+//! 3. It takes the kept-alive connection of the [`FetchSession`], or opens one: TCP, then TLS (`connection/`).
+//! 4. It sends the request and reads the response head and body (`http/exchange.rs`), within the limits on time
+//!    (`limits/timeouts.rs`) and memory (`limits/memory_budget.rs`).
+//! 5. It decodes the body (`http/content_coding.rs`) and returns a [`Fetched`]: a [`FetchResponse`] or one [`Failure`].
+//!
+//! A [`Fetcher`] is shared by all visits. It holds the options, the DNS cache, TLS sessions and the address guard.
+//! A [`FetchSession`] belongs to one visit and holds its kept-alive connections.
+//!
+//! ```
+//! use aranha_fetch::{FetchRequest, FetchSession, Fetcher, Options};
+//! use aranha_url::{Blacklist, Canonicaliser, UrlRules};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let options = Options { resolvers: vec!["127.0.0.1:53".parse()?], ..Options::default() };
+//! let fetcher = Fetcher::new(options, Blacklist::default())?;
+//! let url = Canonicaliser::new(UrlRules::default()).canon("http://127.0.0.1/").expect("a URL");
+//! let request = FetchRequest::new(&url, "127.0.0.1".parse()?);
+//! let fetched = fetcher.fetch(&mut FetchSession::new(), request).await;
+//! let failure = fetched.result.unwrap_err();
+//! assert_eq!(failure.code(), "address-refused");
+//! # Ok(())
+//! # }
 //! ```
 //!
-//! A [`Fetcher`] is shared by all visits: options, DNS cache, TLS sessions, address guard. A [`FetchSession`] belongs to
-//! one visit and holds its kept-alive connection. [`Fetcher::fetch`] never fails: what the web does is data, and every
-//! fetch ends within [`Options::total_timeout`] in a [`Fetched`] whose result is an [`FetchResponse`] or one [`Failure`]
-//! out of a closed list.
+//! # Invariants
 //!
-//! What always holds:
-//! - **No socket is opened to an address that the guard has not passed**, whatever name led to it: the check sits
-//!   inside the one function that connects (`connect.rs`). A proxy that the user has named is the one exception.
-//! - **The bytes kept are the server's**, chunk borders and odd spellings included; what was understood of them
-//!   stands beside them.
-//! - **Redirects are not followed here**: the caller reads `Location` as a link.
+//! - **No socket is opened to an address that the address guard has not allowed**, whatever name led to it. The check
+//!   is inside the only function that connects (`connection/connect.rs`). A proxy that the user configured is exempt.
+//! - **The stored bytes are the server's bytes**, chunk framing and malformed headers included. The parsed values are
+//!   stored beside them.
+//! - **Redirects are not followed here.** The caller treats `Location` as a link.
+//! - **Every fetch ends** within [`Options::total_timeout`], with one outcome of a closed list.
 //!
-//! Time and the network are parameters: [`Fetcher::simulated`] puts a [`Simulation`] in the place of name servers and sockets.
+//! # Where an extension goes
 //!
-//! Read first: `web.rs` (the order of things), then `exchange.rs` (one request, one answer).
+//! - *Fetching by a browser*: a folder `browser/` beside `http/`, with a function from [`FetchRequest`] to [`Fetched`].
+//!   [`Fetcher::fetch`] chooses between the two.
+//! - *Proxies*: [`FetchRequest::proxy`] names an HTTP proxy. `connection/connect.rs` connects to it and
+//!   `http/request.rs` writes the absolute-form request line. Other proxy protocols go to the same two files.
+//! - *Another network below HTTP*: `transport/`, which today has the real network and a [`Simulation`] of it.
+//!
+//! # Logs
+//!
+//! The span `fetch` and all events have the target `aranha_fetch`. At level `debug` they show each step of a fetch;
+//! `warn` and `info` report that the DNS breaker opens or closes and that a name server stops or resumes answering.
+//!
+//! Read first: `fetcher.rs`, then `http/exchange.rs`.
 
 mod clock;
 mod connection;

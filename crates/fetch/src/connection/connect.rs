@@ -1,7 +1,7 @@
-//! The one place where a socket to the web is opened: guard, TCP, TLS.
+//! The only place where a socket to the web is opened: address guard, TCP, TLS.
 //!
-//! Invariant 3 stands here: [`open`] judges the address itself, in the same function and on the same value that it
-//! connects to; only a proxy, which the user has named and not the web, is connected to as it is. Nothing else in the crate makes a [`TcpStream`].
+//! [`open`] checks the address itself, on the same value that it connects to (invariant 3). The only exception is a
+//! proxy, which the user configured. No other code in this crate creates a [`TcpStream`].
 
 use std::{
     io,
@@ -19,6 +19,7 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 use tokio_rustls::client::TlsStream;
+use tracing::debug;
 
 use super::{address_guard::Guard, tls::Tls};
 use crate::{
@@ -141,6 +142,7 @@ async fn reach(
     // Requests are one small write: waiting for more helps nobody.
     let _ = stream.set_nodelay(true);
     timings.connect = begun.elapsed();
+    debug!(address = %target, ms = timings.connect.as_millis() as u64, "connected");
     if url.scheme() == Scheme::Http {
         return Ok((Stream::Plain(stream), None));
     }
@@ -153,6 +155,11 @@ async fn reach(
     .await
     .ok_or_else(|| Failure::TlsFailed("the handshake took too long".to_owned()))??;
     timings.tls = begun.elapsed();
+    debug!(
+        ms = timings.tls.as_millis() as u64,
+        certificate_error = fault.as_deref(),
+        "TLS handshake done"
+    );
     Ok((Stream::Secure(stream), fault))
 }
 

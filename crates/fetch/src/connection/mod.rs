@@ -1,4 +1,6 @@
-//! Connections: address guard, TCP, TLS, keep-alive.
+//! Connections: the address guard, TCP, TLS, and the kept-alive connections of a visit.
+//!
+//! `connect.rs` has the only function that opens a socket to the web. It asks `address_guard.rs` first.
 
 pub(crate) mod address_guard;
 pub(crate) mod connect;

@@ -1,15 +1,15 @@
-//! The breaker (N4): when nearly no question is answered, it is our servers or our line, not the names.
+//! The DNS breaker (N4): stops look-ups while the name servers do not answer.
 //!
-//! Without it a crawl whose name servers are away marks every site as unreachable within minutes (P A.2.1). Over the
-//! last [`WINDOW`] questions that were really asked, [`LEAST`] at least, the share that no server answered is watched;
-//! that a name does not exist is an answer. At the share of the option `dns_breaker` names are *down*: questions wait
-//! here, and one name at a time is asked as a probe, with pauses from one second to thirty, until any is answered. Then
-//! all go on, and the window begins empty.
+//! Without it, a crawl whose name servers are down would mark every site as unreachable within minutes (Castillo
+//! A.2.1). The breaker counts the last [`WINDOW`] questions that were sent, once there are [`LEAST`] of them. It opens
+//! when the share of unanswered questions reaches the option `dns_breaker`; "no such name" counts as an answer. While
+//! it is open, look-ups wait, and one name at a time is asked as a probe, after pauses that grow from 1 to 30 seconds.
+//! The first answer closes the breaker and empties the window.
 //!
-//! A probe takes the waiting name whose domain has failed least, so that a thousand names under domains with dead
-//! servers of their own cannot hold the others up.
+//! A probe asks for the waiting name whose domain failed least often, so that many names below a domain with dead
+//! servers do not delay the others.
 //!
-//! Holds no task and no timer: `dns.rs` asks the probes. Who waits may be cancelled.
+//! The breaker starts no task and no timer: `resolver.rs` sends the probes. A waiting look-up may be cancelled.
 
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
@@ -18,6 +18,7 @@ use std::{
 };
 
 use tokio::{sync::watch, time::Instant};
+use tracing::{info, warn};
 
 use super::resolver::lock;
 
@@ -96,6 +97,7 @@ impl Breaker {
             (true, true) => {
                 state.recover();
                 self.down.send_replace(None);
+                info!(name, "DNS breaker closed: a name server answered");
                 None
             }
             (true, false) => {
@@ -110,6 +112,10 @@ impl Breaker {
                     return None;
                 }
                 self.down.send_replace(Some(Instant::now()));
+                warn!(
+                    unanswered = state.unanswered,
+                    questions, "DNS breaker open: look-ups wait until a name server answers"
+                );
                 Some(state.fail())
             }
         }

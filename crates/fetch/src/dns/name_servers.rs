@@ -33,6 +33,7 @@ use hickory_resolver::{
     system_conf::read_system_conf,
 };
 use tokio::time::{Instant, timeout};
+use tracing::{info, warn};
 
 use super::{
     aliases::{Chain, Next},
@@ -64,6 +65,7 @@ pub(crate) struct Servers {
 }
 
 struct Server {
+    address: IpAddr,
     pool: NameServerPool<TokioRuntimeProvider>,
     request: DnsRequestOptions,
     health: Health,
@@ -207,16 +209,20 @@ impl Health {
         first
     }
 
-    fn heard(&self) {
-        self.silences.store(0, Ordering::Relaxed);
+    /// Whether it was silent before.
+    fn heard(&self) -> bool {
+        self.silences.swap(0, Ordering::Relaxed) > 0
     }
 
     /// Many questions may meet the same silence: the first counts, the tries after it count themselves.
-    fn silent(&self, now: u64) {
+    /// Returns whether this is the first.
+    fn silent(&self, now: u64) -> bool {
         let order = Ordering::Relaxed;
-        if self.silences.compare_exchange(0, 1, order, order).is_ok() {
+        let first = self.silences.compare_exchange(0, 1, order, order).is_ok();
+        if first {
             self.shunned_until.store(now + SHUN_MS, order);
         }
+        first
     }
 }
 
@@ -226,9 +232,11 @@ impl Server {
         request.recursion_desired = settings.recursion_desired;
         request.use_edns = settings.edns0;
         request.edns_payload_len = settings.edns_payload_len;
+        let address = config.ip;
         let context = Arc::new(PoolContext::new(settings.clone(), TlsConfig::new()?));
         let pool = NameServerPool::from_config([config], context, TokioRuntimeProvider::default());
         Ok(Server {
+            address,
             pool,
             request,
             health: Health::default(),
@@ -253,9 +261,11 @@ impl Server {
             )
         };
         if silent(&v4) && silent(&v6) {
-            self.health.silent(start.elapsed().as_millis() as u64);
-        } else {
-            self.health.heard();
+            if self.health.silent(start.elapsed().as_millis() as u64) {
+                warn!(server = %self.address, "name server does not answer; it is skipped for a while");
+            }
+        } else if self.health.heard() {
+            info!(server = %self.address, "name server answers again");
         }
         let [v4, v6] = [v4, v6].map(|found| found.unwrap_or_else(failed));
         v4.or(v6)

@@ -1,22 +1,21 @@
-//! Host names to addresses (N3, N4): a stub resolver over several servers, with its own cache.
+//! The resolver (N3, N4): a stub resolver over several name servers, with its own cache.
 //!
 //! ```text
-//! resolve ─► cache: fresh ──────────────────────────────► guard ─► addresses
-//!              │    stale ── refreshed beside ───────────►
-//!              └─ nothing ─► question ─► breaker ─► slot ─► servers
+//! resolve ─► cache: fresh ──────────────────────────────► address guard ─► addresses
+//!              │    stale ── refreshed in background ────►
+//!              └─ missing ─► in-flight look-up ─► breaker ─► slot ─► name servers
 //! ```
 //!
-//! A look-up asks for A and AAAA at once; the IPv4 addresses come first in the answer. Failures are cached too, so that
-//! a name that leads nowhere is asked for once and not once a link. The servers (`dns/servers.rs`) take turns, and one
-//! that does not answer is left alone for a while.
+//! A look-up asks for A and AAAA records at once; IPv4 addresses come first in the result. Failures are cached too, so
+//! that a name without addresses is looked up once, not once per link.
 //!
-//! What always holds:
-//! - **The guard judges every answer each time it is given out**, from whatever part of this picture it comes.
-//! - No more than `dns_concurrency` questions are on the way; prefetched names take at most half of them.
-//! - Nothing here blocks or waits but a question that must be asked, and that may be cancelled.
+//! Invariants:
+//! - The address guard checks every answer each time it is returned, cached or not.
+//! - At most `dns_concurrency` questions are in flight; prefetched names take at most half of them.
+//! - Only a question to a name server waits, and it may be cancelled.
 //!
-//! Does not keep anything across restarts: the caller stores [`Resolved`] with its site and brings it back. All times
-//! are those of tokio's clock.
+//! Nothing is kept across restarts: the caller stores [`Resolved`] with its site and restores it. All times are those
+//! of tokio's clock.
 
 #[cfg(test)]
 mod tests;
@@ -32,6 +31,7 @@ use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
     time::{Instant, sleep, timeout},
 };
+use tracing::debug;
 
 use super::{
     breaker::{self, Breaker, Outage},
@@ -198,6 +198,10 @@ impl<S: Ask> Resolver<S> {
             drop(cache);
             self.ask_beside(name, slot);
         }
+        match &held {
+            Held::Fresh(_) => debug!(name, "DNS answer from the cache"),
+            Held::Stale { .. } => debug!(name, "stale DNS answer from the cache"),
+        }
         Some(held.outcome())
     }
 
@@ -261,8 +265,16 @@ impl<S: Ask> Resolver<S> {
     }
 
     async fn ask(&self, name: &str) -> Found {
+        debug!(name, "DNS question");
         let asked = timeout(self.timeout, self.servers.ask(name)).await;
-        asked.unwrap_or_else(|_| Found::failed(Failure::DnsTimeout))
+        let found = asked.unwrap_or_else(|_| Found::failed(Failure::DnsTimeout));
+        match &found.outcome {
+            Ok(addresses) => {
+                debug!(name, ?addresses, ttl_s = found.ttl.as_secs(), "DNS answer");
+            }
+            Err(failure) => debug!(name, code = failure.code(), %failure, "DNS failure"),
+        }
+        found
     }
 
     fn learn(&self, cache: &mut Cache, name: &str, found: Found) -> Outcome {

@@ -1,9 +1,11 @@
-//! One request, one answer, over one connection (RFC 9112).
+//! One request and its response over one connection (RFC 9112).
 //!
-//! The read buffer *is* the record of the wire: the answer is gathered in one buffer, its head and body are
-//! found in place, and the buffer is handed on as it is. Nothing runs beside the exchange: no task, no second future
-//! to drive the connection (docs/decisions/0003-http-exchange.md). Generic over the stream, so that tests need no
-//! socket. Keeps no more than the limits allow, whatever comes. Ends within the limits of [`Pace`], in an answer, perhaps truncated, or a failure.
+//! The read buffer is the record of the wire: the response is collected in one buffer, head and body are located in
+//! it, and the buffer is returned without a copy. No task and no second future drives the connection
+//! (docs/decisions/0003-http-exchange.md). The code is generic over the stream, so that tests need no socket.
+//!
+//! Never keeps more bytes than the limits allow. Always ends within the limits of [`Pace`], with a response, perhaps
+//! truncated, or a failure.
 
 use std::{
     cell::RefCell,
@@ -19,6 +21,7 @@ use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf},
     time::{Instant, timeout_at},
 };
+use tracing::debug;
 
 use super::{
     chunks::Step,
@@ -113,13 +116,21 @@ where
         ended: false,
     };
     let result = match sent {
-        Ok(()) => incoming.head(limits.options.max_head as usize).await,
+        Ok(()) => {
+            debug!(bytes = request.len(), "request sent");
+            incoming.head(limits.options.max_head as usize).await
+        }
         Err(failure) => Err(failure),
     };
     let (head, head_length) = match result {
         Ok(found) => found,
         Err(failure) => return incoming.failed(failure, limits.options.max_head as usize),
     };
+    debug!(
+        status = head.status,
+        first_byte_ms = incoming.first_byte.unwrap_or_default().as_millis() as u64,
+        "response head"
+    );
     incoming.body(head, head_length, limits).await
 }
 
@@ -310,6 +321,11 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             self.take(&mut framing, head_length, limit, limits, &mut remarks)
                 .await
         };
+        debug!(
+            bytes = end,
+            truncated = truncated.map(Truncated::as_str),
+            "body end"
+        );
         let here = self.buffer.len() - head_length;
         // A small unwanted body that has come with the head costs no connection.
         let whole = match framing {

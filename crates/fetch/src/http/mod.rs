@@ -1,4 +1,7 @@
-//! HTTP/1.1: one request and its response.
+//! HTTP/1.1: one GET request and its response.
+//!
+//! `exchange.rs` sends and receives; `head.rs`, `headers.rs`, `framing.rs` and `chunks.rs` parse what arrives;
+//! `content_coding.rs` decompresses the body; `response.rs` is the result.
 
 mod chunks;
 pub(crate) mod content_coding;
