@@ -1,25 +1,38 @@
-//! Bytes to [`Page`]: media type, character set, links, metadata, text and its digest.
+//! Reads the body of an HTTP response into a [`Page`]: media type, character set, links, metadata, text and digests.
 //!
-//! In the flow this stands between Fetch and Verdict: it is given what a server sent (already without transfer
-//! and content coding) and says what is in it. The steps, one module each:
+//! ```
+//! use aranha_page::{Input, Options, read};
 //!
-//! 1. `media`: the type that the header declares, checked against the first bytes (`sniff`), the file extension
-//!    breaking ties; a type that lies is repaired and remarked (WHATWG MIME Sniffing, sections 4 to 7; T3);
-//! 2. `charset`: byte-order mark, header, `meta` (`prescan`), then detection with the
-//!    top-level domain as a hint (WHATWG HTML, section 13.2.3; Encoding Standard);
-//! 3. `html`: one pass over the tokens (`tokenizer`, `raw`, `reference`); `element` says what each element means to a crawler, `gather` keeps the
-//!    links, `text` keeps the words, `pattern` looks for URLs in scripts (T1, T2, T5); or `listing`: sitemaps and
-//!    feeds, by the events of `xml`, unpacked before by `packed` where the file itself is a gzip file;
-//! 4. `sketch`: what near duplicates are known by (D3); `wall`: whether the page only sends us away (T9).
+//! let page = read(
+//!     &Input {
+//!         url: "http://example.org/",
+//!         content_type: Some("text/html; charset=utf-8"),
+//!         body: b"<title>Hello</title><p>Some <b>text</b> and a <a href='/next'>link</a>.",
+//!         content_language: None,
+//!     },
+//!     &Options::default(),
+//! );
+//! assert_eq!(page.title.as_deref(), Some("Hello"));
+//! assert_eq!(page.text, "Some text and a link.");
+//! assert_eq!(page.links[0].href, "/next");
+//! ```
 //!
-//! Beside the flow, [`LinkRewriter`] puts other links into a page that is taken out of the archive (`spot` finds them).
+//! In the flow of a crawl, this crate comes after the fetch and before the verdict. A page passes through these steps:
 //!
-//! **What always holds.** [`read`] never fails and never panics, whatever the bytes: what is wrong with a page is
-//! in [`Page::remarks`]. Time is linear in the length of the body; memory is bounded by the body and by
-//! [`Options`]. There is no I/O, no clock, no global state: the same input gives the same page. URLs are handed
-//! on as written, not joined with the base and not judged: that is the business of the URL crate.
+//! 1. `media_type` compares the declared type with the first bytes and the file extension (WHATWG MIME Sniffing; T3).
+//! 2. `format` chooses the reader for that type. A new format, such as PDF, is added there.
+//! 3. `charset` decodes the body to UTF-8: byte-order mark, header, `meta`, then detection (WHATWG HTML, 13.2.3).
+//! 4. `format/html` makes one pass over the tokens of `html_syntax`; `format/sitemap_feed` reads sitemaps and feeds;
+//!    `format/plain_text` reads text. `links` collects the links, and `text` builds the readable text (T1, T2, T5).
+//! 5. `text` computes the digest of the text and the sketch that finds near duplicates (D2, D3).
 //!
-//! Read [`Page`] first, then `html`.
+//! [`LinkRewriter`] is not part of that flow. It replaces the links of an archived page for an offline copy.
+//!
+//! **Invariants.** [`read`] never fails and never panics. Faults of a page are listed in [`Page::remarks`]. Time is
+//! linear in the length of the body; memory is bounded by the body and by [`Options`]. There is no I/O, clock or global
+//! state, so the same input gives the same page. URLs are returned as written: the `aranha-url` crate resolves them.
+//!
+//! Read [`Page`] first, then `format/mod.rs`.
 
 mod charset;
 mod format;
@@ -44,7 +57,7 @@ pub use remark::PageRemark;
 pub use rewrite::LinkRewriter;
 pub use text::near_duplicate::{is_near_duplicate, sketch_distance};
 
-/// Reads a page. Never fails; the crate's own page says what that means.
+/// Reads a page. Never fails: faults are listed in [`Page::remarks`].
 pub fn read(input: &Input<'_>, options: &Options) -> Page {
     let mut page = Page::default();
     let (media_type, declared) =

@@ -1,4 +1,4 @@
-//! What to look for in a page and how much of it to keep: the `[page]` section of the configuration.
+//! Switches and limits of the reader: the `[page]` section of the configuration.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Options {
     pub scripts: bool,
     /// Gather the text. Without it [`Page::text`](crate::Page::text) is empty and its digest 0.
     pub text: bool,
-    /// Links kept per page; the rest is counted in a remark. A sitemap may have the 50,000 that its protocol allows.
+    /// LinkCollector kept per page; the rest is counted in a remark. A sitemap may have the 50,000 that its protocol allows.
     pub max_links: usize,
     /// Bytes of text kept per page.
     pub max_text: usize,

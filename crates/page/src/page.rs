@@ -1,4 +1,4 @@
-//! The record that reading produces: everything the Verdict needs to know about one page.
+//! The result of reading: one record with everything that later steps need to know about a page.
 
 use crate::{Link, MediaType, PageRemark};
 

@@ -1,4 +1,4 @@
-//! What was wrong with a page: a closed list, for logs and statistics. A remark is never a failure.
+//! The faults that the reader found in a page, for logs and statistics. A remark is never an error.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
-//! Eight bytes looked at together, each in its own lane of a number, the first byte lowest.
+//! SIMD within a register (SWAR): examines eight bytes at once, one per lane of a `u64`, the first byte lowest.
 //!
-//! Most names, values and words of a page are shorter than what a call to a vectorised search costs: these few lines
-//! find the end of one without a call and without a loop. Longer searches go to memchr.
+//! Most names, values and words of a page are shorter than the cost of a call to a vectorised search. These functions find
+//! their end without a call or a loop. Longer searches use memchr.
 
 /// 1 in every lane.
 pub(crate) const ONES: u64 = 0x0101_0101_0101_0101;

@@ -316,8 +316,8 @@ fn contents() -> Vec<Mutation> {
             "a null ends the page",
             vec![Edit(
                 TOKENIZER,
-                "pub(crate) fn run<'a>(document: &'a [u8], sink: &mut impl Sink<'a>) -> bool {",
-                "pub(crate) fn run<'a>(document: &'a [u8], sink: &mut impl Sink<'a>) -> bool {
+                "pub(crate) fn run<'a>(document: &'a [u8], sink: &mut impl TokenSink<'a>) -> bool {",
+                "pub(crate) fn run<'a>(document: &'a [u8], sink: &mut impl TokenSink<'a>) -> bool {
     let document = document.split(|byte| *byte == 0).next().unwrap_or_default();",
             )],
             vec![Named("crates/page/tests/hostile.rs", "nulls_in_a_url")],

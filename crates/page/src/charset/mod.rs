@@ -1,12 +1,12 @@
-//! Character set: which one, and the body as UTF-8.
+//! Determines the character set of a text and decodes the body to UTF-8.
 //!
-//! Second step of [`read`](crate::read), for content that is text. The order is that of WHATWG HTML, section
-//! 13.2.3: byte-order mark, header, `meta` or XML declaration in the first 1024 bytes, a later `meta` (`prescan`),
-//! detection. Two things differ from a browser. Undeclared bytes that are valid UTF-8 are UTF-8. And a declared UTF-8 that is plainly
-//! false (more broken sequences than good ones) is given to the detector: a corpus wants the accents.
+//! The order is that of WHATWG HTML, 13.2.3: byte-order mark, `Content-Type` header, `meta` or XML declaration in the
+//! first 1024 bytes, a later `meta` (`prescan`), detection with the top-level domain as a hint. Two rules differ from a
+//! browser. Undeclared bytes that are valid UTF-8 are UTF-8. If UTF-8 is declared but more sequences are invalid than
+//! valid, the detector decides.
 //!
-//! **What always holds.** A body that already is UTF-8 is borrowed, not copied; a character cut in two by a size
-//! limit is dropped without a remark.
+//! **Invariants.** A body that already is UTF-8 is borrowed, not copied. A last character cut by a size limit is
+//! dropped without a remark.
 
 use std::borrow::Cow;
 

@@ -1,20 +1,20 @@
-//! The character set that a document declares about itself, looked for before anything is decoded.
+//! Finds the character set that a document declares in itself, before it is decoded.
 //!
-//! WHATWG HTML, section 13.2.3.2, "prescan a byte stream to determine its encoding": the first 1024 bytes are
-//! walked tag by tag for `<meta charset>`, `<meta http-equiv=content-type content>` or an XML declaration. Used by
-//! `charset` when neither a byte-order mark nor the header says anything.
+//! Implements WHATWG HTML, 13.2.3.2, "prescan a byte stream to determine its encoding": searches the first 1024 bytes for
+//! `<meta charset>`, `<meta http-equiv=content-type>` or an XML declaration. `charset` calls it when neither a byte-order
+//! mark nor the header names a character set.
 //!
-//! A declaration behind these is heard too: browsers change the character set while they read ("changing the encoding while
-//! parsing", section 13.2.3.4). Scripts may stand before it, so that here the `tokenizer` says what is a tag.
+//! A later declaration in the head counts too, because browsers change the encoding while they parse (13.2.3.4). Scripts
+//! may precede it, so the `tokenizer` separates tags from text there.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use memchr::memmem;
 
-use crate::html_syntax::character_reference::Place;
+use crate::html_syntax::character_reference::TextKind;
 use crate::html_syntax::element::Element;
-use crate::html_syntax::name::{Name, key, key_of};
-use crate::html_syntax::raw_text::Raw;
-use crate::html_syntax::tokenizer::{self, Sink};
+use crate::html_syntax::name::{HtmlName, key, key_of};
+use crate::html_syntax::raw_text::ContentModel;
+use crate::html_syntax::tokenizer::{self, TokenSink};
 
 /// As far as the standard looks.
 const WINDOW: usize = 1024;
@@ -34,35 +34,35 @@ fn in_head(body: &[u8]) -> Option<Vec<u8>> {
     if memmem::find(head, b"harset").is_none() && memmem::find(head, b"HARSET").is_none() {
         return None;
     }
-    let mut metas = Metas::default();
+    let mut metas = MetaScanner::default();
     tokenizer::run(head, &mut metas);
     metas.label
 }
 
 /// Listens for the first declaration before the body.
 #[derive(Default)]
-struct Metas<'a> {
+struct MetaScanner<'a> {
     /// The tag being read, if it is a start tag.
     element: Option<Element>,
-    meta: Meta<'a>,
+    meta: MetaCharset<'a>,
     label: Option<Vec<u8>>,
     in_body: bool,
 }
 
-impl<'a> Sink<'a> for Metas<'a> {
-    fn text(&mut self, _: &'a [u8], _: Place) {}
+impl<'a> TokenSink<'a> for MetaScanner<'a> {
+    fn text(&mut self, _: &'a [u8], _: TextKind) {}
 
-    fn open(&mut self, start: bool, name: Name<'a>) -> bool {
-        self.element = start.then(|| Element::named(name.key));
-        self.meta = Meta::default();
+    fn open(&mut self, start: bool, name: HtmlName<'a>) -> bool {
+        self.element = start.then(|| Element::from_key(name.key));
+        self.meta = MetaCharset::default();
         self.element == Some(Element::Meta)
     }
 
-    fn attribute(&mut self, name: Name<'a>, value: &'a [u8]) {
+    fn attribute(&mut self, name: HtmlName<'a>, value: &'a [u8]) {
         self.meta.attribute(name.key, value);
     }
 
-    fn close(&mut self, _: bool) -> Option<Raw> {
+    fn close(&mut self, _: bool) -> Option<ContentModel> {
         let element = self.element?;
         self.in_body |= element == Element::Body;
         if self.label.is_none() && !self.in_body {
@@ -71,7 +71,7 @@ impl<'a> Sink<'a> for Metas<'a> {
         element.raw()
     }
 
-    fn is_foreign(&self) -> bool {
+    fn allows_cdata(&self) -> bool {
         false
     }
 }
@@ -94,8 +94,8 @@ fn in_window(body: &[u8]) -> Option<Vec<u8>> {
                 .get(4)
                 .is_some_and(|byte| is_space(*byte) || *byte == b'/')
         {
-            let mut attributes = Attributes { bytes: rest, at: 4 };
-            let mut meta = Meta::default();
+            let mut attributes = PrescanAttributes { bytes: rest, at: 4 };
+            let mut meta = MetaCharset::default();
             while let Some((name, value)) = attributes.next() {
                 meta.attribute(key_of(name), value);
             }
@@ -109,7 +109,7 @@ fn in_window(body: &[u8]) -> Option<Vec<u8>> {
             let name = rest
                 .iter()
                 .position(|byte| is_space(*byte) || *byte == b'>')?;
-            let mut attributes = Attributes {
+            let mut attributes = PrescanAttributes {
                 bytes: rest,
                 at: name,
             };
@@ -158,13 +158,13 @@ mod known {
 
 /// What one `meta` element declares.
 #[derive(Default)]
-struct Meta<'a> {
+struct MetaCharset<'a> {
     pragma: bool,
     charset: Option<&'a [u8]>,
     content: Option<Vec<u8>>,
 }
 
-impl<'a> Meta<'a> {
+impl<'a> MetaCharset<'a> {
     fn attribute(&mut self, name: u128, value: &'a [u8]) {
         match name {
             known::HTTP_EQUIV => self.pragma |= value.eq_ignore_ascii_case(b"content-type"),
@@ -203,13 +203,13 @@ fn in_content(value: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Attributes of a tag, as the prescan reads them (section 13.2.3.2, "get an attribute").
-struct Attributes<'a> {
+/// PrescanAttributes of a tag, as the prescan reads them (section 13.2.3.2, "get an attribute").
+struct PrescanAttributes<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Attributes<'a> {
+impl<'a> PrescanAttributes<'a> {
     fn next(&mut self) -> Option<(&'a [u8], &'a [u8])> {
         self.skip(|byte| is_space(byte) || byte == b'/');
         if self.bytes.get(self.at).is_none_or(|byte| *byte == b'>') {

@@ -1,6 +1,6 @@
 //! Plain text: words and line breaks, no links.
 
-use crate::text::{self, builder::Text};
+use crate::text::{self, builder::TextBuilder};
 use crate::{Options, Page};
 
 /// Reads plain text into `page`.
@@ -8,7 +8,7 @@ pub(super) fn read(document: &str, options: &Options, page: &mut Page) {
     if !options.text {
         return;
     }
-    let mut text = Text::new(options.max_text, options.max_word, true);
+    let mut text = TextBuilder::new(options.max_text, options.max_word, true);
     text.push(document.as_bytes());
     text::store(&mut text, page);
 }

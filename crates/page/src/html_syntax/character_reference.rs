@@ -1,11 +1,10 @@
-//! Character references, decoded where somebody reads the characters and nowhere else.
+//! Decodes character references: `&eacute;`, `&#233;`, `&#xE9;` (WHATWG HTML, 13.2.5.72 to 13.2.5.80).
 //!
-//! `tokenizer` hands on characters as they are written; here `&eacute;`, `&#233;` and `&#xE9;` become what they stand for
-//! (WHATWG HTML, sections 13.2.5.72 to 13.2.5.80), and with them the two other replacements of the standard: a line end is
-//! one line feed (13.2.3.5), and a null is U+FFFD where the standard wants that.
+//! The `tokenizer` returns characters as written; consumers decode them here. Two more replacements of the standard are
+//! made: line ends become one line feed (13.2.3.5), and nulls become U+FFFD where the standard requires it.
 //!
-//! **What always holds.** Time is linear: a name is looked at for as long as the longest there is. Nothing is copied
-//! when there is nothing to replace.
+//! **Invariants.** Time is linear: at most the length of the longest name is examined per reference. Text without
+//! anything to replace is not copied.
 
 use std::borrow::Cow;
 
@@ -18,26 +17,26 @@ const LONGEST: usize = 32;
 const LONGEST_BARE: usize = 6;
 const REPLACEMENT: &str = "\u{FFFD}";
 
-/// Where the characters stand.
+/// Where characters were found. The standard decodes them differently in each place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// Between tags: nulls stay.
-    Text,
-    /// Between tags, and there is no ampersand.
-    Plain,
-    /// In an element that holds text but no tags (`title`): nulls are replaced.
-    Title,
-    /// In an attribute: nulls are replaced, and `&copy=` is no reference but part of a query.
-    Attribute,
-    /// In an element of raw text (`script`): nulls are replaced, there are no references.
-    Raw,
-    /// In a CDATA section: nothing but line ends is replaced.
+pub(crate) enum TextKind {
+    /// Text between tags. Nulls are kept.
     Data,
+    /// Text between tags that contains no ampersand.
+    Plain,
+    /// The content of `title` or `textarea`. Nulls are replaced.
+    Rcdata,
+    /// An attribute value. Nulls are replaced. `&copy=` is part of a query, not a reference.
+    AttributeValue,
+    /// The content of a raw text element such as `script`. Nulls are replaced; references are not decoded.
+    RawText,
+    /// A CDATA section. Only line ends are replaced.
+    Cdata,
 }
 
 /// Characters as they are meant.
 #[inline]
-pub(crate) fn decode(raw: &[u8], place: Place) -> Cow<'_, [u8]> {
+pub(crate) fn decode(raw: &[u8], place: TextKind) -> Cow<'_, [u8]> {
     if !swar::any(raw, |lanes| below(lanes, 0x20) | equal(lanes, b'&')) {
         return Cow::Borrowed(raw);
     }
@@ -47,7 +46,7 @@ pub(crate) fn decode(raw: &[u8], place: Place) -> Cow<'_, [u8]> {
 }
 
 /// Hands characters to `out` piece by piece, as they are meant.
-pub(crate) fn pieces(mut raw: &[u8], place: Place, mut out: impl FnMut(&[u8])) {
+pub(crate) fn pieces(mut raw: &[u8], place: TextKind, mut out: impl FnMut(&[u8])) {
     while let Some(at) = memchr::memchr3(b'&', b'\0', b'\r', raw) {
         if at > 0 {
             out(&raw[..at]);
@@ -59,16 +58,16 @@ pub(crate) fn pieces(mut raw: &[u8], place: Place, mut out: impl FnMut(&[u8])) {
                 rest.strip_prefix(b"\n").unwrap_or(rest)
             }
             b'\0' => {
-                let stays = matches!(place, Place::Text | Place::Plain | Place::Data);
+                let stays = matches!(place, TextKind::Data | TextKind::Plain | TextKind::Cdata);
                 out(if stays { b"\0" } else { REPLACEMENT.as_bytes() });
                 rest
             }
-            _ if matches!(place, Place::Raw | Place::Data) => {
+            _ if matches!(place, TextKind::RawText | TextKind::Cdata) => {
                 out(b"&");
                 rest
             }
             _ => {
-                let taken = reference(rest, place == Place::Attribute, &mut out);
+                let taken = reference(rest, place == TextKind::AttributeValue, &mut out);
                 if taken == 0 {
                     out(b"&");
                 }
@@ -193,7 +192,7 @@ fn find(name: &[u8]) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn check(place: Place, raw: &str, expected: &str) {
+    fn check(place: TextKind, raw: &str, expected: &str) {
         let found = decode(raw.as_bytes(), place);
         assert_eq!(String::from_utf8_lossy(&found), expected, "{raw}");
     }
@@ -212,8 +211,8 @@ mod tests {
     #[test]
     fn references() {
         let check = |raw, text, attribute| {
-            check(Place::Text, raw, text);
-            check(Place::Attribute, raw, attribute);
+            check(TextKind::Data, raw, text);
+            check(TextKind::AttributeValue, raw, attribute);
         };
         check("a&amp;b&ampc&amp=", "a&b&c&=", "a&b&ampc&amp=");
         check("&notit; &notin; &not", "¬it; ∉ ¬", "&notit; ∉ ¬");
@@ -238,10 +237,10 @@ mod tests {
 
     #[test]
     fn nulls_and_line_ends() {
-        check(Place::Text, "a\0\r\n\rb\r", "a\0\n\nb\n");
-        check(Place::Title, "a\0&lt;", "a\u{FFFD}<");
-        check(Place::Attribute, "\0\r\n", "\u{FFFD}\n");
-        check(Place::Raw, "&lt;\0", "&lt;\u{FFFD}");
-        check(Place::Data, "&lt;\0\r", "&lt;\0\n");
+        check(TextKind::Data, "a\0\r\n\rb\r", "a\0\n\nb\n");
+        check(TextKind::Rcdata, "a\0&lt;", "a\u{FFFD}<");
+        check(TextKind::AttributeValue, "\0\r\n", "\u{FFFD}\n");
+        check(TextKind::RawText, "&lt;\0", "&lt;\u{FFFD}");
+        check(TextKind::Cdata, "&lt;\0\r", "&lt;\0\n");
     }
 }

@@ -1,10 +1,10 @@
-//! What each element of HTML means to a crawler: where its links are, how its text is laid out, how the tokenizer
-//! reads what is inside. `html` asks these questions once per tag; everything that is not in the table is plain
-//! inline mark-up and means nothing.
+//! Table of the HTML elements that matter to a crawler: their links, their effect on text layout, and their content model.
+//!
+//! Elements that are not in the table are treated as inline mark-up without meaning.
 
 use crate::html_syntax::name::key;
-use crate::html_syntax::raw_text::Raw;
-use crate::text::builder::Gap;
+use crate::html_syntax::raw_text::ContentModel;
+use crate::text::builder::Separator;
 
 /// Elements told apart; those treated alike share a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,7 +161,7 @@ const fn slot(key: u128) -> usize {
 impl Element {
     /// Looks up a name by its key.
     #[inline]
-    pub(crate) fn named(key: u128) -> Element {
+    pub(crate) fn from_key(key: u128) -> Element {
         let mut at = slot(key);
         loop {
             let (found, element) = TABLE[at];
@@ -175,12 +175,12 @@ impl Element {
     /// How what follows the start tag is read, if not as tags and text (WHATWG HTML, section 13.2.6, "generic raw
     /// text element parsing algorithm" and its callers). `noscript`, `noframes` and `noembed` are not here on
     /// purpose: what a browser without scripts or frames would show has links in it.
-    pub(crate) fn raw(self) -> Option<Raw> {
+    pub(crate) fn raw(self) -> Option<ContentModel> {
         Some(match self {
-            Element::Title | Element::Textarea => Raw::Title,
-            Element::Script => Raw::Script,
-            Element::Style | Element::Iframe | Element::Xmp => Raw::Text,
-            Element::Plaintext => Raw::Plain,
+            Element::Title | Element::Textarea => ContentModel::Rcdata,
+            Element::Script => ContentModel::Script,
+            Element::Style | Element::Iframe | Element::Xmp => ContentModel::RawText,
+            Element::Plaintext => ContentModel::Plaintext,
             _ => return None,
         })
     }
@@ -204,7 +204,7 @@ impl Element {
 
     /// What separates the text before a tag of this element from the text after it.
     #[inline]
-    pub(crate) fn gap(self) -> Gap {
+    pub(crate) fn gap(self) -> Separator {
         match self {
             Element::Block
             | Element::Body
@@ -213,21 +213,21 @@ impl Element {
             | Element::Html
             | Element::Plaintext
             | Element::Title
-            | Element::Xmp => Gap::Line,
+            | Element::Xmp => Separator::Line,
             Element::Cell
             | Element::Button
             | Element::Iframe
             | Element::Input
             | Element::Object
             | Element::Textarea
-            | Element::Svg => Gap::Space,
-            _ => Gap::None,
+            | Element::Svg => Separator::Space,
+            _ => Separator::None,
         }
     }
 
     /// Whether this start tag ends a forgotten `<svg>` or `<math>` (section 13.2.6.5). The list there is longer;
     /// these are the ones that matter once the rest of a page hangs on it.
-    pub(crate) fn leaves_foreign(self) -> bool {
+    pub(crate) fn closes_foreign_content(self) -> bool {
         matches!(
             self,
             Element::Block
@@ -247,11 +247,11 @@ mod tests {
     #[test]
     fn every_name_is_found_and_no_other() {
         for (name, element) in NAMES {
-            assert_eq!(Element::named(key(name)), *element);
+            assert_eq!(Element::from_key(key(name)), *element);
         }
         for name in [&b"span"[..], b"", b"aa", b"divdiv", b"blockquot"] {
-            assert_eq!(Element::named(key(name)), Element::Other);
+            assert_eq!(Element::from_key(key(name)), Element::Other);
         }
-        assert_eq!(Element::named(0), Element::Other);
+        assert_eq!(Element::from_key(0), Element::Other);
     }
 }

@@ -1,6 +1,7 @@
-//! The named character references of HTML: name (without its ampersand, with its semicolon where it needs one) and
-//! characters, in the order of the names. A table, longer than other files for that reason: WHATWG HTML, section 13.5,
-//! 2,231 of them. `reference` searches it.
+//! Table of the 2,231 named character references of HTML (WHATWG HTML, 13.5), sorted by name.
+//!
+//! Names have no ampersand, and a semicolon where one is required. `character_reference` searches the table, which is why
+//! this file is long.
 
 /// In ascending order of the names.
 #[rustfmt::skip]

@@ -1,7 +1,7 @@
-//! Names of tags and attributes as numbers of sixteen bytes.
+//! Tag and attribute names as 128-bit integers, so that they are compared and looked up without touching memory.
 //!
-//! Every name that means something to a crawler fits; a longer one is nobody's, so that a tag name of ten megabytes
-//! costs nothing. `html` and `tag` ask for these, `element` looks them up.
+//! Every name that matters to a crawler has at most 16 bytes. Longer names get the key 0, so a name of ten megabytes costs
+//! no more than a search for its end.
 
 use crate::swar::{below, equal, first, keep, load, lower, pack};
 
@@ -24,24 +24,24 @@ pub(crate) fn key_of(name: &[u8]) -> u128 {
 
 /// A name where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Name<'a> {
+pub(crate) struct HtmlName<'a> {
     pub(crate) written: &'a [u8],
     /// See [`key_of`].
     pub(crate) key: u128,
 }
 
-impl<'a> Name<'a> {
+impl<'a> HtmlName<'a> {
     /// The name that `rest` begins with, up to what ends it. The first byte is always part of it. `None` when nothing
     /// ends it.
     #[inline]
-    pub(crate) fn read(rest: &'a [u8], ends: impl Fn(u8) -> bool) -> Option<Name<'a>> {
+    pub(crate) fn read(rest: &'a [u8], ends: impl Fn(u8) -> bool) -> Option<HtmlName<'a>> {
         if let Some(lanes) = load(rest) {
             // All that ends a name of any kind; what ends this one decides.
             let near =
                 below(lanes, 0x21) | equal(lanes, b'/') | equal(lanes, b'=') | equal(lanes, b'>');
             let length = first(near & !0xFF);
             if length < 8 && ends(rest[length]) {
-                return Some(Name {
+                return Some(HtmlName {
                     written: &rest[..length],
                     key: u128::from(lower(keep(lanes, length))),
                 });
@@ -50,7 +50,7 @@ impl<'a> Name<'a> {
         let length = 1 + rest.get(1..)?.iter().position(|byte| ends(*byte))?;
         let written = &rest[..length];
         let key = key_of(written);
-        Some(Name { written, key })
+        Some(HtmlName { written, key })
     }
 }
 
@@ -81,10 +81,10 @@ mod tests {
                 for after in ["> and more", ">", "=>", "\0>"] {
                     let rest = [whole, after.as_bytes()].concat();
                     let expected = &rest[..rest.len() - after.len() + after.find('>').unwrap_or(0)];
-                    let found = Name::read(&rest, |byte| byte == b'>').expect("it ends");
+                    let found = HtmlName::read(&rest, |byte| byte == b'>').expect("it ends");
                     assert_eq!((found.written, found.key), (expected, key_of(expected)));
                 }
-                assert_eq!(Name::read(whole, |byte| byte == b'>'), None);
+                assert_eq!(HtmlName::read(whole, |byte| byte == b'>'), None);
             }
         }
         for byte in 1..=u8::MAX {

@@ -1,12 +1,11 @@
-//! Whether a place in a document is inside `<svg>` or `<math>`, where CDATA sections and `/>` mean something (WHATWG
-//! HTML, section 13.2.6.5), or inside `<noscript>`, out of which nothing leads but its end. Counted, not stacked: who asks
-//! is `html` and `spot`.
+//! Tracks open `<svg>` and `<math>` elements, where CDATA sections and `/>` have a meaning (WHATWG HTML, 13.2.6.5), and
+//! open `<noscript>` elements. Elements are counted, not stacked. Used by `format/html` and `rewrite/locate`.
 
 use crate::html_syntax::element::Element;
 
 /// The open elements that matter.
 #[derive(Debug, Default)]
-pub(crate) struct Foreign {
+pub(crate) struct OpenElements {
     /// Open `<svg>` and `<math>` elements.
     open: u32,
     /// Open `<foreignObject>` elements, where HTML begins again.
@@ -14,7 +13,7 @@ pub(crate) struct Foreign {
     noscript: bool,
 }
 
-impl Foreign {
+impl OpenElements {
     #[inline]
     pub(crate) fn inside(&self) -> bool {
         self.open > self.integration
@@ -29,7 +28,7 @@ impl Foreign {
     /// anything.
     #[inline]
     pub(crate) fn start(&mut self, element: Element, self_closing: bool, xml: bool) -> bool {
-        if element.leaves_foreign() && self.inside() {
+        if element.closes_foreign_content() && self.inside() {
             (self.open, self.integration) = (0, 0);
         }
         let closed = self_closing && (xml || self.inside());

@@ -1,28 +1,27 @@
-//! Where raw text ends: the content of `script`, `style`, `title` and their like, in which a tag is no tag.
+//! Finds the end of raw text: the content of `script`, `style`, `title` and similar elements, in which tags do not count.
 //!
-//! Asked by `tokenizer` once per such element. Only its own end tag ends it; inside a script, one that stands in
-//! a comment in which another script was opened does not (WHATWG HTML, sections 13.2.5.9 to 13.2.5.31, drawn together
-//! to what can be told from the bytes around `<` and `>`).
+//! Raw text ends with the end tag of its element. In a script, an end tag does not count if it is inside a comment in which
+//! another script was opened (WHATWG HTML, 13.2.5.9 to 13.2.5.31).
 
 /// How the content of an element is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Raw {
-    /// References count: `title`, `textarea`.
-    Title,
-    /// Nothing counts: `style`, `iframe`, `xmp`.
-    Text,
-    /// Nothing counts, but comments hide end tags.
+pub(crate) enum ContentModel {
+    /// Text with character references: `title`, `textarea`.
+    Rcdata,
+    /// Text without references: `style`, `iframe`, `xmp`.
+    RawText,
+    /// Text without references, in which a comment can hide the end tag.
     Script,
-    /// To the end of the document.
-    Plain,
+    /// Text up to the end of the document.
+    Plaintext,
 }
 
 /// Where the end tag stands that ends the raw text beginning at `from`; `None` when there is none.
-pub(crate) fn end(bytes: &[u8], from: usize, raw: Raw, name: &[u8]) -> Option<usize> {
+pub(crate) fn end(bytes: &[u8], from: usize, raw: ContentModel, name: &[u8]) -> Option<usize> {
     match raw {
-        Raw::Plain => None,
-        Raw::Script => script(bytes, from, name),
-        Raw::Title | Raw::Text => {
+        ContentModel::Plaintext => None,
+        ContentModel::Script => script(bytes, from, name),
+        ContentModel::Rcdata | ContentModel::RawText => {
             let mut places = memchr::memchr_iter(b'<', &bytes[from..]).map(|at| from + at);
             places.find(|at| is_end(&bytes[*at..], name))
         }
@@ -57,16 +56,16 @@ fn script(bytes: &[u8], from: usize, name: &[u8]) -> Option<usize> {
         at += 1;
         if bytes[at..].starts_with(b"!--") {
             match comment(bytes, at + 1, name) {
-                Comment::Closed(after) => at = after,
-                Comment::Ended(end) => return Some(end),
-                Comment::Open => return None,
+                ScriptComment::Closed(after) => at = after,
+                ScriptComment::Ended(end) => return Some(end),
+                ScriptComment::Open => return None,
             }
         }
     }
 }
 
 /// How a comment inside a script comes out.
-enum Comment {
+enum ScriptComment {
     /// `-->`, and what stands behind it.
     Closed(usize),
     /// The end tag of the script that the comment is in.
@@ -75,7 +74,7 @@ enum Comment {
 }
 
 /// Reads a comment whose two first dashes are at `dashes`.
-fn comment(bytes: &[u8], dashes: usize, name: &[u8]) -> Comment {
+fn comment(bytes: &[u8], dashes: usize, name: &[u8]) -> ScriptComment {
     let mut at = dashes + 2;
     // Inside a script that was opened in the comment: its end tag is none.
     let mut inner = false;
@@ -84,17 +83,17 @@ fn comment(bytes: &[u8], dashes: usize, name: &[u8]) -> Comment {
         at = place + 1;
         if bytes[place] == b'>' {
             if bytes[dashes..place].ends_with(b"--") {
-                return Comment::Closed(at);
+                return ScriptComment::Closed(at);
             }
         } else if inner {
             inner = !is_end(&bytes[place..], b"script");
         } else if is_end(&bytes[place..], name) {
-            return Comment::Ended(place);
+            return ScriptComment::Ended(place);
         } else {
             inner = is_named(&bytes[at..], b"script");
         }
     }
-    Comment::Open
+    ScriptComment::Open
 }
 
 #[cfg(test)]
@@ -104,7 +103,7 @@ mod tests {
     #[test]
     fn ends() {
         let check = |raw, text: &str, expected: Option<&str>| {
-            let name: &[u8] = if raw == Raw::Script {
+            let name: &[u8] = if raw == ContentModel::Script {
                 b"script"
             } else {
                 b"title"
@@ -112,23 +111,35 @@ mod tests {
             let found = end(text.as_bytes(), 0, raw, name).map(|at| &text[at..]);
             assert_eq!(found, expected, "{text}");
         };
-        check(Raw::Title, "a<b></titles></TITLE x>", Some("</TITLE x>"));
-        check(Raw::Text, "</title", None);
-        check(Raw::Plain, "</title>", None);
-        check(Raw::Script, "<!-- </script>", Some("</script>"));
         check(
-            Raw::Script,
+            ContentModel::Rcdata,
+            "a<b></titles></TITLE x>",
+            Some("</TITLE x>"),
+        );
+        check(ContentModel::RawText, "</title", None);
+        check(ContentModel::Plaintext, "</title>", None);
+        check(ContentModel::Script, "<!-- </script>", Some("</script>"));
+        check(
+            ContentModel::Script,
             "<!-- <script> </script> </script>x",
             Some("</script>x"),
         );
         check(
-            Raw::Script,
+            ContentModel::Script,
             "<!-- <script> --> </script>1</script>",
             Some("</script>1</script>"),
         );
-        check(Raw::Script, "<!--> </script>", Some("</script>"));
-        check(Raw::Script, "<!--<script>--></script>", Some("</script>"));
-        check(Raw::Script, "<!--<script></script>", None);
-        check(Raw::Script, "<!-<script></script>", Some("</script>"));
+        check(ContentModel::Script, "<!--> </script>", Some("</script>"));
+        check(
+            ContentModel::Script,
+            "<!--<script>--></script>",
+            Some("</script>"),
+        );
+        check(ContentModel::Script, "<!--<script></script>", None);
+        check(
+            ContentModel::Script,
+            "<!-<script></script>",
+            Some("</script>"),
+        );
     }
 }

@@ -1,37 +1,36 @@
-//! HTML in tokens, as the standard cuts it, by searching instead of stepping.
+//! Splits HTML into tokens (WHATWG HTML, 13.2.5) by searching for delimiters instead of stepping through states.
 //!
-//! `html` is told of text, tags and their attributes through [`Sink`], as borrowed slices of the document, *as
-//! written*: who wants to know the characters decodes them (`reference`), and nobody decodes what nobody reads. Where
-//! text ends is found with memchr; so are the ends of quoted values, of comments and of raw text (`raw`). The states
-//! of WHATWG HTML, section 13.2.5, are places in this code.
+//! A [`TokenSink`] receives text, tags and attributes as borrowed slices of the document, *as written*. The consumer
+//! decodes character references (`character_reference`), so nothing is decoded that is not used. The ends of text, quoted
+//! values, comments and raw text (`raw_text`) are found with memchr.
 //!
-//! **What always holds.** Cuts are those of the standard, for any input: the html5lib suite and html5gum are the
-//! judges (`agreement`), but for what a [`Sink`] says of `noscript`. Each byte is looked at a bounded number of times, there is no allocation and no stack.
-//! What a doctype says is not looked at. Errors are not reported: pages are made of them.
+//! **Invariants.** Token boundaries are those of the standard for any input, except inside `noscript`
+//! ([`TokenSink::in_noscript`]). `conformance` tests this against the html5lib suite and html5gum. Each byte is examined a
+//! bounded number of times; there is no allocation and no stack. Doctypes are not parsed and errors are not reported.
 
-use crate::html_syntax::character_reference::Place;
-use crate::html_syntax::name::Name;
-use crate::html_syntax::raw_text::{self, Raw};
+use crate::html_syntax::character_reference::TextKind;
+use crate::html_syntax::name::HtmlName;
+use crate::html_syntax::raw_text::{self, ContentModel};
 use crate::swar::{find, find2};
 
 /// Who is told of tokens, in the order of the document.
-pub(crate) trait Sink<'a> {
+pub(crate) trait TokenSink<'a> {
     /// Characters, as written. Text between two tags may come in several slices; no reference is cut.
-    fn text(&mut self, characters: &'a [u8], place: Place);
+    fn text(&mut self, characters: &'a [u8], place: TextKind);
 
     /// A tag begins; an end tag's `start` is false. Says whether attributes are wanted.
-    fn open(&mut self, start: bool, name: Name<'a>) -> bool;
+    fn open(&mut self, start: bool, name: HtmlName<'a>) -> bool;
 
     /// An attribute of the tag that was opened, its value as written; the value is empty when there is none. The first of
     /// several of one name counts; all are told.
-    fn attribute(&mut self, name: Name<'a>, value: &'a [u8]);
+    fn attribute(&mut self, name: HtmlName<'a>, value: &'a [u8]);
 
     /// The tag is complete. Returns how what follows it is read, if that is raw text. A tag that the document ends in is
     /// never closed, and no token.
-    fn close(&mut self, self_closing: bool) -> Option<Raw>;
+    fn close(&mut self, self_closing: bool) -> Option<ContentModel>;
 
     /// Whether a CDATA section may stand here.
-    fn is_foreign(&self) -> bool;
+    fn allows_cdata(&self) -> bool;
 
     /// Whether a `noscript` is open. A browser with scripts takes what is in it for text up to its end tag, so that authors
     /// never see what they left open there: raw text and comments end with it, too.
@@ -47,14 +46,19 @@ pub(crate) trait Sink<'a> {
 }
 
 /// Cuts a document into tokens. Returns whether it ended inside a start tag.
-pub(crate) fn run<'a>(document: &'a [u8], sink: &mut impl Sink<'a>) -> bool {
+pub(crate) fn run<'a>(document: &'a [u8], sink: &mut impl TokenSink<'a>) -> bool {
     let mut tokenizer = Tokenizer::new(document);
     tokenizer.data(sink)
 }
 
 /// The same, beginning inside an element of raw text.
 #[cfg(test)]
-pub(crate) fn run_in<'a>(document: &'a [u8], raw: Raw, name: &[u8], sink: &mut impl Sink<'a>) {
+pub(crate) fn run_in<'a>(
+    document: &'a [u8],
+    raw: ContentModel,
+    name: &[u8],
+    sink: &mut impl TokenSink<'a>,
+) {
     let mut tokenizer = Tokenizer::new(document);
     tokenizer.raw(raw, name, sink);
     tokenizer.data(sink);
@@ -62,7 +66,7 @@ pub(crate) fn run_in<'a>(document: &'a [u8], raw: Raw, name: &[u8], sink: &mut i
 
 /// The same, beginning inside a CDATA section.
 #[cfg(test)]
-pub(crate) fn run_in_data<'a>(document: &'a [u8], sink: &mut impl Sink<'a>) {
+pub(crate) fn run_in_data<'a>(document: &'a [u8], sink: &mut impl TokenSink<'a>) {
     let mut tokenizer = Tokenizer::new(document);
     tokenizer.cdata(sink);
     tokenizer.data(sink);
@@ -109,7 +113,7 @@ impl<'a> Tokenizer<'a> {
     }
 
     /// Text and everything that begins with `<`.
-    fn data(&mut self, sink: &mut impl Sink<'a>) -> bool {
+    fn data(&mut self, sink: &mut impl TokenSink<'a>) -> bool {
         loop {
             self.text(sink);
             if self.at == self.bytes.len() {
@@ -148,15 +152,15 @@ impl<'a> Tokenizer<'a> {
 
     /// Text up to the next `<`.
     #[inline]
-    fn text(&mut self, sink: &mut impl Sink<'a>) {
+    fn text(&mut self, sink: &mut impl TokenSink<'a>) {
         let rest = self.rest();
         let (length, place) = match find2(rest, b'<', b'&') {
-            Some(at) if rest[at] == b'<' => (at, Place::Plain),
+            Some(at) if rest[at] == b'<' => (at, TextKind::Plain),
             Some(at) => {
                 let after = memchr::memchr(b'<', &rest[at..]);
-                (after.map_or(rest.len(), |more| at + more), Place::Text)
+                (after.map_or(rest.len(), |more| at + more), TextKind::Data)
             }
-            None => (rest.len(), Place::Plain),
+            None => (rest.len(), TextKind::Plain),
         };
         if length > 0 {
             sink.text(&rest[..length], place);
@@ -165,16 +169,16 @@ impl<'a> Tokenizer<'a> {
     }
 
     /// Characters that turned out to begin nothing.
-    fn literal(&mut self, length: usize, sink: &mut impl Sink<'a>) {
-        sink.text(&self.rest()[..length], Place::Plain);
+    fn literal(&mut self, length: usize, sink: &mut impl TokenSink<'a>) {
+        sink.text(&self.rest()[..length], TextKind::Plain);
         self.at += length;
     }
 
     /// A tag, from its name on. `None` when the document ends inside it.
     #[inline]
-    fn tag(&mut self, start: bool, sink: &mut impl Sink<'a>) -> Option<()> {
+    fn tag(&mut self, start: bool, sink: &mut impl TokenSink<'a>) -> Option<()> {
         let rest = self.rest();
-        let name = Name::read(rest, |byte| is_space(byte) || matches!(byte, b'/' | b'>'))?;
+        let name = HtmlName::read(rest, |byte| is_space(byte) || matches!(byte, b'/' | b'>'))?;
         self.at += name.written.len();
         let wanted = sink.open(start, name);
         let mut self_closing = false;
@@ -190,7 +194,7 @@ impl<'a> Tokenizer<'a> {
     }
 
     /// Attributes and the end of the tag; whether it closes itself.
-    fn attributes(&mut self, wanted: bool, sink: &mut impl Sink<'a>) -> Option<bool> {
+    fn attributes(&mut self, wanted: bool, sink: &mut impl TokenSink<'a>) -> Option<bool> {
         let bytes = self.bytes;
         let mut at = self.at;
         // Whether the byte before is a solidus that belongs to no value.
@@ -208,7 +212,7 @@ impl<'a> Tokenizer<'a> {
             }
             solidus = false;
             // An equals sign that begins a name is part of it.
-            let name = Name::read(&bytes[at..], |byte| {
+            let name = HtmlName::read(&bytes[at..], |byte| {
                 is_space(byte) || matches!(byte, b'/' | b'>' | b'=')
             })?;
             at += name.written.len();
@@ -227,14 +231,14 @@ impl<'a> Tokenizer<'a> {
     }
 
     /// `<!` and what follows it.
-    fn declaration(&mut self, sink: &mut impl Sink<'a>) {
+    fn declaration(&mut self, sink: &mut impl TokenSink<'a>) {
         self.at += 2;
         let rest = self.rest();
         let doctype = b"doctype";
         if rest.starts_with(b"--") {
             self.at += 2;
             self.comment(sink);
-        } else if rest.starts_with(b"[CDATA[") && sink.is_foreign() {
+        } else if rest.starts_with(b"[CDATA[") && sink.allows_cdata() {
             self.at += 7;
             self.cdata(sink);
         } else if rest
@@ -250,19 +254,19 @@ impl<'a> Tokenizer<'a> {
 
     /// What raw text and comments cannot go beyond. Who asks again inside one `noscript` costs nothing, so that time stays
     /// linear.
-    fn within(&mut self, sink: &impl Sink<'a>) -> &'a [u8] {
+    fn within(&mut self, sink: &impl TokenSink<'a>) -> &'a [u8] {
         if !sink.in_noscript() {
             return self.bytes;
         }
         if self.noscript < self.at {
-            let end = raw_text::end(self.bytes, self.at, Raw::Text, b"noscript");
+            let end = raw_text::end(self.bytes, self.at, ContentModel::RawText, b"noscript");
             self.noscript = end.unwrap_or(self.bytes.len());
         }
         &self.bytes[..self.noscript]
     }
 
     /// A comment, behind `<!--`: it ends with `-->` or `--!>`, or at once with `>` or `->`.
-    fn comment(&mut self, sink: &mut impl Sink<'a>) {
+    fn comment(&mut self, sink: &mut impl TokenSink<'a>) {
         let rest = &self.within(sink)[self.at..];
         for end in memchr::memchr_iter(b'>', rest) {
             let data = &rest[..end];
@@ -286,25 +290,25 @@ impl<'a> Tokenizer<'a> {
     }
 
     /// A CDATA section, behind its opening.
-    fn cdata(&mut self, sink: &mut impl Sink<'a>) {
+    fn cdata(&mut self, sink: &mut impl TokenSink<'a>) {
         let rest = self.rest();
         let end = memchr::memmem::find(rest, b"]]>");
         let length = end.unwrap_or(rest.len());
         if length > 0 {
-            sink.text(&rest[..length], Place::Data);
+            sink.text(&rest[..length], TextKind::Cdata);
         }
         self.at = (self.at + length + 3).min(self.bytes.len());
     }
 
-    /// Raw text; the tokenizer stands before the end tag then.
-    fn raw(&mut self, raw: Raw, name: &[u8], sink: &mut impl Sink<'a>) {
+    /// ContentModel text; the tokenizer stands before the end tag then.
+    fn raw(&mut self, raw: ContentModel, name: &[u8], sink: &mut impl TokenSink<'a>) {
         let within = self.within(sink);
         let end = raw_text::end(within, self.at, raw, name).unwrap_or(within.len());
         if end > self.at {
-            let place = if raw == Raw::Title {
-                Place::Title
+            let place = if raw == ContentModel::Rcdata {
+                TextKind::Rcdata
             } else {
-                Place::Raw
+                TextKind::RawText
             };
             sink.text(&self.bytes[self.at..end], place);
         }

@@ -1,9 +1,8 @@
-//! The links of a page, each once.
+//! Collects the links of a page without duplicates.
 //!
-//! `html` hands over attribute values as they stand; here they are cleaned as a browser cleans them (WHATWG URL,
-//! section 4.4, steps 1 to 3), bounded, and kept once. Repeats, which are most links of a real page, cost a hash
-//! and a comparison and allocate nothing. The fragment does not count in the comparison: to a crawler `a#b` and `a#c`
-//! are one page.
+//! Attribute values are cleaned as a browser cleans them (WHATWG URL, 4.4, steps 1 to 3), bounded, and stored once. A
+//! duplicate, which is the common case, costs one hash and one comparison and allocates nothing. Fragments are ignored in
+//! the comparison, because `a#b` and `a#c` are the same page to a crawler.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -16,10 +15,10 @@ use crate::{Link, LinkKind, Options, PageRemark};
 
 /// Collects links.
 #[derive(Debug)]
-pub(crate) struct Links {
+pub(crate) struct LinkCollector {
     list: Vec<Link>,
     /// Hash of (href without fragment, kind) to its place in the list.
-    seen: HashMap<u64, usize, BuildHasherDefault<Ready>>,
+    seen: HashMap<u64, usize, BuildHasherDefault<PrehashedHasher>>,
     scratch: Vec<u8>,
     max: usize,
     /// How many of the list stand beside its entries.
@@ -34,19 +33,19 @@ pub(crate) struct Links {
 /// Entries that the sitemap protocol allows one file.
 const SITEMAP: usize = 50_000;
 
-impl Links {
+impl LinkCollector {
     /// Those of a sitemap: it may have all entries that its protocol allows, and beside them as many others as a page.
-    pub(crate) fn of_sitemap(options: &Options) -> Links {
-        Links {
+    pub(crate) fn for_sitemap(options: &Options) -> LinkCollector {
+        LinkCollector {
             max: SITEMAP
                 .max(options.max_links)
                 .saturating_add(options.max_links),
-            ..Links::new(options)
+            ..LinkCollector::new(options)
         }
     }
 
-    pub(crate) fn new(options: &Options) -> Links {
-        Links {
+    pub(crate) fn new(options: &Options) -> LinkCollector {
+        LinkCollector {
             list: Vec::new(),
             seen: HashMap::default(),
             scratch: Vec::new(),
@@ -77,7 +76,7 @@ impl Links {
         if !any(raw, |lanes| below(lanes, 0x21) | equal(lanes, b'#')) && raw.len() <= self.max_href
         {
             // Nothing to clean, no fragment: nearly all.
-            return if leads_nowhere(raw) {
+            return if is_data_or_script(raw) {
                 None
             } else {
                 self.insert(raw, raw, kind, nofollow)
@@ -86,7 +85,7 @@ impl Links {
         let mut scratch = std::mem::take(&mut self.scratch);
         let href = clean(raw, &mut scratch);
         // An image in a data: URL is long by nature, and no link.
-        if !leads_nowhere(href) && self.fits(href) {
+        if !is_data_or_script(href) && self.fits(href) {
             place = self.insert(href, without_fragment(href), kind, nofollow);
         }
         self.scratch = scratch;
@@ -94,7 +93,7 @@ impl Links {
     }
 
     /// Adds what a sitemap names beside its entries, in other languages or as images: it takes no entry's place.
-    pub(crate) fn add_beside(&mut self, raw: &[u8], kind: LinkKind) {
+    pub(crate) fn add_secondary(&mut self, raw: &[u8], kind: LinkKind) {
         if self.beside >= self.max_beside {
             self.left_out += 1;
             return;
@@ -187,7 +186,7 @@ fn without_fragment(href: &[u8]) -> &[u8] {
 }
 
 #[inline]
-pub(crate) fn leads_nowhere(href: &[u8]) -> bool {
+pub(crate) fn is_data_or_script(href: &[u8]) -> bool {
     if !matches!(href.first(), Some(b'j' | b'J' | b'd' | b'D')) {
         return false;
     }
@@ -200,9 +199,9 @@ pub(crate) fn leads_nowhere(href: &[u8]) -> bool {
 
 /// The keys are hashes already.
 #[derive(Debug, Default)]
-struct Ready(u64);
+struct PrehashedHasher(u64);
 
-impl Hasher for Ready {
+impl Hasher for PrehashedHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -223,7 +222,7 @@ mod tests {
     use super::*;
 
     fn gather(options: &Options, hrefs: &[(&str, bool)]) -> (Vec<(String, bool)>, Vec<PageRemark>) {
-        let mut links = Links::new(options);
+        let mut links = LinkCollector::new(options);
         for (href, nofollow) in hrefs {
             links.add(href.as_bytes(), LinkKind::Anchor, *nofollow);
         }

@@ -1,4 +1,4 @@
-//! URLs in style sheets: `url(…)` and `@import "…"`. Assets, for those who archive pages to show them again.
+//! Finds URLs in style sheets: `url(…)` and `@import "…"`.
 
 /// Calls `found` with every URL of a style sheet.
 pub(crate) fn urls(sheet: &[u8], mut found: impl FnMut(&[u8])) {

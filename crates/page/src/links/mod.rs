@@ -1,4 +1,4 @@
-//! A link as it stands in a page, and what kind of element it came from.
+//! Links of a page: the [`Link`] record, the collector without duplicates, and a module for each place that holds URLs.
 
 pub(crate) mod collector;
 pub(crate) mod css;

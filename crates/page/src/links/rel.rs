@@ -1,4 +1,4 @@
-//! The `rel` attribute: what a `<link>` leads to, and whether the author vouches for a link.
+//! Interprets the `rel` attribute: the kind of a `<link>`, and whether a link is marked nofollow.
 
 use crate::LinkKind;
 

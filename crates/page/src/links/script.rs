@@ -1,9 +1,8 @@
-//! URLs in scripts, found by pattern (T2).
+//! Finds URLs in scripts by pattern (T2). Scripts are not executed.
 //!
-//! Nothing is run. Two things are taken for URLs: an absolute `http://` or `https://` address anywhere, and a quoted
-//! string that is a path to something with the extension of a page. Both are guesses
-//! ([`LinkKind::Script`](crate::LinkKind::Script)), so the rules are narrow: what a script puts together from pieces
-//! is left alone (`"/item.php?id=" + n` ends in an equals sign; a template has `${`).
+//! Two patterns count as URLs: an absolute `http://` or `https://` address, and a quoted path whose file extension is that
+//! of a page. Both are guesses ([`LinkKind::Script`](crate::LinkKind::Script)), so the rules are narrow. URLs that a script
+//! assembles are ignored: `"/item.php?id=" + n` ends in an equals sign, and templates contain `${`.
 
 use std::ops::ControlFlow;
 

@@ -1,20 +1,19 @@
-//! Media types: what the header declares, and what the content turns out to be.
+//! Determines the media type of a body. First step of [`read`](crate::read).
 //!
-//! First step of [`read`](crate::read). The declared type is believed unless the first bytes plainly contradict
-//! it; a type that says nothing (`application/octet-stream`, none at all) is replaced by what the bytes, and then
-//! the extension of the URL, suggest. A repair is remarked, so that a crawl can count how often servers lie (T3).
+//! The declared type is used unless the first bytes clearly contradict it. A generic type (`application/octet-stream`) or a
+//! missing one is replaced by the type that the bytes suggest, then by that of the file extension. Replacements are
+//! remarked, so that a crawl can count false declarations (T3).
 //!
-//! The rules are those of WHATWG MIME Sniffing, sections 5 (declared type), 7 (which types may be overruled) and
-//! 7.3 (feeds served as HTML), with two liberties that a browser cannot take, since to a crawler a wrong guess is a
-//! missed link and not a security hole: HTML behind `text/plain` or a binary type is read as HTML when it opens
-//! like a document, and an image or archive that opens like a document is the error page it probably is.
+//! The rules are those of WHATWG MIME Sniffing, sections 5, 7 and 7.3, with two exceptions. For a crawler, a wrong guess
+//! is a missed link and not a security risk. HTML that is declared as `text/plain` or as binary is read as HTML if it opens
+//! like a document. An image or archive that opens like an HTML document is read as the error page it probably is.
 //!
-//! Read `sniff` for what the bytes say; this module only decides whom to believe.
+//! `sniff` examines the bytes; this module weighs its result against the header.
 
 use std::borrow::Cow;
 use std::fmt;
 
-use self::sniff::Evidence;
+use self::sniff::SniffResult;
 use crate::PageRemark;
 pub(crate) mod sniff;
 
@@ -166,18 +165,18 @@ pub(crate) fn decide(
 /// The type of what was inside a packed file: XML or nothing that is read.
 pub(crate) fn inside(body: &[u8]) -> Option<MediaType> {
     match sniff::evidence(body) {
-        Evidence::Xml(name) => Some(name.into()),
+        SniffResult::Xml(name) => Some(name.into()),
         _ => None,
     }
 }
 
 /// The type of content that nobody declared.
-fn undeclared(extension: Option<&'static str>, evidence: Evidence, body: &[u8]) -> MediaType {
+fn undeclared(extension: Option<&'static str>, evidence: SniffResult, body: &[u8]) -> MediaType {
     match evidence {
-        Evidence::Document | Evidence::Markup => MediaType::HTML,
-        Evidence::Xml(name) | Evidence::Signature(name) => name.into(),
-        Evidence::Container(name) => extension.unwrap_or(name).into(),
-        Evidence::None => match extension {
+        SniffResult::Document | SniffResult::Markup => MediaType::HTML,
+        SniffResult::Xml(name) | SniffResult::Signature(name) => name.into(),
+        SniffResult::Container(name) => extension.unwrap_or(name).into(),
+        SniffResult::None => match extension {
             Some(name) if MediaType::from(name).is_text() == sniff::is_text(body) => name.into(),
             _ if body.is_empty() => extension.map_or(MediaType::BINARY, MediaType::from),
             _ if sniff::is_text(body) => MediaType::TEXT,
@@ -190,34 +189,34 @@ fn undeclared(extension: Option<&'static str>, evidence: Evidence, body: &[u8]) 
 fn overrule(
     declared: &str,
     extension: Option<&'static str>,
-    evidence: Evidence,
+    evidence: SniffResult,
     body: &[u8],
 ) -> Option<MediaType> {
     if is_empty_word(declared) {
         // Text without a name or a sign stays what it was declared to be: a download.
         return match evidence {
-            Evidence::None if extension.is_none() => None,
+            SniffResult::None if extension.is_none() => None,
             _ => Some(undeclared(extension, evidence, body)),
         };
     }
     let html = matches!(declared, "text/html" | "application/xhtml+xml");
     match evidence {
-        Evidence::Signature(name) if html || declared == "text/plain" => Some(name.into()),
-        Evidence::Signature(name) => (!same_family(declared, name)).then(|| name.into()),
-        Evidence::Container(name) => (html || declared == "text/plain").then(|| name.into()),
+        SniffResult::Signature(name) if html || declared == "text/plain" => Some(name.into()),
+        SniffResult::Signature(name) => (!same_family(declared, name)).then(|| name.into()),
+        SniffResult::Container(name) => (html || declared == "text/plain").then(|| name.into()),
         // Source code is shown as plain text on purpose: a name like page.txt is believed.
-        Evidence::Document if declared == "text/plain" => match extension {
+        SniffResult::Document if declared == "text/plain" => match extension {
             Some("text/html" | "application/xhtml+xml") | None => Some(MediaType::HTML),
             Some(_) => None,
         },
-        Evidence::Document if is_xml(declared) && !html => Some(MediaType::HTML),
-        Evidence::Document => (!html).then_some(MediaType::HTML),
+        SniffResult::Document if is_xml(declared) && !html => Some(MediaType::HTML),
+        SniffResult::Document => (!html).then_some(MediaType::HTML),
         // XHTML served as HTML is HTML; a feed served as HTML is a feed.
-        Evidence::Xml("application/xhtml+xml" | "text/xml") if html => None,
+        SniffResult::Xml("application/xhtml+xml" | "text/xml") if html => None,
         // A page may begin with its icons.
-        Evidence::Xml("image/svg+xml") if declared == "text/html" => None,
-        Evidence::Xml(name) if html => Some(name.into()),
-        Evidence::Xml(name) if matches!(declared, "text/xml" | "application/xml") => {
+        SniffResult::Xml("image/svg+xml") if declared == "text/html" => None,
+        SniffResult::Xml(name) if html => Some(name.into()),
+        SniffResult::Xml(name) if matches!(declared, "text/xml" | "application/xml") => {
             (name != "text/xml").then(|| name.into())
         }
         _ => None,

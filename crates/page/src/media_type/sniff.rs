@@ -1,14 +1,14 @@
-//! What the first bytes of a body, and the extension of its URL, say about its type.
+//! Guesses a media type from the first bytes of a body, or from the file extension of its URL.
 //!
-//! Signatures are those of WHATWG MIME Sniffing, sections 6 and 7.1, plus the documents that a crawl for text
-//! meets (RTF, PostScript, Office). Nothing here decides: `media` weighs this evidence against the header.
+//! Signatures are those of WHATWG MIME Sniffing, sections 6 and 7.1, and those of common documents (RTF, PostScript,
+//! Office). The decision between this result and the header is made in `media_type/mod.rs`.
 
 /// How far into a body signatures are looked for (the "resource header" of MIME Sniffing, section 5.2).
 pub(crate) const HEADER: usize = 1445;
 
 /// What the first bytes look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Evidence {
+pub(crate) enum SniffResult {
     /// Opens like an HTML document: a doctype, `<html>`, `<head>`, `<body>` …
     Document,
     /// Opens with some tag of HTML: a fragment, or a page by a careless author.
@@ -24,7 +24,7 @@ pub(crate) enum Evidence {
 }
 
 /// Looks at the first bytes of a body.
-pub(crate) fn evidence(body: &[u8]) -> Evidence {
+pub(crate) fn evidence(body: &[u8]) -> SniffResult {
     let head = &body[..body.len().min(HEADER)];
     if let Some(found) = signature(head) {
         return found;
@@ -45,34 +45,34 @@ pub(crate) fn is_text(body: &[u8]) -> bool {
 
 /// Magic numbers at offset 0.
 #[rustfmt::skip]
-const SIGNATURES: &[(&[u8], Evidence)] = &[
-    (b"%PDF-", Evidence::Signature("application/pdf")),
-    (b"%!PS-Adobe-", Evidence::Signature("application/postscript")),
-    (b"{\\rtf", Evidence::Signature("application/rtf")),
-    (b"GIF87a", Evidence::Signature("image/gif")),
-    (b"GIF89a", Evidence::Signature("image/gif")),
-    (b"\x89PNG\r\n\x1a\n", Evidence::Signature("image/png")),
-    (b"\xFF\xD8\xFF", Evidence::Signature("image/jpeg")),
-    (b"\0\0\x01\0", Evidence::Signature("image/x-icon")),
-    (b"II*\0", Evidence::Signature("image/tiff")),
-    (b"MM\0*", Evidence::Signature("image/tiff")),
-    (b"ID3\x02", Evidence::Signature("audio/mpeg")),
-    (b"ID3\x03", Evidence::Signature("audio/mpeg")),
-    (b"ID3\x04", Evidence::Signature("audio/mpeg")),
-    (b"MThd\0\0\0\x06", Evidence::Signature("audio/midi")),
-    (b"wOFF", Evidence::Signature("font/woff")),
-    (b"wOF2", Evidence::Signature("font/woff2")),
-    (b"Rar!\x1a\x07", Evidence::Signature("application/x-rar-compressed")),
-    (b"7z\xBC\xAF\x27\x1C", Evidence::Signature("application/x-7z-compressed")),
-    (b"OggS\0", Evidence::Container("application/ogg")),
-    (b"\x1A\x45\xDF\xA3", Evidence::Container("video/webm")),
-    (b"PK\x03\x04", Evidence::Container("application/zip")),
-    (b"\x1F\x8B\x08", Evidence::Container("application/gzip")),
-    (b"BZh", Evidence::Container("application/x-bzip2")),
-    (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", Evidence::Container("application/x-ole-storage")),
+const SIGNATURES: &[(&[u8], SniffResult)] = &[
+    (b"%PDF-", SniffResult::Signature("application/pdf")),
+    (b"%!PS-Adobe-", SniffResult::Signature("application/postscript")),
+    (b"{\\rtf", SniffResult::Signature("application/rtf")),
+    (b"GIF87a", SniffResult::Signature("image/gif")),
+    (b"GIF89a", SniffResult::Signature("image/gif")),
+    (b"\x89PNG\r\n\x1a\n", SniffResult::Signature("image/png")),
+    (b"\xFF\xD8\xFF", SniffResult::Signature("image/jpeg")),
+    (b"\0\0\x01\0", SniffResult::Signature("image/x-icon")),
+    (b"II*\0", SniffResult::Signature("image/tiff")),
+    (b"MM\0*", SniffResult::Signature("image/tiff")),
+    (b"ID3\x02", SniffResult::Signature("audio/mpeg")),
+    (b"ID3\x03", SniffResult::Signature("audio/mpeg")),
+    (b"ID3\x04", SniffResult::Signature("audio/mpeg")),
+    (b"MThd\0\0\0\x06", SniffResult::Signature("audio/midi")),
+    (b"wOFF", SniffResult::Signature("font/woff")),
+    (b"wOF2", SniffResult::Signature("font/woff2")),
+    (b"Rar!\x1a\x07", SniffResult::Signature("application/x-rar-compressed")),
+    (b"7z\xBC\xAF\x27\x1C", SniffResult::Signature("application/x-7z-compressed")),
+    (b"OggS\0", SniffResult::Container("application/ogg")),
+    (b"\x1A\x45\xDF\xA3", SniffResult::Container("video/webm")),
+    (b"PK\x03\x04", SniffResult::Container("application/zip")),
+    (b"\x1F\x8B\x08", SniffResult::Container("application/gzip")),
+    (b"BZh", SniffResult::Container("application/x-bzip2")),
+    (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", SniffResult::Container("application/x-ole-storage")),
 ];
 
-fn signature(head: &[u8]) -> Option<Evidence> {
+fn signature(head: &[u8]) -> Option<SniffResult> {
     if let Some((_, found)) = SIGNATURES.iter().find(|(magic, _)| head.starts_with(magic)) {
         // "BZh" is three letters that a text may open with.
         let letters = head.starts_with(b"BZh") && is_text(head);
@@ -80,14 +80,14 @@ fn signature(head: &[u8]) -> Option<Evidence> {
     }
     match head {
         [b'R', b'I', b'F', b'F', _, _, _, _, kind @ ..] => match kind {
-            [b'W', b'E', b'B', b'P', ..] => Some(Evidence::Signature("image/webp")),
-            [b'W', b'A', b'V', b'E', ..] => Some(Evidence::Signature("audio/wav")),
-            [b'A', b'V', b'I', b' ', ..] => Some(Evidence::Signature("video/avi")),
+            [b'W', b'E', b'B', b'P', ..] => Some(SniffResult::Signature("image/webp")),
+            [b'W', b'A', b'V', b'E', ..] => Some(SniffResult::Signature("audio/wav")),
+            [b'A', b'V', b'I', b' ', ..] => Some(SniffResult::Signature("video/avi")),
             _ => None,
         },
-        [_, _, _, _, b'f', b't', b'y', b'p', ..] => Some(Evidence::Container("video/mp4")),
+        [_, _, _, _, b'f', b't', b'y', b'p', ..] => Some(SniffResult::Container("video/mp4")),
         // Two letters prove nothing: the reserved words of a bitmap's header must be zero as well.
-        [b'B', b'M', _, _, _, _, 0, 0, 0, 0, ..] => Some(Evidence::Signature("image/bmp")),
+        [b'B', b'M', _, _, _, _, 0, 0, 0, 0, ..] => Some(SniffResult::Signature("image/bmp")),
         _ => None,
     }
 }
@@ -115,26 +115,26 @@ const MARKUP_TAGS: &[&[u8]] = &[
     b"img",
 ];
 
-fn markup(head: &[u8]) -> Evidence {
+fn markup(head: &[u8]) -> SniffResult {
     let (rest, comments) = skip_prolog(head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head));
     if let Some(xml) = strip_prefix_ignore_case(rest, b"<?xml") {
-        return Evidence::Xml(root(xml));
+        return SniffResult::Xml(root(xml));
     }
     let Some(tag) = rest.strip_prefix(b"<") else {
         return if comments {
-            Evidence::Markup
+            SniffResult::Markup
         } else {
-            Evidence::None
+            SniffResult::None
         };
     };
     if DOCUMENT_TAGS.iter().any(|name| is_tag(tag, name)) {
-        Evidence::Document
+        SniffResult::Document
     } else if let Some(name) = xml_root(tag) {
-        Evidence::Xml(name)
+        SniffResult::Xml(name)
     } else if comments || MARKUP_TAGS.iter().any(|name| is_tag(tag, name)) {
-        Evidence::Markup
+        SniffResult::Markup
     } else {
-        Evidence::None
+        SniffResult::None
     }
 }
 
@@ -275,21 +275,21 @@ mod tests {
         let check = |bytes: &[u8], expected| {
             assert_eq!(evidence(bytes), expected, "{}", bytes.escape_ascii());
         };
-        check(b"<!DOCTYPE HTML>", Evidence::Document);
-        check(b"\xEF\xBB\xBF \n<HTML lang=en>", Evidence::Document);
-        check(b"<!-- a --><!-- b --><body>", Evidence::Document);
-        check(b"<!-- never closed", Evidence::Markup);
-        check(b"<bodybuilder>", Evidence::None);
-        check(b"<P>", Evidence::Markup);
-        check(b"a < b", Evidence::None);
-        check(b"<?xml", Evidence::Xml("text/xml"));
+        check(b"<!DOCTYPE HTML>", SniffResult::Document);
+        check(b"\xEF\xBB\xBF \n<HTML lang=en>", SniffResult::Document);
+        check(b"<!-- a --><!-- b --><body>", SniffResult::Document);
+        check(b"<!-- never closed", SniffResult::Markup);
+        check(b"<bodybuilder>", SniffResult::None);
+        check(b"<P>", SniffResult::Markup);
+        check(b"a < b", SniffResult::None);
+        check(b"<?xml", SniffResult::Xml("text/xml"));
         check(
             b"<?xml?><?xml-stylesheet?><!DOCTYPE rss><rss>",
-            Evidence::Xml("application/rss+xml"),
+            SniffResult::Xml("application/rss+xml"),
         );
-        check(b"<svg xmlns='x'>", Evidence::Xml("image/svg+xml"));
-        check(b"RIFF1234WEBPVP8 ", Evidence::Signature("image/webp"));
-        check(b"", Evidence::None);
+        check(b"<svg xmlns='x'>", SniffResult::Xml("image/svg+xml"));
+        check(b"RIFF1234WEBPVP8 ", SniffResult::Signature("image/webp"));
+        check(b"", SniffResult::None);
     }
 
     #[test]

@@ -1,53 +1,53 @@
-//! Where a document has its links, byte by byte: what [`LinkRewriter`](crate::LinkRewriter) replaces.
+//! Finds the byte ranges of the links in an HTML document, for [`LinkRewriter`](crate::LinkRewriter).
 //!
-//! One pass over the tokens, as `html` makes it, but on the bytes as they are stored and with every place kept. Works for
-//! every character set in which ASCII is ASCII: all that ends a tag or a value is.
+//! Makes one pass over the tokens of the stored bytes, without decoding them. This works for every character set that is a
+//! superset of ASCII, because all delimiters are ASCII.
 
 use std::ops::Range;
 
 use crate::LinkKind;
-use crate::html_syntax::character_reference::{Place, decode};
+use crate::html_syntax::character_reference::{TextKind, decode};
 use crate::html_syntax::element::Element;
-use crate::html_syntax::name::{Name, key};
-use crate::html_syntax::open_elements::Foreign;
-use crate::html_syntax::raw_text::Raw;
-use crate::html_syntax::tokenizer::{self, Sink};
+use crate::html_syntax::name::{HtmlName, key};
+use crate::html_syntax::open_elements::OpenElements;
+use crate::html_syntax::raw_text::ContentModel;
+use crate::html_syntax::tokenizer::{self, TokenSink};
 use crate::links::rel;
 
 /// A part of the document that holds links.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct LinkSpan {
     /// The value without its quotes, or the style sheet; never empty.
     pub(crate) range: Range<usize>,
-    pub(crate) form: Form,
+    pub(crate) form: SpanSyntax,
 }
 
 /// How the links are written there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// An attribute that is a link.
-    Link(LinkKind),
-    /// An attribute of several, like `srcset`.
-    Set,
-    /// The content of a refresh.
+pub(crate) enum SpanSyntax {
+    /// An attribute that is one URL.
+    Url(LinkKind),
+    /// An attribute with several URLs, such as `srcset`.
+    Srcset,
+    /// The `content` of a meta refresh.
     Refresh,
     /// A `style` attribute.
-    Style,
+    StyleAttribute,
     /// The content of a `style` element.
-    Sheet,
-    /// An attribute that would undo what is changed elsewhere: `base`, `integrity`, a policy of what may be loaded.
-    Blank,
+    StyleSheet,
+    /// An attribute to empty, because it would defeat the replaced links: `base`, `integrity`, a content security policy.
+    Clear,
 }
 
 /// The spots of a document in order, and the value of its first `<base href>` as written.
-pub(crate) fn find(document: &[u8], xml: bool) -> (Vec<Spot>, Option<Range<usize>>) {
-    let mut finder = Finder {
+pub(crate) fn find(document: &[u8], xml: bool) -> (Vec<LinkSpan>, Option<Range<usize>>) {
+    let mut finder = LinkLocator {
         document,
         xml,
         spots: Vec::new(),
         base: None,
-        foreign: Foreign::default(),
-        tag: Tag::default(),
+        foreign: OpenElements::default(),
+        tag: TagAttributes::default(),
         in_style: false,
     };
     tokenizer::run(document, &mut finder);
@@ -82,7 +82,7 @@ mod known {
 
 /// The tag being read.
 #[derive(Debug)]
-struct Tag<'a> {
+struct TagAttributes<'a> {
     element: Element,
     name: u128,
     start: bool,
@@ -92,9 +92,9 @@ struct Tag<'a> {
     content: &'a [u8],
 }
 
-impl Default for Tag<'_> {
+impl Default for TagAttributes<'_> {
     fn default() -> Self {
-        Tag {
+        TagAttributes {
             element: Element::Other,
             name: 0,
             start: false,
@@ -106,27 +106,27 @@ impl Default for Tag<'_> {
     }
 }
 
-struct Finder<'a> {
+struct LinkLocator<'a> {
     document: &'a [u8],
     xml: bool,
-    spots: Vec<Spot>,
+    spots: Vec<LinkSpan>,
     base: Option<Range<usize>>,
-    foreign: Foreign,
-    tag: Tag<'a>,
+    foreign: OpenElements,
+    tag: TagAttributes<'a>,
     in_style: bool,
 }
 
-impl<'a> Finder<'a> {
+impl<'a> LinkLocator<'a> {
     /// Where a slice of the document stands in it.
     fn range(&self, slice: &[u8]) -> Range<usize> {
         let start = slice.as_ptr().addr() - self.document.as_ptr().addr();
         start..start + slice.len()
     }
 
-    fn note(&mut self, slice: &'a [u8], form: Form) {
+    fn note(&mut self, slice: &'a [u8], form: SpanSyntax) {
         if !slice.is_empty() {
             let range = self.range(slice);
-            self.spots.push(Spot { range, form });
+            self.spots.push(LinkSpan { range, form });
         }
     }
 
@@ -134,17 +134,17 @@ impl<'a> Finder<'a> {
     fn settle(&mut self) {
         match self.tag.element {
             Element::Link => {
-                let relation = decode(self.tag.rel, Place::Attribute);
+                let relation = decode(self.tag.rel, TextKind::AttributeValue);
                 let kind = rel::kind(&relation).unwrap_or(LinkKind::Canonical);
-                self.note(self.tag.href, Form::Link(kind));
+                self.note(self.tag.href, SpanSyntax::Url(kind));
             }
             Element::Meta => {
-                let pragma = decode(self.tag.pragma, Place::Attribute);
+                let pragma = decode(self.tag.pragma, TextKind::AttributeValue);
                 let pragma = pragma.trim_ascii();
                 if pragma.eq_ignore_ascii_case(b"refresh") {
-                    self.note(self.tag.content, Form::Refresh);
+                    self.note(self.tag.content, SpanSyntax::Refresh);
                 } else if pragma.eq_ignore_ascii_case(b"content-security-policy") {
-                    self.note(self.tag.content, Form::Blank);
+                    self.note(self.tag.content, SpanSyntax::Clear);
                 }
             }
             _ => {}
@@ -153,14 +153,16 @@ impl<'a> Finder<'a> {
 }
 
 /// What an attribute is that stands for itself.
-fn form(element: Element, tag: u128, attribute: u128) -> Option<Form> {
-    let asset = Some(Form::Link(LinkKind::Asset));
+fn form(element: Element, tag: u128, attribute: u128) -> Option<SpanSyntax> {
+    let asset = Some(SpanSyntax::Url(LinkKind::Asset));
     match (element, attribute) {
-        (Element::Anchor, known::HREF | known::XLINK_HREF) => Some(Form::Link(LinkKind::Anchor)),
-        (Element::Area, known::HREF) => Some(Form::Link(LinkKind::Area)),
-        (Element::Frame | Element::Iframe, known::SRC) => Some(Form::Link(LinkKind::Frame)),
+        (Element::Anchor, known::HREF | known::XLINK_HREF) => {
+            Some(SpanSyntax::Url(LinkKind::Anchor))
+        }
+        (Element::Area, known::HREF) => Some(SpanSyntax::Url(LinkKind::Area)),
+        (Element::Frame | Element::Iframe, known::SRC) => Some(SpanSyntax::Url(LinkKind::Frame)),
         (Element::Form, known::ACTION) | (Element::Button | Element::Input, known::FORMACTION) => {
-            Some(Form::Link(LinkKind::Form))
+            Some(SpanSyntax::Url(LinkKind::Form))
         }
         (
             Element::Image
@@ -180,32 +182,32 @@ fn form(element: Element, tag: u128, attribute: u128) -> Option<Form> {
         | (_, known::BACKGROUND) => asset,
         (Element::Other, known::HREF | known::XLINK_HREF) if tag == known::USE => asset,
         (Element::Image | Element::Source, known::SRCSET | known::DATA_SRCSET)
-        | (Element::Link, known::IMAGESRCSET) => Some(Form::Set),
-        (Element::Link | Element::Script, known::INTEGRITY) => Some(Form::Blank),
-        (_, known::STYLE) => Some(Form::Style),
+        | (Element::Link, known::IMAGESRCSET) => Some(SpanSyntax::Srcset),
+        (Element::Link | Element::Script, known::INTEGRITY) => Some(SpanSyntax::Clear),
+        (_, known::STYLE) => Some(SpanSyntax::StyleAttribute),
         _ => None,
     }
 }
 
-impl<'a> Sink<'a> for Finder<'a> {
-    fn text(&mut self, characters: &'a [u8], _: Place) {
+impl<'a> TokenSink<'a> for LinkLocator<'a> {
+    fn text(&mut self, characters: &'a [u8], _: TextKind) {
         if self.in_style {
-            self.note(characters, Form::Sheet);
+            self.note(characters, SpanSyntax::StyleSheet);
         }
     }
 
-    fn open(&mut self, start: bool, name: Name<'a>) -> bool {
-        self.tag = Tag {
-            element: Element::named(name.key),
+    fn open(&mut self, start: bool, name: HtmlName<'a>) -> bool {
+        self.tag = TagAttributes {
+            element: Element::from_key(name.key),
             name: name.key,
             start,
-            ..Tag::default()
+            ..TagAttributes::default()
         };
         self.in_style = false;
         start
     }
 
-    fn attribute(&mut self, name: Name<'a>, value: &'a [u8]) {
+    fn attribute(&mut self, name: HtmlName<'a>, value: &'a [u8]) {
         if value.is_empty() {
             return;
         }
@@ -213,7 +215,7 @@ impl<'a> Sink<'a> for Finder<'a> {
             (Element::Base, known::HREF) => {
                 let range = self.range(value);
                 self.base.get_or_insert(range);
-                return self.note(value, Form::Blank);
+                return self.note(value, SpanSyntax::Clear);
             }
             (Element::Link, known::HREF) => &mut self.tag.href,
             (Element::Link, known::REL) => &mut self.tag.rel,
@@ -231,7 +233,7 @@ impl<'a> Sink<'a> for Finder<'a> {
         }
     }
 
-    fn close(&mut self, self_closing: bool) -> Option<Raw> {
+    fn close(&mut self, self_closing: bool) -> Option<ContentModel> {
         let element = self.tag.element;
         if !self.tag.start {
             self.foreign.end(element);
@@ -245,7 +247,7 @@ impl<'a> Sink<'a> for Finder<'a> {
         element.raw()
     }
 
-    fn is_foreign(&self) -> bool {
+    fn allows_cdata(&self) -> bool {
         self.xml || self.foreign.inside()
     }
 

@@ -1,12 +1,12 @@
-//! A page with other links in it, and everything else byte for byte: for copies that are to be read without the web.
+//! Replaces the links of an HTML page or style sheet and keeps all other bytes. Used by `aranha export mirror`.
 //!
-//! Not a step of the crawl: `aranha export mirror` calls it for what it takes out of the archive. [`LinkRewriter::new`] finds
-//! the links (`spot` for HTML, `style` for style sheets), whoever calls says what becomes of each
-//! ([`LinkRewriter::rewrite`]). What is put in is ASCII, so that it is right in every character set that the rest may be in.
+//! [`LinkRewriter::new`] finds the links (`locate` for HTML, `links/css` for style sheets). The caller chooses the
+//! replacement of each in [`LinkRewriter::rewrite`]. Replacements are ASCII, so they are valid in every supported character
+//! set.
 //!
-//! **What always holds.** Where no link is replaced, not a byte is, but for attributes that would undo what is replaced
-//! elsewhere: `<base href>`, `integrity` and a policy in a meta element become empty. What is put in cannot end the
-//! value, the element or the `url(…)` that it stands in. Never fails; time is linear.
+//! **Invariants.** Bytes outside replaced links do not change, except for attributes that would defeat the replacements:
+//! `<base href>`, `integrity` and a content security policy are emptied. A replacement cannot end the value, element or
+//! `url(…)` that contains it. Rewriting never fails and takes linear time.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -14,9 +14,9 @@ use std::ops::Range;
 
 use encoding_rs::Encoding;
 
-use self::locate::{Form, Spot};
-use crate::html_syntax::character_reference::{Place, decode};
-use crate::links::collector::{clean, leads_nowhere};
+use self::locate::{LinkSpan, SpanSyntax};
+use crate::html_syntax::character_reference::{TextKind, decode};
+use crate::links::collector::{clean, is_data_or_script};
 mod locate;
 
 use crate::links::{css, meta_refresh, srcset};
@@ -27,7 +27,7 @@ use crate::{Input, LinkKind, charset, media_type};
 pub struct LinkRewriter<'a> {
     document: &'a [u8],
     encoding: &'static Encoding,
-    spots: Vec<Spot>,
+    spots: Vec<LinkSpan>,
     base: Option<String>,
 }
 
@@ -59,8 +59,8 @@ impl<'a> LinkRewriter<'a> {
             locate::find(document, media_type.is_xml())
         } else {
             let range = 0..document.len();
-            let form = Form::Sheet;
-            (vec![Spot { range, form }], None)
+            let form = SpanSyntax::StyleSheet;
+            (vec![LinkSpan { range, form }], None)
         };
         let mut rewriter = LinkRewriter {
             document,
@@ -101,7 +101,7 @@ impl<'a> LinkRewriter<'a> {
     /// What goes into a spot, if anything changes there.
     fn replace(
         &self,
-        spot: &Spot,
+        spot: &LinkSpan,
         link: &mut impl FnMut(LinkKind, &str) -> Option<String>,
     ) -> Option<Vec<u8>> {
         let written = &self.document[spot.range.clone()];
@@ -110,17 +110,17 @@ impl<'a> LinkRewriter<'a> {
             Some(b'"' | b'\'')
         );
         let new = match spot.form {
-            Form::Sheet => return sheet(written, self.encoding, link),
-            Form::Blank => return Some(if quoted { Vec::new() } else { b"\"\"".to_vec() }),
-            Form::Link(kind) => {
-                if leads_nowhere(written) {
+            SpanSyntax::StyleSheet => return sheet(written, self.encoding, link),
+            SpanSyntax::Clear => return Some(if quoted { Vec::new() } else { b"\"\"".to_vec() }),
+            SpanSyntax::Url(kind) => {
+                if is_data_or_script(written) {
                     return None;
                 }
                 link(kind, &cleaned(&self.meaning(written)))?
             }
-            Form::Set => set(&self.meaning(written), link)?,
-            Form::Refresh => refresh(&self.meaning(written), link)?,
-            Form::Style => {
+            SpanSyntax::Srcset => set(&self.meaning(written), link)?,
+            SpanSyntax::Refresh => refresh(&self.meaning(written), link)?,
+            SpanSyntax::StyleAttribute => {
                 let meaning = self.meaning(written);
                 let new = sheet(meaning.as_bytes(), encoding_rs::UTF_8, link)?;
                 String::from_utf8(new).ok()?
@@ -132,7 +132,7 @@ impl<'a> LinkRewriter<'a> {
     /// The characters of an attribute.
     fn meaning(&self, written: &'a [u8]) -> Cow<'a, str> {
         let (text, _) = self.encoding.decode_without_bom_handling(written);
-        match decode(text.as_bytes(), Place::Attribute) {
+        match decode(text.as_bytes(), TextKind::AttributeValue) {
             Cow::Owned(bytes) => Cow::Owned(string(bytes)),
             Cow::Borrowed(_) => text,
         }
@@ -179,7 +179,7 @@ fn set(text: &str, link: &mut impl FnMut(LinkKind, &str) -> Option<String>) -> O
     let mut edits = Vec::new();
     srcset::urls(text.as_bytes(), |url| {
         let range = place(text.as_bytes(), url);
-        if !leads_nowhere(url)
+        if !is_data_or_script(url)
             && let Some(new) = link(LinkKind::Asset, &text[range.clone()])
         {
             edits.push((range, new.replace(',', "%2C").into_bytes()));
@@ -207,7 +207,7 @@ fn sheet(
 ) -> Option<Vec<u8>> {
     let mut edits = Vec::new();
     css::urls(text, |url| {
-        if leads_nowhere(url) {
+        if is_data_or_script(url) {
             return;
         }
         let (meaning, _) = encoding.decode_without_bom_handling(url);
@@ -297,7 +297,7 @@ mod tests {
         }
     }
 
-    /// Links become `<kind:link>`, with what may not stand in a URL as it is; those that begin with `#` stay.
+    /// LinkCollector become `<kind:link>`, with what may not stand in a URL as it is; those that begin with `#` stay.
     fn mark(kind: LinkKind, link: &str) -> Option<String> {
         let link = link.replace(' ', "+");
         (!link.starts_with('#')).then(|| format!("{kind}:{}", link.escape_unicode_outside()))
@@ -520,7 +520,7 @@ mod tests {
                 return Ok(());
             };
             let same = rewriter.rewrite(|_, _| None);
-            let blanks = rewriter.spots.iter().any(|spot| spot.form == Form::Blank);
+            let blanks = rewriter.spots.iter().any(|spot| spot.form == SpanSyntax::Clear);
             prop_assert!(blanks || *same == *body.as_bytes());
             let mut count = 0;
             let new = rewriter.rewrite(|_, _| {

@@ -1,11 +1,11 @@
-//! Readable text: words with one space or one line break between them.
+//! Builds the readable text of a page: words separated by one space or one line break.
 //!
-//! `html` pushes the characters between tags as they come, in slices of any cut, and says where an element breaks
-//! the line; white space (U+00A0 and the other Unicode spaces included) is folded on the way. A word that turns out
-//! too long is taken back (T5: strings over 30 characters without white space are not language).
+//! Readers push characters in slices of any length and announce where an element breaks the line. White space, including
+//! U+00A0 and other Unicode spaces, is folded on the way. A word longer than the limit is removed again (T5: strings of more
+//! than 30 characters without white space are not language).
 //!
-//! **What always holds.** The buffer never starts or ends with a separator and never has two in a row, so the digest
-//! of the buffer, with line breaks read as spaces, does not depend on mark-up or formatting (D2).
+//! **Invariants.** The text never starts or ends with a separator and never has two in a row. Its digest, with line breaks
+//! read as spaces, therefore does not depend on mark-up or formatting (D2).
 
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -13,7 +13,7 @@ use crate::swar::{HIGHS, all, below, equal, first, pack};
 
 /// What separates two words. The order is that of strength.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Gap {
+pub(crate) enum Separator {
     None,
     Space,
     Line,
@@ -21,7 +21,7 @@ pub(crate) enum Gap {
 
 /// Folds characters into text.
 #[derive(Debug)]
-pub(crate) struct Text {
+pub(crate) struct TextBuilder {
     /// Longer than the text: room is made in large steps, not for every slice.
     buffer: Vec<u8>,
     /// Bytes of text in the buffer.
@@ -29,9 +29,9 @@ pub(crate) struct Text {
     /// Where the current word begins, its separator included.
     word: usize,
     /// The separator before the current word.
-    before: Gap,
+    before: Separator,
     /// The separator waiting for the next word; `None` while inside one.
-    gap: Gap,
+    gap: Separator,
     max_word: usize,
     max: usize,
     cut: bool,
@@ -39,16 +39,16 @@ pub(crate) struct Text {
     lines: bool,
 }
 
-impl Text {
+impl TextBuilder {
     /// `max` bounds the bytes, `max_word` the characters of a word (0: no bound).
-    pub(crate) fn new(max: usize, max_word: usize, lines: bool) -> Text {
+    pub(crate) fn new(max: usize, max_word: usize, lines: bool) -> TextBuilder {
         let max_word = if max_word == 0 { usize::MAX } else { max_word };
-        Text {
+        TextBuilder {
             buffer: Vec::new(),
             length: 0,
             word: 0,
-            before: Gap::None,
-            gap: Gap::None,
+            before: Separator::None,
+            gap: Separator::None,
             max_word,
             max,
             cut: false,
@@ -63,9 +63,9 @@ impl Text {
 
     /// Ends the current word and remembers what must come before the next.
     #[inline]
-    pub(crate) fn separate(&mut self, gap: Gap) {
-        if self.gap == Gap::None {
-            if gap == Gap::None {
+    pub(crate) fn separate(&mut self, gap: Separator) {
+        if self.gap == Separator::None {
+            if gap == Separator::None {
                 return;
             }
             self.end_word();
@@ -83,7 +83,7 @@ impl Text {
         }
         while let Some(start) = rest.iter().position(|byte| *byte > b' ') {
             if start > 0 {
-                self.separate(Gap::Space);
+                self.separate(Separator::Space);
                 rest = &rest[start..];
             }
             rest = &rest[self.push_blocks(rest)..];
@@ -95,14 +95,14 @@ impl Text {
             rest = &rest[doubtful..];
         }
         if !rest.is_empty() {
-            self.separate(Gap::Space);
+            self.separate(Separator::Space);
         }
     }
 
     /// Adds up to eight bytes at once; false when they need a closer look. Much of a page comes in such pieces.
     #[inline]
     fn push_short(&mut self, bytes: &[u8]) -> bool {
-        let block = Block::read(bytes);
+        let block = ByteBlock::read(bytes);
         if block.is_doubtful() || self.cut || self.length + 4 * BLOCK > self.max {
             return false;
         }
@@ -112,10 +112,10 @@ impl Text {
             let run;
             if white & 0x80 != 0 {
                 run = first(!white & HIGHS).min(left);
-                self.separate(Gap::Space);
+                self.separate(Separator::Space);
             } else {
                 run = first(white).min(left);
-                if self.gap != Gap::None || self.length == 0 {
+                if self.gap != Separator::None || self.length == 0 {
                     self.begin_word();
                 }
                 self.buffer[self.length..self.length + BLOCK].copy_from_slice(&lanes.to_le_bytes());
@@ -138,7 +138,7 @@ impl Text {
             return 0;
         }
         self.make_room(room);
-        if self.gap != Gap::None || self.length == 0 {
+        if self.gap != Separator::None || self.length == 0 {
             self.begin_word();
         }
         let begin = self.length;
@@ -148,7 +148,7 @@ impl Text {
         let mut after_white = 0;
         let mut taken = 0;
         while taken < bytes.len() {
-            let block = Block::read(&bytes[taken..]);
+            let block = ByteBlock::read(&bytes[taken..]);
             let white = block.white();
             let twice = white & (white << 8 | after_white) != 0;
             let first = (white.trailing_zeros() / 8) as usize;
@@ -177,13 +177,13 @@ impl Text {
         }
         if word != self.word {
             self.word = word;
-            self.before = Gap::Space;
+            self.before = Separator::Space;
         }
         self.length = begin + taken;
         if after_white != 0 {
             // The white space at the end is no text yet.
             self.length -= 1;
-            self.gap = Gap::Space;
+            self.gap = Separator::Space;
         }
         taken
     }
@@ -194,10 +194,14 @@ impl Text {
         self.word = self.length;
         self.before = self.gap;
         if self.length > 0 {
-            self.buffer[self.length] = if self.gap == Gap::Line { b'\n' } else { b' ' };
+            self.buffer[self.length] = if self.gap == Separator::Line {
+                b'\n'
+            } else {
+                b' '
+            };
             self.length += 1;
         }
-        self.gap = Gap::None;
+        self.gap = Separator::None;
     }
 
     /// Adds a slice word by word.
@@ -220,7 +224,7 @@ impl Text {
     /// Adds a piece of a word.
     fn add(&mut self, piece: &[u8]) {
         self.make_room(piece.len() + 1);
-        if self.gap != Gap::None || self.length == 0 {
+        if self.gap != Separator::None || self.length == 0 {
             self.begin_word();
         }
         let end = self.length + piece.len();
@@ -255,7 +259,7 @@ impl Text {
 
     /// The text, and whether some was left out because of the bound.
     pub(crate) fn finish(&mut self) -> (String, bool) {
-        self.separate(Gap::Line);
+        self.separate(Separator::Line);
         let mut text = std::mem::take(&mut self.buffer);
         text.truncate(std::mem::take(&mut self.length));
         text.shrink_to_fit();
@@ -268,24 +272,24 @@ const BLOCK: usize = 8;
 /// Up to eight bytes looked at together, each in its own lane of a number (first byte lowest). Lanes behind the end
 /// hold a letter.
 #[derive(Clone, Copy)]
-struct Block {
+struct ByteBlock {
     lanes: u64,
     length: usize,
 }
 
-impl Block {
+impl ByteBlock {
     #[inline]
-    fn read(bytes: &[u8]) -> Block {
+    fn read(bytes: &[u8]) -> ByteBlock {
         if let Some(chunk) = bytes.first_chunk::<BLOCK>() {
             let lanes = u64::from_le_bytes(*chunk);
-            return Block {
+            return ByteBlock {
                 lanes,
                 length: BLOCK,
             };
         }
         let letters = all(b'x');
         let lanes = pack(bytes) | letters << (8 * bytes.len());
-        Block {
+        ByteBlock {
             lanes,
             length: bytes.len(),
         }
@@ -338,21 +342,25 @@ pub(crate) fn digest(text: &str) -> u64 {
     hasher.digest()
 }
 
-/// White space at the start of a slice.
-struct White {
+/// LeadingWhitespace space at the start of a slice.
+struct LeadingWhitespace {
     length: usize,
-    gap: Gap,
+    gap: Separator,
 }
 
 #[inline]
-fn leading_white(bytes: &[u8], lines: bool) -> White {
-    let mut white = White {
+fn leading_white(bytes: &[u8], lines: bool) -> LeadingWhitespace {
+    let mut white = LeadingWhitespace {
         length: 0,
-        gap: Gap::None,
+        gap: Separator::None,
     };
     while let Some(length) = bytes.get(white.length..).and_then(white_at) {
         let line = lines && matches!(bytes[white.length], b'\n' | b'\r');
-        white.gap = white.gap.max(if line { Gap::Line } else { Gap::Space });
+        white.gap = white.gap.max(if line {
+            Separator::Line
+        } else {
+            Separator::Space
+        });
         white.length += length;
     }
     white
@@ -414,10 +422,10 @@ mod tests {
     use super::*;
 
     fn fold(pieces: &[&str], max_word: usize) -> String {
-        let mut text = Text::new(1000, max_word, false);
+        let mut text = TextBuilder::new(1000, max_word, false);
         for piece in pieces {
             if *piece == "|" {
-                text.separate(Gap::Line);
+                text.separate(Separator::Line);
             } else {
                 text.push(piece.as_bytes());
             }
@@ -459,18 +467,18 @@ mod tests {
 
     #[test]
     fn bounded_at_a_word() {
-        let mut text = Text::new(7, 0, false);
+        let mut text = TextBuilder::new(7, 0, false);
         text.push("aé bé cé".as_bytes());
         text.push(b"d");
         assert_eq!(text.finish(), ("aé bé".to_owned(), true));
-        let mut text = Text::new(4, 0, false);
+        let mut text = TextBuilder::new(4, 0, false);
         text.push(b"abcdef");
         assert_eq!(text.finish(), (String::new(), true));
     }
 
     #[test]
     fn cut_inside_a_character() {
-        let mut text = Text::new(100, 30, false);
+        let mut text = TextBuilder::new(100, 30, false);
         for byte in "é\u{A0}ç".bytes() {
             text.push(&[byte]);
         }
@@ -479,7 +487,7 @@ mod tests {
 
     #[test]
     fn lines_of_plain_text() {
-        let mut text = Text::new(100, 30, true);
+        let mut text = TextBuilder::new(100, 30, true);
         text.push(b"one two\r\n\r\n three\tfour\n");
         assert_eq!(text.finish().0, "one two\nthree four");
     }
@@ -504,16 +512,16 @@ mod tests {
         ];
         let mut state = 1_u32;
         for _ in 0..20_000 {
-            let mut quick = Text::new(90, 10, false);
-            let mut slow = Text::new(90, 10, false);
+            let mut quick = TextBuilder::new(90, 10, false);
+            let mut slow = TextBuilder::new(90, 10, false);
             let mut log = Vec::new();
             for _ in 0..12 {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
                 let piece = pieces[(state >> 16) as usize % pieces.len()];
                 log.push(piece);
                 match piece {
-                    "|" => [&mut quick, &mut slow].map(|text| text.separate(Gap::Line)),
-                    "_" => [&mut quick, &mut slow].map(|text| text.separate(Gap::Space)),
+                    "|" => [&mut quick, &mut slow].map(|text| text.separate(Separator::Line)),
+                    "_" => [&mut quick, &mut slow].map(|text| text.separate(Separator::Space)),
                     _ => {
                         quick.push(piece.as_bytes());
                         slow.push_words(piece.as_bytes());

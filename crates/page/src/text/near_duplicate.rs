@@ -1,18 +1,16 @@
-//! A sketch of the text by which near duplicates are known (D3, K 2.3.7): 64 bits, `SimHash` over shingles.
+//! Computes the sketch that finds near duplicates (D3, Chakrabarti 2.3.7): a 64-bit `SimHash` over shingles.
 //!
-//! Computed from the folded text right after it is complete. Every three consecutive words are a shingle; its hash
-//! votes on each of the 64 bits, and the majority is the sketch (Charikar, "Similarity estimation techniques from
-//! rounding algorithms", STOC 2002; Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW
-//! 2007). Texts that share most shingles differ in few bits; unrelated ones in about 32.
+//! Every three consecutive words are a shingle. Its hash votes on each of the 64 bits, and the majority is the sketch
+//! (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002; Manku, Jain and Das Sarma,
+//! "Detecting near-duplicates for web crawling", WWW 2007). Texts that share most shingles differ in few bits; unrelated
+//! texts differ in about 32.
 //!
-//! A word that begins with a digit counts as *a number*, whichever it is: the same page with another date, time,
-//! price or counter is the same, and the pages of an endless calendar are near each other. Scripts without spaces
-//! are cut into characters. Of equal words in a row one counts (line numbers beside a listing would outvote it).
-//! Line breaks are spaces: layout does not count.
+//! All words that begin with a digit count as the same word, so pages that differ only in dates, prices or counters have
+//! the same sketch. Scripts without spaces are split into characters. Repetitions of a word in a row count once. Line
+//! breaks count as spaces.
 //!
-//! The votes are not counted one by one. A number of 64 lanes is a plane of a binary counter, and adding eight
-//! hashes to all 64 counters is a few logical operations (a carry-save adder); the majority is found on the planes
-//! too. There is no branch on what a hash holds.
+//! The votes are counted in bit planes: word N of the counter array holds bit N of all 64 counters. Adding eight hashes
+//! takes a few logical operations (a carry-save adder), without branches on the hashes.
 
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -52,7 +50,7 @@ pub fn is_near_duplicate(one: u64, other: u64) -> bool {
 
 /// Words and sketch of a folded text.
 pub(crate) fn of(text: &str) -> (u32, u64) {
-    let mut votes = Votes::default();
+    let mut votes = BitCounters::default();
     let mut rest = text.as_bytes();
     while let Some(lead) = rest.first() {
         let length = if *lead < 0xE0 {
@@ -121,7 +119,7 @@ fn multiply(one: u64, other: u64) -> u64 {
 
 /// The counters.
 #[derive(Default)]
-struct Votes {
+struct BitCounters {
     words: u32,
     /// Of a run of equal words only one begins a shingle.
     shingles: u32,
@@ -131,7 +129,7 @@ struct Votes {
     planes: [u64; PLANES],
 }
 
-impl Votes {
+impl BitCounters {
     /// A word that may be a run of a script without spaces; returns its bytes.
     #[inline(never)]
     fn spaceless(&mut self, rest: &[u8]) -> usize {
@@ -269,9 +267,9 @@ mod tests {
         let mut counters = [0_i64; 64];
         words.splice(..0, [0, 0]);
         for shingle in words.windows(3) {
-            let mut votes = Votes {
+            let mut votes = BitCounters {
                 before: [shingle[0], shingle[1]],
-                ..Votes::default()
+                ..BitCounters::default()
             };
             votes.feature(shingle[2]);
             for (bit, counter) in counters.iter_mut().enumerate() {

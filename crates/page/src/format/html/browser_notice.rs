@@ -1,8 +1,8 @@
-//! Pages that show nothing but a wall: "your browser is not supported", "please enable JavaScript" (T9, V 4.2).
+//! Recognises pages that only say "your browser is not supported" or "please enable JavaScript" (T9, Viuva Negra 4.2).
 //!
-//! Asked once the text of an HTML page is complete. A wall is short; an article about browsers is not, and is never
-//! looked at. On a short page one phrase of the table is enough: a phrase is a few pieces that stand in this order and
-//! close to each other, in lower case, so that "your browser (Lynx 2.9) is not supported" is one.
+//! Runs once the text of an HTML page is complete. Only short texts are checked, so an article about browsers does not
+//! match. One phrase of the table is enough. A phrase is a list of lower-case pieces that follow each other closely:
+//! "your browser (Lynx 2.9) is not supported" matches `browser`, `not supported`.
 
 /// Words of the longest wall.
 const LONGEST: u32 = 120;

@@ -1,13 +1,11 @@
-//! What a complete tag gives: links, metadata, places where the text breaks.
-//!
-//! `html` knows the syntax, this module the meaning. It fills a [`Page`] at the end of the pass.
+//! Extracts links, metadata and text from complete tags, and fills the [`Page`] at the end of the pass.
 
-use super::tag::{Attribute, Tag};
+use super::tag::{Attribute, CurrentTag};
 use super::{browser_notice, robots_meta};
 use crate::html_syntax::element::Element;
-use crate::links::collector::Links;
+use crate::links::collector::LinkCollector;
 use crate::links::{css, meta_refresh, rel, script, srcset};
-use crate::text::builder::{Text, string};
+use crate::text::builder::{TextBuilder, string};
 use crate::{LinkKind, Options, Page, PageRemark, language, text};
 
 /// Bytes of a title or description worth keeping.
@@ -17,10 +15,10 @@ const ROBOTS: usize = 32;
 
 /// Everything gathered so far.
 #[derive(Debug)]
-pub(crate) struct Harvest<'a> {
-    pub(crate) text: Text,
-    pub(crate) title: Text,
-    links: Links,
+pub(crate) struct Extractor<'a> {
+    pub(crate) text: TextBuilder,
+    pub(crate) title: TextBuilder,
+    links: LinkCollector,
     options: &'a Options,
     title_seen: bool,
     description: Option<String>,
@@ -33,17 +31,17 @@ pub(crate) struct Harvest<'a> {
     robots: Vec<(String, String)>,
 }
 
-impl<'a> Harvest<'a> {
+impl<'a> Extractor<'a> {
     /// `length` is that of the page, to size buffers by.
-    pub(crate) fn new(options: &'a Options, length: usize) -> Harvest<'a> {
-        let mut text = Text::new(options.max_text, options.max_word, false);
+    pub(crate) fn new(options: &'a Options, length: usize) -> Extractor<'a> {
+        let mut text = TextBuilder::new(options.max_text, options.max_word, false);
         if options.text {
             text.reserve(length / 4);
         }
-        Harvest {
+        Extractor {
             text,
-            title: Text::new(SHORT, 0, false),
-            links: Links::new(options),
+            title: TextBuilder::new(SHORT, 0, false),
+            links: LinkCollector::new(options),
             options,
             title_seen: false,
             description: None,
@@ -62,7 +60,7 @@ impl<'a> Harvest<'a> {
     }
 
     /// A start tag.
-    pub(crate) fn element(&mut self, element: Element, tag: &Tag<'_>) {
+    pub(crate) fn element(&mut self, element: Element, tag: &CurrentTag<'_>) {
         match element {
             Element::Anchor => self.anchor(tag, LinkKind::Anchor),
             Element::Area => self.anchor(tag, LinkKind::Area),
@@ -112,13 +110,13 @@ impl<'a> Harvest<'a> {
         });
     }
 
-    fn add(&mut self, tag: &Tag<'_>, attribute: Attribute, kind: LinkKind) {
+    fn add(&mut self, tag: &CurrentTag<'_>, attribute: Attribute, kind: LinkKind) {
         if let Some(href) = tag.get(attribute) {
             self.links.add(&href, kind, false);
         }
     }
 
-    fn anchor(&mut self, tag: &Tag<'_>, kind: LinkKind) {
+    fn anchor(&mut self, tag: &CurrentTag<'_>, kind: LinkKind) {
         let Some(href) = tag.get(Attribute::Href) else {
             return;
         };
@@ -131,7 +129,7 @@ impl<'a> Harvest<'a> {
         }
     }
 
-    fn link(&mut self, tag: &Tag<'_>) {
+    fn link(&mut self, tag: &CurrentTag<'_>) {
         let Some(href) = tag.get(Attribute::Href) else {
             return;
         };
@@ -147,7 +145,7 @@ impl<'a> Harvest<'a> {
         }
     }
 
-    fn meta(&mut self, tag: &Tag<'_>) {
+    fn meta(&mut self, tag: &CurrentTag<'_>) {
         let Some(content) = tag.get(Attribute::Content) else {
             return;
         };
@@ -182,7 +180,7 @@ impl<'a> Harvest<'a> {
         }
     }
 
-    fn assets(&mut self, element: Element, tag: &Tag<'_>) {
+    fn assets(&mut self, element: Element, tag: &CurrentTag<'_>) {
         if !matches!(element, Element::Frame | Element::Iframe) {
             self.add(tag, Attribute::Src, LinkKind::Asset);
         }
@@ -226,7 +224,7 @@ fn is_script(href: &[u8]) -> bool {
 
 /// An attribute of free text: white space folded, bounded; `None` when nothing is left.
 fn folded(value: &[u8]) -> Option<String> {
-    let mut text = Text::new(SHORT, 0, false);
+    let mut text = TextBuilder::new(SHORT, 0, false);
     text.push(value);
     Some(text.finish().0).filter(|text| !text.is_empty())
 }

@@ -1,47 +1,46 @@
-//! HTML: one pass over the tokens.
+//! Reads HTML in one pass over the tokens.
 //!
-//! Third step of [`read`](crate::read). The `tokenizer` calls [`Pass`] with slices of the document; tags are put together in
-//! one reused `Tag`, text goes straight to where it is folded, and what a complete tag means is said in `harvest`.
-//! There is no tree. What a tree would have to tell the tokenizer (WHATWG HTML, section 13.2.6) is known here in
-//! small: which elements hold raw text, whether we are inside `<svg>` or `<math>`, how deep in `<template>`.
+//! The `tokenizer` passes slices of the document to [`HtmlReader`]. One reused `CurrentTag` collects the attributes of a
+//! tag, text goes directly to the `TextBuilder`, and `extract` takes links and metadata from each complete tag. No tree is
+//! built. The reader itself keeps the state that the tokenizer needs from a tree (WHATWG HTML, 13.2.6): elements with raw
+//! text, foreign content (`<svg>`, `<math>`), and the depth of `<template>`.
 //!
-//! **What always holds.** Every event is handled in time proportional to its bytes, and nesting is counted, not
-//! stacked: 100,000 open tags are a number. Fallback content (`noscript`, `noframes`, `noembed`) is read as HTML;
-//! what a `noscript` leaves open ends with it.
+//! **Invariants.** Each token takes time proportional to its length. Nesting is counted, not stacked. Fallback content
+//! (`noscript`, `noframes`, `noembed`) is read as HTML; the end of a `noscript` ends everything left open in it.
 //!
-//! Read `Pass::start` first, then `harvest`.
+//! Read `HtmlReader::start` first, then `extract`.
 
-use self::extract::Harvest;
+use self::extract::Extractor;
 use crate::html_syntax::element::Element;
-use crate::html_syntax::open_elements::Foreign;
+use crate::html_syntax::open_elements::OpenElements;
 mod browser_notice;
 mod extract;
 mod robots_meta;
 mod tag;
-use self::tag::{Attribute, Tag};
-use crate::html_syntax::character_reference::{Place, decode, pieces};
-use crate::html_syntax::name::Name;
-use crate::html_syntax::raw_text::Raw;
-use crate::html_syntax::tokenizer::{self, Sink};
-use crate::text::builder::Gap;
+use self::tag::{Attribute, CurrentTag};
+use crate::html_syntax::character_reference::{TextKind, decode, pieces};
+use crate::html_syntax::name::HtmlName;
+use crate::html_syntax::raw_text::ContentModel;
+use crate::html_syntax::tokenizer::{self, TokenSink};
+use crate::text::builder::Separator;
 use crate::{Options, Page, PageRemark};
 
 /// Reads HTML into `page`. `xml` says that `/>` ends any element and that CDATA sections are text.
 pub(crate) fn read(html: &str, xml: bool, options: &Options, page: &mut Page) {
-    let mut pass = Pass {
-        tag: Tag::new(),
-        harvest: Harvest::new(options, html.len()),
+    let mut pass = HtmlReader {
+        tag: CurrentTag::new(),
+        harvest: Extractor::new(options, html.len()),
         options,
         page,
         xml,
         content: if options.text {
-            Content::Text
+            TextTarget::Text
         } else {
-            Content::Mute
+            TextTarget::Discard
         },
         raw: None,
         templates: 0,
-        foreign: Foreign::default(),
+        foreign: OpenElements::default(),
     };
     let in_tag = tokenizer::run(html.as_bytes(), &mut pass);
     pass.harvest.finish(pass.page);
@@ -50,33 +49,32 @@ pub(crate) fn read(html: &str, xml: bool, options: &Options, page: &mut Page) {
     }
 }
 
-/// What the characters between tags are at this place.
+/// Where the characters between tags are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Content {
+enum TextTarget {
     Text,
     Title,
-    /// A script or a style sheet that somebody looks into.
-    Raw,
-    /// Nobody's.
-    Mute,
+    /// A script or style sheet that is searched for URLs.
+    Embedded,
+    Discard,
 }
 
-struct Pass<'a> {
-    tag: Tag<'a>,
-    harvest: Harvest<'a>,
+struct HtmlReader<'a> {
+    tag: CurrentTag<'a>,
+    harvest: Extractor<'a>,
     options: &'a Options,
     page: &'a mut Page,
     xml: bool,
-    content: Content,
+    content: TextTarget,
     /// The element whose raw text we are in.
     raw: Option<Element>,
     templates: u32,
-    foreign: Foreign,
+    foreign: OpenElements,
 }
 
-impl Pass<'_> {
+impl HtmlReader<'_> {
     /// A start tag is complete.
-    fn start(&mut self, self_closing: bool) -> Option<Raw> {
+    fn start(&mut self, self_closing: bool) -> Option<ContentModel> {
         let element = self.tag.element;
         if element == Element::Other {
             return None;
@@ -118,51 +116,51 @@ impl Pass<'_> {
     fn settle(&mut self) {
         self.content = match self.raw {
             Some(Element::Title) if !self.foreign.inside() && self.harvest.wants_title() => {
-                Content::Title
+                TextTarget::Title
             }
-            Some(Element::Script) if self.options.scripts => Content::Raw,
-            Some(Element::Style) if self.options.assets => Content::Raw,
+            Some(Element::Script) if self.options.scripts => TextTarget::Embedded,
+            Some(Element::Style) if self.options.assets => TextTarget::Embedded,
             Some(Element::Title | Element::Script | Element::Style | Element::Iframe) => {
-                Content::Mute
+                TextTarget::Discard
             }
-            _ if self.templates > 0 || !self.options.text => Content::Mute,
-            _ => Content::Text,
+            _ if self.templates > 0 || !self.options.text => TextTarget::Discard,
+            _ => TextTarget::Text,
         };
     }
 
     #[inline]
-    fn separate(&mut self, gap: Gap) {
+    fn separate(&mut self, gap: Separator) {
         self.harvest.text.separate(gap);
     }
 }
 
-impl<'a> Sink<'a> for Pass<'a> {
+impl<'a> TokenSink<'a> for HtmlReader<'a> {
     #[inline]
-    fn text(&mut self, characters: &'a [u8], place: Place) {
+    fn text(&mut self, characters: &'a [u8], place: TextKind) {
         match self.content {
             // White space is folded and control characters are white: only references matter.
-            Content::Text if place == Place::Plain => self.harvest.text.push(characters),
-            Content::Text => pieces(characters, place, |piece| self.harvest.text.push(piece)),
-            Content::Title => pieces(characters, place, |piece| self.harvest.title.push(piece)),
-            Content::Raw => {
+            TextTarget::Text if place == TextKind::Plain => self.harvest.text.push(characters),
+            TextTarget::Text => pieces(characters, place, |piece| self.harvest.text.push(piece)),
+            TextTarget::Title => pieces(characters, place, |piece| self.harvest.title.push(piece)),
+            TextTarget::Embedded => {
                 let text = decode(characters, place);
                 match self.raw {
                     Some(Element::Script) => self.harvest.script(&text),
                     _ => self.harvest.style(&text),
                 }
             }
-            Content::Mute => {}
+            TextTarget::Discard => {}
         }
     }
 
     #[inline]
-    fn open(&mut self, start: bool, name: Name<'a>) -> bool {
+    fn open(&mut self, start: bool, name: HtmlName<'a>) -> bool {
         self.tag.open(start, name);
-        start && self.tag.is_heard(self.options)
+        start && self.tag.wants_attributes(self.options)
     }
 
     #[inline]
-    fn attribute(&mut self, name: Name<'a>, value: &'a [u8]) {
+    fn attribute(&mut self, name: HtmlName<'a>, value: &'a [u8]) {
         match self.tag.attribute(name, value, self.options) {
             None => {}
             Some((Attribute::Style, value)) => self.harvest.style(&value),
@@ -171,7 +169,7 @@ impl<'a> Sink<'a> for Pass<'a> {
     }
 
     #[inline]
-    fn close(&mut self, self_closing: bool) -> Option<Raw> {
+    fn close(&mut self, self_closing: bool) -> Option<ContentModel> {
         if self.tag.start {
             self.start(self_closing)
         } else {
@@ -180,7 +178,7 @@ impl<'a> Sink<'a> for Pass<'a> {
         }
     }
 
-    fn is_foreign(&self) -> bool {
+    fn allows_cdata(&self) -> bool {
         self.xml || self.foreign.inside()
     }
 

@@ -1,14 +1,14 @@
-//! The tag being read: its element and those of its attributes that somebody will ask for.
+//! The tag being read: its element and the attributes that are kept.
 //!
-//! `html` fills one `Tag` over and over with slices of the document; a value is decoded when it is asked for, and only
-//! copied when there is something to decode. The first of several attributes of one name counts, as the standard says.
+//! `HtmlReader` reuses one `CurrentTag`. Values are slices of the document; they are decoded when they are read and copied
+//! only if they contain something to decode. The first of several attributes with one name counts (WHATWG HTML).
 
 use std::borrow::Cow;
 
 use crate::Options;
-use crate::html_syntax::character_reference::{Place, decode};
+use crate::html_syntax::character_reference::{TextKind, decode};
 use crate::html_syntax::element::Element;
-use crate::html_syntax::name::Name;
+use crate::html_syntax::name::HtmlName;
 
 /// Attributes that are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ const COUNT: usize = Attribute::Handler as usize + 1;
 
 /// The current tag.
 #[derive(Debug)]
-pub(crate) struct Tag<'a> {
+pub(crate) struct CurrentTag<'a> {
     pub(crate) element: Element,
     pub(crate) start: bool,
     present: u32,
@@ -46,9 +46,9 @@ pub(crate) struct Tag<'a> {
     values: [&'a [u8]; COUNT],
 }
 
-impl<'a> Tag<'a> {
-    pub(crate) fn new() -> Tag<'a> {
-        Tag {
+impl<'a> CurrentTag<'a> {
+    pub(crate) fn new() -> CurrentTag<'a> {
+        CurrentTag {
             element: Element::Other,
             start: false,
             present: 0,
@@ -57,15 +57,15 @@ impl<'a> Tag<'a> {
     }
 
     #[inline]
-    pub(crate) fn open(&mut self, start: bool, name: Name<'_>) {
-        self.element = Element::named(name.key);
+    pub(crate) fn open(&mut self, start: bool, name: HtmlName<'_>) {
+        self.element = Element::from_key(name.key);
         self.start = start;
         self.present = 0;
     }
 
     /// Whether any attribute of this tag may be wanted.
     #[inline]
-    pub(crate) fn is_heard(&self, options: &Options) -> bool {
+    pub(crate) fn wants_attributes(&self, options: &Options) -> bool {
         options.assets || options.scripts || self.element.has_attributes()
     }
 
@@ -74,13 +74,13 @@ impl<'a> Tag<'a> {
     #[inline]
     pub(crate) fn attribute(
         &mut self,
-        name: Name<'_>,
+        name: HtmlName<'_>,
         value: &'a [u8],
         options: &Options,
     ) -> Option<(Attribute, Cow<'a, [u8]>)> {
         let attribute = wanted(self.element, name.key, options)?;
         if matches!(attribute, Attribute::Style | Attribute::Handler) {
-            return Some((attribute, decode(value, Place::Attribute)));
+            return Some((attribute, decode(value, TextKind::AttributeValue)));
         }
         if self.present & bit(attribute) == 0 {
             self.present |= bit(attribute);
@@ -95,7 +95,10 @@ impl<'a> Tag<'a> {
         if self.present & bit(attribute) == 0 {
             return None;
         }
-        Some(decode(self.values[attribute as usize], Place::Attribute))
+        Some(decode(
+            self.values[attribute as usize],
+            TextKind::AttributeValue,
+        ))
     }
 }
 

@@ -1,8 +1,8 @@
-//! The dates of sitemaps and feeds, as milliseconds since 1970.
+//! Parses the dates of sitemaps and feeds into milliseconds since 1970.
 //!
-//! Two forms are met: the W3C profile of ISO 8601 (`2026-11-15T17:48:00+01:00`, cut off anywhere after the year) in
-//! sitemaps and Atom, and RFC 822's (`Sun, 15 Nov 2026 17:48:00 GMT`) in RSS. What is neither is no date. Whether a
-//! date can be true (before the web, after tomorrow) is not asked here: this crate has no clock.
+//! Accepts the W3C profile of ISO 8601 (`2026-11-15T17:48:00+01:00`, possibly cut off after the year) of sitemaps and
+//! Atom, and the RFC 822 format (`Sun, 15 Nov 2026 17:48:00 GMT`) of RSS. Whether a date is plausible is not checked:
+//! this crate has no clock.
 
 use aranha_units::calendar::{DAY_MS, days_since_epoch, is_date, month_by_name};
 
@@ -14,7 +14,7 @@ pub(crate) fn parse(text: &[u8]) -> Option<i64> {
 
 /// The W3C profile of ISO 8601 (NOTE-datetime), a space allowed for the `T`.
 fn profile(text: &[u8]) -> Option<i64> {
-    let mut rest = Cursor(text);
+    let mut rest = DateCursor(text);
     let year = rest.number(4, 4)?;
     let month = if rest.take(b"-") {
         rest.number(2, 2)?
@@ -46,7 +46,7 @@ fn mail(text: &[u8]) -> Option<i64> {
         Some(comma) => &text[comma + 1..],
         None => text,
     };
-    let mut rest = Cursor(text);
+    let mut rest = DateCursor(text);
     rest.spaces();
     let day = rest.number(1, 2)?;
     rest.spaces();
@@ -72,9 +72,9 @@ fn mail(text: &[u8]) -> Option<i64> {
 }
 
 /// What is left of a date.
-struct Cursor<'a>(&'a [u8]);
+struct DateCursor<'a>(&'a [u8]);
 
-impl<'a> Cursor<'a> {
+impl<'a> DateCursor<'a> {
     fn take(&mut self, one_of: &[u8]) -> bool {
         match self.0 {
             [first, rest @ ..] if one_of.contains(first) => {

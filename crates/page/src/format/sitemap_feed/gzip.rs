@@ -1,7 +1,8 @@
-//! Sitemaps kept in gzip files: `sitemap.xml.gz`.
+//! Decompresses sitemaps that are stored as gzip files: `sitemap.xml.gz`.
 //!
-//! The gzip here is the file, not the transport: no header undoes it. Only a body that is called `.xml.gz` and begins
-//! like one is unpacked, once, and never beyond a bound. Its first bytes come first: what is no XML costs no more.
+//! Here gzip is the file format, not a content coding, so no header announces it. A body is decompressed once, and only if
+//! its URL ends in `.xml.gz` and it has the gzip signature. The first bytes are decompressed first; if they are not XML,
+//! the rest is left alone. The output is bounded.
 
 use std::io::Read as _;
 
@@ -10,7 +11,7 @@ use flate2::bufread::MultiGzDecoder;
 use crate::media_type::{self, MediaType, sniff};
 
 /// What was inside.
-pub(crate) struct Unpacked {
+pub(crate) struct UnpackedSitemap {
     pub(crate) media_type: MediaType,
     pub(crate) body: Vec<u8>,
     /// There was more.
@@ -19,7 +20,7 @@ pub(crate) struct Unpacked {
 
 /// Unpacks a body that is an XML file in gzip, up to `most` bytes. A file that breaks off or is damaged gives what came
 /// before.
-pub(crate) fn unpack(url: &str, body: &[u8], most: usize) -> Option<Unpacked> {
+pub(crate) fn unpack(url: &str, body: &[u8], most: usize) -> Option<UnpackedSitemap> {
     if !body.starts_with(b"\x1F\x8B\x08") || !is_packed_xml(url) {
         return None;
     }
@@ -35,7 +36,7 @@ pub(crate) fn unpack(url: &str, body: &[u8], most: usize) -> Option<Unpacked> {
     let _ = packed.take(room.saturating_add(1)).read_to_end(&mut inside);
     let cut = inside.len() > most;
     inside.truncate(most);
-    Some(Unpacked {
+    Some(UnpackedSitemap {
         media_type,
         body: inside,
         cut,

@@ -1,20 +1,19 @@
-//! Lists of links in XML: sitemaps, indexes of sitemaps, and feeds (RSS 2, RSS 1, Atom).
+//! Reads sitemaps, sitemap indexes and feeds (RSS 2, RSS 1, Atom).
 //!
-//! The counterpart of `html` for XML, on the events of `xml`: links, and the date that the list gives for each
-//! (`lastmod`, `updated`, `pubDate`), a signal of when to come back. The root element says which kind of list it is;
-//! any other XML has nothing to read here.
+//! Collects the links and the date of each (`lastmod`, `updated`, `pubDate`), which helps to schedule revisits. The root
+//! element decides the kind of list; other XML documents are ignored.
 //!
 //! Sources: the sitemaps.org protocol; Google's `xhtml:link` and image extensions; RFC 4287 (Atom); the RSS 2.0 and
 //! RSS 1.0 specifications.
 //!
-//! **What always holds.** Time is linear in the document. Links are bounded like those of any page (a sitemap
-//! may have as many entries as its protocol allows), and dates by the links.
+//! **Invariants.** Time is linear in the document. The number of links is bounded by the options; a sitemap may have the
+//! 50,000 entries that its protocol allows.
 
-use self::xml::{Event, Reader, Tag, unescape};
+use self::xml::{XmlEvent, XmlReader, XmlTag, unescape};
 use crate::html_syntax::name::key_of;
-use crate::links::collector::Links;
+use crate::links::collector::LinkCollector;
 use crate::links::rel;
-use crate::text::builder::{Gap, Text, string};
+use crate::text::builder::{Separator, TextBuilder, string};
 use crate::{LinkKind, Options, Page, language};
 mod date;
 pub(super) mod gzip;
@@ -25,21 +24,21 @@ const TITLE: usize = 2048;
 
 /// Reads a list into `page`; leaves it alone when the document is none.
 pub(crate) fn read(document: &str, options: &Options, page: &mut Page) {
-    let mut reader = Reader::new(document.as_bytes());
+    let mut reader = XmlReader::new(document.as_bytes());
     let root = reader.find_map(|event| match event {
-        Event::Start(tag) => Some(tag),
+        XmlEvent::Start(tag) => Some(tag),
         _ => None,
     });
     let Some((root, kind)) = root.and_then(|tag| Some((tag, kind(&tag)?))) else {
         return;
     };
-    let mut listing = Listing {
+    let mut listing = ListReader {
         kind,
         prefix: root.prefix,
         options,
         links: match kind {
-            Kind::Sitemap => Links::of_sitemap(options),
-            Kind::Feed => Links::new(options),
+            ListKind::Sitemap => LinkCollector::for_sitemap(options),
+            ListKind::Feed => LinkCollector::new(options),
         },
         dates: Vec::new(),
         field: None,
@@ -80,17 +79,17 @@ mod known {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ListKind {
     Sitemap,
     Feed,
 }
 
-fn kind(root: &Tag<'_>) -> Option<Kind> {
+fn kind(root: &XmlTag<'_>) -> Option<ListKind> {
     let is = |name: &[u8]| root.name.eq_ignore_ascii_case(name);
     if is(b"urlset") || is(b"sitemapindex") {
-        Some(Kind::Sitemap)
+        Some(ListKind::Sitemap)
     } else if is(b"rss") || is(b"rdf") || is(b"feed") {
-        Some(Kind::Feed)
+        Some(ListKind::Feed)
     } else {
         None
     }
@@ -98,7 +97,7 @@ fn kind(root: &Tag<'_>) -> Option<Kind> {
 
 /// An element whose characters are wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum ListField {
     /// The address of an entry.
     Address,
     Image,
@@ -111,88 +110,89 @@ enum Field {
 
 /// One entry of the list.
 #[derive(Debug, Default)]
-struct Entry {
+struct ListEntry {
     date: Option<i64>,
     /// Places of its addresses among the links.
     places: Vec<usize>,
     identifier: Vec<u8>,
 }
 
-struct Listing<'a> {
-    kind: Kind,
+struct ListReader<'a> {
+    kind: ListKind,
     /// The root's: elements with another are somebody else's.
     prefix: &'a [u8],
     options: &'a Options,
-    links: Links,
+    links: LinkCollector,
     /// By the place of the link.
     dates: Vec<Option<i64>>,
-    field: Option<Field>,
+    field: Option<ListField>,
     value: Vec<u8>,
-    entry: Option<Entry>,
+    entry: Option<ListEntry>,
     /// Inside an Atom `source`, which tells of another feed.
     aside: bool,
     page: &'a mut Page,
 }
 
-impl Listing<'_> {
-    fn root(&mut self, tag: &Tag<'_>) {
+impl ListReader<'_> {
+    fn root(&mut self, tag: &XmlTag<'_>) {
         let base = tag.attribute(b"xml:base").map(unescaped);
         let base = base.filter(|base| !base.is_empty() && self.links.fits(base));
         self.page.base = base.map(string);
         self.page.language = tag.attribute(b"xml:lang").and_then(language::tag);
     }
 
-    fn event(&mut self, event: Event<'_>) {
+    fn event(&mut self, event: XmlEvent<'_>) {
         match event {
-            Event::Start(tag) => {
+            XmlEvent::Start(tag) => {
                 self.field = None;
-                if self.kind == Kind::Sitemap {
+                if self.kind == ListKind::Sitemap {
                     self.in_sitemap(&tag);
                 } else {
                     self.in_feed(&tag);
                 }
                 self.value.clear();
             }
-            Event::Text(text) if self.field.is_some() => unescape(text, &mut self.value),
-            Event::Data(text) if self.field.is_some() => self.value.extend_from_slice(text),
-            Event::Text(_) | Event::Data(_) => {}
-            Event::End(name) => {
+            XmlEvent::Text(text) if self.field.is_some() => unescape(text, &mut self.value),
+            XmlEvent::Data(text) if self.field.is_some() => self.value.extend_from_slice(text),
+            XmlEvent::Text(_) | XmlEvent::Data(_) => {}
+            XmlEvent::End(name) => {
                 if let Some(field) = self.field.take() {
                     let value = std::mem::take(&mut self.value);
                     self.field(field, &value);
                     self.value = value;
                 }
                 match (self.kind, key_of(name)) {
-                    (Kind::Sitemap, known::URL | known::SITEMAP)
-                    | (Kind::Feed, known::ITEM | known::ENTRY) => self.end(),
-                    (Kind::Feed, known::SOURCE) => self.aside = false,
+                    (ListKind::Sitemap, known::URL | known::SITEMAP)
+                    | (ListKind::Feed, known::ITEM | known::ENTRY) => self.end(),
+                    (ListKind::Feed, known::SOURCE) => self.aside = false,
                     _ => {}
                 }
             }
         }
     }
 
-    fn in_sitemap(&mut self, tag: &Tag<'_>) {
+    fn in_sitemap(&mut self, tag: &XmlTag<'_>) {
         let own = tag.prefix == self.prefix;
         match key_of(tag.name) {
             known::URL | known::SITEMAP if own => self.begin(),
-            known::LOC if own => self.field = Some(Field::Address),
-            known::LASTMOD if own => self.field = Some(Field::Date),
-            known::LOC if self.options.assets => self.field = Some(Field::Image),
+            known::LOC if own => self.field = Some(ListField::Address),
+            known::LASTMOD if own => self.field = Some(ListField::Date),
+            known::LOC if self.options.assets => self.field = Some(ListField::Image),
             known::LINK => {
                 let href = tag.attribute(b"href");
                 let relation = tag.attribute(b"rel").unwrap_or_default();
                 if let Some(href) = href
                     && rel::kind(relation) == Some(LinkKind::Alternate)
                 {
-                    self.links.add_beside(&unescaped(href), LinkKind::Alternate);
+                    self.links
+                        .add_secondary(&unescaped(href), LinkKind::Alternate);
                 }
             }
             _ => {}
         }
     }
 
-    fn in_feed(&mut self, tag: &Tag<'_>) {
+    fn in_feed(&mut self, tag: &XmlTag<'_>) {
         // RSS has no namespace, RSS 1's root has one that its items have not, Atom is at home in both.
         let own = tag.prefix.is_empty() || tag.prefix == self.prefix || tag.prefix == b"atom";
         let dublin = matches!(tag.prefix, b"dc" | b"dcterms");
@@ -205,7 +205,7 @@ impl Listing<'_> {
                 let address = tag
                     .attribute(b"isPermaLink")
                     .is_none_or(|value| value == b"true");
-                self.field = address.then_some(Field::Identifier);
+                self.field = address.then_some(ListField::Identifier);
             }
             known::PUBDATE
             | known::UPDATED
@@ -214,11 +214,11 @@ impl Listing<'_> {
             | known::ISSUED
                 if own =>
             {
-                self.field = Some(Field::Date);
+                self.field = Some(ListField::Date);
             }
-            known::DATE | known::MODIFIED if dublin => self.field = Some(Field::Date),
-            known::TITLE if own && self.entry.is_none() => self.field = Some(Field::Title),
-            known::LANGUAGE if own => self.field = Some(Field::Language),
+            known::DATE | known::MODIFIED if dublin => self.field = Some(ListField::Date),
+            known::TITLE if own && self.entry.is_none() => self.field = Some(ListField::Title),
+            known::LANGUAGE if own => self.field = Some(ListField::Language),
             known::ENCLOSURE if own && self.options.assets => {
                 if let Some(url) = tag.attribute(b"url") {
                     self.links.add(&unescaped(url), LinkKind::Asset, false);
@@ -229,9 +229,9 @@ impl Listing<'_> {
     }
 
     /// Atom's links have an attribute, RSS's hold characters.
-    fn feed_link(&mut self, tag: &Tag<'_>) {
+    fn feed_link(&mut self, tag: &XmlTag<'_>) {
         let Some(href) = tag.attribute(b"href") else {
-            self.field = (!tag.empty).then_some(Field::Address);
+            self.field = (!tag.empty).then_some(ListField::Address);
             return;
         };
         let href = unescaped(href);
@@ -252,7 +252,7 @@ impl Listing<'_> {
     /// A new entry; one that is still open ends here, so that a forgotten end tag mixes up nothing.
     fn begin(&mut self) {
         self.end();
-        self.entry = Some(Entry::default());
+        self.entry = Some(ListEntry::default());
     }
 
     /// Gives an entry's links their date.
@@ -282,9 +282,9 @@ impl Listing<'_> {
             return;
         }
         let kind = match (self.kind, &self.entry) {
-            (Kind::Sitemap, _) => LinkKind::Sitemap,
-            (Kind::Feed, Some(_)) => LinkKind::Feed,
-            (Kind::Feed, None) => LinkKind::Link,
+            (ListKind::Sitemap, _) => LinkKind::Sitemap,
+            (ListKind::Feed, Some(_)) => LinkKind::Feed,
+            (ListKind::Feed, None) => LinkKind::Link,
         };
         let place = self.links.add(href, kind, false);
         if let Some(entry) = &mut self.entry {
@@ -293,29 +293,29 @@ impl Listing<'_> {
     }
 
     /// An element ended whose characters were wanted.
-    fn field(&mut self, field: Field, value: &[u8]) {
+    fn field(&mut self, field: ListField, value: &[u8]) {
         match field {
-            Field::Address => self.address(value),
-            Field::Image => self.links.add_beside(value, LinkKind::Asset),
-            Field::Identifier => {
+            ListField::Address => self.address(value),
+            ListField::Image => self.links.add_secondary(value, LinkKind::Asset),
+            ListField::Identifier => {
                 if let Some(entry) = &mut self.entry {
                     entry.identifier = value.trim_ascii().to_vec();
                 }
             }
-            Field::Date => {
+            ListField::Date => {
                 if let Some(entry) = &mut self.entry {
                     entry.date = entry.date.max(date::parse(value));
                 }
             }
-            Field::Title => {
+            ListField::Title => {
                 if self.page.title.is_none() {
-                    let mut title = Text::new(TITLE, 0, false);
+                    let mut title = TextBuilder::new(TITLE, 0, false);
                     title.push(value);
-                    title.separate(Gap::Line);
+                    title.separate(Separator::Line);
                     self.page.title = Some(title.finish().0).filter(|title| !title.is_empty());
                 }
             }
-            Field::Language => {
+            ListField::Language => {
                 self.page.language = self.page.language.take().or_else(|| language::tag(value));
             }
         }

@@ -1,18 +1,17 @@
-//! XML by events, as far as lists of links need it: sitemaps and feeds.
+//! A pull parser for the part of XML that sitemaps and feeds need.
 //!
-//! A pull reader over borrowed slices, for `listing`. It checks nothing: what is not well-formed is read as far as
-//! it makes sense, and the end of the input ends everything that is open.
+//! Events borrow from the document. Nothing is validated: malformed markup is read as far as possible, and the end of the
+//! input closes all open elements.
 //!
-//! **What always holds.** Each byte is looked at a bounded number of times. A document type is stepped over, its
-//! entities are never expanded (nor is anything outside the document ever asked for), so that an entity bomb is only
-//! as long as its own text. There is no stack: depth costs nothing.
+//! **Invariants.** Each byte is examined a bounded number of times. A document type is skipped and its entities are never
+//! expanded or fetched, so entity bombs have no effect. There is no stack, so depth costs nothing.
 
 use memchr::memmem;
 
 /// What a document is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Event<'a> {
-    Start(Tag<'a>),
+pub(crate) enum XmlEvent<'a> {
+    Start(XmlTag<'a>),
     /// An end tag, by its name without the prefix.
     End(&'a [u8]),
     /// Characters with references in them: see [`unescape`].
@@ -23,7 +22,7 @@ pub(crate) enum Event<'a> {
 
 /// A start tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Tag<'a> {
+pub(crate) struct XmlTag<'a> {
     /// What stands before the colon of the name; empty without one.
     pub(crate) prefix: &'a [u8],
     pub(crate) name: &'a [u8],
@@ -33,13 +32,13 @@ pub(crate) struct Tag<'a> {
 }
 
 /// A place in a document.
-pub(crate) struct Reader<'a> {
+pub(crate) struct XmlReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
-    pub(crate) fn new(document: &'a [u8]) -> Reader<'a> {
-        Reader { rest: document }
+impl<'a> XmlReader<'a> {
+    pub(crate) fn new(document: &'a [u8]) -> XmlReader<'a> {
+        XmlReader { rest: document }
     }
 
     /// What stands before the next `end`, or all that is left; the reader goes behind it.
@@ -84,7 +83,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A start tag, behind its `<`: to the `>` that is in no quotes.
-    fn tag(&mut self) -> Tag<'a> {
+    fn tag(&mut self) -> XmlTag<'a> {
         let mut end = 0;
         loop {
             match memchr::memchr3(b'>', b'"', b'\'', &self.rest[end..]) {
@@ -112,7 +111,7 @@ impl<'a> Reader<'a> {
             .unwrap_or(tag.len());
         let (name, attributes) = tag.split_at(length);
         let (prefix, name) = split(name);
-        Tag {
+        XmlTag {
             prefix,
             name,
             attributes,
@@ -121,16 +120,16 @@ impl<'a> Reader<'a> {
     }
 }
 
-impl<'a> Iterator for Reader<'a> {
-    type Item = Event<'a>;
+impl<'a> Iterator for XmlReader<'a> {
+    type Item = XmlEvent<'a>;
 
-    fn next(&mut self) -> Option<Event<'a>> {
+    fn next(&mut self) -> Option<XmlEvent<'a>> {
         loop {
             let end = memchr::memchr(b'<', self.rest).unwrap_or(self.rest.len());
             if end > 0 {
                 let (text, rest) = self.rest.split_at(end);
                 self.rest = rest;
-                return Some(Event::Text(text));
+                return Some(XmlEvent::Text(text));
             }
             if self.rest.is_empty() {
                 return None;
@@ -138,17 +137,17 @@ impl<'a> Iterator for Reader<'a> {
             if self.strip(b"<!--") {
                 self.until(b"-->");
             } else if self.strip(b"<![CDATA[") {
-                return Some(Event::Data(self.until(b"]]>")));
+                return Some(XmlEvent::Data(self.until(b"]]>")));
             } else if self.strip(b"<?") {
                 self.until(b"?>");
             } else if self.strip(b"<!") {
                 self.doctype();
             } else if self.strip(b"</") {
                 let name = self.until(b">").trim_ascii();
-                return Some(Event::End(split(name).1));
+                return Some(XmlEvent::End(split(name).1));
             } else {
                 self.strip(b"<");
-                return Some(Event::Start(self.tag()));
+                return Some(XmlEvent::Start(self.tag()));
             }
         }
     }
@@ -162,7 +161,7 @@ fn split(name: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-impl<'a> Tag<'a> {
+impl<'a> XmlTag<'a> {
     /// The value of an attribute, references and all.
     pub(crate) fn attribute(&self, wanted: &[u8]) -> Option<&'a [u8]> {
         let mut rest = self.attributes;
@@ -230,9 +229,9 @@ mod tests {
 
     fn check(document: &str, expected: &str) {
         let mut found = Vec::new();
-        for event in Reader::new(document.as_bytes()) {
+        for event in XmlReader::new(document.as_bytes()) {
             match event {
-                Event::Start(tag) => {
+                XmlEvent::Start(tag) => {
                     found.push(b'(');
                     found.extend_from_slice(tag.name);
                     if let Some(value) = tag.attribute(b"href") {
@@ -243,9 +242,9 @@ mod tests {
                         found.push(b')');
                     }
                 }
-                Event::End(_) => found.push(b')'),
-                Event::Text(text) => unescape(text, &mut found),
-                Event::Data(text) => found.extend_from_slice(text),
+                XmlEvent::End(_) => found.push(b')'),
+                XmlEvent::Text(text) => unescape(text, &mut found),
+                XmlEvent::Data(text) => found.extend_from_slice(text),
             }
         }
         assert_eq!(String::from_utf8_lossy(&found), expected, "{document}");
