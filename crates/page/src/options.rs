@@ -15,7 +15,7 @@ pub struct Options {
     pub scripts: bool,
     /// Gather the text. Without it [`Page::text`](crate::Page::text) is empty and its digest 0.
     pub text: bool,
-    /// LinkCollector kept per page; the rest is counted in a remark. A sitemap may have the 50,000 that its protocol allows.
+    /// Maximum number of links per page. Further links are counted in a remark. A sitemap may have 50,000 entries.
     pub max_links: usize,
     /// Bytes of text kept per page.
     pub max_text: usize,

@@ -300,7 +300,7 @@ impl<'a> Tokenizer<'a> {
         self.at = (self.at + length + 3).min(self.bytes.len());
     }
 
-    /// ContentModel text; the tokenizer stands before the end tag then.
+    /// Raw text, up to the end tag that ends it.
     fn raw(&mut self, raw: ContentModel, name: &[u8], sink: &mut impl TokenSink<'a>) {
         let within = self.within(sink);
         let end = raw_text::end(within, self.at, raw, name).unwrap_or(within.len());

@@ -297,7 +297,7 @@ mod tests {
         }
     }
 
-    /// LinkCollector become `<kind:link>`, with what may not stand in a URL as it is; those that begin with `#` stay.
+    /// Replaces a link by `kind:link` with characters outside ASCII escaped. Keeps links that begin with `#`.
     fn mark(kind: LinkKind, link: &str) -> Option<String> {
         let link = link.replace(' ', "+");
         (!link.starts_with('#')).then(|| format!("{kind}:{}", link.escape_unicode_outside()))

@@ -342,7 +342,7 @@ pub(crate) fn digest(text: &str) -> u64 {
     hasher.digest()
 }
 
-/// LeadingWhitespace space at the start of a slice.
+/// White space at the start of a slice.
 struct LeadingWhitespace {
     length: usize,
     gap: Separator,
