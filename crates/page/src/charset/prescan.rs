@@ -203,7 +203,7 @@ fn in_content(value: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// PrescanAttributes of a tag, as the prescan reads them (section 13.2.3.2, "get an attribute").
+/// The attributes of a tag as the prescan algorithm splits them (WHATWG HTML, section 13.2.3.2, "get an attribute").
 struct PrescanAttributes<'a> {
     bytes: &'a [u8],
     at: usize,
