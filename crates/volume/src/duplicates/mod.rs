@@ -17,17 +17,16 @@ pub(crate) mod segment;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, RwLock};
 
 use self::segment::{DigestSegment, PayloadLocation};
 use crate::files::disk::Disk;
 use crate::files::volumes::VolumeFolder;
 use crate::index::entry::{IndexEntry, PayloadForm};
-use crate::read::reader;
 use crate::record::digest::Digest;
 use crate::record::payload::may_refer;
-use crate::write::encoder::RecordId;
-use crate::{EarlierVersion, VolumeError, VolumeId};
+use crate::record::revisit::Original;
+use crate::{VolumeError, VolumeId};
 
 /// This many runs of one level are merged into one of the next.
 const FAN: usize = 8;
@@ -36,7 +35,7 @@ const FAN: usize = 8;
 #[derive(Debug)]
 pub(crate) struct DuplicateIndex {
     folder: PathBuf,
-    shelf: VolumeFolder,
+    pub(crate) volumes: VolumeFolder,
     enabled: bool,
     /// For all filters together.
     memory: usize,
@@ -50,27 +49,6 @@ pub(crate) struct DuplicateIndex {
 struct RecentPayloads {
     next_ticket: u64,
     originals: HashMap<Digest, Arc<Original>>,
-}
-
-/// A stored response that duplicates may refer to.
-#[derive(Debug)]
-pub(crate) struct Original {
-    pub(crate) name: OriginalName,
-    pub(crate) url: Arc<str>,
-    /// `WARC-Payload-Digest`.
-    pub(crate) digest: Digest,
-    pub(crate) form: PayloadForm,
-    /// Volume and offset, once it is written.
-    pub(crate) place: OnceLock<(VolumeId, u64)>,
-}
-
-/// Identifier and date of an original record. Many are kept in memory, so values that can be recomputed are not stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum OriginalName {
-    /// Of a record that this process writes.
-    Given { id: RecordId, time_ms: i64 },
-    /// Of a record that was read. The identifier is empty when there is none.
-    Read { id: String, date: String },
 }
 
 /// What [`DuplicateIndex::claim`] decided.
@@ -92,7 +70,7 @@ impl DuplicateIndex {
     ) -> Result<Self, VolumeError> {
         let duplicates = Self {
             folder: folder.to_path_buf(),
-            shelf: VolumeFolder::new(archive),
+            volumes: VolumeFolder::new(archive),
             enabled,
             memory,
             recent: Mutex::default(),
@@ -208,12 +186,7 @@ impl DuplicateIndex {
         let runs = self.runs.read().expect("no panic while held");
         let place = runs.iter().find_map(|run| run.find(key).ok().flatten())?;
         drop(runs);
-        reader::original_at(&self.shelf, place, key).map(Arc::new)
-    }
-
-    /// The response with the bytes of an earlier version.
-    pub(crate) fn response(&self, earlier: &EarlierVersion) -> Option<Arc<Original>> {
-        reader::response_at(&self.shelf, earlier.location?).map(Arc::new)
+        Original::of_payload(&self.volumes, place, key).map(Arc::new)
     }
 
     /// Takes over a closed volume: its payloads leave the memory for a run; runs are merged when there are many.
@@ -323,9 +296,12 @@ impl RecentPayloads {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::OnceLock;
+
     use super::*;
     use crate::files::disk::LocalDisk;
     use crate::record::digest;
+    use crate::record::revisit::OriginalName;
     use crate::tests::sample::folder;
 
     fn entries(numbers: std::ops::Range<u32>) -> Vec<IndexEntry> {
@@ -454,7 +430,7 @@ mod tests {
             let claim = duplicates.claim([1; 20], &candidate(form), b"<html>");
             let id = |original: Arc<Original>| match &original.name {
                 OriginalName::Read { id, .. } => id.clone(),
-                OriginalName::Given { .. } => unreachable!("all were read"),
+                OriginalName::Written { .. } => unreachable!("all were read"),
             };
             (claim.ticket, claim.original.map(id))
         };

@@ -5,18 +5,14 @@ use std::fs::File;
 use std::io::BufReader;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
-use crate::compress;
 use crate::compress::members::MemberReader;
-use crate::duplicates::segment::PayloadLocation;
-use crate::duplicates::{Original, OriginalName};
 use crate::files::volumes::{self, Volume, VolumeFolder};
-use crate::index::entry::{self, PayloadForm};
+use crate::index::entry;
 use crate::index::lookup;
-use crate::record::digest::{self, Digest};
-use crate::record::parsed::{self, WarcRecord};
-use crate::{Location, VolumeError, VolumeId};
+use crate::record::parsed::WarcRecord;
+use crate::record::revisit::{self, REFERS_TO_LOCATION};
+use crate::{Location, VolumeError};
 
 /// Reads the archive of a collection; works while a crawl writes it.
 #[derive(Debug)]
@@ -115,7 +111,7 @@ impl ArchiveReader {
     }
 
     fn named_place(&self, revisit: &WarcRecord) -> Option<WarcRecord> {
-        let (volume, offset) = place_of(revisit.header("Aranha-Refers-To-Location")?)?;
+        let (volume, offset) = revisit::parse_location(revisit.header(REFERS_TO_LOCATION)?)?;
         let (file, _) = self.shelf.open(volume).ok()?;
         let source = lookup::at(file, offset).ok()?;
         let member = MemberReader::new(source, 0).next().ok()??;
@@ -208,79 +204,4 @@ impl Iterator for VolumeRecords {
             }
         }
     }
-}
-
-/// The named fields of the record at this place. Reads and inflates only the beginning of it.
-fn fields_at(shelf: &VolumeFolder, volume: VolumeId, offset: u64) -> Option<Vec<(String, String)>> {
-    const COMPRESSED: usize = 8 << 10;
-    const HEADER: u64 = 16 << 10;
-    let (file, _) = shelf.open(volume).ok()?;
-    let mut packed = vec![0; COMPRESSED];
-    let length = file.read_at(&mut packed, offset).ok()?;
-    let plain = compress::beginning(&packed[..length], HEADER);
-    let (fields, _) = parsed::parse_fields(&plain).ok()?;
-    Some(fields)
-}
-
-/// What a duplicate has to know of its original in a closed volume; none when it is not there.
-pub(crate) fn original_at(
-    shelf: &VolumeFolder,
-    place: PayloadLocation,
-    key: &Digest,
-) -> Option<Original> {
-    let fields = fields_at(shelf, place.volume, place.offset)?;
-    let get = |name: &str| parsed::field(&fields, name);
-    let stored = digest::parse(get("WARC-Payload-Digest")?)?;
-    let right =
-        get("WARC-Type")? == "response" && (place.form == PayloadForm::Chunked || stored == *key);
-    right.then_some(Original {
-        name: OriginalName::Read {
-            id: get("WARC-Record-ID")?.to_owned(),
-            date: get("WARC-Date")?.to_owned(),
-        },
-        url: get("WARC-Target-URI")?.into(),
-        digest: stored,
-        form: place.form,
-        place: OnceLock::from((place.volume, place.offset)),
-    })
-}
-
-/// What an answer 304 has to know of the version that it stands for: the response with its bytes, also when that
-/// version is a reference itself. None when it is not there any more.
-pub(crate) fn response_at(shelf: &VolumeFolder, location: Location) -> Option<Original> {
-    let fields = fields_at(shelf, location.volume, location.offset)?;
-    let get = |name: &str| parsed::field(&fields, name);
-    let named = |id, url, date, place| {
-        let original = Original {
-            name: OriginalName::Read {
-                id: get(id)?.to_owned(),
-                date: get(date)?.to_owned(),
-            },
-            url: get(url)?.into(),
-            digest: digest::parse(get("WARC-Payload-Digest")?)?,
-            form: PayloadForm::Plain,
-            place: OnceLock::new(),
-        };
-        if let Some(place) = place {
-            let _ = original.place.set(place);
-        }
-        Some(original)
-    };
-    if get("WARC-Type")? == "revisit" {
-        let place = get("Aranha-Refers-To-Location").and_then(place_of);
-        return named(
-            "WARC-Refers-To",
-            "WARC-Refers-To-Target-URI",
-            "WARC-Refers-To-Date",
-            place,
-        );
-    }
-    let place = Some((location.volume, location.offset));
-    named("WARC-Record-ID", "WARC-Target-URI", "WARC-Date", place)
-}
-
-fn place_of(text: &str) -> Option<(VolumeId, u64)> {
-    let (volume, offset) = text.split_once(':')?;
-    let volume: u64 = volume.parse().ok()?;
-    Some((VolumeId::from(volume), offset.parse().ok()?))
 }

@@ -8,7 +8,15 @@ use aranha_units::calendar;
 
 use crate::record::digest::{self, Digest};
 
-/// What can stand behind the name of a field.
+/// Appends one header field with its line end.
+pub(crate) fn put_field(out: &mut Vec<u8>, name: &str, value: &(impl HeaderValue + ?Sized)) {
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b": ");
+    value.put(out);
+    out.extend_from_slice(b"\r\n");
+}
+
+/// The value of a header field.
 pub(crate) trait HeaderValue {
     /// Appends it as it is written in a header.
     fn put(&self, out: &mut Vec<u8>);

@@ -6,7 +6,9 @@ pub(crate) mod escape;
 pub(crate) mod fields;
 pub(crate) mod header;
 pub(crate) mod http;
+pub(crate) mod id;
 pub(crate) mod parsed;
 pub(crate) mod payload;
+pub(crate) mod revisit;
 #[cfg(target_arch = "x86_64")]
 mod sha1_pair;

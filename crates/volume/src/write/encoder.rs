@@ -2,22 +2,20 @@
 //! one [`Encoder`] each, whose buffers are used again for every record.
 
 use std::borrow::Cow;
-use std::hash::{BuildHasher as _, RandomState};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use aranha_units::calendar;
-use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 use crate::compress::{KEEP, RecordCompressor, roomy};
-use crate::duplicates::{Original, OriginalName};
-use crate::index::entry::{self, IndexEntry, PayloadForm};
+use crate::index::entry::{self, IndexEntry};
 use crate::record::digest::{self, Digest};
 use crate::record::escape;
-use crate::record::header::{HeaderValue, WarcDate};
+use crate::record::header::{HeaderValue, WarcDate, put_field};
 use crate::record::http;
+use crate::record::id::{RecordId, RecordIds};
 use crate::record::payload::PayloadDigests;
-use crate::{EarlierVersion, Exchange, Options, WarcFields};
+use crate::record::revisit::Revisit;
+use crate::{Exchange, Options, WarcFields};
 
 /// What stands behind a block.
 const RECORD_END: &[u8] = b"\r\n\r\n";
@@ -26,58 +24,6 @@ const HEAD_END: usize = 192;
 const HTTP_RESPONSE: &str = "application/http;msgtype=response";
 const HTTP_REQUEST: &str = "application/http;msgtype=request";
 const FIELDS: &str = "application/warc-fields";
-const NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/server-not-modified";
-const SAME_PAYLOAD: &str = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
-
-/// Gives out record identifiers: version 4 UUIDs, unique by the process's random salt and a count.
-#[derive(Debug)]
-pub(crate) struct RecordIds {
-    salt: [u64; 2],
-    count: AtomicU64,
-}
-
-impl RecordIds {
-    pub(crate) fn new() -> Self {
-        // RandomState is keyed by the system's random numbers, which are wanted here, and nothing else of it.
-        let random = || RandomState::new().hash_one(std::process::id());
-        Self {
-            salt: [random(), random()],
-            count: AtomicU64::new(0),
-        }
-    }
-
-    /// Another one.
-    pub(crate) fn next(&self) -> RecordId {
-        let count = self.count.fetch_add(1, Ordering::Relaxed);
-        let mut bytes =
-            xxh3_128_with_seed(&(self.salt[0] ^ count).to_le_bytes(), self.salt[1]).to_be_bytes();
-        bytes[6] = bytes[6] & 0x0f | 0x40;
-        bytes[8] = bytes[8] & 0x3f | 0x80;
-        RecordId(bytes)
-    }
-}
-
-/// A record's identifier: the bytes of its UUID.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RecordId([u8; 16]);
-
-/// `<urn:uuid:…>`, as in `WARC-Record-ID`.
-impl HeaderValue for RecordId {
-    fn put(&self, out: &mut Vec<u8>) {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut hex = [0; 32];
-        for (two, byte) in hex.as_chunks_mut().0.iter_mut().zip(self.0) {
-            *two = [byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]);
-        }
-        let mut text = *b"<urn:uuid:00000000-0000-4000-8000-000000000000>";
-        text[10..18].copy_from_slice(&hex[..8]);
-        text[19..23].copy_from_slice(&hex[8..12]);
-        text[24..28].copy_from_slice(&hex[12..16]);
-        text[29..33].copy_from_slice(&hex[16..20]);
-        text[34..46].copy_from_slice(&hex[20..]);
-        out.extend_from_slice(&text);
-    }
-}
 
 /// The records of one exchange, ready to be written.
 #[derive(Debug)]
@@ -99,8 +45,8 @@ pub(crate) struct Draft<'exchange> {
     pub(crate) id: RecordId,
     /// The URL as written in `WARC-Target-URI`.
     pub(crate) url: Arc<str>,
-    /// The record to refer to instead of storing the payload.
-    pub(crate) original: Option<Arc<Original>>,
+    /// Set when the payload is not stored again.
+    pub(crate) revisit: Option<Revisit>,
 }
 
 impl<'exchange> Draft<'exchange> {
@@ -113,23 +59,8 @@ impl<'exchange> Draft<'exchange> {
             url: escaped(&exchange.url, escape::is_plain_uri, escape::uri)
                 .as_ref()
                 .into(),
-            original: None,
+            revisit: None,
         }
-    }
-
-    /// What this answer refers to when it is a 304 and the record of the earlier version cannot be read: other tools
-    /// find it by URL and date.
-    pub(crate) fn unmodified(&self, earlier: &EarlierVersion) -> Arc<Original> {
-        Arc::new(Original {
-            name: OriginalName::Read {
-                id: String::new(),
-                date: calendar::rfc3339(earlier.time_ms),
-            },
-            url: self.url.clone(),
-            digest: earlier.digest,
-            form: PayloadForm::Plain,
-            place: OnceLock::new(),
-        })
     }
 }
 
@@ -235,7 +166,7 @@ impl Encoder {
         let (head, _) = exchange.split();
         let media_type = field_value(&exchange.media_type);
         self.begin(
-            if draft.original.is_some() {
+            if draft.revisit.is_some() {
                 "revisit"
             } else {
                 "response"
@@ -245,8 +176,8 @@ impl Encoder {
         );
         self.field("WARC-Target-URI", &*draft.url);
         self.address(exchange);
-        let stored = match &draft.original {
-            Some(original) => Some(original.digest),
+        let stored = match &draft.revisit {
+            Some(revisit) => Some(revisit.original.digest),
             None => draft.payload.stored,
         };
         if let Some(digest) = &stored {
@@ -258,15 +189,11 @@ impl Encoder {
         if let Some(reason) = exchange.truncated {
             self.field("WARC-Truncated", &*field_value(reason));
         }
-        if let Some(original) = &draft.original {
-            let profile = match exchange.not_modified {
-                Some(_) => NOT_MODIFIED,
-                None => SAME_PAYLOAD,
-            };
-            self.reference(original, profile);
+        if let Some(revisit) = &draft.revisit {
+            revisit.put_fields(&mut self.plain);
         }
-        let length = match (&draft.original, &exchange.with_record_end) {
-            (Some(_), _) => self.finish(HTTP_RESPONSE, head, None, out),
+        let length = match (&draft.revisit, &exchange.with_record_end) {
+            (Some(_), _) => self.finish(HTTP_RESPONSE, Revisit::block(exchange), None, out),
             (None, Some(ended)) if self.packer.packs_apart(self.plain.len() + HEAD_END) => {
                 self.finish_apart(&exchange.response, ended, draft.payload.block, out)
             }
@@ -282,35 +209,13 @@ impl Encoder {
             status: http::status(head)
                 .or_else(|| (exchange.status != 0).then_some(exchange.status)),
             digest: stored,
-            revisit: draft.original.is_some(),
+            revisit: draft.revisit.is_some(),
             offset: 0,
             length: u32::try_from(length).expect("fetches are limited far below 4 GiB"),
-            original: match draft.original {
+            original: match draft.revisit {
                 Some(_) => None,
                 None => draft.payload.form.map(|form| (draft.payload.key, form)),
             },
-        }
-    }
-
-    /// The fields that lead from a revisit to its original, for every kind of reader.
-    fn reference(&mut self, original: &Original, profile: &str) {
-        self.field("WARC-Profile", profile);
-        match &original.name {
-            OriginalName::Given { id, .. } => self.field("WARC-Refers-To", id),
-            OriginalName::Read { id, .. } if id.is_empty() => {}
-            OriginalName::Read { id, .. } => self.field("WARC-Refers-To", id.as_str()),
-        }
-        self.field("WARC-Refers-To-Target-URI", &*original.url);
-        match &original.name {
-            OriginalName::Given { time_ms, .. } => {
-                self.field("WARC-Refers-To-Date", &WarcDate(*time_ms));
-            }
-            OriginalName::Read { date, .. } => self.field("WARC-Refers-To-Date", date.as_str()),
-        }
-        if let Some((volume, offset)) = original.place.get() {
-            // Ours: saves the reader a search. Not there when the original was still being compressed.
-            let location = format!("{}:{offset}", u64::from(*volume));
-            self.field("Aranha-Refers-To-Location", location.as_str());
         }
     }
 
@@ -329,10 +234,7 @@ impl Encoder {
     }
 
     fn field(&mut self, name: &str, value: &(impl HeaderValue + ?Sized)) {
-        self.plain.extend_from_slice(name.as_bytes());
-        self.plain.extend_from_slice(b": ");
-        value.put(&mut self.plain);
-        self.plain.extend_from_slice(b"\r\n");
+        put_field(&mut self.plain, name, value);
     }
 
     /// The fields about the block, whose digest may be known. Takes no more than [`HEAD_END`] bytes with the line behind it.
@@ -396,37 +298,4 @@ fn escaped(text: &str, is_plain: fn(&str) -> bool, escape: fn(&str, &mut Vec<u8>
     let mut out = Vec::with_capacity(text.len() + 16);
     escape(text, &mut out);
     String::from_utf8_lossy(&out).into_owned().into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn identifiers_are_uuids_and_differ() {
-        let ids = RecordIds::new();
-        let text = |id: RecordId| {
-            let mut out = Vec::new();
-            id.put(&mut out);
-            String::from_utf8(out).unwrap()
-        };
-        let mut seen: Vec<String> = (0..1000).map(|_| text(ids.next())).collect();
-        assert_eq!(
-            seen[0].len(),
-            "<urn:uuid:00000000-0000-4000-8000-000000000000>".len()
-        );
-        assert!(
-            seen.iter()
-                .all(|id| &id[24..25] == "4" && "89ab".contains(&id[29..30]))
-        );
-        seen.sort();
-        seen.dedup();
-        assert_eq!(seen.len(), 1000);
-        let known = *b"\x00\x12\x34\x56\x78\x9a\xbc\xde\xf0\x0f\x1e\x2d\x3c\x4b\x5a\xff";
-        assert_eq!(
-            text(RecordId(known)),
-            "<urn:uuid:00123456-789a-bcde-f00f-1e2d3c4b5aff>"
-        );
-        assert_ne!(RecordIds::new().next(), RecordIds::new().next());
-    }
 }

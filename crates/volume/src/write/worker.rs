@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::duplicates::{DuplicateIndex, Original, OriginalName};
-use crate::write::encoder::{Companions, Draft, Encoder, RecordIds};
+use crate::duplicates::DuplicateIndex;
+use crate::record::id::RecordIds;
+use crate::record::revisit::{Original, OriginalName, Revisit};
+use crate::write::encoder::{Companions, Draft, Encoder};
 use crate::write::state::WriteState;
 use crate::write::writer::{TicketedWrite, WriteRequest};
 use crate::{Exchange, Stored, VolumeError};
@@ -63,10 +65,9 @@ impl Worker {
         room: OwnedSemaphorePermit,
     ) {
         let mut draft = Draft::new(exchange, self.ids.next(), self.minimum);
-        draft.original = exchange.not_modified.map(|earlier| {
-            let found = self.duplicates.response(&earlier);
-            found.unwrap_or_else(|| draft.unmodified(&earlier))
-        });
+        draft.revisit = exchange
+            .not_modified
+            .map(|earlier| Revisit::not_modified(&self.duplicates.volumes, &earlier, &draft.url));
         let candidate = self.candidate(&draft);
         let mut ticket = Ticket {
             number: 0,
@@ -77,12 +78,13 @@ impl Worker {
             Some(candidate) => {
                 let key = draft.payload.key;
                 let claim = self.duplicates.claim(key, candidate, &exchange.payload);
-                (ticket.number, draft.original) = (claim.ticket, claim.original);
+                ticket.number = claim.ticket;
+                draft.revisit = claim.original.map(Revisit::same_payload);
             }
             None => ticket.number = self.duplicates.ticket(),
         }
         let encoded = self.encoder.exchange(&draft, self.companions, &self.ids);
-        let original = candidate.filter(|_| draft.original.is_none());
+        let original = candidate.filter(|_| draft.revisit.is_none());
         ticket.parcel = Some(Box::new(WriteRequest {
             encoded,
             original,
@@ -93,12 +95,12 @@ impl Worker {
 
     /// What later duplicates would refer to, when this payload takes part in the search.
     fn candidate(&self, draft: &Draft<'_>) -> Option<Arc<Original>> {
-        if !self.duplicates.enabled() || draft.original.is_some() {
+        if !self.duplicates.enabled() || draft.revisit.is_some() {
             return None;
         }
         let form = draft.payload.form?;
         Some(Arc::new(Original {
-            name: OriginalName::Given {
+            name: OriginalName::Written {
                 id: draft.id,
                 time_ms: draft.exchange.time_ms,
             },

@@ -13,11 +13,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::duplicates::Original;
 use crate::files::disk::{Disk, OutputFile};
 use crate::files::name::{self, OPEN};
 use crate::index::entry::IndexEntry;
-use crate::write::encoder::{EncodedExchange, Encoder, RecordIds};
+use crate::record::id::RecordIds;
+use crate::record::revisit::Original;
+use crate::write::encoder::{EncodedExchange, Encoder};
 use crate::write::finish::WrittenVolume;
 use crate::write::state::WriteState;
 use crate::{Options, Stored, VolumeError, VolumeId};
