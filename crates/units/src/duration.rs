@@ -1,14 +1,13 @@
-//! Durations as people write them in configuration and on the command line: `2s`, `1h30m`, `7d`, `500ms`.
+//! Durations in the configuration and on the command line: `2s`, `1h30m`, `7d`, `500ms`.
 //!
-//! Use with serde: `#[serde(with = "aranha_units::duration")]` on a `Duration`, `…::duration::option` on an
-//! `Option<Duration>`, `…::duration::list` on a `Vec<Duration>`. [`parse`] and [`format()`] are exact inverses for
-//! every duration of whole nanoseconds.
+//! With serde: `#[serde(with = "aranha_units::duration")]` on a `Duration`, `…::duration::option` on an
+//! `Option<Duration>`, `…::duration::list` on a `Vec<Duration>`. [`parse`] reads exactly the duration that [`format()`] wrote.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serializer, de};
 
-/// Units in falling order, in nanoseconds; the largest that divides is written first.
+/// Units and their length in nanoseconds, longest first.
 const UNITS: [(&str, u128); 8] = [
     ("w", 7 * 24 * 3600 * 1_000_000_000),
     ("d", 24 * 3600 * 1_000_000_000),
@@ -20,16 +19,16 @@ const UNITS: [(&str, u128); 8] = [
     ("ns", 1),
 ];
 
-/// Why a text is no duration.
+/// Why a text is not a duration.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{text}` is no duration: {problem}; write for example 500ms, 2s, 1h30m or 7d")]
+#[error("`{text}` is not a duration: {problem}; write for example 500ms, 2s, 1h30m or 7d")]
 pub struct DurationError {
     text: String,
     problem: &'static str,
 }
 
-/// Read a duration: numbers with units (`w d h m s ms us ns`), largest first or not, fractions allowed (`1.5s`).
-/// A bare `0` needs no unit.
+/// Parses a duration: numbers with units (`w d h m s ms us ns`) in any order, with optional fractions (`1.5s`). A `0` needs
+/// no unit.
 pub fn parse(text: &str) -> Result<Duration, DurationError> {
     let fail = |problem| DurationError {
         text: text.to_owned(),
@@ -80,7 +79,7 @@ fn scale(unit: &str) -> Option<u128> {
         .map(|(_, nanos)| *nanos)
 }
 
-/// `whole[.fraction]` times the unit, exactly; digits below a nanosecond are cut.
+/// `whole[.fraction]` times the unit in nanoseconds; smaller fractions are truncated.
 fn nanos(number: &str, scale: u128) -> Option<u128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.len() > 18 || fraction.contains('.') {
@@ -97,7 +96,7 @@ fn nanos(number: &str, scale: u128) -> Option<u128> {
     read(whole)?.checked_mul(scale)?.checked_add(below)
 }
 
-/// Write a duration so that [`parse`] reads the same again: `1h30m`, `2s`, `0s`.
+/// Formats a duration as `1h30m`, `2s` or `0s`.
 pub fn format(duration: Duration) -> String {
     use std::fmt::Write as _;
     let mut rest = duration.as_nanos();
@@ -130,7 +129,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duratio
 pub mod option {
     use super::{Deserialize, Deserializer, Duration, Serializer, de, format, parse};
 
-    /// None is the format's own null, or the absent key in TOML.
+    /// `None` is written as null, or as an absent key in TOML.
     pub fn serialize<S: Serializer>(
         duration: &Option<Duration>,
         serializer: S,
@@ -141,7 +140,7 @@ pub mod option {
         }
     }
 
-    /// Give the field `#[serde(default)]` too, so that an absent key is none.
+    /// The field also needs `#[serde(default)]`, so that an absent key is `None`.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Duration>, D::Error> {
@@ -155,7 +154,7 @@ pub mod option {
 pub mod list {
     use super::{Deserialize, Deserializer, Duration, Serializer, de, format, parse};
 
-    /// An array of strings.
+    /// Writes an array of strings.
     pub fn serialize<S: Serializer>(
         durations: &[Duration],
         serializer: S,
@@ -163,7 +162,7 @@ pub mod list {
         serializer.collect_seq(durations.iter().map(|duration| format(*duration)))
     }
 
-    /// An array of strings.
+    /// Reads an array of strings.
     pub fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Vec<Duration>, D::Error> {
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn as_people_write_them() {
+    fn durations_are_parsed_and_formatted() {
         check("2s", Duration::from_secs(2), "2s");
         check("1h30m", Duration::from_mins(90), "1h30m");
         check("7d", Duration::from_hours(7 * 24), "7d");
@@ -202,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn invalid_durations() {
         for text in [
             "",
             "5",
@@ -218,7 +217,7 @@ mod tests {
         }
         assert_eq!(
             parse("5").expect_err("no unit").to_string(),
-            "`5` is no duration: the unit is missing; write for example 500ms, 2s, 1h30m or 7d"
+            "`5` is not a duration: the unit is missing; write for example 500ms, 2s, 1h30m or 7d"
         );
     }
 
@@ -233,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn in_configuration() {
+    fn durations_in_toml() {
         for limit in [None, Some(Duration::from_mins(1))] {
             let config = Config {
                 pause: Duration::from_secs(2),
@@ -253,7 +252,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(500))]
         #[test]
-        fn written_is_read(seconds in any::<u64>(), nanos in 0..1_000_000_000u32) {
+        fn formatted_durations_are_parsed(seconds in any::<u64>(), nanos in 0..1_000_000_000u32) {
             let duration = Duration::new(seconds, nanos);
             prop_assert_eq!(parse(&format(duration)), Ok(duration));
         }

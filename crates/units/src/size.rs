@@ -1,15 +1,14 @@
-//! Byte sizes as people write them: `10MiB`, `1GB`, `512`, `1.5MiB`. Binary units (KiB) are powers of 1024,
-//! decimal ones (kB, KB) powers of 1000.
+//! Byte sizes in the configuration and on the command line: `10MiB`, `1GB`, `512`, `1.5MiB`. Binary units (KiB) are powers
+//! of 1024, decimal units (kB, KB) are powers of 1000.
 //!
-//! Use with serde: `#[serde(with = "aranha_units::size")]` on a `u64` or `usize`, `…::size::option` on an option of
-//! one, `…::size::map` on a `BTreeMap<String, u64>`. A bare integer is read as bytes.
+//! With serde: `#[serde(with = "aranha_units::size")]` on a `u64` or `usize`. An integer is a number of bytes.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::{Deserialize, Deserializer, Serializer, de};
+use serde::{Deserializer, Serializer, de};
 
-/// Units by what they multiply with; the first that divides a size is the one it is written in.
+/// Units and their size in bytes, largest first.
 const UNITS: [(&str, u64); 9] = [
     ("TiB", 1 << 40),
     ("TB", 1_000_000_000_000),
@@ -22,15 +21,15 @@ const UNITS: [(&str, u64); 9] = [
     ("B", 1),
 ];
 
-/// Why a text is no size.
+/// Why a text is not a size.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{text}` is no size: {problem}; write for example 512, 64KiB, 10MiB or 1GB")]
+#[error("`{text}` is not a size: {problem}; write for example 512, 64KiB, 10MiB or 1GB")]
 pub struct SizeError {
     text: String,
     problem: &'static str,
 }
 
-/// Read a size in bytes. Units without regard to case; `K`, `M`, `G`, `T` alone are binary, as `ls -h` has them.
+/// Parses a size in bytes. Units are case-insensitive; `K`, `M`, `G` and `T` are binary units, as in `ls -h`.
 pub fn parse(text: &str) -> Result<u64, SizeError> {
     let fail = |problem| SizeError {
         text: text.to_owned(),
@@ -82,7 +81,7 @@ fn scale(unit: &str) -> Option<u64> {
         .map(|(_, bytes)| *bytes)
 }
 
-/// Write a size in the largest unit that loses nothing: `10MiB`, `1GB`, `1500B`.
+/// Formats a size in the largest unit of which it is a multiple: `10MiB`, `1GB`, `1500B`.
 pub fn format(bytes: u64) -> String {
     let (unit, scale) = UNITS
         .iter()
@@ -141,82 +140,11 @@ impl<T: TryFrom<u64>> de::Visitor<'_> for SizeVisitor<T> {
     }
 }
 
-/// One size, where a container of sizes wants an element type.
-struct Size(u64);
-
-impl<'de> Deserialize<'de> for Size {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
-        deserialize(deserializer).map(Size)
-    }
-}
-
-/// For `#[serde(with = "aranha_units::size::option")]` on an option of a size.
-pub mod option {
-    use super::{Deserialize, Deserializer, Serializer, Size, de, format};
-
-    /// None is the format's own null, or the absent key in TOML.
-    pub fn serialize<T, S>(size: &Option<T>, serializer: S) -> Result<S::Ok, S::Error>
-    where
-        T: Copy + TryInto<u64>,
-        S: Serializer,
-    {
-        match size {
-            Some(size) => {
-                let bytes = (*size)
-                    .try_into()
-                    .map_err(|_| serde::ser::Error::custom("size does not fit 64 bits"))?;
-                serializer.serialize_some(&format(bytes))
-            }
-            None => serializer.serialize_none(),
-        }
-    }
-
-    /// Give the field `#[serde(default)]` too, so that an absent key is none.
-    pub fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
-    where
-        T: TryFrom<u64>,
-        D: Deserializer<'de>,
-    {
-        Option::<Size>::deserialize(deserializer)?
-            .map(|Size(bytes)| {
-                T::try_from(bytes).map_err(|_| de::Error::custom("size is too large"))
-            })
-            .transpose()
-    }
-}
-
-/// For `#[serde(with = "aranha_units::size::map")]` on a `BTreeMap<String, u64>`: limits by media type.
-pub mod map {
-    use std::collections::BTreeMap;
-
-    use super::{Deserialize, Deserializer, Serializer, Size, format};
-
-    /// A table of strings.
-    pub fn serialize<S: Serializer>(
-        sizes: &BTreeMap<String, u64>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(sizes.iter().map(|(name, bytes)| (name, format(*bytes))))
-    }
-
-    /// A table of strings or integers.
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<BTreeMap<String, u64>, D::Error> {
-        let sizes = BTreeMap::<String, Size>::deserialize(deserializer)?;
-        Ok(sizes
-            .into_iter()
-            .map(|(name, Size(bytes))| (name, bytes))
-            .collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use serde::Serialize;
-    use std::collections::BTreeMap;
+    use serde::{Deserialize, Serialize};
 
     #[track_caller]
     fn check(text: &str, expected: u64, canonical: &str) {
@@ -225,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn as_people_write_them() {
+    fn sizes_are_parsed_and_formatted() {
         check("10MiB", 10 << 20, "10MiB");
         check("1GB", 1_000_000_000, "1GB");
         check("512", 512, "512B");
@@ -237,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none() {
+    fn invalid_sizes() {
         for text in ["", "MiB", "5 apples", "-1", "1..2k", "99999999TiB", "."] {
             assert!(parse(text).is_err(), "{text}");
         }
@@ -249,41 +177,29 @@ mod tests {
         body: u64,
         #[serde(with = "super")]
         head: usize,
-        #[serde(default, with = "super::option")]
-        log: Option<u64>,
-        #[serde(with = "super::map")]
-        types: BTreeMap<String, u64>,
     }
 
     #[test]
-    fn in_configuration() {
-        for log in [None, Some(1024)] {
-            let config = Config {
-                body: 10 << 20,
-                head: 65536,
-                log,
-                types: BTreeMap::from([("text/html".to_owned(), 5)]),
-            };
-            let text = toml::to_string(&config).expect("serializes");
-            assert!(text.contains("body = \"10MiB\""), "{text}");
-            assert_eq!(
-                toml::from_str::<Config>(&text).expect("reads again"),
-                config
-            );
-        }
-        let config: Config = toml::from_str("body = 5\nhead = '1k'\n[types]\n'a/b' = 7")
-            .expect("integers are bytes");
+    fn sizes_in_toml() {
+        let config = Config {
+            body: 10 << 20,
+            head: 65536,
+        };
+        let text = toml::to_string(&config).expect("serializes");
+        assert!(text.contains("body = \"10MiB\""), "{text}");
         assert_eq!(
-            (config.body, config.head, config.types["a/b"]),
-            (5, 1024, 7)
+            toml::from_str::<Config>(&text).expect("reads again"),
+            config
         );
-        assert!(toml::from_str::<Config>("body = -5\nhead = 1\n[types]").is_err());
+        let config: Config = toml::from_str("body = 5\nhead = '1k'").expect("integers are bytes");
+        assert_eq!((config.body, config.head), (5, 1024));
+        assert!(toml::from_str::<Config>("body = -5\nhead = 1").is_err());
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(500))]
         #[test]
-        fn written_is_read(bytes in any::<u64>()) {
+        fn formatted_sizes_are_parsed(bytes in any::<u64>()) {
             prop_assert_eq!(parse(&format(bytes)), Ok(bytes));
         }
     }

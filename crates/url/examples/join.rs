@@ -1,13 +1,13 @@
-//! How long a join takes, by kind of link: `cargo run --release -p aranha-url --example join`.
+//! Measures the time of a join by kind of link: `cargo run --release -p aranha-url --example join`.
 //!
-//! The budget is half a microsecond for the links that pages are made of; a page has some three hundred.
+//! The target is half a microsecond for common links; a page has about three hundred links.
 
 use std::hint::black_box;
 use std::time::Instant;
 
 use aranha_url::{Base, Canonicaliser};
 
-/// Batches per kind; the fastest counts, because other programs only ever make it slower.
+/// Batches per kind. The fastest counts, because other programs can only slow a batch down.
 const BATCHES: u32 = 60;
 const ROUNDS: u32 = 2_000;
 

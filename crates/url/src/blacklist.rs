@@ -1,17 +1,17 @@
-//! Black lists of URLs, domains and address ranges (U11; V 5.4): what is never asked for, whatever the scope says.
+//! Black lists of URLs, domains and address ranges that are never fetched, regardless of the scope (U11; Viuva Negra 5.4).
 //!
-//! One entry a line, `#` begins a comment:
+//! One entry per line; `#` starts a comment:
 //!
 //! ```text
 //! https://example.org/trap            # this page, under either twin
-//! https://example.org/calendar/*      # everything that begins so
-//! example.net                         # the domain and all below it
-//! *.example.com                       # all below it, but neither itself nor its www twin
-//! 192.0.2.0/24                        # every host that has such an address
+//! https://example.org/calendar/*      # all URLs with this prefix
+//! example.net                         # the domain and its subdomains
+//! *.example.com                       # its subdomains, but neither the domain itself nor its www twin
+//! 192.0.2.0/24                        # every host with an address in this range
 //! 2001:db8::1
 //! ```
 //!
-//! Look-ups are hash look-ups, so lists may be long: one per label of the host, and one per prefix length in use.
+//! Lists may be long: a check takes one hash look-up per label of the host and one per prefix length in use.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -22,28 +22,28 @@ use crate::key::{PageKey, SiteKey};
 use crate::rules::UrlRules;
 use crate::site;
 
-/// What must never be asked for. Keeps each entry's text: it is the reason given by `aranha why`.
+/// A black list. The text of each entry is kept as the reason shown by `aranha why`.
 #[derive(Clone, Debug, Default)]
 pub struct Blacklist {
     pages: HashMap<PageKey, String>,
-    /// By site: path prefixes with their entries.
+    /// Path prefixes and their entries, by site.
     prefixes: HashMap<SiteKey, Vec<(String, String)>>,
     domains: HashMap<String, String>,
-    /// Domains whose hosts are meant, not themselves.
+    /// Domains whose subdomains are blocked, but not the domain itself.
     below: HashMap<String, String>,
     ranges: HashMap<Range, String>,
-    /// Prefix lengths in use, of IPv4 and IPv6.
+    /// Prefix lengths in use, for IPv4 and IPv6.
     lengths: [BTreeSet<u8>; 2],
 }
 
-/// A network in CIDR form, bits below the prefix zero.
+/// A network in CIDR form; the bits after the prefix are zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Range {
     network: IpAddr,
     length: u8,
 }
 
-/// A line that is no entry.
+/// A line that is not a valid entry.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("black list, line {line}: `{entry}` is {problem}")]
 pub struct BlacklistError {
@@ -51,19 +51,19 @@ pub struct BlacklistError {
     pub line: usize,
     /// The entry as written.
     pub entry: String,
-    /// What is wrong with it.
+    /// The error.
     pub problem: String,
 }
 
 impl Blacklist {
-    /// Read a list; the first line that is no entry is an error.
+    /// Parses a list. The first invalid line is an error.
     pub fn parse_lines(text: &str) -> Result<Blacklist, BlacklistError> {
         let mut list = Blacklist::default();
         list.read(text)?;
         Ok(list)
     }
 
-    /// Add the entries of another list: all of them, or none when a line is no entry.
+    /// Adds the entries of another list. If a line is invalid, none is added.
     pub fn extend_lines(&mut self, text: &str) -> Result<(), BlacklistError> {
         let mut more = Blacklist::parse_lines(text)?;
         self.pages.extend(more.pages);
@@ -143,7 +143,7 @@ impl Blacklist {
         Ok(())
     }
 
-    /// The entry that names this URL, its domain, or the address it is written with.
+    /// The entry that matches this URL, its domain, or the IP address in it.
     pub fn url(&self, url: &CanonUrl) -> Option<&str> {
         if self.is_empty() {
             return None;
@@ -151,7 +151,7 @@ impl Blacklist {
         self.page(url).or_else(|| self.site(url))
     }
 
-    /// The entry that names this URL's host as a whole, whatever is said of single pages.
+    /// The entry that matches the whole host of this URL.
     pub fn site(&self, url: &CanonUrl) -> Option<&str> {
         self.domain(url.host())
             .or_else(|| self.written_address(url.host()))
@@ -202,7 +202,7 @@ impl Blacklist {
         self.address(address)
     }
 
-    /// The entry whose range holds this address. An IPv4 address mapped into IPv6 is taken as what it is.
+    /// The entry whose range contains this address. An IPv4-mapped IPv6 address counts as IPv4.
     pub fn address(&self, address: IpAddr) -> Option<&str> {
         let address = address.to_canonical();
         let lengths = &self.lengths[usize::from(address.is_ipv6())];
@@ -213,7 +213,7 @@ impl Blacklist {
             .map(String::as_str)
     }
 
-    /// No entries at all.
+    /// Whether the list has no entries.
     pub fn is_empty(&self) -> bool {
         self.pages.is_empty()
             && self.prefixes.is_empty()
@@ -224,7 +224,7 @@ impl Blacklist {
 }
 
 impl Range {
-    /// The network of this length that an address is in; `length` is at most the address's own.
+    /// The network of an address with this prefix length, which must not exceed the length of the address.
     fn of(address: IpAddr, length: u8) -> Range {
         let network = match address {
             IpAddr::V4(address) => {
@@ -239,7 +239,7 @@ impl Range {
         Range { network, length }
     }
 
-    /// An address or a range; none where the text is of another kind.
+    /// Parses an address or a range; `None` if the text is neither.
     fn parse(text: &str) -> Result<Option<Range>, String> {
         let (address, length) = text
             .split_once('/')
@@ -271,7 +271,7 @@ impl Range {
     }
 }
 
-/// A `#` begins a comment at the line's start or after a space; in a URL it is a fragment.
+/// A `#` starts a comment at the start of the line or after a space. Inside a URL it starts the fragment.
 fn without_comment(line: &str) -> &str {
     let comment = line.match_indices('#').find(|(at, _)| {
         line[..*at]
@@ -282,7 +282,7 @@ fn without_comment(line: &str) -> &str {
     comment.map_or(line, |(at, _)| &line[..at])
 }
 
-/// A domain's canonical name, `*.` or `.` before it left out; none where the text is no domain name.
+/// The canonical name of a domain without a leading `*.` or `.`; `None` if the text is not a domain name.
 pub(crate) fn domain_name(text: &str) -> Option<String> {
     let text = text
         .strip_prefix("*.")
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_taken_as_a_whole_or_not_at_all() {
+    fn an_invalid_list_adds_no_entry() {
         let mut list = Blacklist::parse_lines(LIST).expect("valid");
         let url = |text| Canonicaliser::default().canon(text).expect("valid");
         let (one, other) = (url("https://one.example/"), url("https://example.org/trap"));

@@ -1,21 +1,21 @@
-//! Filter expressions (U10; B 4, K 2.3.6): which URLs a crawl keeps, in one line that people can read.
+//! Filter expressions that select URLs (U10; Bouras 4, Chakrabarti 2.3.6).
 //!
 //! `domain:example.org and not (path:/private/* or ext:zip) and depth<5`
 //!
-//! | test | true when |
+//! | predicate | true if |
 //! |---|---|
-//! | `domain:a.org,pt` | the host is one of these names or below it |
-//! | `host:www.a.org` | the host, or the site's name without `www.`, is this; `*` stands for anything |
-//! | `prefix:https://a.org/docs` | the URL begins so; without `https://` either scheme and either twin will do |
+//! | `domain:a.org,pt` | the host is one of these domains or a subdomain |
+//! | `host:www.a.org` | the host, or the site name without `www.`, matches; `*` matches any characters |
+//! | `prefix:https://a.org/docs` | the URL has this prefix; without a scheme, any scheme and twin matches |
 //! | `scheme:https` | |
-//! | `path:/a/*.html` | the whole path, without query, matches; `*` stands for anything |
-//! | `query:id=*` | the whole query, or one of its parameters, matches; `query:*` asks for any query |
-//! | `ext:zip,gz` | the path's last name ends so, compared without case |
-//! | `regex:"…"` | found anywhere in the URL |
-//! | `depth<5` | links away from a seed; `<` `<=` `=` `!=` `>=` `>` |
+//! | `path:/a/*.html` | the whole path, without query, matches; `*` matches any characters |
+//! | `query:id=*` | the whole query, or one of its parameters, matches; `query:*` matches any URL with a query |
+//! | `ext:zip,gz` | the file name in the path has this extension, in any case |
+//! | `regex:"…"` | the expression matches anywhere in the URL |
+//! | `depth<5` | number of links from a seed; `<` `<=` `=` `!=` `>=` `>` |
 //!
-//! `not` binds tighter than `and`, `and` tighter than `or`. Values with spaces or quotes stand in `"…"`.
-//! Parsing happens at start-up (`parse.rs`); matching allocates nothing.
+//! `not` binds tighter than `and`, `and` tighter than `or`. Values with spaces or quotes are written in `"…"`.
+//! `parse.rs` parses expressions at start-up. Matching does not allocate.
 
 mod parse;
 
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::canonical::{CanonUrl, Scheme};
 use crate::glob;
 
-/// A parsed filter expression; shows as it was written.
+/// A parsed filter expression, displayed as written.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Filter {
@@ -35,17 +35,17 @@ pub struct Filter {
     root: Expression,
 }
 
-/// Where and why an expression does not parse.
+/// A syntax error in an expression.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("filter, column {column}: {problem} ({hint})")]
 pub struct FilterError {
-    /// Byte offset of the fault, counted from 0.
+    /// Byte offset of the error, from 0.
     pub position: usize,
-    /// The same as people count: characters from 1.
+    /// Position of the error in characters, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The error.
     pub problem: String,
-    /// What to write instead.
+    /// How to correct it.
     pub hint: String,
 }
 
@@ -61,9 +61,9 @@ enum Expression {
 enum Predicate {
     Domain(Vec<String>),
     Host(Vec<String>),
-    /// With scheme: compared with the whole URL.
+    /// A prefix with a scheme, compared with the whole URL.
     Prefix(String),
-    /// Without: compared with site and host.
+    /// A prefix without a scheme, compared from the site name and from the host.
     BarePrefix(String),
     Scheme(Vec<Scheme>),
     Path(String),
@@ -84,7 +84,7 @@ enum Comparison {
 }
 
 impl Filter {
-    /// Parse an expression.
+    /// Parses an expression.
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
         Ok(Filter {
             text: text.to_owned(),
@@ -92,7 +92,7 @@ impl Filter {
         })
     }
 
-    /// Does the URL, found at this depth, satisfy the expression?
+    /// Whether the URL, found at this depth, satisfies the expression.
     pub fn matches(&self, url: &CanonUrl, depth: u16) -> bool {
         self.root.holds(url, depth)
     }
@@ -158,13 +158,13 @@ impl Comparison {
     }
 }
 
-/// Is the host this domain or a name below it?
+/// Whether the host is this domain or a subdomain of it.
 pub(crate) fn is_below(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain)
         .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// What follows the last dot of the path's last name; none for names without a dot and for dot files.
+/// The extension of the file name in the path; `None` for names without a dot and for dot files.
 fn extension(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next()?;
     let (stem, extension) = name.rsplit_once('.')?;
@@ -220,7 +220,7 @@ mod tests {
     const PAGE: &str = "https://www.example.org/docs/a/Guide.PDF?id=5&lang=pt";
 
     #[test]
-    fn tests_one_by_one() {
+    fn every_predicate() {
         check("domain:example.org", PAGE, 0, true);
         check("domain:EXAMPLE.org", PAGE, 0, true);
         check("domain:org", PAGE, 0, true);

@@ -1,19 +1,18 @@
 //! SURT, the sort-friendly URI reordering transform: the key of CDX and CDXJ indexes (`org,example)/a?b=c`).
 //!
-//! The host is reversed so that a domain's pages are neighbours. The form is far coarser than [`crate::CanonUrl`]
-//! (everything in lower case, parameters sorted, `www.` always gone), because replay tools look pages up by it: what
-//! counts is that the keys equal those of the Python package `surt`, which pywb uses, quirks included.
-//! `tests/corpus/url/surt.tsv` holds them together.
+//! The host is reversed, so that the pages of a domain are adjacent. The form is coarser than [`crate::CanonUrl`]: lower
+//! case, sorted parameters, always without `www.`. Replay tools look up pages by this key, so it must equal the key of the
+//! Python package `surt` that pywb uses, including its quirks. `tests/corpus/url/surt.tsv` compares the two.
 
-/// SURT form of a URL, for CDXJ keys. Never fails: what is no URL is keyed as text.
+/// SURT form of a URL, for CDXJ keys. Text that is not a URL gets a key too.
 pub fn surt(url: &str) -> String {
     plain_surt(url).unwrap_or_else(|| any_surt(url))
 }
 
-/// The same for a URL with nothing in it that would have to be unescaped, resolved or guessed, as nearly all canonical ones are;
-/// none for any other. [`any_surt`] says what is right.
+/// Fast path for URLs without escapes, dot segments and other special cases, such as nearly all canonical URLs; `None` for
+/// any other URL. The result equals that of [`any_surt`].
 fn plain_surt(url: &str) -> Option<String> {
-    // No way out before the end: many bytes are looked at together. Parentheses may be those of a session.
+    // No early exit, so that the loop is vectorised. Parentheses may belong to a session.
     let plain =
         |plain, byte: u8| plain & (byte.is_ascii_graphic() && !matches!(byte, b'%' | b'#' | b'('));
     let (rest, default) = match url.strip_prefix("http") {
@@ -49,7 +48,7 @@ fn plain_surt(url: &str) -> Option<String> {
     String::from_utf8(key).ok()
 }
 
-/// Whether these are labels in lower case, and no number, with a dot between two of them.
+/// Whether the host consists of lower-case labels separated by single dots and is not a number.
 fn is_plain_host(host: &str) -> bool {
     let mut before = b'.';
     let mut named = false;
@@ -65,7 +64,7 @@ fn is_plain_host(host: &str) -> bool {
     named && before != b'.'
 }
 
-/// What [`surt`] gives, for whatever comes in.
+/// [`surt`] for any text.
 fn any_surt(url: &str) -> String {
     let url: String = url
         .trim()
@@ -95,7 +94,7 @@ fn any_surt(url: &str) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Scheme and the rest behind the colon; a text without scheme is taken as http.
+/// Splits the scheme from the text after the colon; the default scheme is http.
 fn split_scheme(url: &str) -> (&str, &str) {
     let is_scheme = |text: &str| {
         text.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -144,7 +143,7 @@ fn push_host(key: &mut Vec<u8>, authority: &str, scheme: &str) {
     push_port(key, port, default);
 }
 
-/// The labels of a host, the last one first.
+/// Appends the labels of a host in reverse order.
 fn push_labels(key: &mut Vec<u8>, host: &[u8]) {
     for (index, label) in host.rsplit(|byte| *byte == b'.').enumerate() {
         if index > 0 {
@@ -161,7 +160,7 @@ fn push_port(key: &mut Vec<u8>, port: &str, default: &str) {
     }
 }
 
-/// The host unescaped, in ASCII and lower case, without outer dots and `www`, `www2` …; a bare number is an address.
+/// The host unescaped, in ASCII and lower case, without outer dots and `www`, `www2` …. A number is an IPv4 address.
 fn host_key(host: &str) -> Vec<u8> {
     let plain = unescaped(host.as_bytes());
     let text = String::from_utf8_lossy(&plain).replace("..", ".");
@@ -183,7 +182,7 @@ fn host_key(host: &str) -> Vec<u8> {
     without_www(&escaped(ascii.as_bytes())).to_vec()
 }
 
-/// A host without its first label when that is `www`, `www2` ….
+/// Removes a first label `www`, `www2` ….
 fn without_www(host: &[u8]) -> &[u8] {
     let Some(rest) = host.strip_prefix(b"www") else {
         return host;
@@ -192,7 +191,8 @@ fn without_www(host: &[u8]) -> &[u8] {
     rest[digits..].strip_prefix(b".").unwrap_or(host)
 }
 
-/// The path unescaped, dot segments resolved, slashes single, escaped again, in lower case, without its last slash.
+/// The path unescaped, with dot segments resolved and repeated slashes merged, escaped again, in lower case, without its
+/// last slash.
 fn path_key(path: &str) -> Vec<u8> {
     let plain = unescaped(path.as_bytes());
     let mut kept: Vec<&[u8]> = Vec::new();
@@ -221,7 +221,7 @@ fn path_key(path: &str) -> Vec<u8> {
     key
 }
 
-/// ASP.NET's cookieless sessions before an `.aspx` page: `/(s(24 characters))/` and the older `/(24 characters)/`.
+/// Removes cookieless sessions of ASP.NET before an `.aspx` page: `/(s(24 characters))/` or the older `/(24 characters)/`.
 fn strip_session_segments(path: &mut Vec<u8>) {
     for tickets in [true, false] {
         let Some(last_page) = memchr::memmem::rfind(path, b".aspx") else {
@@ -259,7 +259,7 @@ fn is_session(segment: &[u8], tickets: bool) -> bool {
     if !tickets {
         return identifier(inner);
     }
-    // One ticket is a letter and an identifier in parentheses.
+    // A ticket is a letter and an identifier in parentheses.
     let ticket = |bytes: &[u8]| {
         bytes.len() == IDENTIFIER + 3
             && bytes[0].is_ascii_lowercase()
@@ -270,9 +270,9 @@ fn is_session(segment: &[u8], tickets: bool) -> bool {
     !inner.is_empty() && inner.chunks(IDENTIFIER + 3).all(ticket)
 }
 
-/// The query, which is in lower case by now, without sessions, its parameters sorted; nothing when nothing is left of it.
+/// Appends the lower-case query without sessions and with sorted parameters; nothing if it is then empty.
 fn push_query(key: &mut Vec<u8>, mut query: Vec<u8>) {
-    // All names of sessions have it in them.
+    // Every session name contains it.
     if query.windows(2).any(|pair| pair == b"id") {
         strip_value(&mut query, b"jsessionid=", 32, u8::is_ascii_alphanumeric);
         strip_value(&mut query, b"phpsessid=", 32, u8::is_ascii_alphanumeric);
@@ -304,7 +304,7 @@ fn push_query(key: &mut Vec<u8>, mut query: Vec<u8>) {
     }
 }
 
-/// Remove the last `name` with a value of just this length, and the `&` behind it.
+/// Removes the last `name` with a value of exactly this length, and the `&` after it.
 fn strip_value(query: &mut Vec<u8>, name: &[u8], length: usize, valid: fn(&u8) -> bool) {
     let found = memchr::memmem::rfind_iter(query, name).find(|start| {
         let value = &query[start + name.len()..];
@@ -317,7 +317,7 @@ fn strip_value(query: &mut Vec<u8>, name: &[u8], length: usize, valid: fn(&u8) -
     }
 }
 
-/// `aspsessionid` with eight letters of its own, and 24 letters of value.
+/// Removes `aspsessionid` followed by eight letters, with a value of 24 letters.
 fn strip_asp(query: &mut Vec<u8>) {
     const NAME: &[u8] = b"aspsessionid";
     let found = memchr::memmem::rfind_iter(query, NAME).find(|start| {
@@ -333,13 +333,13 @@ fn strip_asp(query: &mut Vec<u8>) {
     }
 }
 
-/// The `cfid` and `cftoken` pair, in this order only.
+/// Removes `cfid` followed by `cftoken`, in this order only.
 fn strip_cold_fusion(query: &mut Vec<u8>) {
     const FIRST: &[u8] = b"cfid=";
     const SECOND: &[u8] = b"cftoken=";
     let value_end =
         |from: usize| memchr::memchr(b'&', &query[from..]).map_or(query.len(), |at| from + at);
-    // The value that begins here ends where the next one behind it does, unless an `&` comes before that.
+    // The value ends where the next one after it ends, unless an `&` comes first.
     let (mut behind, mut behind_end) = (query.len(), query.len());
     let found = memchr::memmem::rfind_iter(query, FIRST).find_map(|start| {
         let first = start + FIRST.len();
@@ -356,13 +356,13 @@ fn strip_cold_fusion(query: &mut Vec<u8>) {
     }
 }
 
-/// Remove a stretch and the `&` behind it.
+/// Removes a range and the `&` after it.
 fn cut(query: &mut Vec<u8>, start: usize, end: usize) {
     let end = (end + 1).min(query.len());
     query.drain(start..end);
 }
 
-/// Percent-triplets decoded until none is left: what decoding brings forth is decoded too, where it stands.
+/// Decodes percent-encoding repeatedly, until no triplet is left.
 fn unescaped(text: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(text.len());
     for &byte in text {
@@ -379,7 +379,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// Everything but visible ASCII escaped, `%` and `#` too.
+/// Escapes everything except visible ASCII, and also `%` and `#`.
 fn escaped(bytes: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut text = Vec::with_capacity(bytes.len());
@@ -404,7 +404,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_those_of_the_reference() {
+    fn keys_equal_those_of_the_python_package() {
         let corpus = include_str!("../../../tests/corpus/url/surt.tsv");
         let mut cases = 0;
         for line in corpus.lines().filter(|line| !line.starts_with('#')) {
@@ -415,7 +415,7 @@ mod tests {
         assert!(cases > 80, "the corpus is there");
     }
 
-    /// How often the shorter way was gone, and whether both lead to the same key.
+    /// Checks that both paths give the same key. Returns whether the fast path was taken.
     #[track_caller]
     fn check_both(url: &str) -> bool {
         let plain = plain_surt(url);
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_urls_go_the_shorter_way() {
+    fn plain_urls_take_the_fast_path() {
         for url in [
             "http://example.org",
             "http://example.org/",
@@ -472,7 +472,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
 
         #[test]
-        fn both_ways_lead_to_the_same_key(
+        fn both_paths_give_the_same_key(
             host in "(www[0-9]?[.])?([a-z0-9-]{0,3}[.]){0,2}[a-zA-Z0-9.-]{0,4}",
             port in "(:[0-9]{0,3}|:80|:443)?",
             path in "(/[a-zA-Z0-9._~;=@:!-]{0,3}){0,4}(/[(]s[(]0123456789abcdefghijklmn[)][)]/a[.]aspx)?",

@@ -1,4 +1,4 @@
-//! Text made to hurt: everything that reads URLs ends, keeps its word, and costs what the length is worth.
+//! Hostile text: URL parsing ends, keeps its invariants, and takes time linear in the length.
 
 use aranha_url::{Base, Blacklist, CanonUrl, Canonicaliser, Filter, UrlRules, surt};
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ mod linear_time;
 
 use linear_time::assert_linear;
 
-/// With everything switched on but the limit on length, which would hide what lies beyond it.
+/// All rules except the length limit, which would reject the long inputs.
 fn unlimited(max_repeats: usize) -> Canonicaliser {
     Canonicaliser::new(UrlRules {
         max_length: 0,
@@ -23,7 +23,7 @@ fn repeat(piece: &str, size: usize) -> String {
     piece.repeat(size / piece.len() + 1)
 }
 
-/// What stands behind the host.
+/// Pieces that follow the host.
 const PATHS: [&str; 16] = [
     "/..",
     "/a/..",
@@ -118,7 +118,7 @@ fn the_rest_of_a_url() {
     }
 }
 
-/// A base as long as one likes, and steps out of it.
+/// Long bases, and links to their parent directories.
 #[test]
 fn bases() {
     let canonicaliser = unlimited(0);
@@ -141,7 +141,7 @@ fn bases() {
 #[test]
 fn filters_and_lists() {
     let canonicaliser = unlimited(0);
-    // A filter that looks at little of the URL needs no longer one.
+    // A filter that examines little of the URL needs only a short one.
     let url = |size: usize| {
         let size = size.min(2 << 20);
         let text = format!("http://a.b.example.org/{}?q", repeat("ab", size));
@@ -190,7 +190,7 @@ fn filters_and_lists() {
     }
 }
 
-/// A URL of the real shape with pieces of trouble in it.
+/// A URL with problematic pieces in it.
 fn near_url() -> impl Strategy<Value = String> {
     let pieces: Vec<&'static str> = PATHS
         .iter()

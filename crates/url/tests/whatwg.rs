@@ -1,16 +1,15 @@
-//! The URL standard's own test data, every case of it, through the parser that the canonicaliser stands on.
+//! The test data of the URL standard, applied to the parser that the canonicaliser uses.
 //!
-//! `urltestdata.json` is the web-platform-tests file as the `url` crate ships it. Where that crate differs from the
-//! standard the case is listed in `DEVIATIONS` with what it means for a crawl; a deviation that no longer occurs
-//! fails the test too, so that the list stays true. Each http and https case then goes through the canonicaliser.
+//! `urltestdata.json` is the web-platform-tests file as shipped with the `url` crate. Cases in which that crate differs from
+//! the standard are listed in `DEVIATIONS`. The test also fails if a listed deviation no longer occurs. Every http and
+//! https case is then passed through the canonicaliser.
 
 use aranha_url::{Base, Canonicaliser, Rejected, UrlRules};
 use serde_json::Value;
 use url::Url;
 
-/// Input and base of the cases the parser answers otherwise. All of them are `file:` URLs (it drops the host before a
-/// drive letter, and empty segments at the start of the path), which are refused by their scheme before any of this
-/// could matter.
+/// Input and base of the cases in which the parser differs. All of them are `file:` URLs, which are rejected by their scheme
+/// anyway. The parser drops the host before a drive letter and empty segments at the start of the path.
 const DEVIATIONS: &[(&str, &str)] = &[
     ("/", "file://h/C:/a/b"),
     ("file:\\\\//", ""),
@@ -53,7 +52,7 @@ const DEVIATIONS: &[(&str, &str)] = &[
 struct Case {
     input: String,
     base: Option<String>,
-    /// None where the standard says failure.
+    /// `None` if the standard requires a failure.
     href: Option<String>,
 }
 
@@ -118,8 +117,8 @@ fn every_case_of_the_standard() {
     );
 }
 
-/// What the standard gives for http and https, the canonicaliser takes and keeps, but for fragment, credentials and
-/// its own rules; what the standard refuses, it refuses.
+/// The canonicaliser gives the URL of the standard for http and https, except for the fragment, credentials and its own
+/// rules. It rejects every URL that the standard rejects.
 #[test]
 fn every_case_through_the_canonicaliser() {
     let canonicaliser = Canonicaliser::new(UrlRules {

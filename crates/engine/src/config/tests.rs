@@ -167,7 +167,7 @@ fn wrong_kinds_are_refused_where_they_stand() {
     );
     complaint(
         "[crawl]\npause = \"2 parsecs\"\n",
-        "FILE, line 2, column 9: `2 parsecs` is no duration: the unit is not known; write for example 500ms, 2s, 1h30m or 7d",
+        "FILE, line 2, column 9: `2 parsecs` is not a duration: the unit is not known; write for example 500ms, 2s, 1h30m or 7d",
     );
 }
 
@@ -259,7 +259,7 @@ fn flags_are_named_in_complaints() {
     assert!(
         error
             .to_string()
-            .starts_with("--pause: `soon` is no duration"),
+            .starts_with("--pause: `soon` is not a duration"),
         "{error}"
     );
 }

@@ -1,15 +1,15 @@
-//! The filter's reader: recursive descent over the text, each fault with its place and a hint.
+//! Recursive-descent parser of filter expressions. Every error has its position and a hint.
 
 use super::{Comparison, Expression, FilterError, Predicate};
 use crate::canonical::Scheme;
 
-/// The tests by name, for hints.
+/// Names of the predicates, for hints.
 const NAMES: [&str; 9] = [
     "domain", "host", "prefix", "scheme", "path", "query", "ext", "regex", "depth",
 ];
-/// Deeper parentheses than anyone writes; bounds the recursion.
+/// Maximum depth of parentheses; bounds the recursion.
 const DEEPEST: usize = 100;
-/// Bytes a compiled regular expression may take.
+/// Maximum size of a compiled regular expression in bytes.
 const LARGEST_REGEX: usize = 1 << 20;
 
 pub(super) fn parse(text: &str) -> Result<Expression, FilterError> {
@@ -71,7 +71,7 @@ impl<'a> FilterParser<'a> {
         }
     }
 
-    /// Take a word if it stands here by itself.
+    /// Consumes this word if it is next.
     fn word(&mut self, word: &str) -> bool {
         let rest = self.rest();
         let here = rest
@@ -231,7 +231,7 @@ impl<'a> FilterParser<'a> {
         }
     }
 
-    /// A value: in quotation marks, or up to the next space or the parenthesis that closes the group.
+    /// Reads a value: in quotation marks, or up to the next space or the closing parenthesis of the group.
     fn value(&mut self) -> Result<String, FilterError> {
         if self.rest().starts_with('"') {
             return self.quoted();
@@ -253,7 +253,7 @@ impl<'a> FilterParser<'a> {
         Ok(value.to_owned())
     }
 
-    /// `\"` stands for a quotation mark; any other backslash for itself, so that regular expressions stay readable.
+    /// `\"` is a quotation mark. Any other backslash is literal, so that regular expressions need no double escaping.
     fn quoted(&mut self) -> Result<String, FilterError> {
         let start = self.at;
         let mut value = String::new();
@@ -349,7 +349,7 @@ fn single(mut nodes: Vec<Expression>, many: fn(Vec<Expression>) -> Expression) -
     }
 }
 
-/// Scheme and host in lower case; a host by itself is followed by `/`, or `example.org` would begin
+/// Scheme and host in lower case. A prefix that is only a host gets a `/`, because `example.org` would otherwise match
 /// `example.org.elsewhere.net` too.
 fn prefix(value: &str) -> Predicate {
     let host_start = value.find("://").map_or(0, |at| at + 3);
@@ -363,7 +363,7 @@ fn prefix(value: &str) -> Predicate {
     }
 }
 
-/// The last line of the regex crate's drawing says what is wrong.
+/// The last line of the error text of the regex crate, which names the error.
 fn reason(error: &regex::Error) -> String {
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();
@@ -377,7 +377,7 @@ fn nearest(name: &str) -> String {
     }
 }
 
-/// Letters to change, add or leave out to make one word of the other.
+/// Edit distance of two words.
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, letter) in one.bytes().enumerate() {
