@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Also images, style sheets, scripts, media and the like ([`LinkKind::Asset`](crate::LinkKind::Asset)).
+    /// Collect images, style sheets, scripts, media and other embedded files ([`LinkKind::Asset`](crate::LinkKind::Asset)).
     pub assets: bool,
-    /// Also the targets of forms that use GET.
+    /// Collect the targets of forms that use GET.
     pub forms: bool,
-    /// Also URLs found by pattern in inline scripts and event handlers (T2): speculative by nature.
+    /// Collect URLs found by pattern in inline scripts and event handlers (T2). They are guesses.
     pub scripts: bool,
-    /// Gather the text. Without it [`Page::text`](crate::Page::text) is empty and its digest 0.
+    /// Build the text. If false, [`Page::text`](crate::Page::text) is empty and its digest 0.
     pub text: bool,
     /// Maximum number of links per page. Further links are counted in a remark. A sitemap may have 50,000 entries.
     pub max_links: usize,

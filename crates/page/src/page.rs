@@ -2,10 +2,10 @@
 
 use crate::{Link, MediaType, PageRemark};
 
-/// What is in a page. Hrefs are as written: joining them with the base is the URL crate's business.
+/// The content of a page. Hrefs are as written; the `aranha-url` crate resolves them against the base.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Page {
-    /// What the content is, after the declared type was checked against it.
+    /// The media type, after the declared type was checked against the content.
     pub media_type: MediaType,
     /// The type as declared (without parameters, lower case), when a header was sent.
     pub declared_type: Option<String>,
@@ -38,8 +38,8 @@ pub struct Page {
     /// What near duplicates are known by: [`is_near_duplicate`](crate::is_near_duplicate) and [`sketch_distance`](crate::sketch_distance) compare two. 0 when
     /// there is no text or too little (under ten words).
     pub sketch: u64,
-    /// Words of the text; of scripts without spaces, characters.
+    /// Number of words of the text. Scripts without spaces are counted in characters.
     pub words: u32,
-    /// What was wrong, in the order it was noticed.
+    /// Faults of the page, in the order they were found.
     pub remarks: Vec<PageRemark>,
 }

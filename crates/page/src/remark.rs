@@ -2,31 +2,31 @@
 
 use std::fmt;
 
-/// One fault that reading met and worked around.
+/// One fault in a page, and how the reader handled it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PageRemark {
-    /// The header says one thing, the content another: the content was believed.
+    /// The content contradicts the `Content-Type` header. The type of the content was used.
     TypeMismatch {
         /// As the header says.
         declared: String,
         /// As found.
         found: String,
     },
-    /// No usable `Content-Type` header: the type is from the content or the extension.
+    /// There is no usable `Content-Type` header. The type comes from the content or the file extension.
     TypeMissing,
-    /// A character set label that the Encoding Standard does not know; it was passed over.
+    /// The declared character set is not in the Encoding Standard and was ignored.
     CharsetUnknown {
         /// The label, cut to a readable length.
         label: String,
     },
-    /// Declared UTF-8, plainly something else: the detector was believed.
+    /// UTF-8 was declared, but the content is not UTF-8. The detected character set was used.
     CharsetMismatch {
         /// As declared.
         declared: &'static str,
         /// As detected.
         found: &'static str,
     },
-    /// Bytes that the character set does not allow were replaced by U+FFFD.
+    /// Bytes that are invalid in the character set were replaced by U+FFFD.
     MalformedCharacters,
     /// Hrefs over [`Options::max_href`](crate::Options::max_href) were left out.
     LongHrefs {
@@ -44,10 +44,9 @@ pub enum PageRemark {
     TextTruncated,
     /// The page ended inside a tag, or inside an element of raw text: a script, a style sheet, a title.
     Unterminated,
-    /// A sitemap in a gzip file has more than 50 MiB inside: the rest was left out.
+    /// A gzip sitemap decompresses to more than the limit. The rest was dropped.
     SitemapTruncated,
-    /// The page is a wall: it only says that the browser is not supported, or that JavaScript or cookies must be
-    /// switched on (T9).
+    /// The page only says that the browser is not supported, or that JavaScript or cookies must be enabled (T9).
     UnsupportedBrowser,
 }
 

@@ -17,7 +17,7 @@ pub struct Link {
     /// As written, with character references decoded, outer white space and control characters trimmed, and tabs
     /// and line ends removed (WHATWG URL, section 4.4, steps 1 to 3). Relative to [`Page::base`](crate::Page::base).
     pub href: String,
-    /// Where it was found.
+    /// The kind of element that contains it.
     pub kind: LinkKind,
     /// The author asks not to follow or not to vouch (`rel` holds nofollow, ugc or sponsored) wherever the page
     /// has this link.
@@ -34,7 +34,7 @@ pub enum LinkKind {
     Area,
     /// `<frame src>`, `<iframe src>`.
     Frame,
-    /// `<form action>` with GET; only when wanted.
+    /// `<form action>` with GET. Only with `Options::forms`.
     Form,
     /// `<meta http-equiv=refresh>`: a redirect in the page.
     Refresh,
@@ -44,9 +44,9 @@ pub enum LinkKind {
     Alternate,
     /// Any other `<link>` that leads to a page (next, prev, help …).
     Link,
-    /// What the page needs to be shown: images, style sheets, scripts, media; only when wanted.
+    /// A file needed to display the page: image, style sheet, script, media. Only with `Options::assets`.
     Asset,
-    /// Found by pattern in a script or an event handler: it may not be a URL at all. Only when wanted.
+    /// A guess: found by pattern in a script or event handler. Only with `Options::scripts`.
     Script,
     /// An address in a sitemap, or in an index of sitemaps.
     Sitemap,
