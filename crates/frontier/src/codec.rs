@@ -31,14 +31,14 @@ const LEVEL: i32 = 1;
 
 /// The two parts of a block that is being written.
 #[derive(Default, Debug)]
-pub struct Block {
+pub struct BlockBuffer {
     /// What compresses.
     pub text: Vec<u8>,
     /// What does not.
     pub fixed: Vec<u8>,
 }
 
-impl Block {
+impl BlockBuffer {
     /// Empty again, with its memory.
     pub fn clear(&mut self) {
         self.text.clear();
@@ -173,25 +173,25 @@ impl Packer {
     }
 
     /// The block as it goes to disk to stay there: packed when that saves an eighth or more of the text.
-    pub fn seal(&self, block: &Block) -> Vec<u8> {
+    pub fn seal(&self, block: &BlockBuffer) -> Vec<u8> {
         let mut out = Vec::with_capacity(block.text.len() + block.fixed.len() + 16);
         self.seal_as(Packing::Zstd, block, &mut out);
         out
     }
 
     /// The block as it goes to disk for a while.
-    pub fn seal_lightly(&self, block: &Block) -> Vec<u8> {
+    pub fn seal_lightly(&self, block: &BlockBuffer) -> Vec<u8> {
         let mut out = Vec::with_capacity(block.text.len() + block.fixed.len() + 16);
         self.seal_lightly_into(block, &mut out);
         out
     }
 
     /// The same, behind what is in `out` already.
-    pub fn seal_lightly_into(&self, block: &Block, out: &mut Vec<u8>) {
+    pub fn seal_lightly_into(&self, block: &BlockBuffer, out: &mut Vec<u8>) {
         self.seal_as(Packing::Lz4, block, out);
     }
 
-    fn seal_as(&self, packing: Packing, block: &Block, out: &mut Vec<u8>) {
+    fn seal_as(&self, packing: Packing, block: &BlockBuffer, out: &mut Vec<u8>) {
         let text = &block.text;
         let mut packed = self.packed.borrow_mut();
         let saving = |length: &usize| length + text.len() / 8 <= text.len();
@@ -293,7 +293,7 @@ mod tests {
         #[test]
         fn blocks_come_back(text in "(/path/[a-z]{1,3}){0,100}", fixed: Vec<u8>) {
             let packer = Packer::new().expect("memory");
-            let block = Block { text: text.into_bytes(), fixed };
+            let block = BlockBuffer { text: text.into_bytes(), fixed };
             for sealed in [packer.seal(&block), packer.seal_lightly(&block)] {
                 let (text, fixed) = packer.open(&sealed).expect("opens");
                 prop_assert_eq!(&text, &block.text);

@@ -12,7 +12,24 @@
 //! - **Memory is bounded by [`Options`]**, plus the keys of the sites being handed out.
 //! - **Time is given by the caller**, in unix milliseconds.
 //!
-//! Read first: [`record`], then the trait below, then [`embedded`] (SQLite) and `docs/decisions/0002-frontier-layout.md`.
+//! [`embedded`] is the SQLite engine; its tables are in `embedded/schema.rs`. A second engine goes beside it, in
+//! `postgres/`, with the same file names, and must pass the same tests (`suite.rs`).
+//!
+//! Read first: [`record`], then the trait [`Frontier`], then [`embedded`] and `docs/decisions/0002-frontier-layout.md`.
+//!
+//! ```
+//! use aranha_frontier::{Embedded, Frontier, Options, Seed};
+//! use aranha_url::{Canonicaliser, UrlRules};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let url = Canonicaliser::new(UrlRules::default()).canon("https://example.org/")?;
+//! let mut frontier = Embedded::open(folder.path(), Options::default())?;
+//! frontier.seed(0, &[Seed::of(&url)])?;
+//! let leases = frontier.check_out(1000, "node-1", 10)?;
+//! assert_eq!(leases[0].site, "example.org");
+//! assert_eq!(leases[0].pending[0].path, "/");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod blocked;
 pub mod codec;

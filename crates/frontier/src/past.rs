@@ -7,7 +7,7 @@
 use aranha_url::PathKey;
 
 use crate::Location;
-use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
+use crate::codec::{BlockBuffer, Reader, put_signed, put_str, put_varint};
 
 /// The last answer of a page that had one.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -92,7 +92,7 @@ mod has {
 }
 
 impl Past {
-    pub(crate) fn put(&self, block: &mut Block) {
+    pub(crate) fn put(&self, block: &mut BlockBuffer) {
         block.fixed.extend_from_slice(&self.digest);
         block
             .fixed

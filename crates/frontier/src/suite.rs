@@ -1,6 +1,6 @@
 //! One suite of tests for every engine: what the [`Frontier`] trait promises, whatever is underneath.
 //!
-//! An engine's test module names a [`Place`] and calls [`suite!`]. Each case gets a fresh place; opening a place again
+//! An engine's test module names a [`EngineFactory`] and calls [`suite!`]. Each case gets a fresh place; opening a place again
 //! after the engine was dropped must show the same collection, with all leases released.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use aranha_url::{CanonUrl, Canonicaliser, PathKey, SiteKey, UrlRules};
 use crate::*;
 
 /// Where an engine keeps a collection.
-pub(crate) trait Place {
+pub(crate) trait EngineFactory {
     type Engine: Frontier;
     fn open(&self, options: Options) -> Self::Engine;
 }
@@ -126,7 +126,7 @@ fn paths(pages: &[Pending]) -> Vec<&str> {
     pages.iter().map(|page| page.path.as_str()).collect()
 }
 
-pub(crate) fn a_seed_is_leased_once(place: &impl Place) {
+pub(crate) fn a_seed_is_leased_once(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let seeds = [seed("https://a.example/x"), seed("https://a.example/x")];
     let seeded = frontier.seed(10, &seeds).expect("seeds");
@@ -171,7 +171,7 @@ pub(crate) fn a_seed_is_leased_once(place: &impl Place) {
     assert!(frontier.check_out(31, "node", 9).expect("works").is_empty());
 }
 
-pub(crate) fn seeds_come_first_then_the_longest_wait(place: &impl Place) {
+pub(crate) fn seeds_come_first_then_the_longest_wait(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     frontier
         .seed(0, &[seed("https://s1.example/")])
@@ -207,7 +207,7 @@ pub(crate) fn seeds_come_first_then_the_longest_wait(place: &impl Place) {
 }
 
 /// Large seeds, or there would never be a turn for anybody else.
-pub(crate) fn a_seed_that_was_visited_waits_like_others(place: &impl Place) {
+pub(crate) fn a_seed_that_was_visited_waits_like_others(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     frontier
         .seed(0, &[seed("https://s.example/")])
@@ -228,7 +228,7 @@ pub(crate) fn a_seed_that_was_visited_waits_like_others(place: &impl Place) {
     assert!(all[2].seed, "it is a seed still");
 }
 
-pub(crate) fn a_revisit_that_is_not_due_gives_no_place_in_the_queue(place: &impl Place) {
+pub(crate) fn a_revisit_that_is_not_due_gives_no_place_in_the_queue(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let seeds = [seed("https://a.example/"), seed("https://b.example/")];
     frontier.seed(0, &seeds).expect("seeds");
@@ -252,7 +252,7 @@ pub(crate) fn a_revisit_that_is_not_due_gives_no_place_in_the_queue(place: &impl
     assert_eq!((lease.site.as_str(), lease.due), ("a.example", 5000));
 }
 
-pub(crate) fn longest_wait_first_among_equals(place: &impl Place) {
+pub(crate) fn longest_wait_first_among_equals(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let seeds = [
         "https://a.example/",
@@ -273,7 +273,7 @@ pub(crate) fn longest_wait_first_among_equals(place: &impl Place) {
     assert_eq!(sites(&again), [first, then]);
 }
 
-pub(crate) fn queue_is_first_in_first_out(place: &impl Place) {
+pub(crate) fn queue_is_first_in_first_out(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     frontier
         .seed(0, &[seed("https://a.example/")])
@@ -305,7 +305,7 @@ pub(crate) fn queue_is_first_in_first_out(place: &impl Place) {
     assert!(!answer.rest);
 }
 
-pub(crate) fn links_reach_their_site_once(place: &impl Place) {
+pub(crate) fn links_reach_their_site_once(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     frontier
         .seed(0, &[seed("https://a.example/")])
@@ -344,7 +344,7 @@ pub(crate) fn links_reach_their_site_once(place: &impl Place) {
     );
 }
 
-pub(crate) fn known_links_make_no_empty_leases(place: &impl Place) {
+pub(crate) fn known_links_make_no_empty_leases(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let names: Vec<String> = (0..40).map(|n| format!("https://s{n}.example/")).collect();
     let seeds: Vec<Seed> = names.iter().map(|name| seed(name)).collect();
@@ -367,7 +367,7 @@ pub(crate) fn known_links_make_no_empty_leases(place: &impl Place) {
     assert_eq!(frontier.status(1000).expect("status").sites.idle, 40);
 }
 
-pub(crate) fn a_lost_lease_is_refused_alone(place: &impl Place) {
+pub(crate) fn a_lost_lease_is_refused_alone(place: &impl EngineFactory) {
     let options = Options {
         lease: Duration::from_secs(1),
         ..small()
@@ -398,7 +398,7 @@ pub(crate) fn a_lost_lease_is_refused_alone(place: &impl Place) {
     assert_eq!(frontier.release_all(1900, "m").expect("works"), 0);
 }
 
-pub(crate) fn a_trap_is_blocked(place: &impl Place) {
+pub(crate) fn a_trap_is_blocked(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     frontier
         .seed(0, &[seed("https://a.example/")])
@@ -433,7 +433,7 @@ pub(crate) fn a_trap_is_blocked(place: &impl Place) {
     assert_eq!((status.pages.queued, status.pages.blocked), (2, 0));
 }
 
-pub(crate) fn leases_end_with_their_process(place: &impl Place) {
+pub(crate) fn leases_end_with_their_process(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     frontier
         .seed(0, &[seed("https://a.example/")])
@@ -466,7 +466,7 @@ pub(crate) fn leases_end_with_their_process(place: &impl Place) {
     assert_eq!(lost, [Err(LeaseLost { lease: lease.id })]);
 }
 
-pub(crate) fn a_failed_page_comes_back_in_time(place: &impl Place) {
+pub(crate) fn a_failed_page_comes_back_in_time(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     frontier
         .seed(0, &[seed("https://a.example/")])
@@ -505,7 +505,7 @@ pub(crate) fn a_failed_page_comes_back_in_time(place: &impl Place) {
     assert_eq!(paths(&one(&mut frontier, 3000).pending), ["/b"]);
 }
 
-pub(crate) fn what_the_user_asks_for_again_is_due_now(place: &impl Place) {
+pub(crate) fn what_the_user_asks_for_again_is_due_now(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let home = seed("http://a.test/");
     frontier
@@ -538,7 +538,7 @@ pub(crate) fn what_the_user_asks_for_again_is_due_now(place: &impl Place) {
     assert_eq!(found, ["/", "/waits"]);
 }
 
-pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl Place) {
+pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl EngineFactory) {
     let past = |time| {
         Some(Box::new(Past {
             time,
@@ -600,7 +600,7 @@ pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl Place) {
     assert_eq!(found, [past(5000), past(7000)]);
 }
 
-pub(crate) fn a_run_does_not_run_after_its_own_revisits(place: &impl Place) {
+pub(crate) fn a_run_does_not_run_after_its_own_revisits(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let again = |path: &str, next| PageRecord {
         next: Some(next),
@@ -663,7 +663,7 @@ pub(crate) fn a_run_does_not_run_after_its_own_revisits(place: &impl Place) {
 }
 
 /// What a run puts off for the sake of its own end must not be put off in the next.
-pub(crate) fn the_next_run_has_its_own_horizon(place: &impl Place) {
+pub(crate) fn the_next_run_has_its_own_horizon(place: &impl EngineFactory) {
     let answered = |path: &str, next| PageRecord {
         next: Some(next),
         past: Some(Box::default()),
@@ -711,7 +711,7 @@ pub(crate) fn the_next_run_has_its_own_horizon(place: &impl Place) {
     assert_eq!(frontier.status(500).expect("status").next_due, Some(900));
 }
 
-pub(crate) fn a_claim_brings_a_visit_forward(place: &impl Place) {
+pub(crate) fn a_claim_brings_a_visit_forward(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     frontier.seed(0, &[seed("http://a.test/")]).expect("seeds");
     let lease = one(&mut frontier, 0);
@@ -781,7 +781,7 @@ pub(crate) fn a_claim_brings_a_visit_forward(place: &impl Place) {
 }
 
 /// A page that was due when the run began is this run's, also when its site wants a pause first.
-pub(crate) fn a_pause_does_not_put_off_to_the_next_run(place: &impl Place) {
+pub(crate) fn a_pause_does_not_put_off_to_the_next_run(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let again = |path: &str, next| PageRecord {
         next: Some(next),
@@ -821,7 +821,7 @@ pub(crate) fn a_pause_does_not_put_off_to_the_next_run(place: &impl Place) {
 }
 
 /// By the user, say, beside a crawl that is to end.
-pub(crate) fn who_is_believed_entirely_is_obeyed(place: &impl Place) {
+pub(crate) fn who_is_believed_entirely_is_obeyed(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     frontier.revisit_until(50);
     frontier.seed(0, &[seed("http://a.test/")]).expect("seeds");
@@ -904,7 +904,7 @@ pub(crate) fn who_is_believed_entirely_is_obeyed(place: &impl Place) {
     assert_eq!(paths(&one(&mut frontier, 420).pending), ["/never"]);
 }
 
-pub(crate) fn a_blocked_site_is_not_handed_out(place: &impl Place) {
+pub(crate) fn a_blocked_site_is_not_handed_out(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     frontier
         .seed(0, &[seed("https://a.example/")])
@@ -936,7 +936,7 @@ pub(crate) fn a_blocked_site_is_not_handed_out(place: &impl Place) {
     assert_eq!(paths(&one(&mut frontier, 9000).pending), ["/1"]);
 }
 
-fn external(place: &impl Place, policy: External, expected: &[&str]) {
+fn external(place: &impl EngineFactory, policy: External, expected: &[&str]) {
     let mut frontier = place.open(Options {
         external_links: policy,
         ..small()
@@ -969,11 +969,11 @@ fn external(place: &impl Place, policy: External, expected: &[&str]) {
     assert_eq!(found, expected, "{policy:?}");
 }
 
-pub(crate) fn home_page_policy(place: &impl Place) {
+pub(crate) fn home_page_policy(place: &impl EngineFactory) {
     external(place, External::HomePage, &["b.example/"]);
 }
 
-pub(crate) fn deep_link_policy(place: &impl Place) {
+pub(crate) fn deep_link_policy(place: &impl EngineFactory) {
     external(
         place,
         External::DeepLink,
@@ -981,7 +981,7 @@ pub(crate) fn deep_link_policy(place: &impl Place) {
     );
 }
 
-pub(crate) fn combined_policy(place: &impl Place) {
+pub(crate) fn combined_policy(place: &impl EngineFactory) {
     external(
         place,
         External::Combined,
@@ -989,7 +989,7 @@ pub(crate) fn combined_policy(place: &impl Place) {
     );
 }
 
-pub(crate) fn a_seed_during_a_visit_is_not_lost(place: &impl Place) {
+pub(crate) fn a_seed_during_a_visit_is_not_lost(place: &impl EngineFactory) {
     for external in [External::DeepLink, External::HomePage] {
         let name = format!(
             "https://{}.example",
@@ -1018,7 +1018,7 @@ pub(crate) fn a_seed_during_a_visit_is_not_lost(place: &impl Place) {
 }
 
 /// Whatever becomes of links: what was counted as taken is visited.
-pub(crate) fn a_page_that_a_signal_tells_of_is_not_lost(place: &impl Place) {
+pub(crate) fn a_page_that_a_signal_tells_of_is_not_lost(place: &impl EngineFactory) {
     let mut frontier = place.open(Options {
         external_links: External::HomePage,
         ..small()
@@ -1060,7 +1060,7 @@ pub(crate) fn a_page_that_a_signal_tells_of_is_not_lost(place: &impl Place) {
     assert_eq!(found["b.example"], ["/new"]);
 }
 
-pub(crate) fn every_answer_can_be_asked_for(place: &impl Place) {
+pub(crate) fn every_answer_can_be_asked_for(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     frontier
         .seed(0, &[seed("https://a.example/")])
@@ -1102,7 +1102,7 @@ pub(crate) fn every_answer_can_be_asked_for(place: &impl Place) {
 }
 
 /// Enough links for several levels of runs; tidied as the crawl goes; nothing lost, nothing twice.
-pub(crate) fn merging_loses_nothing(place: &impl Place) {
+pub(crate) fn merging_loses_nothing(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     frontier
         .seed(0, &[seed("https://hub.example/")])
@@ -1223,13 +1223,13 @@ fn begin_with(frontier: &mut impl Frontier, window: &[Pending]) -> Lease {
 }
 
 /// What the next visit finds when the one before is gone without a word.
-fn left_behind<P: Place>(place: &P, frontier: P::Engine) -> Vec<Pending> {
+fn left_behind<P: EngineFactory>(place: &P, frontier: P::Engine) -> Vec<Pending> {
     drop(frontier);
     let mut frontier = place.open(Options::default());
     one(&mut frontier, 1 << 40).pending
 }
 
-pub(crate) fn pages_that_left_the_front_are_gone(place: &impl Place) {
+pub(crate) fn pages_that_left_the_front_are_gone(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let window = pages(0..4);
     let lease = begin_with(&mut frontier, &window);
@@ -1245,7 +1245,7 @@ pub(crate) fn pages_that_left_the_front_are_gone(place: &impl Place) {
     assert_eq!(left_behind(place, frontier), window[3..]);
 }
 
-pub(crate) fn all_pages_may_leave_and_others_come(place: &impl Place) {
+pub(crate) fn all_pages_may_leave_and_others_come(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let window = pages(0..6);
     let lease = begin_with(&mut frontier, &window[..3]);
@@ -1256,7 +1256,7 @@ pub(crate) fn all_pages_may_leave_and_others_come(place: &impl Place) {
     assert_eq!(left_behind(place, frontier), window[3..]);
 }
 
-pub(crate) fn pages_told_of_stand_behind_the_others(place: &impl Place) {
+pub(crate) fn pages_told_of_stand_behind_the_others(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let all = pages(0..8);
     let lease = begin_with(&mut frontier, &all[..4]);
@@ -1268,7 +1268,7 @@ pub(crate) fn pages_told_of_stand_behind_the_others(place: &impl Place) {
     assert_eq!(left_behind(place, frontier), all[5..]);
 }
 
-pub(crate) fn what_an_answer_hands_out_stands_behind_all(place: &impl Place) {
+pub(crate) fn what_an_answer_hands_out_stands_behind_all(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let all = pages(0..8);
     let lease = begin_with(&mut frontier, &all[..3]);
@@ -1284,7 +1284,7 @@ pub(crate) fn what_an_answer_hands_out_stands_behind_all(place: &impl Place) {
     assert_eq!(left_behind(place, frontier), all[5..]);
 }
 
-pub(crate) fn a_whole_window_takes_the_place_of_what_was_told(place: &impl Place) {
+pub(crate) fn a_whole_window_takes_the_place_of_what_was_told(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let all = pages(0..9);
     let lease = begin_with(&mut frontier, &all[..2]);
@@ -1308,7 +1308,7 @@ pub(crate) fn a_whole_window_takes_the_place_of_what_was_told(place: &impl Place
     assert_eq!(paths(&left), ["/1", "/4", "/5"]);
 }
 
-pub(crate) fn a_visit_may_end_with_what_is_left(place: &impl Place) {
+pub(crate) fn a_visit_may_end_with_what_is_left(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let all = pages(0..6);
     let lease = begin_with(&mut frontier, &all[..4]);
@@ -1330,7 +1330,7 @@ pub(crate) fn a_visit_may_end_with_what_is_left(place: &impl Place) {
 }
 
 /// Longer than any chain of blocks; with visits that end, visits that are lost, and pages of every source.
-pub(crate) fn windows_keep_their_order(place: &impl Place) {
+pub(crate) fn windows_keep_their_order(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let mut window = pages(0..3);
     let mut next = 3;
@@ -1381,7 +1381,7 @@ pub(crate) fn windows_keep_their_order(place: &impl Place) {
     assert_eq!(left[..window.len()], window);
 }
 
-pub(crate) fn more_than_there_is_cannot_be_left(place: &impl Place) {
+pub(crate) fn more_than_there_is_cannot_be_left(place: &impl EngineFactory) {
     let mut frontier = place.open(small());
     let window = pages(0..3);
     let lease = begin_with(&mut frontier, &window);

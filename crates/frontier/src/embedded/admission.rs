@@ -6,13 +6,13 @@
 
 use aranha_url::PathKey;
 
-use super::fault::Fault;
-use super::file::Link;
+use super::link_run_file::RunLink;
 use super::sites::SiteRow;
 use super::store::Store;
+use super::store_error::StoreError;
 use super::unique::Unique;
 use crate::Pending;
-use crate::codec::Block;
+use crate::codec::BlockBuffer;
 use crate::seen::Seen;
 
 /// Pages held at a time.
@@ -27,12 +27,12 @@ pub(super) struct Admission<'a> {
     pub(super) window: &'a mut Vec<Pending>,
     /// Pages in the window at most.
     pub(super) limit: usize,
-    pub(super) block: &'a mut Block,
+    pub(super) block: &'a mut BlockBuffer,
     batch: Vec<Pending>,
     unique: Unique,
     /// Every key seen, once more than a batch has come.
     seen: Option<Seen>,
-    failed: Option<Fault>,
+    failed: Option<StoreError>,
 }
 
 impl<'a> Admission<'a> {
@@ -42,7 +42,7 @@ impl<'a> Admission<'a> {
         known: &'a mut Vec<PathKey>,
         window: &'a mut Vec<Pending>,
         limit: usize,
-        block: &'a mut Block,
+        block: &'a mut BlockBuffer,
     ) -> Admission<'a> {
         let mut unique = Unique::default();
         unique.begin(0);
@@ -61,7 +61,7 @@ impl<'a> Admission<'a> {
     }
 
     /// Take a link; `None`: it cannot be read, or what came before could not be stored.
-    pub(super) fn take(&mut self, link: &Link<'_>) -> Option<()> {
+    pub(super) fn take(&mut self, link: &RunLink<'_>) -> Option<()> {
         let new = match &mut self.seen {
             Some(seen) => seen.insert(link.key.0),
             None => self.unique.is_new(link.key.0),
@@ -94,7 +94,7 @@ impl<'a> Admission<'a> {
 
     /// Put the batch behind everything that waits already: what does not fit the window, or must not overtake, goes to
     /// the queue.
-    fn place(&mut self) -> Result<(), Fault> {
+    fn place(&mut self) -> Result<(), StoreError> {
         let keys: Vec<PathKey> = self.batch.iter().map(|page| page.key).collect();
         let room = if self.site.queued > 0 {
             0
@@ -110,7 +110,7 @@ impl<'a> Admission<'a> {
     }
 
     /// The last batch. `newest`: the newest run that was looked into.
-    pub(super) fn end(mut self, newest: Result<i64, Fault>) -> Result<(), Fault> {
+    pub(super) fn end(mut self, newest: Result<i64, StoreError>) -> Result<(), StoreError> {
         if let Some(fault) = self.failed {
             return Err(fault);
         }

@@ -4,8 +4,8 @@
 
 use super::Embedded;
 use super::checkout::has_more;
-use super::fault::Fault;
 use super::gather::Mark;
+use super::store_error::StoreError;
 use crate::{CheckIn, CheckedIn, LeaseLost, Then};
 
 /// Bytes of links in one journal entry, but for what one check-in brings; few in tests, so that they see several.
@@ -16,7 +16,7 @@ impl Embedded {
         &mut self,
         now: i64,
         batch: &mut dyn Iterator<Item = CheckIn>,
-    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, Fault> {
+    ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, StoreError> {
         let mut mark = self.inbox.mark();
         let (mut links, mut paced) = (0, 0);
         let mut answers = Vec::with_capacity(batch.size_hint().0);
@@ -40,13 +40,13 @@ impl Embedded {
     }
 
     /// Make the links since `mark` durable with this transaction, and write as much of a run as they ask for.
-    fn write_links(&mut self, now: i64, mark: Mark, links: usize) -> Result<(), Fault> {
+    fn write_links(&mut self, now: i64, mark: Mark, links: usize) -> Result<(), StoreError> {
         self.inbox.journal(&self.store, mark, &mut self.block)?;
         self.inbox.pace(&self.store, &mut self.totals, now, links)
     }
 
     /// Store one entry; `None`: its lease is lost.
-    fn take_one(&mut self, now: i64, entry: CheckIn) -> Result<Option<CheckedIn>, Fault> {
+    fn take_one(&mut self, now: i64, entry: CheckIn) -> Result<Option<CheckedIn>, StoreError> {
         let id = entry.lease as i64;
         let Some(key) = self.store.lease_site(id)? else {
             return Ok(None);
@@ -54,7 +54,7 @@ impl Embedded {
         let before = self
             .store
             .site(key)?
-            .ok_or_else(|| Fault::damaged("site of lease", id))?;
+            .ok_or_else(|| StoreError::damaged("site of lease", id))?;
         let mut site = before.clone();
         let (store, block) = (&self.store, &mut self.block);
         store.pages_append(&mut site, &entry.done, block)?;

@@ -7,9 +7,9 @@ use aranha_url::SiteKey;
 
 use super::Embedded;
 use super::admission::Admission;
-use super::fault::Fault;
 use super::leases::Gone;
 use super::sites::SiteRow;
+use super::store_error::StoreError;
 use crate::{Lease, Pending};
 
 /// Sites looked at in one call, for each one asked for, and besides: bounds the work when many prove to have nothing new.
@@ -31,7 +31,7 @@ impl Embedded {
         now: i64,
         node: &str,
         room: usize,
-    ) -> Result<Vec<Lease>, Fault> {
+    ) -> Result<Vec<Lease>, StoreError> {
         for gone in self.store.leases_expired(now, RECLAIMED)? {
             self.take_back(now, gone)?;
         }
@@ -60,7 +60,7 @@ impl Embedded {
     }
 
     /// Make some of the gathered links visible.
-    fn flush_step(&mut self, now: i64) -> Result<(), Fault> {
+    fn flush_step(&mut self, now: i64) -> Result<(), StoreError> {
         if !self.inbox.is_writing() {
             self.inbox.freeze(&self.store)?;
             self.last_flush = Some(now);
@@ -81,7 +81,7 @@ impl Embedded {
 
     /// End a lease whose visit is gone: the site is due again with the window last checked in. It waits since it was
     /// handed out, not since it was free for that visit.
-    pub(super) fn take_back(&mut self, now: i64, gone: Gone) -> Result<(), Fault> {
+    pub(super) fn take_back(&mut self, now: i64, gone: Gone) -> Result<(), StoreError> {
         self.store.lease_delete(gone.id)?;
         self.leased = self.leased.saturating_sub(1);
         if let Some(before) = self.store.site(gone.site)? {
@@ -95,7 +95,12 @@ impl Embedded {
     }
 
     /// Lease one site, unless it has nothing to fetch after all.
-    fn lease(&mut self, now: i64, node: &str, before: &SiteRow) -> Result<Option<Lease>, Fault> {
+    fn lease(
+        &mut self,
+        now: i64,
+        node: &str,
+        before: &SiteRow,
+    ) -> Result<Option<Lease>, StoreError> {
         let mut site = before.clone();
         let mut known = self.store.keys_read(&site)?;
         let mut window = self.store.window_read(&site)?;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::Embedded;
-use super::fault::Fault;
+use super::store_error::StoreError;
 use crate::{Claim, Claimed, Outside, SiteFacts};
 
 impl Embedded {
@@ -12,7 +12,7 @@ impl Embedded {
         now: i64,
         claims: &[(Outside, Claim)],
         weigh: fn(&SiteFacts, u8) -> f64,
-    ) -> Result<Claimed, Fault> {
+    ) -> Result<Claimed, StoreError> {
         let mark = self.inbox.mark();
         let mut claimed = Claimed::default();
         // By site: its keys and what waits are read once.

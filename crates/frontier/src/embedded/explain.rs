@@ -2,16 +2,16 @@
 
 use aranha_url::CanonUrl;
 
-use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
+use super::store_error::StoreError;
 use crate::{Explanation, Waiting};
 
 /// Times that the list of runs may change under a reader's hands.
 const TRIES: usize = 5;
 
 impl Store {
-    pub(super) fn explain(&self, url: &CanonUrl) -> Result<Explanation, Fault> {
+    pub(super) fn explain(&self, url: &CanonUrl) -> Result<Explanation, StoreError> {
         for _ in 0..TRIES {
             match self.explain_once(url) {
                 // A writer beside us has merged the run away; the list names another now.
@@ -22,7 +22,7 @@ impl Store {
         self.explain_once(url)
     }
 
-    fn explain_once(&self, url: &CanonUrl) -> Result<Explanation, Fault> {
+    fn explain_once(&self, url: &CanonUrl) -> Result<Explanation, StoreError> {
         // One snapshot: what is in a run is not in the site's keys as well.
         let snapshot = self.db.unchecked_transaction()?;
         let (site, path) = (url.site_key().0 as i64, url.path_key());
@@ -50,7 +50,7 @@ impl Store {
         site: &SiteRow,
         url: &CanonUrl,
         found: &mut Explanation,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         let key = url.path_key();
         found.known = self.keys_read(site)?.contains(&key);
         found.waiting = if self.window_read(site)?.iter().any(|page| page.key == key) {
@@ -77,7 +77,7 @@ impl Store {
         Ok(())
     }
 
-    fn is_in_journal(&self, site: i64, path: u64) -> Result<bool, Fault> {
+    fn is_in_journal(&self, site: i64, path: u64) -> Result<bool, StoreError> {
         let gather = self.journal_read(0, i64::MAX)?;
         Ok(gather
             .links

@@ -2,11 +2,11 @@
 
 use rusqlite::params;
 
-use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
+use super::store_error::StoreError;
 use crate::SiteFacts;
-use crate::codec::Block;
+use crate::codec::BlockBuffer;
 
 /// Layout of the bytes after it.
 const VERSION: u8 = 3;
@@ -16,13 +16,13 @@ impl Store {
         &self,
         site: &mut SiteRow,
         facts: &SiteFacts,
-        block: &mut Block,
-    ) -> Result<(), Fault> {
+        block: &mut BlockBuffer,
+    ) -> Result<(), StoreError> {
         block.clear();
         block.text.push(VERSION);
         let text = std::mem::take(&mut block.text);
         block.text = postcard::to_extend(facts, text)
-            .map_err(|error| Fault::Damaged(format!("facts of {}: {error}", site.name)))?;
+            .map_err(|error| StoreError::Damaged(format!("facts of {}: {error}", site.name)))?;
         self.run(
             "INSERT INTO facts VALUES (?1, ?2) ON CONFLICT DO UPDATE SET facts = excluded.facts",
             params![site.key, self.packer.seal(block)],
@@ -34,7 +34,7 @@ impl Store {
     }
 
     /// The facts; only the origin for a site that was never visited.
-    pub(super) fn facts_read(&self, site: &SiteRow) -> Result<SiteFacts, Fault> {
+    pub(super) fn facts_read(&self, site: &SiteRow) -> Result<SiteFacts, StoreError> {
         let sealed: Option<Vec<u8>> = self.first(
             "SELECT facts FROM facts WHERE site = ?1",
             [site.key],
@@ -54,6 +54,6 @@ impl Store {
                     .then(|| postcard::from_bytes(bytes).ok())
                     .flatten()
             })
-            .ok_or_else(|| Fault::damaged("facts of site", site.key))
+            .ok_or_else(|| StoreError::damaged("facts of site", site.key))
     }
 }

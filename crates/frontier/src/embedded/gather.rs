@@ -16,10 +16,10 @@
 
 use aranha_url::PathKey;
 
-use super::fault::Fault;
-use super::file::{Link, skip_str};
+use super::link_run_file::{RunLink, skip_str};
 use super::store::Store;
-use crate::codec::{Block, Reader, put_str, put_varint};
+use super::store_error::StoreError;
+use crate::codec::{BlockBuffer, Reader, put_str, put_varint};
 use crate::{External, Outside};
 
 /// Beginnings of origins that go on with the site's name, by their number less one.
@@ -209,8 +209,8 @@ impl<'a> Gathered<'a> {
     }
 
     /// As a link of a run.
-    pub(super) fn link(&self, run: i64, key: u64) -> Link<'a> {
-        Link {
+    pub(super) fn link(&self, run: i64, key: u64) -> RunLink<'a> {
+        RunLink {
             run,
             key: PathKey(key),
             head: self.head,
@@ -256,7 +256,7 @@ impl Recent {
 /// Sites whose links are known to wait, so that another link to them needs no look-up: a table in which a newer site
 /// takes the place of an older one. Losing an entry costs a look-up.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct SitesWithInbox {
     sets: Vec<[i64; WAYS]>,
     /// Insertions so far: they take turns to replace the ways of a set that is full.
     turn: usize,
@@ -264,9 +264,9 @@ pub(super) struct Waiting {
 
 const WAYS: usize = 4;
 
-impl Waiting {
-    pub(super) fn new(sites: usize) -> Waiting {
-        Waiting {
+impl SitesWithInbox {
+    pub(super) fn new(sites: usize) -> SitesWithInbox {
+        SitesWithInbox {
             sets: vec![[0; WAYS]; (sites / WAYS).next_power_of_two()],
             turn: 0,
         }
@@ -274,7 +274,7 @@ impl Waiting {
 
     pub(super) fn clear(&mut self) {
         if self.turn > 0 {
-            *self = Waiting::new(self.sets.len() * WAYS);
+            *self = SitesWithInbox::new(self.sets.len() * WAYS);
         }
     }
 
@@ -312,8 +312,8 @@ impl Store {
         &self,
         gather: &mut Gather,
         start: Mark,
-        block: &mut Block,
-    ) -> Result<(), Fault> {
+        block: &mut BlockBuffer,
+    ) -> Result<(), StoreError> {
         gather.via = None;
         if gather.links.len() == start.links {
             return Ok(());
@@ -332,7 +332,7 @@ impl Store {
     }
 
     /// Read back the links of journal entries after `after`, up to `upto`.
-    pub(super) fn journal_read(&self, after: i64, upto: i64) -> Result<Gather, Fault> {
+    pub(super) fn journal_read(&self, after: i64, upto: i64) -> Result<Gather, StoreError> {
         let mut gather = Gather::default();
         let mut statement =
             self.statement("SELECT id, links FROM journal WHERE id > ?1 AND id <= ?2 ORDER BY id")?;
@@ -342,13 +342,13 @@ impl Store {
             self.packer
                 .open(row.get_ref(1)?.as_blob().unwrap_or_default())
                 .and_then(|(text, keys)| gather.extend(&text, keys))
-                .ok_or_else(|| Fault::damaged("journal entry", id))?;
+                .ok_or_else(|| StoreError::damaged("journal entry", id))?;
             gather.journal = id;
         }
         Ok(gather)
     }
 
-    pub(super) fn journal_delete(&self, upto: i64) -> Result<(), Fault> {
+    pub(super) fn journal_delete(&self, upto: i64) -> Result<(), StoreError> {
         self.run("DELETE FROM journal WHERE id <= ?1", [upto])?;
         Ok(())
     }

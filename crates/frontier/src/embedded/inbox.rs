@@ -9,16 +9,16 @@ use std::path::PathBuf;
 
 use aranha_url::PathKey;
 
-use super::fault::Fault;
-use super::file::RunWriter;
-use super::gather::{Gather, Mark, Recent, Sent, Waiting};
+use super::gather::{Gather, Mark, Recent, Sent, SitesWithInbox};
+use super::link_run_file::LinkRunWriter;
+use super::link_runs::LinkRun;
 use super::merge::Merge;
-use super::runs::Run;
 use super::sites::SiteRow;
 use super::store::Store;
+use super::store_error::StoreError;
 use super::totals::{Count, Totals};
 use super::unique::Unique;
-use crate::codec::Block;
+use crate::codec::BlockBuffer;
 use crate::{External, Hop, Options, Outside, Pending};
 
 /// Links of a run that a check-in writes at least; few in tests, so that they see runs half written.
@@ -35,7 +35,7 @@ struct Frozen {
     next: usize,
     /// The run, by number.
     run: i64,
-    file: RunWriter,
+    file: LinkRunWriter,
 }
 
 /// The inbox's memory.
@@ -46,12 +46,12 @@ pub(super) struct Inbox {
     /// Empty, with the memory of the last batch: two batches take turns, so that memory is the same all the time and
     /// not a saw.
     spare: Gather,
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<LinkRun>,
     pub(super) merges: Vec<Merge>,
     /// Files that the database no longer names; removed when that is durable.
     pub(super) doomed: Vec<PathBuf>,
     recent: Recent,
-    pub(super) waiting: Waiting,
+    pub(super) waiting: SitesWithInbox,
     unique: Unique,
     policy: External,
     home: PathKey,
@@ -68,7 +68,7 @@ impl Inbox {
             merges: Vec::new(),
             doomed: Vec::new(),
             recent: Recent::new(options.recent_links),
-            waiting: Waiting::new(WAITING),
+            waiting: SitesWithInbox::new(WAITING),
             unique: Unique::default(),
             policy: options.external_links,
             home: PathKey::of("/"),
@@ -77,7 +77,7 @@ impl Inbox {
     }
 
     /// Take up what is on disk: after opening, and after a transaction that failed.
-    pub(super) fn reload(&mut self, store: &Store) -> Result<(), Fault> {
+    pub(super) fn reload(&mut self, store: &Store) -> Result<(), StoreError> {
         self.recent.clear();
         self.waiting.clear();
         self.merges.clear();
@@ -96,7 +96,7 @@ impl Inbox {
                 gather,
                 next: 0,
                 run: run.id,
-                file: RunWriter::create(&store.run_path(run.id))?,
+                file: LinkRunWriter::create(&store.run_path(run.id))?,
             };
             // These were announced; the file is made anew.
             while frozen.next < next {
@@ -110,13 +110,13 @@ impl Inbox {
     }
 
     /// Remove files that the database does not name.
-    fn remove_rubbish(&mut self, store: &Store) -> Result<(), Fault> {
+    fn remove_rubbish(&mut self, store: &Store) -> Result<(), StoreError> {
         let runs = &self.runs;
         let is_named = |path: &PathBuf| runs.iter().any(|run| store.run_path(run.id) == *path);
         // They are rubbish like others, and their numbers may be given out again.
         self.doomed.clear();
         let folder = store.runs_folder();
-        let fault = Fault::at_file(&folder);
+        let fault = StoreError::at_file(&folder);
         std::fs::create_dir_all(&folder).map_err(&fault)?;
         let mut rubbish = Vec::new();
         for entry in std::fs::read_dir(&folder).map_err(&fault)? {
@@ -130,7 +130,7 @@ impl Inbox {
             store.sync()?;
         }
         for path in rubbish {
-            std::fs::remove_file(&path).map_err(Fault::at_file(&path))?;
+            std::fs::remove_file(&path).map_err(StoreError::at_file(&path))?;
         }
         Ok(())
     }
@@ -190,8 +190,8 @@ impl Inbox {
         &mut self,
         store: &Store,
         mark: Mark,
-        block: &mut Block,
-    ) -> Result<(), Fault> {
+        block: &mut BlockBuffer,
+    ) -> Result<(), StoreError> {
         store.journal_append(&mut self.gather, mark, block)
     }
 
@@ -203,7 +203,7 @@ impl Inbox {
         totals: &mut Totals,
         now: i64,
         links: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         if self.gather.is_full(self.run_links) {
             self.write(store, totals, now, usize::MAX)?;
             self.freeze(store)?;
@@ -218,7 +218,7 @@ impl Inbox {
         store: &Store,
         totals: &mut Totals,
         now: i64,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         self.write(store, totals, now, usize::MAX)?;
         self.freeze(store)?;
         self.write(store, totals, now, usize::MAX)
@@ -230,7 +230,7 @@ impl Inbox {
     }
 
     /// Sort what was gathered; from here on it is written as a run.
-    pub(super) fn freeze(&mut self, store: &Store) -> Result<(), Fault> {
+    pub(super) fn freeze(&mut self, store: &Store) -> Result<(), StoreError> {
         if self.gather.links.is_empty() {
             return Ok(());
         }
@@ -243,7 +243,7 @@ impl Inbox {
             gather,
             next: 0,
             run: run.id,
-            file: RunWriter::create(&store.run_path(run.id))?,
+            file: LinkRunWriter::create(&store.run_path(run.id))?,
         });
         self.runs.push(run);
         Ok(())
@@ -256,7 +256,7 @@ impl Inbox {
         totals: &mut Totals,
         now: i64,
         links: usize,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         let Some(mut frozen) = self.frozen.take() else {
             return Ok(());
         };
@@ -266,7 +266,7 @@ impl Inbox {
             .iter()
             .position(|run| run.id == frozen.run)
             .expect("a run under way is in the list");
-        let mut block = Block::default();
+        let mut block = BlockBuffer::default();
         while frozen.next < stop.min(frozen.gather.links.len()) {
             let range = frozen.next_site();
             let site = frozen.gather.links[range.start].site;
@@ -299,9 +299,9 @@ impl Inbox {
         now: i64,
         frozen: &Frozen,
         range: &std::ops::Range<usize>,
-        block: &mut Block,
-    ) -> Result<bool, Fault> {
-        let damaged = || Fault::damaged("journal before run", frozen.run);
+        block: &mut BlockBuffer,
+    ) -> Result<bool, StoreError> {
+        let damaged = || StoreError::damaged("journal before run", frozen.run);
         let sent = &frozen.gather.links[range.start];
         let site = sent.site;
         let is_waiting = if self.waiting.has(site) {
@@ -372,7 +372,7 @@ impl Frozen {
         store: &Store,
         range: std::ops::Range<usize>,
         unique: &mut Unique,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         self.next = range.end;
         unique.begin(range.len());
         for sent in &self.gather.links[range] {
@@ -380,7 +380,7 @@ impl Frozen {
                 let link = self
                     .gather
                     .read(sent)
-                    .ok_or_else(|| Fault::damaged("journal before run", self.run))?;
+                    .ok_or_else(|| StoreError::damaged("journal before run", self.run))?;
                 let link = link.link(self.run, sent.key);
                 self.file.push(&store.packer, sent.site, &link)?;
             }

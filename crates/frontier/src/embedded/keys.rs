@@ -8,9 +8,9 @@
 use aranha_url::PathKey;
 use rusqlite::params;
 
-use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
+use super::store_error::StoreError;
 
 /// Blocks of a level that make one of the next.
 const FOLD: i64 = 8;
@@ -19,7 +19,11 @@ const LEVELS: u32 = 5;
 
 impl Store {
     /// Append the keys of pages just admitted.
-    pub(super) fn keys_append(&self, site: &mut SiteRow, keys: &[PathKey]) -> Result<(), Fault> {
+    pub(super) fn keys_append(
+        &self,
+        site: &mut SiteRow,
+        keys: &[PathKey],
+    ) -> Result<(), StoreError> {
         if keys.is_empty() {
             return Ok(());
         }
@@ -41,7 +45,7 @@ impl Store {
         Ok(())
     }
 
-    fn keys_insert(&self, site: i64, previous: i64, bytes: &[u8]) -> Result<i64, Fault> {
+    fn keys_insert(&self, site: i64, previous: i64, bytes: &[u8]) -> Result<i64, StoreError> {
         self.insert(
             "INSERT INTO keys (site, previous, keys) VALUES (?1, ?2, ?3)",
             params![site, previous, bytes],
@@ -49,7 +53,7 @@ impl Store {
     }
 
     /// Make one block of the newest eight.
-    fn keys_fold(&self, site: &mut SiteRow) -> Result<(), Fault> {
+    fn keys_fold(&self, site: &mut SiteRow) -> Result<(), StoreError> {
         let mut blocks = Vec::with_capacity(FOLD as usize);
         let mut id = site.keys;
         for _ in 0..FOLD {
@@ -62,17 +66,17 @@ impl Store {
         Ok(())
     }
 
-    fn keys_block(&self, id: i64) -> Result<(i64, Vec<u8>), Fault> {
+    fn keys_block(&self, id: i64) -> Result<(i64, Vec<u8>), StoreError> {
         self.first(
             "SELECT previous, keys FROM keys WHERE id = ?1",
             [id],
             |row| Ok((row.get(0)?, row.get(1)?)),
         )?
-        .ok_or_else(|| Fault::damaged("chain of keys at", id))
+        .ok_or_else(|| StoreError::damaged("chain of keys at", id))
     }
 
     /// Every key of the site.
-    pub(super) fn keys_read(&self, site: &SiteRow) -> Result<Vec<PathKey>, Fault> {
+    pub(super) fn keys_read(&self, site: &SiteRow) -> Result<Vec<PathKey>, StoreError> {
         let mut keys = Vec::with_capacity(site.known as usize);
         let mut id = site.keys;
         let mut statement = self.statement("SELECT previous, keys FROM keys WHERE id = ?1")?;
@@ -80,7 +84,7 @@ impl Store {
             let mut rows = statement.query([id])?;
             let row = rows
                 .next()?
-                .ok_or_else(|| Fault::damaged("chain of keys at", id))?;
+                .ok_or_else(|| StoreError::damaged("chain of keys at", id))?;
             let previous: i64 = row.get(0)?;
             let (words, rest) = row
                 .get_ref(1)?
@@ -88,7 +92,7 @@ impl Store {
                 .unwrap_or_default()
                 .as_chunks::<8>();
             if !rest.is_empty() || previous >= id {
-                return Err(Fault::damaged("block of keys", id));
+                return Err(StoreError::damaged("block of keys", id));
             }
             keys.extend(words.iter().map(|word| PathKey(u64::from_le_bytes(*word))));
             id = previous;

@@ -2,8 +2,8 @@
 
 use rusqlite::Row;
 
-use super::fault::Fault;
 use super::store::Store;
+use super::store_error::StoreError;
 use crate::LeaseEntry;
 
 /// A lease whose visit is gone.
@@ -32,7 +32,7 @@ impl Store {
         node: &str,
         now: i64,
         expires: i64,
-    ) -> Result<i64, Fault> {
+    ) -> Result<i64, StoreError> {
         self.insert(
             "INSERT INTO leases (site, node, since, expires) VALUES (?1, ?2, ?3, ?4)",
             (site, node, now, expires),
@@ -40,14 +40,14 @@ impl Store {
     }
 
     /// The site of a lease in force.
-    pub(super) fn lease_site(&self, id: i64) -> Result<Option<i64>, Fault> {
+    pub(super) fn lease_site(&self, id: i64) -> Result<Option<i64>, StoreError> {
         self.first("SELECT site FROM leases WHERE id = ?1", [id], |row| {
             row.get(0)
         })
     }
 
     /// False when the lease is lost.
-    pub(super) fn lease_renew(&self, id: i64, expires: i64) -> Result<bool, Fault> {
+    pub(super) fn lease_renew(&self, id: i64, expires: i64) -> Result<bool, StoreError> {
         let changed = self.run(
             "UPDATE leases SET expires = ?2 WHERE id = ?1",
             (id, expires),
@@ -55,12 +55,12 @@ impl Store {
         Ok(changed > 0)
     }
 
-    pub(super) fn lease_delete(&self, id: i64) -> Result<(), Fault> {
+    pub(super) fn lease_delete(&self, id: i64) -> Result<(), StoreError> {
         self.run("DELETE FROM leases WHERE id = ?1", [id])?;
         Ok(())
     }
 
-    pub(super) fn lease_entry(&self, id: i64) -> Result<Option<LeaseEntry>, Fault> {
+    pub(super) fn lease_entry(&self, id: i64) -> Result<Option<LeaseEntry>, StoreError> {
         self.first(
             "SELECT id, node, since, expires FROM leases WHERE id = ?1",
             [id],
@@ -76,7 +76,7 @@ impl Store {
     }
 
     /// Leases that expired, the oldest first.
-    pub(super) fn leases_expired(&self, now: i64, count: usize) -> Result<Vec<Gone>, Fault> {
+    pub(super) fn leases_expired(&self, now: i64, count: usize) -> Result<Vec<Gone>, StoreError> {
         self.all(
             "SELECT id, site, since FROM leases WHERE expires <= ?1 ORDER BY expires LIMIT ?2",
             (now, count as i64),
@@ -85,7 +85,7 @@ impl Store {
     }
 
     /// Leases of a node, or of all.
-    pub(super) fn leases_of(&self, node: Option<&str>) -> Result<Vec<Gone>, Fault> {
+    pub(super) fn leases_of(&self, node: Option<&str>) -> Result<Vec<Gone>, StoreError> {
         self.all(
             "SELECT id, site, since FROM leases WHERE ?1 IS NULL OR node = ?1",
             [node],

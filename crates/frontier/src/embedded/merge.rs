@@ -15,13 +15,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
-use super::cursor::Cursor;
-use super::fault::Fault;
-use super::file::{RunFile, RunWriter};
 use super::inbox::Inbox;
-use super::runs::Run;
+use super::link_run_cursor::LinkRunCursor;
+use super::link_run_file::{LinkRunFile, LinkRunWriter};
+use super::link_runs::LinkRun;
 use super::schema;
 use super::store::Store;
+use super::store_error::StoreError;
 use super::unique::Unique;
 use crate::codec::Packer;
 
@@ -44,7 +44,7 @@ pub(super) struct Merge {
     files: Vec<PathBuf>,
     unwanted: Arc<AtomicBool>,
     /// Ends with the whole file; with none when it was unwanted.
-    thread: Option<JoinHandle<Result<Option<RunFile>, Fault>>>,
+    thread: Option<JoinHandle<Result<Option<LinkRunFile>, StoreError>>>,
 }
 
 impl Drop for Merge {
@@ -77,7 +77,7 @@ impl Inbox {
         })
     }
 
-    fn resting(&self, level: i64) -> impl Iterator<Item = &Run> {
+    fn resting(&self, level: i64) -> impl Iterator<Item = &LinkRun> {
         self.runs.iter().filter(move |run| {
             run.level == level
                 && run.upto.is_none()
@@ -90,7 +90,7 @@ impl Inbox {
 
     /// Takes what is merged and begins what is ripe, inside a transaction. Waits for a merge that is late, and with `all` for
     /// every one.
-    pub(super) fn merge(&mut self, store: &Store, all: bool) -> Result<(), Fault> {
+    pub(super) fn merge(&mut self, store: &Store, all: bool) -> Result<(), StoreError> {
         loop {
             let is_late = |merge: &Merge| self.resting(merge.level).count() >= LATE;
             let over = |merge: &Merge| all || merge.is_over() || is_late(merge);
@@ -110,11 +110,11 @@ impl Inbox {
     }
 
     /// False when there is no thread to be had: there may be one later.
-    fn start(&mut self, store: &Store, level: i64) -> Result<bool, Fault> {
-        let runs: Vec<&Run> = self.resting(level).take(FAN).collect();
+    fn start(&mut self, store: &Store, level: i64) -> Result<bool, StoreError> {
+        let runs: Vec<&LinkRun> = self.resting(level).take(FAN).collect();
         let sources = runs.iter().map(|run| run.id).collect();
         let last = runs.iter().map(|run| run.last).max().unwrap_or(0);
-        let files: Vec<RunFile> = runs.iter().filter_map(|run| run.file.clone()).collect();
+        let files: Vec<LinkRunFile> = runs.iter().filter_map(|run| run.file.clone()).collect();
         let paths = files.iter().map(|file| file.path().to_owned()).collect();
         // A number that is used for nothing else; the row comes when the run is whole.
         let target = store.run_create(0)?.id;
@@ -141,8 +141,13 @@ impl Inbox {
     }
 
     /// The target takes the place of its sources.
-    fn replace(&mut self, store: &Store, merge: &Merge, file: RunFile) -> Result<(), Fault> {
-        let run = Run {
+    fn replace(
+        &mut self,
+        store: &Store,
+        merge: &Merge,
+        file: LinkRunFile,
+    ) -> Result<(), StoreError> {
+        let run = LinkRun {
             id: merge.target,
             level: merge.level + 1,
             last: merge.last,
@@ -168,9 +173,9 @@ impl Merge {
     }
 
     /// Waits for the end of it.
-    fn end(&mut self) -> Result<RunFile, Fault> {
+    fn end(&mut self) -> Result<LinkRunFile, StoreError> {
         let thread = self.thread.take().expect("a merge ends once");
-        let broken = || Fault::damaged("merge into run", self.target);
+        let broken = || StoreError::damaged("merge into run", self.target);
         thread.join().map_err(|_| broken())??.ok_or_else(broken)
     }
 }
@@ -178,22 +183,26 @@ impl Merge {
 /// What a merge's thread has in hand. It reads the database beside the crawl.
 struct Work {
     store: Store,
-    cursors: Vec<Cursor>,
-    writer: RunWriter,
+    cursors: Vec<LinkRunCursor>,
+    writer: LinkRunWriter,
     consumed: Consumed,
     unique: Unique,
 }
 
 impl Work {
-    fn begin(database: &Path, target: &Path, sources: Vec<RunFile>) -> Result<Work, Fault> {
-        let packer = Packer::new().map_err(Fault::at_file(database))?;
+    fn begin(
+        database: &Path,
+        target: &Path,
+        sources: Vec<LinkRunFile>,
+    ) -> Result<Work, StoreError> {
+        let packer = Packer::new().map_err(StoreError::at_file(database))?;
         let store = Store::new(schema::open_reader(database)?, packer, database.to_owned());
         let cursors = sources
             .into_iter()
-            .map(|file| Cursor::new(&store.packer, file));
+            .map(|file| LinkRunCursor::new(&store.packer, file));
         Ok(Work {
             cursors: cursors.collect::<Result<_, _>>()?,
-            writer: RunWriter::create(target)?,
+            writer: LinkRunWriter::create(target)?,
             store,
             consumed: Consumed::default(),
             unique: Unique::default(),
@@ -201,9 +210,9 @@ impl Work {
     }
 
     /// Moves all links; none when that is no longer wanted.
-    fn finish(mut self, unwanted: &AtomicBool) -> Result<Option<RunFile>, Fault> {
+    fn finish(mut self, unwanted: &AtomicBool) -> Result<Option<LinkRunFile>, StoreError> {
         while !unwanted.load(Relaxed) {
-            let Some(site) = self.cursors.iter().filter_map(Cursor::site).min() else {
+            let Some(site) = self.cursors.iter().filter_map(LinkRunCursor::site).min() else {
                 return self.writer.finish(&self.store.packer).map(Some);
             };
             self.take(site, unwanted)?;
@@ -212,7 +221,7 @@ impl Work {
     }
 
     /// Move the links of one site, as long as that is wanted.
-    fn take(&mut self, site: i64, unwanted: &AtomicBool) -> Result<(), Fault> {
+    fn take(&mut self, site: i64, unwanted: &AtomicBool) -> Result<(), StoreError> {
         let consumed = self.consumed.of(&self.store, site)?;
         let several = self
             .cursors
@@ -221,7 +230,7 @@ impl Work {
             .count()
             > 1;
         if several {
-            let links = |cursor: &Cursor| cursor.links().len();
+            let links = |cursor: &LinkRunCursor| cursor.links().len();
             let here = self.cursors.iter().filter(|c| c.site() == Some(site));
             self.unique.begin(here.map(links).sum());
         }
@@ -249,7 +258,7 @@ struct Consumed {
 }
 
 impl Consumed {
-    fn of(&mut self, store: &Store, site: i64) -> Result<i64, Fault> {
+    fn of(&mut self, store: &Store, site: i64) -> Result<i64, StoreError> {
         if self.window.last().is_none_or(|(last, _)| *last < site) {
             self.window = store.sites_consumed(site, WINDOW)?;
             self.next = 0;

@@ -14,32 +14,34 @@
 //!   Check-outs and tidying are not synced: the log is a sequence, so they become durable with the next check-in, and to
 //!   lose them loses nothing that was checked in.
 //!
-//! Read first: `schema.rs`, then `checkout.rs` and `checkin.rs`, then `gather.rs`, `inbox.rs`, `runs.rs`, `file.rs`,
+//! Read first: `schema.rs`, then `checkout.rs` and `checkin.rs`, then `gather.rs`, `inbox.rs`, `link_runs.rs`, `link_run_file.rs`,
 //! `merge.rs`.
 
 mod admission;
 mod checkin;
 mod checkout;
 mod claims;
-mod cursor;
 mod explain;
 mod facts;
-mod fault;
-mod file;
-mod filter;
 mod gather;
 mod inbox;
 mod keys;
+mod later;
 mod leases;
+mod link_run_cursor;
+mod link_run_file;
+mod link_runs;
 mod lock;
 mod merge;
+mod page_block;
 mod pages;
-mod pending;
-mod runs;
+mod queue;
 mod schema;
 mod seeds;
+mod site_filter;
 mod sites;
 mod store;
+mod store_error;
 mod totals;
 mod unique;
 mod view;
@@ -57,16 +59,16 @@ use aranha_url::{CanonUrl, SiteKey};
 
 pub use view::{PageEntry, PageFilter, View};
 
-use crate::codec::{Block, Packer};
+use crate::codec::{BlockBuffer, Packer};
 use crate::{
     CheckIn, CheckedIn, Claim, Claimed, Explanation, Frontier, FrontierError, FrontierStatus,
     Lease, LeaseLost, Options, Outside, Seed, Seeded, SiteFacts,
 };
-use fault::Fault;
 use inbox::Inbox;
 use lock::Lock;
 use sites::SiteRow;
 use store::Store;
+use store_error::StoreError;
 use totals::{Count, Totals};
 
 /// The database's name in the collection's folder.
@@ -85,7 +87,7 @@ pub struct Embedded {
     /// When the gathered links were last made visible because a check-out ran dry.
     last_flush: Option<i64>,
     /// Memory lent to whoever writes a block.
-    block: Block,
+    block: BlockBuffer,
     /// A failed transaction left memory behind the disk.
     stale: bool,
     /// When sites are due may have been set by another horizon than this one.
@@ -113,7 +115,7 @@ impl Embedded {
             inbox,
             leased: 0,
             last_flush: None,
-            block: Block::default(),
+            block: BlockBuffer::default(),
             stale: true,
             other_horizon: true,
             durable: None,
@@ -127,7 +129,7 @@ impl Embedded {
     fn transact<T>(
         &mut self,
         durable: bool,
-        work: impl FnOnce(&mut Embedded) -> Result<T, Fault>,
+        work: impl FnOnce(&mut Embedded) -> Result<T, StoreError>,
     ) -> Result<T, FrontierError> {
         let result = self
             .begin(durable)
@@ -143,7 +145,7 @@ impl Embedded {
         })
     }
 
-    fn begin(&mut self, durable: bool) -> Result<(), Fault> {
+    fn begin(&mut self, durable: bool) -> Result<(), StoreError> {
         if self.durable != Some(durable) {
             let level = if durable { "FULL" } else { "NORMAL" };
             self.store.db.pragma_update(None, "synchronous", level)?;
@@ -156,7 +158,7 @@ impl Embedded {
         Ok(())
     }
 
-    fn reload(&mut self) -> Result<(), Fault> {
+    fn reload(&mut self) -> Result<(), StoreError> {
         self.totals = self.store.totals_read()?;
         self.inbox.reload(&self.store)?;
         self.leased = self.store.leases_of(None)?.len() as u64;
@@ -165,7 +167,7 @@ impl Embedded {
         Ok(())
     }
 
-    fn commit(&mut self) -> Result<(), Fault> {
+    fn commit(&mut self) -> Result<(), StoreError> {
         self.totals
             .set(Count::Gathered, self.inbox.gathered() as i64);
         self.totals.set(Count::Runs, self.inbox.runs.len() as i64);
@@ -181,7 +183,7 @@ impl Embedded {
     }
 
     /// Write a site's row when it changed.
-    fn save(&mut self, before: &SiteRow, after: &SiteRow) -> Result<(), Fault> {
+    fn save(&mut self, before: &SiteRow, after: &SiteRow) -> Result<(), StoreError> {
         if before != after {
             self.store.site_update(after)?;
             self.totals.site(Some(before), after);
@@ -190,7 +192,7 @@ impl Embedded {
     }
 
     /// Release the leases of a node, or all.
-    fn release(&mut self, now: i64, node: Option<&str>) -> Result<u64, Fault> {
+    fn release(&mut self, now: i64, node: Option<&str>) -> Result<u64, StoreError> {
         let leases = self.store.leases_of(node)?;
         for gone in &leases {
             self.take_back(now, *gone)?;
@@ -198,7 +200,7 @@ impl Embedded {
         Ok(leases.len() as u64)
     }
 
-    fn set_blocked(&mut self, now: i64, name: &str, blocked: bool) -> Result<bool, Fault> {
+    fn set_blocked(&mut self, now: i64, name: &str, blocked: bool) -> Result<bool, StoreError> {
         let key = SiteKey::of(name).0 as i64;
         let Some(before) = self.store.site(key)? else {
             if blocked {
@@ -220,7 +222,7 @@ impl Embedded {
     }
 
     /// Clear the reason of a block, and the counters that led to it.
-    fn clear_blocked(&mut self, row: &mut SiteRow) -> Result<(), Fault> {
+    fn clear_blocked(&mut self, row: &mut SiteRow) -> Result<(), StoreError> {
         let mut facts = self.store.facts_read(row)?;
         if facts.blocked.take().is_some() {
             facts.novelty = crate::Novelty::default();
@@ -231,7 +233,7 @@ impl Embedded {
     }
 
     /// Background work until `budget` is spent; true when there is more. Who has all the time there is waits for merges, too.
-    fn work(&mut self, now: i64, budget: Duration) -> Result<bool, Fault> {
+    fn work(&mut self, now: i64, budget: Duration) -> Result<bool, StoreError> {
         /// Links of a run under way that are written between two looks at the clock.
         const STEP: usize = if cfg!(test) { 2 } else { 2000 };
         let begun = Instant::now();

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use super::tests::Folder;
 use super::*;
-use crate::suite::{Place, link, page, record, release, seed, small};
+use crate::suite::{EngineFactory, link, page, record, release, seed, small};
 use crate::{Outcome, Pending, Then, WindowUpdate};
 
 type PageName = (String, String);
@@ -53,7 +53,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 }
 
 /// A visit: its lease and the queue it holds.
-struct Visit {
+struct ModelVisit {
     lease: Lease,
     queue: Vec<Pending>,
     /// How many of its first pages the frontier knows to be there.
@@ -61,11 +61,11 @@ struct Visit {
     known: BTreeSet<PathKey>,
 }
 
-struct World {
+struct Model {
     folder: Folder,
     engine: Option<Embedded>,
     now: i64,
-    visits: Vec<Visit>,
+    visits: Vec<ModelVisit>,
     /// Every page ever sent or admitted.
     expected: BTreeSet<PageName>,
     /// Pages with a lasting answer.
@@ -81,11 +81,11 @@ fn site_of(number: u8) -> String {
     format!("s{number}.example")
 }
 
-impl World {
-    fn new() -> World {
+impl Model {
+    fn new() -> Model {
         let folder = Folder::new();
         let engine = Some(folder.open(small()));
-        World {
+        Model {
             folder,
             engine,
             now: 1000,
@@ -154,7 +154,7 @@ impl World {
                 "what the last visit held comes first"
             );
             window.clone_from(&lease.pending);
-            let visit = Visit {
+            let visit = ModelVisit {
                 queue: lease.pending.clone(),
                 told: lease.pending.len(),
                 known: lease.known.iter().copied().collect(),
@@ -333,7 +333,7 @@ proptest! {
     fn nothing_is_lost_and_nothing_comes_twice(
         operations in proptest::collection::vec(operation(), 1..120)
     ) {
-        let mut world = World::new();
+        let mut world = Model::new();
         for operation in operations {
             world.apply(operation);
         }

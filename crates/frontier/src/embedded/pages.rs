@@ -6,10 +6,10 @@
 use aranha_url::PathKey;
 use rusqlite::params;
 
-use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
-use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
+use super::store_error::StoreError;
+use crate::codec::{BlockBuffer, Reader, put_signed, put_str, put_varint};
 use crate::{Flags, Hop, Location, Outcome, PageRecord};
 
 /// Which optional fields follow.
@@ -23,7 +23,7 @@ mod has {
 }
 
 /// Append `record` to a block; `time` is that of the record before.
-fn put_record(block: &mut Block, record: &PageRecord, time: i64) {
+fn put_record(block: &mut BlockBuffer, record: &PageRecord, time: i64) {
     let fixed = &mut block.fixed;
     fixed.extend_from_slice(&record.key.0.to_le_bytes());
     let mut fields = 0;
@@ -160,8 +160,8 @@ impl Store {
         &self,
         site: &mut SiteRow,
         records: &[PageRecord],
-        block: &mut Block,
-    ) -> Result<(), Fault> {
+        block: &mut BlockBuffer,
+    ) -> Result<(), StoreError> {
         if records.is_empty() {
             return Ok(());
         }
@@ -184,7 +184,7 @@ impl Store {
         &self,
         site: &SiteRow,
         mut visit: impl FnMut(Vec<PageRecord>) -> bool,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         let mut id = site.pages;
         while id != 0 {
             let (previous, sealed): (i64, Vec<u8>) = self
@@ -193,13 +193,13 @@ impl Store {
                     [id],
                     |row| Ok((row.get(0)?, row.get(1)?)),
                 )?
-                .ok_or_else(|| Fault::damaged("chain of page records at", id))?;
+                .ok_or_else(|| StoreError::damaged("chain of page records at", id))?;
             let records = self
                 .packer
                 .open(&sealed)
                 .and_then(|(text, fixed)| read_block(&text, fixed))
                 .filter(|_| previous < id)
-                .ok_or_else(|| Fault::damaged("block of page records", id))?;
+                .ok_or_else(|| StoreError::damaged("block of page records", id))?;
             if !visit(records) {
                 break;
             }
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn records_come_back() {
         let records: Vec<_> = (0..100).map(record).collect();
-        let mut block = Block::default();
+        let mut block = BlockBuffer::default();
         let mut time = 0;
         for record in &records {
             put_record(&mut block, record, time);

@@ -1,7 +1,7 @@
 //! The tables, and how a database is opened. Every blob is drawn in `docs/decisions/0002-frontier-layout.md`,
 //! the journal's in 0007-runs.md.
 //!
-//! Not here: the runs of the inbox, which are files beside the database (see `file.rs`).
+//! Not here: the runs of the inbox, which are files beside the database (see `link_run_file.rs`).
 
 use std::io;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::path::Path;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
-use super::fault::Fault;
+use super::store_error::StoreError;
 use crate::Options;
 
 /// The layout this program writes, in `PRAGMA user_version`.
@@ -86,7 +86,7 @@ CREATE TABLE outcomes (outcome INTEGER PRIMARY KEY, count INTEGER NOT NULL); -- 
 ";
 
 /// Open for writing; create the tables in an empty database, but not where it must be somebody's loss.
-pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, Fault> {
+pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, StoreError> {
     // Looked at first: opening makes the file.
     if std::fs::metadata(path).map_or(true, |file| file.len() == 0) {
         refuse_beside_runs(path)?;
@@ -119,17 +119,17 @@ pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, 
 }
 
 /// Runs belong to a database: beside a new one they would be removed as rubbish, and the links in them are nowhere else.
-fn refuse_beside_runs(path: &Path) -> Result<(), Fault> {
+fn refuse_beside_runs(path: &Path) -> Result<(), StoreError> {
     let folder = path.with_extension("runs");
     let files = match std::fs::read_dir(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        files => files.map_err(Fault::at_file(&folder))?,
+        files => files.map_err(StoreError::at_file(&folder))?,
     };
     for file in files {
-        let path = file.map_err(Fault::at_file(&folder))?.path();
+        let path = file.map_err(StoreError::at_file(&folder))?.path();
         if path.extension().is_some_and(|extension| extension == "run") {
             let what = "database: missing or empty beside the links in frontier.runs";
-            return Err(Fault::Damaged(what.to_owned()));
+            return Err(StoreError::Damaged(what.to_owned()));
         }
     }
     Ok(())
@@ -137,13 +137,13 @@ fn refuse_beside_runs(path: &Path) -> Result<(), Fault> {
 
 /// No statement is planned anew because its values are others: looking for sites that are due, five statements for each
 /// check-out, took longer to plan than to run.
-fn keep_plans(db: &Connection) -> Result<(), Fault> {
+fn keep_plans(db: &Connection) -> Result<(), StoreError> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())
 }
 
 /// Open for reading, beside a writer.
-pub(super) fn open_reader(path: &Path) -> Result<Connection, Fault> {
+pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;
     db.busy_timeout(std::time::Duration::from_secs(10))?;
@@ -151,21 +151,21 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, Fault> {
     db.set_prepared_statement_cache_capacity(128);
     match version(&db)? {
         LAYOUT => Ok(db),
-        0 => Err(Fault::Empty),
+        0 => Err(StoreError::Empty),
         found => Err(other_layout(found)),
     }
 }
 
-fn other_layout(found: i64) -> Fault {
+fn other_layout(found: i64) -> StoreError {
     if found > LAYOUT {
-        Fault::Newer(found)
+        StoreError::Newer(found)
     } else {
-        Fault::Damaged(format!(
+        StoreError::Damaged(format!(
             "layout {found}, which no released aranha wrote: begin the crawl anew"
         ))
     }
 }
 
-fn version(db: &Connection) -> Result<i64, Fault> {
+fn version(db: &Connection) -> Result<i64, StoreError> {
     Ok(db.pragma_query_value(None, "user_version", |row| row.get(0))?)
 }

@@ -7,14 +7,14 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::Embedded;
-use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
+use super::store_error::StoreError;
 use super::totals::Count;
 use crate::{Hop, Outside, Pending, Seed, Seeded};
 
 impl Embedded {
-    pub(super) fn take_seeds(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, Fault> {
+    pub(super) fn take_seeds(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, StoreError> {
         let mark = self.inbox.mark();
         let mut seeded = Seeded::default();
         for seed in seeds {
@@ -35,7 +35,7 @@ impl Embedded {
     }
 
     /// Add the seeds of one site; answers how many were new.
-    fn seed_site(&mut self, now: i64, seeds: &[&Seed]) -> Result<u64, Fault> {
+    fn seed_site(&mut self, now: i64, seeds: &[&Seed]) -> Result<u64, StoreError> {
         let first = seeds[0];
         let key = first.site_key.0 as i64;
         let before = self.store.site(key)?;
@@ -70,7 +70,7 @@ impl Embedded {
         Ok(new.len() as u64)
     }
 
-    pub(super) fn bring_forward(&mut self, now: i64, seeds: &[Seed]) -> Result<(), Fault> {
+    pub(super) fn bring_forward(&mut self, now: i64, seeds: &[Seed]) -> Result<(), StoreError> {
         // Once a site, however many of its pages are asked for: all that it keeps for later is read.
         let sites: BTreeSet<i64> = seeds.iter().map(|seed| seed.site_key.0 as i64).collect();
         for key in sites {
@@ -93,7 +93,7 @@ impl Embedded {
         now: i64,
         source: u8,
         after: Option<i64>,
-    ) -> Result<Option<i64>, Fault> {
+    ) -> Result<Option<i64>, StoreError> {
         /// Sites in one transaction.
         const SITES: usize = 500;
         let sites = self.store.sites_after(after, SITES)?;
@@ -108,7 +108,11 @@ impl Embedded {
     }
 
     /// Into the window while it has room and nothing waits behind it; the rest into the queue.
-    fn admit_seeds(&mut self, site: &mut SiteRow, mut pages: Vec<Pending>) -> Result<(), Fault> {
+    fn admit_seeds(
+        &mut self,
+        site: &mut SiteRow,
+        mut pages: Vec<Pending>,
+    ) -> Result<(), StoreError> {
         let fits = if site.queued > 0 {
             0
         } else {
@@ -148,7 +152,7 @@ fn outside(seed: &Seed) -> Outside {
 
 impl Store {
     /// True when the seed is new to the list.
-    fn seed_insert(&self, now: i64, seed: &Seed) -> Result<bool, Fault> {
+    fn seed_insert(&self, now: i64, seed: &Seed) -> Result<bool, StoreError> {
         let changed = self.run(
             "INSERT INTO seeds (url, site, path, time) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
             (
@@ -161,11 +165,11 @@ impl Store {
         Ok(changed > 0)
     }
 
-    pub(super) fn seeds_read(&self) -> Result<Vec<String>, Fault> {
+    pub(super) fn seeds_read(&self) -> Result<Vec<String>, StoreError> {
         self.all("SELECT url FROM seeds ORDER BY id", [], |row| row.get(0))
     }
 
-    pub(super) fn seeds_has(&self, site: i64, path: i64) -> Result<bool, Fault> {
+    pub(super) fn seeds_has(&self, site: i64, path: i64) -> Result<bool, StoreError> {
         let found = self.first(
             "SELECT 1 FROM seeds WHERE site = ?1 AND path = ?2",
             (site, path),

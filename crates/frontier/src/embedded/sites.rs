@@ -7,8 +7,8 @@
 use aranha_url::SiteKey;
 use rusqlite::{Row, params};
 
-use super::fault::Fault;
 use super::store::Store;
+use super::store_error::StoreError;
 use crate::{SiteEntry, SiteState};
 
 /// A seed that was never visited. Seeds have the even classes.
@@ -214,19 +214,23 @@ fn whole_origin(short: &str, name: &str) -> String {
 }
 
 impl Store {
-    pub(super) fn site(&self, key: i64) -> Result<Option<SiteRow>, Fault> {
+    pub(super) fn site(&self, key: i64) -> Result<Option<SiteRow>, StoreError> {
         self.first("SELECT * FROM sites WHERE key = ?1", [key], SiteRow::read)
     }
 
     /// Whether links wait in the site's inbox; `None` for a site never heard of.
-    pub(super) fn site_inbox(&self, key: i64) -> Result<Option<bool>, Fault> {
+    pub(super) fn site_inbox(&self, key: i64) -> Result<Option<bool>, StoreError> {
         self.first("SELECT inbox FROM sites WHERE key = ?1", [key], |row| {
             row.get(0)
         })
     }
 
     /// Newest run whose links each site has merged: some sites in the order of their keys, from this one on.
-    pub(super) fn sites_consumed(&self, from: i64, count: usize) -> Result<Vec<(i64, i64)>, Fault> {
+    pub(super) fn sites_consumed(
+        &self,
+        from: i64,
+        count: usize,
+    ) -> Result<Vec<(i64, i64)>, StoreError> {
         self.all(
             "SELECT key, consumed FROM sites WHERE key >= ?1 ORDER BY key LIMIT ?2",
             (from, count as i64),
@@ -234,7 +238,7 @@ impl Store {
         )
     }
 
-    pub(super) fn site_insert(&self, site: &SiteRow) -> Result<(), Fault> {
+    pub(super) fn site_insert(&self, site: &SiteRow) -> Result<(), StoreError> {
         self.site_write(
             "INSERT INTO sites VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
              ?19, ?20, ?21, ?22, ?23, ?24)",
@@ -242,7 +246,7 @@ impl Store {
         )
     }
 
-    pub(super) fn site_update(&self, site: &SiteRow) -> Result<(), Fault> {
+    pub(super) fn site_update(&self, site: &SiteRow) -> Result<(), StoreError> {
         self.site_write(
             "UPDATE sites SET name = ?2, origin = ?3, class = ?4, due = ?5, free = ?6, lease = ?7, blocked = ?8, \
              inbox = ?9, consumed = ?10, held = ?11, queued = ?12, later = ?13, later_due = ?14, known = ?15, \
@@ -252,7 +256,7 @@ impl Store {
         )
     }
 
-    fn site_write(&self, sql: &str, site: &SiteRow) -> Result<(), Fault> {
+    fn site_write(&self, sql: &str, site: &SiteRow) -> Result<(), StoreError> {
         self.run(
             sql,
             params![
@@ -287,7 +291,7 @@ impl Store {
 
     /// The next sites to hand out, in order, at most `count`: seeds that were never visited first, then whoever has
     /// waited longest, for a first visit or for another.
-    pub(super) fn sites_due(&self, now: i64, count: usize) -> Result<Vec<SiteRow>, Fault> {
+    pub(super) fn sites_due(&self, now: i64, count: usize) -> Result<Vec<SiteRow>, StoreError> {
         let sql = "SELECT * FROM sites WHERE class = ?1 AND due <= ?2 ORDER BY due LIMIT ?3";
         let of = |class: i64, until| self.all(sql, (class, until, count as i64), SiteRow::read);
         let mut found = of(SEED_NEW, now)?;
@@ -310,7 +314,7 @@ impl Store {
     /// [`SiteRow::schedule`] does: only sites with pages of both kinds and nothing else can differ. What is due by now is
     /// handed out anyway and needs no look, so that the index leads to the few that wait for a later try. And as
     /// [`SiteRow::class`] does: this looks at all sites, in the order of the table, in 0.15 s a million; by the index, 4 s.
-    pub(super) fn sites_reschedule(&self, now: i64) -> Result<(), Fault> {
+    pub(super) fn sites_reschedule(&self, now: i64) -> Result<(), StoreError> {
         self.run(
             "UPDATE sites SET due = max(free, iif(again_due <= ?2, min(again_due, later_due), later_due)) \
              WHERE class IN (?3, ?4, ?5) AND due > ?1 AND later_due IS NOT NULL AND again_due IS NOT NULL \
@@ -326,7 +330,7 @@ impl Store {
     }
 
     /// When the next site is due, and when the next page is to be visited again, whether in this run or not.
-    pub(super) fn sites_next(&self) -> Result<(Option<i64>, Option<i64>), Fault> {
+    pub(super) fn sites_next(&self) -> Result<(Option<i64>, Option<i64>), StoreError> {
         let sql = "SELECT min(due) FROM sites WHERE class = ?1 AND due IS NOT NULL";
         let first = |classes: &[i64]| {
             let mut first: Option<i64> = None;
@@ -334,7 +338,7 @@ impl Store {
                 let due = self.first(sql, [class], |row| row.get(0))?.flatten();
                 first = first.into_iter().chain(due).min();
             }
-            Ok::<_, Fault>(first)
+            Ok::<_, StoreError>(first)
         };
         let work = first(&[SEED_NEW, FOUND, SEED_VISITED])?;
         let again = first(&[SEED_AGAIN, FOUND_AGAIN])?;
@@ -347,7 +351,7 @@ impl Store {
         &self,
         after: Option<i64>,
         count: usize,
-    ) -> Result<Vec<SiteRow>, Fault> {
+    ) -> Result<Vec<SiteRow>, StoreError> {
         let Some(from) = after.map_or(Some(i64::MIN), |key| key.checked_add(1)) else {
             return Ok(Vec::new());
         };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 
-use super::fault::Fault;
+use super::store_error::StoreError;
 use crate::codec::Packer;
 
 /// A database of a collection, open.
@@ -25,14 +25,14 @@ pub(super) struct Store {
 impl Store {
     /// Returns when every committed transaction is on the disk. All of them are in the log, or in the database, which is
     /// synced whenever the log is emptied into it. (Locks are held on other files than the log.)
-    pub(super) fn sync(&self) -> Result<(), Fault> {
+    pub(super) fn sync(&self) -> Result<(), StoreError> {
         let mut log = self.path.as_os_str().to_owned();
         log.push("-wal");
         let folder = self.path.parent().unwrap_or(Path::new("."));
         for path in [Path::new(&log), folder] {
             match File::open(path).and_then(|file| file.sync_all()) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(Fault::File(path.to_owned(), error));
+                    return Err(StoreError::File(path.to_owned(), error));
                 }
                 _ => {}
             }
@@ -49,17 +49,17 @@ impl Store {
         }
     }
 
-    pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, Fault> {
+    pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
         Ok(self.db.prepare_cached(sql)?)
     }
 
-    /// Run a statement; answers how many rows it changed.
-    pub(super) fn run(&self, sql: &str, params: impl Params) -> Result<usize, Fault> {
+    /// Run a statement; returns how many rows it changed.
+    pub(super) fn run(&self, sql: &str, params: impl Params) -> Result<usize, StoreError> {
         Ok(self.statement(sql)?.execute(params)?)
     }
 
     /// Insert a row; answers its number.
-    pub(super) fn insert(&self, sql: &str, params: impl Params) -> Result<i64, Fault> {
+    pub(super) fn insert(&self, sql: &str, params: impl Params) -> Result<i64, StoreError> {
         Ok(self.statement(sql)?.insert(params)?)
     }
 
@@ -69,7 +69,7 @@ impl Store {
         sql: &str,
         params: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, Fault> {
+    ) -> Result<Option<T>, StoreError> {
         Ok(self.statement(sql)?.query_row(params, read).optional()?)
     }
 
@@ -79,7 +79,7 @@ impl Store {
         sql: &str,
         params: impl Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, Fault> {
+    ) -> Result<Vec<T>, StoreError> {
         let mut statement = self.statement(sql)?;
         let rows = statement.query_map(params, read)?;
         Ok(rows.collect::<Result<_, _>>()?)

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::merge::FAN;
 use super::*;
-use crate::suite::{Place, link, page, record, release, seed, small, suite, url};
+use crate::suite::{EngineFactory, link, page, record, release, seed, small, suite, url};
 use crate::{Outcome, SiteEntry, Then, WindowUpdate};
 
 pub(crate) struct Folder(TempDir);
@@ -25,7 +25,7 @@ impl Folder {
     }
 }
 
-impl Place for Folder {
+impl EngineFactory for Folder {
     type Engine = Embedded;
     fn open(&self, options: Options) -> Embedded {
         Embedded::open(self.0.path(), options).expect("opens")

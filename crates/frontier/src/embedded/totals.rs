@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::fault::Fault;
 use super::sites::SiteRow;
 use super::store::Store;
+use super::store_error::StoreError;
 use crate::{FrontierStatus, Outcome, PageRecord, PageTotals, SiteState, SiteTotals};
 
 /// What is counted; the names are those in the table.
@@ -113,7 +113,7 @@ impl Totals {
 }
 
 impl Store {
-    pub(super) fn totals_read(&self) -> Result<Totals, Fault> {
+    pub(super) fn totals_read(&self) -> Result<Totals, StoreError> {
         let mut totals = Totals::default();
         let rows = self.all("SELECT name, value FROM totals", [], |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
@@ -128,7 +128,7 @@ impl Store {
     }
 
     /// Write what changed.
-    pub(super) fn totals_write(&self, totals: &mut Totals) -> Result<(), Fault> {
+    pub(super) fn totals_write(&self, totals: &mut Totals) -> Result<(), StoreError> {
         for (place, name) in NAMES.iter().enumerate() {
             if totals.counts[place] != totals.stored[place] {
                 self.run(
@@ -148,7 +148,7 @@ impl Store {
     }
 
     /// The status, but for what only the engine knows.
-    pub(super) fn status(&self) -> Result<FrontierStatus, Fault> {
+    pub(super) fn status(&self) -> Result<FrontierStatus, StoreError> {
         let totals = self.totals_read()?;
         let outcomes = self
             .all(
@@ -209,7 +209,7 @@ impl Store {
 
     /// Earliest time at which a check-out could hand out something: a due site, or a lease that expires. And the time of
     /// the next visit of a page that was answered before.
-    fn next_due(&self) -> Result<(Option<i64>, Option<i64>), Fault> {
+    fn next_due(&self) -> Result<(Option<i64>, Option<i64>), StoreError> {
         let expires = self
             .first("SELECT min(expires) FROM leases", [], |row| row.get(0))?
             .flatten();
@@ -221,7 +221,7 @@ impl Store {
         Ok((due, again))
     }
 
-    fn disk(&self) -> Result<u64, Fault> {
+    fn disk(&self) -> Result<u64, StoreError> {
         let files = ["", "-wal"].iter().filter_map(|suffix| {
             let mut path = self.path.clone().into_os_string();
             path.push(suffix);

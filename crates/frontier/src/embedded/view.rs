@@ -8,9 +8,9 @@ use std::path::Path;
 
 use aranha_url::{CanonUrl, SiteKey};
 
-use super::fault::Fault;
 use super::schema;
 use super::store::Store;
+use super::store_error::StoreError;
 use crate::codec::Packer;
 use crate::{Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, SiteEntry};
 
@@ -138,7 +138,10 @@ impl View {
         })
     }
 
-    fn read<T>(&self, work: impl FnOnce(&Store) -> Result<T, Fault>) -> Result<T, FrontierError> {
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&Store) -> Result<T, StoreError>,
+    ) -> Result<T, FrontierError> {
         work(&self.store).map_err(|fault| fault.at(&self.store.path))
     }
 }
@@ -149,7 +152,7 @@ fn pages_of(
     site: &super::sites::SiteRow,
     filter: &PageFilter<'_>,
     visit: &mut impl FnMut(PageEntry<'_>) -> bool,
-) -> Result<bool, Fault> {
+) -> Result<bool, StoreError> {
     let mut seen = HashSet::new();
     let mut goes_on = true;
     store.pages_walk(site, |records| {

@@ -8,12 +8,12 @@
 
 use rusqlite::params;
 
-use super::fault::Fault;
-use super::pending::{put_page, read_page, skip_page};
+use super::page_block::{put_page, read_page, skip_page};
 use super::sites::SiteRow;
 use super::store::Store;
+use super::store_error::StoreError;
 use crate::Pending;
-use crate::codec::{Block, Reader};
+use crate::codec::{BlockBuffer, Reader};
 
 /// Blocks of a chain at most; few in tests, so that they see it written anew.
 const LONGEST: i64 = if cfg!(test) { 3 } else { 8 };
@@ -30,7 +30,7 @@ struct Part {
 
 impl Store {
     /// The pages of the window, in order.
-    pub(super) fn window_read(&self, site: &SiteRow) -> Result<Vec<Pending>, Fault> {
+    pub(super) fn window_read(&self, site: &SiteRow) -> Result<Vec<Pending>, StoreError> {
         let mut pages = Vec::new();
         for part in self.window_parts(site)? {
             self.open_part(&part, |text, fixed| {
@@ -47,7 +47,7 @@ impl Store {
     }
 
     /// Only the last `left` pages are still in the window.
-    pub(super) fn window_keep(&self, site: &mut SiteRow, left: usize) -> Result<(), Fault> {
+    pub(super) fn window_keep(&self, site: &mut SiteRow, left: usize) -> Result<(), StoreError> {
         let left = left as i64;
         if left > site.held {
             return Err(damaged(site));
@@ -64,8 +64,8 @@ impl Store {
         &self,
         site: &mut SiteRow,
         pages: &[Pending],
-        block: &mut Block,
-    ) -> Result<(), Fault> {
+        block: &mut BlockBuffer,
+    ) -> Result<(), StoreError> {
         if pages.is_empty() {
             return Ok(());
         }
@@ -92,7 +92,7 @@ impl Store {
     }
 
     /// The bytes of the pages in the window, as they are.
-    fn window_copy(&self, site: &SiteRow, block: &mut Block) -> Result<(), Fault> {
+    fn window_copy(&self, site: &SiteRow, block: &mut BlockBuffer) -> Result<(), StoreError> {
         for part in self.window_parts(site)? {
             self.open_part(&part, |text, fixed| {
                 block.text.extend_from_slice(text.rest());
@@ -108,7 +108,7 @@ impl Store {
         &self,
         part: &Part,
         read: impl FnOnce(&mut Reader<'_>, &mut Reader<'_>) -> Option<()>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), StoreError> {
         let open = || {
             let (text, fixed) = self.packer.open(&part.sealed)?;
             let (mut text, mut fixed) = (Reader::new(&text), Reader::new(fixed));
@@ -117,11 +117,11 @@ impl Store {
             }
             read(&mut text, &mut fixed)
         };
-        open().ok_or_else(|| Fault::damaged("block of a window", part.id))
+        open().ok_or_else(|| StoreError::damaged("block of a window", part.id))
     }
 
     /// The blocks that the window reaches into, oldest first.
-    fn window_parts(&self, site: &SiteRow) -> Result<Vec<Part>, Fault> {
+    fn window_parts(&self, site: &SiteRow) -> Result<Vec<Part>, StoreError> {
         let mut parts = Vec::new();
         let (mut id, mut wanted) = (site.window, site.held);
         while wanted > 0 {
@@ -143,7 +143,7 @@ impl Store {
     }
 
     /// Nothing is in the window. The last block of a chain has none before it: most chains are one block.
-    fn window_delete(&self, site: &mut SiteRow) -> Result<(), Fault> {
+    fn window_delete(&self, site: &mut SiteRow) -> Result<(), StoreError> {
         while site.window != 0 {
             let id = site.window;
             site.window = match site.window_blocks {
@@ -160,7 +160,7 @@ impl Store {
     }
 
     /// The block before the newest.
-    fn window_previous(&self, site: &SiteRow) -> Result<i64, Fault> {
+    fn window_previous(&self, site: &SiteRow) -> Result<i64, StoreError> {
         let sql = "SELECT previous FROM held WHERE id = ?1";
         self.first(sql, [site.window], |row| row.get(0))?
             .filter(|previous| *previous < site.window)
@@ -168,6 +168,6 @@ impl Store {
     }
 }
 
-fn damaged(site: &SiteRow) -> Fault {
-    Fault::damaged("window of site", site.key)
+fn damaged(site: &SiteRow) -> StoreError {
+    StoreError::damaged("window of site", site.key)
 }

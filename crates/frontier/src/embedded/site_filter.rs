@@ -5,21 +5,21 @@ const BITS: u64 = 10;
 
 /// The sites of a run.
 #[derive(Debug)]
-pub(super) struct Filter {
+pub(super) struct SiteFilter {
     words: Vec<u64>,
 }
 
-impl Filter {
+impl SiteFilter {
     /// Runs of more sites have no filter: nearly every site is in them, and memory is bounded.
     pub(super) const MOST: usize = 1 << 21;
 
     /// Of these sites; without any bits, which lets every site pass, where they are too many.
-    pub(super) fn of(sites: &[i64]) -> Filter {
-        if sites.len() > Filter::MOST {
-            return Filter { words: Vec::new() };
+    pub(super) fn of(sites: &[i64]) -> SiteFilter {
+        if sites.len() > SiteFilter::MOST {
+            return SiteFilter { words: Vec::new() };
         }
         let words = (sites.len() as u64 * BITS).div_ceil(64).next_power_of_two();
-        let mut filter = Filter {
+        let mut filter = SiteFilter {
             words: vec![0; words as usize],
         };
         for site in sites {
@@ -29,8 +29,8 @@ impl Filter {
     }
 
     /// Back from its words; `None`: damage.
-    pub(super) fn read(words: Vec<u64>) -> Option<Filter> {
-        (words.is_empty() || words.len().is_power_of_two()).then_some(Filter { words })
+    pub(super) fn read(words: Vec<u64>) -> Option<SiteFilter> {
+        (words.is_empty() || words.len().is_power_of_two()).then_some(SiteFilter { words })
     }
 
     pub(super) fn words(&self) -> &[u64] {
@@ -66,13 +66,13 @@ mod tests {
     fn what_was_put_in_is_there() {
         let site = |n: i64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64);
         let sites: Vec<i64> = (1..2000).map(site).collect();
-        let filter = Filter::of(&sites);
+        let filter = SiteFilter::of(&sites);
         assert!(sites.iter().all(|site| filter.may_have(*site)));
         let wrong = (2000..12000).filter(|n| filter.may_have(site(*n))).count();
         assert!(wrong < 500, "{wrong} of 10000");
-        let filter = Filter::read(filter.words().to_vec()).expect("whole");
+        let filter = SiteFilter::read(filter.words().to_vec()).expect("whole");
         assert!(sites.iter().all(|site| filter.may_have(*site)));
-        assert!(Filter::read(vec![0; 3]).is_none());
-        assert!(Filter::read(Vec::new()).expect("whole").may_have(7));
+        assert!(SiteFilter::read(vec![0; 3]).is_none());
+        assert!(SiteFilter::read(Vec::new()).expect("whole").may_have(7));
     }
 }

@@ -1,6 +1,6 @@
 //! The list of runs: which files hold the links that wait for their sites, and how a site finds its own.
 //!
-//! A run is one file (`file.rs`) and one row of `runs`. A site remembers the newest run that it has consumed; nothing is
+//! A run is one file (`link_run_file.rs`) and one row of `runs`. A site remembers the newest run that it has consumed; nothing is
 //! deleted link by link: the next merge drops what was consumed.
 //!
 //! What always holds: a run that the database calls whole has its file, synced. While a run of level 0 is written its
@@ -11,14 +11,14 @@ use std::path::PathBuf;
 
 use rusqlite::params;
 
-use super::fault::Fault;
-use super::file::{Link, RunFile, Scratch};
 use super::gather::Gather;
+use super::link_run_file::{LinkRunFile, RunLink, Scratch};
 use super::store::Store;
+use super::store_error::StoreError;
 
 /// One row of `runs`.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct LinkRun {
     pub(super) id: i64,
     pub(super) level: i64,
     /// Newest run of level 0 whose links are here: its own number at level 0.
@@ -27,10 +27,10 @@ pub(super) struct Run {
     /// While it is written: up to which site; `None` when whole.
     pub(super) upto: Option<i64>,
     /// When whole, and once it was needed.
-    pub(super) file: Option<RunFile>,
+    pub(super) file: Option<LinkRunFile>,
 }
 
-impl Run {
+impl LinkRun {
     /// Whether a site that has consumed so much has to look for links here.
     fn concerns(&self, site: i64, consumed: i64) -> bool {
         self.last > consumed && self.upto.is_none_or(|upto| site <= upto)
@@ -49,12 +49,12 @@ impl Store {
     }
 
     /// All runs, the oldest links first.
-    pub(super) fn runs_read(&self) -> Result<Vec<Run>, Fault> {
+    pub(super) fn runs_read(&self) -> Result<Vec<LinkRun>, StoreError> {
         self.all(
             "SELECT run, level, last, journal, upto FROM runs ORDER BY last, run",
             [],
             |row| {
-                Ok(Run {
+                Ok(LinkRun {
                     id: row.get(0)?,
                     level: row.get(1)?,
                     last: row.get(2)?,
@@ -67,21 +67,21 @@ impl Store {
     }
 
     /// Open the files of whole runs.
-    pub(super) fn runs_open(&self, runs: &mut [Run]) -> Result<(), Fault> {
+    pub(super) fn runs_open(&self, runs: &mut [LinkRun]) -> Result<(), StoreError> {
         for run in runs.iter_mut().filter(|run| run.upto.is_none()) {
-            run.file = Some(RunFile::open(&self.run_path(run.id))?);
+            run.file = Some(LinkRunFile::open(&self.run_path(run.id))?);
         }
         Ok(())
     }
 
     /// A number for a run: never used again.
-    pub(super) fn run_create(&self, journal: i64) -> Result<Run, Fault> {
+    pub(super) fn run_create(&self, journal: i64) -> Result<LinkRun, StoreError> {
         let id = self.insert(
             "INSERT INTO runs (level, last, links, bytes, journal, upto) VALUES (0, 0, 0, 0, ?1, ?2)",
             params![journal, i64::MIN],
         )?;
         self.run("UPDATE runs SET last = run WHERE run = ?1", [id])?;
-        Ok(Run {
+        Ok(LinkRun {
             id,
             level: 0,
             last: id,
@@ -92,7 +92,7 @@ impl Store {
     }
 
     /// Write how far a run has come.
-    pub(super) fn run_update(&self, run: &Run) -> Result<(), Fault> {
+    pub(super) fn run_update(&self, run: &LinkRun) -> Result<(), StoreError> {
         let (links, bytes) = run
             .file
             .as_ref()
@@ -105,7 +105,7 @@ impl Store {
     }
 
     /// A merged run.
-    pub(super) fn run_insert(&self, run: &Run) -> Result<(), Fault> {
+    pub(super) fn run_insert(&self, run: &LinkRun) -> Result<(), StoreError> {
         self.run(
             "INSERT INTO runs (run, level, last, links, bytes, journal) VALUES (?1, 0, 0, 0, 0, 0)",
             [run.id],
@@ -113,7 +113,7 @@ impl Store {
         self.run_update(run)
     }
 
-    pub(super) fn run_delete(&self, id: i64) -> Result<(), Fault> {
+    pub(super) fn run_delete(&self, id: i64) -> Result<(), StoreError> {
         self.run("DELETE FROM runs WHERE run = ?1", [id])?;
         Ok(())
     }
@@ -122,12 +122,12 @@ impl Store {
     /// being written (`written`: its links, sorted); answers the newest run it can see.
     pub(super) fn inbox_walk(
         &self,
-        runs: &[Run],
+        runs: &[LinkRun],
         written: Option<&Gather>,
         site: i64,
         consumed: i64,
-        mut visit: impl FnMut(Link<'_>) -> Option<()>,
-    ) -> Result<i64, Fault> {
+        mut visit: impl FnMut(RunLink<'_>) -> Option<()>,
+    ) -> Result<i64, StoreError> {
         let mut newest = consumed;
         let mut scratch = Scratch::default();
         for run in runs.iter().filter(|run| run.concerns(site, consumed)) {
@@ -141,7 +141,7 @@ impl Store {
                     }
                 })?;
             } else if let Some(gather) = written {
-                let damaged = || Fault::damaged("journal before run", run.id);
+                let damaged = || StoreError::damaged("journal before run", run.id);
                 for sent in gather.of_site(site) {
                     let link = gather.read(sent).ok_or_else(damaged)?;
                     visit(link.link(run.id, sent.key)).ok_or_else(damaged)?;
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_run_under_way_is_seen_up_to_where_it_is_written() {
-        let mut run = Run {
+        let mut run = LinkRun {
             id: 9,
             level: 0,
             last: 9,

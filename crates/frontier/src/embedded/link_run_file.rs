@@ -25,10 +25,10 @@ use std::sync::Arc;
 
 use aranha_url::PathKey;
 
-use super::fault::Fault;
-use super::filter::Filter;
+use super::site_filter::SiteFilter;
+use super::store_error::StoreError;
 use crate::Hop;
-use crate::codec::{Block, Packer, Reader, put_varint};
+use crate::codec::{BlockBuffer, Packer, Reader, put_varint};
 
 /// Text of a block before packing: small enough that a look-up costs little, large enough to pack well.
 const BLOCK: usize = if cfg!(test) { 256 } else { 4 << 10 };
@@ -41,7 +41,7 @@ const TRAILER: usize = 32;
 
 /// A link in a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Link<'a> {
+pub(super) struct RunLink<'a> {
     /// The run of level 0 that brought it.
     pub(super) run: i64,
     pub(super) key: PathKey,
@@ -51,7 +51,7 @@ pub(super) struct Link<'a> {
     pub(super) via: &'a [u8],
 }
 
-impl<'a> Link<'a> {
+impl<'a> RunLink<'a> {
     /// Depth, hop, path and via, read.
     pub(super) fn fields(&self) -> Option<(u16, Hop, &'a str, &'a str)> {
         let mut head = Reader::new(self.head);
@@ -62,40 +62,40 @@ impl<'a> Link<'a> {
 }
 
 /// Where a block begins, and the first site in it.
-type Entry = (i64, u64);
+type BlockIndexEntry = (i64, u64);
 
 /// A run on its way to the disk.
 #[derive(Debug)]
-pub(super) struct RunWriter {
+pub(super) struct LinkRunWriter {
     path: PathBuf,
     file: File,
     buffer: Vec<u8>,
     /// Bytes given to the file, and of them synced.
     written: u64,
     synced: u64,
-    block: Block,
+    block: BlockBuffer,
     /// The links of the site under way in the block: where its count stands, how many, the run of the last.
     site: i64,
     body: Vec<u8>,
     count: u64,
     run: i64,
     first: Option<i64>,
-    index: Vec<Entry>,
+    index: Vec<BlockIndexEntry>,
     sites: Vec<i64>,
     pub(super) links: i64,
 }
 
-impl RunWriter {
+impl LinkRunWriter {
     /// Begin the file anew.
-    pub(super) fn create(path: &Path) -> Result<RunWriter, Fault> {
-        let file = File::create(path).map_err(Fault::at_file(path))?;
-        Ok(RunWriter {
+    pub(super) fn create(path: &Path) -> Result<LinkRunWriter, StoreError> {
+        let file = File::create(path).map_err(StoreError::at_file(path))?;
+        Ok(LinkRunWriter {
             path: path.to_owned(),
             file,
             buffer: Vec::with_capacity(BUFFER + BLOCK),
             written: 0,
             synced: 0,
-            block: Block::default(),
+            block: BlockBuffer::default(),
             site: 0,
             body: Vec::new(),
             count: 0,
@@ -112,8 +112,8 @@ impl RunWriter {
         &mut self,
         packer: &Packer,
         site: i64,
-        link: &Link<'_>,
-    ) -> Result<(), Fault> {
+        link: &RunLink<'_>,
+    ) -> Result<(), StoreError> {
         if self.count > 0 && site != self.site {
             self.end_site();
             self.cut(packer)?;
@@ -126,7 +126,7 @@ impl RunWriter {
             self.run = 0;
             self.first.get_or_insert(site);
             self.block.fixed.extend_from_slice(&site.to_le_bytes());
-            if self.sites.last() != Some(&site) && self.sites.len() <= Filter::MOST {
+            if self.sites.last() != Some(&site) && self.sites.len() <= SiteFilter::MOST {
                 self.sites.push(site);
             }
         }
@@ -150,21 +150,21 @@ impl RunWriter {
         }
     }
 
-    fn cut(&mut self, packer: &Packer) -> Result<(), Fault> {
+    fn cut(&mut self, packer: &Packer) -> Result<(), StoreError> {
         if self.block.text.len() >= BLOCK {
             self.end_block(packer)?;
         }
         Ok(())
     }
 
-    fn end_block(&mut self, packer: &Packer) -> Result<(), Fault> {
+    fn end_block(&mut self, packer: &Packer) -> Result<(), StoreError> {
         if let Some(first) = self.first.take() {
             let offset = self.written + self.buffer.len() as u64;
             self.index.push((first, offset));
             packer.seal_lightly_into(&self.block, &mut self.buffer);
             self.block.clear();
             if self.buffer.len() >= BUFFER {
-                self.hand_over().map_err(Fault::at_file(&self.path))?;
+                self.hand_over().map_err(StoreError::at_file(&self.path))?;
             }
         }
         Ok(())
@@ -182,10 +182,10 @@ impl RunWriter {
     }
 
     /// Write the rest and sync it: from here on the database may name the file.
-    pub(super) fn finish(mut self, packer: &Packer) -> Result<RunFile, Fault> {
+    pub(super) fn finish(mut self, packer: &Packer) -> Result<LinkRunFile, StoreError> {
         self.end_site();
         self.end_block(packer)?;
-        let filter = Filter::of(&self.sites);
+        let filter = SiteFilter::of(&self.sites);
         let blocks_end = self.written + self.buffer.len() as u64;
         for word in filter.words() {
             self.buffer.extend_from_slice(&word.to_le_bytes());
@@ -199,11 +199,11 @@ impl RunWriter {
             self.buffer.extend_from_slice(&word.to_le_bytes());
         }
         let path = self.path.clone();
-        let fault = Fault::at_file(&path);
+        let fault = StoreError::at_file(&path);
         self.finish_file().map_err(fault)?;
-        let file = File::open(&path).map_err(Fault::at_file(&path))?;
-        Ok(RunFile {
-            inner: Arc::new(Inner {
+        let file = File::open(&path).map_err(StoreError::at_file(&path))?;
+        Ok(LinkRunFile {
+            inner: Arc::new(OpenLinkRun {
                 file,
                 bytes: self.written,
                 path,
@@ -235,27 +235,27 @@ pub(super) struct Scratch {
 
 /// A whole run, open for reading.
 #[derive(Clone, Debug)]
-pub(super) struct RunFile {
-    inner: Arc<Inner>,
+pub(super) struct LinkRunFile {
+    inner: Arc<OpenLinkRun>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct OpenLinkRun {
     file: File,
     path: PathBuf,
     bytes: u64,
-    index: Vec<Entry>,
-    filter: Filter,
+    index: Vec<BlockIndexEntry>,
+    filter: SiteFilter,
     blocks_end: u64,
     links: i64,
 }
 
-impl RunFile {
-    pub(super) fn open(path: &Path) -> Result<RunFile, Fault> {
-        let fault = || Fault::at_file(path);
+impl LinkRunFile {
+    pub(super) fn open(path: &Path) -> Result<LinkRunFile, StoreError> {
+        let fault = || StoreError::at_file(path);
         let file = File::open(path).map_err(fault())?;
         let bytes = file.metadata().map_err(fault())?.len();
-        let damaged = || Fault::Damaged(format!("run {}", path.display()));
+        let damaged = || StoreError::Damaged(format!("run {}", path.display()));
         let start = bytes.checked_sub(TRAILER as u64).ok_or_else(damaged)?;
         let words = read_words(&file, start, bytes).map_err(fault())?;
         let [blocks_end, index_start, links, MARK] = words[..] else {
@@ -266,20 +266,20 @@ impl RunFile {
         }
         let words = read_words(&file, blocks_end, index_start).map_err(fault())?;
         let index = read_words(&file, index_start, start).map_err(fault())?;
-        let index: Vec<Entry> = index
+        let index: Vec<BlockIndexEntry> = index
             .chunks_exact(2)
             .map(|pair| (pair[0] as i64, pair[1]))
             .collect();
         if !index.is_sorted() || index.iter().any(|(_, offset)| *offset >= blocks_end) {
             return Err(damaged());
         }
-        Ok(RunFile {
-            inner: Arc::new(Inner {
+        Ok(LinkRunFile {
+            inner: Arc::new(OpenLinkRun {
                 file,
                 path: path.to_owned(),
                 bytes,
                 index,
-                filter: Filter::read(words).ok_or_else(damaged)?,
+                filter: SiteFilter::read(words).ok_or_else(damaged)?,
                 blocks_end,
                 links: links as i64,
             }),
@@ -298,8 +298,8 @@ impl RunFile {
         self.inner.links
     }
 
-    pub(super) fn damaged(&self) -> Fault {
-        Fault::Damaged(format!("run {}", self.inner.path.display()))
+    pub(super) fn damaged(&self) -> StoreError {
+        StoreError::Damaged(format!("run {}", self.inner.path.display()))
     }
 
     /// Visit the links of one site.
@@ -308,8 +308,8 @@ impl RunFile {
         packer: &Packer,
         scratch: &mut Scratch,
         site: i64,
-        mut visit: impl FnMut(Link<'_>) -> Option<()>,
-    ) -> Result<(), Fault> {
+        mut visit: impl FnMut(RunLink<'_>) -> Option<()>,
+    ) -> Result<(), StoreError> {
         let inner = &*self.inner;
         if !inner.filter.may_have(site) {
             return Ok(());
@@ -335,7 +335,7 @@ impl RunFile {
     }
 
     /// Block `number` as it is on disk.
-    pub(super) fn read_block(&self, number: usize, sealed: &mut Vec<u8>) -> Result<(), Fault> {
+    pub(super) fn read_block(&self, number: usize, sealed: &mut Vec<u8>) -> Result<(), StoreError> {
         let inner = &*self.inner;
         let start = inner.index[number].1;
         let end = inner
@@ -346,7 +346,7 @@ impl RunFile {
         inner
             .file
             .read_exact_at(sealed, start)
-            .map_err(Fault::at_file(&inner.path))
+            .map_err(StoreError::at_file(&inner.path))
     }
 }
 
@@ -362,7 +362,7 @@ fn visit_block(
     text: &[u8],
     fixed: &[u8],
     site: i64,
-    visit: &mut impl FnMut(Link<'_>) -> Option<()>,
+    visit: &mut impl FnMut(RunLink<'_>) -> Option<()>,
 ) -> Option<()> {
     let (mut text, mut fixed) = (Reader::new(text), Reader::new(fixed));
     while !text.is_empty() {
@@ -377,7 +377,7 @@ fn visit_block(
             let (head, via) = skip_link(&mut text)?;
             let key = PathKey(fixed.word()?);
             if here == site {
-                visit(Link {
+                visit(RunLink {
                     run,
                     key,
                     head,
@@ -409,18 +409,18 @@ pub(super) fn skip_str<'a>(text: &mut Reader<'a>) -> Option<&'a [u8]> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cursor::Cursor;
+    use super::super::link_run_cursor::LinkRunCursor;
     use super::*;
     use crate::codec::put_str;
 
-    fn written(packer: &Packer, path: &Path, sites: i64, links: i64) -> RunFile {
-        let mut writer = RunWriter::create(path).expect("creates");
+    fn written(packer: &Packer, path: &Path, sites: i64, links: i64) -> LinkRunFile {
+        let mut writer = LinkRunWriter::create(path).expect("creates");
         for site in 0..sites {
             for number in 0..links {
                 let (mut head, mut via) = (vec![3, b'L'], Vec::new());
                 put_str(&mut head, &format!("/page/{number}"));
                 put_str(&mut via, &format!("https://site-{site}.example/"));
-                let link = Link {
+                let link = RunLink {
                     run: 5 + number / 3,
                     key: PathKey(number as u64),
                     head: &head,
@@ -439,7 +439,7 @@ mod tests {
         let path = folder.path().join("1.run");
         for (sites, links) in [(1, 1), (40, 3), (3, 200), (0, 0)] {
             let made = written(&packer, &path, sites, links);
-            let opened = RunFile::open(&path).expect("opens");
+            let opened = LinkRunFile::open(&path).expect("opens");
             assert_eq!(opened.bytes(), made.bytes());
             assert_eq!(opened.links(), sites * links);
             for run in [made, opened] {
@@ -459,7 +459,7 @@ mod tests {
                         .collect();
                     assert_eq!(found, expected, "site {site}");
                 }
-                let mut cursor = Cursor::new(&packer, run).expect("reads");
+                let mut cursor = LinkRunCursor::new(&packer, run).expect("reads");
                 let mut count = 0;
                 while let Some(site) = cursor.site() {
                     assert!((site + 20) % 7 == 0);
@@ -480,14 +480,14 @@ mod tests {
         let whole = std::fs::read(&path).expect("reads");
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).expect("writes");
-            assert!(RunFile::open(&path).is_err(), "{cut}");
+            assert!(LinkRunFile::open(&path).is_err(), "{cut}");
         }
         for place in 0..whole.len() {
             let mut bytes = whole.clone();
             bytes[place] ^= 0x41;
             std::fs::write(&path, &bytes).expect("writes");
             // No panic, whatever is made of it.
-            if let Ok(run) = RunFile::open(&path) {
+            if let Ok(run) = LinkRunFile::open(&path) {
                 for site in [-20, 1, 50] {
                     let _ = run.visit(&packer, &mut Scratch::default(), site, |_| Some(()));
                 }

@@ -7,7 +7,7 @@ use crate::FrontierError;
 
 /// What went wrong while the database was at work.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum StoreError {
     Database(rusqlite::Error),
     /// A run's file.
     File(PathBuf, io::Error),
@@ -17,33 +17,33 @@ pub(super) enum Fault {
     Empty,
 }
 
-impl From<rusqlite::Error> for Fault {
-    fn from(error: rusqlite::Error) -> Fault {
-        Fault::Database(error)
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> StoreError {
+        StoreError::Database(error)
     }
 }
 
-impl Fault {
+impl StoreError {
     /// A block that cannot be read.
-    pub(super) fn damaged(what: &str, id: i64) -> Fault {
-        Fault::Damaged(format!("{what} {id}"))
+    pub(super) fn damaged(what: &str, id: i64) -> StoreError {
+        StoreError::Damaged(format!("{what} {id}"))
     }
 
     /// What became of a file, for `map_err`.
-    pub(super) fn at_file(path: &Path) -> impl Fn(io::Error) -> Fault {
-        move |source| Fault::File(path.to_owned(), source)
+    pub(super) fn at_file(path: &Path) -> impl Fn(io::Error) -> StoreError {
+        move |source| StoreError::File(path.to_owned(), source)
     }
 
     /// A file that is not there.
     pub(super) fn is_missing_file(&self) -> bool {
-        matches!(self, Fault::File(_, source) if source.kind() == io::ErrorKind::NotFound)
+        matches!(self, StoreError::File(_, source) if source.kind() == io::ErrorKind::NotFound)
     }
 
     /// The error as callers see it.
     pub(super) fn at(self, path: &Path) -> FrontierError {
         let path = path.to_owned();
         match self {
-            Fault::File(path, source)
+            StoreError::File(path, source)
                 if matches!(
                     source.kind(),
                     io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
@@ -51,14 +51,14 @@ impl Fault {
             {
                 FrontierError::Full { path }
             }
-            Fault::File(path, source) => FrontierError::File { path, source },
-            Fault::Database(source) if is_full(&source) => FrontierError::Full { path },
-            Fault::Database(source) => FrontierError::Database { path, source },
-            Fault::Empty => FrontierError::Missing {
+            StoreError::File(path, source) => FrontierError::File { path, source },
+            StoreError::Database(source) if is_full(&source) => FrontierError::Full { path },
+            StoreError::Database(source) => FrontierError::Database { path, source },
+            StoreError::Empty => FrontierError::Missing {
                 path: path.parent().unwrap_or(&path).to_owned(),
             },
-            Fault::Damaged(what) => FrontierError::Damaged { path, what },
-            Fault::Newer(found) => FrontierError::Newer {
+            StoreError::Damaged(what) => FrontierError::Damaged { path, what },
+            StoreError::Newer(found) => FrontierError::Newer {
                 path,
                 found,
                 known: super::schema::LAYOUT,

@@ -1,83 +1,19 @@
-//! Pages that wait behind the window (`window.rs`): the queue (`pending`), and those that are to be asked at a later time
-//! (`later`).
-//!
-//! The queue is first in, first out, in blocks of a check-in: breadth first inside a site (F3; V 5.1). A block that is
-//! taken in part is written back shortened, in its place.
+//! Pages that wait for a time (table `later`): retries after a failure, and revisits of answered pages.
 
 use std::collections::HashMap;
 
 use aranha_url::PathKey;
 use rusqlite::params;
 
-use super::fault::Fault;
+use super::page_block::{put_page, read_page};
 use super::sites::SiteRow;
 use super::store::Store;
-use crate::codec::{Block, Reader, put_signed, put_str, put_varint};
-use crate::{Claim, Hop, PageRecord, Past, Pending, Waiting};
+use super::store_error::StoreError;
+use crate::codec::{BlockBuffer, Reader, put_signed};
+use crate::{Claim, PageRecord, Pending, Waiting};
 
-/// Pages a block at most: a window takes whole blocks with little left over.
+/// Maximum pages of a block.
 const BLOCK: usize = 256;
-
-pub(super) fn put_page(block: &mut Block, page: &Pending) {
-    block.fixed.extend_from_slice(&page.key.0.to_le_bytes());
-    let text = &mut block.text;
-    text.extend_from_slice(&[page.tries, u8::from(page.past.is_some())]);
-    put_varint(text, u64::from(page.depth));
-    put_varint(text, u64::from(page.site_depth));
-    text.push(page.hop as u8);
-    put_str(text, &page.path);
-    put_str(text, &page.via);
-    if let Some(past) = &page.past {
-        past.put(block);
-    }
-}
-
-pub(super) fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<Pending> {
-    let key = PathKey(fixed.word()?);
-    let (tries, answered) = (text.byte()?, text.byte()? != 0);
-    let (depth, site_depth, letter) = (text.number()?, text.number()?, text.byte()?);
-    let (path, via) = (text.text()?, text.text()?);
-    let mut page = Pending {
-        key,
-        tries,
-        depth,
-        site_depth,
-        hop: Hop::from_stored(letter, via)?,
-        path: path.to_owned(),
-        via: via.to_owned(),
-        past: None,
-    };
-    if answered {
-        page.past = Some(Box::new(Past::read(text, fixed)?));
-    }
-    Some(page)
-}
-
-/// Pass over a page.
-pub(super) fn skip_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<()> {
-    fixed.word()?;
-    let (_, answered) = (text.byte()?, text.byte()? != 0);
-    for _ in 0..3 {
-        text.varint()?;
-    }
-    for _ in 0..2 {
-        let length = text.number()?;
-        text.take(length)?;
-    }
-    if answered {
-        Past::read(text, fixed)?;
-    }
-    Some(())
-}
-
-fn read_pages(text: &[u8], fixed: &[u8]) -> Option<Vec<Pending>> {
-    let (mut text, mut fixed) = (Reader::new(text), Reader::new(fixed));
-    let mut pages = Vec::with_capacity(fixed.rest().len() / 8);
-    while !text.is_empty() {
-        pages.push(read_page(&mut text, &mut fixed)?);
-    }
-    fixed.is_empty().then_some(pages)
-}
 
 /// Pages with the time at which each is to be asked.
 fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
@@ -130,103 +66,14 @@ fn is_again(page: &Pending) -> bool {
 }
 
 impl Store {
-    fn seal_pages(&self, pages: &[Pending], block: &mut Block) -> Vec<u8> {
-        block.clear();
-        for page in pages {
-            put_page(block, page);
-        }
-        self.packer.seal_lightly(block)
-    }
-
-    fn open_pages(&self, sealed: &[u8]) -> Option<Vec<Pending>> {
-        let (text, fixed) = self.packer.open(sealed)?;
-        read_pages(&text, fixed)
-    }
-
-    /// Append to the queue.
-    pub(super) fn queue_append(
-        &self,
-        site: &mut SiteRow,
-        pages: &[Pending],
-        block: &mut Block,
-    ) -> Result<(), Fault> {
-        for part in pages.chunks(BLOCK) {
-            let sealed = self.seal_pages(part, block);
-            self.insert(
-                "INSERT INTO pending (site, pages) VALUES (?1, ?2)",
-                params![site.key, sealed],
-            )?;
-        }
-        site.queued += pages.len() as i64;
-        Ok(())
-    }
-
-    /// Take up to `count` pages from the front of the queue.
-    pub(super) fn queue_take(
-        &self,
-        site: &mut SiteRow,
-        count: usize,
-        out: &mut Vec<Pending>,
-        block: &mut Block,
-    ) -> Result<(), Fault> {
-        let mut count = count.min(site.queued as usize);
-        site.queued -= count as i64;
-        while count > 0 {
-            let (id, mut pages) = self.queue_front(site.key)?;
-            if pages.len() <= count {
-                self.run("DELETE FROM pending WHERE id = ?1", [id])?;
-            } else {
-                let rest = pages.split_off(count);
-                let sealed = self.seal_pages(&rest, block);
-                self.run(
-                    "UPDATE pending SET pages = ?2 WHERE id = ?1",
-                    params![id, sealed],
-                )?;
-            }
-            count -= pages.len();
-            out.append(&mut pages);
-        }
-        Ok(())
-    }
-
-    fn queue_front(&self, site: i64) -> Result<(i64, Vec<Pending>), Fault> {
-        let (id, sealed): (i64, Vec<u8>) = self
-            .first(
-                "SELECT id, pages FROM pending WHERE site = ?1 ORDER BY id LIMIT 1",
-                [site],
-                |row| Ok((row.get(0)?, row.get(1)?)),
-            )?
-            .ok_or_else(|| Fault::damaged("queue of site", site))?;
-        let pages = self
-            .open_pages(&sealed)
-            .filter(|pages| !pages.is_empty())
-            .ok_or_else(|| Fault::damaged("block of pending pages", id))?;
-        Ok((id, pages))
-    }
-
-    /// Whether the page is in the queue: reads all of it.
-    pub(super) fn queue_has(&self, site: &SiteRow, key: PathKey) -> Result<bool, Fault> {
-        let mut statement = self.statement("SELECT id, pages FROM pending WHERE site = ?1")?;
-        let mut rows = statement.query([site.key])?;
-        while let Some(row) = rows.next()? {
-            let pages = self
-                .open_pages(row.get_ref(1)?.as_blob().unwrap_or_default())
-                .ok_or_else(|| Fault::damaged("block of pending pages", row.get(0).unwrap_or(0)))?;
-            if pages.iter().any(|page| page.key == key) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
-    }
-
     /// Keep the pages whose records ask for another fetch, and those that are put off.
     pub(super) fn later_append(
         &self,
         site: &mut SiteRow,
         records: &[PageRecord],
         put_off: Vec<(i64, Pending)>,
-        block: &mut Block,
-    ) -> Result<(), Fault> {
+        block: &mut BlockBuffer,
+    ) -> Result<(), StoreError> {
         let again = records.iter().filter_map(|record| {
             let page = Pending {
                 path: record.path.clone(),
@@ -259,8 +106,8 @@ impl Store {
         site: i64,
         kind: Kind,
         pages: &mut [(i64, Pending)],
-        block: &mut Block,
-    ) -> Result<Option<i64>, Fault> {
+        block: &mut BlockBuffer,
+    ) -> Result<Option<i64>, StoreError> {
         pages.sort_by_key(|(due, _)| *due);
         for part in pages.chunks(BLOCK) {
             block.clear();
@@ -276,11 +123,11 @@ impl Store {
         Ok(pages.first().map(|(due, _)| *due))
     }
 
-    fn open_later(&self, id: i64, sealed: &[u8]) -> Result<Vec<(i64, Pending)>, Fault> {
+    fn open_later(&self, id: i64, sealed: &[u8]) -> Result<Vec<(i64, Pending)>, StoreError> {
         self.packer
             .open(sealed)
             .and_then(|(text, fixed)| read_later(&text, fixed))
-            .ok_or_else(|| Fault::damaged("block of pages for later", id))
+            .ok_or_else(|| StoreError::damaged("block of pages for later", id))
     }
 
     /// Take up to `count` pages whose time has come.
@@ -290,8 +137,8 @@ impl Store {
         now: i64,
         count: usize,
         out: &mut Vec<Pending>,
-        block: &mut Block,
-    ) -> Result<(), Fault> {
+        block: &mut BlockBuffer,
+    ) -> Result<(), StoreError> {
         let full = out.len() + count;
         for (kind, until) in [(Kind::Later, now), (Kind::Again, now.min(self.horizon))] {
             while out.len() < full && kind.due(site).is_some_and(|due| due <= until) {
@@ -309,15 +156,15 @@ impl Store {
         until: i64,
         full: usize,
         out: &mut Vec<Pending>,
-        block: &mut Block,
-    ) -> Result<(), Fault> {
+        block: &mut BlockBuffer,
+    ) -> Result<(), StoreError> {
         let first = self.first(
             "SELECT id, pages FROM later WHERE site = ?1 AND again = ?2 ORDER BY due LIMIT 1",
             params![site.key, kind as i64],
             |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)),
         )?;
         let (id, sealed) =
-            first.ok_or_else(|| Fault::damaged("pages for later of site", site.key))?;
+            first.ok_or_else(|| StoreError::damaged("pages for later of site", site.key))?;
         let mut rest = Vec::new();
         let before = out.len();
         for (due, page) in self.open_later(id, &sealed)? {
@@ -334,7 +181,7 @@ impl Store {
     }
 
     /// When the earliest page of this kind is due.
-    fn later_look(&self, site: &mut SiteRow, kind: Kind) -> Result<(), Fault> {
+    fn later_look(&self, site: &mut SiteRow, kind: Kind) -> Result<(), StoreError> {
         *kind.due(site) = self
             .first(
                 "SELECT min(due) FROM later WHERE site = ?1 AND again = ?2",
@@ -352,8 +199,8 @@ impl Store {
         site: &mut SiteRow,
         again: Option<u8>,
         now: i64,
-        block: &mut Block,
-    ) -> Result<(), Fault> {
+        block: &mut BlockBuffer,
+    ) -> Result<(), StoreError> {
         let kinds: &[Kind] = match again {
             Some(_) => &Kind::ALL,
             None => &[Kind::Later],
@@ -383,8 +230,8 @@ impl Store {
         claims: &[Claim],
         now: i64,
         obey: bool,
-        block: &mut Block,
-    ) -> Result<u64, Fault> {
+        block: &mut BlockBuffer,
+    ) -> Result<u64, StoreError> {
         let is_order = |claim: &Claim| obey && claim.weight >= 1.0 && claim.at <= now;
         let ordered = claims.iter().any(is_order) && site.later > 0;
         if claims.is_empty() || (site.again == 0 && !ordered) {
@@ -432,9 +279,9 @@ impl Store {
         &self,
         site: &mut SiteRow,
         kind: Kind,
-        block: &mut Block,
+        block: &mut BlockBuffer,
         mut change: impl FnMut(&mut i64, &mut Pending) -> Option<Kind>,
-    ) -> Result<u64, Fault> {
+    ) -> Result<u64, StoreError> {
         let mut changed = 0;
         let mut others = Vec::new();
         for id in self.later_blocks(site.key, kind)? {
@@ -467,7 +314,7 @@ impl Store {
 
     /// The blocks of one kind that the site keeps for later. By number: a large site has thousands, to be opened one after
     /// the other.
-    fn later_blocks(&self, site: i64, kind: Kind) -> Result<Vec<i64>, Fault> {
+    fn later_blocks(&self, site: i64, kind: Kind) -> Result<Vec<i64>, StoreError> {
         self.all(
             "SELECT id FROM later WHERE site = ?1 AND again = ?2",
             params![site, kind as i64],
@@ -475,7 +322,7 @@ impl Store {
         )
     }
 
-    fn later_block(&self, id: i64) -> Result<Vec<(i64, Pending)>, Fault> {
+    fn later_block(&self, id: i64) -> Result<Vec<(i64, Pending)>, StoreError> {
         let sealed: Option<Vec<u8>> =
             self.first("SELECT pages FROM later WHERE id = ?1", [id], |row| {
                 row.get(0)
@@ -488,7 +335,7 @@ impl Store {
         &self,
         site: &SiteRow,
         key: PathKey,
-    ) -> Result<Option<Waiting>, Fault> {
+    ) -> Result<Option<Waiting>, StoreError> {
         for kind in Kind::ALL {
             for id in self.later_blocks(site.key, kind)? {
                 let pages = self.later_block(id)?;

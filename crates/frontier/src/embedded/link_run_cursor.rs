@@ -2,14 +2,14 @@
 
 use aranha_url::PathKey;
 
-use super::fault::Fault;
-use super::file::{Link, RunFile, skip_link};
+use super::link_run_file::{LinkRunFile, RunLink, skip_link};
+use super::store_error::StoreError;
 use crate::codec::{Packer, Reader};
 
 /// A place in a run.
 #[derive(Debug)]
-pub(super) struct Cursor {
-    run: RunFile,
+pub(super) struct LinkRunCursor {
+    run: LinkRunFile,
     next_block: usize,
     sealed: Vec<u8>,
     text: Vec<u8>,
@@ -18,11 +18,11 @@ pub(super) struct Cursor {
     at: (usize, usize),
     /// The site under way: its links as bounds into `text`, with run and key.
     site: Option<i64>,
-    links: Vec<Place>,
+    links: Vec<LinkBounds>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct LinkBounds {
     run: i64,
     key: u64,
     start: u32,
@@ -30,10 +30,10 @@ struct Place {
     end: u32,
 }
 
-impl Cursor {
+impl LinkRunCursor {
     /// At the first site.
-    pub(super) fn new(packer: &Packer, run: RunFile) -> Result<Cursor, Fault> {
-        let mut cursor = Cursor {
+    pub(super) fn new(packer: &Packer, run: LinkRunFile) -> Result<LinkRunCursor, StoreError> {
+        let mut cursor = LinkRunCursor {
             run,
             next_block: 0,
             sealed: Vec::new(),
@@ -53,8 +53,8 @@ impl Cursor {
     }
 
     /// The links of the site under way.
-    pub(super) fn links(&self) -> impl ExactSizeIterator<Item = Link<'_>> {
-        self.links.iter().map(|place| Link {
+    pub(super) fn links(&self) -> impl ExactSizeIterator<Item = RunLink<'_>> {
+        self.links.iter().map(|place| RunLink {
             run: place.run,
             key: PathKey(place.key),
             head: &self.text[place.start as usize..place.middle as usize],
@@ -63,7 +63,7 @@ impl Cursor {
     }
 
     /// Go on to the next site.
-    pub(super) fn advance(&mut self, packer: &Packer) -> Result<(), Fault> {
+    pub(super) fn advance(&mut self, packer: &Packer) -> Result<(), StoreError> {
         self.links.clear();
         self.site = None;
         if self.at.0 >= self.text.len() {
@@ -93,7 +93,7 @@ impl Cursor {
             run = run.checked_add(text.number()?)?;
             let start = place(&text);
             let (head, _) = skip_link(&mut text)?;
-            self.links.push(Place {
+            self.links.push(LinkBounds {
                 run,
                 key: fixed.word()?,
                 start: start as u32,
