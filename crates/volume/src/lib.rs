@@ -1,19 +1,52 @@
-//! Volumes: what was fetched, kept as WARC 1.1 files that other people's tools read.
+//! Volumes: fetched pages stored as WARC 1.1 files, with a CDXJ index for each file.
 //!
-//! Last step of the flow: a visit hands an [`Exchange`] to [`Archive::append`] and gets a [`Receipt`];
-//! when [`Archive::sync`] has returned, the bytes are durable and the page may be recorded in the frontier
-//! (invariant 4 of DESIGN.md: a record without bytes never exists). Everything that reads a collection
-//! (`aranha cat`, `text`, `check`, replay) comes in through [`ArchiveReader`] and [`check`].
+//! The last step of the flow. An [`Exchange`] passed to [`Archive::append`] takes this path:
 //!
-//! What always holds:
-//! - A file under `archive/` without the suffix `.open` is whole, and never written again.
-//! - A record is one gzip member or one zstd frame; the records of one exchange lie side by side, response or revisit first.
-//! - A revisit record refers to a response that lies before it in the same file or in a file that was durable
-//!   before this one was begun, so that no crash leaves a revisit without its original.
-//! - Memory is bounded by [`Options`] and by the size at which files are rolled.
+//! 1. A worker thread hashes the payload and asks the duplicate index for an earlier copy (`write/worker.rs`).
+//! 2. The encoder builds the response, or the revisit record (`record/revisit.rs`), then the request and metadata
+//!    records, and compresses each into a gzip member or zstd frame (`write/encoder.rs`, `compress/`).
+//! 3. The writer thread appends them to the open volume and resolves the [`Receipt`] (`write/writer.rs`).
+//! 4. When [`Archive::sync`] returns, the bytes are durable and the frontier may record the page.
+//! 5. A full volume is indexed, its digests become a segment of the duplicate index, and it gets its final name
+//!    (`write/finish.rs`).
 //!
-//! Read first: [`Archive`], then `record` (what a record looks like), `writer` (how it reaches the disk),
-//! `duplicates` (docs/decisions/0004), `repair`. Formats: ISO 28500:2017 (WARC 1.1), RFC 1952 (gzip members), RFC 8878 (zstd frames).
+//! [`ArchiveReader`] reads records back, also while a crawl writes. [`check`] verifies a whole archive.
+//!
+//! Invariants:
+//! - A file under `archive/` without the suffix `.open` is complete and never written again.
+//! - One record is one gzip member or zstd frame. The records of an exchange are adjacent, response or revisit first.
+//! - A revisit record refers to a response earlier in the same file, or in a file that was durable before this one was
+//!   begun. No crash leaves a revisit record without its original.
+//! - Memory is bounded by [`Options`] and by the size at which volumes are closed.
+//!
+//! Formats: ISO 28500:2017 (WARC 1.1), RFC 1952 (gzip members), RFC 8878 (zstd frames).
+//!
+//! ```
+//! use aranha_volume::{Archive, ArchiveReader, Exchange, Options};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! # runtime.block_on(async {
+//! let (archive, _repairs) = Archive::open(folder.path(), Options::default())?;
+//! let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n";
+//! let exchange = Exchange {
+//!     url: "http://example.org/".to_owned(),
+//!     response: format!("{head}hello").into(),
+//!     head_length: head.len(),
+//!     payload: "hello".into(),
+//!     status: 200,
+//!     ..Exchange::default()
+//! };
+//! let stored = archive.append(exchange).await?.await?;
+//! archive.close().await?;
+//!
+//! let record = ArchiveReader::open(folder.path())?.read(stored.location)?;
+//! assert_eq!(record.url(), Some("http://example.org/"));
+//! assert_eq!(record.body_decoded(1 << 20), b"hello");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod compress;
 mod duplicates;

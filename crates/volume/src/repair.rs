@@ -126,6 +126,7 @@ impl Repairs {
             path: volume.path.clone(),
             entries: scan.entries,
         })?;
+        tracing::info!(volume = %volume.name(), records = scan.records, bytes_cut = cut, "volume repaired");
         self.repaired.push(RepairedVolume {
             path,
             records: scan.records,

@@ -36,8 +36,8 @@ impl Finisher {
     pub(crate) fn run(&self, shared: &WriteState, volumes: &Receiver<WrittenVolume>) {
         for volume in volumes {
             if let Err(error) = self.finish(&volume) {
-                // Whoever closes the archive is told.
-                tracing::debug!("{}: {error}", volume.name);
+                // `Archive::close` returns the error.
+                tracing::error!(volume = %volume.name, %error, "volume could not be finished");
                 shared.fail(error);
             }
         }
@@ -57,6 +57,7 @@ impl Finisher {
         self.disk
             .rename(&volume.path, &last)
             .map_err(|source| VolumeError::from_io(&last, source))?;
+        tracing::info!(volume = %volume.name, records = volume.entries.len(), "volume finished");
         Ok(last)
     }
 }

@@ -27,9 +27,13 @@ impl WriteState {
             .map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Keeps the first failure, and gives it.
+    /// Keeps the first failure and returns it.
     pub(crate) fn fail(&self, error: VolumeError) -> VolumeError {
-        self.failure.get_or_init(|| error).clone()
+        let first = || {
+            tracing::error!(%error, "archive failed; nothing more is appended");
+            error
+        };
+        self.failure.get_or_init(first).clone()
     }
 
     pub(crate) fn set_current(&self, current: Option<(PathBuf, Arc<dyn OutputFile>)>) {

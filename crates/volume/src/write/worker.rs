@@ -83,6 +83,9 @@ impl Worker {
             }
             None => ticket.number = self.duplicates.ticket(),
         }
+        if let Some(revisit) = &draft.revisit {
+            tracing::trace!(url = %draft.url, original = %revisit.original.url, "stored as revisit record");
+        }
         let encoded = self.encoder.exchange(&draft, self.companions, &self.ids);
         let original = candidate.filter(|_| draft.revisit.is_none());
         ticket.parcel = Some(Box::new(WriteRequest {

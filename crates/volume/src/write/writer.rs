@@ -146,6 +146,7 @@ impl VolumeWriter {
         let warcinfo = self.encoder.warcinfo(record_id, now_ms, &name, fields);
         self.block.bytes.extend_from_slice(&warcinfo);
         self.counter = counter;
+        tracing::info!(volume = %name, "volume opened");
         self.shared
             .set_current(Some((path.clone(), output.clone())));
         self.current = Some(OpenVolume {
@@ -209,6 +210,12 @@ impl VolumeWriter {
         {
             return; // left `.open`, for the next start to repair
         }
+        tracing::debug!(
+            volume = %current.name,
+            bytes = current.length,
+            exchanges = current.entries.len(),
+            "volume written"
+        );
         self.shared.set_current(None);
         let OpenVolume {
             id,
