@@ -3,7 +3,7 @@
 
 use crate::html_syntax::element::Element;
 
-/// The open elements that matter.
+/// Counts of the open elements that change how the tokenizer reads.
 #[derive(Debug, Default)]
 pub(crate) struct OpenElements {
     /// Open `<svg>` and `<math>` elements.
@@ -24,8 +24,7 @@ impl OpenElements {
         self.noscript
     }
 
-    /// A start tag. Returns whether the element is closed with it: only in foreign content and XML does a solidus close
-    /// anything.
+    /// Records a start tag. Returns whether the tag closes its element: `/>` does so only in foreign content and XML.
     #[inline]
     pub(crate) fn start(&mut self, element: Element, self_closing: bool, xml: bool) -> bool {
         if element.closes_foreign_content() && self.inside() {
@@ -41,7 +40,7 @@ impl OpenElements {
         closed
     }
 
-    /// An end tag.
+    /// Records an end tag.
     #[inline]
     pub(crate) fn end(&mut self, element: Element) {
         match element {

@@ -13,27 +13,27 @@ use crate::html_syntax::name::HtmlName;
 use crate::html_syntax::raw_text::{self, ContentModel};
 use crate::swar::{find, find2};
 
-/// Who is told of tokens, in the order of the document.
+/// Receives the tokens in document order.
 pub(crate) trait TokenSink<'a> {
     /// Characters, as written. Text between two tags may come in several slices; no reference is cut.
     fn text(&mut self, characters: &'a [u8], place: TextKind);
 
-    /// A tag begins; an end tag's `start` is false. Says whether attributes are wanted.
+    /// Called at the name of a tag; `start` is false for an end tag. Returns whether to report its attributes.
     fn open(&mut self, start: bool, name: HtmlName<'a>) -> bool;
 
-    /// An attribute of the tag that was opened, its value as written; the value is empty when there is none. The first of
-    /// several of one name counts; all are told.
+    /// An attribute of the current tag, with its value as written (empty if it has none). Duplicates are reported too; the
+    /// first one counts.
     fn attribute(&mut self, name: HtmlName<'a>, value: &'a [u8]);
 
-    /// The tag is complete. Returns how what follows it is read, if that is raw text. A tag that the document ends in is
-    /// never closed, and no token.
+    /// The tag is complete. Returns the content model if raw text follows. Not called for a tag cut off by the end of the
+    /// document.
     fn close(&mut self, self_closing: bool) -> Option<ContentModel>;
 
     /// Whether a CDATA section may stand here.
     fn allows_cdata(&self) -> bool;
 
-    /// Whether a `noscript` is open. A browser with scripts takes what is in it for text up to its end tag, so that authors
-    /// never see what they left open there: raw text and comments end with it, too.
+    /// Whether a `noscript` is open. Browsers with scripts skip to its end tag, so authors do not notice elements left open
+    /// inside. Raw text and comments therefore end with the `noscript` too.
     fn in_noscript(&self) -> bool {
         false
     }
@@ -75,7 +75,7 @@ pub(crate) fn run_in_data<'a>(document: &'a [u8], sink: &mut impl TokenSink<'a>)
 struct Tokenizer<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Where a `noscript` ends; looked for when it is asked for, and again when that is passed.
+    /// Position of the next `noscript` end tag; searched on demand and cached.
     noscript: usize,
 }
 
@@ -104,7 +104,7 @@ impl<'a> Tokenizer<'a> {
         &self.bytes[self.at..]
     }
 
-    /// What stands before the next `byte`, or all that is left; the tokenizer goes behind it.
+    /// Returns the bytes before the next `byte` (or all that remain) and moves behind it.
     fn until(&mut self, byte: u8) -> &'a [u8] {
         let rest = self.rest();
         let length = memchr::memchr(byte, rest).unwrap_or(rest.len());
@@ -168,7 +168,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// Characters that turned out to begin nothing.
+    /// Characters that look like the start of a tag but are text.
     fn literal(&mut self, length: usize, sink: &mut impl TokenSink<'a>) {
         sink.text(&self.rest()[..length], TextKind::Plain);
         self.at += length;
@@ -252,8 +252,8 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// What raw text and comments cannot go beyond. Who asks again inside one `noscript` costs nothing, so that time stays
-    /// linear.
+    /// The part of the document that raw text and comments may extend to. The position is cached per `noscript`, so time
+    /// stays linear.
     fn within(&mut self, sink: &impl TokenSink<'a>) -> &'a [u8] {
         if !sink.in_noscript() {
             return self.bytes;
@@ -282,7 +282,7 @@ impl<'a> Tokenizer<'a> {
                 return;
             }
         }
-        // The end of the document is an end too, and so is half of one.
+        // The end of the document ends a comment too; a partial `-->` is dropped.
         let ends: [&[u8]; 3] = [b"--!", b"--", b"-"];
         let data = ends.iter().find_map(|end| rest.strip_suffix(*end));
         sink.comment(data.unwrap_or(rest));

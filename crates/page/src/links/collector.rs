@@ -13,15 +13,15 @@ use crate::swar::{any, below, equal};
 use crate::text::builder::string;
 use crate::{Link, LinkKind, Options, PageRemark};
 
-/// Collects links.
+/// Collects links without duplicates.
 #[derive(Debug)]
 pub(crate) struct LinkCollector {
     list: Vec<Link>,
-    /// Hash of (href without fragment, kind) to its place in the list.
+    /// Maps the hash of (href without fragment, kind) to the index in the list.
     seen: HashMap<u64, usize, BuildHasherDefault<PrehashedHasher>>,
     scratch: Vec<u8>,
     max: usize,
-    /// How many of the list stand beside its entries.
+    /// Number of secondary links in the list: alternates and images of a sitemap.
     beside: usize,
     max_beside: usize,
     max_href: usize,
@@ -30,11 +30,11 @@ pub(crate) struct LinkCollector {
     longest: usize,
 }
 
-/// Entries that the sitemap protocol allows one file.
+/// Maximum entries of one sitemap file (sitemaps.org protocol).
 const SITEMAP: usize = 50_000;
 
 impl LinkCollector {
-    /// Those of a sitemap: it may have all entries that its protocol allows, and beside them as many others as a page.
+    /// A collector for a sitemap: all entries that the protocol allows, plus as many secondary links as a page may have.
     pub(crate) fn for_sitemap(options: &Options) -> LinkCollector {
         LinkCollector {
             max: SITEMAP
@@ -59,7 +59,7 @@ impl LinkCollector {
         }
     }
 
-    /// Whether an href is short enough to be kept; one that is not is remarked on.
+    /// Whether an href is within the length limit. Counts those that are not, for a remark.
     pub(crate) fn fits(&mut self, href: &[u8]) -> bool {
         let fits = href.len() <= self.max_href;
         if !fits {
@@ -69,13 +69,12 @@ impl LinkCollector {
         fits
     }
 
-    /// Adds an href as written and says its place in the list. `data:` and `javascript:` lead nowhere and are passed
-    /// over.
+    /// Adds an href as written and returns its index in the list. Ignores `data:` and `javascript:` URLs.
     pub(crate) fn add(&mut self, raw: &[u8], kind: LinkKind, nofollow: bool) -> Option<usize> {
         let mut place = None;
         if !any(raw, |lanes| below(lanes, 0x21) | equal(lanes, b'#')) && raw.len() <= self.max_href
         {
-            // Nothing to clean, no fragment: nearly all.
+            // Fast path: nothing to clean and no fragment, which is nearly every href.
             return if is_data_or_script(raw) {
                 None
             } else {
@@ -84,7 +83,7 @@ impl LinkCollector {
         }
         let mut scratch = std::mem::take(&mut self.scratch);
         let href = clean(raw, &mut scratch);
-        // An image in a data: URL is long by nature, and no link.
+        // Long data: URLs are not counted as long hrefs.
         if !is_data_or_script(href) && self.fits(href) {
             place = self.insert(href, without_fragment(href), kind, nofollow);
         }
@@ -92,7 +91,7 @@ impl LinkCollector {
         place
     }
 
-    /// Adds what a sitemap names beside its entries, in other languages or as images: it takes no entry's place.
+    /// Adds a secondary link of a sitemap entry (other language, image). It does not count as an entry.
     pub(crate) fn add_secondary(&mut self, raw: &[u8], kind: LinkKind) {
         if self.beside >= self.max_beside {
             self.left_out += 1;
@@ -115,7 +114,7 @@ impl LinkCollector {
         if let Some(place) = self.seen.get(&hash).copied()
             && let Some(link) = self.list.get_mut(place)
         {
-            // Two hrefs of one hash are not to be met in practice; were they, both would be kept.
+            // On a hash collision both hrefs are kept.
             if link.kind == kind && is_on(link.href.as_bytes(), page) {
                 link.nofollow &= nofollow;
                 return Some(place);
@@ -135,7 +134,7 @@ impl LinkCollector {
         Some(self.list.len() - 1)
     }
 
-    /// The links, and what had to be left out.
+    /// Returns the links and remarks those that were dropped.
     pub(crate) fn finish(&mut self, remarks: &mut Vec<PageRemark>) -> Vec<Link> {
         if self.long > 0 {
             remarks.push(PageRemark::LongHrefs {
@@ -174,7 +173,7 @@ pub(crate) fn clean<'a>(raw: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
     scratch
 }
 
-/// Whether an href leads to a page, which has no fragment, or to a place in it.
+/// Whether `href` is `page`, with or without a fragment.
 #[inline]
 fn is_on(href: &[u8], page: &[u8]) -> bool {
     href.strip_prefix(page)
@@ -197,7 +196,7 @@ pub(crate) fn is_data_or_script(href: &[u8]) -> bool {
     is(b"javascript:") || is(b"data:")
 }
 
-/// The keys are hashes already.
+/// Uses the key itself as the hash, because keys are hashes already.
 #[derive(Debug, Default)]
 struct PrehashedHasher(u64);
 

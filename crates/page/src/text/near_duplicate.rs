@@ -16,13 +16,13 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::swar::{below, first, keep, load, pack};
 
-/// Shingles below which a text is too short to be compared by them.
+/// Minimum number of shingles for a sketch.
 const FEWEST: u32 = 10;
 /// Bytes from which a word of a script that may have no spaces is cut into characters.
 const LONG: usize = 24;
 /// Planes of the counters, the lowest bit first: texts are shorter than 2^27 words.
 const PLANES: usize = 27;
-/// What every number counts as.
+/// The hash of every word that begins with a digit.
 const NUMBER: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Sketches at most this far apart are of near duplicates.

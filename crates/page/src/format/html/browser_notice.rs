@@ -4,11 +4,11 @@
 //! match. One phrase of the table is enough. A phrase is a list of lower-case pieces that follow each other closely:
 //! "your browser (Lynx 2.9) is not supported" matches `browser`, `not supported`.
 
-/// Words of the longest wall.
+/// Maximum words of a notice.
 const LONGEST: u32 = 120;
-/// Its bytes.
+/// Maximum bytes of a notice.
 const LONGEST_TEXT: usize = 4096;
-/// Bytes between the pieces of a phrase.
+/// Maximum bytes between two pieces of a phrase.
 const WINDOW: usize = 60;
 
 /// English, Portuguese, Spanish, French, German, Italian, Dutch, Polish, Russian, Japanese, Chinese.
@@ -52,7 +52,7 @@ const SUBJECTS: &[&str] = &[
 ];
 const SUBJECTS_BEYOND: &[&str] = &["przeglądark", "браузер", "Браузер", "ブラウザ", "浏览器"];
 
-/// Whether a text of so many words is a wall.
+/// Whether a text of `words` words is such a notice.
 pub(crate) fn is_wall(text: &str, words: u32) -> bool {
     if words == 0 || words > LONGEST || text.len() > LONGEST_TEXT {
         return false;

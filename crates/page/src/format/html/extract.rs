@@ -8,12 +8,12 @@ use crate::links::{css, meta_refresh, rel, script, srcset};
 use crate::text::builder::{TextBuilder, string};
 use crate::{LinkKind, Options, Page, PageRemark, language, text};
 
-/// Bytes of a title or description worth keeping.
+/// Maximum bytes of a title or description.
 const SHORT: usize = 2048;
-/// Robots meta tags kept; more is nonsense.
+/// Maximum number of robots meta tags.
 const ROBOTS: usize = 32;
 
-/// Everything gathered so far.
+/// The links, metadata and text found so far.
 #[derive(Debug)]
 pub(crate) struct Extractor<'a> {
     pub(crate) text: TextBuilder,
@@ -22,7 +22,7 @@ pub(crate) struct Extractor<'a> {
     options: &'a Options,
     title_seen: bool,
     description: Option<String>,
-    /// `og:description`: second best.
+    /// `og:description`, used if there is no description.
     social: Option<String>,
     language: Option<String>,
     pragma_language: Option<String>,
@@ -54,7 +54,7 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Whether a `<title>` that begins now is the page's: the first is.
+    /// Whether the `<title>` that begins now is the title of the page. Only the first one is.
     pub(crate) fn wants_title(&mut self) -> bool {
         !std::mem::replace(&mut self.title_seen, true)
     }
@@ -198,7 +198,7 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Hands everything over.
+    /// Moves the results to `page`.
     pub(crate) fn finish(&mut self, page: &mut Page) {
         let (title, _) = self.title.finish();
         page.title = Some(title).filter(|title| !title.is_empty());
