@@ -74,6 +74,9 @@ use totals::{Count, Totals};
 /// The database's name in the collection's folder.
 const FILE: &str = "frontier.db";
 
+/// A transaction that takes longer is logged as a warning.
+const SLOW_TRANSACTION: Duration = Duration::from_secs(1);
+
 /// The embedded engine; the only writer of its collection.
 #[derive(Debug)]
 pub struct Embedded {
@@ -121,7 +124,8 @@ impl Embedded {
             durable: None,
             _lock: lock,
         };
-        engine.transact(true, |engine| engine.release(0, None))?;
+        let released = engine.transact(true, |engine| engine.release(0, None))?;
+        tracing::info!(folder = %folder.display(), released, "frontier opened");
         Ok(engine)
     }
 
@@ -131,10 +135,15 @@ impl Embedded {
         durable: bool,
         work: impl FnOnce(&mut Embedded) -> Result<T, StoreError>,
     ) -> Result<T, FrontierError> {
+        let begun = Instant::now();
         let result = self
             .begin(durable)
             .and_then(|()| work(self))
             .and_then(|value| self.commit().map(|()| value));
+        let elapsed = begun.elapsed();
+        if elapsed > SLOW_TRANSACTION {
+            tracing::warn!(ms = elapsed.as_millis() as u64, durable, "slow transaction");
+        }
         result.map_err(|fault| {
             if !self.store.db.is_autocommit() {
                 // The error that counts is the first one.
@@ -296,7 +305,11 @@ impl Frontier for Embedded {
         if room == 0 {
             return Ok(Vec::new());
         }
-        self.transact(false, |engine| engine.hand_out(now, node, room))
+        let begun = Instant::now();
+        let leases = self.transact(false, |engine| engine.hand_out(now, node, room))?;
+        let ms = begun.elapsed().as_millis() as u64;
+        tracing::debug!(sites = leases.len(), room, ms, "check-out");
+        Ok(leases)
     }
 
     fn check_in(
@@ -315,7 +328,11 @@ impl Frontier for Embedded {
         now: i64,
         batch: &mut dyn Iterator<Item = CheckIn>,
     ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError> {
-        self.transact(true, |engine| engine.take_in(now, batch))
+        let begun = Instant::now();
+        let replies = self.transact(true, |engine| engine.take_in(now, batch))?;
+        let ms = begun.elapsed().as_millis() as u64;
+        tracing::debug!(groups = replies.len(), ms, "check-in");
+        Ok(replies)
     }
 
     fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError> {
