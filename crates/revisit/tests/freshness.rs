@@ -1,4 +1,4 @@
-//! A small size of `bench/freshness`: the bounds of issue 5 hold on a thousand pages, too.
+//! A small version of `bench/freshness`: its bounds also hold for a thousand pages.
 
 #[path = "../examples/freshness/crawl.rs"]
 mod crawl;
@@ -30,7 +30,7 @@ fn optimal_is_far_from_uniform_and_near_the_clairvoyant() {
     assert!(spent <= 1.02, "{spent}");
     let worst = study.at_budget(Policy::Poisson);
     assert!(optimal.staleness < worst.staleness);
-    // A change of markup or of links is none: such pages cost less than their share.
+    // A change of markup or links only does not count, so such pages need fewer visits than their share.
     for kind in Kind::ALL {
         let [visits, stale] = optimal.kinds[kind as usize];
         let [alike, _] = uniform.kinds[kind as usize];

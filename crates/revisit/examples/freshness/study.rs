@@ -2,7 +2,7 @@
 //!
 //! 1. All policies with the same budget, beside uniform visiting and the clairvoyant optimum.
 //! 2. What `frequency` saves at the freshness of visiting everything in every round (B 5).
-//! 3. What `selective` finds behind entry pages that did not change (B 3.3).
+//! 3. What `selective` finds behind entry pages that did not change (Bouras 3.3).
 
 use std::time::Duration;
 
