@@ -43,7 +43,7 @@ pub fn sketch_distance(one: u64, other: u64) -> u32 {
     (one ^ other).count_ones()
 }
 
-/// Whether two texts are near duplicates by their sketches: at most [`MAX_DISTANCE`] bits apart.
+/// Whether two texts are near duplicates by their sketches: at most `MAX_DISTANCE` bits apart.
 pub fn is_near_duplicate(one: u64, other: u64) -> bool {
     sketch_distance(one, other) <= MAX_DISTANCE
 }
