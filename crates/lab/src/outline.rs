@@ -3,7 +3,7 @@
 //! Both the page's HTML (`html`) and the truth (`truth`) are made from this, so they cannot disagree. The
 //! breadth of ways to write one link is the point: relative, absolute, with excess dots, upper-case hosts,
 //! padded ports, session identifiers, fragments, raw letters that are not ASCII. One link in five leaves the
-//! site (81.5% stay inside, V 3.3).
+//! site (81.5% stay inside, Viuva Negra 3.3).
 
 use crate::chance::Chance;
 use crate::layout::{Flavour, decode};

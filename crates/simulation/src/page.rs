@@ -1,7 +1,7 @@
 //! What the simulated servers say: robots.txt and pages, whole answers with their heads.
 //!
 //! A page has a link home, links to its children in the site's tree, links across it, and some to other sites: four of
-//! five stay inside (V 4). Its words are its own, so that a site is no trap (docs/decisions/0008-novelty.md).
+//! five stay inside (Viuva Negra 4). Its words are its own, so that a site is no trap (docs/decisions/0008-novelty.md).
 
 use std::io::Write as _;
 

@@ -1,6 +1,6 @@
 //! Redirects that lead nowhere: without Location, with an empty one, with two, with one that is no URL.
 //!
-//! P A.3.3 (incomplete headers), N10: a redirect without a target is an error. RFC 9110 10.2.2, 15.4.
+//! Castillo A.3.3 (incomplete headers), N10: a redirect without a target is an error. RFC 9110 10.2.2, 15.4.
 
 use std::io;
 

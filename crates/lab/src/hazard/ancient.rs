@@ -1,6 +1,6 @@
 //! Answers without a head, and heads of no known protocol.
 //!
-//! HTTP/0.9 as P A.3.3 found it in the wild (a protocol error, N10), the `ICY 200 OK` of radio stations (D8),
+//! HTTP/0.9 as Castillo A.3.3 found it in the wild (a protocol error, N10), the `ICY 200 OK` of radio stations (D8),
 //! `HTTP/2.0` said over HTTP/1, status codes that are none.
 
 use std::io;

@@ -1,6 +1,6 @@
 //! A site for one browser only: everybody else is told that theirs is not supported.
 //!
-//! Cloaking, V 4.2, T9: recognised and reported; posing as a browser is no way out (N9). Every path has the same
+//! Cloaking, Viuva Negra 4.2, T9: recognised and reported; posing as a browser is no way out (N9). Every path has the same
 //! page.
 
 use std::io;

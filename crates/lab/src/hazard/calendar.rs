@@ -1,6 +1,6 @@
 //! A calendar: each month links to its days and to the month after it, for ever.
 //!
-//! Imitates the generated agendas that crawlers of 1999 and of today get lost in: D8, V 4.1, P A.6.2, B 4. Each
+//! Imitates the generated agendas that crawlers of 1999 and of today get lost in: D8, Viuva Negra 4.1, Castillo A.6.2, Bouras 4. Each
 //! page differs from the last in its dates only, so that duplicates by digest do not catch it; text novelty and
 //! thresholds (D5) do.
 

@@ -1,6 +1,6 @@
 //! Character sets that are wrong, contradict each other, change in the middle or do not exist.
 //!
-//! V 4.2 (malformed pages); the WHATWG encoding sniffing order is what browsers do: mark, header, meta, guess.
+//! Viuva Negra 4.2 (malformed pages); the WHATWG encoding sniffing order is what browsers do: mark, header, meta, guess.
 //! The text is the same under every path: "São João, coração, ação".
 
 use std::io;

@@ -1,6 +1,6 @@
 //! Chunked bodies that break the rules, one way under each path.
 //!
-//! RFC 9112 7.1 and 6.1; N10, P A.3.3. What can be read is to be kept and marked, sizes are not to be believed,
+//! RFC 9112 7.1 and 6.1; N10, Castillo A.3.3. What can be read is to be kept and marked, sizes are not to be believed,
 //! and a body framed in two ways is how answers are smuggled.
 
 use std::io;

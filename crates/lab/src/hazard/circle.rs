@@ -1,6 +1,6 @@
 //! Redirects in a circle of five, in one of sixty, to itself at `/self`, and onward for ever at `/on/N`.
 //!
-//! Imitates servers that redirect to set a cookie, for ever, for those who take none: N10, V 3.4 (redirects are
+//! Imitates servers that redirect to set a cookie, for ever, for those who take none: N10, Viuva Negra 3.4 (redirects are
 //! links, N11: a crawler that treats them so goes round once). The way onward never repeats a URL: only a limit on
 //! the length of chains or on the site ends it.
 

@@ -1,6 +1,6 @@
 //! A page that links to itself with a counter one higher, in the query, in the path and in a fragment.
 //!
-//! Endless self links: D8, B 4, K 2.3.6. But for the number the page is the same, so that only its near
+//! Endless self links: D8, Bouras 4, Chakrabarti 2.3.6. But for the number the page is the same, so that only its near
 //! duplicates (D3) or a threshold tell.
 
 use std::io;

@@ -1,6 +1,6 @@
 //! A name whose answer has a good address and after it a record that is broken.
 //!
-//! P A.2.3: be tolerant, and take the address even if other portions of the record are malformed: N4.
+//! Castillo A.2.3: be tolerant, and take the address even if other portions of the record are malformed: N4.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};

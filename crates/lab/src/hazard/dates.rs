@@ -1,6 +1,6 @@
 //! Last-Modified before the web, after tomorrow, a few hours ahead, or no date at all.
 //!
-//! P A.3.5 and Figure A.2 (17% of servers), N15: before 1993 ignored, up to 24 hours ahead taken as now, further
+//! Castillo A.3.5 and Figure A.2 (17% of servers), N15: before 1993 ignored, up to 24 hours ahead taken as now, further
 //! ahead ignored. RFC 9110 5.6.7 for the three forms that are dates.
 
 use std::io;

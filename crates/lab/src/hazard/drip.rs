@@ -1,6 +1,6 @@
 //! A byte of the body every half second, of a page that announces a megabyte.
 //!
-//! Imitates overloaded servers and slow-read attacks turned on the client: N5, V 4.1, P A.1.3: an idle time-out
+//! Imitates overloaded servers and slow-read attacks turned on the client: N5, Viuva Negra 4.1, Castillo A.1.3: an idle time-out
 //! never fires, only a lowest speed or a limit on the whole page ends it.
 
 use std::io;

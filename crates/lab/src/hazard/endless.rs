@@ -1,6 +1,6 @@
 //! A body that never ends: chunks without a last one, or at `/stream` a connection that is never closed.
 //!
-//! Imitates radio streams and runaway scripts: D8, N6, V 4.1, P A.3.2. The crawler must cut at its maximum size
+//! Imitates radio streams and runaway scripts: D8, N6, Viuva Negra 4.1, Castillo A.3.2. The crawler must cut at its maximum size
 //! and keep what it has. It is written a little at a time so that a test does not fill the machine's pipes.
 
 use std::io;

@@ -1,6 +1,6 @@
 //! A catalogue with filters that combine in any order: a few articles under millions of URLs.
 //!
-//! Faceted navigation, the commonest trap of today's shops (Google's advice to webmasters names it): D5, K 2.3.6.
+//! Faceted navigation, the commonest trap of today's shops (Google's advice to webmasters names it): D5, Chakrabarti 2.3.6.
 //! The list below the filters holds the same twelve articles, fewer as filters add up.
 
 use std::fmt::Write as _;

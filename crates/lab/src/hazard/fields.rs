@@ -1,7 +1,7 @@
 //! Header fields that are missing, doubled, folded or misspelt.
 //!
 //! RFC 9112 5.1 (space before the colon), 5.2 (folding), 6.3 (two lengths that differ), RFC 9110 5.5; N10,
-//! P A.3.3, P A.4.1 (unterminated strings in headers). The body is a page that deserves to be kept.
+//! Castillo A.3.3, Castillo A.4.1 (unterminated strings in headers). The body is a page that deserves to be kept.
 
 use std::io;
 

@@ -1,6 +1,6 @@
 //! A name whose answers are broken packets, each question its own kind.
 //!
-//! Malformed responses: N4, P A.2.3, RFC 1035 4.1.4 (pointers that go round), RFC 5452 (answers to what was not
+//! Malformed responses: N4, Castillo A.2.3, RFC 1035 4.1.4 (pointers that go round), RFC 5452 (answers to what was not
 //! asked must not be believed). No address can be had.
 
 pub(super) use super::visit::ordinary as serve;

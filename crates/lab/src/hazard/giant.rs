@@ -1,6 +1,6 @@
 //! One tag of ten megabytes, and other single things of that size.
 //!
-//! T1, P A.4.1 (unterminated or long strings), T5 (strings without white space are no words). A link follows each,
+//! T1, Castillo A.4.1 (unterminated or long strings), T5 (strings without white space are no words). A link follows each,
 //! `/after.html`; it need not be found where the page is cut (N6), but nothing may break.
 
 use std::io;

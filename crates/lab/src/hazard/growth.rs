@@ -1,8 +1,8 @@
 //! Paths that grow: every page has a relative link that should have been absolute, and one that carries the whole
 //! history of the visitor.
 //!
-//! Imitates forgotten root slashes (`a/b/c/c/c/c`: U6, P A.6.2, K 2.3.6) and advertisers that embed the URLs
-//! followed so far (V 4.1, growing URLs). The page is the same at every depth.
+//! Imitates forgotten root slashes (`a/b/c/c/c/c`: U6, Castillo A.6.2, Chakrabarti 2.3.6) and advertisers that embed the URLs
+//! followed so far (Viuva Negra 4.1, growing URLs). The page is the same at every depth.
 
 use std::fmt::Write as _;
 use std::io;

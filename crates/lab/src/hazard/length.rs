@@ -1,7 +1,7 @@
 //! A Content-Length that lies: more than is sent at `/more`, less than is sent at `/less`, no number at `/word`,
 //! below zero at `/negative`, larger than any memory at `/huge`.
 //!
-//! Imitates scripts that count characters instead of bytes, and broken proxies: N10, P A.3.3, RFC 9112 6.3. What
+//! Imitates scripts that count characters instead of bytes, and broken proxies: N10, Castillo A.3.3, RFC 9112 6.3. What
 //! came must be kept and marked; the surplus must not be read as the next answer, nor memory set aside for a
 //! number.
 

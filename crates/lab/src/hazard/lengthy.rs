@@ -1,6 +1,6 @@
 //! URLs of 68 KB: in a link, in a redirect, in a base, in a host name; and one of 3 KB, which servers still read.
 //!
-//! U6, T1, K 2.3.6, V 5.4 (URLs beyond a maximum length are discarded). RFC 9110 4.1 asks for 8,000 octets at least.
+//! U6, T1, Chakrabarti 2.3.6, Viuva Negra 5.4 (URLs beyond a maximum length are discarded). RFC 9110 4.1 asks for 8,000 octets at least.
 
 use std::io;
 

@@ -1,6 +1,6 @@
 //! Directory listings with links that sort them anew: eight URLs for one page, in every directory.
 //!
-//! Apache's `mod_autoindex`, `?C=M;O=A` since 2.0 and `?M=A` before (under `/old/`): U5, V 4.1 Figure 2, V 5.4 (0.5%
+//! Apache's `mod_autoindex`, `?C=M;O=A` since 2.0 and `?M=A` before (under `/old/`): U5, Viuva Negra 4.1 Figure 2, Viuva Negra 5.4 (0.5%
 //! of 1.2 million URLs).
 
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! Links with nulls in them: raw, encoded, and 68 KB of them in one.
 //!
-//! T1, K 2.3.6 ("URLs that contain a large number of nulls", up to 68 KB in one case): strings that end early in
+//! T1, Chakrabarti 2.3.6 ("URLs that contain a large number of nulls", up to 68 KB in one case): strings that end early in
 //! one component of a crawler and not in the next.
 
 use std::io;

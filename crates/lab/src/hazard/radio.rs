@@ -1,6 +1,6 @@
 //! A radio station and a camera: streams that never end, at the speed at which they are listened to.
 //!
-//! D8, V 4.1 (infinite size: streaming media), N6: the size limit of a page is reached after an hour, the lowest speed
+//! D8, Viuva Negra 4.1 (infinite size: streaming media), N6: the size limit of a page is reached after an hour, the lowest speed
 //! is kept for ever; only the media type or a limit on the time ends it. Icecast's `audio/mpeg`, Shoutcast's `ICY`, the
 //! `multipart/x-mixed-replace` of web cameras, and a playlist that is a page of text with the stream's URL in it.
 

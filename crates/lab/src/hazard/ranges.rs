@@ -1,6 +1,6 @@
 //! A server that answers 416 to whoever asks for a range, however small the page.
 //!
-//! P A.3.2, N7: range errors on files smaller than the range; ask a second time without `Range`. RFC 9110 14.2.
+//! Castillo A.3.2, N7: range errors on files smaller than the range; ask a second time without `Range`. RFC 9110 14.2.
 
 use std::io;
 

@@ -1,6 +1,6 @@
 //! A connection that is reset, or closed, at byte N of the answer, for every N.
 //!
-//! P A.1.3: at any point of the download the crawler could stop receiving data; N5. `/reset/0` comes before the
+//! Castillo A.1.3: at any point of the download the crawler could stop receiving data; N5. `/reset/0` comes before the
 //! first byte, the last N after the whole answer. A home page links to all of them.
 
 use std::io;

@@ -1,6 +1,6 @@
 //! A robots.txt of one line, sixty-four megabytes long.
 //!
-//! RFC 9309 2.5; R1: a reader that goes by lines holds it all. V 5.4: 64.3% of the files break the rules somehow.
+//! RFC 9309 2.5; R1: a reader that goes by lines holds it all. Viuva Negra 5.4: 64.3% of the files break the rules somehow.
 
 use std::io;
 

@@ -1,6 +1,6 @@
 //! A name whose servers fail: SERVFAIL, or REFUSED to every fourth question.
 //!
-//! P A.2.2: the name server went down with the web server and nobody noticed for a week; N4, F11. Not the same as
+//! Castillo A.2.2: the name server went down with the web server and nobody noticed for a week; N4, F11. Not the same as
 //! a name that does not exist.
 
 pub(super) use super::visit::ordinary as serve;

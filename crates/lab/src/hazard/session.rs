@@ -1,6 +1,6 @@
 //! Session identifiers in path and query that change on every visit.
 //!
-//! U4, V 4.1 5.4 (27% of URLs before cookies were accepted, 3.5% after), P A.6.1. The shop stops writing them for
+//! U4, Viuva Negra 4.1 5.4 (27% of URLs before cookies were accepted, 3.5% after), Castillo A.6.1. The shop stops writing them for
 //! visitors who return its cookie, as PHP does; the forum never stops. The nine articles of each are the same
 //! whatever the identifier.
 

@@ -1,6 +1,6 @@
 //! Takes the request and says nothing.
 //!
-//! Imitates hung servers behind a live kernel, and tarpits: N5, V 4.1, P A.1.3 A.6.3: without a time-out for the
+//! Imitates hung servers behind a live kernel, and tarpits: N5, Viuva Negra 4.1, Castillo A.1.3 A.6.3: without a time-out for the
 //! first byte the crawler waits for ever.
 
 use std::io;

@@ -1,6 +1,6 @@
 //! Pages that are not there and do not say so: 200 with an apology, or under `/shop/` a redirect to one.
 //!
-//! Soft 404 (Bar-Yossef et al. 2004; P A.3.4: 29% of dead links), T8: ask once for a page that cannot exist and
+//! Soft 404 (Bar-Yossef et al. 2004; Castillo A.3.4: 29% of dead links), T8: ask once for a page that cannot exist and
 //! compare.
 
 use std::io;

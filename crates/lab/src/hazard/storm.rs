@@ -1,6 +1,6 @@
 //! Errors of the server, of every number, at forty URLs; under `/once/` only the first time.
 //!
-//! A broken database behind a live server: V 4.1 (unavailable services), F11. The error page is the same each
+//! A broken database behind a live server: Viuva Negra 4.1 (unavailable services), F11. The error page is the same each
 //! time, and is not content.
 
 use std::io;

@@ -1,6 +1,6 @@
 //! Two dozen hosts at one address, each of them slow.
 //!
-//! Virtual hosts of a parking company or a spammer: F8, P A.1.2, K 2.3.9. To a frontier that counts by host they are
+//! Virtual hosts of a parking company or a spammer: F8, Castillo A.1.2, Chakrabarti 2.3.9. To a frontier that counts by host they are
 //! two dozen sites that can be asked at once; to the one machine behind them that is an attack. Other names under the
 //! domain do not exist, so that this is no wildcard.
 

@@ -1,6 +1,6 @@
 //! A head that comes a byte every half second and has no end.
 //!
-//! Slowloris (2009) turned on the client: N5, P A.1.3. Something always arrives, so that an idle time-out never fires,
+//! Slowloris (2009) turned on the client: N5, Castillo A.1.3. Something always arrives, so that an idle time-out never fires,
 //! and no body begins, so that a lowest speed for bodies does not count: only the time for the first byte of an answer,
 //! or for the whole of it, ends the wait.
 

@@ -1,6 +1,6 @@
 //! Media types that lie, are missing or are no types.
 //!
-//! V 4.2 (wrong identification of media type), T3, N8, P A.3.1 (large binaries as HTML).
+//! Viuva Negra 4.2 (wrong identification of media type), T3, N8, Castillo A.3.1 (large binaries as HTML).
 
 use std::io;
 

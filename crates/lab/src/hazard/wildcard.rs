@@ -1,6 +1,6 @@
 //! Hosts without end: every name under `wildcard.lab` has the same address, and each page links to five new ones.
 //!
-//! DNS wildcards, RFC 4592; D6, V 4.1 5.4: found by asking for absurd names under the domain. Each host is a site
+//! DNS wildcards, RFC 4592; D6, Viuva Negra 4.1 5.4: found by asking for absurd names under the domain. Each host is a site
 //! of its own to a frontier that counts by host.
 
 use std::fmt::Write as _;
