@@ -10,7 +10,7 @@ use clap::{CommandFactory, Parser};
 
 use crate::commands::Command;
 use crate::error::CommandError;
-use crate::output;
+use crate::{logging, output};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -29,12 +29,19 @@ Exit status: 0 finished, 1 failed, 2 wrong usage or configuration,
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
+    /// Print log messages to stderr: a level (error, warn, info, debug, trace), or levels by crate, such as
+    /// `aranha_fetch=debug,info`
+    #[arg(long, value_name = "FILTER", global = true)]
+    log: Option<String>,
 }
 
 /// The command that was typed. Help and the version are printed here, and end the program.
 pub(crate) fn read() -> Result<Command, CommandError> {
     match Arguments::try_parse() {
-        Ok(arguments) => Ok(arguments.command),
+        Ok(arguments) => {
+            logging::set_flag(arguments.log)?;
+            Ok(arguments.command)
+        }
         Err(error) if !error.use_stderr() => {
             let mut stdout = io::stdout().lock();
             let written = write!(stdout, "{error}").and_then(|()| stdout.flush());

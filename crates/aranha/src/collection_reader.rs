@@ -72,7 +72,8 @@ impl CollectionReader {
 
     /// The canonical form of a URL that was typed, by the rules of this collection.
     pub(crate) fn url(&self, text: &str) -> Result<CanonUrl, CommandError> {
-        let mut urls = session::seeds(&self.canon, [("argument".to_owned(), text.to_owned())])?;
+        let mut urls =
+            session::parse_seeds(&self.canon, [("argument".to_owned(), text.to_owned())])?;
         Ok(urls.remove(0))
     }
 

@@ -126,7 +126,7 @@ pub(crate) const FREE_DISK_SPACE: &str = "free some disk space, then run the sam
 
 impl From<FrontierError> for CommandError {
     fn from(error: FrontierError) -> Self {
-        session::refused(&error)
+        session::frontier_error(&error)
     }
 }
 

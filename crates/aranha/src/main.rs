@@ -15,6 +15,7 @@ mod display;
 mod error;
 mod input;
 mod live_scope;
+mod logging;
 mod mirror;
 mod output;
 mod page_history;

@@ -1,7 +1,7 @@
-//! Flags that set configuration: each becomes a value with the origin `flag --name`.
+//! Command-line flags that set configuration values, with the origin `flag --name`.
 //!
-//! `crawl` acts on them, `config show` shows what they would do. A flag is one line in the struct (what can be typed)
-//! and one in [`Settings::flags`] (what it sets); everything else is the configuration's own business.
+//! Used by `crawl` and `config show`. Each flag has a field in [`Settings`] (its syntax) and a row in [`Settings::flags`]
+//! (the key it sets). [`load`] reads all layers and warns about old key names.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, SocketAddr};
@@ -15,6 +15,7 @@ use clap::Args;
 use toml::Value;
 
 use crate::error::CommandError;
+use crate::logging;
 use crate::output::message;
 use crate::terminal_escape::Escaped;
 
@@ -33,20 +34,20 @@ pub(crate) fn load(layers: &Layers) -> Result<(Config, Origins), CommandError> {
     Ok((config, origins))
 }
 
-/// What may be set on the command line.
+/// The flags.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Settings {
-    /// A configuration file, over the collection's own (docs/configuration.md)
+    /// Read this configuration file after the collection's own (docs/configuration.md)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// A named set of values; `aranha config profiles` lists them
+    /// Named set of configuration values; `aranha config profiles` lists them [default: default]
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
 
-    /// How far from the seeds: the pages themselves, their directories, their sites, their domains, everything
+    /// Which links to follow: none, or those to the directory, host or domain of a seed, or any [default: host]
     #[arg(long, value_name = "REACH", value_parser = ["page", "prefix", "host", "domain", "any"], help_heading = "What to crawl")]
     scope: Option<String>,
-    /// Everything under this top-level domain is in scope, too (repeatable)
+    /// Also crawl everything under this top-level domain (repeatable)
     #[arg(
         long,
         value_name = "TLD",
@@ -54,69 +55,69 @@ pub(crate) struct Settings {
         help_heading = "What to crawl"
     )]
     tld: Vec<String>,
-    /// Links from a seed; 0 takes the seeds only
+    /// Maximum link depth from a seed (0 = seeds only) [default: none]
     #[arg(short = 'l', long, value_name = "N", value_parser = count, allow_hyphen_values = true, help_heading = "What to crawl")]
     depth: Option<Value>,
-    /// Only URLs that match this filter, such as 'domain:example.org and not ext:zip' (repeatable: any of them)
+    /// Crawl only URLs that match a filter, such as 'domain:example.org and not ext:zip' (repeatable)
     #[arg(long, value_name = "FILTER", help_heading = "What to crawl")]
     accept: Vec<String>,
-    /// No URL that matches this filter (repeatable)
+    /// Skip URLs that match this filter (repeatable)
     #[arg(long, value_name = "FILTER", help_heading = "What to crawl")]
     reject: Vec<String>,
 
-    /// Stop after this many pages
+    /// Stop after this many pages [default: none]
     #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true, help_heading = "When to stop")]
     pages: Option<Value>,
-    /// Stop after this long: 90s, 8h, 2d
+    /// Stop after this duration, such as 90s, 8h or 2d [default: none]
     #[arg(long, value_name = "TIME", value_parser = time_limit, allow_hyphen_values = true, help_heading = "When to stop")]
     time: Option<Value>,
-    /// Stop when this much has been archived: 500MB, 20GiB
+    /// Stop when the archive has grown by this size, such as 500MB or 20GiB [default: none]
     #[arg(long, value_name = "SIZE", value_parser = size_limit, allow_hyphen_values = true, help_heading = "When to stop")]
     size: Option<Value>,
 
-    /// Visit pages again in rounds of this length, and go on until Ctrl-C: day, 6h, 2w
-    #[arg(long, value_name = "TIME", value_parser = round, allow_hyphen_values = true, help_heading = "Coming back")]
+    /// Keep running, and revisit pages in rounds of this length, such as 6h, day or 2w
+    #[arg(long, value_name = "TIME", value_parser = round, allow_hyphen_values = true, help_heading = "Revisits")]
     every: Option<Value>,
-    /// Do not end: visit pages again when they are due, until Ctrl-C
-    #[arg(long, help_heading = "Coming back")]
+    /// Keep running until Ctrl-C, and revisit pages when they are due
+    #[arg(long, help_heading = "Revisits")]
     continuous: bool,
-    /// How the next visit of a page is planned (docs/configuration.md) [default: frequency]
-    #[arg(long, value_name = "POLICY", value_parser = ["never", "fixed", "frequency", "selective", "poisson", "optimal"], help_heading = "Coming back")]
+    /// Policy that schedules revisits (docs/configuration.md) [default: frequency]
+    #[arg(long, value_name = "POLICY", value_parser = ["never", "fixed", "frequency", "selective", "poisson", "optimal"], help_heading = "Revisits")]
     revisit: Option<String>,
 
-    /// Courtesy pause between requests to one site or address; a bare number is seconds [default: 2s]
+    /// Courtesy pause between two requests to one site or address; a bare number is seconds [default: 2s]
     #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true, help_heading = "How fast")]
     pause: Option<Value>,
-    /// Sites visited at once [default: 1000]
+    /// Number of sites visited in parallel [default: 1000]
     #[arg(long, value_name = "N", help_heading = "How fast")]
     sites: Option<u32>,
-    /// Requests at once to one site; more than 1 only if the site is yours [default: 1]
+    /// Parallel requests to one site; use more than 1 only for your own site [default: 1]
     #[arg(long, value_name = "N", help_heading = "How fast")]
     connections: Option<u32>,
-    /// Bytes a second from the network, all sites together: 10MB
+    /// Maximum download rate in bytes per second, all sites together, such as 10MB [default: none]
     #[arg(long, value_name = "SIZE", value_parser = size_limit, allow_hyphen_values = true, help_heading = "How fast")]
     limit_rate: Option<Value>,
 
-    /// Who is responsible: a web page or a mail address, sent with every request
+    /// Web page or mail address of the operator, sent with every request
     #[arg(long, value_name = "URL-or-MAIL", help_heading = "Network")]
     contact: Option<String>,
-    /// The whole User-Agent header, instead of name, version and contact
+    /// User-Agent header [default: product name, version and contact]
     #[arg(long, value_name = "TEXT", help_heading = "Network")]
     user_agent: Option<String>,
-    /// Ask this DNS server instead of the system's (repeatable)
+    /// Use this DNS server instead of the system's (repeatable)
     #[arg(long, value_name = "IP[:PORT]", value_parser = resolver, help_heading = "Network")]
     resolver: Vec<SocketAddr>,
-    /// Also private, loopback and other special addresses, which are refused otherwise
+    /// Also connect to private, loopback and other special addresses
     #[arg(long, help_heading = "Network")]
     allow_private: bool,
 
-    /// What a new collection keeps does not say how long one run lasts.
+    /// Omit the settings that apply to one crawl only: limits, `--continuous`, `--log`.
     #[arg(skip)]
-    single: bool,
+    permanent_only: bool,
 }
 
 impl Settings {
-    /// All layers above the defaults; `collection` is the file that lies in the collection, if there is one.
+    /// All layers above the defaults. `collection` is the configuration file of the collection, if there is one.
     pub(crate) fn layers(&self, collection: Option<PathBuf>) -> Layers {
         Layers {
             profile: self.profile.clone(),
@@ -125,13 +126,13 @@ impl Settings {
         }
     }
 
-    /// Without the limits of a single run: what a new collection keeps.
+    /// The settings that a new collection saves: without limits, `--continuous` and `--log`.
     pub(crate) fn lasting(&self) -> Self {
         Self {
             pages: None,
             time: None,
             size: None,
-            single: true,
+            permanent_only: true,
             ..self.clone()
         }
     }
@@ -141,7 +142,8 @@ impl Settings {
         let list = |values: &[String]| (!values.is_empty()).then(|| Value::from(values.to_vec()));
         let text = |value: &Option<String>| value.clone().map(Value::from);
         let number = |value: Option<u32>| value.map(|value| Value::from(i64::from(value)));
-        let goes_on = !self.single && (self.continuous || self.every.is_some());
+        let log = logging::flag().filter(|_| !self.permanent_only);
+        let goes_on = !self.permanent_only && (self.continuous || self.every.is_some());
         let continuous = (
             if self.continuous {
                 "--continuous"
@@ -171,6 +173,7 @@ impl Settings {
                 number(self.connections),
             ),
             ("--limit-rate", "crawl.limit_rate", self.limit_rate.clone()),
+            ("--log", "log.level", log.map(Value::from)),
             ("--contact", "crawl.contact", text(&self.contact)),
             ("--user-agent", "fetch.user_agent", text(&self.user_agent)),
             ("--resolver", "fetch.resolvers", list(&resolvers)),
@@ -196,7 +199,7 @@ fn count(text: &str) -> Result<Value, String> {
     }
     match text.parse::<i64>() {
         Ok(number) if number >= 0 => Ok(Value::from(number)),
-        _ => Err("write a whole number, or none".to_owned()),
+        _ => Err("expected a whole number or `none`".to_owned()),
     }
 }
 
@@ -204,10 +207,10 @@ fn time(text: &str) -> Result<Value, String> {
     span(text).map(|time| Value::from(duration::format(time)))
 }
 
-/// A time as it is typed. wget's users write `2` for two seconds.
+/// Parses a duration. A bare number is seconds, as in wget.
 pub(crate) fn span(text: &str) -> Result<Duration, String> {
     if text.starts_with('-') {
-        return Err("a time cannot be negative; 0 is the least".to_owned());
+        return Err("a duration cannot be negative".to_owned());
     }
     let text = if text.parse::<f64>().is_ok() {
         format!("{text}s")
@@ -217,14 +220,14 @@ pub(crate) fn span(text: &str) -> Result<Duration, String> {
     duration::parse(&text).map_err(|error| error.to_string())
 }
 
-/// `day` is one day.
+/// Parses the length of a round. `day` is `1d`.
 fn round(text: &str) -> Result<Value, String> {
     let text = match text.chars().next() {
         Some(letter) if letter.is_ascii_alphabetic() => format!("1{text}"),
         _ => text.to_owned(),
     };
     match time(&text)? {
-        Value::String(none) if none == "0s" => Err("a round takes longer than nothing".to_owned()),
+        Value::String(none) if none == "0s" => Err("a round must be longer than 0".to_owned()),
         value => Ok(value),
     }
 }
@@ -254,7 +257,7 @@ fn resolver(text: &str) -> Result<SocketAddr, String> {
                 .map(|address| SocketAddr::new(address, DNS))
         })
         .map_err(|_| {
-            "write an address with or without a port: 192.0.2.1, 127.0.0.1:5353, [2001:db8::1]:53"
+            "expected an IP address, with or without a port, such as 192.0.2.1, 127.0.0.1:5353 or [2001:db8::1]:53"
                 .to_owned()
         })
 }

@@ -278,7 +278,7 @@ fn wrong_usage_is_one_sentence_and_a_hint() {
     );
     usage(
         &["crawl", "--pause", "-1"],
-        "error: invalid value '-1' for '--pause <TIME>': a time cannot be negative; 0 is the least\n\
+        "error: invalid value '-1' for '--pause <TIME>': a duration cannot be negative\n\
          hint: `aranha crawl --help` shows what can be written\n",
     );
     usage(
@@ -308,7 +308,7 @@ fn a_pause_may_be_written_in_several_ways() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     let name = file.path().display().to_string();
     let run = aranha(&["demo", "--quiet", "--pause", "1", "-c", &name]).input("");
-    assert!(run.stderr_text().contains("a file is in the way"));
+    assert!(run.stderr_text().contains("a file has the same name"));
     run.status(1);
 }
 

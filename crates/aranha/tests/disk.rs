@@ -121,7 +121,7 @@ async fn a_disk_that_fills_up() {
             said.contains("full") || said.contains("no space left"),
             "{said}"
         );
-        assert!(said.contains("make room"), "{said}");
+        assert!(said.contains("free some disk space"), "{said}");
         disk.replace();
         assert_status(&Running::start(command).ended().await, 0);
         assert_eq!(

@@ -506,7 +506,7 @@ fn assert_headless(command: &mut Command) {
     support::assert_status(&output, 1);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("frontier.db is missing or empty"), "{said}");
-    assert!(said.contains("frontier.runs/ back"), "{said}");
+    assert!(said.contains("restore frontier.db and frontier.runs/"), "{said}");
 }
 
 #[test]
@@ -641,7 +641,7 @@ fn what_was_shut_out_is_opened_by_the_same_name() {
     let (_, aside) = told(&["status", "--blocked"]);
     assert_eq!(
         aside,
-        "WWW.Foo.Example  1 site  shut out by the black list\n"
+        "WWW.Foo.Example  1 site  blocked by the black list\n"
     );
     let (_, aside) = told(&["status", "--blocked", "--json"]);
     assert!(aside.contains(r#""entry":"WWW.Foo.Example""#), "{aside}");
@@ -716,7 +716,7 @@ fn lost_runs_are_found_out() {
     support::assert_status(&output, 1);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("hint: bring frontier.db and frontier.runs/ back"),
+        said.contains("hint: restore frontier.db and frontier.runs/"),
         "{said}"
     );
 }

@@ -193,7 +193,7 @@ async fn a_site_is_shut_out_while_the_crawl_runs_and_opened_again() {
     );
     let aside = run(&["status", "--blocked"]).await;
     let said = String::from_utf8(aside.stdout).unwrap();
-    assert_eq!(said, "calendar.lab  1 site  shut out by the black list\n");
+    assert_eq!(said, "calendar.lab  1 site  blocked by the black list\n");
     let home = lab.hazard_seeds().remove(0);
     let why = run(&["why", &home]).await;
     let said = String::from_utf8(why.stdout).unwrap();

@@ -1,11 +1,12 @@
 //! Answers to people's questions: where the crawl stands, and what the frontier knows about one URL.
 
 use aranha_url::SiteKey;
+use serde::Serialize;
 
 use crate::{Outcome, PageRecord, SiteFacts};
 
 /// Sites by state: the paper's lists to crawl / being crawled / crawled (F1; V 5).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct SiteTotals {
     /// All.
     pub known: u64,
@@ -20,7 +21,7 @@ pub struct SiteTotals {
 }
 
 /// Pages by state.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct PageTotals {
     /// Ever admitted. Links still in inboxes are not counted: they may prove known.
     pub known: u64,

@@ -192,7 +192,7 @@ impl Course {
             resumed,
             stop.clone(),
         )?;
-        let tally = node.tally();
+        let counters = node.counters();
         let mut run = std::pin::pin!(node.run());
         let mut ticks = tokio::time::interval(self.every);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -206,7 +206,7 @@ impl Course {
                     End::Killed => return Ok(None),
                     End::Stopped => stop.ask(Reason::Interrupted),
                 },
-                _ = ticks.tick() => observe(&watch.sample(&tally)),
+                _ = ticks.tick() => observe(&watch.sample(&counters)),
             }
         }
     }
@@ -235,13 +235,13 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn sample(&self, tally: &aranha_engine::Tally) -> Sample {
-        let snapshot = tally.snapshot();
+    fn sample(&self, counters: &aranha_engine::LiveCounters) -> Sample {
+        let tally = counters.tally();
         Sample {
             time: self.before + self.began.elapsed(),
             requests: self.network.ledger().requests,
-            pages: snapshot.pages,
-            visits: snapshot.visits,
+            pages: tally.pages,
+            visits: tally.active_visits,
             memory: memory(),
             processor: processor(),
         }

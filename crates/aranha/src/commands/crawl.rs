@@ -6,7 +6,7 @@ use aranha_engine::Config;
 use aranha_url::Canonicaliser;
 use clap::Args;
 
-use crate::display::Voice;
+use crate::display::OutputMode;
 use crate::error::{CommandError, ExitStatus};
 use crate::input;
 use crate::session::{self, Session};
@@ -16,36 +16,36 @@ use crate::shared_args::{CREATED_IF_MISSING, CollectionArg};
 const EXAMPLES: &str = "\
 Examples:
   aranha crawl https://example.org -c example --contact you@example.org
-  aranha crawl -c example                           continue where it stopped; visit what is due again
-  aranha crawl -c example --every day               stay, and come back every day
+  aranha crawl -c example                           continue, and revisit the pages that are due
+  aranha crawl -c example --every day               keep running, and revisit pages every day
   aranha crawl -i seeds.txt -c national --tld pt --scope any --time 8h
   aranha crawl https://docs.example.org/guide/ --scope prefix --depth 3 --reject 'ext:zip'
   aranha crawl http://localhost:8000 --profile mysite --allow-private
 
-Ctrl-C checks in and stops; the same command continues. Exit status: 0 finished or a limit
+Ctrl-C saves the state and stops; the same command continues. Exit status: 0 finished or a limit
 was reached, 3 stopped by a full disk, 130 interrupted.";
 
 /// Start a crawl, or continue one
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(CREATED_IF_MISSING)))]
 pub(crate) struct Arguments {
-    /// Where to begin; a collection that exists needs none
+    /// Seeds; optional if the collection exists
     #[arg(value_name = "URL")]
     pub(crate) urls: Vec<String>,
-    /// A file with one seed a line, `-` for stdin (repeatable)
+    /// Read seeds from a file, one per line; `-` is stdin (repeatable)
     #[arg(short = 'i', long = "seeds", value_name = "FILE")]
     pub(crate) seeds: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) collection: CollectionArg,
-    /// Visit every page again now, whether it is due or not
-    #[arg(long, help_heading = "Coming back")]
+    /// Revisit every page now, even if it is not due
+    #[arg(long, help_heading = "Revisits")]
     pub(crate) again: bool,
     #[command(flatten)]
     pub(crate) settings: Settings,
-    /// Progress and summary as JSON, one object a line on stdout
+    /// Print progress and result as JSON, one object per line on stdout (docs/json.md)
     #[arg(long)]
     pub(crate) json: bool,
-    /// No progress display; complaints only
+    /// Print errors only, no progress
     #[arg(short = 'q', long)]
     pub(crate) quiet: bool,
 }
@@ -59,36 +59,36 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     for file in &arguments.seeds {
         texts.extend(input::lines(file)?);
     }
-    let seeds = session::seeds(&canon, texts)?;
-    identify(&config)?;
+    let seeds = session::parse_seeds(&canon, texts)?;
+    require_contact(&config)?;
     let session = Session {
         folder: &arguments.collection.folder,
-        kept: lasting.show_own(&origins),
+        saved_config: lasting.show_own(&origins),
         config,
         seeds,
         again: arguments.again,
-        voice: Voice::choose(arguments.json, arguments.quiet),
+        mode: OutputMode::choose(arguments.json, arguments.quiet),
     };
     runtime()?.block_on(session.run())
 }
 
-/// Servers must know whom to write to (N9). Without a contact only private addresses are asked.
-fn identify(config: &Config) -> Result<(), CommandError> {
+/// Requires a contact, which every request names (N9). Only a crawl of private addresses may do without.
+fn require_contact(config: &Config) -> Result<(), CommandError> {
     if config.crawl.contact.is_empty() && !config.fetch.allow_private {
         return Err(CommandError::usage(
-            "a contact is needed before anything on the public web is asked for",
+            "a crawl of the public web needs a contact",
         )
-        .hint("add --contact with a mail address or a web page of yours"));
+        .hint("add --contact with your mail address or a web page about the crawl"));
     }
     Ok(())
 }
 
-/// The threads that visits run on.
+/// The tokio runtime of a crawl: one worker thread per core.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .map_err(|error| {
-            CommandError::failed(format!("cannot start the threads of a crawl: {error}"))
+            CommandError::failed(format!("cannot start the worker threads: {error}"))
         })
 }

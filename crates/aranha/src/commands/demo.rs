@@ -15,7 +15,7 @@ use clap::Args;
 use toml::Value;
 
 use crate::commands::crawl;
-use crate::display::Voice;
+use crate::display::OutputMode;
 use crate::error::{CommandError, ExitStatus};
 use crate::session::{self, Session};
 use crate::settings::{self, span};
@@ -45,7 +45,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
-    let voice = Voice::choose(arguments.json, arguments.quiet);
+    let mode = OutputMode::choose(arguments.json, arguments.quiet);
     let folder = arguments.folder.clone().unwrap_or_else(fresh_folder);
     crawl::runtime()?.block_on(async {
         let lab = Lab::start(Plan::demo()).await.map_err(|error| {
@@ -70,8 +70,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             .seeds()
             .into_iter()
             .map(|seed| ("seed".to_owned(), seed));
-        let seeds = session::seeds(&canon, seeds)?;
-        voice.say(&format!(
+        let seeds = session::parse_seeds(&canon, seeds)?;
+        mode.message(&format!(
             "a web of {} sites is up on loopback (names from {}); crawling it into {}",
             lab.plan().sites,
             lab.resolver(),
@@ -83,15 +83,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             .unwrap_or_default();
         let session = Session {
             folder: &folder,
-            kept: config.show_own(&origins),
+            saved_config: config.show_own(&origins),
             config,
             seeds,
             again: false,
-            voice,
+            mode,
         };
         let status = session.run().await?;
         let name = folder.display();
-        voice.say(&format!(
+        mode.message(&format!(
             "\nLook at what came of it:\n  \
              aranha status -c {name}\n  \
              aranha pages -c {name}\n  \

@@ -19,7 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::commands::crawl;
 use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
-use crate::session::open_files;
+use crate::session::raise_open_file_limit;
 use crate::settings::span;
 
 const EXAMPLES: &str = "\
@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         ..Crawler::default()
     };
     let folder = arguments.folder.clone().unwrap_or_else(fresh_folder);
-    open_files();
+    raise_open_file_limit();
     crawl::runtime()?.block_on(async {
         let failed = |error| CommandError::failed(format!("cannot listen for signals: {error}"));
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;

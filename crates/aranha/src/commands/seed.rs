@@ -115,7 +115,7 @@ fn plant(
     let mut urls = Vec::with_capacity(texts.len());
     let mut refused = 0_u64;
     for text in texts {
-        match session::seeds(&canon, [text]) {
+        match session::parse_seeds(&canon, [text]) {
             Ok(found) => urls.extend(found),
             Err(error) if how.lenient => {
                 refused += 1;

@@ -1,120 +1,124 @@
-//! `aranha status`: where a crawl stands.
+//! `aranha status`: sites and pages of a collection by state.
 
 use std::collections::BTreeMap;
 
-use aranha_engine::Clock;
+use aranha_engine::{Clock, Status};
 use aranha_frontier::{Blocked, BlockedBy, SiteState};
 use aranha_units::calendar;
 use clap::Args;
-use serde_json::{Map, json};
+use serde_json::json;
 
 use crate::collection_reader::{self, CollectionReader};
-use crate::display::{about, grouped};
+use crate::display::{about, add_deprecated_status_fields, grouped};
 use crate::error::{CommandError, ExitStatus};
-use crate::output::{Output, counted};
+use crate::output::{Output, counted, message};
 use crate::shared_args::CollectionArg;
 use crate::terminal_escape::Escaped;
 
 const EXAMPLES: &str = "\
 Examples:
   aranha status -c example
-  watch -n 5 aranha status -c example          while a crawl runs
+  watch -n 5 aranha status -c example          during a crawl
   aranha status --blocked -c example           list the blocked sites with the reason
   aranha status -c example --json | jq .pages.queued";
 
-/// Tell where a crawl stands; works while it runs
+/// Show the state of a crawl; works while it runs
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     collection: CollectionArg,
     /// List the blocked sites with the reason: traps, and sites on the black list
-    #[arg(long, alias = "aside")]
+    #[arg(long)]
     blocked: bool,
-    /// As one JSON object; with --blocked one a line
+    /// Old name of --blocked
+    #[arg(long, hide = true)]
+    aside: bool,
+    /// Print one JSON object; with --blocked one per line (docs/json.md)
     #[arg(long)]
     json: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let collection = CollectionReader::open(&arguments.collection)?;
-    if arguments.blocked {
-        return blocked_sites(&collection, arguments.json);
+    if arguments.aside {
+        message("warning: `--aside` is now `--blocked`; the old name will be removed");
     }
-    let now = Clock::new().now();
-    let status = collection.view.status(now)?;
-    let (sites, pages) = (&status.sites, &status.pages);
     let mut output = Output::new();
-    if arguments.json {
-        let outcomes: Map<_, _> = status
-            .outcomes
-            .iter()
-            .map(|(outcome, count)| (outcome.to_string(), json!(count)))
-            .collect();
-        output.json(&json!({
-            "sites": {"known": sites.known, "waiting": sites.waiting, "visited_now": sites.leased,
-                      "idle": sites.idle, "set_aside": sites.blocked},
-            "pages": {"known": pages.known, "pending": pages.queued, "later": pages.retry, "set_aside": pages.blocked,
-                      "done": pages.done, "again": pages.revisit},
-            "seeds": status.seeds, "fetches": status.records, "outcomes": outcomes, "bytes": status.bytes,
-            "links_outside": status.links, "frontier_bytes": status.disk,
-            "next_due": status.next_due.map(calendar::rfc3339),
-            "next_again": status.next_revisit.map(calendar::rfc3339),
-        }))?;
+    if arguments.blocked || arguments.aside {
+        print_blocked_sites(&collection, arguments.json, &mut output)?;
     } else {
-        output.line(format_args!(
-            "sites     {} known: {} waiting, {} being visited, {} with nothing to fetch, {} set aside",
-            grouped(sites.known), grouped(sites.waiting), grouped(sites.leased), grouped(sites.idle), grouped(sites.blocked)
-        ))?;
-        output.line(format_args!(
-            "pages     {} known: {} done, {} queued, {} to be tried later, {} set aside",
-            grouped(pages.known),
-            grouped(pages.done),
-            grouped(pages.queued),
-            grouped(pages.retry),
-            grouped(pages.blocked)
-        ))?;
-        if pages.revisit > 0 {
-            output.line(format_args!(
-                "again     {} of the pages done are to be visited again",
-                grouped(pages.revisit)
-            ))?;
+        let now = Clock::new().now();
+        let status = collection.view.status(now)?.into();
+        if arguments.json {
+            let mut value = serde_json::to_value(&status).expect("a status is valid JSON");
+            add_deprecated_status_fields(&mut value);
+            output.json(&value)?;
+        } else {
+            print(&status, now, &mut output)?;
         }
-        output.line(format_args!(
-            "content   {} in {} fetches",
-            about(status.bytes),
-            grouped(status.records)
-        ))?;
-        for (outcome, count) in &status.outcomes {
-            output.line(format_args!("  {:>10}  {outcome}", grouped(*count)))?;
-        }
-        let next = match status.next_due {
-            // While a visit is going on, what is due next is the end of its lease.
-            _ if sites.leased > 0 && sites.waiting == 0 => {
-                "the visits that are going on".to_owned()
-            }
-            None => "nothing is waiting".to_owned(),
-            Some(due) if due <= now => "now".to_owned(),
-            Some(due) => format!("{} UTC", calendar::date_time(due)),
-        };
-        output.line(format_args!("next      {next}"))?;
     }
     output.finish()?;
     Ok(ExitStatus::Done)
 }
 
-/// The sites that are set aside, each with the reason; first the name that `aranha unblock` takes.
-fn blocked_sites(collection: &CollectionReader, json: bool) -> Result<ExitStatus, CommandError> {
-    let mut sites = Vec::new();
+fn print(status: &Status, now: i64, output: &mut Output) -> Result<(), CommandError> {
+    let (sites, pages) = (&status.sites, &status.pages);
+    output.line(format_args!(
+        "sites     {} known: {} waiting, {} being visited, {} idle, {} blocked",
+        grouped(sites.known),
+        grouped(sites.waiting),
+        grouped(sites.leased),
+        grouped(sites.idle),
+        grouped(sites.blocked)
+    ))?;
+    output.line(format_args!(
+        "pages     {} known: {} done, {} queued, {} waiting for a retry, {} blocked",
+        grouped(pages.known),
+        grouped(pages.done),
+        grouped(pages.queued),
+        grouped(pages.retry),
+        grouped(pages.blocked)
+    ))?;
+    if pages.revisit > 0 {
+        output.line(format_args!(
+            "revisits  {} of the pages done will be visited again",
+            grouped(pages.revisit)
+        ))?;
+    }
+    output.line(format_args!(
+        "content   {} in {} fetches",
+        about(status.bytes),
+        grouped(status.fetches)
+    ))?;
+    for (outcome, count) in &status.outcomes {
+        output.line(format_args!("  {:>10}  {outcome}", grouped(*count)))?;
+    }
+    let next = match status.next_due {
+        // The due time of a leased site is the end of its lease.
+        _ if sites.leased > 0 && sites.waiting == 0 => "when the current visits end".to_owned(),
+        None => "no page is due".to_owned(),
+        Some(due) if due <= now => "now".to_owned(),
+        Some(due) => format!("{} UTC", calendar::date_time(due)),
+    };
+    output.line(format_args!("next      {next}"))
+}
+
+/// Lists traps one by one, and the entries of the black list with the number of their sites: one entry can block
+/// thousands of hosts. The first column is the argument for `aranha unblock`.
+fn print_blocked_sites(
+    collection: &CollectionReader,
+    json: bool,
+    output: &mut Output,
+) -> Result<(), CommandError> {
     let view = &collection.view;
+    let mut sites = Vec::new();
     view.sites(|site| {
         if site.state == SiteState::Blocked {
             sites.push(site);
         }
         true
     })?;
-    let mut output = Output::new();
-    // Hosts of one shut out domain by the thousand: told once.
     let mut by_user: BTreeMap<String, u64> = BTreeMap::new();
     for site in sites {
         let url = collection.url(&format!("https://{}/", site.site))?;
@@ -123,15 +127,18 @@ fn blocked_sites(collection: &CollectionReader, json: bool) -> Result<ExitStatus
         let blocked = blocked.unwrap_or_else(|| Blocked::as_trap("blocked"));
         let pages = site.pending + site.later;
         if json {
-            output.json(
-                &json!({"site": site.site, "entry": collection_reader::unblock_argument(&site.site, &blocked), "reason": blocked.to_string(),
-                        "fetches": site.records, "pages": pages}),
-            )?;
+            output.json(&json!({
+                "site": site.site,
+                "entry": collection_reader::unblock_argument(&site.site, &blocked),
+                "reason": blocked.to_string(),
+                "fetches": site.records,
+                "pages": pages,
+            }))?;
         } else if blocked.by == BlockedBy::User {
             *by_user.entry(blocked.reason).or_default() += 1;
         } else {
             let line = format!("{}  {} left  {blocked}", site.site, counted(pages, "page"));
-            output.line(format_args!("{}", Escaped(&line)))?;
+            output.line(Escaped(&line))?;
         }
     }
     for (entry, count) in by_user {
@@ -139,8 +146,7 @@ fn blocked_sites(collection: &CollectionReader, json: bool) -> Result<ExitStatus
             "{entry}  {}  blocked by the black list",
             counted(count, "site")
         );
-        output.line(format_args!("{}", Escaped(&line)))?;
+        output.line(Escaped(&line))?;
     }
-    output.finish()?;
-    Ok(ExitStatus::Done)
+    Ok(())
 }

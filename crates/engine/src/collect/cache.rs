@@ -37,7 +37,10 @@ pub(super) async fn ask(
     let slot = context.load.enter().await;
     let fetched = context.web.fetch(session, request).await;
     drop(slot);
-    add(&context.tally.received, fetched.response.len() as u64);
+    add(
+        &context.counters.bytes_received,
+        fetched.response.len() as u64,
+    );
     (None, Ok(fetched))
 }
 

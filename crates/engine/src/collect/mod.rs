@@ -166,7 +166,7 @@ pub(crate) async fn collect(
         if collected.uncached {
             return collected;
         }
-        add(&context.tally.cached, 1);
+        add(&context.counters.proxy_hits, 1);
     }
     let fetched = match asked {
         Ok(fetched) => fetched,
@@ -290,7 +290,7 @@ async fn read(
         .contains(&aranha_page::PageRemark::UnsupportedBrowser)
     {
         record.flags = record.flags.with(Flags::CLOAKED);
-        add(&context.tally.cloaked, 1);
+        add(&context.counters.unsupported_browser, 1);
     }
     let directives = directives(&page, answer, &context.product);
     if directives.noindex {
@@ -299,7 +299,7 @@ async fn read(
     if directives.nofollow {
         record.flags = record.flags.with(Flags::NOFOLLOW);
     }
-    add(&context.tally.links, page.links.len() as u64);
+    add(&context.counters.links, page.links.len() as u64);
     if let Some(lease) = follow
         && !directives.nofollow
         && (200..300).contains(&answer.status)

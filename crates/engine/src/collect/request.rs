@@ -78,7 +78,7 @@ pub(crate) async fn ask(
             .note(answered.then_some(fetched.timings.first_byte));
         let received = fetched.response.len() as u64;
         context.rate.take(received);
-        add(&context.tally.received, received);
+        add(&context.counters.bytes_received, received);
         let unreachable = matches!(
             fetched.result,
             Err(Failure::ConnectFailed(_) | Failure::ConnectTimeout)

@@ -53,6 +53,11 @@ impl Collection {
         self.root.join("logs").join("crawl.log")
     }
 
+    /// `logs/events.jsonl`, one line per notice or end of a crawl.
+    pub fn event_log(&self) -> PathBuf {
+        self.root.join("logs").join("events.jsonl")
+    }
+
     /// Whether a crawl has been here.
     pub fn exists(&self) -> bool {
         self.frontier().exists()

@@ -16,7 +16,7 @@ use tokio::task::coop::unconstrained;
 use crate::clock::Clock;
 use crate::node::stop::{Reason, Stop};
 use crate::status::crawl_log::{CrawlLog, Line};
-use crate::status::tally::{Tally, add};
+use crate::status::tally::{LiveCounters, add};
 use crate::visit::page_queue::{Pages, Report};
 
 /// With housekeeping left and nothing to commit, it goes on after this.
@@ -113,7 +113,7 @@ pub(crate) struct Committer {
     pub(crate) clock: Clock,
     /// Longest that the frontier's housekeeping may keep a commit waiting.
     pub(crate) tidy_budget: Duration,
-    pub(crate) tally: Arc<Tally>,
+    pub(crate) counters: Arc<LiveCounters>,
     pub(crate) stop: Stop,
     /// Told after each commit that sent links to other sites: there may be new sites to visit.
     pub(crate) news: Arc<tokio::sync::Notify>,
@@ -216,9 +216,9 @@ impl Committer {
                         (past.digest, past.location) = (stored.digest, Some(stored.location));
                     }
                     if stored.revisit && page.is_page && page.record.outcome.status() != Some(304) {
-                        add(&self.tally.duplicates, 1);
+                        add(&self.counters.duplicates, 1);
                     }
-                    add(&self.tally.written, stored.written);
+                    add(&self.counters.bytes_written, stored.written);
                 }
                 if let Some(log) = &mut self.log {
                     log.prepare(&Line {
@@ -255,7 +255,7 @@ impl Committer {
         if let Some(log) = &mut self.log {
             log.write()?;
         }
-        add(&self.tally.commits, 1);
+        add(&self.counters.commits, 1);
         for (reply, answer) in replies.into_iter().zip(answers) {
             // A visit that no longer listens has nothing left to learn.
             let _ = reply.send(Committed {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::config::limit;
-use crate::status::tally::Tally;
+use crate::status::tally::LiveCounters;
 
 /// How often the caps are held against what was observed.
 const GLANCE: Duration = Duration::from_secs(1);
@@ -95,7 +95,7 @@ impl Load {
     }
 
     /// Holds the caps until the crawl ends and drops it.
-    pub(crate) async fn watch(self: Arc<Self>, tally: Arc<Tally>) {
+    pub(crate) async fn watch(self: Arc<Self>, counters: Arc<LiveCounters>) {
         let Some(gate) = &self.gate else { return };
         let most = self.allowed.load(Relaxed) as usize;
         let mut allowed = most;
@@ -122,7 +122,7 @@ impl Load {
             }
             allowed = wanted;
             self.allowed.store(allowed as u64, Relaxed);
-            tally.allowed.store(allowed as u64, Relaxed);
+            counters.request_limit.store(allowed as u64, Relaxed);
         }
     }
 
@@ -210,8 +210,8 @@ mod tests {
             max_latency: Some(Duration::from_millis(200)),
             ..Caps::default()
         }));
-        let tally = Arc::new(Tally::default());
-        let watch = tokio::spawn(load.clone().watch(tally.clone()));
+        let counters = Arc::new(LiveCounters::default());
+        let watch = tokio::spawn(load.clone().watch(counters.clone()));
         // Answers take five milliseconds for every request under way: forty at once are too many.
         let now = Arc::new(AtomicUsize::new(0));
         let mut tasks = tokio::task::JoinSet::new();
@@ -233,7 +233,7 @@ mod tests {
         for second in 0..120 {
             tokio::time::sleep(GLANCE).await;
             if second > 30 {
-                settled.push(tally.allowed.load(Relaxed));
+                settled.push(counters.request_limit.load(Relaxed));
             }
         }
         let mean = settled.iter().sum::<u64>() / settled.len() as u64;
@@ -241,7 +241,7 @@ mod tests {
         assert!(settled.iter().all(|allowed| *allowed < 60), "{settled:?}");
         tasks.shutdown().await;
         tokio::time::sleep(Duration::from_mins(5)).await;
-        assert_eq!(tally.allowed.load(Relaxed), 100);
+        assert_eq!(counters.request_limit.load(Relaxed), 100);
         watch.abort();
     }
 

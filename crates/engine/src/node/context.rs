@@ -27,7 +27,7 @@ use crate::limits::rate::Rate;
 use crate::links::link_cache::Repeats;
 use crate::node::stop::{Reason, Stop};
 use crate::status::notice::{Notice, Notices};
-use crate::status::tally::{Tally, add};
+use crate::status::tally::{LiveCounters, add};
 use crate::traps::site_share::Dominance;
 use crate::traps::wildcard_domains::{self, Domains};
 
@@ -48,7 +48,7 @@ pub(crate) struct Context {
     pub(crate) load: Arc<Load>,
     pub(crate) clock: Clock,
     pub(crate) stop: Stop,
-    pub(crate) tally: Arc<Tally>,
+    pub(crate) counters: Arc<LiveCounters>,
     pub(crate) submissions: Submissions,
     pub(crate) budget: Budget,
     pub(crate) domains: Domains,
@@ -138,11 +138,11 @@ impl Context {
         }
         if let Err(error) = self.blacklist.add(&entry, reason) {
             let problem = error.to_string();
-            self.notices.say(Notice::BlacklistWrong { problem });
+            self.notices.send(Notice::BlacklistError { problem });
         }
-        add(&self.tally.traps, 1);
+        add(&self.counters.traps, 1);
         let reason = reason.to_owned();
-        self.notices.say(Notice::DomainBlocked { entry, reason });
+        self.notices.send(Notice::DomainTrap { entry, reason });
     }
 
     /// Reads the collection's black list when it has changed. True: there were new lines.

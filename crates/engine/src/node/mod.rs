@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use aranha_frontier::{Frontier, FrontierError, FrontierStatus};
+use aranha_frontier::{Frontier, FrontierError};
 use aranha_volume::Repairs;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
@@ -26,8 +26,10 @@ use crate::collection::Collection;
 use crate::collection::census;
 use crate::commit::Shared;
 use crate::config::Config;
+use crate::status::collection_status::Status;
+use crate::status::event::Event;
 use crate::status::notice::Notice;
-use crate::status::tally::{Snapshot, Tally};
+use crate::status::tally::{LiveCounters, Tally};
 use crate::visit::visit;
 use crate::world::World;
 
@@ -45,9 +47,9 @@ pub struct Summary {
     /// Why.
     pub reason: Reason,
     /// What this process did.
-    pub tally: Snapshot,
+    pub tally: Tally,
     /// Where the collection stands.
-    pub status: FrontierStatus,
+    pub status: Status,
     /// How long it took.
     pub took: Duration,
 }
@@ -91,16 +93,17 @@ impl Node {
     }
 
     /// Live counters.
-    pub fn tally(&self) -> Arc<Tally> {
-        Arc::clone(&self.context.tally)
+    pub fn counters(&self) -> Arc<LiveCounters> {
+        Arc::clone(&self.context.counters)
     }
 
     /// A function that asks the frontier where it stands.
-    pub fn status(&self) -> impl AsyncFn() -> Result<FrontierStatus, FrontierError> + use<> {
+    pub fn status(&self) -> impl AsyncFn() -> Result<Status, FrontierError> + use<> {
         let (frontier, clock) = (self.frontier.clone(), self.context.clock);
         async move || {
             let now = clock.now();
-            frontier.call(move |frontier| frontier.status(now)).await
+            let status = frontier.call(move |frontier| frontier.status(now)).await?;
+            Ok(status.into())
         }
     }
 
@@ -128,11 +131,12 @@ impl Node {
             committer,
             ..
         } = self;
-        let (archive, clock, stop, tally) = (
+        let (archive, clock, stop, counters, events) = (
             context.archive.clone(),
             context.clock,
             context.stop.clone(),
-            Arc::clone(&context.tally),
+            Arc::clone(&context.counters),
+            context.notices.log(),
         );
         // Only an estimate: not worth failing for.
         let _ = census::keep(&context.schedule, &context.config, &context.census);
@@ -149,12 +153,18 @@ impl Node {
                 frontier.status(now)
             })
             .await?;
-        Ok(Summary {
+        let summary = Summary {
             reason: stop.reason().unwrap_or(Reason::Finished),
-            tally: tally.snapshot(),
-            status,
+            tally: counters.tally(),
+            status: status.into(),
             took: began.elapsed(),
-        })
+        };
+        if let Reason::DiskFull(problem) = &summary.reason {
+            let problem = problem.clone();
+            events.append(&Event::notice(now, Notice::DiskFull { problem }));
+        }
+        events.append(&Event::end(now, &summary));
+        Ok(summary)
     }
 
     /// Hands out sites until there are none or somebody asks to stop.
@@ -196,7 +206,10 @@ impl Node {
             for lease in leases {
                 visits.spawn(visit(Arc::clone(context), lease));
             }
-            context.tally.visits.store(visits.len() as u64, Relaxed);
+            context
+                .counters
+                .active_visits
+                .store(visits.len() as u64, Relaxed);
             let full = visits.len() >= slots;
             let others_wait = full && next.is_some_and(|due| due <= now);
             context.others_wait.store(others_wait, Relaxed);
@@ -213,7 +226,7 @@ impl Node {
             context.stop.ask(Reason::Limit("time"));
         }
         if let Some(size) = context.config.crawl.size
-            && context.tally.written.load(Relaxed) >= size
+            && context.counters.bytes_written.load(Relaxed) >= size
         {
             context.stop.ask(Reason::Limit("size"));
         }
@@ -226,11 +239,13 @@ impl Node {
         }
         *looked = Instant::now();
         match self.context.read_black_list() {
-            Ok(true) => self.context.notices.say(Notice::BlacklistRead),
+            Ok(true) => self.context.notices.send(Notice::BlacklistReloaded),
             Ok(false) => {}
             Err(error) => {
                 let problem = error.to_string();
-                self.context.notices.say(Notice::BlacklistWrong { problem });
+                self.context
+                    .notices
+                    .send(Notice::BlacklistError { problem });
             }
         }
         let _ = census::keep(

@@ -1,6 +1,7 @@
 //! Everything that a crawl needs, opened: what an earlier crash left is repaired, the scope is put together, the watchers
 //! are set to work.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, RwLock};
 
@@ -24,8 +25,9 @@ use crate::limits::rate::Rate;
 use crate::links::link_cache::Repeats;
 use crate::node::stop::Stop;
 use crate::status::crawl_log::CrawlLog;
+use crate::status::event_log::EventLog;
 use crate::status::notice::{Notice, Notices};
-use crate::status::tally::Tally;
+use crate::status::tally::LiveCounters;
 use crate::traps::site_share::Dominance;
 use crate::traps::wildcard_domains::Domains;
 use crate::world::World;
@@ -41,28 +43,28 @@ impl Node {
         stop: Stop,
     ) -> Result<Self, EngineError> {
         let clock = world.clock;
-        let tally = Arc::new(Tally::default());
+        let counters = Arc::new(LiveCounters::default());
         let canon = Canonicaliser::new(config.url.clone());
         let blacklist = config.blacklist()?;
         let scope = scope(&config, &canon, &frontier.seeds()?)?;
         let mut volume = config.volume.clone();
         volume.warcinfo = warcinfo(&config);
         let (archive, repairs) = world.archive(collection.root(), volume)?;
-        let log = CrawlLog::open(&collection.crawl_log()).map_err(|source| EngineError::File {
-            path: collection.crawl_log().display().to_string(),
-            source,
-        })?;
+        let log = CrawlLog::open(&collection.crawl_log())
+            .map_err(|source| file_error(&collection.crawl_log(), source))?;
         let frontier = world.frontier(frontier);
         let news = Arc::new(Notify::new());
         let (submissions, receiver) = channel();
-        let (notices, heard) = Notices::new();
+        let events = EventLog::open(&collection.event_log())
+            .map_err(|source| file_error(&collection.event_log(), source))?;
+        let (notices, heard) = Notices::new(events, clock);
         let committer = Committer {
             frontier: frontier.clone(),
             archive: archive.clone(),
             log: config.log.crawl.then_some(log),
             clock,
             tidy_budget: world.tidy_budget(),
-            tally: Arc::clone(&tally),
+            counters: Arc::clone(&counters),
             stop: stop.clone(),
             news: Arc::clone(&news),
         };
@@ -87,7 +89,7 @@ impl Node {
             scope: RwLock::new(scope),
             clock,
             stop,
-            tally,
+            counters,
             submissions,
             resumed: resumed.then(Instant::now),
             others_wait: AtomicBool::new(false),
@@ -102,7 +104,7 @@ impl Node {
         census::restore(&context.schedule, &context.census);
         let mut watchers = JoinSet::new();
         watchers.spawn(watch_names(&context));
-        watchers.spawn(Arc::clone(&context.load).watch(Arc::clone(&context.tally)));
+        watchers.spawn(Arc::clone(&context.load).watch(Arc::clone(&context.counters)));
         Ok(Self {
             context: Arc::new(context),
             frontier,
@@ -113,6 +115,13 @@ impl Node {
             heard: Some(heard),
             _watchers: watchers,
         })
+    }
+}
+
+fn file_error(path: &Path, source: std::io::Error) -> EngineError {
+    EngineError::File {
+        path: path.display().to_string(),
+        source,
     }
 }
 
@@ -157,9 +166,9 @@ fn watch_names(context: &Context) -> impl Future<Output = ()> + use<> {
         while names.changed().await.is_ok() {
             let since = *names.borrow_and_update();
             match (since, down) {
-                (Some(_), None) => notices.say(Notice::NamesDown),
-                (None, Some(since)) => notices.say(Notice::NamesUp {
-                    after: since.elapsed(),
+                (Some(_), None) => notices.send(Notice::DnsDown),
+                (None, Some(since)) => notices.send(Notice::DnsUp {
+                    seconds: since.elapsed().as_secs(),
                 }),
                 _ => {}
             }

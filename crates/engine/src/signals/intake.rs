@@ -18,12 +18,15 @@ impl Node {
             Ok(None) => return Ok(()),
             Err(error) => {
                 let problem = format!("{}: {error}", context.signals.display());
-                context.notices.say(Notice::SignalsWrong { problem });
+                context.notices.send(Notice::SignalsError { problem });
                 return Ok(());
             }
         };
         let (claims, seeds) = context.claims(&taken.signals);
-        add(&context.tally.signals, (claims.len() + seeds.len()) as u64);
+        add(
+            &context.counters.signals,
+            (claims.len() + seeds.len()) as u64,
+        );
         let now = context.clock.now();
         let claimed = self
             .frontier
@@ -34,8 +37,8 @@ impl Node {
                 frontier.claim(now, &claims, signals::weigh)
             })
             .await?;
-        add(&context.tally.sooner, claimed.sooner);
-        add(&context.tally.announced, claimed.new);
+        add(&context.counters.revisits_advanced, claimed.sooner);
+        add(&context.counters.pages_announced, claimed.new);
         let broken = taken.broken;
         let removed = taken.done();
         if broken > 0 || removed.is_err() {
@@ -46,7 +49,7 @@ impl Node {
                     context.signals.display()
                 ),
             };
-            context.notices.say(Notice::SignalsWrong { problem });
+            context.notices.send(Notice::SignalsError { problem });
         }
         Ok(())
     }

@@ -1,5 +1,16 @@
-//! What the crawl reports about itself: counters, notices, `logs/crawl.log`.
+//! Reports of a crawl about itself. One vocabulary serves `crawl --json`, `status --json`, the summary, and later a dashboard.
+//!
+//! * [`Tally`](tally::Tally): counters of one crawl.
+//! * [`Status`](collection_status::Status): totals of the whole collection, from the frontier.
+//! * [`Notice`](notice::Notice): something an operator should know: a trap, a DNS outage, a full disk.
+//! * [`Event`](event::Event): one of these with a time: progress, a notice, the end.
+//! * `crawl_log` writes `logs/crawl.log`, `event_log` writes `logs/events.jsonl`.
+//!
+//! docs/json.md documents every field.
 
+pub(crate) mod collection_status;
 pub(crate) mod crawl_log;
+pub(crate) mod event;
+pub(crate) mod event_log;
 pub(crate) mod notice;
 pub(crate) mod tally;

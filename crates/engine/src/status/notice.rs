@@ -1,60 +1,75 @@
-//! What somebody who watches a crawl should hear about: traps, sites that take too much, names that do not resolve.
+//! Notices: what the operator of a crawl should know while it runs.
 //!
-//! Visits report, the program that runs the crawl listens. Nothing waits for a listener, and nothing depends on one: what
-//! must last is in the frontier.
+//! [`Notices::send`] appends each notice to `logs/events.jsonl` and passes it to the program that runs the crawl. Senders
+//! never wait, and the crawl does not depend on a receiver.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-/// Notices that may wait to be heard; later ones are dropped.
-const WAITING: usize = 1000;
+use super::event::Event;
+use super::event_log::EventLog;
+use crate::clock::Clock;
 
-/// Something worth saying.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+/// Notices that wait for the receiver; further ones are only logged.
+const QUEUE_LENGTH: usize = 1000;
+
+/// Something that the operator should know. The JSON field `notice` names the variant; `Display` is the sentence for people.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(tag = "notice", rename_all = "snake_case")]
 pub enum Notice {
-    /// A site is taken for a trap: its links are no longer followed (D5).
-    #[serde(rename = "closed")]
-    Blocked {
-        /// Which.
+    /// A site is blocked as a trap (D5).
+    Trap {
+        /// The site.
         site: String,
-        /// Why.
+        /// The threshold that was exceeded.
         reason: String,
     },
-    /// All hosts below a domain are shut out (D6).
-    #[serde(rename = "shut_out")]
-    DomainBlocked {
-        /// The entry in the collection's black list.
+    /// All hosts below a domain are blocked as one trap (D6).
+    DomainTrap {
+        /// The entry added to the collection's black list.
         entry: String,
-        /// Why.
+        /// The evidence.
         reason: String,
     },
-    /// A site takes a large share of the crawl (D7).
-    Dominates {
-        /// Which.
+    /// A site that was being visited is blocked by the black list.
+    SiteBlocked {
+        /// The site.
         site: String,
-        /// Of the last requests, in percent.
+        /// The entry of the black list.
+        entry: String,
+    },
+    /// One site takes a large share of the requests (D7).
+    SiteShare {
+        /// The site.
+        site: String,
+        /// Its share of the latest requests, in percent.
         percent: u32,
     },
-    /// Names no longer resolve: the crawl waits (N4).
-    NamesDown,
-    /// Names resolve again.
-    NamesUp {
-        /// How long they did not.
-        after: Duration,
+    /// DNS lookups fail: the crawl pauses (N4).
+    DnsDown,
+    /// DNS lookups succeed again.
+    DnsUp {
+        /// Duration of the outage in seconds.
+        seconds: u64,
     },
-    /// The black list was read anew.
-    BlacklistRead,
-    /// The black list cannot be read: the one before stays in force.
-    BlacklistWrong {
-        /// What is wrong.
+    /// The disk is full: the crawl stops.
+    DiskFull {
+        /// The error.
         problem: String,
     },
-    /// Signals from outside cannot be read.
-    SignalsWrong {
-        /// What is wrong.
+    /// The black list has changed and was read.
+    BlacklistReloaded,
+    /// The black list cannot be read or updated. The previous one stays in force.
+    BlacklistError {
+        /// The error.
+        problem: String,
+    },
+    /// Signals cannot be read.
+    SignalsError {
+        /// The error.
         problem: String,
     },
 }
@@ -62,40 +77,60 @@ pub enum Notice {
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Blocked { site, reason } => write!(f, "{site} is set aside: {reason}"),
-            Self::DomainBlocked { entry, reason } => write!(f, "{entry} is shut out: {reason}"),
-            Self::Dominates { site, percent } => write!(
-                f,
-                "{site} takes {percent} % of the requests; `aranha block {site}` shuts it out"
-            ),
-            Self::NamesDown => {
-                f.write_str("names do not resolve: the crawl waits until they do again")
+            Self::Trap { site, reason } => write!(f, "{site} is blocked as a trap: {reason}"),
+            Self::DomainTrap { entry, reason } => {
+                write!(f, "{entry} is blocked as a trap: {reason}")
             }
-            Self::NamesUp { after } => write!(
-                f,
-                "names resolve again after {}: the crawl goes on",
-                aranha_units::duration::format(Duration::from_secs(after.as_secs()))
-            ),
-            Self::BlacklistRead => f.write_str("the black list was read anew"),
-            Self::BlacklistWrong { problem } => {
-                write!(f, "the black list stays as it was: {problem}")
+            Self::SiteBlocked { site, entry } => {
+                write!(f, "{site} is blocked by the black list entry {entry}")
             }
-            Self::SignalsWrong { problem } => write!(f, "signals are not heard: {problem}"),
+            Self::SiteShare { site, percent } => write!(
+                f,
+                "{percent}% of the requests go to {site}; `aranha block {site}` blocks it"
+            ),
+            Self::DnsDown => f.write_str("DNS lookups fail; the crawl pauses until they succeed"),
+            Self::DnsUp { seconds } => write!(
+                f,
+                "DNS lookups succeed again after {}; the crawl continues",
+                aranha_units::duration::format(Duration::from_secs(*seconds))
+            ),
+            Self::DiskFull { problem } => write!(f, "the disk is full: {problem}"),
+            Self::BlacklistReloaded => f.write_str("the black list was reloaded"),
+            Self::BlacklistError { problem } => {
+                write!(f, "the previous black list stays in force: {problem}")
+            }
+            Self::SignalsError { problem } => write!(f, "cannot read signals: {problem}"),
         }
     }
 }
 
-/// Where visits report.
+/// Sends notices to the event log and to the program that runs the crawl.
 #[derive(Clone, Debug)]
-pub(crate) struct Notices(mpsc::Sender<Notice>);
+pub(crate) struct Notices {
+    log: Arc<EventLog>,
+    clock: Clock,
+    sender: mpsc::Sender<Notice>,
+}
 
 impl Notices {
-    pub(crate) fn new() -> (Self, mpsc::Receiver<Notice>) {
-        let (sender, receiver) = mpsc::channel(WAITING);
-        (Self(sender), receiver)
+    pub(crate) fn new(log: EventLog, clock: Clock) -> (Self, mpsc::Receiver<Notice>) {
+        let (sender, receiver) = mpsc::channel(QUEUE_LENGTH);
+        let notices = Self {
+            log: Arc::new(log),
+            clock,
+            sender,
+        };
+        (notices, receiver)
     }
 
-    pub(crate) fn say(&self, notice: Notice) {
-        let _ = self.0.try_send(notice);
+    pub(crate) fn send(&self, notice: Notice) {
+        self.log
+            .append(&Event::notice(self.clock.now(), notice.clone()));
+        let _ = self.sender.try_send(notice);
+    }
+
+    /// The log, for events that are not notices.
+    pub(crate) fn log(&self) -> Arc<EventLog> {
+        Arc::clone(&self.log)
     }
 }

@@ -84,6 +84,12 @@ impl Visit {
     }
 
     fn block_by_user(&mut self, entry: &str) {
+        if self.facts.blocked.is_none() {
+            self.context.notices.send(Notice::SiteBlocked {
+                site: self.name().to_owned(),
+                entry: entry.to_owned(),
+            });
+        }
         self.facts.blocked = Some(Blocked::by_user(entry));
         self.leave.get_or_insert(Leave::Block);
     }
@@ -92,8 +98,8 @@ impl Visit {
     pub(super) fn block_as_trap(&mut self, reason: String) {
         if self.facts.blocked.is_none() {
             let site = self.name().to_owned();
-            add(&self.context.tally.traps, 1);
-            self.context.notices.say(Notice::Blocked {
+            add(&self.context.counters.traps, 1);
+            self.context.notices.send(Notice::Trap {
                 site,
                 reason: reason.clone(),
             });
@@ -281,7 +287,7 @@ impl Visit {
         let soft = says_absent(absent, &done.record, reading, redirect);
         if soft {
             done.record.flags = done.record.flags.with(Flags::SOFT);
-            add(&self.context.tally.soft, 1);
+            add(&self.context.counters.soft_404, 1);
         }
         soft
     }

@@ -43,7 +43,7 @@ use crate::visit::page_queue::Pages;
 ///
 /// Tens of thousands wait at once: what is needed only to begin and to end is boxed, and gone while the visit waits.
 pub(crate) fn visit(context: Arc<Context>, lease: Lease) -> impl Future<Output = ()> + Send {
-    add(&context.tally.visited, 1);
+    add(&context.counters.visits_started, 1);
     let mut visit = Visit::new(context, lease);
     async move {
         visit.enter();
@@ -193,7 +193,7 @@ impl Visit {
         if rules.is_some() {
             self.facts.counters.outages = 0;
         } else {
-            add(&context.tally.failures, 1);
+            add(&context.counters.failed, 1);
             let cause = match asked.outcome {
                 Outcome::Answer(_) => Outcome::RobotsUnreachable,
                 failure => failure,
@@ -449,7 +449,7 @@ impl Visit {
     /// The last questions before a page is asked for: the rules may be others than when its link was found.
     fn judge(&self, page: &Pending, rules: &RobotsRules) -> Result<CanonUrl, Outcome> {
         if !rules.judge(&page.path).allowed {
-            add(&self.context.tally.excluded, 1);
+            add(&self.context.counters.disallowed, 1);
             return Err(Outcome::RobotsRefused);
         }
         let url = self

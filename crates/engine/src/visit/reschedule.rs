@@ -150,7 +150,7 @@ impl Visit {
     /// The proxy no longer had a page that it told of. One that is known waits for its turn; a new one is asked of its
     /// own server.
     pub(super) fn miss(&mut self, mut page: Pending) {
-        add(&self.context.tally.uncached, 1);
+        add(&self.context.counters.proxy_misses, 1);
         self.context.budget.give_back();
         let Some(mut past) = page.past.take() else {
             page.hop = Hop::Signal;
@@ -210,11 +210,11 @@ impl Visit {
         if page.past.is_none() || page.hop == Hop::SoftNotFoundProbe {
             return;
         }
-        let tally = &self.context.tally;
+        let counters = &self.context.counters;
         match seen {
-            PageState::Same => add(&tally.unchanged, 1),
-            PageState::Changed => add(&tally.changed, 1),
-            PageState::Gone => add(&tally.gone, 1),
+            PageState::Same => add(&counters.unchanged, 1),
+            PageState::Changed => add(&counters.changed, 1),
+            PageState::Gone => add(&counters.gone, 1),
             PageState::New | PageState::Failed => {}
         }
     }

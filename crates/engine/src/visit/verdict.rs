@@ -153,7 +153,7 @@ impl Visit {
 
     /// Counts what the site did.
     fn count(&mut self, page: &Pending, outcome: Outcome, size: u64) {
-        let tally = Arc::clone(&self.context.tally);
+        let live = Arc::clone(&self.context.counters);
         let counters = &mut self.facts.counters;
         let status = match outcome {
             Outcome::Answer(status) | Outcome::Unwanted(status) => Some(status),
@@ -168,19 +168,19 @@ impl Visit {
                 counters.bytes += size;
             }
             counters.outages = 0;
-            add(&tally.pages, 1);
+            add(&live.pages, 1);
             if let Some(percent) = self.context.dominance.note(self.site_key) {
                 let site = self.name().to_owned();
-                let notice = Notice::Dominates { site, percent };
-                self.context.notices.say(notice);
+                let notice = Notice::SiteShare { site, percent };
+                self.context.notices.send(notice);
             }
             if status >= 400 {
-                add(&tally.refusals, 1);
+                add(&live.http_errors, 1);
             }
             self.context.page_answered();
         } else {
             counters.errors += 1;
-            add(&tally.failures, 1);
+            add(&live.failed, 1);
             self.context.budget.give_back();
         }
         let trouble = status.is_none_or(|status| status == 429 || status >= 500);

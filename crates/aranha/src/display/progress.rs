@@ -1,0 +1,152 @@
+//! The state of a running crawl, every few seconds.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aranha_engine::{Clock, Event, LiveCounters, Notice, Status, Tally};
+use aranha_frontier::FrontierError;
+use aranha_units::calendar;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::bar::Bar;
+use super::{OutputMode, about, grouped, json, with_bar_hidden};
+use crate::output::message;
+use crate::terminal_escape::Escaped;
+
+/// Interval of updates on a terminal.
+const LIVE_INTERVAL: Duration = Duration::from_millis(250);
+/// Interval of lines in a file, a pipe or JSON.
+const LINE_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Notices printed for people. Further ones are only in `logs/events.jsonl`.
+const MAX_NOTICES: u32 = 200;
+
+/// Reports until the caller drops the future, which never ends by itself.
+pub(crate) async fn follow(
+    mode: OutputMode,
+    counters: Arc<LiveCounters>,
+    status: impl AsyncFn() -> Result<Status, FrontierError>,
+    mut notices: mpsc::Receiver<Notice>,
+) {
+    let interval = match mode {
+        OutputMode::Live => LIVE_INTERVAL,
+        OutputMode::Lines | OutputMode::Json => LINE_INTERVAL,
+        OutputMode::Quiet => return std::future::pending().await,
+    };
+    let clock = Clock::new();
+    let bar = (mode == OutputMode::Live).then(Bar::new);
+    let mut notices_printed = 0;
+    let began = Instant::now();
+    let mut speed = Speed::default();
+    let mut ticks = tokio::time::interval_at(Instant::now() + interval, interval);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {}
+            Some(notice) = notices.recv() => {
+                if mode == OutputMode::Json {
+                    json::print(&Event::notice(clock.now(), notice));
+                } else {
+                    notices_printed += 1;
+                    print_notice(&notice, notices_printed);
+                }
+                continue;
+            }
+        }
+        let tally = counters.tally();
+        let elapsed = began.elapsed();
+        let pages_per_second = speed.update(elapsed, tally.pages);
+        // A broken frontier ends the crawl, which reports it.
+        let Ok(status) = status().await else { continue };
+        if mode == OutputMode::Json {
+            let event = Event::progress(clock.now(), elapsed, pages_per_second, tally, status);
+            json::print(&event);
+            continue;
+        }
+        let line = line(elapsed, pages_per_second, &tally, &status);
+        match &bar {
+            Some(bar) => bar.show(line),
+            None => message(line),
+        }
+    }
+}
+
+fn print_notice(notice: &Notice, count: u32) {
+    let text = match count {
+        0..=MAX_NOTICES => Escaped(&notice.to_string()).to_string(),
+        _ if count == MAX_NOTICES + 1 => {
+            "further notices are written to logs/events.jsonl only".to_owned()
+        }
+        _ => return,
+    };
+    with_bar_hidden(|| message(text));
+}
+
+fn line(elapsed: Duration, pages_per_second: f64, tally: &Tally, status: &Status) -> String {
+    let mut line = format!(
+        "{}  {} pages  {pages_per_second:.1}/s  {} of {} sites active  {} queued  {} errors  {}",
+        hours_minutes_seconds(elapsed),
+        grouped(tally.pages),
+        grouped(tally.active_visits),
+        grouped(status.sites.known),
+        grouped(status.pages.queued),
+        grouped(tally.failed + tally.http_errors),
+        about(tally.bytes_received),
+    );
+    if let Some(due) = status.next_due
+        && tally.active_visits == 0
+    {
+        let _ = write!(line, "  next at {} UTC", calendar::date_time(due));
+    }
+    line
+}
+
+fn hours_minutes_seconds(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    format!(
+        "{:02}:{:02}:{:02}",
+        seconds / 3600,
+        seconds / 60 % 60,
+        seconds % 60
+    )
+}
+
+/// Pages per second over the last few seconds.
+#[derive(Default)]
+struct Speed(VecDeque<(Duration, u64)>);
+
+impl Speed {
+    const SPAN: Duration = Duration::from_secs(5);
+
+    fn update(&mut self, at: Duration, pages: u64) -> f64 {
+        while self.0.len() > 1 && self.0[1].0 + Self::SPAN < at {
+            self.0.pop_front();
+        }
+        let (first, before) = self.0.front().copied().unwrap_or_default();
+        self.0.push_back((at, pages));
+        let span = at.saturating_sub(first).as_secs_f64();
+        if span > 0.0 {
+            (pages - before) as f64 / span
+        } else {
+            0.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speed_is_that_of_the_last_seconds() {
+        let mut speed = Speed::default();
+        let mut rate = 0.0;
+        for second in 1..=60 {
+            let pages = if second <= 30 { second * 100 } else { 3000 };
+            rate = speed.update(Duration::from_secs(second), pages);
+        }
+        assert!(rate.abs() < f64::EPSILON, "{rate}");
+    }
+}

@@ -1,0 +1,203 @@
+//! The summary at the end of a crawl: what was fetched, what failed, what is left, and how to continue.
+
+use std::time::Duration;
+
+use aranha_engine::{Clock, Event, Reason, Status, Summary, Tally};
+use aranha_units::{calendar, duration};
+
+use super::{OutputMode, about, grouped, json};
+use crate::output::{counted, message};
+
+/// Prints the summary in the form of the output mode. `folder` is the collection, for hints.
+pub(crate) fn summary(mode: OutputMode, summary: &Summary, folder: &str) {
+    match mode {
+        OutputMode::Quiet => {}
+        OutputMode::Json => json::print(&Event::end(Clock::new().now(), summary)),
+        OutputMode::Live | OutputMode::Lines => {
+            message("");
+            message(lines(summary, folder).join("\n"));
+        }
+    }
+}
+
+fn lines(summary: &Summary, folder: &str) -> Vec<String> {
+    let (tally, status) = (&summary.tally, &summary.status);
+    let mut lines = vec![format!(
+        "{} after {}.",
+        sentence(&summary.reason),
+        duration::format(rounded(summary.took))
+    )];
+    let mut row = |label: &str, text: String| lines.push(format!("  {label:<11}{text}"));
+    if tally.pages + tally.failed + tally.disallowed + status.pages.queued == 0 {
+        row("fetched", "nothing: no page was due".to_owned());
+    } else {
+        row("fetched", fetched(tally, summary.took));
+        row(
+            "archived",
+            format!(
+                "{} written, {} had content that was already stored",
+                about(tally.bytes_written),
+                counted(tally.duplicates, "page")
+            ),
+        );
+    }
+    let revisited = tally.unchanged + tally.changed + tally.gone;
+    if revisited > 0 {
+        row(
+            "revisited",
+            format!(
+                "{}: {} unchanged, {} changed, {} gone",
+                counted(revisited, "page"),
+                grouped(tally.unchanged),
+                grouped(tally.changed),
+                grouped(tally.gone)
+            ),
+        );
+    }
+    if tally.signals > 0 {
+        row(
+            "signals",
+            format!(
+                "{} received: {} revisits brought forward, {} new pages; {} read from the proxy cache, {} no longer cached",
+                grouped(tally.signals),
+                grouped(tally.revisits_advanced),
+                grouped(tally.pages_announced),
+                grouped(tally.proxy_hits),
+                grouped(tally.proxy_misses)
+            ),
+        );
+    }
+    if tally.traps > 0 || status.sites.blocked > 0 {
+        row(
+            "blocked",
+            format!(
+                "{} with {} (aranha status --blocked -c {folder})",
+                counted(status.sites.blocked, "site"),
+                counted(status.pages.blocked, "page"),
+            ),
+        );
+    }
+    if tally.soft_404 + tally.unsupported_browser > 0 {
+        row(
+            "no content",
+            format!(
+                "{} \"not found\" with status 200, {} \"browser not supported\"",
+                grouped(tally.soft_404),
+                grouped(tally.unsupported_browser)
+            ),
+        );
+    }
+    if tally.failed + tally.http_errors + tally.disallowed > 0 {
+        row(
+            "errors",
+            format!(
+                "{} HTTP errors, {} no answer, {} disallowed by robots.txt",
+                grouped(tally.http_errors),
+                grouped(tally.failed),
+                grouped(tally.disallowed)
+            ),
+        );
+    }
+    row(
+        "total",
+        format!(
+            "{} done, {} queued, {} waiting for a retry, on {}",
+            counted(status.pages.done, "page"),
+            grouped(status.pages.queued),
+            grouped(status.pages.retry),
+            counted(status.sites.known, "site")
+        ),
+    );
+    if tally.pages == 0 && tally.failed > 0 {
+        lines.push(format!(
+            "hint: no page could be fetched; `aranha why URL -c {folder}` shows the reason"
+        ));
+    }
+    lines.extend(next_step(&summary.reason, status, folder));
+    lines
+}
+
+fn fetched(tally: &Tally, took: Duration) -> String {
+    format!(
+        "{}, {} ({:.1} pages/s)",
+        counted(tally.pages, "page"),
+        about(tally.bytes_received),
+        tally.pages as f64 / took.as_secs_f64().max(0.001),
+    )
+}
+
+fn next_step(reason: &Reason, status: &Status, folder: &str) -> Option<String> {
+    let left = status.pages.queued + status.pages.retry;
+    let (due, text) = match (left, status.next_due) {
+        (1.., Some(due)) if *reason == Reason::Finished => (Some(due), "retry"),
+        (1.., _) => (None, "rest"),
+        (0, _) => (Some(status.next_revisit?), "revisit"),
+    };
+    Some(match due {
+        Some(due) => format!(
+            "hint: the next {text} is due at {} UTC; `aranha crawl -c {folder}` continues",
+            calendar::date_time(due)
+        ),
+        None => format!("hint: `aranha crawl -c {folder}` continues"),
+    })
+}
+
+fn sentence(reason: &Reason) -> String {
+    match reason {
+        Reason::Finished => "Finished".to_owned(),
+        Reason::Limit(limit) => format!("Stopped at the limit of {limit}"),
+        Reason::Interrupted => "Interrupted".to_owned(),
+        Reason::DiskFull(_) => "Stopped by a full disk".to_owned(),
+        Reason::Failed(_) => "Failed".to_owned(),
+    }
+}
+
+/// Rounded down to tenths of a second.
+fn rounded(took: Duration) -> Duration {
+    Duration::from_millis(took.as_millis() as u64 / 100 * 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_names_errors_and_what_is_left() {
+        let mut status = Status::default();
+        status.pages.done = 1234;
+        status.pages.retry = 4;
+        status.sites.known = 1;
+        status.sites.blocked = 1;
+        status.pages.blocked = 65;
+        status.next_due = Some(1_794_764_880_123);
+        let tally = Tally {
+            pages: 1000,
+            bytes_received: 5_000_000,
+            bytes_written: 1_200_000,
+            duplicates: 1,
+            http_errors: 42,
+            failed: 4,
+            disallowed: 65,
+            unchanged: 7,
+            soft_404: 3,
+            ..Tally::default()
+        };
+        let summary = Summary {
+            reason: Reason::Finished,
+            tally,
+            status,
+            took: Duration::from_millis(10_050),
+        };
+        let expected = "\
+Finished after 10s.
+  fetched    1,000 pages, 5.0 MB (99.5 pages/s)
+  archived   1.2 MB written, 1 page had content that was already stored
+  revisited  7 pages: 7 unchanged, 0 changed, 0 gone
+  blocked    1 site with 65 pages (aranha status --blocked -c example)
+  no content 3 \"not found\" with status 200, 0 \"browser not supported\"
+  errors     42 HTTP errors, 4 no answer, 65 disallowed by robots.txt
+  total      1,234 pages done, 0 queued, 4 waiting for a retry, on 1 site
+hint: the next retry is due at 2026-11-15 17:48:00 UTC; `aranha crawl -c example` continues";
+        assert_eq!(lines(&summary, "example").join("\n"), expected);
+    }
+}

@@ -1,0 +1,73 @@
+//! Log messages of the crawler on stderr: `--log FILTER` and the configuration key `log.level`.
+//!
+//! A filter is a level (`info`), or levels by crate (`aranha_fetch=debug,info`). Messages below the level cost one atomic load
+//! each. Lines have time, level, spans and target; control characters are escaped, and the progress line on a terminal is hidden
+//! while a line is printed.
+
+use std::io::{self, Write};
+use std::sync::OnceLock;
+
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::display::with_bar_hidden;
+use crate::error::CommandError;
+use crate::terminal_escape::Escaped;
+
+/// The value of `--log`.
+static FLAG: OnceLock<String> = OnceLock::new();
+
+/// Starts logging for any command if `--log` was given. `crawl` and `demo` otherwise use `log.level`.
+pub(crate) fn set_flag(filter: Option<String>) -> Result<(), CommandError> {
+    let Some(filter) = filter else { return Ok(()) };
+    start(FLAG.get_or_init(|| filter))
+}
+
+/// The value of `--log`, if it was given.
+pub(crate) fn flag() -> Option<&'static str> {
+    FLAG.get().map(String::as_str)
+}
+
+/// Starts logging with this filter, unless it has been started.
+pub(crate) fn start(filter: &str) -> Result<(), CommandError> {
+    let targets: Targets = filter.parse().map_err(|_| {
+        CommandError::usage(format!("`{filter}` is not a log filter")).hint(
+            "write a level (error, warn, info, debug, trace), or levels by crate: aranha_fetch=debug,info",
+        )
+    })?;
+    let lines = tracing_subscriber::fmt::layer()
+        .with_ansi(false)
+        .with_writer(Stderr);
+    let _ = tracing_subscriber::registry()
+        .with(targets)
+        .with(lines)
+        .try_init();
+    Ok(())
+}
+
+/// Writes each log line to stderr as a whole.
+struct Stderr;
+
+impl<'a> MakeWriter<'a> for Stderr {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        Self
+    }
+}
+
+impl Write for Stderr {
+    /// `line` is one complete event with its line feed.
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(line);
+        let escaped = Escaped(text.trim_end_matches('\n')).to_string();
+        with_bar_hidden(|| writeln!(io::stderr().lock(), "{escaped}"))?;
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,59 @@
+//! Errors of the frontier and the engine as messages with hints.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use aranha_engine::EngineError;
+use aranha_frontier::FrontierError;
+use aranha_volume::VolumeError;
+
+use crate::error::{CommandError, FREE_DISK_SPACE};
+
+/// Hint for a frontier with a missing part.
+pub(super) const RESTORE_BOTH: &str = "restore frontier.db and frontier.runs/ from the same backup";
+
+/// The message for an error of the frontier.
+pub(crate) fn frontier_error(error: &FrontierError) -> CommandError {
+    let sentence = error.to_string();
+    match error {
+        FrontierError::Locked { .. } => CommandError::failed(sentence)
+            .hint("wait until it ends, stop it with Ctrl-C, or choose another folder with -c"),
+        FrontierError::Missing { .. } => CommandError::usage(sentence)
+            .hint("name a collection with -c, or create one with `aranha crawl`"),
+        FrontierError::Full { .. } => CommandError::stopped(sentence).hint(FREE_DISK_SPACE),
+        FrontierError::File { path, source } if is_missing_run(path, source) => {
+            CommandError::failed(sentence).hint(RESTORE_BOTH)
+        }
+        FrontierError::File { .. } => CommandError::failed(sentence)
+            .hint("the collection must be writable by you; or choose another folder with -c"),
+        FrontierError::Newer { .. } => CommandError::failed(sentence)
+            .hint("use the version of aranha that wrote it, or choose another folder with -c"),
+        FrontierError::Database { .. } | FrontierError::Damaged { .. } => {
+            CommandError::failed(sentence).hint(format!(
+                "the pages in archive/ are safe; {RESTORE_BOTH}, or start again in another folder"
+            ))
+        }
+    }
+}
+
+/// Whether the error is a link run that the database refers to and that does not exist.
+fn is_missing_run(path: &Path, source: &std::io::Error) -> bool {
+    let folder = path.parent().and_then(Path::file_name);
+    source.kind() == ErrorKind::NotFound && folder.is_some_and(|name| name == "frontier.runs")
+}
+
+/// The message for an error of the engine.
+pub(super) fn engine_error(error: EngineError) -> CommandError {
+    match error {
+        EngineError::Frontier(error) => frontier_error(&error),
+        EngineError::Config(error) => error.into(),
+        EngineError::Volume(VolumeError::DiskFull { path }) => CommandError::stopped(format!(
+            "no space left on the disk that holds {}",
+            path.display()
+        ))
+        .hint(FREE_DISK_SPACE),
+        other => CommandError::failed(other.to_string()).hint(
+            "pages that were checked in are safe; remove the cause, then run the same command again",
+        ),
+    }
+}

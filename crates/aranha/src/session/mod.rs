@@ -1,0 +1,149 @@
+//! One crawl from opening the collection to the exit status, shared by `crawl` and `demo`.
+//!
+//! * `seeds` reads the seeds that a user typed.
+//! * `preconditions` refuses a folder whose frontier is missing, and raises the limit of open files.
+//! * `stop_signals` turns Ctrl-C into an orderly stop.
+//! * `errors` turns errors of the frontier and the engine into messages for people.
+//!
+//! Every check that can refuse a crawl runs before the first file is created.
+
+mod errors;
+mod preconditions;
+mod seeds;
+mod stop_signals;
+
+use std::path::Path;
+
+use aranha_engine::{Clock, Collection, Config, Node, Reason, Source, Stop, Summary};
+use aranha_frontier::{Embedded, Frontier, Seed};
+use aranha_url::CanonUrl;
+
+use crate::display::{self, OutputMode};
+use crate::error::{CommandError, ExitStatus};
+use crate::output::message;
+use crate::{collection, logging};
+
+pub(crate) use errors::frontier_error;
+pub(crate) use preconditions::{check_frontier, raise_open_file_limit};
+pub(crate) use seeds::parse_seeds;
+
+/// A crawl that is ready to start.
+pub(crate) struct Session<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) config: Config,
+    /// Content of `aranha.toml` in a new collection.
+    pub(crate) saved_config: String,
+    pub(crate) seeds: Vec<CanonUrl>,
+    /// Make every fetched page due now.
+    pub(crate) again: bool,
+    pub(crate) mode: OutputMode,
+}
+
+impl Session<'_> {
+    /// Crawls until nothing is due, a limit is reached, or Ctrl-C. Must be called within a tokio runtime.
+    pub(crate) async fn run(self) -> Result<ExitStatus, CommandError> {
+        let Self {
+            folder,
+            config,
+            saved_config,
+            seeds,
+            again,
+            mode,
+        } = self;
+        let name = folder.display().to_string();
+        let collection = Collection::at(folder);
+        check_frontier(folder)?;
+        let resumed = collection.exists();
+        if !resumed && seeds.is_empty() {
+            return Err(CommandError::usage(format!(
+                "there is no collection in {name}, and no seed was given"
+            ))
+            .hint(format!("aranha crawl https://example.org -c {name}")));
+        }
+        logging::start(&config.log.level)?;
+        raise_open_file_limit();
+        warn_about_connections(&config, mode);
+        collection::create(folder)?;
+        let mut frontier = Embedded::open(folder, config.frontier.clone())?;
+        save_configuration(&collection, &saved_config)?;
+        let now = Clock::new().now();
+        let seeds: Vec<Seed> = seeds.iter().map(Seed::of).collect();
+        frontier.seed(now, &seeds)?;
+        frontier.hasten(now, &seeds)?;
+        if again {
+            frontier.hasten_all(now, Source::User as u8)?;
+        }
+        let stop = Stop::new();
+        let mut node = Node::open(
+            &collection,
+            config,
+            Box::new(frontier),
+            resumed,
+            stop.clone(),
+        )
+        .map_err(errors::engine_error)?;
+        print_repairs(mode, &node);
+        stop_signals::listen(stop, mode)?;
+        let counters = node.counters();
+        let status = node.status();
+        let notices = node.notices();
+        let summary = tokio::select! {
+            summary = node.run() => summary.map_err(errors::engine_error)?,
+            () = display::follow(mode, counters, status, notices) => unreachable!("the progress display has no end"),
+        };
+        display::summary(mode, &summary, &name);
+        exit_status(&summary, &name)
+    }
+}
+
+fn warn_about_connections(config: &Config, mode: OutputMode) {
+    let crawl = &config.crawl;
+    if crawl.connections > 1 && !crawl.pause.is_zero() {
+        mode.message("warning: crawl.connections has no effect with a pause; set --pause 0");
+    }
+}
+
+/// Writes `aranha.toml`, unless the collection has one. The file is complete or absent, also after a crash.
+fn save_configuration(collection: &Collection, text: &str) -> Result<(), CommandError> {
+    let path = collection.configuration();
+    if path.exists() {
+        return Ok(());
+    }
+    aranha_engine::replace_file(&path, text).map_err(|error| {
+        CommandError::cannot_write(
+            &path,
+            &error,
+            "choose a folder that you are allowed to write to with -c",
+        )
+    })
+}
+
+fn print_repairs(mode: OutputMode, node: &Node) {
+    for volume in &node.repairs().repaired {
+        mode.message(&format!(
+            "repaired {}: {} records kept, {} bytes of an incomplete record removed",
+            volume.path.display(),
+            volume.records,
+            volume.bytes_cut
+        ));
+    }
+    for path in &node.repairs().damaged {
+        message(format_args!(
+            "warning: {} is damaged; it was renamed and not deleted",
+            path.display()
+        ));
+    }
+}
+
+fn exit_status(summary: &Summary, name: &str) -> Result<ExitStatus, CommandError> {
+    match &summary.reason {
+        Reason::Finished | Reason::Limit(_) => Ok(ExitStatus::Done),
+        Reason::Interrupted => Ok(ExitStatus::Interrupted),
+        Reason::DiskFull(detail) => Err(CommandError::stopped(detail.clone()).hint(format!(
+            "free some disk space, then continue with `aranha crawl -c {name}`; no fetched page is lost"
+        ))),
+        Reason::Failed(detail) => Err(CommandError::failed(detail.clone()).hint(format!(
+            "pages that were checked in are safe; continue with `aranha crawl -c {name}`"
+        ))),
+    }
+}
