@@ -506,7 +506,10 @@ fn assert_headless(command: &mut Command) {
     support::assert_status(&output, 1);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(said.contains("frontier.db is missing or empty"), "{said}");
-    assert!(said.contains("restore frontier.db and frontier.runs/"), "{said}");
+    assert!(
+        said.contains("restore frontier.db and frontier.runs/"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -75,10 +75,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
 /// Requires a contact, which every request names (N9). Only a crawl of private addresses may do without.
 fn require_contact(config: &Config) -> Result<(), CommandError> {
     if config.crawl.contact.is_empty() && !config.fetch.allow_private {
-        return Err(CommandError::usage(
-            "a crawl of the public web needs a contact",
-        )
-        .hint("add --contact with your mail address or a web page about the crawl"));
+        return Err(
+            CommandError::usage("a crawl of the public web needs a contact")
+                .hint("add --contact with your mail address or a web page about the crawl"),
+        );
     }
     Ok(())
 }
@@ -88,7 +88,5 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, CommandError> {
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
-        .map_err(|error| {
-            CommandError::failed(format!("cannot start the worker threads: {error}"))
-        })
+        .map_err(|error| CommandError::failed(format!("cannot start the worker threads: {error}")))
 }
