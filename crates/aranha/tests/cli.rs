@@ -283,8 +283,8 @@ fn wrong_usage_is_one_sentence_and_a_hint() {
     );
     usage(
         &["crawl", "--resolver", "nonsense"],
-        "error: invalid value 'nonsense' for '--resolver <IP[:PORT]>': write an address with or without a port: \
-         192.0.2.1, 127.0.0.1:5353, [2001:db8::1]:53\n\
+        "error: invalid value 'nonsense' for '--resolver <IP[:PORT]>': expected an IP address, with or without a port, such as \
+         192.0.2.1, 127.0.0.1:5353 or [2001:db8::1]:53\n\
          hint: `aranha crawl --help` shows what can be written\n",
     );
     usage(

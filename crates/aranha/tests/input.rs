@@ -34,15 +34,15 @@ fn refused(arguments: &[impl AsRef<OsStr>], sentence: &str) {
 fn a_url_that_cannot_be_read() {
     let web = ["crawl", "--contact", "test@localhost"];
     for (url, sentence) in [
-        ("http://[::1", "argument 1: `http://[::1` is no URL"),
-        ("http://", "argument 1: `http://` is no URL"),
+        ("http://[::1", "argument 1: `http://[::1` is not a URL"),
+        ("http://", "argument 1: `http://` is not a URL"),
         ("http://a..b/", "host `a..b` has an empty label"),
         ("http://localhost:99999/", "invalid port number"),
-        ("ht tp://example.org", "no URL"),
-        ("", "argument 1: `` is no URL"),
+        ("ht tp://example.org", "not a URL"),
+        ("", "argument 1: `` is not a URL"),
         ("file:///etc/hosts", "scheme `file` is not crawled"),
         ("mailto:me@host.invalid", "scheme `mailto` is not crawled"),
-        ("/etc/hosts", "argument 1: `/etc/hosts` is no URL"),
+        ("/etc/hosts", "argument 1: `/etc/hosts` is not a URL"),
     ] {
         refused(&[&web[..], &[url]].concat(), sentence);
         refused(&["seed", "add", url], sentence);
@@ -66,7 +66,7 @@ fn a_seed_file_with_one_bad_line() {
     text[4_999] = "http://[bad".to_owned();
     std::fs::write(&file, text.join("\n")).unwrap();
     let file = file.to_str().unwrap();
-    let sentence = "seeds.txt, line 5000: `http://[bad` is no URL";
+    let sentence = "seeds.txt, line 5000: `http://[bad` is not a URL";
     refused(
         &["crawl", "--contact", "test@localhost", "-i", file],
         sentence,
@@ -83,7 +83,7 @@ fn seed_files_without_a_seed() {
     let contact = ["--contact", "test@localhost"];
     refused(
         &[&["crawl", "-i", file][..], &contact].concat(),
-        "no URL to begin with",
+        "no seed was given",
     );
     refused(&["seed", "import", file], "no seed to add");
     refused(
@@ -126,10 +126,13 @@ fn reading_where_there_is_nothing() {
         &["text", page],
         &["links", page],
         &["cat", page],
-        &["crawl", "--contact", "test@localhost"],
     ] {
         refused(command, " crawl");
     }
+    refused(
+        &["crawl", "--contact", "test@localhost"],
+        "there is no collection in",
+    );
 }
 
 /// Line and column, whichever command reads the file; beside the file nothing appears.

@@ -18,7 +18,7 @@ use std::{
 };
 
 use tokio::{sync::watch, time::Instant};
-use tracing::{info, warn};
+use tracing::info;
 
 use super::resolver::lock;
 
@@ -112,7 +112,8 @@ impl Breaker {
                     return None;
                 }
                 self.down.send_replace(Some(Instant::now()));
-                warn!(
+                // The engine sends a notice.
+                info!(
                     unanswered = state.unanswered,
                     questions, "DNS breaker open: look-ups wait until a name server answers"
                 );

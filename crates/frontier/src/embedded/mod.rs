@@ -142,7 +142,7 @@ impl Embedded {
             .and_then(|value| self.commit().map(|()| value));
         let elapsed = begun.elapsed();
         if elapsed > SLOW_TRANSACTION {
-            tracing::warn!(ms = elapsed.as_millis() as u64, durable, "slow transaction");
+            tracing::info!(ms = elapsed.as_millis() as u64, durable, "slow transaction");
         }
         result.map_err(|fault| {
             if !self.store.db.is_autocommit() {

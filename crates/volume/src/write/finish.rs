@@ -36,8 +36,8 @@ impl Finisher {
     pub(crate) fn run(&self, shared: &WriteState, volumes: &Receiver<WrittenVolume>) {
         for volume in volumes {
             if let Err(error) = self.finish(&volume) {
-                // `Archive::close` returns the error.
-                tracing::error!(volume = %volume.name, %error, "volume could not be finished");
+                // `Archive::close` returns the error, so the log does not repeat it at a higher level.
+                tracing::info!(volume = %volume.name, %error, "volume could not be finished");
                 shared.fail(error);
             }
         }

@@ -30,7 +30,7 @@ impl WriteState {
     /// Keeps the first failure and returns it.
     pub(crate) fn fail(&self, error: VolumeError) -> VolumeError {
         let first = || {
-            tracing::error!(%error, "archive failed; nothing more is appended");
+            tracing::info!(%error, "archive failed; nothing more is appended");
             error
         };
         self.failure.get_or_init(first).clone()
