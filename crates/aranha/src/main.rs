@@ -13,6 +13,7 @@ mod collection_reader;
 mod commands;
 mod display;
 mod error;
+mod fetch_json;
 mod input;
 mod live_scope;
 mod logging;

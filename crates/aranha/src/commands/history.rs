@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::collection_reader::CollectionReader;
 use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
+use crate::fetch_json::FetchJson;
 use crate::output::{Output, counted};
 use crate::page_history::{Finding, PastFetch, findings};
 use crate::shared_args::{JsonObjectArg, PageArgs};
@@ -56,7 +57,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let fetches = findings(&records);
     let mut output = Output::new();
     if arguments.output.json {
-        output.json(&json(url.as_str(), &fetches, next))?;
+        let records = FetchJson::new(&collection.folder);
+        output.json(&json(&records, url.as_str(), &fetches, next))?;
     } else {
         for line in lines(&fetches) {
             output.line(Escaped(&line))?;
@@ -140,11 +142,11 @@ fn summary(fetches: &[PastFetch<'_>], next: Option<i64>) -> String {
     )
 }
 
-fn json(url: &str, fetches: &[PastFetch<'_>], next: Option<i64>) -> Value {
+fn json(records: &FetchJson, url: &str, fetches: &[PastFetch<'_>], next: Option<i64>) -> Value {
     let history: Vec<_> = fetches
         .iter()
         .map(|fetch| {
-            let mut value = super::pages::json(url, fetch.record);
+            let mut value = records.record(url, fetch.record);
             value["found"] = json!(fetch.finding.name());
             value["milliseconds_since_change"] = json!(fetch.since_change);
             value

@@ -1,12 +1,11 @@
 //! `aranha pages`: the pages of a collection, one per line.
 
-use aranha_frontier::{Flags, Outcome, PageEntry, PageFilter, PageRecord};
+use aranha_frontier::{Outcome, PageEntry, PageFilter};
 use clap::Args;
-use data_encoding::BASE32;
-use serde_json::{Value, json};
 
 use crate::collection_reader::CollectionReader;
 use crate::error::{CommandError, ExitStatus};
+use crate::fetch_json::FetchJson;
 use crate::output::Output;
 use crate::shared_args::{CollectionArg, JsonLinesArg, SiteArg};
 use crate::terminal_escape::Escaped;
@@ -43,6 +42,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let collection = CollectionReader::open(&arguments.collection)?;
     let site = collection.site(&arguments.site)?;
     let mut output = Output::new();
+    let json = FetchJson::new(&collection.folder);
     let mut failure = None;
     let filter = PageFilter {
         site: site.as_deref(),
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let show = |entry: PageEntry<'_>| {
         let (url, record) = (entry.url(), entry.record);
         let shown = if arguments.output.json {
-            output.json(&json(&url, record))
+            output.json(&json.record(&url, record))
         } else {
             output.line(format_args!(
                 "{}\t{}\t{}\t{}\t{}",
@@ -72,33 +72,4 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     }
     output.finish()?;
     Ok(ExitStatus::Done)
-}
-
-/// A fetch record as JSON.
-pub(super) fn json(url: &str, record: &PageRecord) -> Value {
-    let place = record.location.map(
-        |place| json!({"volume": u64::from(place.volume), "offset": place.offset, "length": place.length}),
-    );
-    json!({
-        "url": url,
-        "status": record.outcome.status(),
-        "outcome": record.outcome.to_string(),
-        "time": calendar::rfc3339(record.time),
-        "milliseconds": record.duration_ms,
-        "type": record.media_type,
-        "size": record.size,
-        "digest": record.digest.map(|digest| format!("sha1:{}", BASE32.encode(&digest))),
-        "text_digest": format!("{:016x}", record.text_digest),
-        "depth": record.depth,
-        "via": record.via,
-        "hop": record.hop.letter(),
-        "redirect": record.redirect,
-        "duplicate": record.revisit,
-        "truncated": record.flags.has(Flags::TRUNCATED),
-        "noindex": record.flags.has(Flags::NOINDEX),
-        "nofollow": record.flags.has(Flags::NOFOLLOW),
-        "tries": record.tries,
-        "next": record.next.map(calendar::rfc3339),
-        "archive": place,
-    })
 }

@@ -197,7 +197,7 @@ fn tell_the_crawl(
     })?;
     if json {
         let mut output = Output::new();
-        output.json(&json!({"told": urls.len()}))?;
+        output.json(&json!({"signalled": urls.len(), "told": urls.len()}))?;
         output.finish()?;
     } else {
         message(format_args!(

@@ -2,6 +2,8 @@
 //!
 //! The decisions are listed in the order in which the crawl makes them: URL, scope, robots.txt, site, page, fetches.
 
+use std::path::Path;
+
 use aranha_engine::{Clock, Config};
 use aranha_frontier::{Explanation, RobotsFile, SiteState, Waiting};
 use aranha_robots::{Access, Robots};
@@ -12,6 +14,7 @@ use serde_json::{Value, json};
 use crate::collection_reader::{self, CollectionReader};
 use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
+use crate::fetch_json::FetchJson;
 use crate::output::Output;
 use crate::shared_args::{JsonObjectArg, PageArgs};
 use crate::terminal_escape::Escaped;
@@ -257,21 +260,29 @@ impl Decisions {
             None => Value::Null,
         };
         let site = known.site.as_ref().map(|site| {
+            // `pending`, `later`, `again` and `closed` are the names of the previous release.
             json!({"name": site.site, "state": format!("{:?}", site.state).to_lowercase(),
-                   "due": site.due.map(calendar::rfc3339), "known": site.known, "pending": site.pending,
-                   "later": site.later, "again": site.again})
+                   "due": site.due.map(calendar::rfc3339), "known": site.known, "queued": site.pending,
+                   "retry": site.later, "revisit": site.again,
+                   "pending": site.pending, "later": site.later, "again": site.again})
         });
+        let records = FetchJson::new(Path::new(&self.folder));
         let history: Vec<_> = known
             .records
             .iter()
-            .map(|record| super::pages::json(self.url.as_str(), record))
+            .map(|record| records.record(self.url.as_str(), record))
             .collect();
+        let blocked = known
+            .facts
+            .as_ref()
+            .and_then(|facts| facts.blocked.as_ref());
+        let blocked = blocked.map(ToString::to_string);
         json!({
             "url": self.url.as_str(),
             "scope": {"inside": self.scope.0, "rule": self.scope.1},
             "robots": self.robots.as_ref().map(|(allowed, rule)| json!({"allowed": allowed, "rule": rule})),
             "site": site,
-            "closed": known.facts.as_ref().and_then(|facts| facts.blocked.as_ref().map(ToString::to_string)),
+            "blocked": blocked, "closed": blocked,
             "known": known.known, "seed": known.seed, "inbox": known.inbox, "waiting": waiting,
             "history": history,
         })
