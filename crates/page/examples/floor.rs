@@ -1,14 +1,14 @@
-//! The floor under a crawl's cost: the work that no archiving crawler can leave out, and nothing else.
+//! The lower bound of the cost of an archival crawl: fetches, reads, hashes, compresses and writes pages, and nothing else.
 //!
 //! ```text
 //! cargo run --release -p aranha-page --example floor -- 127.0.0.1:8480 PATHS OUT [CONNECTIONS]
 //! ```
 //!
-//! PATHS has one path a line. Each of a few threads (4) keeps one connection, asks for the next path, reads the answer,
-//! reads the page with `aranha_page` as a crawl does, takes both digests of a WARC record (of the payload and of the
-//! whole block), compresses the answer at the crawl's default level, and appends it to one file in large writes. No
-//! names, scope, courtesy, frontier, records, index, log, nor sync. `bench/run` holds aranha's processor time a page
-//! against this program's. Answers must have a Content-Length, as nginx gives files.
+//! PATHS has one path per line. Each of CONNECTIONS threads (default 4) keeps one connection, requests the next path, reads
+//! the page with `aranha_page` with the options of a crawl, computes both digests of a WARC record (payload and block),
+//! compresses the response at the crawl's default level, and appends it to one file in large writes. There is no DNS,
+//! scope, courtesy pause, frontier, record, index, log or sync. `bench/run` compares the processor time per page of aranha
+//! and of this program. Responses must have a Content-Length, as nginx sends for files.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -18,16 +18,16 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use libdeflater::{CompressionLvl, Compressor};
 
-/// The same allocator as aranha's.
+/// The allocator of aranha.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// The default of `volume.level`.
-const LEVEL: i32 = 1;
-/// Bytes gathered before they are written.
-const BLOCK: usize = 1 << 20;
+const COMPRESSION_LEVEL: i32 = 1;
+/// Bytes collected before they are written.
+const WRITE_BLOCK: usize = 1 << 20;
 
-/// What all threads share.
+/// The state shared by all threads.
 struct Floor {
     server: String,
     paths: Vec<String>,
@@ -41,9 +41,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [server, paths, out, rest @ ..] = arguments.as_slice() else {
         return Err("usage: floor HOST:PORT PATHS OUT [CONNECTIONS]".into());
     };
-    // As aranha: a tenth of the time went into clearing huge pages.
+    // As aranha does: clearing huge pages took a tenth of the time.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
-    let connections = rest.first().map_or(Ok(4), |text| text.parse())?;
+    let connections = rest.first().map_or(Ok(4), |number| number.parse())?;
     let floor = Floor {
         server: server.clone(),
         paths: std::fs::read_to_string(paths)?
@@ -51,18 +51,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             .map(str::to_owned)
             .collect(),
         next: AtomicUsize::new(0),
-        file: Mutex::new((File::create(out)?, Vec::with_capacity(2 * BLOCK))),
+        file: Mutex::new((File::create(out)?, Vec::with_capacity(2 * WRITE_BLOCK))),
         links: AtomicU64::new(0),
     };
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..connections)
-            .map(|_| scope.spawn(|| floor.work()))
+            .map(|_| scope.spawn(|| floor.fetch_pages()))
             .collect();
         threads
             .into_iter()
-            .try_for_each(|thread| thread.join().expect("no thread panics"))
+            .try_for_each(|thread| thread.join().expect("thread did not panic"))
     })?;
-    let (mut file, block) = floor.file.into_inner().expect("no thread panicked");
+    let (mut file, block) = floor
+        .file
+        .into_inner()
+        .expect("no thread panicked with the lock");
     file.write_all(&block)?;
     eprintln!(
         "{} pages, {} links",
@@ -73,54 +76,61 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 impl Floor {
-    fn work(&self) -> io::Result<()> {
+    /// One thread: fetches and stores pages until no path is left.
+    fn fetch_pages(&self) -> io::Result<()> {
         let mut stream = TcpStream::connect(&self.server)?;
         stream.set_nodelay(true)?;
-        let level = CompressionLvl::new(LEVEL).expect("a level of libdeflate");
+        let level = CompressionLvl::new(COMPRESSION_LEVEL).expect("valid compression level");
         let mut compressor = Compressor::new(level);
-        let (mut answer, mut packed) = (vec![0; 64 << 10], Vec::new());
+        let (mut response, mut compressed) = (vec![0; 64 << 10], Vec::new());
         while let Some(path) = self.paths.get(self.next.fetch_add(1, Relaxed)) {
             let request = format!(
                 "GET {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: floor\r\n\r\n",
                 self.server
             );
             stream.write_all(request.as_bytes())?;
-            let (head, end) = receive(&mut stream, &mut answer)?;
+            let (head, end) = receive(&mut stream, &mut response)?;
             let url = format!("http://{}{path}", self.server);
-            self.keep(&url, &answer[..end], head, &mut compressor, &mut packed)?;
+            self.store(
+                &url,
+                &response[..end],
+                head,
+                &mut compressor,
+                &mut compressed,
+            )?;
         }
         Ok(())
     }
 
-    /// Reads, hashes, compresses and appends one answer.
-    fn keep(
+    /// Reads, hashes, compresses and appends one response, whose body begins at `head`.
+    fn store(
         &self,
         url: &str,
-        answer: &[u8],
+        response: &[u8],
         head: usize,
         compressor: &mut Compressor,
-        packed: &mut Vec<u8>,
+        compressed: &mut Vec<u8>,
     ) -> io::Result<()> {
         let page = aranha_page::read(
             &aranha_page::Input {
                 url,
                 content_type: Some("text/html"),
-                body: &answer[head..],
+                body: &response[head..],
                 content_language: None,
             },
             &aranha_page::Options::default(),
         );
         self.links.fetch_add(page.links.len() as u64, Relaxed);
-        let digests = aranha_volume::sha1_pair([&answer[head..], answer]);
-        packed.resize(compressor.gzip_compress_bound(answer.len()), 0);
+        let digests = aranha_volume::sha1_pair([&response[head..], response]);
+        compressed.resize(compressor.gzip_compress_bound(response.len()), 0);
         let length = compressor
-            .gzip_compress(answer, packed)
-            .map_err(|_| io::Error::other("the buffer has the size that was asked for"))?;
-        let mut held = self.file.lock().expect("no thread panicked");
-        let (file, block) = &mut *held;
-        block.extend_from_slice(&packed[..length]);
+            .gzip_compress(response, compressed)
+            .map_err(|_| io::Error::other("compression exceeds the bound of libdeflate"))?;
+        let mut guard = self.file.lock().expect("no thread panicked with the lock");
+        let (file, block) = &mut *guard;
+        block.extend_from_slice(&compressed[..length]);
         block.extend_from_slice(&digests.concat());
-        if block.len() >= BLOCK {
+        if block.len() >= WRITE_BLOCK {
             file.write_all(block)?;
             block.clear();
         }
@@ -128,41 +138,41 @@ impl Floor {
     }
 }
 
-/// One answer from the start of the buffer on: the length of its head, and of the whole.
-fn receive(stream: &mut TcpStream, answer: &mut Vec<u8>) -> io::Result<(usize, usize)> {
-    let (mut filled, mut ends) = (0, None);
+/// Reads one response into the buffer. Returns the length of its head and its total length.
+fn receive(stream: &mut TcpStream, response: &mut Vec<u8>) -> io::Result<(usize, usize)> {
+    let (mut filled, mut lengths) = (0, None);
     loop {
-        if let Some((head, end)) = ends
+        if let Some((head, end)) = lengths
             && filled >= end
         {
             return Ok((head, end));
         }
-        if filled == answer.len() || ends.is_some_and(|(_, end)| end > answer.len()) {
-            let wanted = ends.map_or(0, |(_, end)| end).max(2 * filled);
-            answer.resize(wanted, 0);
+        if filled == response.len() || lengths.is_some_and(|(_, end)| end > response.len()) {
+            let wanted = lengths.map_or(0, |(_, end)| end).max(2 * filled);
+            response.resize(wanted, 0);
         }
-        let read = stream.read(&mut answer[filled..])?;
+        let read = stream.read(&mut response[filled..])?;
         if read == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         filled += read;
-        if ends.is_none() {
-            ends = frame(&answer[..filled])?;
+        if lengths.is_none() {
+            lengths = response_lengths(&response[..filled])?;
         }
     }
 }
 
-/// Where the head ends and where the answer does, once the head is whole.
-fn frame(answer: &[u8]) -> io::Result<Option<(usize, usize)>> {
-    let Some(end) = memchr::memmem::find(answer, b"\r\n\r\n") else {
+/// The length of the head and of the whole response. `None` if the head is incomplete.
+fn response_lengths(response: &[u8]) -> io::Result<Option<(usize, usize)>> {
+    let Some(end) = memchr::memmem::find(response, b"\r\n\r\n") else {
         return Ok(None);
     };
     let head = end + 4;
     let name = b"Content-Length: ";
-    let length = memchr::memmem::find(&answer[..head], name)
-        .map(|at| &answer[at + name.len()..head])
+    let length = memchr::memmem::find(&response[..head], name)
+        .map(|at| &response[at + name.len()..head])
         .map(|value| value.iter().take_while(|byte| byte.is_ascii_digit()))
-        .ok_or_else(|| io::Error::other("an answer without Content-Length"))?
+        .ok_or_else(|| io::Error::other("response without Content-Length"))?
         .fold(0, |number, digit| number * 10 + usize::from(digit - b'0'));
     Ok(Some((head, head + length)))
 }

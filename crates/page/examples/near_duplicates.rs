@@ -1,23 +1,26 @@
-//! How far apart the sketches of different pages are: `cargo run --release -p aranha-page --example near -- DIRECTORY
-//! [LIMIT]`.
+//! Measures the distance between the sketches of different pages, to choose the threshold for near duplicates.
 //!
-//! Reads HTML files of a directory tree, taken evenly, compares every two whose texts differ, and prints for each distance how many
-//! pairs have it, the least, mean and greatest share of shingles that such pairs have in common (their Jaccard similarity, computed
-//! exactly for up to 200 of them), and how many of these share less than half: the false alarms. Then every page is compared with
-//! itself after two words in the middle were changed.
+//! ```text
+//! cargo run --release -p aranha-page --example near_duplicates -- DIRECTORY [LIMIT]
+//! ```
+//!
+//! Reads up to LIMIT (default 3,000) HTML files of a directory tree, evenly sampled, and compares all pairs of different
+//! texts. For each distance, it prints the number of pairs, the minimum, mean and maximum Jaccard similarity of their
+//! shingles (computed exactly for up to 200 pairs), and the number of pairs below 0.5, which are false positives. Then it
+//! compares every page with itself after two words in the middle were replaced.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use aranha_page::{Input, Options, Page, read, sketch_distance};
+use aranha_page::{Input, Options, Page, read};
 
-/// Pairs of one distance that are looked at closely.
-const CLOSELY: usize = 200;
+/// Maximum number of pairs per distance whose similarity is computed exactly.
+const MAX_EXACT_PAIRS: usize = 200;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let Some(directory) = arguments.next() else {
-        eprintln!("usage: near DIRECTORY [LIMIT]");
+        eprintln!("usage: near_duplicates DIRECTORY [LIMIT]");
         std::process::exit(2);
     };
     let limit: usize = arguments
@@ -25,22 +28,27 @@ fn main() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(3000);
     let mut files = Vec::new();
-    collect(Path::new(&directory), &mut files);
+    collect_html(Path::new(&directory), &mut files);
     let step = files.len().div_ceil(limit).max(1);
     let mut pages: Vec<Page> = files
         .iter()
         .step_by(step)
-        .map(|path| page(&std::fs::read(path).unwrap_or_default()))
+        .map(|path| read_html(&std::fs::read(path).unwrap_or_default()))
         .collect();
     pages.retain(|page| page.sketch != 0);
     pages.sort_by_key(|page| page.text_digest);
     pages.dedup_by_key(|page| page.text_digest);
     println!("{} different texts", pages.len());
-    pairs(&pages);
-    changed(&pages);
+    compare_pairs(&pages);
+    compare_with_changed(&pages);
 }
 
-fn page(body: &[u8]) -> Page {
+/// The number of bits in which two sketches differ.
+fn sketch_distance(one: u64, other: u64) -> u32 {
+    (one ^ other).count_ones()
+}
+
+fn read_html(body: &[u8]) -> Page {
     let input = Input {
         url: "http://example.org/",
         content_type: Some("text/html"),
@@ -50,32 +58,33 @@ fn page(body: &[u8]) -> Page {
     read(&input, &Options::default())
 }
 
-fn pairs(pages: &[Page]) {
+fn compare_pairs(pages: &[Page]) {
     let mut counts = [0_usize; 65];
-    let mut shares: Vec<Vec<f64>> = vec![Vec::new(); 65];
+    let mut similarities: Vec<Vec<f64>> = vec![Vec::new(); 65];
     for (index, one) in pages.iter().enumerate() {
         for other in &pages[..index] {
-            let apart = sketch_distance(one.sketch, other.sketch) as usize;
-            counts[apart] += 1;
-            if apart <= 16 && shares[apart].len() < CLOSELY {
-                shares[apart].push(share(&one.text, &other.text));
+            let distance = sketch_distance(one.sketch, other.sketch) as usize;
+            counts[distance] += 1;
+            if distance <= 16 && similarities[distance].len() < MAX_EXACT_PAIRS {
+                similarities[distance].push(jaccard_similarity(&one.text, &other.text));
             }
         }
     }
-    for (apart, (count, shares)) in counts.iter().zip(&shares).enumerate().take(33) {
-        let least = shares.iter().copied().fold(1.0, f64::min);
-        let most = shares.iter().copied().fold(0.0, f64::max);
-        let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
-        let alarms = shares.iter().filter(|share| **share < 0.5).count();
+    for (distance, (count, exact)) in counts.iter().zip(&similarities).enumerate().take(33) {
+        let min = exact.iter().copied().fold(1.0, f64::min);
+        let max = exact.iter().copied().fold(0.0, f64::max);
+        let mean = exact.iter().sum::<f64>() / exact.len().max(1) as f64;
+        let false_positives = exact.iter().filter(|similarity| **similarity < 0.5).count();
         println!(
-            "{apart:2} bits: {count:8} pairs, in common {least:.2} {mean:.2} {most:.2}, under half {alarms} of {}",
-            shares.len()
+            "{distance:2} bits: {count:8} pairs, similarity min {min:.2} mean {mean:.2} max {max:.2}, false positives \
+             {false_positives} of {}",
+            exact.len()
         );
     }
 }
 
-/// The share of shingles that two texts have in common, numbers being one word.
-fn share(one: &str, other: &str) -> f64 {
+/// The Jaccard similarity of the shingles of two texts. All numbers count as the same word.
+fn jaccard_similarity(one: &str, other: &str) -> f64 {
     let shingles = |text: &str| -> BTreeSet<[String; 3]> {
         let words: Vec<&str> = text
             .split_whitespace()
@@ -102,8 +111,8 @@ fn share(one: &str, other: &str) -> f64 {
     one.intersection(&other).count() as f64 / one.union(&other).count().max(1) as f64
 }
 
-fn changed(pages: &[Page]) {
-    for (least, most) in [
+fn compare_with_changed(pages: &[Page]) {
+    for (min_words, max_words) in [
         (10, 50),
         (50, 100),
         (100, 200),
@@ -111,36 +120,36 @@ fn changed(pages: &[Page]) {
         (500, 2000),
         (2000, usize::MAX),
     ] {
-        let mut apart: Vec<u32> = pages
+        let mut distances: Vec<u32> = pages
             .iter()
-            .filter(|page| (least..most).contains(&(page.words as usize)))
+            .filter(|page| (min_words..max_words).contains(&(page.words as usize)))
             .map(|page| {
                 let mut words: Vec<&str> = page.text.split_whitespace().collect();
                 let middle = words.len() / 2;
                 words[middle] = "Maria";
                 words[middle + 1] = "Silva";
                 let text = format!("<!doctype html><plaintext>{}", words.join(" "));
-                sketch_distance(page.sketch, self::page(text.as_bytes()).sketch)
+                sketch_distance(page.sketch, read_html(text.as_bytes()).sketch)
             })
             .collect();
-        apart.sort_unstable();
-        let at = |share: f64| {
-            apart
-                .get((apart.len() as f64 * share) as usize)
+        distances.sort_unstable();
+        let quantile = |share: f64| {
+            distances
+                .get((distances.len() as f64 * share) as usize)
                 .copied()
                 .unwrap_or(0)
         };
         println!(
-            "two words of {least} to {most} changed: median {} bits, 90% {}, 99% {} ({} pages)",
-            at(0.5),
-            at(0.9),
-            at(0.99),
-            apart.len()
+            "two words of {min_words} to {max_words} changed: median {} bits, 90% {}, 99% {} ({} pages)",
+            quantile(0.5),
+            quantile(0.9),
+            quantile(0.99),
+            distances.len()
         );
     }
 }
 
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
+fn collect_html(directory: &Path, files: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = std::fs::read_dir(directory)
         .into_iter()
         .flatten()
@@ -150,7 +159,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
     entries.sort();
     for path in entries {
         if path.is_dir() {
-            collect(&path, files);
+            collect_html(&path, files);
         } else if path
             .extension()
             .is_some_and(|extension| extension == "html")

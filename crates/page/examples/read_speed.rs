@@ -1,9 +1,13 @@
-//! How fast pages are read: `cargo run --release -p aranha-page --example read_speed -- DIRECTORY [LIMIT [NAME]]`.
+//! Measures the speed of reading pages.
 //!
-//! Reads the HTML files of a directory tree into memory, then times, round by round and in turn: html5gum's bare
-//! tokenizer (an emitter that drops everything), its own callback emitter, `read` with default options, and `read` with everything on. The
-//! best round of each counts, in processor time where the kernel tells it: other load on the machine then matters
-//! little. NAME keeps only the runs whose name has it, for a profiler.
+//! ```text
+//! cargo run --release -p aranha-page --example read_speed -- DIRECTORY [LIMIT [NAME]]
+//! ```
+//!
+//! Loads up to LIMIT (default 2,000) HTML files of a directory tree into memory. Then it measures the tokenizer of html5gum
+//! with an emitter that discards everything, its callback emitter, and `read` with default options, without text, and with
+//! all options. The best of five rounds counts, in processor time where the kernel reports it, so that other load matters
+//! little. NAME selects the measurements whose name contains it, for use with a profiler.
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -17,13 +21,13 @@ use html5gum::{Emitter, Error, Span, State, Tokenizer, naive_next_state};
 
 const ROUNDS: usize = 5;
 
-/// One way of reading a page.
+/// A function that reads a page in one of the measured modes.
 type Reader = Box<dyn Fn(&[u8])>;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let Some(directory) = arguments.next() else {
-        eprintln!("usage: speed DIRECTORY [LIMIT [NAME]]");
+        eprintln!("usage: read_speed DIRECTORY [LIMIT [NAME]]");
         std::process::exit(2);
     };
     let limit = arguments
@@ -31,7 +35,7 @@ fn main() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(2000);
     let mut pages = Vec::new();
-    collect(Path::new(&directory), limit, &mut pages);
+    load_html(Path::new(&directory), limit, &mut pages);
     let bytes: usize = pages.iter().map(Vec::len).sum();
     println!(
         "{} pages, {:.1} MB, best of {ROUNDS} rounds",
@@ -58,9 +62,9 @@ fn main() {
         };
         black_box(read(&input, options));
     };
-    let mut runs: Vec<(&str, Reader)> = vec![
-        ("bare tokenizer", Box::new(bare)),
-        ("callback emitter", Box::new(callback)),
+    let mut readers: Vec<(&str, Reader)> = vec![
+        ("bare tokenizer", Box::new(tokenize_bare)),
+        ("callback emitter", Box::new(tokenize_callback)),
         (
             "read, default",
             Box::new(move |body| page(body, &Options::default())),
@@ -75,19 +79,19 @@ fn main() {
         ),
     ];
     if let Some(name) = arguments.next() {
-        runs.retain(|(run, _)| run.contains(&name));
+        readers.retain(|(reader, _)| reader.contains(&name));
     }
-    let mut best = vec![Duration::MAX; runs.len()];
+    let mut best = vec![Duration::MAX; readers.len()];
     for _ in 0..ROUNDS {
-        for ((_, run), best) in runs.iter_mut().zip(&mut best) {
-            let start = clock();
+        for ((_, reader), best) in readers.iter_mut().zip(&mut best) {
+            let start = processor_time();
             for body in &pages {
-                run(body);
+                reader(body);
             }
-            *best = (*best).min(clock().saturating_sub(start));
+            *best = (*best).min(processor_time().saturating_sub(start));
         }
     }
-    for ((name, _), time) in runs.iter().zip(&best) {
+    for ((name, _), time) in readers.iter().zip(&best) {
         let seconds = time.as_secs_f64();
         println!(
             "{name:<18}{:8.1} MB/s {:9.0} pages/s {:6.1}% of the tokenizer",
@@ -98,19 +102,19 @@ fn main() {
     }
 }
 
-/// Processor time of this thread, else the time of day.
-fn clock() -> Duration {
+/// Processor time of this thread. If the kernel does not report it, the time since the first call.
+fn processor_time() -> Duration {
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
-    let running = std::fs::read_to_string("/proc/thread-self/schedstat")
+    let nanoseconds = std::fs::read_to_string("/proc/thread-self/schedstat")
         .ok()
         .and_then(|text| text.split(' ').next()?.parse().ok());
-    running.map_or_else(
+    nanoseconds.map_or_else(
         || ORIGIN.get_or_init(Instant::now).elapsed(),
         Duration::from_nanos,
     )
 }
 
-fn collect(directory: &Path, limit: usize, pages: &mut Vec<Vec<u8>>) {
+fn load_html(directory: &Path, limit: usize, pages: &mut Vec<Vec<u8>>) {
     let mut entries: Vec<_> = std::fs::read_dir(directory)
         .into_iter()
         .flatten()
@@ -123,7 +127,7 @@ fn collect(directory: &Path, limit: usize, pages: &mut Vec<Vec<u8>>) {
             return;
         }
         if path.is_dir() {
-            collect(&path, limit, pages);
+            load_html(&path, limit, pages);
         } else if path
             .extension()
             .is_some_and(|extension| extension == "html")
@@ -133,12 +137,12 @@ fn collect(directory: &Path, limit: usize, pages: &mut Vec<Vec<u8>>) {
     }
 }
 
-fn bare(body: &[u8]) {
-    let Ok(()) = Tokenizer::new_with_emitter(body, Bare::default()).finish();
+fn tokenize_bare(body: &[u8]) {
+    let Ok(()) = Tokenizer::new_with_emitter(body, DiscardingEmitter::default()).finish();
 }
 
-/// What html5gum itself offers to those who do not write an emitter of their own, with nothing done in the callback.
-fn callback(body: &[u8]) {
+/// The callback emitter of html5gum with an empty callback.
+fn tokenize_callback(body: &[u8]) {
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| {
         black_box(&event);
         None::<Infallible>
@@ -147,15 +151,15 @@ fn callback(body: &[u8]) {
     let Ok(()) = Tokenizer::new_with_emitter(body, emitter).finish();
 }
 
-/// Does what a tokenizer needs (the name of the last start tag) and nothing else.
+/// An emitter that keeps only the name of the last start tag, which the tokenizer needs.
 #[derive(Default)]
-struct Bare {
+struct DiscardingEmitter {
     name: Vec<u8>,
     last: Vec<u8>,
     start: bool,
 }
 
-impl Emitter for Bare {
+impl Emitter for DiscardingEmitter {
     type Token = Infallible;
     fn set_last_start_tag(&mut self, _: Option<&[u8]>) {}
     fn emit_eof(&mut self) {}

@@ -1,4 +1,4 @@
-//! The parameter of [`read`](crate::read): one HTTP response, as far as reading needs it.
+//! The parameter of [`read`](crate::read): the parts of an HTTP response that are needed to read its body.
 
 /// The URL, headers and body of a fetched page.
 #[derive(Debug, Clone, Copy, Default)]

@@ -1,13 +1,13 @@
-//! The language that a page declares, in an attribute, a `meta` element or a header.
+//! Parses the language tag that a page declares in an attribute, a `meta` element or a header.
 
-/// A language tag that looks like one; of a list, nothing: it names no one language.
-pub(crate) fn tag(value: &[u8]) -> Option<String> {
+/// Returns the value if it has the form of one language tag. A list such as `en, fr` gives `None`.
+pub(crate) fn parse_tag(value: &[u8]) -> Option<String> {
     let tag = value.trim_ascii();
-    let good = (1..=35).contains(&tag.len())
+    let is_tag = (1..=35).contains(&tag.len())
         && tag
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'));
-    good.then(|| String::from_utf8_lossy(tag).into_owned())
+    is_tag.then(|| String::from_utf8_lossy(tag).into_owned())
 }
 
 #[cfg(test)]
@@ -15,9 +15,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn languages() {
+    fn one_tag_but_no_list() {
         let check = |value: &str, expected: Option<&str>| {
-            assert_eq!(tag(value.as_bytes()).as_deref(), expected, "{value}");
+            assert_eq!(parse_tag(value.as_bytes()).as_deref(), expected, "{value}");
         };
         check(" pt-BR ", Some("pt-BR"));
         check("en, fr", None);

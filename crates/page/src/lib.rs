@@ -20,7 +20,7 @@
 //! In the flow of a crawl, this crate comes after the fetch and before the verdict. A page passes through these steps:
 //!
 //! 1. `media_type` compares the declared type with the first bytes and the file extension (WHATWG MIME Sniffing; T3).
-//! 2. `format` chooses the reader for that type. A new format, such as PDF, is added there.
+//! 2. `format` chooses the reader for that type. A reader for a new format, such as PDF, is added there.
 //! 3. `charset` decodes the body to UTF-8: byte-order mark, header, `meta`, then detection (WHATWG HTML, 13.2.3).
 //! 4. `format/html` makes one pass over the tokens of `html_syntax`; `format/sitemap_feed` reads sitemaps and feeds;
 //!    `format/plain_text` reads text. `links` collects the links, and `text` builds the readable text (T1, T2, T5).
@@ -55,20 +55,18 @@ pub use options::Options;
 pub use page::Page;
 pub use remark::PageRemark;
 pub use rewrite::LinkRewriter;
-pub use text::near_duplicate::{is_near_duplicate, sketch_distance};
+pub use text::near_duplicate::is_near_duplicate;
 
 /// Reads a page. Never fails: faults are listed in [`Page::remarks`].
 pub fn read(input: &Input<'_>, options: &Options) -> Page {
     let mut page = Page::default();
-    let (media_type, declared) =
+    page.media_type =
         media_type::decide(input.content_type, input.url, input.body, &mut page.remarks);
-    page.media_type = media_type;
-    page.declared_type = declared;
     format::read(input, options, &mut page);
     if page.language.is_none() {
         page.language = input
             .content_language
-            .and_then(|value| language::tag(value.as_bytes()));
+            .and_then(|value| language::parse_tag(value.as_bytes()));
     }
     page
 }

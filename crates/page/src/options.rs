@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Switches and bounds of [`read`](crate::read). The defaults suit a crawl of pages for text; an archive that is
-/// to be replayed wants `assets` as well.
+/// Switches and limits of [`read`](crate::read). The defaults suit a crawl for text. An archive that will be replayed
+/// also needs `assets`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
@@ -17,15 +17,15 @@ pub struct Options {
     pub text: bool,
     /// Maximum number of links per page. Further links are counted in a remark. A sitemap may have 50,000 entries.
     pub max_links: usize,
-    /// Bytes of text kept per page.
+    /// Maximum bytes of text per page. The rest is dropped.
     pub max_text: usize,
-    /// Bytes of one href; longer ones are left out and remarked (68 KB of nulls have been seen in one, T1).
+    /// Maximum bytes of one href. Longer ones are dropped and counted in a remark. Hrefs with 68 KB of nulls exist (T1).
     pub max_href: usize,
-    /// Characters of one word of text: longer strings without white space are left out (T5). 0 keeps all.
-    /// Scripts written without spaces (Chinese, Japanese, Thai …) do not count.
+    /// Maximum characters of one word of text. Longer strings without white space are dropped (T5). 0 means no limit.
+    /// Characters of scripts without spaces (Chinese, Japanese, Thai …) are not counted.
     pub max_word: usize,
-    /// Bytes unpacked of a sitemap in a gzip file. No line of the configuration: it follows the fetcher's limit on
-    /// decoded bodies.
+    /// Maximum decompressed bytes of a sitemap in a gzip file. Not a configuration key: the crawl sets it to the fetcher's
+    /// limit for decoded bodies.
     #[serde(skip)]
     pub max_unpacked: usize,
 }
@@ -41,7 +41,7 @@ impl Default for Options {
             max_text: 4 << 20,
             max_href: 8 << 10,
             max_word: 30,
-            // What the sitemap protocol allows one file to have.
+            // Maximum size of one sitemap file in the sitemaps.org protocol.
             max_unpacked: 50 << 20,
         }
     }
@@ -52,16 +52,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_section_of_the_configuration() {
+    fn configuration_section_with_defaults_and_unknown_key() {
         let options: Options =
-            toml::from_str("assets = true\nmax_word = 0").expect("a good section");
+            toml::from_str("assets = true\nmax_word = 0").expect("valid configuration section");
         let expected = Options {
             assets: true,
             max_word: 0,
             ..Options::default()
         };
         assert_eq!(options, expected);
-        let error = toml::from_str::<Options>("asets = true").expect_err("an unknown key");
+        let error = toml::from_str::<Options>("asets = true").expect_err("unknown key");
         assert!(error.to_string().contains("asets"), "{error}");
     }
 }

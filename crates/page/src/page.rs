@@ -1,4 +1,4 @@
-//! The result of reading: one record with everything that later steps need to know about a page.
+//! The result of [`read`](crate::read): everything that the later steps of a crawl use of a page.
 
 use crate::{Link, MediaType, PageRemark};
 
@@ -7,38 +7,36 @@ use crate::{Link, MediaType, PageRemark};
 pub struct Page {
     /// The media type, after the declared type was checked against the content.
     pub media_type: MediaType,
-    /// The type as declared (without parameters, lower case), when a header was sent.
-    pub declared_type: Option<String>,
-    /// Name of the character set by the Encoding Standard ("UTF-8", "windows-1252"); empty when the content is
-    /// not text.
+    /// Name of the character set in the Encoding Standard ("UTF-8", "windows-1252"). Empty if the content is not text.
     pub charset: &'static str,
-    /// `<title>`, white space folded.
+    /// The first `<title>`, with white space folded to single spaces.
     pub title: Option<String>,
-    /// `<meta name=description>`, else `og:description`.
+    /// `<meta name=description>`; if absent, `og:description`.
     pub description: Option<String>,
-    /// `<html lang>`, else `<meta http-equiv=content-language>`, else the `Content-Language` header when it names
-    /// one language.
+    /// `<html lang>`; if absent, `<meta http-equiv=content-language>`; if absent, the `Content-Language` header. A list
+    /// of languages is ignored.
     pub language: Option<String>,
-    /// `<link rel=canonical>`, as written; it is among the links too.
+    /// The first `<link rel=canonical>`, as written. It is also in `links`.
     pub canonical: Option<String>,
-    /// The first `<base href>`, as written: what the links are relative to, itself relative to the page's URL.
+    /// The first `<base href>`, as written. Links are relative to it, and it is relative to the URL of the page.
     pub base: Option<String>,
-    /// `(name, content)` of robots meta tags, in document order: `robots`, `googlebot` and the like, lower case.
+    /// `(name, content)` of the robots meta tags, in document order. The name (`robots`, `googlebot` …) is in lower case.
     pub robots: Vec<(String, String)>,
-    /// In document order, each distinct (href without its fragment, kind) once.
+    /// The links in document order. Each pair of href (without fragment) and kind occurs once.
     pub links: Vec<Link>,
-    /// When a sitemap or feed says that a link of its list last changed: (place in `links`, milliseconds since 1970),
-    /// in order of place. A claim, not checked against any clock.
+    /// Dates that a sitemap or feed gives for its entries: (index in `links`, milliseconds since 1970), sorted by index.
+    /// They are not checked against a clock.
     pub link_dates: Vec<(usize, i64)>,
-    /// Readable text: words separated by one space, block elements break lines; no scripts, no styles.
+    /// Readable text: words separated by one space, or by one line break between block elements. Scripts and style sheets
+    /// are not part of it.
     pub text: String,
-    /// xxh3-64 of the text with line breaks taken as spaces, so that mark-up and formatting do not matter (D2).
-    /// 0 when there is no text.
+    /// xxh3-64 of the text with line breaks read as spaces, so that mark-up and formatting do not matter (D2). 0 if there
+    /// is no text.
     pub text_digest: u64,
-    /// What near duplicates are known by: [`is_near_duplicate`](crate::is_near_duplicate) and [`sketch_distance`](crate::sketch_distance) compare two. 0 when
-    /// there is no text or too little (under ten words).
+    /// `SimHash` of the text, for [`is_near_duplicate`](crate::is_near_duplicate). 0 if the text has fewer than ten words
+    /// (D3).
     pub sketch: u64,
-    /// Number of words of the text. Scripts without spaces are counted in characters.
+    /// Number of words in the text. Long words of scripts without spaces (Chinese, Thai …) count one per character.
     pub words: u32,
     /// Faults of the page, in the order they were found.
     pub remarks: Vec<PageRemark>,

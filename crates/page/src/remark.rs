@@ -7,42 +7,43 @@ use std::fmt;
 pub enum PageRemark {
     /// The content contradicts the `Content-Type` header. The type of the content was used.
     TypeMismatch {
-        /// As the header says.
+        /// The type in the header.
         declared: String,
-        /// As found.
+        /// The type of the content.
         found: String,
     },
     /// There is no usable `Content-Type` header. The type comes from the content or the file extension.
     TypeMissing,
     /// The declared character set is not in the Encoding Standard and was ignored.
     CharsetUnknown {
-        /// The label, cut to a readable length.
+        /// The label, truncated to 40 bytes.
         label: String,
     },
     /// UTF-8 was declared, but the content is not UTF-8. The detected character set was used.
     CharsetMismatch {
-        /// As declared.
+        /// Name of the declared character set.
         declared: &'static str,
-        /// As detected.
+        /// Name of the detected character set.
         found: &'static str,
     },
     /// Bytes that are invalid in the character set were replaced by U+FFFD.
     MalformedCharacters,
-    /// Hrefs over [`Options::max_href`](crate::Options::max_href) were left out.
+    /// Hrefs longer than [`Options::max_href`](crate::Options::max_href) were dropped.
     LongHrefs {
-        /// How many.
+        /// Number of dropped hrefs.
         count: usize,
-        /// Bytes of the longest.
+        /// Length of the longest in bytes.
         longest: usize,
     },
-    /// Only the first [`Options::max_links`](crate::Options::max_links) links were kept, or the first of a sitemap.
+    /// Only the first [`Options::max_links`](crate::Options::max_links) links were kept. The limit for a sitemap is at
+    /// least 50,000 entries.
     LinksTruncated {
-        /// How many more there were (repeats counted).
-        left_out: usize,
+        /// Number of dropped links, duplicates included.
+        dropped: usize,
     },
     /// Only the first [`Options::max_text`](crate::Options::max_text) bytes of text were kept.
     TextTruncated,
-    /// The page ended inside a tag, or inside an element of raw text: a script, a style sheet, a title.
+    /// The page ended inside a tag or inside a raw text element such as a script, style sheet or title.
     Unterminated,
     /// A gzip sitemap decompresses to more than the limit. The rest was dropped.
     SitemapTruncated,
@@ -66,14 +67,14 @@ impl fmt::Display for PageRemark {
             PageRemark::MalformedCharacters => formatter.write_str("malformed characters replaced"),
             PageRemark::LongHrefs { count, longest } => write!(
                 formatter,
-                "{count} hrefs too long, left out (longest {longest} bytes)"
+                "{count} hrefs too long, dropped (longest {longest} bytes)"
             ),
-            PageRemark::LinksTruncated { left_out } => {
-                write!(formatter, "too many links, {left_out} left out")
+            PageRemark::LinksTruncated { dropped } => {
+                write!(formatter, "too many links, {dropped} dropped")
             }
-            PageRemark::TextTruncated => formatter.write_str("text cut"),
+            PageRemark::TextTruncated => formatter.write_str("text truncated"),
             PageRemark::Unterminated => formatter.write_str("ends inside a tag or a script"),
-            PageRemark::SitemapTruncated => formatter.write_str("unpacked sitemap cut"),
+            PageRemark::SitemapTruncated => formatter.write_str("decompressed sitemap truncated"),
             PageRemark::UnsupportedBrowser => {
                 formatter.write_str("says that the browser is not supported")
             }

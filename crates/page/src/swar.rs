@@ -1,7 +1,7 @@
 //! SIMD within a register (SWAR): examines eight bytes at once, one per lane of a `u64`, the first byte lowest.
 //!
-//! Most names, values and words of a page are shorter than the cost of a call to a vectorised search. These functions find
-//! their end without a call or a loop. Longer searches use memchr.
+//! Most names, values and words of a page have only a few bytes, so a call to a vectorised search would cost more than the
+//! search. These functions find their end without a call or a loop. Longer searches use memchr.
 
 /// 1 in every lane.
 pub(crate) const ONES: u64 = 0x0101_0101_0101_0101;
@@ -14,38 +14,39 @@ pub(crate) const fn all(byte: u8) -> u64 {
     byte as u64 * ONES
 }
 
-/// The high bit of lanes that are `byte`. The lowest bit set is right; above a right one there may be wrong ones.
+/// Sets the high bit of lanes that equal `byte`. Only the lowest bit set is reliable: lanes above a match may be set
+/// wrongly.
 #[inline]
 pub(crate) fn equal(lanes: u64, byte: u8) -> u64 {
     let lanes = lanes ^ all(byte);
     lanes.wrapping_sub(ONES) & !lanes & HIGHS
 }
 
-/// The high bit of lanes that are under `bound`, which is at most 0x80. All bits are right.
+/// Sets the high bit of lanes that are less than `bound`, which is at most 0x80. All bits are reliable.
 #[inline]
 pub(crate) fn below(lanes: u64, bound: u8) -> u64 {
     !(((lanes & !HIGHS) + all(0x80 - bound)) | lanes) & HIGHS
 }
 
-/// Which lane the lowest bit of a mask is in.
+/// The index of the lowest lane with a bit set in a mask. 8 if there is none.
 #[inline]
 pub(crate) fn first(mask: u64) -> usize {
     (mask.trailing_zeros() / 8) as usize
 }
 
-/// The first eight bytes, if there are as many.
+/// The first eight bytes. `None` if there are fewer.
 #[inline]
 pub(crate) fn load(bytes: &[u8]) -> Option<u64> {
     bytes.first_chunk().map(|chunk| u64::from_le_bytes(*chunk))
 }
 
-/// The first `length` lanes, which are under eight; the others are 0.
+/// Keeps the first `length` lanes, at most seven, and clears the others.
 #[inline]
 pub(crate) fn keep(lanes: u64, length: usize) -> u64 {
     lanes & ((1 << (8 * length)) - 1)
 }
 
-/// Up to eight bytes as a number: two overlapping reads instead of a loop.
+/// Packs up to eight bytes into lanes. Two overlapping reads replace a loop.
 #[inline]
 pub(crate) fn pack(bytes: &[u8]) -> u64 {
     match *bytes {
@@ -64,29 +65,28 @@ pub(crate) fn pack(bytes: &[u8]) -> u64 {
     }
 }
 
-/// Eight letters of ASCII made small at once.
+/// Converts ASCII letters to lower case.
 #[inline]
 pub(crate) fn lower(lanes: u64) -> u64 {
     let capital = below(lanes, b'Z' + 1) & !below(lanes, b'A');
     lanes | capital >> 2
 }
 
-/// Whether `such` has a bit for any eight bytes.
+/// Whether `matches` returns a non-zero mask for any eight bytes. Short inputs are padded with the letter `x`.
 #[inline]
-pub(crate) fn any(bytes: &[u8], such: impl Fn(u64) -> u64) -> bool {
+pub(crate) fn any(bytes: &[u8], matches: impl Fn(u64) -> u64) -> bool {
     if bytes.len() < 8 {
-        // Letters fill what is missing.
-        let filler = all(b'x') << (8 * bytes.len());
-        return such(pack(bytes) | filler) != 0;
+        let padding = all(b'x') << (8 * bytes.len());
+        return matches(pack(bytes) | padding) != 0;
     }
     let last = bytes
         .last_chunk()
         .map_or(0, |chunk| u64::from_le_bytes(*chunk));
     let whole = bytes.chunks_exact(8).filter_map(load);
-    whole.fold(such(last), |found, lanes| found | such(lanes)) != 0
+    whole.fold(matches(last), |found, lanes| found | matches(lanes)) != 0
 }
 
-/// Where the first of either byte is; made for places where it is near.
+/// Position of the first of two bytes. Fast if it is among the first 16.
 #[inline]
 pub(crate) fn find2(bytes: &[u8], one: u8, other: u8) -> Option<usize> {
     if let Some(lanes) = load(bytes) {
@@ -105,7 +105,7 @@ pub(crate) fn find2(bytes: &[u8], one: u8, other: u8) -> Option<usize> {
     bytes.iter().position(|byte| *byte == one || *byte == other)
 }
 
-/// Where the first such byte is; made for places where it is near.
+/// Position of the first `byte`. Fast if it is among the first eight.
 #[inline]
 pub(crate) fn find(bytes: &[u8], byte: u8) -> Option<usize> {
     if let Some(lanes) = load(bytes) {
@@ -123,32 +123,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte() {
+    fn masks_for_every_byte_in_every_lane() {
         for byte in 0..=u8::MAX {
-            for place in 0..8 {
-                let lanes = all(b'm') & !(0xFF << (8 * place)) | u64::from(byte) << (8 * place);
-                let expected = if byte == b'x' { 0x80 << (8 * place) } else { 0 };
+            for lane in 0..8 {
+                let lanes = all(b'm') & !(0xFF << (8 * lane)) | u64::from(byte) << (8 * lane);
+                let expected = if byte == b'x' { 0x80 << (8 * lane) } else { 0 };
                 assert_eq!(equal(lanes, b'x'), expected);
-                let expected = if byte < 0x21 { 0x80 << (8 * place) } else { 0 };
+                let expected = if byte < 0x21 { 0x80 << (8 * lane) } else { 0 };
                 assert_eq!(below(lanes, 0x21), expected);
-                let small = u64::from(byte.to_ascii_lowercase()) << (8 * place);
-                assert_eq!(lower(lanes) & (0xFF << (8 * place)), small, "{byte}");
+                let lower_case = u64::from(byte.to_ascii_lowercase()) << (8 * lane);
+                assert_eq!(lower(lanes) & (0xFF << (8 * lane)), lower_case, "{byte}");
             }
         }
     }
 
     #[test]
-    fn searches() {
+    fn searches_at_every_position() {
         let mut text = [b'a'; 40];
         for length in 0..=40 {
             assert_eq!(find(&text[..length], b'<'), None);
             assert!(!any(&text[..length], |lanes| equal(lanes, b'<')));
-            for place in 0..length {
-                text[place] = b'<';
-                assert_eq!(find(&text[..length], b'<'), Some(place));
-                assert_eq!(find2(&text[..length], b'&', b'<'), Some(place));
+            for position in 0..length {
+                text[position] = b'<';
+                assert_eq!(find(&text[..length], b'<'), Some(position));
+                assert_eq!(find2(&text[..length], b'&', b'<'), Some(position));
                 assert!(any(&text[..length], |lanes| equal(lanes, b'<')));
-                text[place] = b'a';
+                text[position] = b'a';
             }
         }
         for length in 0..8 {

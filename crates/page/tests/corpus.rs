@@ -1,20 +1,21 @@
-//! Whole pages in, whole records out: every file of `tests/corpus/page` is read with everything switched on and
-//! compared with the `.expected` file beside it. `ARANHA_BLESS=1 cargo test -p aranha-page --test corpus` writes the
-//! expected files anew; read the difference before you keep it.
+//! Reads every page of `tests/corpus/page` with all options and compares the result with its `.expected` file.
+//!
+//! `ARANHA_BLESS=1 cargo test -p aranha-page --test corpus` writes the expected files. Review the difference before
+//! committing it.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use aranha_page::{Input, Options, Page, read};
 
-fn corpus() -> PathBuf {
+fn corpus_directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/page")
 }
 
 fn render(page: &Page) -> String {
     let mut out = String::new();
     let mut line = |name: &str, value: &dyn std::fmt::Display| {
-        writeln!(out, "{name}: {value}").expect("writing to a string");
+        writeln!(out, "{name}: {value}").expect("write to a string");
     };
     line("type", &page.media_type);
     line("charset", &page.charset);
@@ -33,9 +34,9 @@ fn render(page: &Page) -> String {
     for (name, content) in &page.robots {
         line(&format!("robots {name}"), content);
     }
-    for (place, link) in page.links.iter().enumerate() {
+    for (index, link) in page.links.iter().enumerate() {
         let nofollow = if link.nofollow { " nofollow" } else { "" };
-        let date = page.link_dates.iter().find(|(dated, _)| *dated == place);
+        let date = page.link_dates.iter().find(|(dated, _)| *dated == index);
         let date = date.map(|(_, date)| format!(" {date}")).unwrap_or_default();
         line(&format!("{}{nofollow}{date}", link.kind), &link.href);
     }
@@ -49,7 +50,7 @@ fn render(page: &Page) -> String {
 }
 
 #[test]
-fn pages() {
+fn corpus_pages_are_read_as_expected() {
     let bless = std::env::var_os("ARANHA_BLESS").is_some();
     let options = Options {
         assets: true,
@@ -58,15 +59,15 @@ fn pages() {
         ..Options::default()
     };
     let mut count = 0;
-    for entry in std::fs::read_dir(corpus()).expect("the corpus is in the repository") {
-        let path = entry.expect("a readable folder").path();
+    for entry in std::fs::read_dir(corpus_directory()).expect("corpus in the repository") {
+        let path = entry.expect("readable directory").path();
         let header = match path.extension().and_then(|extension| extension.to_str()) {
             Some("html") => "text/html",
             Some("xhtml") => "application/xhtml+xml",
             Some("xml") => "application/xml",
             _ => continue,
         };
-        let body = std::fs::read(&path).expect("a readable file");
+        let body = std::fs::read(&path).expect("readable file");
         let url = "http://site.example/dir/page";
         let page = read(
             &Input {
@@ -80,7 +81,7 @@ fn pages() {
         let found = render(&page);
         let expected = path.with_extension("expected");
         if bless {
-            std::fs::write(&expected, &found).expect("a writable folder");
+            std::fs::write(&expected, &found).expect("writable directory");
         }
         let expected = std::fs::read_to_string(&expected).unwrap_or_default();
         assert_eq!(found, expected, "{}", path.display());

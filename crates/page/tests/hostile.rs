@@ -1,17 +1,16 @@
-//! Pages that mean harm, or are broken beyond hope: reading them ends, in time proportional to their length, with
-//! bounded output and without a panic.
+//! Hostile and broken pages. Reading them takes time proportional to their length, gives bounded output and does not panic.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use aranha_page::{Input, MediaType, Options, Page, PageRemark, read};
+use aranha_page::{Input, Options, Page, PageRemark, read};
 use proptest::prelude::*;
 
 #[path = "../../../tests/linear_time.rs"]
 #[expect(unreachable_pub, reason = "shared by the tests of all crates")]
 mod linear_time;
 
-fn everything() -> Options {
+fn all_options() -> Options {
     Options {
         assets: true,
         forms: true,
@@ -20,17 +19,17 @@ fn everything() -> Options {
     }
 }
 
-fn html(body: &[u8]) -> Page {
+fn read_html(body: &[u8]) -> Page {
     let input = Input {
         url: "http://site.example/",
         content_type: Some("text/html"),
         body,
         content_language: None,
     };
-    read(&input, &everything())
+    read(&input, &all_options())
 }
 
-/// Twice the page may cost at most two and a half times as much: `unit` repeated between `before` and `after`.
+/// Checks that the time to read `before`, many times `unit`, and `after` grows linearly with their length.
 fn check_linear(before: &str, unit: &str, after: &str) {
     let name = format!("{before}{unit}…{after}");
     let make = |bytes: usize| {
@@ -38,7 +37,7 @@ fn check_linear(before: &str, unit: &str, after: &str) {
         [before, &middle, after].concat()
     };
     linear_time::assert_linear(&name, make, |body| {
-        html(body.as_bytes());
+        read_html(body.as_bytes());
     });
 }
 
@@ -116,7 +115,7 @@ fn time_is_linear_in_raw_text() {
     check_linear("", "<noscript><script></script>", "");
 }
 
-/// The same for XML, and for bytes that nobody declared a character set for.
+/// XML, plain text, and bodies without a declared character set.
 #[test]
 fn time_is_linear_in_other_documents() {
     let check = |content_type: &str, before: &[u8], unit: &[u8]| {
@@ -133,7 +132,7 @@ fn time_is_linear_in_other_documents() {
                 body,
                 content_language: None,
             };
-            read(&input, &everything());
+            read(&input, &all_options());
         });
     };
     let xml = |before: &[u8], unit: &[u8]| check("application/xml", before, unit);
@@ -166,16 +165,16 @@ fn time_is_linear_in_other_documents() {
 }
 
 #[test]
-fn memory_is_bounded_by_options() {
+fn output_is_limited_by_options() {
     let options = Options {
         max_links: 10,
         max_text: 100,
         max_href: 20,
-        ..everything()
+        ..all_options()
     };
     let mut body = String::new();
     for number in 0..1000 {
-        write!(body, "<a href=/page/{number}>word{number}</a> ").expect("writing to a string");
+        write!(body, "<a href=/page/{number}>word{number}</a> ").expect("write to a string");
     }
     let body = format!("{body}<a href='/{}'>", "x".repeat(68 << 10));
     let input = Input {
@@ -193,20 +192,20 @@ fn memory_is_bounded_by_options() {
                 count: 1,
                 longest: (68 << 10) + 1
             },
-            PageRemark::LinksTruncated { left_out: 990 },
+            PageRemark::LinksTruncated { dropped: 990 },
             PageRemark::TextTruncated,
         ]
     );
 }
 
-/// The page that broke a crawler: 68 KB of null characters in the middle of a URL.
+/// A URL with 68 KB of null characters, which made another crawler fail (Chakrabarti 2.3.6).
 #[test]
 fn nulls_in_a_url() {
     let body = format!(
         "<a href=\"/a{}b\">x</a><a href=/next>y</a>",
         "\0".repeat(68 << 10)
     );
-    let page = html(body.as_bytes());
+    let page = read_html(body.as_bytes());
     let hrefs: Vec<_> = page.links.iter().map(|link| link.href.as_str()).collect();
     assert_eq!(hrefs, ["/next"]);
     assert!(matches!(
@@ -217,33 +216,33 @@ fn nulls_in_a_url() {
 }
 
 #[test]
-fn large_and_deep() {
-    let deep = format!("{}<a href=/deep>deep</a>", "<div>".repeat(100_000));
-    let page = html(deep.as_bytes());
+fn deep_nesting_and_huge_tags() {
+    let nested = format!("{}<a href=/deep>deep</a>", "<div>".repeat(100_000));
+    let page = read_html(nested.as_bytes());
     assert_eq!((page.links.len(), page.text.as_str()), (1, "deep"));
 
     let tag = format!(
         "<a {} href=/big>big</a><a href=/after>",
         "x=y ".repeat(10 << 18)
     );
-    assert_eq!(html(tag.as_bytes()).links.len(), 2);
+    assert_eq!(read_html(tag.as_bytes()).links.len(), 2);
 
     let open = format!("<p>before</p><a href=\"{}", "x".repeat(10 << 20));
-    let page = html(open.as_bytes());
+    let page = read_html(open.as_bytes());
     assert_eq!(page.text, "before");
     assert_eq!(page.remarks, [PageRemark::Unterminated]);
 }
 
 #[test]
-fn nothing_at_all() {
+fn empty_input() {
     let page = read(&Input::default(), &Options::default());
-    assert_eq!(page.media_type, MediaType::BINARY);
+    assert_eq!(page.media_type.as_str(), "application/octet-stream");
     assert_eq!(page.remarks, [PageRemark::TypeMissing]);
     assert_eq!((page.text_digest, page.charset), (0, ""));
-    assert_eq!(html(b"").links, []);
+    assert_eq!(read_html(b"").links, []);
 }
 
-/// Pieces that open, close, break and nest: more likely to meet than random bytes.
+/// A piece of mark-up. Sequences of such pieces reach more states than random bytes.
 fn piece() -> impl Strategy<Value = Vec<u8>> {
     let pieces: &[&[u8]] = &[
         b"<a href=",
@@ -331,18 +330,18 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
     ]
 }
 
-/// A page of the corpus after a few accidents.
-fn mutated() -> impl Strategy<Value = Vec<u8>> {
+/// A page of the corpus with a few random replacements.
+fn mutated_page() -> impl Strategy<Value = Vec<u8>> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/page");
-    let entries = std::fs::read_dir(corpus).expect("the corpus is in the repository");
+    let entries = std::fs::read_dir(corpus).expect("corpus in the repository");
     let pages: Vec<Vec<u8>> = entries
         .filter_map(|entry| std::fs::read(entry.ok()?.path()).ok())
         .collect();
-    let accident = (any::<prop::sample::Index>(), 0_usize..20, piece());
-    let accidents = prop::collection::vec(accident, 1..12);
-    (prop::sample::select(pages), accidents).prop_map(|(mut page, accidents)| {
-        for (place, length, piece) in accidents {
-            let begin = place.index(page.len() + 1);
+    let replacement = (any::<prop::sample::Index>(), 0_usize..20, piece());
+    let replacements = prop::collection::vec(replacement, 1..12);
+    (prop::sample::select(pages), replacements).prop_map(|(mut page, replacements)| {
+        for (position, length, piece) in replacements {
+            let begin = position.index(page.len() + 1);
             let end = (begin + length).min(page.len());
             page.splice(begin..end, piece);
         }
@@ -354,7 +353,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes_make_a_page(
+    fn any_body_gives_a_consistent_page(
         pieces in prop::collection::vec(piece(), 0..60),
         url in ".{0,30}",
         content_type in prop::option::of(prop::sample::select(vec![
@@ -364,9 +363,9 @@ proptest! {
     ) {
         let body = pieces.concat();
         let input = Input { url: &url, content_type, body: &body, content_language: Some("en") };
-        let page = read(&input, &everything());
-        prop_assert_eq!(&page, &read(&input, &everything()));
-        // The text is folded: nothing to fold a second time.
+        let page = read(&input, &all_options());
+        prop_assert_eq!(&page, &read(&input, &all_options()));
+        // White space is folded.
         prop_assert!(!page.text.contains("  ") && !page.text.contains(" \n") && !page.text.contains("\n\n"));
         prop_assert_eq!(page.text.trim_matches([' ', '\n']), page.text.as_str());
         prop_assert_eq!(page.text_digest == 0, page.text.is_empty());
@@ -375,32 +374,32 @@ proptest! {
             prop_assert!(link.href.trim_matches(|c| c <= ' ') == link.href);
             prop_assert!(page.links[..index].iter().all(|other| (&other.href, other.kind) != (&link.href, link.kind)));
         }
-        // Fewer wishes never bring more links, and the text does not depend on them.
-        let plain = read(&input, &Options::default());
-        prop_assert!(plain.links.iter().all(|link| page.links.contains(link)));
-        prop_assert_eq!(plain.text, page.text);
+        // Fewer options give a subset of the links and the same text.
+        let default = read(&input, &Options::default());
+        prop_assert!(default.links.iter().all(|link| page.links.contains(link)));
+        prop_assert_eq!(default.text, page.text);
     }
 
     #[test]
-    fn accidents_make_pages_too(
-        body in mutated(),
+    fn mutated_pages_give_consistent_pages(
+        body in mutated_page(),
         content_type in prop::option::of(prop::sample::select(vec!["text/html", "application/xhtml+xml", "text/xml", "text/plain"])),
     ) {
         let input = Input { url: "http://site.example/", content_type, body: &body, content_language: None };
-        let page = read(&input, &everything());
+        let page = read(&input, &all_options());
         prop_assert_eq!(page.words == 0, page.text.is_empty());
-        prop_assert!(page.link_dates.iter().all(|(place, _)| *place < page.links.len()));
+        prop_assert!(page.link_dates.iter().all(|(index, _)| *index < page.links.len()));
         prop_assert!(page.link_dates.is_sorted());
-        // A page that is cut off anywhere is a page.
-        read(&Input { body: &body[..body.len() / 2], ..input }, &everything());
+        // A truncated page does not panic either.
+        read(&Input { body: &body[..body.len() / 2], ..input }, &all_options());
     }
 }
 
-/// Every link is joined to it.
+/// The base becomes part of every resolved link, so its length is limited.
 #[test]
-fn a_base_without_end_is_left_out() {
+fn a_long_base_is_dropped() {
     let body = format!("<base href='/{}/'><a href=x>", "b".repeat(1 << 20));
-    let page = html(body.as_bytes());
+    let page = read_html(body.as_bytes());
     assert_eq!(page.base, None);
     assert_eq!(page.links.len(), 1);
 }

@@ -1,9 +1,11 @@
-//! The links of `<a>` and `<area>`, and the title, compared with an independent parser that builds the tree as the
-//! standard says: html5ever. The small pages of `tests/corpus/page` are compared each time; with
-//! `ARANHA_PAGES=DIRECTORY` so is every page of a directory tree (`ARANHA_PAGES_LIMIT` of them, taken evenly).
+//! Compares the title and the links of `<a>` and `<area>` with html5ever, an independent parser that builds the tree of the
+//! standard.
 //!
-//! aranha has no tree, so it may see links that a tree drops (inside `<select>`, `<noframes>`, behind a `<noscript>`): those are found, not
-//! wrong, and only allowed where a page has such elements. It must never miss one.
+//! The pages of `tests/corpus/page` are always compared. With `ARANHA_PAGES=DIRECTORY`, the pages of a directory tree are
+//! compared too (at most `ARANHA_PAGES_LIMIT`, evenly sampled).
+//!
+//! This crate builds no tree, so it may find links that a tree drops (inside `<select>` or `<noframes>`, behind a
+//! `<noscript>`). This is accepted only for the pages in [`MAY_FIND_MORE`]. A missed link is always a failure.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -20,23 +22,23 @@ use html5ever::{
     Attribute, LocalName, Namespace, ParseOpts, QualName, local_name, ns, parse_document,
 };
 
-/// Pages whose fault or fallback content makes aranha see more than a tree does. What is left open in a `noscript` ends
-/// with it: so a browser with scripts reads it, and so the author saw the page, but the tree here is built without.
-const MORE: &[&str] = &["frames.html", "noscript.html"];
+/// Pages with faults or fallback content in which this crate finds more links than html5ever. Elements left open in a
+/// `noscript` end with it, as in a browser with scripts. html5ever runs without scripts here and leaves them open.
+const MAY_FIND_MORE: &[&str] = &["frames.html", "noscript.html"];
 
-/// Keeps names and hrefs; the tree itself is nobody's business here.
+/// Collects hrefs and titles. Of the tree, only the element names are kept.
 #[derive(Default)]
-struct Sink {
+struct LinkSink {
     names: RefCell<Vec<Rc<QualName>>>,
     hrefs: RefCell<BTreeSet<String>>,
     titles: RefCell<Vec<(usize, String)>>,
 }
 
-/// A name that outlives the borrow of the list it came from.
+/// An element name that outlives the borrow of `LinkSink::names`.
 #[derive(Debug)]
-struct Name(Rc<QualName>);
+struct OwnedName(Rc<QualName>);
 
-impl ElemName for Name {
+impl ElemName for OwnedName {
     fn ns(&self) -> &Namespace {
         &self.0.ns
     }
@@ -46,22 +48,22 @@ impl ElemName for Name {
     }
 }
 
-impl Sink {
+impl LinkSink {
     fn new_node(&self, name: QualName) -> usize {
         let mut names = self.names.borrow_mut();
         names.push(Rc::new(name));
         names.len() - 1
     }
 
-    fn nameless(&self) -> usize {
+    fn unnamed_node(&self) -> usize {
         self.new_node(QualName::new(None, ns!(), local_name!("")))
     }
 }
 
-impl TreeSink for Sink {
+impl TreeSink for LinkSink {
     type Handle = usize;
     type Output = (BTreeSet<String>, Option<String>);
-    type ElemName<'a> = Name;
+    type ElemName<'a> = OwnedName;
 
     fn finish(self) -> Self::Output {
         let title = self.titles.into_inner().into_iter().next();
@@ -78,13 +80,13 @@ impl TreeSink for Sink {
 
     fn get_document(&self) -> usize {
         if self.names.borrow().is_empty() {
-            self.nameless();
+            self.unnamed_node();
         }
         0
     }
 
-    fn elem_name<'a>(&'a self, target: &'a usize) -> Name {
-        Name(Rc::clone(&self.names.borrow()[*target]))
+    fn elem_name<'a>(&'a self, target: &'a usize) -> OwnedName {
+        OwnedName(Rc::clone(&self.names.borrow()[*target]))
     }
 
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _: ElementFlags) -> usize {
@@ -103,11 +105,11 @@ impl TreeSink for Sink {
     }
 
     fn create_comment(&self, _: StrTendril) -> usize {
-        self.nameless()
+        self.unnamed_node()
     }
 
     fn create_pi(&self, _: StrTendril, _: StrTendril) -> usize {
-        self.nameless()
+        self.unnamed_node()
     }
 
     fn append(&self, parent: &usize, child: NodeOrText<usize>) {
@@ -143,7 +145,7 @@ impl TreeSink for Sink {
     fn reparent_children(&self, _: &usize, _: &usize) {}
 }
 
-/// As aranha keeps an href, written another way, and without the fragment.
+/// A second implementation of the cleaning of hrefs. Also removes the fragment.
 fn clean(href: &str) -> String {
     let href = href.trim_matches(|character: char| character <= ' ');
     let href: String = href
@@ -153,9 +155,9 @@ fn clean(href: &str) -> String {
     href.split('#').next().unwrap_or_default().to_owned()
 }
 
-/// Compares one page; returns how many links both found.
-fn compare(path: &Path, more: bool) -> usize {
-    let bytes = std::fs::read(path).expect("a readable file");
+/// Compares one page and returns the number of its links.
+fn compare(path: &Path, may_find_more: bool) -> usize {
+    let bytes = std::fs::read(path).expect("readable file");
     let Ok(html) = String::from_utf8(bytes) else {
         return 0;
     };
@@ -166,7 +168,7 @@ fn compare(path: &Path, more: bool) -> usize {
         },
         ..ParseOpts::default()
     };
-    let (mut expected, title) = parse_document(Sink::default(), options).one(html.as_str());
+    let (mut expected, title) = parse_document(LinkSink::default(), options).one(html.as_str());
     expected.retain(|href| !href.to_ascii_lowercase().starts_with("javascript:"));
 
     let input = Input {
@@ -191,7 +193,7 @@ fn compare(path: &Path, more: bool) -> usize {
     let extra: Vec<_> = found.difference(&expected).collect();
     assert!(missed.is_empty(), "{}: missed {missed:?}", path.display());
     assert!(
-        more || extra.is_empty(),
+        may_find_more || extra.is_empty(),
         "{}: extra {extra:?}",
         path.display()
     );
@@ -200,33 +202,33 @@ fn compare(path: &Path, more: bool) -> usize {
 }
 
 #[test]
-fn small_pages() {
+fn corpus_pages_as_html5ever() {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/page");
     let mut links = 0;
-    for path in files(&corpus) {
-        let more = MORE.iter().any(|name| path.ends_with(name));
-        links += compare(&path, more);
+    for path in html_files(&corpus) {
+        let may_find_more = MAY_FIND_MORE.iter().any(|name| path.ends_with(name));
+        links += compare(&path, may_find_more);
     }
     assert!(links > 30, "only {links} links compared");
 }
 
 #[test]
-fn real_pages() {
+fn pages_of_a_directory_as_html5ever() {
     let Some(directory) = std::env::var_os("ARANHA_PAGES") else {
         return;
     };
     let limit = std::env::var("ARANHA_PAGES_LIMIT")
         .ok()
         .and_then(|text| text.parse().ok());
-    let files = files(Path::new(&directory));
+    let files = html_files(Path::new(&directory));
     let step = files.len().div_ceil(limit.unwrap_or(usize::MAX)).max(1);
-    let chosen: Vec<_> = files.iter().step_by(step).collect();
-    let links: usize = chosen.iter().map(|path| compare(path, false)).sum();
-    println!("{} pages, {links} distinct links, all alike", chosen.len());
+    let sampled: Vec<_> = files.iter().step_by(step).collect();
+    let links: usize = sampled.iter().map(|path| compare(path, false)).sum();
+    println!("{} pages, {links} distinct links, all equal", sampled.len());
 }
 
-/// The HTML files of a directory tree, in order.
-fn files(directory: &Path) -> Vec<PathBuf> {
+/// The HTML files of a directory tree, sorted.
+fn html_files(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![directory.to_path_buf()];
     while let Some(directory) = pending.pop() {

@@ -306,10 +306,10 @@ fn contents() -> Vec<Mutation> {
             "no byte is looked at",
             vec![Edit(
                 "crates/page/src/media_type/sniff.rs",
-                "let head = &body[..body.len().min(HEADER)];\n    if let Some(found)",
+                "let head = &body[..body.len().min(HEADER_BYTES)];\n    if let Some(found)",
                 "let head = &body[..0];\n    if let Some(found)",
             )],
-            vec![Named("crates/page/src/media_type/mod.rs", "a_lying_type_is_repaired")],
+            vec![Named("crates/page/src/media_type/mod.rs", "wrong_declarations_are_corrected")],
         ),
         mutation(
             Hazard::Nulls,
@@ -340,13 +340,13 @@ fn contents() -> Vec<Mutation> {
                 "if let [quote @ (b'\"' | b'\\''), quoted @ ..] = rest {",
                 "if let [quote @ b'\\0', quoted @ ..] = rest {",
             )],
-            vec![Named("crates/page/tests/corpus.rs", "pages")],
+            vec![Named("crates/page/tests/corpus.rs", "corpus_pages_are_read_as_expected")],
         ),
         mutation(
             Hazard::Unterminated,
             "a comment ends with `-->` only",
             vec![Edit(TOKENIZER, "[] | [b'-'] => Some(&[][..]),", "[0xff] => Some(&[][..]),")],
-            vec![Named("crates/page/src/html_syntax/conformance.rs", "suite")],
+            vec![Named("crates/page/src/html_syntax/conformance.rs", "html5lib_suite")],
         ),
         mutation(
             Hazard::Nested,
@@ -357,7 +357,7 @@ fn contents() -> Vec<Mutation> {
                 "if self.tag(true, sink).is_none() {\n                        return true;\n                    }
                     return self.data(sink);",
             )],
-            vec![Named("crates/page/tests/hostile.rs", "large_and_deep")],
+            vec![Named("crates/page/tests/hostile.rs", "deep_nesting_and_huge_tags")],
         ),
         mutation(
             Hazard::Charsets,
@@ -371,7 +371,7 @@ fn contents() -> Vec<Mutation> {
                 Row,
                 Named(
                     "crates/page/src/charset/mod.rs",
-                    "mark_before_header_before_meta_before_detection",
+                    "precedence_is_byte_order_mark_header_meta_detection",
                 ),
             ],
         ),
@@ -406,10 +406,13 @@ fn contents() -> Vec<Mutation> {
             "no page is a wall",
             vec![Edit(
                 "crates/page/src/format/html/browser_notice.rs",
-                "if words == 0 || words > LONGEST ",
+                "if words == 0 || words > MAX_WORDS ",
                 "if words < u32::MAX ",
             )],
-            vec![Row, Named("crates/page/src/format/html/browser_notice.rs", "walls")],
+            vec![
+                Row,
+                Named("crates/page/src/format/html/browser_notice.rs", "notices_are_recognised"),
+            ],
         ),
     ]
 }

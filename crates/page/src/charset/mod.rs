@@ -8,26 +8,27 @@
 //! **Invariants.** A body that already is UTF-8 is borrowed, not copied. A last character cut by a size limit is
 //! dropped without a remark.
 
+mod prescan;
+
 use std::borrow::Cow;
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8};
 
 use crate::{MediaType, PageRemark};
-mod prescan;
 
-/// Bytes given to the detector: it has made up its mind long before.
-const DETECTED: usize = 256 << 10;
-/// Bytes of an unknown label worth repeating in a remark.
-const LABEL: usize = 40;
+/// Maximum bytes given to the detector. More would not change its result.
+const DETECTOR_BYTES: usize = 256 << 10;
+/// Maximum bytes of an unknown label in a remark.
+const MAX_LABEL: usize = 40;
 
-/// The body as text.
+/// The body as text, and the name of its character set.
 pub(crate) struct Decoded<'a> {
     pub(crate) text: Cow<'a, str>,
     pub(crate) charset: &'static str,
 }
 
-/// Decodes `body`. Its type says whether a declaration inside the body counts.
+/// Decodes `body`. A declaration inside the body counts only if `media_type` is HTML or XML.
 pub(crate) fn decode<'a>(
     body: &'a [u8],
     content_type: Option<&str>,
@@ -38,19 +39,19 @@ pub(crate) fn decode<'a>(
     let (declared, body) = if let Some((encoding, length)) = Encoding::for_bom(body) {
         (Some(encoding), &body[length..])
     } else {
-        let header = content_type.and_then(parameter);
+        let header = content_type.and_then(charset_parameter);
         let declared = header
-            .and_then(|label| known(label.as_bytes(), remarks))
+            .and_then(|label| encoding_for(label.as_bytes(), remarks))
             .or_else(|| {
                 let (html, xml) = (media_type.is_html(), media_type.is_xml());
                 let markup = html || xml;
                 let label = markup.then(|| prescan::label(body, !xml)).flatten()?;
-                known(&label, remarks).map(prescan::as_ascii_superset)
+                encoding_for(&label, remarks).map(prescan::as_ascii_superset)
             });
         (declared, body)
     };
     if declared.is_none_or(|encoding| encoding == UTF_8)
-        && let Some(text) = valid(body)
+        && let Some(text) = as_utf8(body)
     {
         return Decoded {
             text: Cow::Borrowed(text),
@@ -79,8 +80,8 @@ pub(crate) fn decode<'a>(
     }
 }
 
-/// The body as UTF-8 without a copy; a last character that was cut off is left out.
-fn valid(body: &[u8]) -> Option<&str> {
+/// Borrows the body if it is UTF-8, without an incomplete last character.
+fn as_utf8(body: &[u8]) -> Option<&str> {
     match str::from_utf8(body) {
         Ok(text) => Some(text),
         Err(error) if error.error_len().is_none() => {
@@ -90,30 +91,30 @@ fn valid(body: &[u8]) -> Option<&str> {
     }
 }
 
-/// Whether the bytes outside ASCII are more often good UTF-8 than not.
+/// Whether at least half of the sequences outside ASCII are valid UTF-8.
 fn is_mostly_utf8(body: &[u8]) -> bool {
-    let (mut good, mut broken) = (0_usize, 0_usize);
+    let (mut valid, mut invalid) = (0_usize, 0_usize);
     for chunk in body.utf8_chunks() {
-        good += chunk.valid().bytes().filter(|byte| *byte >= 0xC0).count();
-        broken += usize::from(!chunk.invalid().is_empty());
+        valid += chunk.valid().bytes().filter(|byte| *byte >= 0xC0).count();
+        invalid += usize::from(!chunk.invalid().is_empty());
     }
-    good >= broken
+    valid >= invalid
 }
 
 fn detect(body: &[u8], url: &str) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-    // Only bytes outside ASCII tell character sets apart: start near the first.
-    let start = Encoding::ascii_valid_up_to(body).saturating_sub(DETECTED / 4);
-    let sample = &body[start..body.len().min(start + DETECTED)];
+    // ASCII says nothing about the character set, so the sample begins near the first other byte.
+    let start = Encoding::ascii_valid_up_to(body).saturating_sub(DETECTOR_BYTES / 4);
+    let sample = &body[start..body.len().min(start + DETECTOR_BYTES)];
     detector.feed(sample, start + sample.len() == body.len());
     detector.guess(top_level_domain(url), Utf8Detection::Deny)
 }
 
-/// The encoding a label names; one that nothing is known about is remarked.
-fn known(label: &[u8], remarks: &mut Vec<PageRemark>) -> Option<&'static Encoding> {
+/// The encoding that a label names in the Encoding Standard. An unknown label is remarked.
+fn encoding_for(label: &[u8], remarks: &mut Vec<PageRemark>) -> Option<&'static Encoding> {
     let found = Encoding::for_label(label);
     if found.is_none() && !label.trim_ascii().is_empty() {
-        let label = &label[..label.len().min(LABEL)];
+        let label = &label[..label.len().min(MAX_LABEL)];
         remarks.push(PageRemark::CharsetUnknown {
             label: String::from_utf8_lossy(label).into_owned(),
         });
@@ -122,7 +123,7 @@ fn known(label: &[u8], remarks: &mut Vec<PageRemark>) -> Option<&'static Encodin
 }
 
 /// The `charset` parameter of a `Content-Type` header, quoted or not.
-fn parameter(header: &str) -> Option<&str> {
+fn charset_parameter(header: &str) -> Option<&str> {
     header.split(';').skip(1).find_map(|part| {
         let (name, value) = part.split_once('=')?;
         let value = value.trim().trim_matches(['"', '\'']).trim();
@@ -130,17 +131,17 @@ fn parameter(header: &str) -> Option<&str> {
     })
 }
 
-/// The last label of the host, as the detector wants it: lower-case ASCII, no address.
+/// The top-level domain of the host, which the detector requires in lower-case ASCII. `None` for an IP address.
 fn top_level_domain(url: &str) -> Option<&[u8]> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#', '\\']).next()?;
     let host = authority.rsplit('@').next()?.split(':').next()?;
     let label = host.trim_end_matches('.').rsplit('.').next()?.as_bytes();
-    let good = label
+    let is_ascii_lower = label
         .iter()
         .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-');
-    let named = label.iter().any(u8::is_ascii_lowercase);
-    (good && named).then_some(label)
+    let has_letter = label.iter().any(u8::is_ascii_lowercase);
+    (is_ascii_lower && has_letter).then_some(label)
 }
 
 #[cfg(test)]
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn mark_before_header_before_meta_before_detection() {
+    fn precedence_is_byte_order_mark_header_meta_detection() {
         check(
             b"\xEF\xBB\xBFol\xC3\xA1",
             Some("text/html; charset=latin1"),
@@ -190,7 +191,7 @@ mod tests {
         check(b"plain", None, "", "UTF-8", "plain");
     }
 
-    /// The detector knows nothing of this character set, so that the declaration alone decides.
+    /// The detector never returns this character set, so only the declaration can be the reason.
     #[test]
     fn declarations_in_the_page_are_read() {
         for declaration in [
@@ -206,9 +207,9 @@ mod tests {
         }
     }
 
-    /// Without it this would pass for UTF-8: it is made of ASCII.
+    /// ISO-2022-JP consists of ASCII bytes. Without the declaration, the body would be read as UTF-8.
     #[test]
-    fn a_late_declaration_is_heard() {
+    fn a_declaration_after_1024_bytes_is_read() {
         let script = format!("<head><script>{}</script>", "x<y; ".repeat(1000));
         let meta = "<meta charset=iso-2022-jp>";
         let body = format!("{script}{meta}<title>\u{1b}$BF|K\\\u{1b}(B</title>");
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_domain_is_a_hint() {
+    fn top_level_domain_is_a_hint_for_detection() {
         let russian = b"\xCF\xF0\xE8\xE2\xE5\xF2, \xEC\xE8\xF0";
         check(
             russian,
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_remarked() {
+    fn unknown_wrong_and_malformed_charsets_are_remarked() {
         assert_eq!(
             check(b"x", Some("text/html; charset=klingon"), "", "UTF-8", "x"),
             [PageRemark::CharsetUnknown {
@@ -257,14 +258,14 @@ mod tests {
             ),
             []
         );
-        let good = "é é é é \u{FFFD}";
+        let replaced = "é é é é \u{FFFD}";
         assert_eq!(
             check(
                 b"\xC3\xA9 \xC3\xA9 \xC3\xA9 \xC3\xA9 \xFF",
                 Some("a/b;charset=utf-8"),
                 "",
                 "UTF-8",
-                good
+                replaced
             ),
             [PageRemark::MalformedCharacters]
         );

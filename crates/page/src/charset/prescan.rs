@@ -16,33 +16,33 @@ use crate::html_syntax::name::{HtmlName, key, key_of};
 use crate::html_syntax::raw_text::ContentModel;
 use crate::html_syntax::tokenizer::{self, TokenSink};
 
-/// As far as the standard looks.
-const WINDOW: usize = 1024;
+/// Bytes that the standard examines.
+const PRESCAN_BYTES: usize = 1024;
 
-/// As far as the head of a page is read for a declaration behind the window.
-const HEAD: usize = 64 << 10;
+/// Bytes that are searched for a later declaration in the head of a page.
+const HEAD_BYTES: usize = 64 << 10;
 
-/// The label declared, not yet known to be a real one. `late`: also behind the window, as in HTML.
-pub(crate) fn label(body: &[u8], late: bool) -> Option<Vec<u8>> {
-    in_window(body).or_else(|| late.then(|| in_head(body)).flatten())
+/// The declared label, which may be unknown. With `search_head` (for HTML), a later declaration in the head counts too.
+pub(crate) fn label(body: &[u8], search_head: bool) -> Option<Vec<u8>> {
+    label_in_first_bytes(body).or_else(|| search_head.then(|| label_in_head(body)).flatten())
 }
 
-/// The label declared behind the window.
-fn in_head(body: &[u8]) -> Option<Vec<u8>> {
-    let head = &body[..body.len().min(HEAD)];
-    // Nearly every page that comes here declares nothing, and is soon done.
+/// The label declared in the head, anywhere in its first 64 KiB.
+fn label_in_head(body: &[u8]) -> Option<Vec<u8>> {
+    let head = &body[..body.len().min(HEAD_BYTES)];
+    // Nearly every page without an early declaration has none at all. This check avoids the tokenizer.
     if memmem::find(head, b"harset").is_none() && memmem::find(head, b"HARSET").is_none() {
         return None;
     }
-    let mut metas = MetaScanner::default();
-    tokenizer::run(head, &mut metas);
-    metas.label
+    let mut scanner = MetaScanner::default();
+    tokenizer::run(head, &mut scanner);
+    scanner.label
 }
 
-/// Listens for the first declaration before the body.
+/// Finds the first declaration before `<body>`.
 #[derive(Default)]
 struct MetaScanner<'a> {
-    /// The tag being read, if it is a start tag.
+    /// The element of the current tag, if it is a start tag.
     element: Option<Element>,
     meta: MetaCharset<'a>,
     label: Option<Vec<u8>>,
@@ -68,7 +68,7 @@ impl<'a> TokenSink<'a> for MetaScanner<'a> {
         if self.label.is_none() && !self.in_body {
             self.label = self.meta.label();
         }
-        element.raw()
+        element.content_model()
     }
 
     fn allows_cdata(&self) -> bool {
@@ -76,9 +76,9 @@ impl<'a> TokenSink<'a> for MetaScanner<'a> {
     }
 }
 
-/// The label declared within the window.
-fn in_window(body: &[u8]) -> Option<Vec<u8>> {
-    let head = &body[..body.len().min(WINDOW)];
+/// The label declared in the first 1024 bytes.
+fn label_in_first_bytes(body: &[u8]) -> Option<Vec<u8>> {
+    let head = &body[..body.len().min(PRESCAN_BYTES)];
     if let Some(label) = xml_declaration(head) {
         return Some(label);
     }
@@ -87,7 +87,7 @@ fn in_window(body: &[u8]) -> Option<Vec<u8>> {
         at += open + 1;
         let rest = &head[at..];
         if rest.starts_with(b"!--") {
-            // `<!-->` is a whole comment: the dashes may overlap.
+            // `<!-->` is a complete comment: the dashes of both ends overlap.
             at += memchr::memmem::find(&rest[1..], b"-->")? + 4;
         } else if starts_with_ignore_case(rest, b"meta")
             && rest
@@ -122,7 +122,8 @@ fn in_window(body: &[u8]) -> Option<Vec<u8>> {
     None
 }
 
-/// A declaration inside a document that could be read as ASCII cannot mean UTF-16 (step "if charset is UTF-16BE/LE").
+/// Replaces UTF-16 by UTF-8, because a declaration that was found as ASCII cannot be UTF-16. Replaces x-user-defined by
+/// windows-1252. Both as in the standard.
 pub(crate) fn as_ascii_superset(encoding: &'static Encoding) -> &'static Encoding {
     if encoding == UTF_16BE || encoding == UTF_16LE {
         UTF_8
@@ -133,7 +134,7 @@ pub(crate) fn as_ascii_superset(encoding: &'static Encoding) -> &'static Encodin
     }
 }
 
-/// `<?xml … encoding="label" …?>` at the very start.
+/// The label in `<?xml … encoding="label" …?>` at the start of the document.
 fn xml_declaration(head: &[u8]) -> Option<Vec<u8>> {
     let declaration = head.strip_prefix(b"<?xml")?;
     let declaration = &declaration[..memchr::memchr(b'>', declaration)?];
@@ -147,8 +148,8 @@ fn xml_declaration(head: &[u8]) -> Option<Vec<u8>> {
     Some(value[..end].to_vec())
 }
 
-/// Names of attributes as numbers.
-mod known {
+/// Keys of attribute names.
+mod keys {
     use super::key;
 
     pub(super) const CHARSET: u128 = key(b"charset");
@@ -156,10 +157,11 @@ mod known {
     pub(super) const HTTP_EQUIV: u128 = key(b"http-equiv");
 }
 
-/// What one `meta` element declares.
+/// The character set that one `meta` element declares.
 #[derive(Default)]
 struct MetaCharset<'a> {
-    pragma: bool,
+    /// Whether it has `http-equiv=content-type`.
+    is_content_type: bool,
     charset: Option<&'a [u8]>,
     content: Option<Vec<u8>>,
 }
@@ -167,22 +169,22 @@ struct MetaCharset<'a> {
 impl<'a> MetaCharset<'a> {
     fn attribute(&mut self, name: u128, value: &'a [u8]) {
         match name {
-            known::HTTP_EQUIV => self.pragma |= value.eq_ignore_ascii_case(b"content-type"),
-            known::CHARSET if self.charset.is_none() => self.charset = Some(value),
-            known::CONTENT if self.content.is_none() => self.content = in_content(value),
+            keys::HTTP_EQUIV => self.is_content_type |= value.eq_ignore_ascii_case(b"content-type"),
+            keys::CHARSET if self.charset.is_none() => self.charset = Some(value),
+            keys::CONTENT if self.content.is_none() => self.content = label_in_content(value),
             _ => {}
         }
     }
 
     fn label(&mut self) -> Option<Vec<u8>> {
-        let content = self.content.take().filter(|_| self.pragma);
+        let content = self.content.take().filter(|_| self.is_content_type);
         let label = self.charset.map(<[u8]>::to_vec).or(content);
         label.filter(|label| !label.is_empty())
     }
 }
 
-/// The label in `text/html; charset=label` ("extracting a character encoding from a meta element").
-fn in_content(value: &[u8]) -> Option<Vec<u8>> {
+/// The label in `text/html; charset=label` (WHATWG HTML, "extracting a character encoding from a meta element").
+fn label_in_content(value: &[u8]) -> Option<Vec<u8>> {
     let lower = value.to_ascii_lowercase();
     let mut at = 0;
     loop {
@@ -203,7 +205,7 @@ fn in_content(value: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The attributes of a tag as the prescan algorithm splits them (WHATWG HTML, section 13.2.3.2, "get an attribute").
+/// The attributes of a tag, split as in the prescan algorithm (WHATWG HTML, 13.2.3.2, "get an attribute").
 struct PrescanAttributes<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -216,7 +218,7 @@ impl<'a> PrescanAttributes<'a> {
             return None;
         }
         let start = self.at;
-        // An equals sign that opens a name belongs to it.
+        // An equals sign at the start of a name is part of it.
         self.at += 1;
         self.skip(|byte| !is_space(byte) && !matches!(byte, b'/' | b'>' | b'='));
         let name = &self.bytes[start..self.at];
@@ -238,18 +240,19 @@ impl<'a> PrescanAttributes<'a> {
         }
         self.skip(|byte| !is_space(byte) && byte != b'>');
         let value = &self.bytes[start..self.at];
-        // Cut off by the window: half a label would be another one.
+        // The value is truncated at the end of the examined bytes, so it may be another label.
         if self.at == self.bytes.len() {
             return None;
         }
         Some((name, value))
     }
 
-    fn skip(&mut self, wanted: impl Fn(u8) -> bool) {
+    /// Moves to the first byte that `skipped` does not accept.
+    fn skip(&mut self, skipped: impl Fn(u8) -> bool) {
         let rest = &self.bytes[self.at..];
         self.at += rest
             .iter()
-            .position(|byte| !wanted(*byte))
+            .position(|byte| !skipped(*byte))
             .unwrap_or(rest.len());
     }
 }
@@ -269,9 +272,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn declarations() {
+    fn declarations_in_the_first_1024_bytes() {
         let check = |html: &str, expected: Option<&str>| {
-            let found = in_window(html.as_bytes())
+            let found = label_in_first_bytes(html.as_bytes())
                 .map(|label| String::from_utf8_lossy(&label).into_owned());
             assert_eq!(found.as_deref(), expected, "{html}");
         };
@@ -312,9 +315,9 @@ mod tests {
     }
 
     #[test]
-    fn declarations_behind_the_window() {
+    fn declarations_later_in_the_head() {
         let check = |before: &str, after: &str, expected: Option<&str>| {
-            let html = format!("<head>{before}{}{after}", " ".repeat(WINDOW));
+            let html = format!("<head>{before}{}{after}", " ".repeat(PRESCAN_BYTES));
             let found = label(html.as_bytes(), true);
             let found = found.map(|label| String::from_utf8_lossy(&label).into_owned());
             assert_eq!(found.as_deref(), expected, "{before} {after}");
@@ -330,6 +333,6 @@ mod tests {
         check("", "<!-- <meta charset=no> --><p title='charset'>", None);
         check("<body>", "<meta charset=no>", None);
         check("", "<meta charset=cut", None);
-        check(&" ".repeat(HEAD), "<meta charset=no>", None);
+        check(&" ".repeat(HEAD_BYTES), "<meta charset=no>", None);
     }
 }

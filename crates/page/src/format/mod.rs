@@ -1,6 +1,6 @@
-//! Chooses the reader for a body by its media type. Third step of [`read`](crate::read).
+//! Chooses the reader for a body by its media type. Second step of [`read`](crate::read).
 //!
-//! Each format has one module with a `read` function that fills the [`Page`]:
+//! Each format is one module with a function `read` that fills the [`Page`]:
 //!
 //! | format | module | fills |
 //! |---|---|---|
@@ -8,8 +8,11 @@
 //! | sitemaps, RSS, Atom | `sitemap_feed` | links with their dates, title, language |
 //! | plain text | `plain_text` | text |
 //!
-//! All other media types give a page without links or text. To add a format (PDF, for example), add a module here, a
-//! variant to [`Format`] and an arm in [`read`]. Formats that are not made of characters read `body` directly.
+//! All other media types give a page without links or text.
+//!
+//! To add a format, for example PDF: add the module `pdf` with `read(body: &[u8], options: &Options, page: &mut Page)`, a
+//! variant to [`Format`], its media type to `Format::of`, and an arm to the `match` in [`read`]. Like every reader, it must
+//! not fail: what it cannot read becomes a [`PageRemark`].
 
 mod html;
 mod plain_text;
@@ -19,18 +22,18 @@ use std::borrow::Cow;
 
 use crate::{Input, MediaType, Options, Page, PageRemark, charset};
 
-/// The formats that are told apart.
+/// The formats that are read differently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Html,
     /// HTML with XML syntax: `/>` ends any element, CDATA sections are text.
     Xhtml,
-    /// Any XML but XHTML. Only sitemaps and feeds have content that is read.
+    /// Any XML except XHTML. Only sitemaps and feeds have content that is read.
     Xml,
     PlainText,
     /// Style sheets, scripts, JSON: only the character set is determined.
     OtherText,
-    /// Images, archives, documents such as PDF: not read.
+    /// Images, archives, PDF and office documents: not read.
     Binary,
 }
 
@@ -49,39 +52,45 @@ impl Format {
 
 /// Reads the body into `page`, whose media type is already known.
 pub(crate) fn read(input: &Input<'_>, options: &Options, page: &mut Page) {
-    let body = unpack(input, options, page);
-    let format = Format::of(&page.media_type);
-    if format == Format::Binary {
-        return;
+    let body = decompress_sitemap(input, options, page);
+    match Format::of(&page.media_type) {
+        Format::Html => html::read(&decode(&body, input, page), false, options, page),
+        Format::Xhtml => html::read(&decode(&body, input, page), true, options, page),
+        Format::Xml => sitemap_feed::read(&decode(&body, input, page), options, page),
+        Format::PlainText => plain_text::read(&decode(&body, input, page), options, page),
+        Format::OtherText => {
+            decode(&body, input, page);
+        }
+        // The reader of a binary format gets `&body`: nothing is decoded.
+        Format::Binary => {}
     }
+}
+
+/// Decodes the body of a text format to UTF-8 and stores the name of its character set.
+fn decode<'a>(body: &'a [u8], input: &Input<'_>, page: &mut Page) -> Cow<'a, str> {
     let decoded = charset::decode(
-        &body,
+        body,
         input.content_type,
         input.url,
         &page.media_type,
         &mut page.remarks,
     );
     page.charset = decoded.charset;
-    match format {
-        Format::Html => html::read(&decoded.text, false, options, page),
-        Format::Xhtml => html::read(&decoded.text, true, options, page),
-        Format::Xml => sitemap_feed::read(&decoded.text, options, page),
-        Format::PlainText => plain_text::read(&decoded.text, options, page),
-        Format::OtherText | Format::Binary => {}
-    }
+    decoded.text
 }
 
-/// The body to read. For a sitemap in a gzip file that is the XML inside, whose media type replaces the page's.
-fn unpack<'a>(input: &Input<'a>, options: &Options, page: &mut Page) -> Cow<'a, [u8]> {
-    let Some(unpacked) = sitemap_feed::gzip::unpack(input.url, input.body, options.max_unpacked)
+/// Returns the body to read. If it is a sitemap in a gzip file, that is the XML inside, whose media type replaces that of
+/// the page.
+fn decompress_sitemap<'a>(input: &Input<'a>, options: &Options, page: &mut Page) -> Cow<'a, [u8]> {
+    let Some(sitemap) = sitemap_feed::gzip::decompress(input.url, input.body, options.max_unpacked)
     else {
         return Cow::Borrowed(input.body);
     };
-    page.media_type = unpacked.media_type;
-    if unpacked.cut {
+    page.media_type = sitemap.media_type;
+    if sitemap.truncated {
         page.remarks.push(PageRemark::SitemapTruncated);
     }
-    Cow::Owned(unpacked.body)
+    Cow::Owned(sitemap.body)
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Plain text: words and line breaks, no links.
+//! Reads plain text: words and line breaks, no links.
 
 use crate::text::{self, builder::TextBuilder};
 use crate::{Options, Page};

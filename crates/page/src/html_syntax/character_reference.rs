@@ -11,10 +11,10 @@ use std::borrow::Cow;
 use crate::html_syntax::entities::NAMES;
 use crate::swar::{self, below, equal};
 
-/// Bytes of the longest name, its semicolon included.
-const LONGEST: usize = 32;
-/// Bytes of the longest name that needs no semicolon.
-const LONGEST_BARE: usize = 6;
+/// Length of the longest name, its semicolon included.
+const MAX_NAME: usize = 32;
+/// Length of the longest name that needs no semicolon.
+const MAX_BARE_NAME: usize = 6;
 const REPLACEMENT: &str = "\u{FFFD}";
 
 /// Where characters were found. The standard decodes them differently in each place.
@@ -34,19 +34,19 @@ pub(crate) enum TextKind {
     Cdata,
 }
 
-/// Characters as they are meant.
+/// Decodes characters. Borrows if there is nothing to replace.
 #[inline]
-pub(crate) fn decode(raw: &[u8], place: TextKind) -> Cow<'_, [u8]> {
+pub(crate) fn decode(raw: &[u8], kind: TextKind) -> Cow<'_, [u8]> {
     if !swar::any(raw, |lanes| below(lanes, 0x20) | equal(lanes, b'&')) {
         return Cow::Borrowed(raw);
     }
     let mut decoded = Vec::with_capacity(raw.len());
-    pieces(raw, place, |piece| decoded.extend_from_slice(piece));
+    decode_pieces(raw, kind, |piece| decoded.extend_from_slice(piece));
     Cow::Owned(decoded)
 }
 
-/// Hands characters to `out` piece by piece, as they are meant.
-pub(crate) fn pieces(mut raw: &[u8], place: TextKind, mut out: impl FnMut(&[u8])) {
+/// Decodes characters and passes them to `out` in pieces, without allocation.
+pub(crate) fn decode_pieces(mut raw: &[u8], kind: TextKind, mut out: impl FnMut(&[u8])) {
     while let Some(at) = memchr::memchr3(b'&', b'\0', b'\r', raw) {
         if at > 0 {
             out(&raw[..at]);
@@ -58,16 +58,16 @@ pub(crate) fn pieces(mut raw: &[u8], place: TextKind, mut out: impl FnMut(&[u8])
                 rest.strip_prefix(b"\n").unwrap_or(rest)
             }
             b'\0' => {
-                let stays = matches!(place, TextKind::Data | TextKind::Plain | TextKind::Cdata);
-                out(if stays { b"\0" } else { REPLACEMENT.as_bytes() });
+                let kept = matches!(kind, TextKind::Data | TextKind::Plain | TextKind::Cdata);
+                out(if kept { b"\0" } else { REPLACEMENT.as_bytes() });
                 rest
             }
-            _ if matches!(place, TextKind::RawText | TextKind::Cdata) => {
+            _ if matches!(kind, TextKind::RawText | TextKind::Cdata) => {
                 out(b"&");
                 rest
             }
             _ => {
-                let taken = reference(rest, place == TextKind::AttributeValue, &mut out);
+                let taken = decode_reference(rest, kind == TextKind::AttributeValue, &mut out);
                 if taken == 0 {
                     out(b"&");
                 }
@@ -80,18 +80,18 @@ pub(crate) fn pieces(mut raw: &[u8], place: TextKind, mut out: impl FnMut(&[u8])
     }
 }
 
-/// Decodes the reference that `rest` (behind the ampersand) begins with; returns its bytes, 0 when it is none.
-fn reference(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
+/// Decodes the reference that `rest` (behind the ampersand) begins with. Returns its length, or 0 if it is not a reference.
+fn decode_reference(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
     match rest {
-        [b'#', b'x' | b'X', digits @ ..] => numeric(digits, 2, 16, out),
-        [b'#', digits @ ..] => numeric(digits, 1, 10, out),
-        [first, ..] if first.is_ascii_alphanumeric() => named(rest, attribute, out),
+        [b'#', b'x' | b'X', digits @ ..] => decode_numeric(digits, 2, 16, out),
+        [b'#', digits @ ..] => decode_numeric(digits, 1, 10, out),
+        [first, ..] if first.is_ascii_alphanumeric() => decode_named(rest, attribute, out),
         _ => 0,
     }
 }
 
-/// A number; `before` bytes stand before its digits.
-fn numeric(digits: &[u8], before: usize, radix: u32, out: &mut impl FnMut(&[u8])) -> usize {
+/// Decodes a numeric reference with `prefix` bytes before its digits. Returns its length, or 0 if it has no digits.
+fn decode_numeric(digits: &[u8], prefix: usize, radix: u32, out: &mut impl FnMut(&[u8])) -> usize {
     let (mut value, mut length) = (0_u32, 0);
     while let Some(digit) = digits
         .get(length)
@@ -103,14 +103,14 @@ fn numeric(digits: &[u8], before: usize, radix: u32, out: &mut impl FnMut(&[u8])
     if length == 0 {
         return 0;
     }
-    let character = character(value);
+    let character = character_of(value);
     out(character.encode_utf8(&mut [0; 4]).as_bytes());
-    before + length + usize::from(digits.get(length) == Some(&b';'))
+    prefix + length + usize::from(digits.get(length) == Some(&b';'))
 }
 
-/// The character of a number (section 13.2.5.80): those of windows-1252 in place of the C1 controls.
-fn character(value: u32) -> char {
-    const WINDOWS: [char; 32] = [
+/// The character of a code point (13.2.5.80). C1 controls are read as windows-1252.
+fn character_of(value: u32) -> char {
+    const WINDOWS_1252: [char; 32] = [
         '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}',
         '\u{2021}', '\u{2C6}', '\u{2030}', '\u{160}', '\u{2039}', '\u{152}', '\u{8D}', '\u{17D}',
         '\u{8F}', '\u{90}', '\u{2018}', '\u{2019}', '\u{201C}', '\u{201D}', '\u{2022}', '\u{2013}',
@@ -119,14 +119,14 @@ fn character(value: u32) -> char {
     ];
     match value {
         0 => char::REPLACEMENT_CHARACTER,
-        0x80..=0x9F => WINDOWS[value as usize - 0x80],
+        0x80..=0x9F => WINDOWS_1252[value as usize - 0x80],
         _ => char::from_u32(value).unwrap_or(char::REPLACEMENT_CHARACTER),
     }
 }
 
-/// A name: the longest that fits.
-fn named(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
-    // These names are most of those ever written.
+/// Decodes a named reference: the longest name that matches. Returns its length, or 0 if no name matches.
+fn decode_named(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
+    // Fast path for the most common names.
     let common: Option<(&[u8], usize)> = match rest {
         [b'l', b't', b';', ..] => Some((b"<", 3)),
         [b'g', b't', b';', ..] => Some((b">", 3)),
@@ -139,7 +139,7 @@ fn named(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
         out(characters);
         return length;
     }
-    let head = &rest[..rest.len().min(LONGEST)];
+    let head = &rest[..rest.len().min(MAX_NAME)];
     let run = head
         .iter()
         .position(|byte| !byte.is_ascii_alphanumeric())
@@ -150,7 +150,7 @@ fn named(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
         out(characters.as_bytes());
         return run + 1;
     }
-    for length in (2..=run.min(LONGEST_BARE)).rev() {
+    for length in (2..=run.min(MAX_BARE_NAME)).rev() {
         let Some(characters) = find(&head[..length]) else {
             continue;
         };
@@ -164,8 +164,8 @@ fn named(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
     0
 }
 
-/// Where the names begin that begin with a letter, and where those end that do with `z`.
-static LETTERS: [u16; 129] = {
+/// Index in [`NAMES`] of the first name for each first letter. The names of a letter end where those of the next begin.
+static FIRST_OF_LETTER: [u16; 129] = {
     let mut letters = [0; 129];
     let mut letter = 0;
     let mut index = 0;
@@ -181,8 +181,8 @@ static LETTERS: [u16; 129] = {
 
 fn find(name: &[u8]) -> Option<&'static str> {
     let letter = usize::from(*name.first()?);
-    let begin = usize::from(*LETTERS.get(letter)?);
-    let end = usize::from(*LETTERS.get(letter + 1)?);
+    let begin = usize::from(*FIRST_OF_LETTER.get(letter)?);
+    let end = usize::from(*FIRST_OF_LETTER.get(letter + 1)?);
     let names = &NAMES[begin..end];
     let found = names.binary_search_by(|(known, _)| known.as_bytes().cmp(name));
     found.ok().map(|index| names[index].1)
@@ -192,24 +192,24 @@ fn find(name: &[u8]) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn check(place: TextKind, raw: &str, expected: &str) {
-        let found = decode(raw.as_bytes(), place);
+    fn check(kind: TextKind, raw: &str, expected: &str) {
+        let found = decode(raw.as_bytes(), kind);
         assert_eq!(String::from_utf8_lossy(&found), expected, "{raw}");
     }
 
     #[test]
-    fn the_table_is_in_order() {
+    fn table_is_sorted_and_lengths_are_right() {
         assert!(NAMES.is_sorted());
         assert_eq!(
             NAMES.iter().map(|(name, _)| name.len()).max(),
-            Some(LONGEST)
+            Some(MAX_NAME)
         );
         let bare = NAMES.iter().filter(|(name, _)| !name.ends_with(';'));
-        assert_eq!(bare.map(|(name, _)| name.len()).max(), Some(LONGEST_BARE));
+        assert_eq!(bare.map(|(name, _)| name.len()).max(), Some(MAX_BARE_NAME));
     }
 
     #[test]
-    fn references() {
+    fn references_in_text_and_attributes() {
         let check = |raw, text, attribute| {
             check(TextKind::Data, raw, text);
             check(TextKind::AttributeValue, raw, attribute);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn nulls_and_line_ends() {
+    fn nulls_and_line_ends_by_text_kind() {
         check(TextKind::Data, "a\0\r\n\rb\r", "a\0\n\nb\n");
         check(TextKind::Rcdata, "a\0&lt;", "a\u{FFFD}<");
         check(TextKind::AttributeValue, "\0\r\n", "\u{FFFD}\n");

@@ -1,9 +1,9 @@
 //! Compares the tokens with the html5lib test suite (all cases) and with html5gum (the corpus, random documents, and with
 //! `ARANHA_PAGES=DIRECTORY` every page of a directory tree).
 //!
-//! Not compared: parse errors, because the tokenizer reports none; the content of doctypes, of which only the position is
-//! checked. The cases of `xmlViolation.test` expect the coercion of a tree to XML. This crate has no tree, so their input
-//! must give the tokens that html5gum finds. The number of cases is checked.
+//! Parse errors are not compared, because the tokenizer reports none. For doctypes, only the position is compared. The
+//! cases of `xmlViolation.test` expect a tree coerced to XML. This crate has no tree, so their input must give the tokens
+//! that html5gum finds. The number of cases is checked, so that none is skipped unnoticed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::html_syntax::name::HtmlName;
 use crate::html_syntax::raw_text::ContentModel;
 use crate::html_syntax::tokenizer::{self, TokenSink};
 
-/// A token of either tokenizer, everything decoded.
+/// A decoded token of either tokenizer.
 #[derive(Debug, Clone, PartialEq)]
 enum Token {
     Text(String),
@@ -35,42 +35,42 @@ fn push_text(tokens: &mut Vec<Token>, text: &str) {
     }
 }
 
-fn string(bytes: &[u8], place: TextKind) -> String {
-    String::from_utf8(decode(bytes, place).into_owned()).expect("cut between characters")
+fn decoded(bytes: &[u8], kind: TextKind) -> String {
+    String::from_utf8(decode(bytes, kind).into_owned()).expect("token boundaries at characters")
 }
 
-/// A name: ASCII in lower case, nulls replaced.
-fn name(bytes: &[u8]) -> String {
-    string(&bytes.to_ascii_lowercase(), TextKind::RawText)
+/// A name in lower case, with nulls replaced.
+fn normalised_name(bytes: &[u8]) -> String {
+    decoded(&bytes.to_ascii_lowercase(), TextKind::RawText)
 }
 
-/// Puts our events together.
+/// Collects the tokens of this crate's tokenizer.
 #[derive(Default)]
 struct TokenRecorder {
     tokens: Vec<Token>,
     start: bool,
     name: String,
     attributes: BTreeMap<String, String>,
-    /// Whether start tags open raw text by their name alone.
-    switching: bool,
+    /// Whether the start tags of raw text elements switch the content model.
+    switch_content_model: bool,
 }
 
 impl<'a> TokenSink<'a> for TokenRecorder {
-    fn text(&mut self, characters: &'a [u8], place: TextKind) {
-        push_text(&mut self.tokens, &string(characters, place));
+    fn text(&mut self, characters: &'a [u8], kind: TextKind) {
+        push_text(&mut self.tokens, &decoded(characters, kind));
     }
 
     fn open(&mut self, start: bool, name: HtmlName<'a>) -> bool {
         self.start = start;
-        self.name = self::name(name.written);
+        self.name = normalised_name(name.written);
         self.attributes.clear();
         true
     }
 
     fn attribute(&mut self, name: HtmlName<'a>, value: &'a [u8]) {
-        let value = string(value, TextKind::AttributeValue);
+        let value = decoded(value, TextKind::AttributeValue);
         self.attributes
-            .entry(self::name(name.written))
+            .entry(normalised_name(name.written))
             .or_insert(value);
     }
 
@@ -81,9 +81,9 @@ impl<'a> TokenSink<'a> for TokenRecorder {
             self.tokens.push(Token::End(name));
             return None;
         }
-        let raw = match &*name {
+        let model = match &*name {
             "title" | "textarea" => Some(ContentModel::Rcdata),
-            // "noframe" is as html5gum has it.
+            // html5gum has "noframe" in place of "noframes".
             "style" | "xmp" | "iframe" | "noembed" | "noframe" | "noscript" => {
                 Some(ContentModel::RawText)
             }
@@ -93,7 +93,7 @@ impl<'a> TokenSink<'a> for TokenRecorder {
         };
         self.tokens
             .push(Token::Start(name, attributes, self_closing));
-        raw.filter(|_| self.switching)
+        model.filter(|_| self.switch_content_model)
     }
 
     fn allows_cdata(&self) -> bool {
@@ -102,7 +102,7 @@ impl<'a> TokenSink<'a> for TokenRecorder {
 
     fn comment(&mut self, data: &'a [u8]) {
         self.tokens
-            .push(Token::Comment(string(data, TextKind::RawText)));
+            .push(Token::Comment(decoded(data, TextKind::RawText)));
     }
 
     fn doctype(&mut self, _: &'a [u8]) {
@@ -110,20 +110,21 @@ impl<'a> TokenSink<'a> for TokenRecorder {
     }
 }
 
-fn ours(document: &str) -> Vec<Token> {
+fn tokens_of_page(document: &str) -> Vec<Token> {
     let mut sink = TokenRecorder {
-        switching: true,
+        switch_content_model: true,
         ..TokenRecorder::default()
     };
     tokenizer::run(document.as_bytes(), &mut sink);
     sink.tokens
 }
 
-fn theirs(document: &str) -> Vec<Token> {
+fn tokens_of_html5gum(document: &str) -> Vec<Token> {
     let mut emitter = DefaultEmitter::default();
     emitter.naively_switch_states(true);
-    let string =
-        |text: html5gum::HtmlString| String::from_utf8(text.0).expect("a document of characters");
+    let string = |text: html5gum::HtmlString| {
+        String::from_utf8(text.0).expect("UTF-8 input gives UTF-8 tokens")
+    };
     let mut tokens = Vec::new();
     for token in Tokenizer::new_with_emitter(document, emitter) {
         let Ok(token) = token;
@@ -148,11 +149,11 @@ fn theirs(document: &str) -> Vec<Token> {
     tokens
 }
 
-fn corpus() -> PathBuf {
+fn corpus_directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/page")
 }
 
-/// `\uHHHH` once more. A lone surrogate, which no string of ours can hold, is `None`: see `suite`.
+/// Decodes `\uHHHH` escapes. `None` for a lone surrogate, which UTF-8 cannot represent.
 fn unescape(text: &str) -> Option<String> {
     let json = format!(
         "\"{}\"",
@@ -163,25 +164,25 @@ fn unescape(text: &str) -> Option<String> {
     serde_json::from_str(&json).ok()
 }
 
-/// What a case expects, `None` when a string in it cannot be told in UTF-8.
-fn expected(output: &Value, doubly: bool) -> Option<Vec<Token>> {
+/// The expected tokens of a case. `None` if a string contains a lone surrogate.
+fn expected_tokens(output: &Value, double_escaped: bool) -> Option<Vec<Token>> {
     let string = |value: &Value| {
         let text = value.as_str().unwrap_or_default();
-        if doubly {
+        if double_escaped {
             unescape(text)
         } else {
             Some(text.to_owned())
         }
     };
     let mut tokens = Vec::new();
-    for token in output.as_array().expect("a list") {
-        match token[0].as_str().expect("a kind") {
+    for token in output.as_array().expect("list of tokens") {
+        match token[0].as_str().expect("kind of token") {
             "Character" => push_text(&mut tokens, &string(&token[1])?),
             "Comment" => tokens.push(Token::Comment(string(&token[1])?)),
             "DOCTYPE" => tokens.push(Token::Doctype),
             "EndTag" => tokens.push(Token::End(string(&token[1])?)),
             "StartTag" => {
-                let attributes = token[2].as_object().expect("attributes");
+                let attributes = token[2].as_object().expect("object of attributes");
                 let attributes = attributes
                     .iter()
                     .map(|(name, value)| Some((name.clone(), string(value)?)));
@@ -189,36 +190,43 @@ fn expected(output: &Value, doubly: bool) -> Option<Vec<Token>> {
                 let self_closing = token[3].as_bool().unwrap_or_default();
                 tokens.push(Token::Start(string(&token[1])?, attributes, self_closing));
             }
-            other => panic!("an unknown kind of token: {other}"),
+            other => panic!("unknown kind of token: {other}"),
         }
     }
     Some(tokens)
 }
 
-/// Tokens of a case that begins in a state of its own.
-fn ours_in(input: &str, state: &str, last_start_tag: &str) -> Vec<Token> {
+/// The tokens of a document when the tokenizer begins in `state`.
+fn tokens_from_state(input: &str, state: &str, last_start_tag: &str) -> Vec<Token> {
     let mut sink = TokenRecorder::default();
     let (document, last) = (input.as_bytes(), last_start_tag.as_bytes());
-    match state {
-        "Data state" => {
+    let raw_text = match state {
+        "Data state" => None,
+        "CDATA section state" => {
+            tokenizer::run_in_cdata(document, &mut sink);
+            return sink.tokens;
+        }
+        "RCDATA state" => Some(ContentModel::Rcdata),
+        "RAWTEXT state" => Some(ContentModel::RawText),
+        "Script data state" => Some(ContentModel::Script),
+        "PLAINTEXT state" => Some(ContentModel::Plaintext),
+        other => panic!("unknown state: {other}"),
+    };
+    match raw_text {
+        Some(model) => tokenizer::run_in_raw_text(document, model, last, &mut sink),
+        None => {
             tokenizer::run(document, &mut sink);
         }
-        "CDATA section state" => tokenizer::run_in_data(document, &mut sink),
-        "RCDATA state" => tokenizer::run_in(document, ContentModel::Rcdata, last, &mut sink),
-        "RAWTEXT state" => tokenizer::run_in(document, ContentModel::RawText, last, &mut sink),
-        "Script data state" => tokenizer::run_in(document, ContentModel::Script, last, &mut sink),
-        "PLAINTEXT state" => tokenizer::run_in(document, ContentModel::Plaintext, last, &mut sink),
-        other => panic!("an unknown state: {other}"),
     }
     sink.tokens
 }
 
 #[test]
-fn suite() {
-    let (mut cases, mut runs, mut untold, mut wrong) = (0, 0, 0, Vec::new());
-    let mut files: Vec<PathBuf> = std::fs::read_dir(corpus().join("html5lib-tokenizer"))
-        .expect("the suite is in the repository")
-        .map(|entry| entry.expect("a readable folder").path())
+fn html5lib_suite() {
+    let (mut cases, mut runs, mut skipped, mut failures) = (0, 0, 0, Vec::new());
+    let mut files: Vec<PathBuf> = std::fs::read_dir(corpus_directory().join("html5lib-tokenizer"))
+        .expect("html5lib suite in the repository")
+        .map(|entry| entry.expect("readable directory").path())
         .filter(|path| {
             path.extension()
                 .is_some_and(|extension| extension == "test")
@@ -226,29 +234,30 @@ fn suite() {
         .collect();
     files.sort();
     for path in files {
-        let text = std::fs::read_to_string(&path).expect("a readable file");
-        let file: Value = serde_json::from_str(&text).expect("a file of cases");
-        let coerced = file.get("xmlViolationTests");
-        for case in coerced
+        let text = std::fs::read_to_string(&path).expect("readable file");
+        let file: Value = serde_json::from_str(&text).expect("JSON file of cases");
+        let xml_violations = file.get("xmlViolationTests");
+        for case in xml_violations
             .or(file.get("tests"))
             .and_then(Value::as_array)
-            .expect("cases")
+            .expect("list of cases")
         {
             cases += 1;
-            let doubly = case["doubleEscaped"].as_bool().unwrap_or_default();
-            let input = case["input"].as_str().expect("an input");
-            let input = if doubly {
+            let double_escaped = case["doubleEscaped"].as_bool().unwrap_or_default();
+            let input = case["input"].as_str().expect("input of a case");
+            let input = if double_escaped {
                 unescape(input)
             } else {
                 Some(input.to_owned())
             };
-            // Halves of characters outside the basic plane stand alone in these: no string of UTF-8 has such.
-            let (Some(input), Some(expected)) = (input, expected(&case["output"], doubly)) else {
-                untold += 1;
+            // Cases with lone surrogates cannot be represented in UTF-8.
+            let expected = expected_tokens(&case["output"], double_escaped);
+            let (Some(input), Some(expected)) = (input, expected) else {
+                skipped += 1;
                 continue;
             };
-            let expected = if coerced.is_some() {
-                theirs(&input)
+            let expected = if xml_violations.is_some() {
+                tokens_of_html5gum(&input)
             } else {
                 expected
             };
@@ -256,9 +265,9 @@ fn suite() {
             for state in states.unwrap_or_else(|| vec!["Data state".into()]) {
                 runs += 1;
                 let last = case["lastStartTag"].as_str().unwrap_or_default();
-                let found = ours_in(&input, state.as_str().expect("a state"), last);
+                let found = tokens_from_state(&input, state.as_str().expect("state name"), last);
                 if found != expected {
-                    wrong.push(format!(
+                    failures.push(format!(
                         "{}: {input:?} in {state}\n  {found:?}\n  {expected:?}",
                         case["description"]
                     ));
@@ -267,40 +276,38 @@ fn suite() {
         }
     }
     assert!(
-        wrong.is_empty(),
-        "{} of {runs} wrong:\n{}",
-        wrong.len(),
-        wrong.join("\n")
+        failures.is_empty(),
+        "{} of {runs} failed:\n{}",
+        failures.len(),
+        failures.join("\n")
     );
-    assert_eq!((cases, runs, untold), (6808, 7030, 4));
+    assert_eq!((cases, runs, skipped), (6808, 7030, 4));
 }
 
-/// Names the first token that differs, not the whole page.
+/// Compares the tokens of both tokenizers and returns their number. A failure names the first token that differs.
 fn compare(document: &str, origin: &str) -> usize {
-    let (ours, theirs) = (ours(document), theirs(document));
-    let count = ours.len();
-    for (index, pair) in ours.iter().zip(&theirs).enumerate() {
-        assert_eq!(pair.0, pair.1, "{origin}: token {index}");
+    let (found, expected) = (tokens_of_page(document), tokens_of_html5gum(document));
+    for (index, (found, expected)) in found.iter().zip(&expected).enumerate() {
+        assert_eq!(found, expected, "{origin}: token {index}");
     }
-    assert_eq!(count, theirs.len(), "{origin}");
-    count
+    assert_eq!(found.len(), expected.len(), "{origin}");
+    found.len()
 }
 
 #[test]
-fn pages() {
-    let mut pending = vec![corpus()];
-    let given = std::env::var_os("ARANHA_PAGES").map(PathBuf::from);
-    pending.extend(given);
+fn pages_as_html5gum() {
+    let mut pending = vec![corpus_directory()];
+    pending.extend(std::env::var_os("ARANHA_PAGES").map(PathBuf::from));
     let (mut pages, mut tokens) = (0, 0);
     while let Some(path) = pending.pop() {
         if path.is_dir() {
-            let entries = std::fs::read_dir(&path).expect("a readable folder");
+            let entries = std::fs::read_dir(&path).expect("readable directory");
             pending.extend(entries.flatten().map(|entry| entry.path()));
         } else if path
             .extension()
             .is_some_and(|extension| extension == "html")
         {
-            let bytes = std::fs::read(&path).expect("a readable file");
+            let bytes = std::fs::read(&path).expect("readable file");
             tokens += compare(
                 &String::from_utf8_lossy(&bytes),
                 &path.display().to_string(),
@@ -308,13 +315,13 @@ fn pages() {
             pages += 1;
         }
     }
-    println!("{pages} pages, {tokens} tokens, all alike");
+    println!("{pages} pages, {tokens} tokens, all equal");
     assert!(tokens > 100);
 }
 
-/// Tags that are easily cut at the wrong place.
+/// Tags whose end is easily missed.
 #[test]
-fn tags() {
+fn difficult_tags_as_html5gum() {
     for document in [
         "<a b=c=\"d>e\">f",
         "<a b=\"c>d\">e",
@@ -328,7 +335,7 @@ fn tags() {
     }
 }
 
-/// Pieces that begin, end and hide each other.
+/// Random documents of pieces that open, close and hide each other.
 fn document() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "<",
@@ -394,7 +401,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_document(document in document()) {
-        prop_assert_eq!(ours(&document), theirs(&document));
+    fn random_documents_as_html5gum(document in document()) {
+        prop_assert_eq!(tokens_of_page(&document), tokens_of_html5gum(&document));
     }
 }

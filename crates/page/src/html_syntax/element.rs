@@ -6,10 +6,10 @@ use crate::html_syntax::name::key;
 use crate::html_syntax::raw_text::ContentModel;
 use crate::text::builder::Separator;
 
-/// Elements told apart; those treated alike share a name.
+/// An element, or a group of elements that are treated alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Element {
-    /// Inline, unknown, or the end tag of anything: nothing to do.
+    /// An inline or unknown element. It has no effect.
     Other,
     Anchor,
     Area,
@@ -136,7 +136,8 @@ const NAMES: &[(&[u8], Element)] = &[
 
 const SLOTS: usize = 256;
 
-/// Open addressing, filled by the compiler: one multiplication and, nearly always, one comparison per tag.
+/// Hash table with open addressing, filled at compile time. A lookup takes one multiplication and nearly always one
+/// comparison.
 static TABLE: [(u128, Element); SLOTS] = {
     let mut table = [(0, Element::Other); SLOTS];
     let mut index = 0;
@@ -159,7 +160,7 @@ const fn slot(key: u128) -> usize {
 }
 
 impl Element {
-    /// Looks up a name by its key.
+    /// Looks up the key of a name: see [`key_of`](super::name::key_of).
     #[inline]
     pub(crate) fn from_key(key: u128) -> Element {
         let mut at = slot(key);
@@ -172,10 +173,10 @@ impl Element {
         }
     }
 
-    /// How what follows the start tag is read, if not as tags and text (WHATWG HTML, section 13.2.6, "generic raw
-    /// text element parsing algorithm" and its callers). `noscript`, `noframes` and `noembed` are not here on
-    /// purpose: what a browser without scripts or frames would show has links in it.
-    pub(crate) fn raw(self) -> Option<ContentModel> {
+    /// The content model after the start tag, if the content is not tags and text (WHATWG HTML, 13.2.6, "generic raw text
+    /// element parsing algorithm" and its callers). `noscript`, `noframes` and `noembed` are deliberately absent: their
+    /// content has links that browsers without scripts or frames show.
+    pub(crate) fn content_model(self) -> Option<ContentModel> {
         Some(match self {
             Element::Title | Element::Textarea => ContentModel::Rcdata,
             Element::Script => ContentModel::Script,
@@ -185,9 +186,9 @@ impl Element {
         })
     }
 
-    /// Whether its attributes matter to every crawl, not only to one that wants assets or scripts.
+    /// Whether its attributes are used even without `Options::assets` and `Options::scripts`.
     #[inline]
-    pub(crate) fn has_attributes(self) -> bool {
+    pub(crate) fn has_used_attributes(self) -> bool {
         matches!(
             self,
             Element::Anchor
@@ -202,9 +203,9 @@ impl Element {
         )
     }
 
-    /// What separates the text before a tag of this element from the text after it.
+    /// The separator between the text before and after a tag of this element.
     #[inline]
-    pub(crate) fn gap(self) -> Separator {
+    pub(crate) fn separator(self) -> Separator {
         match self {
             Element::Block
             | Element::Body
@@ -225,8 +226,8 @@ impl Element {
         }
     }
 
-    /// Whether this start tag ends a forgotten `<svg>` or `<math>` (section 13.2.6.5). The list there is longer;
-    /// these are the ones that matter once the rest of a page hangs on it.
+    /// Whether this start tag ends an `<svg>` or `<math>` whose end tag is missing (WHATWG HTML, 13.2.6.5). The list of the
+    /// standard is longer; these elements suffice to read the rest of a page as HTML.
     pub(crate) fn closes_foreign_content(self) -> bool {
         matches!(
             self,
@@ -245,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_is_found_and_no_other() {
+    fn lookup_of_known_and_unknown_names() {
         for (name, element) in NAMES {
             assert_eq!(Element::from_key(key(name)), *element);
         }

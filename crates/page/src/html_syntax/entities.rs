@@ -1,9 +1,9 @@
 //! Table of the 2,231 named character references of HTML (WHATWG HTML, 13.5), sorted by name.
 //!
-//! Names have no ampersand, and a semicolon where one is required. `character_reference` searches the table, which is why
-//! this file is long.
+//! Names are without ampersand, and with a semicolon where one is required. `character_reference` searches the table. The
+//! file is long because it is one table.
 
-/// In ascending order of the names.
+/// Pairs of name and characters, sorted by name.
 #[rustfmt::skip]
 pub(crate) static NAMES: [(&str, &str); 2231] = [
     ("AElig", "\u{c6}"), ("AElig;", "\u{c6}"), ("AMP", "\u{26}"), ("AMP;", "\u{26}"), ("Aacute", "\u{c1}"),

@@ -5,15 +5,14 @@
 
 use crate::swar::{below, equal, first, keep, load, lower, pack};
 
-/// Longest name that is kept.
-const ROOM: usize = 16;
+/// Maximum length of a name with a key.
+const MAX_NAME: usize = 16;
 
-/// A name as written, as one number: lower case, first byte lowest, so that it is looked up and compared without going
-/// through memory. 0 when it is too long.
+/// Returns the key of a name: its bytes in lower case as one integer, the first byte lowest. 0 if the name is too long.
 #[inline]
 pub(crate) fn key_of(name: &[u8]) -> u128 {
-    // A null at the end would read as none.
-    if name.last() == Some(&0) || name.len() > ROOM {
+    // A null at the end would give the key of the name without it.
+    if name.last() == Some(&0) || name.len() > MAX_NAME {
         return 0;
     }
     match name.split_at_checked(8) {
@@ -22,7 +21,7 @@ pub(crate) fn key_of(name: &[u8]) -> u128 {
     }
 }
 
-/// A name where it stands.
+/// A tag or attribute name in the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct HtmlName<'a> {
     pub(crate) written: &'a [u8],
@@ -31,15 +30,15 @@ pub(crate) struct HtmlName<'a> {
 }
 
 impl<'a> HtmlName<'a> {
-    /// The name that `rest` begins with, up to what ends it. The first byte is always part of it. `None` when nothing
-    /// ends it.
+    /// Reads the name that `rest` begins with, up to the first byte that `ends` accepts. The first byte is always part of
+    /// the name. `None` if no byte ends it.
     #[inline]
     pub(crate) fn read(rest: &'a [u8], ends: impl Fn(u8) -> bool) -> Option<HtmlName<'a>> {
         if let Some(lanes) = load(rest) {
-            // All that ends a name of any kind; what ends this one decides.
-            let near =
+            // Superset of the bytes that end a name; `ends` decides.
+            let candidates =
                 below(lanes, 0x21) | equal(lanes, b'/') | equal(lanes, b'=') | equal(lanes, b'>');
-            let length = first(near & !0xFF);
+            let length = first(candidates & !0xFF);
             if length < 8 && ends(rest[length]) {
                 return Some(HtmlName {
                     written: &rest[..length],
@@ -54,10 +53,10 @@ impl<'a> HtmlName<'a> {
     }
 }
 
-/// The key of a literal name.
+/// The key of a lower-case name, at compile time.
 pub(crate) const fn key(name: &[u8]) -> u128 {
-    assert!(name.len() <= ROOM, "a name longer than the room for it");
-    let mut bytes = [0; ROOM];
+    assert!(name.len() <= MAX_NAME, "name longer than 16 bytes");
+    let mut bytes = [0; MAX_NAME];
     let mut index = 0;
     while index < name.len() {
         bytes[index] = name[index];
@@ -71,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_one_key_however_it_is_written() {
+    fn key_does_not_depend_on_case_or_context() {
         let name = b"abcdefghijkl-nop";
         for length in 0..=name.len() {
             let whole = &name[..length];
@@ -81,7 +80,8 @@ mod tests {
                 for after in ["> and more", ">", "=>", "\0>"] {
                     let rest = [whole, after.as_bytes()].concat();
                     let expected = &rest[..rest.len() - after.len() + after.find('>').unwrap_or(0)];
-                    let found = HtmlName::read(&rest, |byte| byte == b'>').expect("it ends");
+                    let found =
+                        HtmlName::read(&rest, |byte| byte == b'>').expect("name with an end");
                     assert_eq!((found.written, found.key), (expected, key_of(expected)));
                 }
                 assert_eq!(HtmlName::read(whole, |byte| byte == b'>'), None);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn strange_names_are_nobody() {
+    fn long_names_and_trailing_nulls_have_no_key() {
         assert_eq!(key_of(b"abcdefghijklmnopq"), 0);
         assert_eq!(key_of(&[b'x'; 1000]), 0);
         assert_eq!(key_of(b"a\0"), 0);

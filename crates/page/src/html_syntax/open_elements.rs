@@ -7,16 +7,17 @@ use crate::html_syntax::element::Element;
 #[derive(Debug, Default)]
 pub(crate) struct OpenElements {
     /// Open `<svg>` and `<math>` elements.
-    open: u32,
-    /// Open `<foreignObject>` elements, where HTML begins again.
-    integration: u32,
+    foreign: u32,
+    /// Open `<foreignObject>` elements, whose content is HTML again.
+    integration_points: u32,
     noscript: bool,
 }
 
 impl OpenElements {
+    /// Whether the content here is SVG or `MathML`, not HTML.
     #[inline]
-    pub(crate) fn inside(&self) -> bool {
-        self.open > self.integration
+    pub(crate) fn in_foreign_content(&self) -> bool {
+        self.foreign > self.integration_points
     }
 
     #[inline]
@@ -27,13 +28,15 @@ impl OpenElements {
     /// Records a start tag. Returns whether the tag closes its element: `/>` does so only in foreign content and XML.
     #[inline]
     pub(crate) fn start(&mut self, element: Element, self_closing: bool, xml: bool) -> bool {
-        if element.closes_foreign_content() && self.inside() {
-            (self.open, self.integration) = (0, 0);
+        if element.closes_foreign_content() && self.in_foreign_content() {
+            (self.foreign, self.integration_points) = (0, 0);
         }
-        let closed = self_closing && (xml || self.inside());
+        let closed = self_closing && (xml || self.in_foreign_content());
         match element {
-            Element::Svg | Element::Math if !self_closing => self.open += 1,
-            Element::ForeignObject if !closed && self.inside() => self.integration += 1,
+            Element::Svg | Element::Math if !self_closing => self.foreign += 1,
+            Element::ForeignObject if !closed && self.in_foreign_content() => {
+                self.integration_points += 1;
+            }
             Element::Noscript => self.noscript = !closed,
             _ => {}
         }
@@ -45,10 +48,12 @@ impl OpenElements {
     pub(crate) fn end(&mut self, element: Element) {
         match element {
             Element::Svg | Element::Math => {
-                self.open = self.open.saturating_sub(1);
-                self.integration = self.integration.min(self.open);
+                self.foreign = self.foreign.saturating_sub(1);
+                self.integration_points = self.integration_points.min(self.foreign);
             }
-            Element::ForeignObject => self.integration = self.integration.saturating_sub(1),
+            Element::ForeignObject => {
+                self.integration_points = self.integration_points.saturating_sub(1);
+            }
             Element::Noscript => self.noscript = false,
             _ => {}
         }

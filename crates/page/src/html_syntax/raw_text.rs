@@ -16,25 +16,25 @@ pub(crate) enum ContentModel {
     Plaintext,
 }
 
-/// Where the end tag stands that ends the raw text beginning at `from`; `None` when there is none.
-pub(crate) fn end(bytes: &[u8], from: usize, raw: ContentModel, name: &[u8]) -> Option<usize> {
-    match raw {
+/// Position of the end tag that ends the raw text beginning at `from`. `None` if there is none.
+pub(crate) fn end(bytes: &[u8], from: usize, model: ContentModel, name: &[u8]) -> Option<usize> {
+    match model {
         ContentModel::Plaintext => None,
-        ContentModel::Script => script(bytes, from, name),
+        ContentModel::Script => end_of_script(bytes, from, name),
         ContentModel::Rcdata | ContentModel::RawText => {
-            let mut places = memchr::memchr_iter(b'<', &bytes[from..]).map(|at| from + at);
-            places.find(|at| is_end(&bytes[*at..], name))
+            let mut tags = memchr::memchr_iter(b'<', &bytes[from..]).map(|at| from + at);
+            tags.find(|at| is_end_tag(&bytes[*at..], name))
         }
     }
 }
 
-/// Whether `rest` begins with the end tag.
-fn is_end(rest: &[u8], name: &[u8]) -> bool {
-    !name.is_empty() && rest.starts_with(b"</") && is_named(&rest[2..], name)
+/// Whether `rest` begins with the end tag of `name`.
+fn is_end_tag(rest: &[u8], name: &[u8]) -> bool {
+    !name.is_empty() && rest.starts_with(b"</") && starts_with_name(&rest[2..], name)
 }
 
-/// Whether `rest` begins with the name, and something that ends a name.
-fn is_named(rest: &[u8], name: &[u8]) -> bool {
+/// Whether `rest` begins with `name`, followed by a byte that ends a name.
+fn starts_with_name(rest: &[u8], name: &[u8]) -> bool {
     rest.split_at_checked(name.len())
         .is_some_and(|(start, after)| {
             let ended = matches!(
@@ -45,55 +45,56 @@ fn is_named(rest: &[u8], name: &[u8]) -> bool {
         })
 }
 
-/// The end of a script.
-fn script(bytes: &[u8], from: usize, name: &[u8]) -> Option<usize> {
+/// Position of the end tag of a script.
+fn end_of_script(bytes: &[u8], from: usize, name: &[u8]) -> Option<usize> {
     let mut at = from;
     loop {
         at += memchr::memchr(b'<', &bytes[at..])?;
-        if is_end(&bytes[at..], name) {
+        if is_end_tag(&bytes[at..], name) {
             return Some(at);
         }
         at += 1;
         if bytes[at..].starts_with(b"!--") {
-            match comment(bytes, at + 1, name) {
+            match skip_comment(bytes, at + 1, name) {
                 ScriptComment::Closed(after) => at = after,
-                ScriptComment::Ended(end) => return Some(end),
-                ScriptComment::Open => return None,
+                ScriptComment::EndTag(end) => return Some(end),
+                ScriptComment::Unterminated => return None,
             }
         }
     }
 }
 
-/// How a comment inside a script comes out.
+/// How a comment inside a script ends.
 enum ScriptComment {
-    /// `-->`, and what stands behind it.
+    /// With `-->`; the position behind it.
     Closed(usize),
-    /// The end tag of the script that the comment is in.
-    Ended(usize),
-    Open,
+    /// With the end tag of the script around it; the position of that tag.
+    EndTag(usize),
+    /// With the document.
+    Unterminated,
 }
 
-/// Reads a comment whose two first dashes are at `dashes`.
-fn comment(bytes: &[u8], dashes: usize, name: &[u8]) -> ScriptComment {
+/// Finds the end of a comment whose first two dashes are at `dashes`.
+fn skip_comment(bytes: &[u8], dashes: usize, name: &[u8]) -> ScriptComment {
     let mut at = dashes + 2;
-    // Inside a script that was opened in the comment: its end tag is none.
-    let mut inner = false;
+    // Inside a script that was opened in the comment. Its end tag does not end the outer script.
+    let mut in_inner_script = false;
     while let Some(next) = memchr::memchr2(b'<', b'>', &bytes[at..]) {
-        let place = at + next;
-        at = place + 1;
-        if bytes[place] == b'>' {
-            if bytes[dashes..place].ends_with(b"--") {
+        let position = at + next;
+        at = position + 1;
+        if bytes[position] == b'>' {
+            if bytes[dashes..position].ends_with(b"--") {
                 return ScriptComment::Closed(at);
             }
-        } else if inner {
-            inner = !is_end(&bytes[place..], b"script");
-        } else if is_end(&bytes[place..], name) {
-            return ScriptComment::Ended(place);
+        } else if in_inner_script {
+            in_inner_script = !is_end_tag(&bytes[position..], b"script");
+        } else if is_end_tag(&bytes[position..], name) {
+            return ScriptComment::EndTag(position);
         } else {
-            inner = is_named(&bytes[at..], b"script");
+            in_inner_script = starts_with_name(&bytes[at..], b"script");
         }
     }
-    ScriptComment::Open
+    ScriptComment::Unterminated
 }
 
 #[cfg(test)]
@@ -101,14 +102,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ends() {
-        let check = |raw, text: &str, expected: Option<&str>| {
-            let name: &[u8] = if raw == ContentModel::Script {
+    fn end_tags_of_raw_text() {
+        let check = |model, text: &str, expected: Option<&str>| {
+            let name: &[u8] = if model == ContentModel::Script {
                 b"script"
             } else {
                 b"title"
             };
-            let found = end(text.as_bytes(), 0, raw, name).map(|at| &text[at..]);
+            let found = end(text.as_bytes(), 0, model, name).map(|at| &text[at..]);
             assert_eq!(found, expected, "{text}");
         };
         check(

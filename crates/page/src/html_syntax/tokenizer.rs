@@ -16,7 +16,7 @@ use crate::swar::{find, find2};
 /// Receives the tokens in document order.
 pub(crate) trait TokenSink<'a> {
     /// Characters, as written. Text between two tags may come in several slices; no reference is cut.
-    fn text(&mut self, characters: &'a [u8], place: TextKind);
+    fn text(&mut self, characters: &'a [u8], kind: TextKind);
 
     /// Called at the name of a tag; `start` is false for an end tag. Returns whether to report its attributes.
     fn open(&mut self, start: bool, name: HtmlName<'a>) -> bool;
@@ -38,35 +38,35 @@ pub(crate) trait TokenSink<'a> {
         false
     }
 
-    /// A comment, or what is taken for one.
+    /// A comment, including the bogus comments of the standard (`<!x>`, `<?x>`).
     fn comment(&mut self, _data: &'a [u8]) {}
 
-    /// A doctype, with everything behind `<!doctype`.
+    /// A doctype: everything between `<!doctype` and `>`.
     fn doctype(&mut self, _data: &'a [u8]) {}
 }
 
-/// Cuts a document into tokens. Returns whether it ended inside a start tag.
+/// Splits a document into tokens. Returns whether it ended inside a start tag.
 pub(crate) fn run<'a>(document: &'a [u8], sink: &mut impl TokenSink<'a>) -> bool {
     let mut tokenizer = Tokenizer::new(document);
     tokenizer.data(sink)
 }
 
-/// The same, beginning inside an element of raw text.
+/// Like [`run`], but begins inside the raw text of the element `name`.
 #[cfg(test)]
-pub(crate) fn run_in<'a>(
+pub(crate) fn run_in_raw_text<'a>(
     document: &'a [u8],
-    raw: ContentModel,
+    model: ContentModel,
     name: &[u8],
     sink: &mut impl TokenSink<'a>,
 ) {
     let mut tokenizer = Tokenizer::new(document);
-    tokenizer.raw(raw, name, sink);
+    tokenizer.raw_text(model, name, sink);
     tokenizer.data(sink);
 }
 
-/// The same, beginning inside a CDATA section.
+/// Like [`run`], but begins inside a CDATA section.
 #[cfg(test)]
-pub(crate) fn run_in_data<'a>(document: &'a [u8], sink: &mut impl TokenSink<'a>) {
+pub(crate) fn run_in_cdata<'a>(document: &'a [u8], sink: &mut impl TokenSink<'a>) {
     let mut tokenizer = Tokenizer::new(document);
     tokenizer.cdata(sink);
     tokenizer.data(sink);
@@ -76,10 +76,10 @@ struct Tokenizer<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Position of the next `noscript` end tag; searched on demand and cached.
-    noscript: usize,
+    noscript_end: usize,
 }
 
-/// White space inside tags. A carriage return is a line end that nobody has normalised yet.
+/// White space inside tags. Carriage returns count, because line ends are not yet normalised.
 #[inline]
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b'\x0C')
@@ -90,7 +90,7 @@ impl<'a> Tokenizer<'a> {
         Tokenizer {
             bytes: document,
             at: 0,
-            noscript: 0,
+            noscript_end: 0,
         }
     }
 
@@ -105,14 +105,14 @@ impl<'a> Tokenizer<'a> {
     }
 
     /// Returns the bytes before the next `byte` (or all that remain) and moves behind it.
-    fn until(&mut self, byte: u8) -> &'a [u8] {
+    fn take_until(&mut self, byte: u8) -> &'a [u8] {
         let rest = self.rest();
         let length = memchr::memchr(byte, rest).unwrap_or(rest.len());
         self.at = (self.at + length + 1).min(self.bytes.len());
         &rest[..length]
     }
 
-    /// Text and everything that begins with `<`.
+    /// The data state: text, and everything that begins with `<`. Returns whether the document ended inside a start tag.
     fn data(&mut self, sink: &mut impl TokenSink<'a>) -> bool {
         loop {
             self.text(sink);
@@ -130,14 +130,14 @@ impl<'a> Tokenizer<'a> {
                     Some(b'>') => self.at += 3,
                     Some(_) => {
                         self.at += 2;
-                        sink.comment(self.until(b'>'));
+                        sink.comment(self.take_until(b'>'));
                     }
                     None => self.literal(2, sink),
                 },
                 Some(b'!') => self.declaration(sink),
                 Some(b'?') => {
                     self.at += 1;
-                    sink.comment(self.until(b'>'));
+                    sink.comment(self.take_until(b'>'));
                 }
                 Some(byte) if byte.is_ascii_alphabetic() => {
                     self.at += 1;
@@ -154,7 +154,7 @@ impl<'a> Tokenizer<'a> {
     #[inline]
     fn text(&mut self, sink: &mut impl TokenSink<'a>) {
         let rest = self.rest();
-        let (length, place) = match find2(rest, b'<', b'&') {
+        let (length, kind) = match find2(rest, b'<', b'&') {
             Some(at) if rest[at] == b'<' => (at, TextKind::Plain),
             Some(at) => {
                 let after = memchr::memchr(b'<', &rest[at..]);
@@ -163,7 +163,7 @@ impl<'a> Tokenizer<'a> {
             None => (rest.len(), TextKind::Plain),
         };
         if length > 0 {
-            sink.text(&rest[..length], place);
+            sink.text(&rest[..length], kind);
             self.at += length;
         }
     }
@@ -174,7 +174,7 @@ impl<'a> Tokenizer<'a> {
         self.at += length;
     }
 
-    /// A tag, from its name on. `None` when the document ends inside it.
+    /// A tag, from its name on. `None` if the document ends inside it.
     #[inline]
     fn tag(&mut self, start: bool, sink: &mut impl TokenSink<'a>) -> Option<()> {
         let rest = self.rest();
@@ -187,17 +187,17 @@ impl<'a> Tokenizer<'a> {
         } else {
             self_closing = self.attributes(wanted && start, sink)?;
         }
-        if let Some(raw) = sink.close(self_closing) {
-            self.raw(raw, name.written, sink);
+        if let Some(model) = sink.close(self_closing) {
+            self.raw_text(model, name.written, sink);
         }
         Some(())
     }
 
-    /// Attributes and the end of the tag; whether it closes itself.
+    /// Attributes and the end of the tag. Returns whether the tag ends with `/>`.
     fn attributes(&mut self, wanted: bool, sink: &mut impl TokenSink<'a>) -> Option<bool> {
         let bytes = self.bytes;
         let mut at = self.at;
-        // Whether the byte before is a solidus that belongs to no value.
+        // Whether the previous byte is a solidus outside a value.
         let mut solidus = false;
         loop {
             let byte = *bytes.get(at)?;
@@ -230,7 +230,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// `<!` and what follows it.
+    /// A token that begins with `<!`: comment, CDATA section, doctype or bogus comment.
     fn declaration(&mut self, sink: &mut impl TokenSink<'a>) {
         self.at += 2;
         let rest = self.rest();
@@ -246,28 +246,28 @@ impl<'a> Tokenizer<'a> {
             .is_some_and(|start| start.eq_ignore_ascii_case(doctype))
         {
             self.at += doctype.len();
-            sink.doctype(self.until(b'>'));
+            sink.doctype(self.take_until(b'>'));
         } else {
-            sink.comment(self.until(b'>'));
+            sink.comment(self.take_until(b'>'));
         }
     }
 
     /// The part of the document that raw text and comments may extend to. The position is cached per `noscript`, so time
     /// stays linear.
-    fn within(&mut self, sink: &impl TokenSink<'a>) -> &'a [u8] {
+    fn limit(&mut self, sink: &impl TokenSink<'a>) -> &'a [u8] {
         if !sink.in_noscript() {
             return self.bytes;
         }
-        if self.noscript < self.at {
+        if self.noscript_end < self.at {
             let end = raw_text::end(self.bytes, self.at, ContentModel::RawText, b"noscript");
-            self.noscript = end.unwrap_or(self.bytes.len());
+            self.noscript_end = end.unwrap_or(self.bytes.len());
         }
-        &self.bytes[..self.noscript]
+        &self.bytes[..self.noscript_end]
     }
 
-    /// A comment, behind `<!--`: it ends with `-->` or `--!>`, or at once with `>` or `->`.
+    /// A comment, from behind `<!--`. It ends with `-->` or `--!>`; an empty one also with `>` or `->`.
     fn comment(&mut self, sink: &mut impl TokenSink<'a>) {
-        let rest = &self.within(sink)[self.at..];
+        let rest = &self.limit(sink)[self.at..];
         for end in memchr::memchr_iter(b'>', rest) {
             let data = &rest[..end];
             let data = match data {
@@ -289,7 +289,7 @@ impl<'a> Tokenizer<'a> {
         self.at += rest.len();
     }
 
-    /// A CDATA section, behind its opening.
+    /// A CDATA section, from behind `<![CDATA[`.
     fn cdata(&mut self, sink: &mut impl TokenSink<'a>) {
         let rest = self.rest();
         let end = memchr::memmem::find(rest, b"]]>");
@@ -300,17 +300,17 @@ impl<'a> Tokenizer<'a> {
         self.at = (self.at + length + 3).min(self.bytes.len());
     }
 
-    /// Raw text, up to the end tag that ends it.
-    fn raw(&mut self, raw: ContentModel, name: &[u8], sink: &mut impl TokenSink<'a>) {
-        let within = self.within(sink);
-        let end = raw_text::end(within, self.at, raw, name).unwrap_or(within.len());
+    /// Raw text, up to the end tag of `name`.
+    fn raw_text(&mut self, model: ContentModel, name: &[u8], sink: &mut impl TokenSink<'a>) {
+        let limited = self.limit(sink);
+        let end = raw_text::end(limited, self.at, model, name).unwrap_or(limited.len());
         if end > self.at {
-            let place = if raw == ContentModel::Rcdata {
+            let kind = if model == ContentModel::Rcdata {
                 TextKind::Rcdata
             } else {
                 TextKind::RawText
             };
-            sink.text(&self.bytes[self.at..end], place);
+            sink.text(&self.bytes[self.at..end], kind);
         }
         self.at = end;
     }
@@ -324,7 +324,7 @@ fn skip_spaces(bytes: &[u8], mut at: usize) -> Option<usize> {
     Some(at)
 }
 
-/// The value of the attribute whose name ends at `at`, empty when there is none, and where to go on.
+/// Returns the value of the attribute whose name ends at `at`, empty if it has none, and the position behind it.
 fn attribute_value(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let at = skip_spaces(bytes, at)?;
     if bytes[at] != b'=' {

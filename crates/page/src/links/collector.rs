@@ -10,7 +10,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::swar::{any, below, equal};
-use crate::text::builder::string;
+use crate::text::builder::into_string;
 use crate::{Link, LinkKind, Options, PageRemark};
 
 /// Collects links without duplicates.
@@ -22,22 +22,24 @@ pub(crate) struct LinkCollector {
     scratch: Vec<u8>,
     max: usize,
     /// Number of secondary links in the list: alternates and images of a sitemap.
-    beside: usize,
-    max_beside: usize,
+    secondary: usize,
+    max_secondary: usize,
     max_href: usize,
-    left_out: usize,
+    /// Links dropped because the list was full.
+    dropped: usize,
+    /// Hrefs dropped because of their length.
     long: usize,
     longest: usize,
 }
 
 /// Maximum entries of one sitemap file (sitemaps.org protocol).
-const SITEMAP: usize = 50_000;
+const MAX_SITEMAP_ENTRIES: usize = 50_000;
 
 impl LinkCollector {
     /// A collector for a sitemap: all entries that the protocol allows, plus as many secondary links as a page may have.
     pub(crate) fn for_sitemap(options: &Options) -> LinkCollector {
         LinkCollector {
-            max: SITEMAP
+            max: MAX_SITEMAP_ENTRIES
                 .max(options.max_links)
                 .saturating_add(options.max_links),
             ..LinkCollector::new(options)
@@ -50,10 +52,10 @@ impl LinkCollector {
             seen: HashMap::default(),
             scratch: Vec::new(),
             max: options.max_links,
-            beside: 0,
-            max_beside: options.max_links,
+            secondary: 0,
+            max_secondary: options.max_links,
             max_href: options.max_href,
-            left_out: 0,
+            dropped: 0,
             long: 0,
             longest: 0,
         }
@@ -71,7 +73,6 @@ impl LinkCollector {
 
     /// Adds an href as written and returns its index in the list. Ignores `data:` and `javascript:` URLs.
     pub(crate) fn add(&mut self, raw: &[u8], kind: LinkKind, nofollow: bool) -> Option<usize> {
-        let mut place = None;
         if !any(raw, |lanes| below(lanes, 0x21) | equal(lanes, b'#')) && raw.len() <= self.max_href
         {
             // Fast path: nothing to clean and no fragment, which is nearly every href.
@@ -84,25 +85,27 @@ impl LinkCollector {
         let mut scratch = std::mem::take(&mut self.scratch);
         let href = clean(raw, &mut scratch);
         // Long data: URLs are not counted as long hrefs.
-        if !is_data_or_script(href) && self.fits(href) {
-            place = self.insert(href, without_fragment(href), kind, nofollow);
-        }
+        let index = if !is_data_or_script(href) && self.fits(href) {
+            self.insert(href, without_fragment(href), kind, nofollow)
+        } else {
+            None
+        };
         self.scratch = scratch;
-        place
+        index
     }
 
     /// Adds a secondary link of a sitemap entry (other language, image). It does not count as an entry.
     pub(crate) fn add_secondary(&mut self, raw: &[u8], kind: LinkKind) {
-        if self.beside >= self.max_beside {
-            self.left_out += 1;
+        if self.secondary >= self.max_secondary {
+            self.dropped += 1;
             return;
         }
         let before = self.list.len();
         self.add(raw, kind, false);
-        self.beside += self.list.len() - before;
+        self.secondary += self.list.len() - before;
     }
 
-    /// Keeps a link; `page` is its href without the fragment.
+    /// Adds a cleaned link unless it is in the list. `page` is its href without the fragment.
     fn insert(
         &mut self,
         href: &[u8],
@@ -111,21 +114,21 @@ impl LinkCollector {
         nofollow: bool,
     ) -> Option<usize> {
         let hash = xxh3_64_with_seed(page, kind as u64);
-        if let Some(place) = self.seen.get(&hash).copied()
-            && let Some(link) = self.list.get_mut(place)
+        if let Some(index) = self.seen.get(&hash).copied()
+            && let Some(link) = self.list.get_mut(index)
         {
             // On a hash collision both hrefs are kept.
-            if link.kind == kind && is_on(link.href.as_bytes(), page) {
+            if link.kind == kind && is_same_page(link.href.as_bytes(), page) {
                 link.nofollow &= nofollow;
-                return Some(place);
+                return Some(index);
             }
         }
         if self.list.len() >= self.max {
-            self.left_out += 1;
+            self.dropped += 1;
             return None;
         }
         self.seen.insert(hash, self.list.len());
-        let href = string(href.to_vec());
+        let href = into_string(href.to_vec());
         self.list.push(Link {
             href,
             kind,
@@ -134,7 +137,7 @@ impl LinkCollector {
         Some(self.list.len() - 1)
     }
 
-    /// Returns the links and remarks those that were dropped.
+    /// Returns the links. Adds remarks about those that were dropped.
     pub(crate) fn finish(&mut self, remarks: &mut Vec<PageRemark>) -> Vec<Link> {
         if self.long > 0 {
             remarks.push(PageRemark::LongHrefs {
@@ -142,16 +145,16 @@ impl LinkCollector {
                 longest: self.longest,
             });
         }
-        if self.left_out > 0 {
+        if self.dropped > 0 {
             remarks.push(PageRemark::LinksTruncated {
-                left_out: self.left_out,
+                dropped: self.dropped,
             });
         }
         std::mem::take(&mut self.list)
     }
 }
 
-/// An href without outer spaces and control characters, and without tabs and line ends anywhere.
+/// Removes outer spaces and control characters from an href, and all tabs and line ends.
 pub(crate) fn clean<'a>(raw: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
     let start = raw
         .iter()
@@ -175,7 +178,7 @@ pub(crate) fn clean<'a>(raw: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
 
 /// Whether `href` is `page`, with or without a fragment.
 #[inline]
-fn is_on(href: &[u8], page: &[u8]) -> bool {
+fn is_same_page(href: &[u8], page: &[u8]) -> bool {
     href.strip_prefix(page)
         .is_some_and(|fragment| matches!(fragment, [] | [b'#', ..]))
 }
@@ -220,7 +223,10 @@ impl Hasher for PrehashedHasher {
 mod tests {
     use super::*;
 
-    fn gather(options: &Options, hrefs: &[(&str, bool)]) -> (Vec<(String, bool)>, Vec<PageRemark>) {
+    fn collect(
+        options: &Options,
+        hrefs: &[(&str, bool)],
+    ) -> (Vec<(String, bool)>, Vec<PageRemark>) {
         let mut links = LinkCollector::new(options);
         for (href, nofollow) in hrefs {
             links.add(href.as_bytes(), LinkKind::Anchor, *nofollow);
@@ -236,8 +242,8 @@ mod tests {
     }
 
     #[test]
-    fn cleaned_and_kept_once() {
-        let (list, remarks) = gather(
+    fn links_are_cleaned_and_deduplicated() {
+        let (list, remarks) = collect(
             &Options::default(),
             &[
                 ("  a\tb\n", false),
@@ -261,14 +267,14 @@ mod tests {
     }
 
     #[test]
-    fn bounded_and_remarked() {
+    fn long_and_surplus_links_are_dropped_and_remarked() {
         let options = Options {
             max_links: 2,
             max_href: 3,
             ..Options::default()
         };
         let data = format!("data:{}", "x".repeat(100));
-        let (list, remarks) = gather(
+        let (list, remarks) = collect(
             &options,
             &[
                 ("a", false),
@@ -288,7 +294,7 @@ mod tests {
                     count: 2,
                     longest: 6
                 },
-                PageRemark::LinksTruncated { left_out: 1 }
+                PageRemark::LinksTruncated { dropped: 1 }
             ]
         );
     }

@@ -3,17 +3,17 @@
 /// Calls `found` with every URL of a style sheet.
 pub(crate) fn urls(sheet: &[u8], mut found: impl FnMut(&[u8])) {
     let mut at = 0;
-    // Once an argument has no end, no later one has.
-    let mut ends = true;
+    // If one argument without quotes has no end, no later one has. This keeps the time linear.
+    let mut may_end = true;
     while let Some(next) = memchr::memchr2(b'(', b'@', &sheet[at..]) {
         at += next + 1;
         let before = &sheet[..at];
         let url = if ends_with_ignore_case(before, b"url(") {
-            let argument = argument(&sheet[at..], ends);
-            ends &= argument.is_some();
+            let argument = url_argument(&sheet[at..], may_end);
+            may_end &= argument.is_some();
             argument
         } else if starts_with_ignore_case(&sheet[at..], b"import") {
-            quoted(sheet[at + "import".len()..].trim_ascii_start())
+            quoted_string(sheet[at + "import".len()..].trim_ascii_start())
         } else {
             None
         };
@@ -24,21 +24,22 @@ pub(crate) fn urls(sheet: &[u8], mut found: impl FnMut(&[u8])) {
     }
 }
 
-/// What stands between the parentheses of `url(…)`, without quotes; `None` when it has no end. `ends` says whether to
-/// look for the end of one without quotes.
-fn argument(rest: &[u8], ends: bool) -> Option<&[u8]> {
+/// The argument of `url(…)` without its quotes. `None` if it has no end. An argument without quotes is searched for its end
+/// only if `may_end`.
+fn url_argument(rest: &[u8], may_end: bool) -> Option<&[u8]> {
     let rest = rest.trim_ascii_start();
-    if let Some(url) = quoted(rest) {
+    if let Some(url) = quoted_string(rest) {
         return Some(url);
     }
-    if !ends {
+    if !may_end {
         return None;
     }
     let end = memchr::memchr3(b')', b'"', b'\n', rest)?;
     Some(rest[..end].trim_ascii_end())
 }
 
-fn quoted(rest: &[u8]) -> Option<&[u8]> {
+/// The content of the string that `rest` begins with. A line end ends it too.
+fn quoted_string(rest: &[u8]) -> Option<&[u8]> {
     let (quote, rest) = rest.split_first()?;
     if !matches!(quote, b'"' | b'\'') {
         return None;
@@ -61,7 +62,7 @@ fn ends_with_ignore_case(bytes: &[u8], suffix: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn sheets() {
+    fn urls_and_imports() {
         let check = |sheet: &str, expected: &[&str]| {
             let mut list = Vec::new();
             super::urls(sheet.as_bytes(), |url| {

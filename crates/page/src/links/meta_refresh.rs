@@ -1,7 +1,7 @@
-//! The target of a `<meta http-equiv=refresh>`.
+//! Finds the target of a `<meta http-equiv=refresh>`.
 
-/// The target of `<meta http-equiv=refresh content="5; url=…">` (WHATWG HTML, section 4.2.5.3, "shared declarative
-/// refresh steps"); `None` when the page only reloads itself.
+/// The URL in `<meta http-equiv=refresh content="5; url=…">` (WHATWG HTML, 4.2.5.3, "shared declarative refresh steps").
+/// `None` if the page only reloads itself.
 pub(crate) fn target(content: &[u8]) -> Option<&[u8]> {
     let rest = content.trim_ascii_start();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -24,7 +24,7 @@ pub(crate) fn target(content: &[u8]) -> Option<&[u8]> {
         .strip_prefix(b";")
         .or(rest.strip_prefix(b","))
         .unwrap_or(rest);
-    let url = value(rest.trim_ascii_start());
+    let url = strip_url_prefix(rest.trim_ascii_start());
     let url = match url {
         [quote @ (b'"' | b'\''), quoted @ ..] => {
             &quoted[..memchr::memchr(*quote, quoted).unwrap_or(quoted.len())]
@@ -34,8 +34,8 @@ pub(crate) fn target(content: &[u8]) -> Option<&[u8]> {
     (!url.trim_ascii().is_empty()).then_some(url)
 }
 
-/// What follows `url =`, or everything when that is not there.
-fn value(rest: &[u8]) -> &[u8] {
+/// Removes `url =` from the start, if it is there.
+fn strip_url_prefix(rest: &[u8]) -> &[u8] {
     rest.split_at_checked(3)
         .filter(|(name, _)| name.eq_ignore_ascii_case(b"url"))
         .and_then(|(_, after)| after.trim_ascii_start().strip_prefix(b"="))
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refreshes() {
+    fn targets_of_refreshes() {
         let check = |content: &str, expected: Option<&str>| {
             let found = target(content.as_bytes()).map(String::from_utf8_lossy);
             assert_eq!(found.as_deref(), expected, "{content}");

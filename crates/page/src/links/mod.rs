@@ -1,4 +1,5 @@
-//! Links of a page: the [`Link`] record, the collector without duplicates, and a module for each place that holds URLs.
+//! Links of a page: the [`Link`] record, the `collector` that removes duplicates, and one module for each syntax that
+//! contains URLs (`srcset`, style sheets, scripts, `meta` refresh).
 
 pub(crate) mod collector;
 pub(crate) mod css;
@@ -11,20 +12,19 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// One reference from a page to somewhere else.
+/// A link from a page to another resource.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Link {
-    /// As written, with character references decoded, outer white space and control characters trimmed, and tabs
-    /// and line ends removed (WHATWG URL, section 4.4, steps 1 to 3). Relative to [`Page::base`](crate::Page::base).
+    /// The URL as written, with character references decoded, outer white space and control characters trimmed, and tabs
+    /// and line ends removed (WHATWG URL, 4.4, steps 1 to 3). Relative to [`Page::base`](crate::Page::base).
     pub href: String,
     /// The kind of element that contains it.
     pub kind: LinkKind,
-    /// The author asks not to follow or not to vouch (`rel` holds nofollow, ugc or sponsored) wherever the page
-    /// has this link.
+    /// Whether every occurrence of this link in the page has `nofollow`, `ugc` or `sponsored` in its `rel`.
     pub nofollow: bool,
 }
 
-/// The kind of place a link was found in.
+/// The element or syntax in which a link was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LinkKind {
@@ -48,14 +48,14 @@ pub enum LinkKind {
     Asset,
     /// A guess: found by pattern in a script or event handler. Only with `Options::scripts`.
     Script,
-    /// An address in a sitemap, or in an index of sitemaps.
+    /// An entry of a sitemap or sitemap index.
     Sitemap,
     /// An entry of a feed.
     Feed,
 }
 
 impl LinkKind {
-    /// The name people read and filters use.
+    /// The name in output and in filters.
     pub fn name(self) -> &'static str {
         match self {
             LinkKind::Anchor => "anchor",

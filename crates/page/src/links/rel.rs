@@ -2,14 +2,14 @@
 
 use crate::LinkKind;
 
-/// Whether the author asks that a link not be followed, or says it is not theirs or is paid for.
-pub(crate) fn nofollow(rel: &[u8]) -> bool {
-    has(rel, &[b"nofollow", b"ugc", b"sponsored"])
+/// Whether the link is marked `nofollow`, `ugc` (written by users) or `sponsored`.
+pub(crate) fn is_nofollow(rel: &[u8]) -> bool {
+    has_token(rel, &[b"nofollow", b"ugc", b"sponsored"])
 }
 
-/// What a `<link>` with this `rel` leads to; `None` when to nothing a crawler fetches. An unknown relation is a
-/// page, as it is to wget.
-pub(crate) fn kind(rel: &[u8]) -> Option<LinkKind> {
+/// The kind of a `<link>` with this `rel`. `None` if its target is not a document. Unknown relations count as pages, as in
+/// wget.
+pub(crate) fn link_kind(rel: &[u8]) -> Option<LinkKind> {
     const ASSETS: &[&[u8]] = &[
         b"stylesheet",
         b"icon",
@@ -24,8 +24,8 @@ pub(crate) fn kind(rel: &[u8]) -> Option<LinkKind> {
         b"preload",
         b"modulepreload",
     ];
-    // Hosts to connect to, and interfaces for editors: no documents.
-    const NOWHERE: &[&[u8]] = &[
+    // Connection hints and editing interfaces.
+    const NO_DOCUMENT: &[&[u8]] = &[
         b"dns-prefetch",
         b"preconnect",
         b"pingback",
@@ -33,22 +33,23 @@ pub(crate) fn kind(rel: &[u8]) -> Option<LinkKind> {
         b"wlwmanifest",
         b"https://api.w.org/",
     ];
-    if has(rel, &[b"canonical"]) {
+    if has_token(rel, &[b"canonical"]) {
         Some(LinkKind::Canonical)
-    } else if has(rel, ASSETS) {
+    } else if has_token(rel, ASSETS) {
         Some(LinkKind::Asset)
-    } else if has(rel, &[b"alternate"]) {
+    } else if has_token(rel, &[b"alternate"]) {
         Some(LinkKind::Alternate)
-    } else if has(rel, NOWHERE) {
+    } else if has_token(rel, NO_DOCUMENT) {
         None
     } else {
         Some(LinkKind::Link)
     }
 }
 
-fn has(rel: &[u8], tokens: &[&[u8]]) -> bool {
+/// Whether `rel`, a list separated by white space, contains one of the tokens.
+fn has_token(rel: &[u8], tokens: &[&[u8]]) -> bool {
     rel.split(u8::is_ascii_whitespace)
-        .any(|word| tokens.iter().any(|token| word.eq_ignore_ascii_case(token)))
+        .any(|part| tokens.iter().any(|token| part.eq_ignore_ascii_case(token)))
 }
 
 #[cfg(test)]
@@ -56,8 +57,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn relations() {
-        let check = |rel: &str, expected| assert_eq!(kind(rel.as_bytes()), expected, "{rel}");
+    fn kinds_of_links() {
+        let check = |rel: &str, expected| assert_eq!(link_kind(rel.as_bytes()), expected, "{rel}");
         check("", Some(LinkKind::Link));
         check("Next", Some(LinkKind::Link));
         check("shortcut icon", Some(LinkKind::Asset));
@@ -65,7 +66,7 @@ mod tests {
         check("alternate", Some(LinkKind::Alternate));
         check("CANONICAL", Some(LinkKind::Canonical));
         check("preconnect", None);
-        assert!(nofollow(b"external\tNoFollow"));
-        assert!(!nofollow(b"nofollowing noopener"));
+        assert!(is_nofollow(b"external\tNoFollow"));
+        assert!(!is_nofollow(b"nofollowing noopener"));
     }
 }

@@ -6,24 +6,24 @@
 
 use std::ops::ControlFlow;
 
-/// Longest string worth looking at.
-const LONGEST: usize = 2048;
+/// Maximum bytes of a URL in a script.
+const MAX_URL: usize = 2048;
 
-/// Extensions of what a path in a script may lead to.
-const PAGES: &[&[u8]] = &[
+/// File extensions of pages. A quoted path must have one of them.
+const PAGE_EXTENSIONS: &[&[u8]] = &[
     b"html", b"htm", b"xhtml", b"shtml", b"php", b"asp", b"aspx", b"jsp", b"cfm", b"cgi", b"pdf",
     b"txt", b"xml",
 ];
 
-/// Calls `found` with what looks like a URL. Escaped slashes (`\/`) are unescaped.
+/// Calls `found` with every string that looks like a URL. Escaped slashes (`\/`) are unescaped.
 pub(crate) fn urls(script: &[u8], mut found: impl FnMut(&[u8])) {
     let mut scratch = Vec::new();
-    absolute(script, &mut scratch, &mut found);
-    quoted(script, &mut scratch, &mut found);
+    absolute_urls(script, &mut scratch, &mut found);
+    quoted_paths(script, &mut scratch, &mut found);
 }
 
-/// `http://` and `https://`, in quotes or not.
-fn absolute(script: &[u8], scratch: &mut Vec<u8>, found: &mut impl FnMut(&[u8])) {
+/// Finds `http://` and `https://` URLs, in quotes or not.
+fn absolute_urls(script: &[u8], scratch: &mut Vec<u8>, found: &mut impl FnMut(&[u8])) {
     let mut at = 0;
     while let Some(next) = memchr::memmem::find(&script[at..], b"http") {
         let start = at + next;
@@ -32,43 +32,43 @@ fn absolute(script: &[u8], scratch: &mut Vec<u8>, found: &mut impl FnMut(&[u8]))
         if !scheme.starts_with(b":") {
             continue;
         }
-        let rest = script[start..].iter().take(LONGEST);
-        let end = start + rest.take_while(|byte| is_url(**byte)).count();
+        let rest = script[start..].iter().take(MAX_URL);
+        let end = start + rest.take_while(|byte| is_url_byte(**byte)).count();
         let url = unescape(&script[start..end], scratch);
-        let address = url
+        let host = url
             .strip_prefix(b"http://")
             .or(url.strip_prefix(b"https://"));
-        let Some(host) = address else {
+        let Some(host) = host else {
             continue;
         };
         at = end;
-        // A sentence or a bracket may go on behind the address.
-        let trailing = url
+        // Punctuation at the end belongs to the sentence or bracket around the URL.
+        let punctuation = url
             .iter()
             .rev()
             .take_while(|byte| b".,;:!?)]}*".contains(byte))
             .count();
-        let url = &url[..url.len() - trailing];
-        let named = host
+        let url = &url[..url.len() - punctuation];
+        let has_host = host
             .first()
             .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'[');
-        if named && url.last() != Some(&b'=') && !has_template(url) {
+        if has_host && url.last() != Some(&b'=') && !has_template(url) {
             found(url);
         }
     }
 }
 
-/// Quoted paths.
-fn quoted(script: &[u8], scratch: &mut Vec<u8>, found: &mut impl FnMut(&[u8])) {
+/// Finds quoted paths to pages.
+fn quoted_paths(script: &[u8], scratch: &mut Vec<u8>, found: &mut impl FnMut(&[u8])) {
     let mut at = 0;
     while let Some(next) = memchr::memchr3(b'"', b'\'', b'`', &script[at..]) {
         let start = at + next + 1;
         let quote = script[start - 1];
-        let body = &script[start..script.len().min(start + LONGEST)];
+        let body = &script[start..script.len().min(start + MAX_URL)];
         let step = body.iter().enumerate().try_for_each(|(index, byte)| {
             if *byte == quote {
                 ControlFlow::Break(Some(index))
-            } else if is_url(*byte) {
+            } else if is_url_byte(*byte) {
                 ControlFlow::Continue(())
             } else {
                 ControlFlow::Break(None)
@@ -82,7 +82,7 @@ fn quoted(script: &[u8], scratch: &mut Vec<u8>, found: &mut impl FnMut(&[u8])) {
                 }
                 at = start + length + 1;
             }
-            // Not a string of URL characters: its end may be the start of one.
+            // The string contains another byte, so the quote may be the end of a string and the next quote a start.
             _ => at = start,
         }
     }
@@ -102,7 +102,7 @@ fn is_page_path(path: &[u8]) -> bool {
     let extension = &segment[dot + 1..];
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~%/+".contains(byte);
     dot > 0
-        && PAGES
+        && PAGE_EXTENSIONS
             .iter()
             .any(|page| extension.eq_ignore_ascii_case(page))
         && name.iter().all(plain)
@@ -111,16 +111,17 @@ fn is_page_path(path: &[u8]) -> bool {
         && !has_template(query)
 }
 
+/// Whether the URL contains a placeholder such as `${x}`.
 fn has_template(url: &[u8]) -> bool {
     memchr::memchr2(b'{', b'}', url).is_some()
 }
 
-/// Bytes that a URL in a script may have; a backslash because of `\/`.
-fn is_url(byte: u8) -> bool {
+/// Bytes that a URL in a script may contain. A backslash is one of them, because of `\/`.
+fn is_url_byte(byte: u8) -> bool {
     byte > b' ' && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b'|' | b'^' | 0x7F)
 }
 
-/// `\/` becomes `/`; what follows another escape is dropped.
+/// Replaces `\/` by `/`. Truncates the URL at any other escape.
 fn unescape<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
     if memchr::memchr(b'\\', bytes).is_none() {
         return bytes;
@@ -140,7 +141,7 @@ fn unescape<'a>(bytes: &'a [u8], scratch: &'a mut Vec<u8>) -> &'a [u8] {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn scripts() {
+    fn urls_and_paths_in_scripts() {
         let check = |script: &str, expected: &[&str]| {
             let mut list = Vec::new();
             super::urls(script.as_bytes(), |url| {

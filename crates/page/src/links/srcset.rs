@@ -1,6 +1,6 @@
-//! URLs of a `srcset` attribute (WHATWG HTML, section 4.8.4.3.10, "parse a srcset attribute").
+//! Finds the URLs of a `srcset` attribute (WHATWG HTML, 4.8.4.3.10, "parse a srcset attribute").
 
-/// Calls `found` with every URL of the set, descriptors left aside.
+/// Calls `found` with every URL of the set. Descriptors (`2x`, `100w`) are skipped.
 pub(crate) fn urls(set: &[u8], mut found: impl FnMut(&[u8])) {
     let mut rest = set;
     loop {
@@ -15,10 +15,10 @@ pub(crate) fn urls(set: &[u8], mut found: impl FnMut(&[u8])) {
             .iter()
             .position(u8::is_ascii_whitespace)
             .unwrap_or(rest.len());
-        let (word, after) = rest.split_at(end);
-        // A comma may stand inside a URL; at its end it ends the candidate.
-        let commas = word.iter().rev().take_while(|byte| **byte == b',').count();
-        found(&word[..word.len() - commas]);
+        let (url, after) = rest.split_at(end);
+        // A comma inside a URL is part of it. A comma at its end ends the candidate.
+        let commas = url.iter().rev().take_while(|byte| **byte == b',').count();
+        found(&url[..url.len() - commas]);
         rest = if commas > 0 {
             after
         } else {
@@ -27,7 +27,7 @@ pub(crate) fn urls(set: &[u8], mut found: impl FnMut(&[u8])) {
     }
 }
 
-/// What follows the next comma that is not between parentheses.
+/// The rest from the next comma outside parentheses.
 fn skip_descriptors(rest: &[u8]) -> &[u8] {
     let mut depth = 0_u32;
     for (index, byte) in rest.iter().enumerate() {
@@ -44,7 +44,7 @@ fn skip_descriptors(rest: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn candidates() {
+    fn urls_of_candidates() {
         let check = |set: &str, expected: &[&str]| {
             let mut list = Vec::new();
             super::urls(set.as_bytes(), |url| {

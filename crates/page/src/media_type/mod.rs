@@ -10,46 +10,41 @@
 //!
 //! `sniff` examines the bytes; this module weighs its result against the header.
 
+pub(crate) mod sniff;
+
 use std::borrow::Cow;
 use std::fmt;
 
 use self::sniff::SniffResult;
 use crate::PageRemark;
-pub(crate) mod sniff;
 
 /// A media type without parameters, in lower case: `text/html`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct MediaType(Cow<'static, str>);
 
 impl MediaType {
-    /// Bytes that nobody could put a name to.
-    pub const BINARY: MediaType = MediaType(Cow::Borrowed("application/octet-stream"));
-    /// HTML.
-    pub const HTML: MediaType = MediaType(Cow::Borrowed("text/html"));
-    /// XHTML: read as HTML, except that `/>` ends any element.
-    pub const XHTML: MediaType = MediaType(Cow::Borrowed("application/xhtml+xml"));
-    /// Plain text.
-    pub const TEXT: MediaType = MediaType(Cow::Borrowed("text/plain"));
-    /// A sitemap or an index of sitemaps. The name is aranha's own: servers say `application/xml`.
-    pub const SITEMAP: MediaType = MediaType(Cow::Borrowed("application/sitemap+xml"));
+    /// Content of unknown type.
+    pub(crate) const BINARY: MediaType = MediaType(Cow::Borrowed("application/octet-stream"));
+    pub(crate) const HTML: MediaType = MediaType(Cow::Borrowed("text/html"));
+    pub(crate) const TEXT: MediaType = MediaType(Cow::Borrowed("text/plain"));
 
-    /// Type and subtype, lower case, no parameters.
+    /// Type and subtype in lower case, without parameters.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// HTML or XHTML: what links are read from.
+    /// Whether it is HTML or XHTML.
     pub fn is_html(&self) -> bool {
         matches!(self.as_str(), "text/html" | "application/xhtml+xml")
     }
 
-    /// Any XML, feeds and sitemaps and XHTML included.
-    pub fn is_xml(&self) -> bool {
+    /// Whether it is XML: includes XHTML, feeds and sitemaps.
+    pub(crate) fn is_xml(&self) -> bool {
         is_xml(self.as_str())
     }
 
-    /// Made of characters, so that a character set means something.
-    pub fn is_text(&self) -> bool {
+    /// Whether the content consists of characters and so has a character set.
+    pub(crate) fn is_text(&self) -> bool {
         let name = self.as_str();
         name.starts_with("text/")
             || self.is_xml()
@@ -63,9 +58,9 @@ impl MediaType {
             )
     }
 
-    /// Reads a `Content-Type` header: the type without its parameters, `None` when it has no such form. Of several
-    /// types joined by commas the last good one counts (WHATWG Fetch, "extract a MIME type").
-    pub fn declared(header: &str) -> Option<MediaType> {
+    /// Parses a `Content-Type` header. `None` if it contains no media type. In a list separated by commas, the last valid
+    /// type counts (WHATWG Fetch, "extract a MIME type").
+    fn from_header(header: &str) -> Option<MediaType> {
         header
             .rsplit(',')
             .find_map(|value| essence(value.split(';').next().unwrap_or_default()))
@@ -97,25 +92,25 @@ impl From<&'static str> for MediaType {
     }
 }
 
-/// `type/subtype` made of token characters, lower case.
+/// Returns `type/subtype` in lower case if both consist of token characters.
 fn essence(value: &str) -> Option<String> {
     let value = value.trim_matches([' ', '\t', '\r', '\n']);
     let (kind, subtype) = value.split_once('/')?;
-    let token = |part: &str| {
+    let is_token = |part: &str| {
         !part.is_empty()
             && part
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
     };
-    (token(kind) && token(subtype)).then(|| value.to_ascii_lowercase())
+    (is_token(kind) && is_token(subtype)).then(|| value.to_ascii_lowercase())
 }
 
 fn is_xml(name: &str) -> bool {
     name.ends_with("+xml") || matches!(name, "text/xml" | "application/xml")
 }
 
-/// Types that declare nothing: servers send them when they do not know.
-fn is_empty_word(name: &str) -> bool {
+/// Generic types, which servers send if they do not know the type.
+fn is_generic(name: &str) -> bool {
     matches!(
         name,
         "application/octet-stream"
@@ -130,49 +125,45 @@ fn is_empty_word(name: &str) -> bool {
     )
 }
 
-/// Decides the media type of `body`, remarking what had to be repaired.
+/// Decides the media type of `body`. A missing or contradicted declaration is remarked.
 pub(crate) fn decide(
     header: Option<&str>,
     url: &str,
     body: &[u8],
     remarks: &mut Vec<PageRemark>,
-) -> (MediaType, Option<String>) {
-    let declared = header.and_then(MediaType::declared);
-    let extension = sniff::extension(url);
-    let evidence = sniff::evidence(body);
+) -> MediaType {
+    let declared = header.and_then(MediaType::from_header);
+    let extension = sniff::by_url(url);
+    let sniffed = sniff::first_bytes(body);
     let Some(declared) = declared else {
         remarks.push(PageRemark::TypeMissing);
-        return (undeclared(extension, evidence, body), None);
+        return undeclared(extension, sniffed, body);
     };
-    let found = overrule(declared.as_str(), extension, evidence, body);
-    let media_type = match found {
-        None => declared.clone(),
-        Some(found) => {
-            // A generic XML type is not a lie: the root element only makes it precise.
-            let precise = is_xml(declared.as_str()) && is_xml(found.as_str());
-            if !precise && found != declared {
-                remarks.push(PageRemark::TypeMismatch {
-                    declared: declared.to_string(),
-                    found: found.to_string(),
-                });
-            }
-            found
-        }
+    let Some(found) = overrule(declared.as_str(), extension, sniffed, body) else {
+        return declared;
     };
-    (media_type, Some(declared.0.into_owned()))
+    // A generic XML type is not wrong: the root element only makes it precise.
+    let both_xml = is_xml(declared.as_str()) && is_xml(found.as_str());
+    if !both_xml && found != declared {
+        remarks.push(PageRemark::TypeMismatch {
+            declared: declared.to_string(),
+            found: found.to_string(),
+        });
+    }
+    found
 }
 
-/// The type of what was inside a packed file: XML or nothing that is read.
-pub(crate) fn inside(body: &[u8]) -> Option<MediaType> {
-    match sniff::evidence(body) {
+/// The media type of an XML document. `None` if the body is not XML.
+pub(crate) fn of_xml(body: &[u8]) -> Option<MediaType> {
+    match sniff::first_bytes(body) {
         SniffResult::Xml(name) => Some(name.into()),
         _ => None,
     }
 }
 
-/// The type of content that nobody declared.
-fn undeclared(extension: Option<&'static str>, evidence: SniffResult, body: &[u8]) -> MediaType {
-    match evidence {
+/// The type of content without a useful declaration.
+fn undeclared(extension: Option<&'static str>, sniffed: SniffResult, body: &[u8]) -> MediaType {
+    match sniffed {
         SniffResult::Document | SniffResult::Markup => MediaType::HTML,
         SniffResult::Xml(name) | SniffResult::Signature(name) => name.into(),
         SniffResult::Container(name) => extension.unwrap_or(name).into(),
@@ -185,35 +176,35 @@ fn undeclared(extension: Option<&'static str>, evidence: SniffResult, body: &[u8
     }
 }
 
-/// What the content is when the declared type cannot stand.
+/// The type that replaces the declared one. `None` if the declared type is kept.
 fn overrule(
     declared: &str,
     extension: Option<&'static str>,
-    evidence: SniffResult,
+    sniffed: SniffResult,
     body: &[u8],
 ) -> Option<MediaType> {
-    if is_empty_word(declared) {
-        // Text without a name or a sign stays what it was declared to be: a download.
-        return match evidence {
+    if is_generic(declared) {
+        // Without a signature or file extension, the content stays a download.
+        return match sniffed {
             SniffResult::None if extension.is_none() => None,
-            _ => Some(undeclared(extension, evidence, body)),
+            _ => Some(undeclared(extension, sniffed, body)),
         };
     }
     let html = matches!(declared, "text/html" | "application/xhtml+xml");
-    match evidence {
+    match sniffed {
         SniffResult::Signature(name) if html || declared == "text/plain" => Some(name.into()),
-        SniffResult::Signature(name) => (!same_family(declared, name)).then(|| name.into()),
+        SniffResult::Signature(name) => (!same_type(declared, name)).then(|| name.into()),
         SniffResult::Container(name) => (html || declared == "text/plain").then(|| name.into()),
-        // Source code is shown as plain text on purpose: a name like page.txt is believed.
+        // HTML source may be served as plain text on purpose. An extension such as .txt confirms it.
         SniffResult::Document if declared == "text/plain" => match extension {
             Some("text/html" | "application/xhtml+xml") | None => Some(MediaType::HTML),
             Some(_) => None,
         },
         SniffResult::Document if is_xml(declared) && !html => Some(MediaType::HTML),
         SniffResult::Document => (!html).then_some(MediaType::HTML),
-        // XHTML served as HTML is HTML; a feed served as HTML is a feed.
+        // XHTML or generic XML that is served as HTML is read as HTML. A feed is read as a feed.
         SniffResult::Xml("application/xhtml+xml" | "text/xml") if html => None,
-        // A page may begin with its icons.
+        // A fragment of HTML may begin with an inline SVG image.
         SniffResult::Xml("image/svg+xml") if declared == "text/html" => None,
         SniffResult::Xml(name) if html => Some(name.into()),
         SniffResult::Xml(name) if matches!(declared, "text/xml" | "application/xml") => {
@@ -223,8 +214,8 @@ fn overrule(
     }
 }
 
-/// Whether a declared type and a signature are two names of one thing (`image/jpg`, `image/jpeg`).
-fn same_family(declared: &str, signature: &str) -> bool {
+/// Whether two names mean the same type (`image/jpg`, `image/jpeg`).
+fn same_type(declared: &str, signature: &str) -> bool {
     let subtype = |name: &str| {
         let name = name.split_once('/').map_or(name, |(_, subtype)| subtype);
         name.trim_start_matches("x-")
@@ -249,26 +240,26 @@ fn same_family(declared: &str, signature: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn check(header: Option<&str>, url: &str, body: &[u8], expected: &str, repaired: bool) {
+    fn check(header: Option<&str>, url: &str, body: &[u8], expected: &str, remarked: bool) {
         let mut remarks = Vec::new();
-        let (found, _) = decide(header, url, body, &mut remarks);
+        let found = decide(header, url, body, &mut remarks);
         assert_eq!(
             found.as_str(),
             expected,
             "{header:?} {url} {:?}",
             body.escape_ascii().to_string()
         );
-        let lied = remarks
+        let mismatch = remarks
             .iter()
             .any(|remark| matches!(remark, PageRemark::TypeMismatch { .. }));
-        assert_eq!(lied, repaired, "{header:?} {url}");
+        assert_eq!(mismatch, remarked, "{header:?} {url}");
     }
 
     const PAGE: &[u8] = b"\n<!-- hello -->\n<!DOCTYPE html><html><head>";
     const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
 
     #[test]
-    fn a_true_type_stands() {
+    fn correct_declarations_are_kept() {
         check(
             Some("text/html; charset=utf-8"),
             "http://a/",
@@ -309,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lying_type_is_repaired() {
+    fn wrong_declarations_are_corrected() {
         check(Some("text/plain"), "http://a/x", PAGE, "text/html", true);
         check(
             Some("application/octet-stream"),
@@ -366,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn source_shown_on_purpose_stays_text() {
+    fn html_source_with_another_extension_stays_plain_text() {
         check(
             Some("text/plain"),
             "http://a/index.txt",
@@ -446,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_declared() {
+    fn missing_declarations_are_guessed() {
         check(None, "http://a/", PAGE, "text/html", false);
         check(None, "http://a/", b"<p>fragment</p>", "text/html", false);
         check(Some("nonsense"), "http://a/", b"words", "text/plain", false);

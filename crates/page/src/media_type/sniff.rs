@@ -3,41 +3,41 @@
 //! Signatures are those of WHATWG MIME Sniffing, sections 6 and 7.1, and those of common documents (RTF, PostScript,
 //! Office). The decision between this result and the header is made in `media_type/mod.rs`.
 
-/// How far into a body signatures are looked for (the "resource header" of MIME Sniffing, section 5.2).
-pub(crate) const HEADER: usize = 1445;
+/// Bytes that are examined (the "resource header" of MIME Sniffing, section 5.2).
+pub(crate) const HEADER_BYTES: usize = 1445;
 
-/// What the first bytes look like.
+/// The kind of content that the first bytes suggest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SniffResult {
-    /// Opens like an HTML document: a doctype, `<html>`, `<head>`, `<body>` …
+    /// Opens like a complete HTML document: doctype, `<html>`, `<head>`, `<body>`, `<title>`.
     Document,
-    /// Opens with some tag of HTML: a fragment, or a page by a careless author.
+    /// Opens with another HTML tag or a comment: a fragment, or a page without `<html>`.
     Markup,
-    /// XML, named by its root element where that is known.
+    /// XML. The type is that of the root element if it is known, otherwise `text/xml`.
     Xml(&'static str),
-    /// A signature that leaves no doubt.
+    /// A signature of one type.
     Signature(&'static str),
-    /// A signature shared by many types: the zip of an `OpenDocument` file.
+    /// A signature shared by many types. `OpenDocument` files, for example, are zip files.
     Container(&'static str),
-    /// No sign.
+    /// Nothing was recognised.
     None,
 }
 
-/// Looks at the first bytes of a body.
-pub(crate) fn evidence(body: &[u8]) -> SniffResult {
-    let head = &body[..body.len().min(HEADER)];
+/// Examines the first bytes of a body.
+pub(crate) fn first_bytes(body: &[u8]) -> SniffResult {
+    let head = &body[..body.len().min(HEADER_BYTES)];
     if let Some(found) = signature(head) {
         return found;
     }
     markup(head)
 }
 
-/// Whether the first bytes are free of the bytes that no text has (MIME Sniffing, section 3, "binary data byte").
+/// Whether the first bytes contain no "binary data byte" (MIME Sniffing, section 3).
 pub(crate) fn is_text(body: &[u8]) -> bool {
     if matches!(body, [0xFE, 0xFF, ..] | [0xFF, 0xFE, ..]) {
         return true;
     }
-    let head = &body[..body.len().min(HEADER)];
+    let head = &body[..body.len().min(HEADER_BYTES)];
     !head
         .iter()
         .any(|byte| matches!(byte, 0..=8 | 0x0B | 0x0E..=0x1A | 0x1C..=0x1F))
@@ -74,9 +74,9 @@ const SIGNATURES: &[(&[u8], SniffResult)] = &[
 
 fn signature(head: &[u8]) -> Option<SniffResult> {
     if let Some((_, found)) = SIGNATURES.iter().find(|(magic, _)| head.starts_with(magic)) {
-        // "BZh" is three letters that a text may open with.
-        let letters = head.starts_with(b"BZh") && is_text(head);
-        return (!letters).then_some(*found);
+        // A text may begin with the letters BZh.
+        let may_be_text = head.starts_with(b"BZh") && is_text(head);
+        return (!may_be_text).then_some(*found);
     }
     match head {
         [b'R', b'I', b'F', b'F', _, _, _, _, kind @ ..] => match kind {
@@ -86,14 +86,15 @@ fn signature(head: &[u8]) -> Option<SniffResult> {
             _ => None,
         },
         [_, _, _, _, b'f', b't', b'y', b'p', ..] => Some(SniffResult::Container("video/mp4")),
-        // Two letters prove nothing: the reserved words of a bitmap's header must be zero as well.
+        // A text may begin with the letters BM, so the reserved bytes of the bitmap header must be zero too.
         [b'B', b'M', _, _, _, _, 0, 0, 0, 0, ..] => Some(SniffResult::Signature("image/bmp")),
         _ => None,
     }
 }
 
-/// Tags that only a whole document opens with, then those that any fragment may.
+/// Tags that only a complete document begins with.
 const DOCUMENT_TAGS: &[&[u8]] = &[b"!doctype html", b"html", b"head", b"body", b"title"];
+/// Tags that a fragment may begin with.
 const MARKUP_TAGS: &[&[u8]] = &[
     b"script",
     b"iframe",
@@ -118,7 +119,7 @@ const MARKUP_TAGS: &[&[u8]] = &[
 fn markup(head: &[u8]) -> SniffResult {
     let (rest, comments) = skip_prolog(head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(head));
     if let Some(xml) = strip_prefix_ignore_case(rest, b"<?xml") {
-        return SniffResult::Xml(root(xml));
+        return SniffResult::Xml(xml_type(xml));
     }
     let Some(tag) = rest.strip_prefix(b"<") else {
         return if comments {
@@ -129,7 +130,7 @@ fn markup(head: &[u8]) -> SniffResult {
     };
     if DOCUMENT_TAGS.iter().any(|name| is_tag(tag, name)) {
         SniffResult::Document
-    } else if let Some(name) = xml_root(tag) {
+    } else if let Some(name) = type_by_root(tag) {
         SniffResult::Xml(name)
     } else if comments || MARKUP_TAGS.iter().any(|name| is_tag(tag, name)) {
         SniffResult::Markup
@@ -138,8 +139,8 @@ fn markup(head: &[u8]) -> SniffResult {
     }
 }
 
-/// The type of an XML document, given what follows `<?xml`.
-fn root(mut rest: &[u8]) -> &'static str {
+/// The media type of an XML document. `rest` follows `<?xml`.
+fn xml_type(mut rest: &[u8]) -> &'static str {
     while let Some(open) = memchr::memchr(b'<', rest) {
         let tag = skip_prolog(&rest[open..]).0;
         let Some(tag) = tag.strip_prefix(b"<") else {
@@ -148,7 +149,7 @@ fn root(mut rest: &[u8]) -> &'static str {
         if is_tag(tag, b"html") || is_tag(tag, b"!doctype html") {
             return "application/xhtml+xml";
         }
-        if let Some(name) = xml_root(tag) {
+        if let Some(name) = type_by_root(tag) {
             return name;
         }
         if !matches!(tag.first(), Some(b'?' | b'!')) {
@@ -159,12 +160,13 @@ fn root(mut rest: &[u8]) -> &'static str {
     "text/xml"
 }
 
-/// Root elements that name a type by themselves.
-fn xml_root(tag: &[u8]) -> Option<&'static str> {
+/// The media type of an XML document with this root element or doctype. `None` if it is unknown.
+fn type_by_root(tag: &[u8]) -> Option<&'static str> {
     const ROOTS: &[(&[u8], &str)] = &[
         (b"rss", "application/rss+xml"),
         (b"rdf:rdf", "application/rss+xml"),
         (b"feed", "application/atom+xml"),
+        // Not a registered type. Servers send sitemaps as `application/xml`.
         (b"urlset", "application/sitemap+xml"),
         (b"sitemapindex", "application/sitemap+xml"),
         (b"svg", "image/svg+xml"),
@@ -176,7 +178,7 @@ fn xml_root(tag: &[u8]) -> Option<&'static str> {
         .map(|(_, media)| *media)
 }
 
-/// Whether `tag` (what follows `<`) is the named one and ends there.
+/// Whether `tag` (the bytes behind `<`) begins with `name`, followed by the end of a name.
 fn is_tag(tag: &[u8], name: &[u8]) -> bool {
     strip_prefix_ignore_case(tag, name).is_some_and(|rest| {
         matches!(
@@ -186,7 +188,7 @@ fn is_tag(tag: &[u8], name: &[u8]) -> bool {
     })
 }
 
-/// Skips white space and comments; says whether there was a comment.
+/// Skips white space and comments. Returns the rest and whether there was a comment.
 fn skip_prolog(mut rest: &[u8]) -> (&[u8], bool) {
     let mut comments = false;
     loop {
@@ -205,7 +207,7 @@ fn strip_prefix_ignore_case<'a>(bytes: &'a [u8], prefix: &[u8]) -> Option<&'a [u
 }
 
 /// The media type that the extension of a URL's last path segment suggests.
-pub(crate) fn extension(url: &str) -> Option<&'static str> {
+pub(crate) fn by_url(url: &str) -> Option<&'static str> {
     let path = url.split(['?', '#']).next().unwrap_or_default();
     let path = path.split_once("://").map_or(path, |(_, rest)| rest);
     let (_, name) = path.rsplit_once('/')?;
@@ -271,9 +273,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn openings() {
+    fn first_bytes_of_many_types() {
         let check = |bytes: &[u8], expected| {
-            assert_eq!(evidence(bytes), expected, "{}", bytes.escape_ascii());
+            assert_eq!(first_bytes(bytes), expected, "{}", bytes.escape_ascii());
         };
         check(b"<!DOCTYPE HTML>", SniffResult::Document);
         check(b"\xEF\xBB\xBF \n<HTML lang=en>", SniffResult::Document);
@@ -293,8 +295,8 @@ mod tests {
     }
 
     #[test]
-    fn extensions() {
-        let check = |url, expected| assert_eq!(extension(url), expected, "{url}");
+    fn types_by_file_extension() {
+        let check = |url, expected| assert_eq!(by_url(url), expected, "{url}");
         check("http://a.pdf", None);
         check("http://a/b.PDF?x=.html#y.png", Some("application/pdf"));
         check("http://a/b.c/d", None);

@@ -14,15 +14,15 @@ use crate::html_syntax::raw_text::ContentModel;
 use crate::html_syntax::tokenizer::{self, TokenSink};
 use crate::links::rel;
 
-/// A part of the document that holds links.
+/// A part of the document that contains links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LinkSpan {
-    /// The value without its quotes, or the style sheet; never empty.
+    /// The attribute value without its quotes, or the style sheet. Never empty.
     pub(crate) range: Range<usize>,
-    pub(crate) form: SpanSyntax,
+    pub(crate) syntax: SpanSyntax,
 }
 
-/// How the links are written there.
+/// The syntax of the links in a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SpanSyntax {
     /// An attribute that is one URL.
@@ -35,29 +35,31 @@ pub(crate) enum SpanSyntax {
     StyleAttribute,
     /// The content of a `style` element.
     StyleSheet,
-    /// An attribute to empty, because it would defeat the replaced links: `base`, `integrity`, a content security policy.
+    /// An attribute that must be emptied, because it would break the replaced links: `base`, `integrity`, a content
+    /// security policy.
     Clear,
 }
 
-/// The spots of a document in order, and the value of its first `<base href>` as written.
+/// Returns the spans of a document in order, and the range of its first `<base href>`.
 pub(crate) fn find(document: &[u8], xml: bool) -> (Vec<LinkSpan>, Option<Range<usize>>) {
-    let mut finder = LinkLocator {
+    let mut locator = LinkLocator {
         document,
         xml,
-        spots: Vec::new(),
+        spans: Vec::new(),
         base: None,
-        foreign: OpenElements::default(),
+        open_elements: OpenElements::default(),
         tag: TagAttributes::default(),
         in_style: false,
     };
-    tokenizer::run(document, &mut finder);
-    let (mut spots, base) = (finder.spots, finder.base);
-    // What a link or a meta element means is known at its end, when other attributes have been noted.
-    spots.sort_by_key(|spot| spot.range.start);
-    (spots, base)
+    tokenizer::run(document, &mut locator);
+    let (mut spans, base) = (locator.spans, locator.base);
+    // The spans of `link` and `meta` are added at the end of the tag, after those of their other attributes.
+    spans.sort_by_key(|span| span.range.start);
+    (spans, base)
 }
 
-mod known {
+/// Keys of attribute and element names.
+mod keys {
     use super::key;
 
     pub(super) const ACTION: u128 = key(b"action");
@@ -80,7 +82,8 @@ mod known {
     pub(super) const XLINK_HREF: u128 = key(b"xlink:href");
 }
 
-/// The tag being read.
+/// The current tag. Attributes of `link` and `meta` are kept until the tag is complete, because their meaning depends on
+/// each other.
 #[derive(Debug)]
 struct TagAttributes<'a> {
     element: Element,
@@ -109,42 +112,42 @@ impl Default for TagAttributes<'_> {
 struct LinkLocator<'a> {
     document: &'a [u8],
     xml: bool,
-    spots: Vec<LinkSpan>,
+    spans: Vec<LinkSpan>,
     base: Option<Range<usize>>,
-    foreign: OpenElements,
+    open_elements: OpenElements,
     tag: TagAttributes<'a>,
     in_style: bool,
 }
 
 impl<'a> LinkLocator<'a> {
-    /// Where a slice of the document stands in it.
-    fn range(&self, slice: &[u8]) -> Range<usize> {
+    /// The range of a slice of the document.
+    fn range_of(&self, slice: &[u8]) -> Range<usize> {
         let start = slice.as_ptr().addr() - self.document.as_ptr().addr();
         start..start + slice.len()
     }
 
-    fn note(&mut self, slice: &'a [u8], form: SpanSyntax) {
+    fn add(&mut self, slice: &'a [u8], syntax: SpanSyntax) {
         if !slice.is_empty() {
-            let range = self.range(slice);
-            self.spots.push(LinkSpan { range, form });
+            let range = self.range_of(slice);
+            self.spans.push(LinkSpan { range, syntax });
         }
     }
 
-    /// The tag is complete, and with it what depends on several attributes.
-    fn settle(&mut self) {
+    /// Adds the spans of a complete tag that depend on several attributes.
+    fn finish_tag(&mut self) {
         match self.tag.element {
             Element::Link => {
                 let relation = decode(self.tag.rel, TextKind::AttributeValue);
-                let kind = rel::kind(&relation).unwrap_or(LinkKind::Canonical);
-                self.note(self.tag.href, SpanSyntax::Url(kind));
+                let kind = rel::link_kind(&relation).unwrap_or(LinkKind::Canonical);
+                self.add(self.tag.href, SpanSyntax::Url(kind));
             }
             Element::Meta => {
                 let pragma = decode(self.tag.pragma, TextKind::AttributeValue);
                 let pragma = pragma.trim_ascii();
                 if pragma.eq_ignore_ascii_case(b"refresh") {
-                    self.note(self.tag.content, SpanSyntax::Refresh);
+                    self.add(self.tag.content, SpanSyntax::Refresh);
                 } else if pragma.eq_ignore_ascii_case(b"content-security-policy") {
-                    self.note(self.tag.content, SpanSyntax::Clear);
+                    self.add(self.tag.content, SpanSyntax::Clear);
                 }
             }
             _ => {}
@@ -152,16 +155,14 @@ impl<'a> LinkLocator<'a> {
     }
 }
 
-/// What an attribute is that stands for itself.
-fn form(element: Element, tag: u128, attribute: u128) -> Option<SpanSyntax> {
+/// The syntax of an attribute whose meaning does not depend on other attributes.
+fn syntax_of(element: Element, tag: u128, attribute: u128) -> Option<SpanSyntax> {
     let asset = Some(SpanSyntax::Url(LinkKind::Asset));
     match (element, attribute) {
-        (Element::Anchor, known::HREF | known::XLINK_HREF) => {
-            Some(SpanSyntax::Url(LinkKind::Anchor))
-        }
-        (Element::Area, known::HREF) => Some(SpanSyntax::Url(LinkKind::Area)),
-        (Element::Frame | Element::Iframe, known::SRC) => Some(SpanSyntax::Url(LinkKind::Frame)),
-        (Element::Form, known::ACTION) | (Element::Button | Element::Input, known::FORMACTION) => {
+        (Element::Anchor, keys::HREF | keys::XLINK_HREF) => Some(SpanSyntax::Url(LinkKind::Anchor)),
+        (Element::Area, keys::HREF) => Some(SpanSyntax::Url(LinkKind::Area)),
+        (Element::Frame | Element::Iframe, keys::SRC) => Some(SpanSyntax::Url(LinkKind::Frame)),
+        (Element::Form, keys::ACTION) | (Element::Button | Element::Input, keys::FORMACTION) => {
             Some(SpanSyntax::Url(LinkKind::Form))
         }
         (
@@ -173,18 +174,18 @@ fn form(element: Element, tag: u128, attribute: u128) -> Option<SpanSyntax> {
             | Element::Track
             | Element::Embed
             | Element::Input,
-            known::SRC,
+            keys::SRC,
         )
-        | (Element::Image | Element::Source, known::DATA_SRC)
-        | (Element::SvgImage | Element::Script, known::HREF | known::XLINK_HREF)
-        | (Element::Video, known::POSTER)
-        | (Element::Object, known::DATA)
-        | (_, known::BACKGROUND) => asset,
-        (Element::Other, known::HREF | known::XLINK_HREF) if tag == known::USE => asset,
-        (Element::Image | Element::Source, known::SRCSET | known::DATA_SRCSET)
-        | (Element::Link, known::IMAGESRCSET) => Some(SpanSyntax::Srcset),
-        (Element::Link | Element::Script, known::INTEGRITY) => Some(SpanSyntax::Clear),
-        (_, known::STYLE) => Some(SpanSyntax::StyleAttribute),
+        | (Element::Image | Element::Source, keys::DATA_SRC)
+        | (Element::SvgImage | Element::Script, keys::HREF | keys::XLINK_HREF)
+        | (Element::Video, keys::POSTER)
+        | (Element::Object, keys::DATA)
+        | (_, keys::BACKGROUND) => asset,
+        (Element::Other, keys::HREF | keys::XLINK_HREF) if tag == keys::USE => asset,
+        (Element::Image | Element::Source, keys::SRCSET | keys::DATA_SRCSET)
+        | (Element::Link, keys::IMAGESRCSET) => Some(SpanSyntax::Srcset),
+        (Element::Link | Element::Script, keys::INTEGRITY) => Some(SpanSyntax::Clear),
+        (_, keys::STYLE) => Some(SpanSyntax::StyleAttribute),
         _ => None,
     }
 }
@@ -192,7 +193,7 @@ fn form(element: Element, tag: u128, attribute: u128) -> Option<SpanSyntax> {
 impl<'a> TokenSink<'a> for LinkLocator<'a> {
     fn text(&mut self, characters: &'a [u8], _: TextKind) {
         if self.in_style {
-            self.note(characters, SpanSyntax::StyleSheet);
+            self.add(characters, SpanSyntax::StyleSheet);
         }
     }
 
@@ -211,47 +212,47 @@ impl<'a> TokenSink<'a> for LinkLocator<'a> {
         if value.is_empty() {
             return;
         }
-        let kept = match (self.tag.element, name.key) {
-            (Element::Base, known::HREF) => {
-                let range = self.range(value);
+        let kept_value = match (self.tag.element, name.key) {
+            (Element::Base, keys::HREF) => {
+                let range = self.range_of(value);
                 self.base.get_or_insert(range);
-                return self.note(value, SpanSyntax::Clear);
+                return self.add(value, SpanSyntax::Clear);
             }
-            (Element::Link, known::HREF) => &mut self.tag.href,
-            (Element::Link, known::REL) => &mut self.tag.rel,
-            (Element::Meta, known::HTTP_EQUIV) => &mut self.tag.pragma,
-            (Element::Meta, known::CONTENT) => &mut self.tag.content,
+            (Element::Link, keys::HREF) => &mut self.tag.href,
+            (Element::Link, keys::REL) => &mut self.tag.rel,
+            (Element::Meta, keys::HTTP_EQUIV) => &mut self.tag.pragma,
+            (Element::Meta, keys::CONTENT) => &mut self.tag.content,
             (element, key) => {
-                if let Some(form) = form(element, self.tag.name, key) {
-                    self.note(value, form);
+                if let Some(syntax) = syntax_of(element, self.tag.name, key) {
+                    self.add(value, syntax);
                 }
                 return;
             }
         };
-        if kept.is_empty() {
-            *kept = value;
+        if kept_value.is_empty() {
+            *kept_value = value;
         }
     }
 
     fn close(&mut self, self_closing: bool) -> Option<ContentModel> {
         let element = self.tag.element;
         if !self.tag.start {
-            self.foreign.end(element);
+            self.open_elements.end(element);
             return None;
         }
-        self.settle();
-        if self.foreign.start(element, self_closing, self.xml) {
+        self.finish_tag();
+        if self.open_elements.start(element, self_closing, self.xml) {
             return None;
         }
         self.in_style = element == Element::Style;
-        element.raw()
+        element.content_model()
     }
 
     fn allows_cdata(&self) -> bool {
-        self.xml || self.foreign.inside()
+        self.xml || self.open_elements.in_foreign_content()
     }
 
     fn in_noscript(&self) -> bool {
-        self.foreign.in_noscript()
+        self.open_elements.in_noscript()
     }
 }

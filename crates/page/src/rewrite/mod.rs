@@ -4,9 +4,11 @@
 //! replacement of each in [`LinkRewriter::rewrite`]. Replacements are ASCII, so they are valid in every supported character
 //! set.
 //!
-//! **Invariants.** Bytes outside replaced links do not change, except for attributes that would defeat the replacements:
+//! **Invariants.** Bytes outside replaced links do not change, except for attributes that would break the replacements:
 //! `<base href>`, `integrity` and a content security policy are emptied. A replacement cannot end the value, element or
 //! `url(…)` that contains it. Rewriting never fails and takes linear time.
+
+mod locate;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -17,30 +19,28 @@ use encoding_rs::Encoding;
 use self::locate::{LinkSpan, SpanSyntax};
 use crate::html_syntax::character_reference::{TextKind, decode};
 use crate::links::collector::{clean, is_data_or_script};
-mod locate;
-
 use crate::links::{css, meta_refresh, srcset};
+use crate::text::builder::into_string;
 use crate::{Input, LinkKind, charset, media_type};
 
-/// A document and the places of its links.
+/// A document and the positions of its links.
 #[derive(Debug)]
 pub struct LinkRewriter<'a> {
     document: &'a [u8],
     encoding: &'static Encoding,
-    spots: Vec<LinkSpan>,
+    spans: Vec<LinkSpan>,
     base: Option<String>,
 }
 
 impl<'a> LinkRewriter<'a> {
-    /// Finds the links of HTML or of a style sheet. `None` for everything else, and where ASCII is not ASCII (UTF-16,
-    /// ISO-2022-JP).
+    /// Finds the links of HTML or of a style sheet. `None` for other media types, and for character sets that are not
+    /// supersets of ASCII (UTF-16, ISO-2022-JP).
     pub fn new(input: &Input<'a>) -> Option<LinkRewriter<'a>> {
         let document = input.body;
         let mut remarks = Vec::new();
-        let (media_type, _) =
-            media_type::decide(input.content_type, input.url, document, &mut remarks);
-        let (html, sheet) = (media_type.is_html(), media_type.as_str() == "text/css");
-        if !html && !sheet {
+        let media_type = media_type::decide(input.content_type, input.url, document, &mut remarks);
+        let (html, style_sheet) = (media_type.is_html(), media_type.as_str() == "text/css");
+        if !html && !style_sheet {
             return None;
         }
         let charset = charset::decode(
@@ -55,41 +55,45 @@ impl<'a> LinkRewriter<'a> {
         if !encoding.is_ascii_compatible() {
             return None;
         }
-        let (spots, base) = if html {
+        let (spans, base) = if html {
             locate::find(document, media_type.is_xml())
         } else {
             let range = 0..document.len();
-            let form = SpanSyntax::StyleSheet;
-            (vec![LinkSpan { range, form }], None)
+            let syntax = SpanSyntax::StyleSheet;
+            (vec![LinkSpan { range, syntax }], None)
         };
         let mut rewriter = LinkRewriter {
             document,
             encoding,
-            spots,
+            spans,
             base: None,
         };
-        rewriter.base = base.map(|range| cleaned(&rewriter.meaning(&document[range])).into_owned());
+        rewriter.base =
+            base.map(|range| clean_link(&rewriter.decode_value(&document[range])).into_owned());
         Some(rewriter)
     }
 
-    /// Name of the character set, in which links have their queries.
+    /// Name of the character set. URL parsers encode the queries of links in it.
     pub fn charset(&self) -> &'static str {
         self.encoding.name()
     }
 
-    /// The first `<base href>`: what the links are relative to, itself relative to the page's URL. It is gone from what
-    /// [`LinkRewriter::rewrite`] returns.
+    /// The first `<base href>`. Links are relative to it, and it is relative to the URL of the page.
+    /// [`LinkRewriter::rewrite`] removes it from the document.
     pub fn base(&self) -> Option<&str> {
         self.base.as_deref()
     }
 
-    /// The document with what `link` returns in the place of each link, which it is given as browsers read it; `None`
-    /// leaves one as it is. What `link` returns must be a URL in ASCII.
-    pub fn rewrite(&self, mut link: impl FnMut(LinkKind, &str) -> Option<String>) -> Cow<'a, [u8]> {
+    /// Returns the document with its links replaced. `replace` gets the kind of each link and its URL, decoded and cleaned.
+    /// It returns the new URL, in ASCII, or `None` to keep the link as it is.
+    pub fn rewrite(
+        &self,
+        mut replace: impl FnMut(LinkKind, &str) -> Option<String>,
+    ) -> Cow<'a, [u8]> {
         let mut edits = Vec::new();
-        for spot in &self.spots {
-            if let Some(new) = self.replace(spot, &mut link) {
-                edits.push((spot.range.clone(), new));
+        for span in &self.spans {
+            if let Some(new) = self.rewrite_span(span, &mut replace) {
+                edits.push((span.range.clone(), new));
             }
         }
         if edits.is_empty() {
@@ -98,54 +102,51 @@ impl<'a> LinkRewriter<'a> {
         Cow::Owned(splice(self.document, &edits))
     }
 
-    /// What goes into a spot, if anything changes there.
-    fn replace(
+    /// The new content of a span. `None` if it does not change.
+    fn rewrite_span(
         &self,
-        spot: &LinkSpan,
-        link: &mut impl FnMut(LinkKind, &str) -> Option<String>,
+        span: &LinkSpan,
+        replace: &mut impl FnMut(LinkKind, &str) -> Option<String>,
     ) -> Option<Vec<u8>> {
-        let written = &self.document[spot.range.clone()];
+        let written = &self.document[span.range.clone()];
         let quoted = matches!(
-            self.document.get(spot.range.start.wrapping_sub(1)),
+            self.document.get(span.range.start.wrapping_sub(1)),
             Some(b'"' | b'\'')
         );
-        let new = match spot.form {
-            SpanSyntax::StyleSheet => return sheet(written, self.encoding, link),
+        let new = match span.syntax {
+            SpanSyntax::StyleSheet => {
+                return rewrite_style_sheet(written, self.encoding, replace);
+            }
             SpanSyntax::Clear => return Some(if quoted { Vec::new() } else { b"\"\"".to_vec() }),
             SpanSyntax::Url(kind) => {
                 if is_data_or_script(written) {
                     return None;
                 }
-                link(kind, &cleaned(&self.meaning(written)))?
+                replace(kind, &clean_link(&self.decode_value(written)))?
             }
-            SpanSyntax::Srcset => set(&self.meaning(written), link)?,
-            SpanSyntax::Refresh => refresh(&self.meaning(written), link)?,
+            SpanSyntax::Srcset => rewrite_srcset(&self.decode_value(written), replace)?,
+            SpanSyntax::Refresh => rewrite_refresh(&self.decode_value(written), replace)?,
             SpanSyntax::StyleAttribute => {
-                let meaning = self.meaning(written);
-                let new = sheet(meaning.as_bytes(), encoding_rs::UTF_8, link)?;
+                let style = self.decode_value(written);
+                let new = rewrite_style_sheet(style.as_bytes(), encoding_rs::UTF_8, replace)?;
                 String::from_utf8(new).ok()?
             }
         };
-        Some(escape(&new, quoted).into_bytes())
+        Some(escape_attribute(&new, quoted).into_bytes())
     }
 
-    /// The characters of an attribute.
-    fn meaning(&self, written: &'a [u8]) -> Cow<'a, str> {
+    /// Decodes the character set and the character references of an attribute value.
+    fn decode_value(&self, written: &'a [u8]) -> Cow<'a, str> {
         let (text, _) = self.encoding.decode_without_bom_handling(written);
         match decode(text.as_bytes(), TextKind::AttributeValue) {
-            Cow::Owned(bytes) => Cow::Owned(string(bytes)),
+            Cow::Owned(bytes) => Cow::Owned(into_string(bytes)),
             Cow::Borrowed(_) => text,
         }
     }
 }
 
-fn string(bytes: Vec<u8>) -> String {
-    String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
-}
-
-/// A link without what browsers take away before they read it.
-fn cleaned(link: &str) -> Cow<'_, str> {
+/// Cleans a link as a browser does: see [`clean`].
+fn clean_link(link: &str) -> Cow<'_, str> {
     let mut scratch = Vec::new();
     let cleaned = clean(link.as_bytes(), &mut scratch);
     if cleaned.len() == link.len() {
@@ -154,10 +155,10 @@ fn cleaned(link: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8_lossy(cleaned).into_owned())
 }
 
-/// `text` with its parts replaced, which are in order and do not overlap.
+/// Replaces parts of `text`. The ranges of the edits are in order and do not overlap.
 fn splice(text: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
-    let grown: usize = edits.iter().map(|(_, new)| new.len()).sum();
-    let mut result = Vec::with_capacity(text.len() + grown);
+    let inserted: usize = edits.iter().map(|(_, new)| new.len()).sum();
+    let mut result = Vec::with_capacity(text.len() + inserted);
     let mut at = 0;
     for (range, new) in edits {
         result.extend_from_slice(&text[at..range.start]);
@@ -168,59 +169,66 @@ fn splice(text: &[u8], edits: &[(Range<usize>, Vec<u8>)]) -> Vec<u8> {
     result
 }
 
-/// Where a part of `text` stands in it.
-fn place(text: &[u8], part: &[u8]) -> Range<usize> {
+/// The range of `part`, which is a slice of `text`.
+fn range_in(text: &[u8], part: &[u8]) -> Range<usize> {
     let start = part.as_ptr().addr() - text.as_ptr().addr();
     start..start + part.len()
 }
 
-/// A `srcset`. A comma at either end of a URL would be taken for one between two.
-fn set(text: &str, link: &mut impl FnMut(LinkKind, &str) -> Option<String>) -> Option<String> {
+/// Replaces the URLs of a `srcset`. Commas in new URLs are escaped, because at either end they would separate candidates.
+fn rewrite_srcset(
+    text: &str,
+    replace: &mut impl FnMut(LinkKind, &str) -> Option<String>,
+) -> Option<String> {
     let mut edits = Vec::new();
     srcset::urls(text.as_bytes(), |url| {
-        let range = place(text.as_bytes(), url);
+        let range = range_in(text.as_bytes(), url);
         if !is_data_or_script(url)
-            && let Some(new) = link(LinkKind::Asset, &text[range.clone()])
+            && let Some(new) = replace(LinkKind::Asset, &text[range.clone()])
         {
             edits.push((range, new.replace(',', "%2C").into_bytes()));
         }
     });
-    (!edits.is_empty()).then(|| string(splice(text.as_bytes(), &edits)))
+    (!edits.is_empty()).then(|| into_string(splice(text.as_bytes(), &edits)))
 }
 
-fn refresh(text: &str, link: &mut impl FnMut(LinkKind, &str) -> Option<String>) -> Option<String> {
+/// Replaces the URL of a `meta` refresh.
+fn rewrite_refresh(
+    text: &str,
+    replace: &mut impl FnMut(LinkKind, &str) -> Option<String>,
+) -> Option<String> {
     let url = meta_refresh::target(text.as_bytes())?;
-    let range = place(text.as_bytes(), url);
-    let new = link(LinkKind::Refresh, &cleaned(&text[range.clone()]))?;
+    let range = range_in(text.as_bytes(), url);
+    let new = replace(LinkKind::Refresh, &clean_link(&text[range.clone()]))?;
     let new = new.replace('\'', "%27").replace('"', "%22");
-    Some(string(splice(
+    Some(into_string(splice(
         text.as_bytes(),
         &[(range, new.into_bytes())],
     )))
 }
 
-/// A style sheet; `None` when nothing changes.
-fn sheet(
+/// Replaces the URLs of a style sheet. `None` if nothing changes.
+fn rewrite_style_sheet(
     text: &[u8],
     encoding: &'static Encoding,
-    link: &mut impl FnMut(LinkKind, &str) -> Option<String>,
+    replace: &mut impl FnMut(LinkKind, &str) -> Option<String>,
 ) -> Option<Vec<u8>> {
     let mut edits = Vec::new();
     css::urls(text, |url| {
         if is_data_or_script(url) {
             return;
         }
-        let (meaning, _) = encoding.decode_without_bom_handling(url);
-        if let Some(new) = link(LinkKind::Asset, &cleaned(&unescaped(&meaning))) {
-            edits.push((place(text, url), guarded(&new).into_bytes()));
+        let (decoded, _) = encoding.decode_without_bom_handling(url);
+        if let Some(new) = replace(LinkKind::Asset, &clean_link(&unescape_css(&decoded))) {
+            edits.push((range_in(text, url), escape_css(&new).into_bytes()));
         }
     });
     (!edits.is_empty()).then(|| splice(text, &edits))
 }
 
-/// CSS escapes: a backslash with up to six hexadecimal digits and a space, or with any other character (CSS Syntax,
-/// section 4.3.7).
-fn unescaped(url: &str) -> Cow<'_, str> {
+/// Decodes CSS escapes: a backslash and up to six hexadecimal digits and a space, or a backslash and any other character
+/// (CSS Syntax, 4.3.7).
+fn unescape_css(url: &str) -> Cow<'_, str> {
     if !url.contains('\\') {
         return Cow::Borrowed(url);
     }
@@ -235,8 +243,8 @@ fn unescaped(url: &str) -> Cow<'_, str> {
             .count();
         if digits > 0 {
             let code = u32::from_str_radix(&after[..digits], 16).unwrap_or_default();
-            let known = char::from_u32(code).filter(|c| *c != '\0');
-            text.push(known.unwrap_or(char::REPLACEMENT_CHARACTER));
+            let character = char::from_u32(code).filter(|c| *c != '\0');
+            text.push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
             rest = &after[digits..];
             rest = rest.strip_prefix([' ', '\t', '\n']).unwrap_or(rest);
         } else {
@@ -249,8 +257,8 @@ fn unescaped(url: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// A URL that ends neither a string nor `url(…)` nor a `style` element.
-fn guarded(url: &str) -> String {
+/// Percent-encodes the characters that could end a string, `url(…)` or a `style` element.
+fn escape_css(url: &str) -> String {
     let mut text = String::with_capacity(url.len());
     for c in url.chars() {
         if c.is_ascii_control() || matches!(c, ' ' | '"' | '\'' | '(' | ')' | '\\' | '<' | '>') {
@@ -262,8 +270,8 @@ fn guarded(url: &str) -> String {
     text
 }
 
-/// An attribute's value as it is written.
-fn escape(value: &str, quoted: bool) -> String {
+/// Escapes an attribute value for HTML, with spaces too if it is written without quotes.
+fn escape_attribute(value: &str, quoted: bool) -> String {
     let mut text = String::with_capacity(value.len());
     for c in value.chars() {
         match c {
@@ -297,24 +305,14 @@ mod tests {
         }
     }
 
-    /// Replaces a link by `kind:link` with characters outside ASCII escaped. Keeps links that begin with `#`.
+    /// Replaces a link by `kind:link`, with other characters than ASCII escaped. Keeps links that begin with `#`.
     fn mark(kind: LinkKind, link: &str) -> Option<String> {
-        let link = link.replace(' ', "+");
-        (!link.starts_with('#')).then(|| format!("{kind}:{}", link.escape_unicode_outside()))
-    }
-
-    trait Outside {
-        fn escape_unicode_outside(&self) -> String;
-    }
-
-    impl Outside for str {
-        fn escape_unicode_outside(&self) -> String {
-            let escaped = self.chars().map(|c| match c {
-                '!'..='~' => c.to_string(),
-                _ => format!("%{:X}", u32::from(c)),
-            });
-            escaped.collect()
-        }
+        let escaped = link.chars().map(|c| match c {
+            ' ' => "+".to_owned(),
+            '!'..='~' => c.to_string(),
+            _ => format!("%{:X}", u32::from(c)),
+        });
+        (!link.starts_with('#')).then(|| format!("{kind}:{}", escaped.collect::<String>()))
     }
 
     #[track_caller]
@@ -338,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes() {
+    fn links_in_attributes() {
         check(
             "<A HREF=\"a&amp;b\" title='a'>x</a><a href=' c '>",
             "<A HREF=\"anchor:a&amp;b\" title='a'>x</a><a href='anchor:c'>",
@@ -367,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_the_whole_tag_tells() {
+    fn links_that_depend_on_several_attributes() {
         check(
             "<link style='x:url(y)' href=a.css rel=stylesheet integrity=sha256-x>",
             "<link style='x:url(asset:y)' href=asset:a.css rel=stylesheet integrity=\"\">",
@@ -387,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn the_base_is_told_and_taken_away() {
+    fn base_is_returned_and_removed() {
         let body = b"<base href='/b&amp;c/'><base href=d target=e><a href=x>";
         let rewriter = LinkRewriter::new(&input("text/html", body)).expect("HTML");
         assert_eq!(rewriter.base(), Some("/b&c/"));
@@ -398,7 +396,7 @@ mod tests {
     }
 
     #[test]
-    fn style_sheets() {
+    fn links_in_style_sheets() {
         check(
             "<style>@import 'a.css'; b{background:url( c.png )}</style><p style=\"x:url(&quot;d&quot;)\">",
             "<style>@import 'asset:a.css'; b{background:url( asset:c.png )}</style><p style=\"x:url(&quot;asset:d&quot;)\">",
@@ -409,13 +407,13 @@ mod tests {
             b"@import url(a.css);b{c:url('d (1)\\27.png')}e{f:url(data:x)}",
             b"@import url(asset:a.css);b{c:url('asset:d+%281%29%27.png')}e{f:url(data:x)}",
         );
-        // Not a style sheet: a script, a comment, text.
+        // Scripts, comments and text are not searched.
         let other = "<script>url(x)</script><!-- <a href=y> --><title><a href=z></title>url(x)";
         check(other, other);
     }
 
     #[test]
-    fn what_a_noscript_leaves_open_ends_with_it() {
+    fn elements_left_open_in_a_noscript_end_with_it() {
         check(
             "<noscript><iframe src=a /></noscript><a href=b><noscript><!-- </NOSCRIPT><a href=c>",
             "<noscript><iframe src=frame:a /></noscript><a href=anchor:b><noscript><!-- </NOSCRIPT><a href=anchor:c>",
@@ -423,13 +421,13 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_other_character_sets_stay() {
+    fn bytes_of_other_character_sets_are_kept() {
         check_as(
             "text/html; charset=iso-8859-1",
             b"<p>\xE1<a title='\xE9' href='/\xE1&eacute;'>\xE9</a>",
             b"<p>\xE1<a title='\xE9' href='anchor:/%E1%E9'>\xE9</a>",
         );
-        // The second byte of a Shift_JIS character may be a backslash; the letters are katakana SO.
+        // The second byte of a Shift_JIS character may be a backslash, as in katakana SO.
         check_as(
             "text/html; charset=shift_jis",
             b"<a alt='\x83\x5C' href='\x83\x5C'>\x83\x5C",
@@ -440,7 +438,7 @@ mod tests {
             b"\xEF\xBB\xBF<a href=x>",
             b"\xEF\xBB\xBF<a href=anchor:x>",
         );
-        // A style attribute whose references have no byte in this character set.
+        // A style attribute with a reference to a character that this character set lacks.
         check_as(
             "text/html; charset=iso-8859-1",
             b"<p style='content:\"&euro;\xE1\";x:url(y)'>",
@@ -449,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_as_it_is() {
+    fn other_types_and_charsets_are_refused() {
         for (content_type, body) in [
             ("text/html", &b"\xFF\xFE<\0a\0 \0h\0r\0e\0f\0=\0x\0>\0"[..]),
             ("text/html; charset=iso-2022-jp", b"<a href=x>"),
@@ -510,24 +508,25 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
-        /// What is put in changes nothing around it: another reading finds as many links, each of them replaced.
+        /// A replacement changes nothing around it: the rewritten document has as many links, all of them new, and the
+        /// same text.
         #[test]
-        fn another_reading_finds_what_was_put_in(
+        fn rewritten_documents_contain_the_new_links(
             choice in prop::collection::vec(0..PIECES.len(), 0..40)
         ) {
             let body: String = choice.iter().map(|index| PIECES[*index]).collect();
             let Some(rewriter) = LinkRewriter::new(&input("text/html; charset=utf-8", body.as_bytes())) else {
                 return Ok(());
             };
-            let same = rewriter.rewrite(|_, _| None);
-            let blanks = rewriter.spots.iter().any(|spot| spot.form == SpanSyntax::Clear);
-            prop_assert!(blanks || *same == *body.as_bytes());
+            let unchanged = rewriter.rewrite(|_, _| None);
+            let cleared = rewriter.spans.iter().any(|span| span.syntax == SpanSyntax::Clear);
+            prop_assert!(cleared || *unchanged == *body.as_bytes());
             let mut count = 0;
             let new = rewriter.rewrite(|_, _| {
                 count += 1;
                 Some(format!("http://new/{count}/%22?a&b=\"'<>)"))
             });
-            let again = LinkRewriter::new(&input("text/html; charset=utf-8", &new)).expect("still HTML");
+            let again = LinkRewriter::new(&input("text/html; charset=utf-8", &new)).expect("rewritten document is HTML");
             let mut found = 0;
             again.rewrite(|_, link| {
                 found += 1;
@@ -540,7 +539,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn random_bytes_do_not_panic(body in prop::collection::vec(any::<u8>(), 0..200)) {
             if let Some(rewriter) = LinkRewriter::new(&input("text/html", &body)) {
                 rewriter.rewrite(mark);
             }

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::swar::{HIGHS, all, below, equal, first, pack};
 
-/// What separates two words. The order is that of strength.
+/// The separator between two words. Variants are in ascending order: the strongest of several wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Separator {
     None,
@@ -19,63 +19,63 @@ pub(crate) enum Separator {
     Line,
 }
 
-/// Folds characters into text.
+/// Folds characters into text. Nothing is copied twice: a word that must go is cut off the end again.
 #[derive(Debug)]
 pub(crate) struct TextBuilder {
-    /// Longer than the text: room is made in large steps, not for every slice.
+    /// Longer than the text: the buffer grows in large steps, not with every slice.
     buffer: Vec<u8>,
     /// Bytes of text in the buffer.
     length: usize,
-    /// Where the current word begins, its separator included.
-    word: usize,
+    /// Offset of the current word, its separator included.
+    word_start: usize,
     /// The separator before the current word.
-    before: Separator,
-    /// The separator waiting for the next word; `None` while inside one.
-    gap: Separator,
+    separator_before: Separator,
+    /// The separator due before the next word. `None` inside a word.
+    pending: Separator,
     max_word: usize,
     max: usize,
-    cut: bool,
-    /// Whether a line end in the text is a line break: in plain text, not in HTML.
-    lines: bool,
+    truncated: bool,
+    /// Whether a line end in the input is a line break: true for plain text, false for HTML.
+    keep_line_ends: bool,
 }
 
 impl TextBuilder {
-    /// `max` bounds the bytes, `max_word` the characters of a word (0: no bound).
-    pub(crate) fn new(max: usize, max_word: usize, lines: bool) -> TextBuilder {
+    /// `max` is the maximum length of the text in bytes, `max_word` that of a word in characters (0: no limit).
+    pub(crate) fn new(max: usize, max_word: usize, keep_line_ends: bool) -> TextBuilder {
         let max_word = if max_word == 0 { usize::MAX } else { max_word };
         TextBuilder {
             buffer: Vec::new(),
             length: 0,
-            word: 0,
-            before: Separator::None,
-            gap: Separator::None,
+            word_start: 0,
+            separator_before: Separator::None,
+            pending: Separator::None,
             max_word,
             max,
-            cut: false,
-            lines,
+            truncated: false,
+            keep_line_ends,
         }
     }
 
-    /// Room for what is expected, to save growing step by step.
+    /// Allocates the expected length in advance.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         self.buffer = vec![0; bytes.min(self.max)];
     }
 
-    /// Ends the current word and remembers what must come before the next.
+    /// Ends the current word and stores the separator for the next.
     #[inline]
-    pub(crate) fn separate(&mut self, gap: Separator) {
-        if self.gap == Separator::None {
-            if gap == Separator::None {
+    pub(crate) fn separate(&mut self, separator: Separator) {
+        if self.pending == Separator::None {
+            if separator == Separator::None {
                 return;
             }
             self.end_word();
         }
-        self.gap = self.gap.max(gap);
+        self.pending = self.pending.max(separator);
     }
 
-    /// Adds characters. Slices may be cut anywhere, even inside a character.
+    /// Appends characters. A slice may begin or end anywhere, even inside a character.
     pub(crate) fn push(&mut self, mut rest: &[u8]) {
-        if self.lines {
+        if self.keep_line_ends {
             return self.push_words(rest);
         }
         if rest.len() <= BLOCK && self.push_short(rest) {
@@ -87,23 +87,23 @@ impl TextBuilder {
                 rest = &rest[start..];
             }
             rest = &rest[self.push_blocks(rest)..];
-            let doubtful = rest
+            let slow_part = rest
                 .iter()
                 .position(|byte| *byte <= b' ')
                 .unwrap_or(rest.len());
-            self.push_words(&rest[..doubtful]);
-            rest = &rest[doubtful..];
+            self.push_words(&rest[..slow_part]);
+            rest = &rest[slow_part..];
         }
         if !rest.is_empty() {
             self.separate(Separator::Space);
         }
     }
 
-    /// Adds up to eight bytes at once; false when they need a closer look. Much of a page comes in such pieces.
+    /// Appends up to eight bytes at once, a common case. Returns false, without a change, if they need the slow path.
     #[inline]
     fn push_short(&mut self, bytes: &[u8]) -> bool {
         let block = ByteBlock::read(bytes);
-        if block.is_doubtful() || self.cut || self.length + 4 * BLOCK > self.max {
+        if block.may_have_unicode_space() || self.truncated || self.length + 4 * BLOCK > self.max {
             return false;
         }
         self.make_room(4 * BLOCK);
@@ -115,122 +115,127 @@ impl TextBuilder {
                 self.separate(Separator::Space);
             } else {
                 run = first(white).min(left);
-                if self.gap != Separator::None || self.length == 0 {
+                if self.pending != Separator::None || self.length == 0 {
                     self.begin_word();
                 }
                 self.buffer[self.length..self.length + BLOCK].copy_from_slice(&lanes.to_le_bytes());
                 self.length += run;
             }
             left -= run;
-            // Eight only when nothing is left.
+            // `run` is 8 only if nothing is left.
             (lanes, white) = (lanes >> (8 * (run % 8)), white >> (8 * (run % 8)));
         }
         true
     }
 
-    /// Adds a slice that begins inside a word or with one, eight bytes at a time, and returns how many it could
-    /// take. It stops at what needs a closer look: white space after white space, a word too long, a byte that may
-    /// begin a white-space character outside ASCII, the bound.
+    /// Appends a slice that does not begin with white space, eight bytes at a time. Returns the number of bytes appended.
+    /// Stops where the slow path is needed: at two white-space characters in a row, a word that is too long, a byte that
+    /// may begin a white-space character outside ASCII, or the length limit.
     #[inline]
     fn push_blocks(&mut self, bytes: &[u8]) -> usize {
         let room = bytes.len() + 1 + BLOCK;
-        if self.cut || self.length + room > self.max || self.max_word < BLOCK || bytes.is_empty() {
+        if self.truncated
+            || self.length + room > self.max
+            || self.max_word < BLOCK
+            || bytes.is_empty()
+        {
             return 0;
         }
         self.make_room(room);
-        if self.gap != Separator::None || self.length == 0 {
+        if self.pending != Separator::None || self.length == 0 {
             self.begin_word();
         }
         let begin = self.length;
-        let mut word = self.word;
-        // Bytes of the current word so far; its separator does not count.
-        let mut since = begin - word - usize::from(word > 0).min(begin - word);
+        let mut word_start = self.word_start;
+        // Bytes of the current word so far, without its separator.
+        let mut word_length =
+            begin - word_start - usize::from(word_start > 0).min(begin - word_start);
         let mut after_white = 0;
         let mut taken = 0;
         while taken < bytes.len() {
             let block = ByteBlock::read(&bytes[taken..]);
             let white = block.white();
-            let twice = white & (white << 8 | after_white) != 0;
+            let two_in_a_row = white & (white << 8 | after_white) != 0;
             let first = (white.trailing_zeros() / 8) as usize;
-            let ended = since + first.min(block.length);
-            if twice || ended > self.max_word || block.is_doubtful() {
+            let ended = word_length + first.min(block.length);
+            if two_in_a_row || ended > self.max_word || block.may_have_unicode_space() {
                 break;
             }
             let at = begin + taken;
             self.buffer[at..at + BLOCK].copy_from_slice(&block.with_spaces(white));
             taken += block.length;
             if white == 0 {
-                since = ended;
+                word_length = ended;
                 after_white = 0;
             } else {
                 let last = 7 - (white.leading_zeros() / 8) as usize;
-                word = at + last;
-                since = block.length - 1 - last;
-                after_white = u64::from(since == 0) << 7;
+                word_start = at + last;
+                word_length = block.length - 1 - last;
+                after_white = u64::from(word_length == 0) << 7;
             }
         }
-        if taken == 0 && self.length > self.word && since == 0 {
-            // The word that was begun may be none.
-            self.length = self.word;
-            self.gap = self.before;
+        if taken == 0 && self.length > self.word_start && word_length == 0 {
+            // Nothing was appended: the separator written by `begin_word` is pending again.
+            self.length = self.word_start;
+            self.pending = self.separator_before;
             return 0;
         }
-        if word != self.word {
-            self.word = word;
-            self.before = Separator::Space;
+        if word_start != self.word_start {
+            self.word_start = word_start;
+            self.separator_before = Separator::Space;
         }
         self.length = begin + taken;
         if after_white != 0 {
-            // The white space at the end is no text yet.
+            // White space at the end is not written before the next word.
             self.length -= 1;
-            self.gap = Separator::Space;
+            self.pending = Separator::Space;
         }
         taken
     }
 
-    /// Writes the separator that is due, or none at the very start.
+    /// Writes the pending separator, except at the start of the text.
     #[inline]
     fn begin_word(&mut self) {
-        self.word = self.length;
-        self.before = self.gap;
+        self.word_start = self.length;
+        self.separator_before = self.pending;
         if self.length > 0 {
-            self.buffer[self.length] = if self.gap == Separator::Line {
+            self.buffer[self.length] = if self.pending == Separator::Line {
                 b'\n'
             } else {
                 b' '
             };
             self.length += 1;
         }
-        self.gap = Separator::None;
+        self.pending = Separator::None;
     }
 
-    /// Adds a slice word by word.
+    /// The slow path: appends a slice word by word.
     fn push_words(&mut self, mut rest: &[u8]) {
-        while !self.cut {
-            let white = leading_white(rest, self.lines);
+        while !self.truncated {
+            let white = leading_whitespace(rest, self.keep_line_ends);
             if white.length > 0 {
-                self.separate(white.gap);
+                self.separate(white.separator);
                 rest = &rest[white.length..];
             }
             if rest.is_empty() {
                 return;
             }
             let length = word_length(rest);
-            self.add(&rest[..length]);
+            self.push_piece(&rest[..length]);
             rest = &rest[length..];
         }
     }
 
-    /// Adds a piece of a word.
-    fn add(&mut self, piece: &[u8]) {
+    /// Appends a piece of a word. If the text would exceed its limit, the whole word is dropped.
+    fn push_piece(&mut self, piece: &[u8]) {
         self.make_room(piece.len() + 1);
-        if self.gap != Separator::None || self.length == 0 {
+        if self.pending != Separator::None || self.length == 0 {
             self.begin_word();
         }
         let end = self.length + piece.len();
         if end > self.max {
-            self.cut = true;
-            self.length = self.word;
+            self.truncated = true;
+            self.length = self.word_start;
             return;
         }
         self.buffer[self.length..end].copy_from_slice(piece);
@@ -245,32 +250,31 @@ impl TextBuilder {
         }
     }
 
-    /// Takes the word just ended back if it is too long to be one.
+    /// Removes the current word if it is longer than the limit.
     #[inline]
     fn end_word(&mut self) {
-        if self.length - self.word <= self.max_word {
+        if self.length - self.word_start <= self.max_word {
             return;
         }
-        if counted(&self.buffer[self.word..self.length]) > self.max_word {
-            self.length = self.word;
-            self.gap = self.before;
+        if counted_characters(&self.buffer[self.word_start..self.length]) > self.max_word {
+            self.length = self.word_start;
+            self.pending = self.separator_before;
         }
     }
 
-    /// The text, and whether some was left out because of the bound.
+    /// Returns the text and whether it was truncated.
     pub(crate) fn finish(&mut self) -> (String, bool) {
         self.separate(Separator::Line);
         let mut text = std::mem::take(&mut self.buffer);
         text.truncate(std::mem::take(&mut self.length));
         text.shrink_to_fit();
-        (string(text), self.cut)
+        (into_string(text), self.truncated)
     }
 }
 
 const BLOCK: usize = 8;
 
-/// Up to eight bytes looked at together, each in its own lane of a number (first byte lowest). Lanes behind the end
-/// hold a letter.
+/// Up to eight bytes as lanes of a `u64`: see `swar`. Unused lanes hold the letter `x`.
 #[derive(Clone, Copy)]
 struct ByteBlock {
     lanes: u64,
@@ -295,7 +299,7 @@ impl ByteBlock {
         }
     }
 
-    /// The high bit of every lane that holds white space or a control character of ASCII.
+    /// The high bit of every lane that holds ASCII white space or an ASCII control character.
     #[inline]
     fn white(self) -> u64 {
         below(self.lanes, 0x21)
@@ -303,14 +307,14 @@ impl ByteBlock {
 
     /// Whether a lane may begin a white-space character outside ASCII: 0xC2, or 0xE0 to 0xE3.
     #[inline]
-    fn is_doubtful(self) -> bool {
+    fn may_have_unicode_space(self) -> bool {
         if self.lanes & HIGHS == 0 {
             return false;
         }
         equal(self.lanes, 0xC2) | equal(self.lanes & all(0xFC), 0xE0) != 0
     }
 
-    /// The bytes, white space made spaces.
+    /// The bytes, with white space replaced by spaces.
     #[inline]
     fn with_spaces(self, white: u64) -> [u8; BLOCK] {
         let mask = (white >> 7) * 0xFF;
@@ -318,15 +322,15 @@ impl ByteBlock {
     }
 }
 
-/// Bytes that came out of a valid string, cut only at ASCII or at a character: valid, or nearly so.
-pub(crate) fn string(bytes: Vec<u8>) -> String {
+/// Converts bytes that are slices of valid UTF-8, cut at ASCII characters. Invalid bytes, which should not occur, are
+/// replaced.
+pub(crate) fn into_string(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// xxh3-64 of a text with its line breaks read as spaces; 0 for no text. Folding white space is all that is needed
-/// for mark-up and layout not to matter; case is kept, since a text in capitals is another text, and folding it would
-/// cost a second pass over every page.
+/// xxh3-64 of a folded text with line breaks read as spaces. 0 for an empty text. Mark-up and layout have no effect on it.
+/// Case matters: folding it would cost a second pass over every page.
 pub(crate) fn digest(text: &str) -> u64 {
     if text.is_empty() {
         return 0;
@@ -345,18 +349,18 @@ pub(crate) fn digest(text: &str) -> u64 {
 /// White space at the start of a slice.
 struct LeadingWhitespace {
     length: usize,
-    gap: Separator,
+    separator: Separator,
 }
 
 #[inline]
-fn leading_white(bytes: &[u8], lines: bool) -> LeadingWhitespace {
+fn leading_whitespace(bytes: &[u8], keep_line_ends: bool) -> LeadingWhitespace {
     let mut white = LeadingWhitespace {
         length: 0,
-        gap: Separator::None,
+        separator: Separator::None,
     };
-    while let Some(length) = bytes.get(white.length..).and_then(white_at) {
-        let line = lines && matches!(bytes[white.length], b'\n' | b'\r');
-        white.gap = white.gap.max(if line {
+    while let Some(length) = bytes.get(white.length..).and_then(whitespace_at) {
+        let line = keep_line_ends && matches!(bytes[white.length], b'\n' | b'\r');
+        white.separator = white.separator.max(if line {
             Separator::Line
         } else {
             Separator::Space
@@ -366,9 +370,9 @@ fn leading_white(bytes: &[u8], lines: bool) -> LeadingWhitespace {
     white
 }
 
-/// Bytes of the white-space character (or control character: text has none) that a slice starts with.
+/// Length of the white-space or control character that a slice starts with.
 #[inline]
-fn white_at(bytes: &[u8]) -> Option<usize> {
+fn whitespace_at(bytes: &[u8]) -> Option<usize> {
     match *bytes {
         [0..=0x20, ..] => Some(1),
         [0xC2, 0x80..=0xA0, ..] => Some(2),
@@ -380,7 +384,7 @@ fn white_at(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Bytes up to the next white space.
+/// Number of bytes before the next white space.
 #[inline]
 fn word_length(bytes: &[u8]) -> usize {
     let mut at = 0;
@@ -392,7 +396,7 @@ fn word_length(bytes: &[u8]) -> usize {
             None => return bytes.len(),
             Some(length) => at += length,
         }
-        if white_at(&bytes[at..]).is_some() {
+        if whitespace_at(&bytes[at..]).is_some() {
             return at;
         }
         at += 1;
@@ -402,9 +406,9 @@ fn word_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Characters of a word, without those of scripts that put no space between words: Thai to Myanmar, Khmer, kana,
-/// Chinese characters, and the punctuation between them.
-fn counted(word: &[u8]) -> usize {
+/// Number of characters of a word, without those of scripts that have no spaces between words: Thai to Myanmar, Khmer,
+/// kana, Chinese characters and their punctuation.
+fn counted_characters(word: &[u8]) -> usize {
     let spaceless = |character: &char| {
         matches!(*character,
             '\u{0E00}'..='\u{0EFF}' | '\u{0F00}'..='\u{109F}' | '\u{1780}'..='\u{17FF}'
@@ -448,25 +452,25 @@ mod tests {
     }
 
     #[test]
-    fn strings_that_are_not_words_are_left_out() {
+    fn words_longer_than_the_limit_are_dropped() {
         let long = "x".repeat(31);
-        let fair = "x".repeat(30);
+        let longest = "x".repeat(30);
         let check =
             |pieces: &[&str], expected: &str| assert_eq!(fold(pieces, 30), expected, "{pieces:?}");
         check(&["a ", &long, " b"], "a b");
-        check(&["a ", &fair, " b"], &format!("a {fair} b"));
+        check(&["a ", &longest, " b"], &format!("a {longest} b"));
         check(&[&long], "");
         check(&[&long, "|", "b"], "b");
         check(&["a", "|", &long, " b"], "a\nb");
         check(&["a ", &long, "|", "b"], "a\nb");
-        check(&["a ", &fair[..20], &fair[..20], " b"], "a b");
+        check(&["a ", &longest[..20], &longest[..20], " b"], "a b");
         check(&["a ", &"é".repeat(30)], &format!("a {}", "é".repeat(30)));
         check(&[&"漢".repeat(40)], &"漢".repeat(40));
         check(&[&long, &long, " ", &long], "");
     }
 
     #[test]
-    fn bounded_at_a_word() {
+    fn text_is_truncated_between_words() {
         let mut text = TextBuilder::new(7, 0, false);
         text.push("aé bé cé".as_bytes());
         text.push(b"d");
@@ -477,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_inside_a_character() {
+    fn slices_may_end_inside_a_character() {
         let mut text = TextBuilder::new(100, 30, false);
         for byte in "é\u{A0}ç".bytes() {
             text.push(&[byte]);
@@ -486,15 +490,15 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_plain_text() {
+    fn line_ends_of_plain_text_are_kept() {
         let mut text = TextBuilder::new(100, 30, true);
         text.push(b"one two\r\n\r\n three\tfour\n");
         assert_eq!(text.finish().0, "one two\nthree four");
     }
 
-    /// The quick way and the word-by-word way are one function.
+    /// `push` with its fast paths gives the same text as `push_words`.
     #[test]
-    fn both_ways_agree() {
+    fn fast_and_slow_path_agree() {
         let pieces = [
             "a",
             " ",
@@ -512,7 +516,7 @@ mod tests {
         ];
         let mut state = 1_u32;
         for _ in 0..20_000 {
-            let mut quick = TextBuilder::new(90, 10, false);
+            let mut fast = TextBuilder::new(90, 10, false);
             let mut slow = TextBuilder::new(90, 10, false);
             let mut log = Vec::new();
             for _ in 0..12 {
@@ -520,16 +524,16 @@ mod tests {
                 let piece = pieces[(state >> 16) as usize % pieces.len()];
                 log.push(piece);
                 match piece {
-                    "|" => [&mut quick, &mut slow].map(|text| text.separate(Separator::Line)),
-                    "_" => [&mut quick, &mut slow].map(|text| text.separate(Separator::Space)),
+                    "|" => [&mut fast, &mut slow].map(|text| text.separate(Separator::Line)),
+                    "_" => [&mut fast, &mut slow].map(|text| text.separate(Separator::Space)),
                     _ => {
-                        quick.push(piece.as_bytes());
+                        fast.push(piece.as_bytes());
                         slow.push_words(piece.as_bytes());
                         [(), ()]
                     }
                 };
             }
-            assert_eq!(quick.finish(), slow.finish(), "{log:?}");
+            assert_eq!(fast.finish(), slow.finish(), "{log:?}");
         }
     }
 

@@ -5,13 +5,13 @@
 //! "your browser (Lynx 2.9) is not supported" matches `browser`, `not supported`.
 
 /// Maximum words of a notice.
-const LONGEST: u32 = 120;
+const MAX_WORDS: u32 = 120;
 /// Maximum bytes of a notice.
-const LONGEST_TEXT: usize = 4096;
+const MAX_BYTES: usize = 4096;
 /// Maximum bytes between two pieces of a phrase.
-const WINDOW: usize = 60;
+const MAX_GAP: usize = 60;
 
-/// English, Portuguese, Spanish, French, German, Italian, Dutch, Polish, Russian, Japanese, Chinese.
+/// Phrases in English, Portuguese, Spanish, French, German, Italian, Dutch, Polish, Russian, Japanese, Chinese.
 #[rustfmt::skip]
 const PHRASES: &[&[&str]] = &[
     &["browser", "not supported"], &["browser", "unsupported"], &["unsupported browser"], &["browser", "no longer support"],
@@ -40,8 +40,8 @@ const PHRASES: &[&[&str]] = &[
     &["浏览器", "不支持"], &["不支持", "浏览器"], &["浏览器", "版本过低"], &["启用", "javascript"], &["啟用", "javascript"],
 ];
 
-/// Every phrase has one of these: most short pages have none, and are done with. Capitals outside ASCII are not looked
-/// for here.
+/// Every phrase contains one of these or of `NON_ASCII_SUBJECTS`. Texts without any, which are most short pages, are not
+/// searched for phrases. Only ASCII letters are compared without regard to case.
 const SUBJECTS: &[&str] = &[
     "browser",
     "javascript",
@@ -50,34 +50,35 @@ const SUBJECTS: &[&str] = &[
     "navegador",
     "navigateur",
 ];
-const SUBJECTS_BEYOND: &[&str] = &["przeglądark", "браузер", "Браузер", "ブラウザ", "浏览器"];
+/// Subjects with other characters than ASCII. They are searched only in texts that are not ASCII.
+const NON_ASCII_SUBJECTS: &[&str] = &["przeglądark", "браузер", "Браузер", "ブラウザ", "浏览器"];
 
-/// Whether a text of `words` words is such a notice.
-pub(crate) fn is_wall(text: &str, words: u32) -> bool {
-    if words == 0 || words > LONGEST || text.len() > LONGEST_TEXT {
+/// Whether a text of `words` words is a notice about the browser.
+pub(crate) fn is_browser_notice(text: &str, words: u32) -> bool {
+    if words == 0 || words > MAX_WORDS || text.len() > MAX_BYTES {
         return false;
     }
     let lower = text.to_ascii_lowercase();
     let find =
         |subject: &&str| memchr::memmem::find(lower.as_bytes(), subject.as_bytes()).is_some();
-    let subject = SUBJECTS.iter().any(find);
-    if !subject && (text.is_ascii() || !SUBJECTS_BEYOND.iter().any(find)) {
+    let found = SUBJECTS.iter().any(find);
+    if !found && (text.is_ascii() || !NON_ASCII_SUBJECTS.iter().any(find)) {
         return false;
     }
     let text = text.to_lowercase().replace('\n', " ");
-    PHRASES.iter().any(|phrase| has(&text, phrase))
+    PHRASES.iter().any(|phrase| contains_phrase(&text, phrase))
 }
 
-/// Whether the pieces stand in the text one after the other, not far apart.
-fn has(text: &str, phrase: &[&str]) -> bool {
+/// Whether the pieces of a phrase follow each other in the text, at most [`MAX_GAP`] bytes apart.
+fn contains_phrase(text: &str, phrase: &[&str]) -> bool {
     let [first, rest @ ..] = phrase else {
         return true;
     };
-    // Each first piece is tried: the nearest may belong to another sentence.
+    // Every occurrence of the first piece is tried, because an earlier one may belong to another sentence.
     text.match_indices(first).any(|(at, _)| {
         let mut after = &text.as_bytes()[at + first.len()..];
         rest.iter().all(|piece| {
-            let window = &after[..after.len().min(WINDOW + piece.len())];
+            let window = &after[..after.len().min(MAX_GAP + piece.len())];
             match memchr::memmem::find(window, piece.as_bytes()) {
                 Some(found) => {
                     after = &after[found + piece.len()..];
@@ -93,15 +94,15 @@ fn has(text: &str, phrase: &[&str]) -> bool {
 mod tests {
     use super::*;
 
-    fn wall(text: &str) -> bool {
-        is_wall(text, text.split_whitespace().count() as u32)
+    fn is_notice(text: &str) -> bool {
+        is_browser_notice(text, text.split_whitespace().count() as u32)
     }
 
     #[test]
-    fn every_phrase_has_a_subject() {
+    fn every_phrase_contains_a_subject() {
         for phrase in PHRASES {
             let whole = phrase.concat();
-            let mut subjects = SUBJECTS.iter().chain(SUBJECTS_BEYOND);
+            let mut subjects = SUBJECTS.iter().chain(NON_ASCII_SUBJECTS);
             assert!(
                 subjects.any(|subject| whole.contains(subject)),
                 "{phrase:?}"
@@ -110,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn walls() {
+    fn notices_are_recognised() {
         for text in [
             "Your browser is not supported.\nPlease use Chrome, Firefox or Safari.",
             "Unsupported browser",
@@ -133,12 +134,12 @@ mod tests {
             "JavaScriptを有効にしてください",
             "您的浏览器不支持此功能",
         ] {
-            assert!(wall(text), "{text}");
+            assert!(is_notice(text), "{text}");
         }
     }
 
     #[test]
-    fn pages() {
+    fn other_texts_are_not_notices() {
         let long = "The history of the browser that is not supported any more, and of JavaScript disabled. ".repeat(9);
         for text in [
             "",
@@ -149,13 +150,16 @@ mod tests {
             "O navegador Vasco da Gama não é esquecido",
             &long,
         ] {
-            assert!(!wall(text), "{text}");
+            assert!(!is_notice(text), "{text}");
         }
     }
 
     #[test]
-    fn pieces_of_many_bytes() {
-        assert!(!wall(&"браузер ".repeat(100)));
-        assert!(!wall(&format!("browser {} unsupported", "é".repeat(30))));
+    fn gaps_may_end_inside_a_character() {
+        assert!(!is_notice(&"браузер ".repeat(100)));
+        assert!(!is_notice(&format!(
+            "browser {} unsupported",
+            "é".repeat(30)
+        )));
     }
 }

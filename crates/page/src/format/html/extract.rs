@@ -5,13 +5,13 @@ use super::{browser_notice, robots_meta};
 use crate::html_syntax::element::Element;
 use crate::links::collector::LinkCollector;
 use crate::links::{css, meta_refresh, rel, script, srcset};
-use crate::text::builder::{TextBuilder, string};
+use crate::text::builder::{TextBuilder, into_string};
 use crate::{LinkKind, Options, Page, PageRemark, language, text};
 
 /// Maximum bytes of a title or description.
-const SHORT: usize = 2048;
+const MAX_METADATA_BYTES: usize = 2048;
 /// Maximum number of robots meta tags.
-const ROBOTS: usize = 32;
+const MAX_ROBOTS_TAGS: usize = 32;
 
 /// The links, metadata and text found so far.
 #[derive(Debug)]
@@ -21,10 +21,13 @@ pub(crate) struct Extractor<'a> {
     links: LinkCollector,
     options: &'a Options,
     title_seen: bool,
+    /// `<meta name=description>`.
     description: Option<String>,
-    /// `og:description`, used if there is no description.
-    social: Option<String>,
+    /// `<meta property=og:description>`, used if there is no description.
+    og_description: Option<String>,
+    /// `<html lang>`.
     language: Option<String>,
+    /// `<meta http-equiv=content-language>`, used if there is no `<html lang>`.
     pragma_language: Option<String>,
     canonical: Option<String>,
     base: Option<String>,
@@ -32,20 +35,20 @@ pub(crate) struct Extractor<'a> {
 }
 
 impl<'a> Extractor<'a> {
-    /// `length` is that of the page, to size buffers by.
-    pub(crate) fn new(options: &'a Options, length: usize) -> Extractor<'a> {
+    /// `document_length` is used to size the text buffer.
+    pub(crate) fn new(options: &'a Options, document_length: usize) -> Extractor<'a> {
         let mut text = TextBuilder::new(options.max_text, options.max_word, false);
         if options.text {
-            text.reserve(length / 4);
+            text.reserve(document_length / 4);
         }
         Extractor {
             text,
-            title: TextBuilder::new(SHORT, 0, false),
+            title: TextBuilder::new(MAX_METADATA_BYTES, 0, false),
             links: LinkCollector::new(options),
             options,
             title_seen: false,
             description: None,
-            social: None,
+            og_description: None,
             language: None,
             pragma_language: None,
             canonical: None,
@@ -54,31 +57,31 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Whether the `<title>` that begins now is the title of the page. Only the first one is.
+    /// Whether the `<title>` that begins here is the title of the page. Only the first one is.
     pub(crate) fn wants_title(&mut self) -> bool {
         !std::mem::replace(&mut self.title_seen, true)
     }
 
-    /// A start tag.
-    pub(crate) fn element(&mut self, element: Element, tag: &CurrentTag<'_>) {
+    /// Extracts the links and metadata of a start tag.
+    pub(crate) fn start_tag(&mut self, element: Element, tag: &CurrentTag<'_>) {
         match element {
-            Element::Anchor => self.anchor(tag, LinkKind::Anchor),
-            Element::Area => self.anchor(tag, LinkKind::Area),
+            Element::Anchor => self.hyperlink(tag, LinkKind::Anchor),
+            Element::Area => self.hyperlink(tag, LinkKind::Area),
             Element::Frame | Element::Iframe => self.add(tag, Attribute::Src, LinkKind::Frame),
             Element::Base => {
-                // A base is repeated in every link: a long one would cost its length as many times.
+                // The limit matters here: the base becomes part of every resolved link.
                 if self.base.is_none()
                     && let Some(href) = tag.get(Attribute::Href)
                     && self.links.fits(&href)
                 {
-                    self.base = Some(cleaned(&href));
+                    self.base = Some(clean_href(&href));
                 }
             }
             Element::Link => self.link(tag),
             Element::Meta => self.meta(tag),
             Element::Html => {
                 if let Some(value) = tag.get(Attribute::Lang) {
-                    self.language = self.language.take().or_else(|| language::tag(&value));
+                    self.language = self.language.take().or_else(|| language::parse_tag(&value));
                 }
             }
             Element::Form => {
@@ -92,18 +95,18 @@ impl<'a> Extractor<'a> {
             _ => {}
         }
         if self.options.assets {
-            self.assets(element, tag);
+            self.add_assets(element, tag);
         }
     }
 
-    /// A script or an event handler, whole.
+    /// Searches a complete script or event handler for URLs.
     pub(crate) fn script(&mut self, script: &[u8]) {
         script::urls(script, |url| {
             self.links.add(url, LinkKind::Script, false);
         });
     }
 
-    /// A style sheet or a `style` attribute, whole.
+    /// Searches a complete style sheet or `style` attribute for URLs.
     pub(crate) fn style(&mut self, sheet: &[u8]) {
         css::urls(sheet, |url| {
             self.links.add(url, LinkKind::Asset, false);
@@ -116,35 +119,38 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    fn anchor(&mut self, tag: &CurrentTag<'_>, kind: LinkKind) {
+    /// An `<a>` or `<area>`.
+    fn hyperlink(&mut self, tag: &CurrentTag<'_>, kind: LinkKind) {
         let Some(href) = tag.get(Attribute::Href) else {
             return;
         };
         let nofollow = tag
             .get(Attribute::Rel)
-            .is_some_and(|relation| rel::nofollow(&relation));
+            .is_some_and(|relation| rel::is_nofollow(&relation));
         self.links.add(&href, kind, nofollow);
-        if self.options.scripts && is_script(&href) {
+        if self.options.scripts && is_javascript_url(&href) {
             self.script(&href);
         }
     }
 
+    /// A `<link>`.
     fn link(&mut self, tag: &CurrentTag<'_>) {
         let Some(href) = tag.get(Attribute::Href) else {
             return;
         };
         let relation = tag.get(Attribute::Rel).unwrap_or_default();
-        let Some(kind) = rel::kind(&relation) else {
+        let Some(kind) = rel::link_kind(&relation) else {
             return;
         };
         if kind == LinkKind::Canonical {
-            self.canonical.get_or_insert_with(|| cleaned(&href));
+            self.canonical.get_or_insert_with(|| clean_href(&href));
         }
         if kind != LinkKind::Asset || self.options.assets {
-            self.links.add(&href, kind, rel::nofollow(&relation));
+            self.links.add(&href, kind, rel::is_nofollow(&relation));
         }
     }
 
+    /// A `<meta>`.
     fn meta(&mut self, tag: &CurrentTag<'_>) {
         let Some(content) = tag.get(Attribute::Content) else {
             return;
@@ -159,7 +165,7 @@ impl<'a> Extractor<'a> {
                 self.pragma_language = self
                     .pragma_language
                     .take()
-                    .or_else(|| language::tag(&content));
+                    .or_else(|| language::parse_tag(&content));
             }
         }
         let Some(name) = tag
@@ -170,22 +176,22 @@ impl<'a> Extractor<'a> {
         };
         let name = name.trim_ascii();
         if name.eq_ignore_ascii_case(b"description") {
-            self.description = self.description.take().or_else(|| folded(&content));
+            self.description = self.description.take().or_else(|| fold_text(&content));
         } else if name.eq_ignore_ascii_case(b"og:description") {
-            self.social = self.social.take().or_else(|| folded(&content));
-        } else if robots_meta::addresses_robots(name) && self.robots.len() < ROBOTS {
-            let name = string(name.to_ascii_lowercase());
+            self.og_description = self.og_description.take().or_else(|| fold_text(&content));
+        } else if robots_meta::addresses_robots(name) && self.robots.len() < MAX_ROBOTS_TAGS {
+            let name = into_string(name.to_ascii_lowercase());
             self.robots
-                .push((name, folded(&content).unwrap_or_default()));
+                .push((name, fold_text(&content).unwrap_or_default()));
         }
     }
 
-    fn assets(&mut self, element: Element, tag: &CurrentTag<'_>) {
+    fn add_assets(&mut self, element: Element, tag: &CurrentTag<'_>) {
         if !matches!(element, Element::Frame | Element::Iframe) {
             self.add(tag, Attribute::Src, LinkKind::Asset);
         }
         self.add(tag, Attribute::LazySrc, LinkKind::Asset);
-        self.add(tag, Attribute::Extra, LinkKind::Asset);
+        self.add(tag, Attribute::SecondAsset, LinkKind::Asset);
         if element == Element::SvgImage {
             self.add(tag, Attribute::Href, LinkKind::Asset);
         }
@@ -202,34 +208,35 @@ impl<'a> Extractor<'a> {
     pub(crate) fn finish(&mut self, page: &mut Page) {
         let (title, _) = self.title.finish();
         page.title = Some(title).filter(|title| !title.is_empty());
-        page.description = self.description.take().or(self.social.take());
+        page.description = self.description.take().or(self.og_description.take());
         page.language = self.language.take().or(self.pragma_language.take());
         page.canonical = self.canonical.take();
         page.base = self.base.take();
         page.robots = std::mem::take(&mut self.robots);
         page.links = self.links.finish(&mut page.remarks);
         text::store(&mut self.text, page);
-        if browser_notice::is_wall(&page.text, page.words) {
+        if browser_notice::is_browser_notice(&page.text, page.words) {
             page.remarks.push(PageRemark::UnsupportedBrowser);
         }
     }
 }
 
-fn is_script(href: &[u8]) -> bool {
+fn is_javascript_url(href: &[u8]) -> bool {
     let scheme = b"javascript:";
     href.trim_ascii_start()
         .get(..scheme.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
 }
 
-/// An attribute of free text: white space folded, bounded; `None` when nothing is left.
-fn folded(value: &[u8]) -> Option<String> {
-    let mut text = TextBuilder::new(SHORT, 0, false);
+/// Folds the white space of an attribute value and truncates it. `None` if the result is empty.
+fn fold_text(value: &[u8]) -> Option<String> {
+    let mut text = TextBuilder::new(MAX_METADATA_BYTES, 0, false);
     text.push(value);
     Some(text.finish().0).filter(|text| !text.is_empty())
 }
 
-fn cleaned(href: &[u8]) -> String {
+/// The href as a browser would read it: see [`clean`](crate::links::collector::clean).
+fn clean_href(href: &[u8]) -> String {
     let mut scratch = Vec::new();
     String::from_utf8_lossy(crate::links::collector::clean(href, &mut scratch)).into_owned()
 }

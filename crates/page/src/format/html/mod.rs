@@ -10,42 +10,47 @@
 //!
 //! Read `HtmlReader::start` first, then `extract`.
 
-use self::extract::Extractor;
-use crate::html_syntax::element::Element;
-use crate::html_syntax::open_elements::OpenElements;
 mod browser_notice;
 mod extract;
 mod robots_meta;
 mod tag;
+
+use self::extract::Extractor;
 use self::tag::{Attribute, CurrentTag};
-use crate::html_syntax::character_reference::{TextKind, decode, pieces};
+use crate::html_syntax::character_reference::{TextKind, decode, decode_pieces};
+use crate::html_syntax::element::Element;
 use crate::html_syntax::name::HtmlName;
+use crate::html_syntax::open_elements::OpenElements;
 use crate::html_syntax::raw_text::ContentModel;
 use crate::html_syntax::tokenizer::{self, TokenSink};
 use crate::text::builder::Separator;
 use crate::{Options, Page, PageRemark};
 
-/// Reads HTML into `page`. `xml` says that `/>` ends any element and that CDATA sections are text.
+/// Reads HTML into `page`. With `xml`, `/>` ends any element and CDATA sections are text.
 pub(crate) fn read(html: &str, xml: bool, options: &Options, page: &mut Page) {
-    let mut pass = HtmlReader {
+    let mut reader = HtmlReader {
         tag: CurrentTag::new(),
-        harvest: Extractor::new(options, html.len()),
+        extractor: Extractor::new(options, html.len()),
         options,
         page,
         xml,
-        content: if options.text {
+        target: if options.text {
             TextTarget::Text
         } else {
             TextTarget::Discard
         },
-        raw: None,
-        templates: 0,
-        foreign: OpenElements::default(),
+        raw_element: None,
+        open_templates: 0,
+        open_elements: OpenElements::default(),
     };
-    let in_tag = tokenizer::run(html.as_bytes(), &mut pass);
-    pass.harvest.finish(pass.page);
-    if in_tag || pass.raw.is_some_and(|raw| raw != Element::Plaintext) {
-        pass.page.remarks.push(PageRemark::Unterminated);
+    let in_tag = tokenizer::run(html.as_bytes(), &mut reader);
+    reader.extractor.finish(reader.page);
+    if in_tag
+        || reader
+            .raw_element
+            .is_some_and(|element| element != Element::Plaintext)
+    {
+        reader.page.remarks.push(PageRemark::Unterminated);
     }
 }
 
@@ -61,61 +66,63 @@ enum TextTarget {
 
 struct HtmlReader<'a> {
     tag: CurrentTag<'a>,
-    harvest: Extractor<'a>,
+    extractor: Extractor<'a>,
     options: &'a Options,
     page: &'a mut Page,
     xml: bool,
-    content: TextTarget,
-    /// The element whose raw text we are in.
-    raw: Option<Element>,
-    templates: u32,
-    foreign: OpenElements,
+    target: TextTarget,
+    /// The raw text element that is being read.
+    raw_element: Option<Element>,
+    open_templates: u32,
+    open_elements: OpenElements,
 }
 
 impl HtmlReader<'_> {
-    /// A start tag is complete.
+    /// Handles a complete start tag. Returns the content model if raw text follows.
     fn start(&mut self, self_closing: bool) -> Option<ContentModel> {
         let element = self.tag.element;
         if element == Element::Other {
             return None;
         }
-        self.separate(element.gap());
-        let closed = self.foreign.start(element, self_closing, self.xml);
+        self.separate(element.separator());
+        let closed = self.open_elements.start(element, self_closing, self.xml);
         if element == Element::Template && !closed {
-            self.templates += 1;
-            self.settle();
+            self.open_templates += 1;
+            self.choose_target();
         }
-        self.harvest.element(element, &self.tag);
+        self.extractor.start_tag(element, &self.tag);
         if closed {
             return None;
         }
-        let raw = element.raw()?;
-        self.raw = Some(element);
-        self.settle();
-        Some(raw)
+        let model = element.content_model()?;
+        self.raw_element = Some(element);
+        self.choose_target();
+        Some(model)
     }
 
-    /// An end tag is complete.
+    /// Handles a complete end tag.
     fn end(&mut self) {
         let element = self.tag.element;
-        if self.raw.take().is_some() {
-            self.settle();
+        if self.raw_element.take().is_some() {
+            self.choose_target();
         }
         if element == Element::Other {
             return;
         }
-        self.foreign.end(element);
+        self.open_elements.end(element);
         if element == Element::Template {
-            self.templates = self.templates.saturating_sub(1);
-            self.settle();
+            self.open_templates = self.open_templates.saturating_sub(1);
+            self.choose_target();
         }
-        self.separate(element.gap());
+        self.separate(element.separator());
     }
 
-    /// Decides who gets the characters from here on.
-    fn settle(&mut self) {
-        self.content = match self.raw {
-            Some(Element::Title) if !self.foreign.inside() && self.harvest.wants_title() => {
+    /// Decides where the characters after this tag are sent.
+    fn choose_target(&mut self) {
+        self.target = match self.raw_element {
+            Some(Element::Title)
+                if !self.open_elements.in_foreign_content() && self.extractor.wants_title() =>
+            {
                 TextTarget::Title
             }
             Some(Element::Script) if self.options.scripts => TextTarget::Embedded,
@@ -123,30 +130,34 @@ impl HtmlReader<'_> {
             Some(Element::Title | Element::Script | Element::Style | Element::Iframe) => {
                 TextTarget::Discard
             }
-            _ if self.templates > 0 || !self.options.text => TextTarget::Discard,
+            _ if self.open_templates > 0 || !self.options.text => TextTarget::Discard,
             _ => TextTarget::Text,
         };
     }
 
     #[inline]
-    fn separate(&mut self, gap: Separator) {
-        self.harvest.text.separate(gap);
+    fn separate(&mut self, separator: Separator) {
+        self.extractor.text.separate(separator);
     }
 }
 
 impl<'a> TokenSink<'a> for HtmlReader<'a> {
     #[inline]
-    fn text(&mut self, characters: &'a [u8], place: TextKind) {
-        match self.content {
-            // White space is folded and control characters are white: only references matter.
-            TextTarget::Text if place == TextKind::Plain => self.harvest.text.push(characters),
-            TextTarget::Text => pieces(characters, place, |piece| self.harvest.text.push(piece)),
-            TextTarget::Title => pieces(characters, place, |piece| self.harvest.title.push(piece)),
+    fn text(&mut self, characters: &'a [u8], kind: TextKind) {
+        match self.target {
+            // The text builder folds white space and control characters, so only references need decoding.
+            TextTarget::Text if kind == TextKind::Plain => self.extractor.text.push(characters),
+            TextTarget::Text => {
+                decode_pieces(characters, kind, |piece| self.extractor.text.push(piece));
+            }
+            TextTarget::Title => {
+                decode_pieces(characters, kind, |piece| self.extractor.title.push(piece));
+            }
             TextTarget::Embedded => {
-                let text = decode(characters, place);
-                match self.raw {
-                    Some(Element::Script) => self.harvest.script(&text),
-                    _ => self.harvest.style(&text),
+                let text = decode(characters, kind);
+                match self.raw_element {
+                    Some(Element::Script) => self.extractor.script(&text),
+                    _ => self.extractor.style(&text),
                 }
             }
             TextTarget::Discard => {}
@@ -163,8 +174,8 @@ impl<'a> TokenSink<'a> for HtmlReader<'a> {
     fn attribute(&mut self, name: HtmlName<'a>, value: &'a [u8]) {
         match self.tag.attribute(name, value, self.options) {
             None => {}
-            Some((Attribute::Style, value)) => self.harvest.style(&value),
-            Some((_, value)) => self.harvest.script(&value),
+            Some((Attribute::Style, value)) => self.extractor.style(&value),
+            Some((_, value)) => self.extractor.script(&value),
         }
     }
 
@@ -179,10 +190,10 @@ impl<'a> TokenSink<'a> for HtmlReader<'a> {
     }
 
     fn allows_cdata(&self) -> bool {
-        self.xml || self.foreign.inside()
+        self.xml || self.open_elements.in_foreign_content()
     }
 
     fn in_noscript(&self) -> bool {
-        self.foreign.in_noscript()
+        self.open_elements.in_noscript()
     }
 }

@@ -1,6 +1,6 @@
-//! Which `meta` names carry robots directives.
+//! Recognises the `meta` names that carry robots directives.
 
-/// Whether a meta name speaks to crawlers: to all (`robots`) or to one by name.
+/// Whether a `meta` name addresses all crawlers (`robots`) or one crawler (`googlebot`).
 pub(crate) fn addresses_robots(name: &[u8]) -> bool {
     const PARTS: &[&[u8]] = &[
         b"robot", b"bot", b"spider", b"crawl", b"slurp", b"aranha", b"yandex",
@@ -9,7 +9,7 @@ pub(crate) fn addresses_robots(name: &[u8]) -> bool {
         return false;
     }
     let name = name.to_ascii_lowercase();
-    // `yandex-verification` and its kind prove ownership and address nobody.
+    // `yandex-verification` and similar names prove ownership of a site.
     memchr::memmem::find(&name, b"verif").is_none()
         && PARTS
             .iter()
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn robots() {
+    fn names_of_crawlers() {
         for (name, expected) in [
             ("robots", true),
             ("Googlebot-News", true),

@@ -10,17 +10,19 @@ use crate::html_syntax::character_reference::{TextKind, decode};
 use crate::html_syntax::element::Element;
 use crate::html_syntax::name::HtmlName;
 
-/// Attributes that are kept.
+/// Attributes with an effect on links, metadata or text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attribute {
     Action,
     Content,
-    /// `data` of an object, `poster` of a video, `background` of old: one more asset.
-    Extra,
+    /// `data` of an object, `poster` of a video, or the obsolete `background`: a second asset of the element.
+    SecondAsset,
     Href,
     HttpEquiv,
     Lang,
+    /// `data-src`, which scripts copy to `src` when the image comes into view.
     LazySrc,
+    /// `data-srcset`, which scripts copy to `srcset`.
     LazySrcset,
     Method,
     Name,
@@ -28,21 +30,22 @@ pub(crate) enum Attribute {
     Rel,
     Src,
     Srcset,
-    /// `style`, read when it ends.
+    /// `style`. Searched for URLs at once, not kept.
     Style,
-    /// `onclick` and its like, read when it ends.
+    /// An event handler such as `onclick`. Searched for URLs at once, not kept.
     Handler,
 }
 
 const COUNT: usize = Attribute::Handler as usize + 1;
 
-/// The current tag.
+/// The element and attributes of the tag being read.
 #[derive(Debug)]
 pub(crate) struct CurrentTag<'a> {
     pub(crate) element: Element,
     pub(crate) start: bool,
+    /// One bit per [`Attribute`] that the tag has.
     present: u32,
-    /// As written.
+    /// Values as written, indexed by [`Attribute`]. Valid only if the bit is set.
     values: [&'a [u8]; COUNT],
 }
 
@@ -63,14 +66,14 @@ impl<'a> CurrentTag<'a> {
         self.present = 0;
     }
 
-    /// Whether any attribute of this tag may be wanted.
+    /// Whether any attribute of this tag may be used.
     #[inline]
     pub(crate) fn wants_attributes(&self, options: &Options) -> bool {
-        options.assets || options.scripts || self.element.has_attributes()
+        options.assets || options.scripts || self.element.has_used_attributes()
     }
 
-    /// Takes an attribute as written, and returns it if it is to be read at once: styles and event handlers can be
-    /// many in one tag.
+    /// Stores an attribute as written. A style or event handler is decoded and returned instead, because one tag may have
+    /// many event handlers.
     #[inline]
     pub(crate) fn attribute(
         &mut self,
@@ -78,7 +81,7 @@ impl<'a> CurrentTag<'a> {
         value: &'a [u8],
         options: &Options,
     ) -> Option<(Attribute, Cow<'a, [u8]>)> {
-        let attribute = wanted(self.element, name.key, options)?;
+        let attribute = used_attribute(self.element, name.key, options)?;
         if matches!(attribute, Attribute::Style | Attribute::Handler) {
             return Some((attribute, decode(value, TextKind::AttributeValue)));
         }
@@ -89,7 +92,7 @@ impl<'a> CurrentTag<'a> {
         None
     }
 
-    /// The value of an attribute that was wanted; empty when it has none.
+    /// Returns the decoded value of an attribute, empty if it was written without one.
     #[inline]
     pub(crate) fn get(&self, attribute: Attribute) -> Option<Cow<'a, [u8]>> {
         if self.present & bit(attribute) == 0 {
@@ -106,8 +109,8 @@ fn bit(attribute: Attribute) -> u32 {
     1 << attribute as u32
 }
 
-/// Names as numbers.
-mod known {
+/// Keys of attribute names.
+mod keys {
     use crate::html_syntax::name::key;
 
     pub(super) const ACTION: u128 = key(b"action");
@@ -133,37 +136,37 @@ mod known {
     pub(super) const XML_LANG: u128 = key(b"xml:lang");
 }
 
-/// Which attributes of which elements are kept.
+/// Maps an attribute name to its meaning in this element. `None` if it is not used.
 #[inline]
-fn wanted(element: Element, name: u128, options: &Options) -> Option<Attribute> {
+fn used_attribute(element: Element, name: u128, options: &Options) -> Option<Attribute> {
     let found = match (element, name) {
         (
             Element::Anchor | Element::Area | Element::Link | Element::Base,
-            known::HREF | known::XLINK_HREF,
+            keys::HREF | keys::XLINK_HREF,
         ) => Some(Attribute::Href),
-        (Element::Anchor | Element::Area | Element::Link, known::REL) => Some(Attribute::Rel),
-        (Element::Meta, known::NAME) => Some(Attribute::Name),
-        (Element::Meta, known::CONTENT) => Some(Attribute::Content),
-        (Element::Meta, known::HTTP_EQUIV) => Some(Attribute::HttpEquiv),
-        (Element::Meta, known::PROPERTY) => Some(Attribute::Property),
-        (Element::Html, known::LANG | known::XML_LANG) => Some(Attribute::Lang),
-        (Element::Frame | Element::Iframe, known::SRC) => Some(Attribute::Src),
-        (Element::Form, known::ACTION) if options.forms => Some(Attribute::Action),
-        (Element::Form, known::METHOD) if options.forms => Some(Attribute::Method),
+        (Element::Anchor | Element::Area | Element::Link, keys::REL) => Some(Attribute::Rel),
+        (Element::Meta, keys::NAME) => Some(Attribute::Name),
+        (Element::Meta, keys::CONTENT) => Some(Attribute::Content),
+        (Element::Meta, keys::HTTP_EQUIV) => Some(Attribute::HttpEquiv),
+        (Element::Meta, keys::PROPERTY) => Some(Attribute::Property),
+        (Element::Html, keys::LANG | keys::XML_LANG) => Some(Attribute::Lang),
+        (Element::Frame | Element::Iframe, keys::SRC) => Some(Attribute::Src),
+        (Element::Form, keys::ACTION) if options.forms => Some(Attribute::Action),
+        (Element::Form, keys::METHOD) if options.forms => Some(Attribute::Method),
         _ => None,
     };
     if found.is_none() && options.assets {
-        let asset = asset(element, name);
+        let asset = asset_attribute(element, name);
         if asset.is_some() {
             return asset;
         }
     }
-    let handler = options.scripts && name & 0xFFFF == known::ON && name > 0xFFFF;
+    let handler = options.scripts && name & 0xFFFF == keys::ON && name > 0xFFFF;
     found.or(handler.then_some(Attribute::Handler))
 }
 
-/// Attributes that name what a page needs to be shown.
-fn asset(element: Element, name: u128) -> Option<Attribute> {
+/// Attributes that contain the URL of an asset.
+fn asset_attribute(element: Element, name: u128) -> Option<Attribute> {
     match (element, name) {
         (
             Element::Image
@@ -174,19 +177,18 @@ fn asset(element: Element, name: u128) -> Option<Attribute> {
             | Element::Track
             | Element::Embed
             | Element::Input,
-            known::SRC,
+            keys::SRC,
         ) => Some(Attribute::Src),
-        (Element::Image | Element::Source, known::SRCSET) | (Element::Link, known::IMAGESRCSET) => {
+        (Element::Image | Element::Source, keys::SRCSET) | (Element::Link, keys::IMAGESRCSET) => {
             Some(Attribute::Srcset)
         }
-        // What scripts copy to src and srcset when the image comes into view.
-        (Element::Image | Element::Source, known::DATA_SRC) => Some(Attribute::LazySrc),
-        (Element::Image | Element::Source, known::DATA_SRCSET) => Some(Attribute::LazySrcset),
-        (Element::SvgImage, known::HREF | known::XLINK_HREF) => Some(Attribute::Href),
-        (Element::Video, known::POSTER)
-        | (Element::Object, known::DATA)
-        | (_, known::BACKGROUND) => Some(Attribute::Extra),
-        (_, known::STYLE) => Some(Attribute::Style),
+        (Element::Image | Element::Source, keys::DATA_SRC) => Some(Attribute::LazySrc),
+        (Element::Image | Element::Source, keys::DATA_SRCSET) => Some(Attribute::LazySrcset),
+        (Element::SvgImage, keys::HREF | keys::XLINK_HREF) => Some(Attribute::Href),
+        (Element::Video, keys::POSTER) | (Element::Object, keys::DATA) | (_, keys::BACKGROUND) => {
+            Some(Attribute::SecondAsset)
+        }
+        (_, keys::STYLE) => Some(Attribute::Style),
         _ => None,
     }
 }

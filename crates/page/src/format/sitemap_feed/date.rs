@@ -6,14 +6,14 @@
 
 use aranha_units::calendar::{DAY_MS, days_since_epoch, is_date, month_by_name};
 
-/// Reads a date in either form.
+/// Parses a date in either format. `None` if it is neither.
 pub(crate) fn parse(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii();
-    profile(text).or_else(|| mail(text))
+    parse_iso_8601(text).or_else(|| parse_rfc_822(text))
 }
 
-/// The W3C profile of ISO 8601 (NOTE-datetime), a space allowed for the `T`.
-fn profile(text: &[u8]) -> Option<i64> {
+/// The W3C profile of ISO 8601 (NOTE-datetime). A space is accepted in place of the `T`.
+fn parse_iso_8601(text: &[u8]) -> Option<i64> {
     let mut rest = DateCursor(text);
     let year = rest.number(4, 4)?;
     let month = if rest.take(b"-") {
@@ -40,20 +40,20 @@ fn profile(text: &[u8]) -> Option<i64> {
     Some(midnight(year, month, day)? + time)
 }
 
-/// RFC 822, section 5, with the years of RFC 2822.
-fn mail(text: &[u8]) -> Option<i64> {
+/// RFC 822, section 5, with the years of RFC 2822, section 4.3.
+fn parse_rfc_822(text: &[u8]) -> Option<i64> {
     let text = match memchr::memchr(b',', text) {
         Some(comma) => &text[comma + 1..],
         None => text,
     };
     let mut rest = DateCursor(text);
-    rest.spaces();
+    rest.skip_spaces();
     let day = rest.number(1, 2)?;
-    rest.spaces();
+    rest.skip_spaces();
     let (name, after) = rest.0.split_at_checked(3)?;
     let month = month_by_name(name)?;
     rest.0 = after;
-    rest.spaces();
+    rest.skip_spaces();
     let digits = rest.digits();
     let year = match (digits.len(), number(digits)?) {
         (4, year) => year,
@@ -61,20 +61,21 @@ fn mail(text: &[u8]) -> Option<i64> {
         (2 | 3, year) => 1900 + year,
         _ => return None,
     };
-    rest.spaces();
+    rest.skip_spaces();
     let mut time = 0;
     if !rest.0.is_empty() {
         time = rest.time()?;
-        rest.spaces();
+        rest.skip_spaces();
         time -= rest.zone()?;
     }
     Some(midnight(year, month, day)? + time)
 }
 
-/// What is left of a date.
+/// The unread rest of a date.
 struct DateCursor<'a>(&'a [u8]);
 
 impl<'a> DateCursor<'a> {
+    /// Skips the next byte if it is one of these.
     fn take(&mut self, one_of: &[u8]) -> bool {
         match self.0 {
             [first, rest @ ..] if one_of.contains(first) => {
@@ -85,7 +86,7 @@ impl<'a> DateCursor<'a> {
         }
     }
 
-    fn spaces(&mut self) {
+    fn skip_spaces(&mut self) {
         self.0 = self.0.trim_ascii_start();
     }
 
@@ -100,9 +101,10 @@ impl<'a> DateCursor<'a> {
         digits
     }
 
-    fn number(&mut self, least: usize, most: usize) -> Option<i64> {
+    /// A number of `min_digits` to `max_digits` digits.
+    fn number(&mut self, min_digits: usize, max_digits: usize) -> Option<i64> {
         let digits = self.digits();
-        number(digits).filter(|_| (least..=most).contains(&digits.len()))
+        number(digits).filter(|_| (min_digits..=max_digits).contains(&digits.len()))
     }
 
     /// `hh:mm` or `hh:mm:ss`, in milliseconds.
@@ -122,7 +124,7 @@ impl<'a> DateCursor<'a> {
         possible.then_some(((hours * 60 + minutes) * 60 + seconds) * 1000)
     }
 
-    /// A zone as its distance from Greenwich in milliseconds; none, or a name that says nothing, is Greenwich.
+    /// The offset of a time zone from UTC in milliseconds. A missing or unknown zone is UTC.
     fn zone(&mut self) -> Option<i64> {
         let hours = match self.0 {
             [sign @ (b'+' | b'-'), rest @ ..] => {
@@ -133,9 +135,9 @@ impl<'a> DateCursor<'a> {
                     .copied()
                     .collect();
                 let number = number(&digits).filter(|_| digits.len() == 4)?;
-                let distance = (number / 100 * 60 + number % 100) * 60_000;
+                let offset = (number / 100 * 60 + number % 100) * 60_000;
                 self.0 = &[];
-                return Some(if *sign == b'+' { distance } else { -distance });
+                return Some(if *sign == b'+' { offset } else { -offset });
             }
             [first, second, b'T' | b't', ..] => {
                 match [*first, *second].to_ascii_uppercase().as_slice() {
@@ -163,7 +165,7 @@ fn number(digits: &[u8]) -> Option<i64> {
     })
 }
 
-/// The start of a day that exists, in unix milliseconds.
+/// The start of a day in milliseconds since 1970. `None` if the day does not exist.
 fn midnight(year: i64, month: i64, day: i64) -> Option<i64> {
     is_date(year, month, day).then(|| days_since_epoch(year, month, day) * DAY_MS)
 }
@@ -173,7 +175,7 @@ mod tests {
     use super::parse;
 
     #[test]
-    fn dates() {
+    fn dates_in_both_formats() {
         let check = |text: &str, expected: Option<i64>| {
             assert_eq!(parse(text.as_bytes()), expected, "{text}");
         };
@@ -188,7 +190,7 @@ mod tests {
         check("15 Nov 26 12:48 EST", Some(1_794_764_880_000));
         check("Sun, 15 Nov 2026 18:48:00 +0100", Some(1_794_764_880_000));
         check("1 jan 1970", Some(0));
-        for wrong in [
+        for invalid in [
             "",
             "x",
             "2026-13-01",
@@ -210,7 +212,7 @@ mod tests {
             "-1-1-1",
             "2026-11-15x",
         ] {
-            check(wrong, None);
+            check(invalid, None);
         }
     }
 }

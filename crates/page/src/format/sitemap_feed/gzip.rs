@@ -10,44 +10,45 @@ use flate2::bufread::MultiGzDecoder;
 
 use crate::media_type::{self, MediaType, sniff};
 
-/// What was inside.
-pub(crate) struct UnpackedSitemap {
+/// The XML inside a gzip file.
+pub(crate) struct DecompressedSitemap {
     pub(crate) media_type: MediaType,
     pub(crate) body: Vec<u8>,
-    /// There was more.
-    pub(crate) cut: bool,
+    /// Whether bytes beyond the limit were dropped.
+    pub(crate) truncated: bool,
 }
 
-/// Unpacks a body that is an XML file in gzip, up to `most` bytes. A file that breaks off or is damaged gives what came
-/// before.
-pub(crate) fn unpack(url: &str, body: &[u8], most: usize) -> Option<UnpackedSitemap> {
-    if !body.starts_with(b"\x1F\x8B\x08") || !is_packed_xml(url) {
+/// Decompresses an XML file in gzip, up to `max` bytes. A truncated or damaged file gives the bytes before the damage.
+pub(crate) fn decompress(url: &str, body: &[u8], max: usize) -> Option<DecompressedSitemap> {
+    if !body.starts_with(b"\x1F\x8B\x08") || !has_xml_gz_extension(url) {
         return None;
     }
-    let mut packed = MultiGzDecoder::new(body);
-    let mut inside = Vec::new();
-    // An error ends the reading; what was read stays.
-    let _ = packed
+    let mut decoder = MultiGzDecoder::new(body);
+    let mut xml = Vec::new();
+    // Errors are ignored: the bytes decompressed before the error are used.
+    let _ = decoder
         .by_ref()
-        .take(sniff::HEADER as u64)
-        .read_to_end(&mut inside);
-    let media_type = media_type::inside(&inside)?;
-    let room = most.saturating_sub(inside.len()) as u64;
-    let _ = packed.take(room.saturating_add(1)).read_to_end(&mut inside);
-    let cut = inside.len() > most;
-    inside.truncate(most);
-    Some(UnpackedSitemap {
+        .take(sniff::HEADER_BYTES as u64)
+        .read_to_end(&mut xml);
+    let media_type = media_type::of_xml(&xml)?;
+    let remaining = max.saturating_sub(xml.len()) as u64;
+    let _ = decoder
+        .take(remaining.saturating_add(1))
+        .read_to_end(&mut xml);
+    let truncated = xml.len() > max;
+    xml.truncate(max);
+    Some(DecompressedSitemap {
         media_type,
-        body: inside,
-        cut,
+        body: xml,
+        truncated,
     })
 }
 
-fn is_packed_xml(url: &str) -> bool {
-    const ENDING: &[u8] = b".xml.gz";
+fn has_xml_gz_extension(url: &str) -> bool {
+    const EXTENSION: &[u8] = b".xml.gz";
     let path = url.split(['?', '#']).next().unwrap_or_default().as_bytes();
-    let start = path.len().checked_sub(ENDING.len());
-    start.is_some_and(|start| path[start..].eq_ignore_ascii_case(ENDING))
+    let start = path.len().checked_sub(EXTENSION.len());
+    start.is_some_and(|start| path[start..].eq_ignore_ascii_case(EXTENSION))
 }
 
 #[cfg(test)]
@@ -57,12 +58,12 @@ mod tests {
     use flate2::Compression;
     use flate2::write::GzEncoder;
 
-    use crate::{Input, MediaType, Options, Page, PageRemark, read};
+    use crate::{Input, Options, Page, PageRemark, read};
 
-    fn packed(body: &[u8]) -> Vec<u8> {
+    fn gzip(body: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(body).expect("memory takes all");
-        encoder.finish().expect("memory takes all")
+        encoder.write_all(body).expect("write to a vector");
+        encoder.finish().expect("write to a vector")
     }
 
     fn page(url: &str, body: &[u8]) -> Page {
@@ -79,23 +80,22 @@ mod tests {
     #[test]
     fn sitemaps_in_gzip_files() {
         let sitemap = b"<?xml version='1.0'?><urlset><url><loc>http://a/b</loc></url></urlset>";
-        let body = packed(sitemap);
+        let body = gzip(sitemap);
         let found = page("http://a/sitemap.XML.gz?x=1", &body);
-        assert_eq!(found.media_type, MediaType::SITEMAP);
-        assert_eq!(found.declared_type.as_deref(), Some("application/x-gzip"));
+        assert_eq!(found.media_type.as_str(), "application/sitemap+xml");
         assert_eq!((found.links.len(), found.remarks.len()), (1, 0));
-        // Broken off: what came before counts.
+        // Truncated.
         assert_eq!(
             page("http://a/sitemap.xml.gz", &body[..body.len() - 9])
                 .links
                 .len(),
             1
         );
-        // Named otherwise, or with something else inside, or packed twice: a gzip file like any other.
+        // Another file extension, no XML inside, compressed twice: not a sitemap.
         for (url, body) in [
             ("http://a/data.gz", body.clone()),
-            ("http://a/page.xml.gz", packed(b"<!doctype html><a href=x>")),
-            ("http://a/twice.xml.gz", packed(&body)),
+            ("http://a/page.xml.gz", gzip(b"<!doctype html><a href=x>")),
+            ("http://a/twice.xml.gz", gzip(&body)),
         ] {
             let found = page(url, &body);
             assert_eq!(found.media_type.as_str(), "application/x-gzip", "{url}");
@@ -104,27 +104,27 @@ mod tests {
     }
 
     #[test]
-    fn bombs_are_cut() {
+    fn decompression_bombs_are_truncated() {
         let mut bomb = b"<?xml version='1.0'?><urlset><url><loc>/a</loc></url>".to_vec();
         bomb.resize(60 << 20, b' ');
-        let bomb = packed(&bomb);
+        let bomb = gzip(&bomb);
         let found = page("/bomb.xml.gz", &bomb);
         assert_eq!(found.links.len(), 1);
         assert_eq!(found.remarks, [PageRemark::SitemapTruncated]);
     }
 
     #[test]
-    fn the_bound_can_be_lower() {
+    fn output_is_truncated_at_the_limit() {
         let mut sitemap = b"<?xml version='1.0'?><urlset>".to_vec();
         while sitemap.len() < 20_000 {
             sitemap.extend_from_slice(b"<url><loc>http://a/b</loc></url>");
         }
-        let body = packed(&sitemap);
-        for (most, cut) in [(100, true), (5000, true), (sitemap.len(), false)] {
-            let unpacked = super::unpack("/a.xml.gz", &body, most).expect("XML");
-            assert_eq!(unpacked.body, sitemap[..most]);
-            assert_eq!(unpacked.cut, cut, "{most}");
+        let body = gzip(&sitemap);
+        for (max, truncated) in [(100, true), (5000, true), (sitemap.len(), false)] {
+            let found = super::decompress("/a.xml.gz", &body, max).expect("XML");
+            assert_eq!(found.body, sitemap[..max]);
+            assert_eq!(found.truncated, truncated, "{max}");
         }
-        assert!(super::unpack("/a.xml.gz", &packed(&vec![0; 20_000]), 20_000).is_none());
+        assert!(super::decompress("/a.xml.gz", &gzip(&vec![0; 20_000]), 20_000).is_none());
     }
 }

@@ -8,30 +8,30 @@
 
 use memchr::memmem;
 
-/// What a document is made of.
+/// A part of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum XmlEvent<'a> {
     Start(XmlTag<'a>),
-    /// An end tag, by its name without the prefix.
+    /// The name of an end tag, without its prefix.
     End(&'a [u8]),
-    /// Characters with references in them: see [`unescape`].
+    /// Text that may contain references: see [`unescape`].
     Text(&'a [u8]),
-    /// Characters that are what they are: a CDATA section.
-    Data(&'a [u8]),
+    /// A CDATA section: text without references.
+    Cdata(&'a [u8]),
 }
 
 /// A start tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct XmlTag<'a> {
-    /// What stands before the colon of the name; empty without one.
+    /// The part of the name before the colon. Empty if there is no colon.
     pub(crate) prefix: &'a [u8],
     pub(crate) name: &'a [u8],
     attributes: &'a [u8],
-    /// `<a/>`: no end will come.
+    /// `<a/>`: no end tag follows.
     pub(crate) empty: bool,
 }
 
-/// A place in a document.
+/// An iterator over the events of a document.
 pub(crate) struct XmlReader<'a> {
     rest: &'a [u8],
 }
@@ -41,8 +41,8 @@ impl<'a> XmlReader<'a> {
         XmlReader { rest: document }
     }
 
-    /// What stands before the next `end`, or all that is left; the reader goes behind it.
-    fn until(&mut self, end: &[u8]) -> &'a [u8] {
+    /// Returns the bytes before the next `end` (or all that remain) and moves behind it.
+    fn take_until(&mut self, end: &[u8]) -> &'a [u8] {
         let found = memmem::find(self.rest, end);
         let (before, after) = self.rest.split_at(found.unwrap_or(self.rest.len()));
         self.rest = after.get(end.len()..).unwrap_or_default();
@@ -59,8 +59,8 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Steps over a document type: to the `>` that is in no quotes, comment or brackets.
-    fn doctype(&mut self) {
+    /// Skips a document type: moves behind the first `>` outside quotes, comments and brackets.
+    fn skip_doctype(&mut self) {
         let mut brackets = 0_u32;
         while let Some(at) = self.rest.iter().position(|byte| b"[]<>\"'".contains(byte)) {
             let byte = self.rest[at];
@@ -68,10 +68,10 @@ impl<'a> XmlReader<'a> {
             self.rest = &self.rest[at + 1..];
             match byte {
                 b'<' if comment => {
-                    self.until(b"-->");
+                    self.take_until(b"-->");
                 }
                 b'"' | b'\'' => {
-                    self.until(&[byte]);
+                    self.take_until(&[byte]);
                 }
                 b'[' => brackets += 1,
                 b']' => brackets = brackets.saturating_sub(1),
@@ -82,8 +82,8 @@ impl<'a> XmlReader<'a> {
         self.rest = &[];
     }
 
-    /// A start tag, behind its `<`: to the `>` that is in no quotes.
-    fn tag(&mut self) -> XmlTag<'a> {
+    /// Reads a start tag from behind its `<` to the first `>` outside quotes.
+    fn start_tag(&mut self) -> XmlTag<'a> {
         let mut end = 0;
         loop {
             match memchr::memchr3(b'>', b'"', b'\'', &self.rest[end..]) {
@@ -110,7 +110,7 @@ impl<'a> XmlReader<'a> {
             .position(u8::is_ascii_whitespace)
             .unwrap_or(tag.len());
         let (name, attributes) = tag.split_at(length);
-        let (prefix, name) = split(name);
+        let (prefix, name) = split_prefix(name);
         XmlTag {
             prefix,
             name,
@@ -135,26 +135,26 @@ impl<'a> Iterator for XmlReader<'a> {
                 return None;
             }
             if self.strip(b"<!--") {
-                self.until(b"-->");
+                self.take_until(b"-->");
             } else if self.strip(b"<![CDATA[") {
-                return Some(XmlEvent::Data(self.until(b"]]>")));
+                return Some(XmlEvent::Cdata(self.take_until(b"]]>")));
             } else if self.strip(b"<?") {
-                self.until(b"?>");
+                self.take_until(b"?>");
             } else if self.strip(b"<!") {
-                self.doctype();
+                self.skip_doctype();
             } else if self.strip(b"</") {
-                let name = self.until(b">").trim_ascii();
-                return Some(XmlEvent::End(split(name).1));
+                let name = self.take_until(b">").trim_ascii();
+                return Some(XmlEvent::End(split_prefix(name).1));
             } else {
                 self.strip(b"<");
-                return Some(XmlEvent::Start(self.tag()));
+                return Some(XmlEvent::Start(self.start_tag()));
             }
         }
     }
 }
 
-/// Prefix and name.
-fn split(name: &[u8]) -> (&[u8], &[u8]) {
+/// Splits a name into its prefix, possibly empty, and the local name.
+fn split_prefix(name: &[u8]) -> (&[u8], &[u8]) {
     match memchr::memchr(b':', name) {
         Some(colon) => (&name[..colon], &name[colon + 1..]),
         None => (&[], name),
@@ -162,7 +162,7 @@ fn split(name: &[u8]) -> (&[u8], &[u8]) {
 }
 
 impl<'a> XmlTag<'a> {
-    /// The value of an attribute, references and all.
+    /// Returns the value of an attribute as written: see [`unescape`].
     pub(crate) fn attribute(&self, wanted: &[u8]) -> Option<&'a [u8]> {
         let mut rest = self.attributes;
         loop {
@@ -186,15 +186,15 @@ impl<'a> XmlTag<'a> {
     }
 }
 
-/// Adds characters to `out`, the five references that XML itself defines and numbers replaced; all others stay as
-/// they are written.
+/// Appends `text` to `out` with the five named references of XML and numeric references replaced. Other references are
+/// copied as written.
 pub(crate) fn unescape(mut text: &[u8], out: &mut Vec<u8>) {
     while let Some(at) = memchr::memchr(b'&', text) {
         out.extend_from_slice(&text[..at]);
         text = &text[at..];
         let head = &text[..text.len().min(12)];
         let length = memchr::memchr(b';', head).unwrap_or(0);
-        let character = text.get(1..length).and_then(reference);
+        let character = text.get(1..length).and_then(character_of);
         if let Some(character) = character {
             out.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
             text = &text[length + 1..];
@@ -206,7 +206,8 @@ pub(crate) fn unescape(mut text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
 }
 
-fn reference(name: &[u8]) -> Option<char> {
+/// The character of a reference without its `&` and `;`.
+fn character_of(name: &[u8]) -> Option<char> {
     let number = |digits: &[u8], radix| {
         let digits = str::from_utf8(digits).ok()?;
         char::from_u32(u32::from_str_radix(digits, radix).ok()?)
@@ -244,14 +245,14 @@ mod tests {
                 }
                 XmlEvent::End(_) => found.push(b')'),
                 XmlEvent::Text(text) => unescape(text, &mut found),
-                XmlEvent::Data(text) => found.extend_from_slice(text),
+                XmlEvent::Cdata(text) => found.extend_from_slice(text),
             }
         }
         assert_eq!(String::from_utf8_lossy(&found), expected, "{document}");
     }
 
     #[test]
-    fn documents() {
+    fn well_formed_and_malformed_documents() {
         check("<?xml version='1.0'?><a>x<!-- <b> -->y</a>", "(axy)");
         check(
             "<p:a href=\"1>2\"/><b rel = 'x' href = 'y&amp;z' >t</b>",
