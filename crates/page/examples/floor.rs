@@ -1,14 +1,15 @@
-//! The lower bound of the cost of an archival crawl: fetches, reads, hashes, compresses and writes pages, and nothing else.
+//! The lower bound of the cost of an archival crawl: fetches, reads, hashes, compresses and writes pages, and nothing
+//! else.
 //!
 //! ```text
 //! cargo run --release -p aranha-page --example floor -- 127.0.0.1:8480 PATHS OUT [CONNECTIONS]
 //! ```
 //!
-//! PATHS has one path per line. Each of CONNECTIONS threads (default 4) keeps one connection, requests the next path, reads
-//! the page with `aranha_page` with the options of a crawl, computes both digests of a WARC record (payload and block),
-//! compresses the response at the crawl's default level, and appends it to one file in large writes. There is no DNS,
-//! scope, courtesy pause, frontier, record, index, log or sync. `bench/run` compares the processor time per page of aranha
-//! and of this program. Responses must have a Content-Length, as nginx sends for files.
+//! PATHS has one path per line. Each of CONNECTIONS threads (default 4) keeps one connection, requests the next path,
+//! reads the page with `aranha_page` with the options of a crawl, computes both digests of a WARC record (payload and
+//! block), compresses the response at the crawl's default level, and appends it to one file in large writes. There is
+//! no DNS, scope, courtesy pause, frontier, record, index, log or sync. `bench/run` compares the processor time per
+//! page of aranha and of this program. Responses must have a Content-Length, as nginx sends for files.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// Collect images, style sheets, scripts, media and other embedded files ([`LinkKind::Asset`](crate::LinkKind::Asset)).
+    /// Collect images, style sheets, scripts, media and other embedded files
+    /// ([`LinkKind::Asset`](crate::LinkKind::Asset)).
     pub assets: bool,
     /// Collect the targets of forms that use GET.
     pub forms: bool,
@@ -19,13 +20,14 @@ pub struct Options {
     pub max_links: usize,
     /// Maximum bytes of text per page. The rest is dropped.
     pub max_text: usize,
-    /// Maximum bytes of one href. Longer ones are dropped and counted in a remark. Hrefs with 68 KB of nulls exist (T1).
+    /// Maximum bytes of one href. Longer ones are dropped and counted in a remark. Hrefs with 68 KB of nulls exist
+    /// (T1).
     pub max_href: usize,
     /// Maximum characters of one word of text. Longer strings without white space are dropped (T5). 0 means no limit.
     /// Characters of scripts without spaces (Chinese, Japanese, Thai …) are not counted.
     pub max_word: usize,
-    /// Maximum decompressed bytes of a sitemap in a gzip file. Not a configuration key: the crawl sets it to the fetcher's
-    /// limit for decoded bodies.
+    /// Maximum decompressed bytes of a sitemap in a gzip file. Not a configuration key: the crawl sets it to the
+    /// fetcher's limit for decoded bodies.
     #[serde(skip)]
     pub max_unpacked: usize,
 }

@@ -20,21 +20,22 @@ pub struct Page {
     pub canonical: Option<String>,
     /// The first `<base href>`, as written. Links are relative to it, and it is relative to the URL of the page.
     pub base: Option<String>,
-    /// `(name, content)` of the robots meta tags, in document order. The name (`robots`, `googlebot` …) is in lower case.
+    /// `(name, content)` of the robots meta tags, in document order. The name (`robots`, `googlebot` …) is in lower
+    /// case.
     pub robots: Vec<(String, String)>,
     /// The links in document order. Each pair of href (without fragment) and kind occurs once.
     pub links: Vec<Link>,
-    /// Dates that a sitemap or feed gives for its entries: (index in `links`, milliseconds since 1970), sorted by index.
-    /// They are not checked against a clock.
+    /// Dates that a sitemap or feed gives for its entries: (index in `links`, milliseconds since 1970), sorted by
+    /// index. They are not checked against a clock.
     pub link_dates: Vec<(usize, i64)>,
-    /// Readable text: words separated by one space, or by one line break between block elements. Scripts and style sheets
-    /// are not part of it.
+    /// Readable text: words separated by one space, or by one line break between block elements. Scripts and style
+    /// sheets are not part of it.
     pub text: String,
-    /// xxh3-64 of the text with line breaks read as spaces, so that mark-up and formatting do not matter (D2). 0 if there
-    /// is no text.
+    /// xxh3-64 of the text with line breaks read as spaces, so that mark-up and formatting do not matter (D2). 0 if
+    /// there is no text.
     pub text_digest: u64,
-    /// `SimHash` of the text, for [`is_near_duplicate`](crate::is_near_duplicate). 0 if the text has fewer than ten words
-    /// (D3).
+    /// `SimHash` of the text, for [`is_near_duplicate`](crate::is_near_duplicate). 0 if the text has fewer than ten
+    /// words (D3).
     pub sketch: u64,
     /// Number of words in the text. Long words of scripts without spaces (Chinese, Thai …) count one per character.
     pub words: u32,

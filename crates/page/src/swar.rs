@@ -1,7 +1,7 @@
 //! SIMD within a register (SWAR): examines eight bytes at once, one per lane of a `u64`, the first byte lowest.
 //!
-//! Most names, values and words of a page have only a few bytes, so a call to a vectorised search would cost more than the
-//! search. These functions find their end without a call or a loop. Longer searches use memchr.
+//! Most names, values and words of a page have only a few bytes, so a call to a vectorised search would cost more than
+//! the search. These functions find their end without a call or a loop. Longer searches use memchr.
 
 /// 1 in every lane.
 pub(crate) const ONES: u64 = 0x0101_0101_0101_0101;

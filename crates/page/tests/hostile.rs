@@ -1,4 +1,5 @@
-//! Hostile and broken pages. Reading them takes time proportional to their length, gives bounded output and does not panic.
+//! Hostile and broken pages. Reading them takes time proportional to their length, gives bounded output and does not
+//! panic.
 
 use std::fmt::Write as _;
 use std::path::Path;

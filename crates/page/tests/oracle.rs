@@ -1,8 +1,8 @@
-//! Compares the title and the links of `<a>` and `<area>` with html5ever, an independent parser that builds the tree of the
-//! standard.
+//! Compares the title and the links of `<a>` and `<area>` with html5ever, an independent parser that builds the tree of
+//! the standard.
 //!
-//! The pages of `tests/corpus/page` are always compared. With `ARANHA_PAGES=DIRECTORY`, the pages of a directory tree are
-//! compared too (at most `ARANHA_PAGES_LIMIT`, evenly sampled).
+//! The pages of `tests/corpus/page` are always compared. With `ARANHA_PAGES=DIRECTORY`, the pages of a directory tree
+//! are compared too (at most `ARANHA_PAGES_LIMIT`, evenly sampled).
 //!
 //! This crate builds no tree, so it may find links that a tree drops (inside `<select>` or `<noframes>`, behind a
 //! `<noscript>`). This is accepted only for the pages in [`MAY_FIND_MORE`]. A missed link is always a failure.

@@ -1,11 +1,11 @@
 //! Finds the character set that a document declares in itself, before it is decoded.
 //!
-//! Implements WHATWG HTML, 13.2.3.2, "prescan a byte stream to determine its encoding": searches the first 1024 bytes for
-//! `<meta charset>`, `<meta http-equiv=content-type>` or an XML declaration. `charset` calls it when neither a byte-order
-//! mark nor the header names a character set.
+//! Implements WHATWG HTML, 13.2.3.2, "prescan a byte stream to determine its encoding": searches the first 1024 bytes
+//! for `<meta charset>`, `<meta http-equiv=content-type>` or an XML declaration. `charset` calls it when neither a
+//! byte-order mark nor the header names a character set.
 //!
-//! A later declaration in the head counts too, because browsers change the encoding while they parse (13.2.3.4). Scripts
-//! may precede it, so the `tokenizer` separates tags from text there.
+//! A later declaration in the head counts too, because browsers change the encoding while they parse (13.2.3.4).
+//! Scripts may precede it, so the `tokenizer` separates tags from text there.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use memchr::memmem;

@@ -10,9 +10,9 @@
 //!
 //! All other media types give a page without links or text.
 //!
-//! To add a format, for example PDF: add the module `pdf` with `read(body: &[u8], options: &Options, page: &mut Page)`, a
-//! variant to [`Format`], its media type to `Format::of`, and an arm to the `match` in [`read`]. Like every reader, it must
-//! not fail: what it cannot read becomes a [`PageRemark`].
+//! To add a format, for example PDF: add the module `pdf` with `read(body: &[u8], options: &Options, page: &mut Page)`,
+//! a variant to [`Format`], its media type to `Format::of`, and an arm to the `match` in [`read`]. Like every reader,
+//! it must not fail: what it cannot read becomes a [`PageRemark`].
 
 mod html;
 mod plain_text;
@@ -79,8 +79,8 @@ fn decode<'a>(body: &'a [u8], input: &Input<'_>, page: &mut Page) -> Cow<'a, str
     decoded.text
 }
 
-/// Returns the body to read. If it is a sitemap in a gzip file, that is the XML inside, whose media type replaces that of
-/// the page.
+/// Returns the body to read. If it is a sitemap in a gzip file, that is the XML inside, whose media type replaces that
+/// of the page.
 fn decompress_sitemap<'a>(input: &Input<'a>, options: &Options, page: &mut Page) -> Cow<'a, [u8]> {
     let Some(sitemap) = sitemap_feed::gzip::decompress(input.url, input.body, options.max_unpacked)
     else {

@@ -80,7 +80,8 @@ pub(crate) fn decode_pieces(mut raw: &[u8], kind: TextKind, mut out: impl FnMut(
     }
 }
 
-/// Decodes the reference that `rest` (behind the ampersand) begins with. Returns its length, or 0 if it is not a reference.
+/// Decodes the reference that `rest` (behind the ampersand) begins with. Returns its length, or 0 if it is not a
+/// reference.
 fn decode_reference(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
     match rest {
         [b'#', b'x' | b'X', digits @ ..] => decode_numeric(digits, 2, 16, out),

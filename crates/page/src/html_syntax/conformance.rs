@@ -1,9 +1,9 @@
-//! Compares the tokens with the html5lib test suite (all cases) and with html5gum (the corpus, random documents, and with
-//! `ARANHA_PAGES=DIRECTORY` every page of a directory tree).
+//! Compares the tokens with the html5lib test suite (all cases) and with html5gum (the corpus, random documents, and
+//! with `ARANHA_PAGES=DIRECTORY` every page of a directory tree).
 //!
 //! Parse errors are not compared, because the tokenizer reports none. For doctypes, only the position is compared. The
-//! cases of `xmlViolation.test` expect a tree coerced to XML. This crate has no tree, so their input must give the tokens
-//! that html5gum finds. The number of cases is checked, so that none is skipped unnoticed.
+//! cases of `xmlViolation.test` expect a tree coerced to XML. This crate has no tree, so their input must give the
+//! tokens that html5gum finds. The number of cases is checked, so that none is skipped unnoticed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Table of the HTML elements that matter to a crawler: their links, their effect on text layout, and their content model.
+//! Table of the HTML elements that matter to a crawler: their links, their effect on text layout, and their content
+//! model.
 //!
 //! Elements that are not in the table are treated as inline mark-up without meaning.
 
@@ -173,9 +174,9 @@ impl Element {
         }
     }
 
-    /// The content model after the start tag, if the content is not tags and text (WHATWG HTML, 13.2.6, "generic raw text
-    /// element parsing algorithm" and its callers). `noscript`, `noframes` and `noembed` are deliberately absent: their
-    /// content has links that browsers without scripts or frames show.
+    /// The content model after the start tag, if the content is not tags and text (WHATWG HTML, 13.2.6, "generic raw
+    /// text element parsing algorithm" and its callers). `noscript`, `noframes` and `noembed` are deliberately absent:
+    /// their content has links that browsers without scripts or frames show.
     pub(crate) fn content_model(self) -> Option<ContentModel> {
         Some(match self {
             Element::Title | Element::Textarea => ContentModel::Rcdata,
@@ -226,8 +227,8 @@ impl Element {
         }
     }
 
-    /// Whether this start tag ends an `<svg>` or `<math>` whose end tag is missing (WHATWG HTML, 13.2.6.5). The list of the
-    /// standard is longer; these elements suffice to read the rest of a page as HTML.
+    /// Whether this start tag ends an `<svg>` or `<math>` whose end tag is missing (WHATWG HTML, 13.2.6.5). The list of
+    /// the standard is longer; these elements suffice to read the rest of a page as HTML.
     pub(crate) fn closes_foreign_content(self) -> bool {
         matches!(
             self,

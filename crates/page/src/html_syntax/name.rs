@@ -1,7 +1,7 @@
 //! Tag and attribute names as 128-bit integers, so that they are compared and looked up without touching memory.
 //!
-//! Every name that matters to a crawler has at most 16 bytes. Longer names get the key 0, so a name of ten megabytes costs
-//! no more than a search for its end.
+//! Every name that matters to a crawler has at most 16 bytes. Longer names get the key 0, so a name of ten megabytes
+//! costs no more than a search for its end.
 
 use crate::swar::{below, equal, first, keep, load, lower, pack};
 
@@ -30,8 +30,8 @@ pub(crate) struct HtmlName<'a> {
 }
 
 impl<'a> HtmlName<'a> {
-    /// Reads the name that `rest` begins with, up to the first byte that `ends` accepts. The first byte is always part of
-    /// the name. `None` if no byte ends it.
+    /// Reads the name that `rest` begins with, up to the first byte that `ends` accepts. The first byte is always part
+    /// of the name. `None` if no byte ends it.
     #[inline]
     pub(crate) fn read(rest: &'a [u8], ends: impl Fn(u8) -> bool) -> Option<HtmlName<'a>> {
         if let Some(lanes) = load(rest) {

@@ -1,7 +1,8 @@
-//! Finds the end of raw text: the content of `script`, `style`, `title` and similar elements, in which tags do not count.
+//! Finds the end of raw text: the content of `script`, `style`, `title` and similar elements, in which tags do not
+//! count.
 //!
-//! Raw text ends with the end tag of its element. In a script, an end tag does not count if it is inside a comment in which
-//! another script was opened (WHATWG HTML, 13.2.5.9 to 13.2.5.31).
+//! Raw text ends with the end tag of its element. In a script, an end tag does not count if it is inside a comment in
+//! which another script was opened (WHATWG HTML, 13.2.5.9 to 13.2.5.31).
 
 /// How the content of an element is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,12 +1,13 @@
 //! Splits HTML into tokens (WHATWG HTML, 13.2.5) by searching for delimiters instead of stepping through states.
 //!
 //! A [`TokenSink`] receives text, tags and attributes as borrowed slices of the document, *as written*. The consumer
-//! decodes character references (`character_reference`), so nothing is decoded that is not used. The ends of text, quoted
-//! values, comments and raw text (`raw_text`) are found with memchr.
+//! decodes character references (`character_reference`), so nothing is decoded that is not used. The ends of text,
+//! quoted values, comments and raw text (`raw_text`) are found with memchr.
 //!
 //! **Invariants.** Token boundaries are those of the standard for any input, except inside `noscript`
-//! ([`TokenSink::in_noscript`]). `conformance` tests this against the html5lib suite and html5gum. Each byte is examined a
-//! bounded number of times; there is no allocation and no stack. Doctypes are not parsed and errors are not reported.
+//! ([`TokenSink::in_noscript`]). `conformance` tests this against the html5lib suite and html5gum. Each byte is
+//! examined a bounded number of times; there is no allocation and no stack. Doctypes are not parsed and errors are not
+//! reported.
 
 use crate::html_syntax::character_reference::TextKind;
 use crate::html_syntax::name::HtmlName;
@@ -21,19 +22,19 @@ pub(crate) trait TokenSink<'a> {
     /// Called at the name of a tag; `start` is false for an end tag. Returns whether to report its attributes.
     fn open(&mut self, start: bool, name: HtmlName<'a>) -> bool;
 
-    /// An attribute of the current tag, with its value as written (empty if it has none). Duplicates are reported too; the
-    /// first one counts.
+    /// An attribute of the current tag, with its value as written (empty if it has none). Duplicates are reported too;
+    /// the first one counts.
     fn attribute(&mut self, name: HtmlName<'a>, value: &'a [u8]);
 
-    /// The tag is complete. Returns the content model if raw text follows. Not called for a tag cut off by the end of the
-    /// document.
+    /// The tag is complete. Returns the content model if raw text follows. Not called for a tag cut off by the end of
+    /// the document.
     fn close(&mut self, self_closing: bool) -> Option<ContentModel>;
 
     /// Whether a CDATA section may stand here.
     fn allows_cdata(&self) -> bool;
 
-    /// Whether a `noscript` is open. Browsers with scripts skip to its end tag, so authors do not notice elements left open
-    /// inside. Raw text and comments therefore end with the `noscript` too.
+    /// Whether a `noscript` is open. Browsers with scripts skip to its end tag, so authors do not notice elements left
+    /// open inside. Raw text and comments therefore end with the `noscript` too.
     fn in_noscript(&self) -> bool {
         false
     }
@@ -112,7 +113,8 @@ impl<'a> Tokenizer<'a> {
         &rest[..length]
     }
 
-    /// The data state: text, and everything that begins with `<`. Returns whether the document ended inside a start tag.
+    /// The data state: text, and everything that begins with `<`. Returns whether the document ended inside a start
+    /// tag.
     fn data(&mut self, sink: &mut impl TokenSink<'a>) -> bool {
         loop {
             self.text(sink);
@@ -252,8 +254,8 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// The part of the document that raw text and comments may extend to. The position is cached per `noscript`, so time
-    /// stays linear.
+    /// The part of the document that raw text and comments may extend to. The position is cached per `noscript`, so
+    /// time stays linear.
     fn limit(&mut self, sink: &impl TokenSink<'a>) -> &'a [u8] {
         if !sink.in_noscript() {
             return self.bytes;

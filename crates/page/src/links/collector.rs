@@ -1,8 +1,8 @@
 //! Collects the links of a page without duplicates.
 //!
 //! Attribute values are cleaned as a browser cleans them (WHATWG URL, 4.4, steps 1 to 3), bounded, and stored once. A
-//! duplicate, which is the common case, costs one hash and one comparison and allocates nothing. Fragments are ignored in
-//! the comparison, because `a#b` and `a#c` are the same page to a crawler.
+//! duplicate, which is the common case, costs one hash and one comparison and allocates nothing. Fragments are ignored
+//! in the comparison, because `a#b` and `a#c` are the same page to a crawler.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -36,7 +36,8 @@ pub(crate) struct LinkCollector {
 const MAX_SITEMAP_ENTRIES: usize = 50_000;
 
 impl LinkCollector {
-    /// A collector for a sitemap: all entries that the protocol allows, plus as many secondary links as a page may have.
+    /// A collector for a sitemap: all entries that the protocol allows, plus as many secondary links as a page may
+    /// have.
     pub(crate) fn for_sitemap(options: &Options) -> LinkCollector {
         LinkCollector {
             max: MAX_SITEMAP_ENTRIES

@@ -24,8 +24,8 @@ pub(crate) fn urls(sheet: &[u8], mut found: impl FnMut(&[u8])) {
     }
 }
 
-/// The argument of `url(…)` without its quotes. `None` if it has no end. An argument without quotes is searched for its end
-/// only if `may_end`.
+/// The argument of `url(…)` without its quotes. `None` if it has no end. An argument without quotes is searched for its
+/// end only if `may_end`.
 fn url_argument(rest: &[u8], may_end: bool) -> Option<&[u8]> {
     let rest = rest.trim_ascii_start();
     if let Some(url) = quoted_string(rest) {

@@ -1,7 +1,7 @@
 //! Finds the target of a `<meta http-equiv=refresh>`.
 
-/// The URL in `<meta http-equiv=refresh content="5; url=…">` (WHATWG HTML, 4.2.5.3, "shared declarative refresh steps").
-/// `None` if the page only reloads itself.
+/// The URL in `<meta http-equiv=refresh content="5; url=…">` (WHATWG HTML, 4.2.5.3, "shared declarative refresh
+/// steps"). `None` if the page only reloads itself.
 pub(crate) fn target(content: &[u8]) -> Option<&[u8]> {
     let rest = content.trim_ascii_start();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

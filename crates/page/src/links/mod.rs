@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 /// A link from a page to another resource.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Link {
-    /// The URL as written, with character references decoded, outer white space and control characters trimmed, and tabs
-    /// and line ends removed (WHATWG URL, 4.4, steps 1 to 3). Relative to [`Page::base`](crate::Page::base).
+    /// The URL as written, with character references decoded, outer white space and control characters trimmed, and
+    /// tabs and line ends removed (WHATWG URL, 4.4, steps 1 to 3). Relative to [`Page::base`](crate::Page::base).
     pub href: String,
     /// The kind of element that contains it.
     pub kind: LinkKind,

@@ -1,8 +1,8 @@
 //! Finds URLs in scripts by pattern (T2). Scripts are not executed.
 //!
-//! Two patterns count as URLs: an absolute `http://` or `https://` address, and a quoted path whose file extension is that
-//! of a page. Both are guesses ([`LinkKind::Script`](crate::LinkKind::Script)), so the rules are narrow. URLs that a script
-//! assembles are ignored: `"/item.php?id=" + n` ends in an equals sign, and templates contain `${`.
+//! Two patterns count as URLs: an absolute `http://` or `https://` address, and a quoted path whose file extension is
+//! that of a page. Both are guesses ([`LinkKind::Script`](crate::LinkKind::Script)), so the rules are narrow. URLs that
+//! a script assembles are ignored: `"/item.php?id=" + n` ends in an equals sign, and templates contain `${`.
 
 use std::ops::ControlFlow;
 

@@ -1,12 +1,13 @@
 //! Determines the media type of a body. First step of [`read`](crate::read).
 //!
-//! The declared type is used unless the first bytes clearly contradict it. A generic type (`application/octet-stream`) or a
-//! missing one is replaced by the type that the bytes suggest, then by that of the file extension. Replacements are
-//! remarked, so that a crawl can count false declarations (T3).
+//! The declared type is used unless the first bytes clearly contradict it. A generic type (`application/octet-stream`)
+//! or a missing one is replaced by the type that the bytes suggest, then by that of the file extension. Replacements
+//! are remarked, so that a crawl can count false declarations (T3).
 //!
-//! The rules are those of WHATWG MIME Sniffing, sections 5, 7 and 7.3, with two exceptions. For a crawler, a wrong guess
-//! is a missed link and not a security risk. HTML that is declared as `text/plain` or as binary is read as HTML if it opens
-//! like a document. An image or archive that opens like an HTML document is read as the error page it probably is.
+//! The rules are those of WHATWG MIME Sniffing, sections 5, 7 and 7.3, with two exceptions. For a crawler, a wrong
+//! guess is a missed link and not a security risk. HTML that is declared as `text/plain` or as binary is read as HTML
+//! if it opens like a document. An image or archive that opens like an HTML document is read as the error page it
+//! probably is.
 //!
 //! `sniff` examines the bytes; this module weighs its result against the header.
 
@@ -58,8 +59,8 @@ impl MediaType {
             )
     }
 
-    /// Parses a `Content-Type` header. `None` if it contains no media type. In a list separated by commas, the last valid
-    /// type counts (WHATWG Fetch, "extract a MIME type").
+    /// Parses a `Content-Type` header. `None` if it contains no media type. In a list separated by commas, the last
+    /// valid type counts (WHATWG Fetch, "extract a MIME type").
     fn from_header(header: &str) -> Option<MediaType> {
         header
             .rsplit(',')

@@ -1,7 +1,7 @@
 //! Finds the byte ranges of the links in an HTML document, for [`LinkRewriter`](crate::LinkRewriter).
 //!
-//! Makes one pass over the tokens of the stored bytes, without decoding them. This works for every character set that is a
-//! superset of ASCII, because all delimiters are ASCII.
+//! Makes one pass over the tokens of the stored bytes, without decoding them. This works for every character set that
+//! is a superset of ASCII, because all delimiters are ASCII.
 
 use std::ops::Range;
 
@@ -82,8 +82,8 @@ mod keys {
     pub(super) const XLINK_HREF: u128 = key(b"xlink:href");
 }
 
-/// The current tag. Attributes of `link` and `meta` are kept until the tag is complete, because their meaning depends on
-/// each other.
+/// The current tag. Attributes of `link` and `meta` are kept until the tag is complete, because their meaning depends
+/// on each other.
 #[derive(Debug)]
 struct TagAttributes<'a> {
     element: Element,

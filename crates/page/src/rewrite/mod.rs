@@ -1,8 +1,8 @@
 //! Replaces the links of an HTML page or style sheet and keeps all other bytes. Used by `aranha export mirror`.
 //!
 //! [`LinkRewriter::new`] finds the links (`locate` for HTML, `links/css` for style sheets). The caller chooses the
-//! replacement of each in [`LinkRewriter::rewrite`]. Replacements are ASCII, so they are valid in every supported character
-//! set.
+//! replacement of each in [`LinkRewriter::rewrite`]. Replacements are ASCII, so they are valid in every supported
+//! character set.
 //!
 //! **Invariants.** Bytes outside replaced links do not change, except for attributes that would break the replacements:
 //! `<base href>`, `integrity` and a content security policy are emptied. A replacement cannot end the value, element or
@@ -24,6 +24,20 @@ use crate::text::builder::into_string;
 use crate::{Input, LinkKind, charset, media_type};
 
 /// A document and the positions of its links.
+///
+/// ```
+/// use aranha_page::{Input, LinkRewriter};
+///
+/// let input = Input {
+///     url: "http://example.org/",
+///     content_type: Some("text/html"),
+///     body: b"<p title='/next'><a href='/next'>next</a>",
+///     content_language: None,
+/// };
+/// let rewriter = LinkRewriter::new(&input).expect("HTML");
+/// let copy = rewriter.rewrite(|_kind, url| Some(format!("example.org{url}.html")));
+/// assert_eq!(&*copy, b"<p title='/next'><a href='example.org/next.html'>next</a>");
+/// ```
 #[derive(Debug)]
 pub struct LinkRewriter<'a> {
     document: &'a [u8],
@@ -84,8 +98,8 @@ impl<'a> LinkRewriter<'a> {
         self.base.as_deref()
     }
 
-    /// Returns the document with its links replaced. `replace` gets the kind of each link and its URL, decoded and cleaned.
-    /// It returns the new URL, in ASCII, or `None` to keep the link as it is.
+    /// Returns the document with its links replaced. `replace` gets the kind of each link and its URL, decoded and
+    /// cleaned. It returns the new URL, in ASCII, or `None` to keep the link as it is.
     pub fn rewrite(
         &self,
         mut replace: impl FnMut(LinkKind, &str) -> Option<String>,
@@ -175,7 +189,8 @@ fn range_in(text: &[u8], part: &[u8]) -> Range<usize> {
     start..start + part.len()
 }
 
-/// Replaces the URLs of a `srcset`. Commas in new URLs are escaped, because at either end they would separate candidates.
+/// Replaces the URLs of a `srcset`. Commas in new URLs are escaped, because at either end they would separate
+/// candidates.
 fn rewrite_srcset(
     text: &str,
     replace: &mut impl FnMut(LinkKind, &str) -> Option<String>,
@@ -226,8 +241,8 @@ fn rewrite_style_sheet(
     (!edits.is_empty()).then(|| splice(text, &edits))
 }
 
-/// Decodes CSS escapes: a backslash and up to six hexadecimal digits and a space, or a backslash and any other character
-/// (CSS Syntax, 4.3.7).
+/// Decodes CSS escapes: a backslash and up to six hexadecimal digits and a space, or a backslash and any other
+/// character (CSS Syntax, 4.3.7).
 fn unescape_css(url: &str) -> Cow<'_, str> {
     if !url.contains('\\') {
         return Cow::Borrowed(url);

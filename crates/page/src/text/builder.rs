@@ -1,11 +1,11 @@
 //! Builds the readable text of a page: words separated by one space or one line break.
 //!
-//! Readers push characters in slices of any length and announce where an element breaks the line. White space, including
-//! U+00A0 and other Unicode spaces, is folded on the way. A word longer than the limit is removed again (T5: strings of more
-//! than 30 characters without white space are not language).
+//! Readers push characters in slices of any length and announce where an element breaks the line. White space,
+//! including U+00A0 and other Unicode spaces, is folded on the way. A word longer than the limit is removed again (T5:
+//! strings of more than 30 characters without white space are not language).
 //!
-//! **Invariants.** The text never starts or ends with a separator and never has two in a row. Its digest, with line breaks
-//! read as spaces, therefore does not depend on mark-up or formatting (D2).
+//! **Invariants.** The text never starts or ends with a separator and never has two in a row. Its digest, with line
+//! breaks read as spaces, therefore does not depend on mark-up or formatting (D2).
 
 use xxhash_rust::xxh3::Xxh3Default;
 
@@ -128,9 +128,9 @@ impl TextBuilder {
         true
     }
 
-    /// Appends a slice that does not begin with white space, eight bytes at a time. Returns the number of bytes appended.
-    /// Stops where the slow path is needed: at two white-space characters in a row, a word that is too long, a byte that
-    /// may begin a white-space character outside ASCII, or the length limit.
+    /// Appends a slice that does not begin with white space, eight bytes at a time. Returns the number of bytes
+    /// appended. Stops where the slow path is needed: at two white-space characters in a row, a word that is too long,
+    /// a byte that may begin a white-space character outside ASCII, or the length limit.
     #[inline]
     fn push_blocks(&mut self, bytes: &[u8]) -> usize {
         let room = bytes.len() + 1 + BLOCK;
@@ -329,8 +329,8 @@ pub(crate) fn into_string(bytes: Vec<u8>) -> String {
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// xxh3-64 of a folded text with line breaks read as spaces. 0 for an empty text. Mark-up and layout have no effect on it.
-/// Case matters: folding it would cost a second pass over every page.
+/// xxh3-64 of a folded text with line breaks read as spaces. 0 for an empty text. Mark-up and layout have no effect on
+/// it. Case matters: folding it would cost a second pass over every page.
 pub(crate) fn digest(text: &str) -> u64 {
     if text.is_empty() {
         return 0;

@@ -2,12 +2,12 @@
 //!
 //! Every three consecutive words are a shingle. Its hash votes on each of the 64 bits, and the majority is the sketch
 //! (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002; Manku, Jain and Das Sarma,
-//! "Detecting near-duplicates for web crawling", WWW 2007). Texts that share most shingles differ in few bits; unrelated
-//! texts differ in about 32.
+//! "Detecting near-duplicates for web crawling", WWW 2007). Texts that share most shingles differ in few bits;
+//! unrelated texts differ in about 32.
 //!
-//! All words that begin with a digit count as the same word, so pages that differ only in dates, prices or counters have
-//! the same sketch. Scripts without spaces are split into characters. Repetitions of a word in a row count once. Line
-//! breaks count as spaces.
+//! All words that begin with a digit count as the same word, so pages that differ only in dates, prices or counters
+//! have the same sketch. Scripts without spaces are split into characters. Repetitions of a word in a row count once.
+//! Line breaks count as spaces.
 //!
 //! The votes are counted in bit planes: word N of the counter array holds bit N of all 64 counters. Adding eight hashes
 //! takes a few logical operations (a carry-save adder), without branches on the hashes.
@@ -27,14 +27,14 @@ const NUMBER_HASH: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Maximum distance of the sketches of near duplicates, in bits.
 ///
-/// Measured with `examples/near_duplicates` on 2,004 different texts of the Rust documentation (two million pairs). 1,462
-/// pairs are at most 6 bits apart. 1,268 of them were compared exactly: all but two share more than half of their shingles
-/// (95% on average). That is about one false positive per million pairs of different pages. At 9 bits, one pair in seven
-/// is a false positive.
+/// Measured with `examples/near_duplicates` on 2,004 different texts of the Rust documentation (two million pairs).
+/// 1,462 pairs are at most 6 bits apart. 1,268 of them were compared exactly: all but two share more than half of their
+/// shingles (95% on average). That is about one false positive per million pairs of different pages. At 9 bits, one
+/// pair in seven is a false positive.
 ///
-/// Replacing two words in the middle of a page moves its sketch by 9 bits if the page has under 50 words, by 5 under 200,
-/// by 2 under 500, and by 0 or 1 above. Replacing numbers does not move it. A short page with another name is therefore not
-/// recognised as a near duplicate.
+/// Replacing two words in the middle of a page moves its sketch by 9 bits if the page has under 50 words, by 5 under
+/// 200, by 2 under 500, and by 0 or 1 above. Replacing numbers does not move it. A short page with another name is
+/// therefore not recognised as a near duplicate.
 const MAX_DISTANCE: u32 = 6;
 
 /// The number of bits in which two sketches differ. 64 if either text was too short for a sketch.
@@ -45,7 +45,8 @@ fn sketch_distance(one: u64, other: u64) -> u32 {
     (one ^ other).count_ones()
 }
 
-/// Whether two sketches ([`Page::sketch`](crate::Page::sketch)) are those of near duplicates: at most 6 of 64 bits differ.
+/// Whether two sketches ([`Page::sketch`](crate::Page::sketch)) are those of near duplicates: at most 6 of 64 bits
+/// differ.
 pub fn is_near_duplicate(one: u64, other: u64) -> bool {
     sketch_distance(one, other) <= MAX_DISTANCE
 }

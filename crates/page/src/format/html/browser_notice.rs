@@ -40,8 +40,8 @@ const PHRASES: &[&[&str]] = &[
     &["浏览器", "不支持"], &["不支持", "浏览器"], &["浏览器", "版本过低"], &["启用", "javascript"], &["啟用", "javascript"],
 ];
 
-/// Every phrase contains one of these or of `NON_ASCII_SUBJECTS`. Texts without any, which are most short pages, are not
-/// searched for phrases. Only ASCII letters are compared without regard to case.
+/// Every phrase contains one of these or of `NON_ASCII_SUBJECTS`. Texts without any, which are most short pages, are
+/// not searched for phrases. Only ASCII letters are compared without regard to case.
 const SUBJECTS: &[&str] = &[
     "browser",
     "javascript",

@@ -1,9 +1,9 @@
 //! Reads HTML in one pass over the tokens.
 //!
-//! The `tokenizer` passes slices of the document to [`HtmlReader`]. One reused `CurrentTag` collects the attributes of a
-//! tag, text goes directly to the `TextBuilder`, and `extract` takes links and metadata from each complete tag. No tree is
-//! built. The reader itself keeps the state that the tokenizer needs from a tree (WHATWG HTML, 13.2.6): elements with raw
-//! text, foreign content (`<svg>`, `<math>`), and the depth of `<template>`.
+//! The `tokenizer` passes slices of the document to [`HtmlReader`]. One reused `CurrentTag` collects the attributes of
+//! a tag, text goes directly to the `TextBuilder`, and `extract` takes links and metadata from each complete tag. No
+//! tree is built. The reader itself keeps the state that the tokenizer needs from a tree (WHATWG HTML, 13.2.6):
+//! elements with raw text, foreign content (`<svg>`, `<math>`), and the depth of `<template>`.
 //!
 //! **Invariants.** Each token takes time proportional to its length. Nesting is counted, not stacked. Fallback content
 //! (`noscript`, `noframes`, `noembed`) is read as HTML; the end of a `noscript` ends everything left open in it.

@@ -1,7 +1,7 @@
 //! The tag being read: its element and the attributes that are kept.
 //!
-//! `HtmlReader` reuses one `CurrentTag`. Values are slices of the document; they are decoded when they are read and copied
-//! only if they contain something to decode. The first of several attributes with one name counts (WHATWG HTML).
+//! `HtmlReader` reuses one `CurrentTag`. Values are slices of the document; they are decoded when they are read and
+//! copied only if they contain something to decode. The first of several attributes with one name counts (WHATWG HTML).
 
 use std::borrow::Cow;
 
@@ -72,8 +72,8 @@ impl<'a> CurrentTag<'a> {
         options.assets || options.scripts || self.element.has_used_attributes()
     }
 
-    /// Stores an attribute as written. A style or event handler is decoded and returned instead, because one tag may have
-    /// many event handlers.
+    /// Stores an attribute as written. A style or event handler is decoded and returned instead, because one tag may
+    /// have many event handlers.
     #[inline]
     pub(crate) fn attribute(
         &mut self,

@@ -1,13 +1,13 @@
 //! Reads sitemaps, sitemap indexes and feeds (RSS 2, RSS 1, Atom).
 //!
-//! Collects the links and the date of each (`lastmod`, `updated`, `pubDate`), which helps to schedule revisits. The root
-//! element decides the kind of list; other XML documents are ignored.
+//! Collects the links and the date of each (`lastmod`, `updated`, `pubDate`), which helps to schedule revisits. The
+//! root element decides the kind of list; other XML documents are ignored.
 //!
 //! Sources: the sitemaps.org protocol; Google's `xhtml:link` and image extensions; RFC 4287 (Atom); the RSS 2.0 and
 //! RSS 1.0 specifications.
 //!
-//! **Invariants.** Time is linear in the document. The number of links is bounded by the options; a sitemap may have the
-//! 50,000 entries that its protocol allows.
+//! **Invariants.** Time is linear in the document. The number of links is bounded by the options; a sitemap may have
+//! the 50,000 entries that its protocol allows.
 
 mod date;
 pub(super) mod gzip;
@@ -196,7 +196,8 @@ impl ListReader<'_> {
     }
 
     fn start_in_feed(&mut self, tag: &XmlTag<'_>) {
-        // RSS 2 has no prefix. In RSS 1, the root has the prefix `rdf` and the items have none. Atom elements occur in both.
+        // RSS 2 has no prefix. In RSS 1, the root has the prefix `rdf` and the items have none. Atom elements occur in
+        // both.
         let own = tag.prefix.is_empty() || tag.prefix == self.prefix || tag.prefix == b"atom";
         let dublin_core = matches!(tag.prefix, b"dc" | b"dcterms");
         match key_of(tag.name) {

@@ -1,10 +1,10 @@
 //! A pull parser for the part of XML that sitemaps and feeds need.
 //!
-//! Events borrow from the document. Nothing is validated: malformed markup is read as far as possible, and the end of the
-//! input closes all open elements.
+//! Events borrow from the document. Nothing is validated: malformed markup is read as far as possible, and the end of
+//! the input closes all open elements.
 //!
-//! **Invariants.** Each byte is examined a bounded number of times. A document type is skipped and its entities are never
-//! expanded or fetched, so entity bombs have no effect. There is no stack, so depth costs nothing.
+//! **Invariants.** Each byte is examined a bounded number of times. A document type is skipped and its entities are
+//! never expanded or fetched, so entity bombs have no effect. There is no stack, so depth costs nothing.
 
 use memchr::memmem;
 
