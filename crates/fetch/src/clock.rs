@@ -1,5 +1,7 @@
-//! Unix milliseconds by tokio's clock: a step of the machine's wall clock changes nothing here, and under tokio's paused
-//! clock the calendar moves with the timers.
+//! Unix time derived from tokio's monotonic clock.
+//!
+//! Changes of the machine's wall clock have no effect on it. Under tokio's paused clock, the calendar advances with the
+//! timers.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -7,20 +9,20 @@ use tokio::time::Instant;
 
 /// A calendar tied to tokio's monotonic clock.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
+pub(crate) struct CalendarClock {
     start: Instant,
     start_ms: i64,
 }
 
-impl Clock {
-    /// The machine's calendar, read once.
-    pub(crate) fn new() -> Clock {
-        Clock::at(unix_ms())
+impl CalendarClock {
+    /// Starts at the wall clock's time, which is read once.
+    pub(crate) fn new() -> CalendarClock {
+        CalendarClock::starting_at(unix_ms())
     }
 
-    /// A calendar that shows this now.
-    pub(crate) fn at(start_ms: i64) -> Clock {
-        Clock {
+    /// Starts at `start_ms`, Unix milliseconds.
+    pub(crate) fn starting_at(start_ms: i64) -> CalendarClock {
+        CalendarClock {
             start: Instant::now(),
             start_ms,
         }
@@ -35,7 +37,7 @@ pub(crate) fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The wall clock, Unix milliseconds.
+/// The wall clock's time in Unix milliseconds.
 pub(crate) fn unix_ms() -> i64 {
     let since = SystemTime::now()
         .duration_since(UNIX_EPOCH)
@@ -43,8 +45,8 @@ pub(crate) fn unix_ms() -> i64 {
     millis(since)
 }
 
-/// A moment after another, however long the configuration says.
-pub(crate) fn after(moment: Instant, duration: Duration) -> Instant {
-    const FAR: Duration = Duration::from_hours(24 * 365);
-    moment + duration.min(FAR)
+/// `start + duration`. The duration is capped at one year, so that no configured value overflows the sum.
+pub(crate) fn deadline_after(start: Instant, duration: Duration) -> Instant {
+    const MAX_DURATION: Duration = Duration::from_hours(24 * 365);
+    start + duration.min(MAX_DURATION)
 }

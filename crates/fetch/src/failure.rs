@@ -1,60 +1,61 @@
-//! Why there is no answer: a closed list, each with a stable code and one sentence.
+//! The failures of a fetch: a closed list, each with a stable code and one sentence.
 //!
-//! The return codes of K 2.4, sharpened: what a retry table keys on is the variant, what people read is the [`Display`](std::fmt::Display) sentence. A truncated answer is not in this list: it is an
-//! [`FetchResponse`](crate::FetchResponse) with a mark.
+//! The list refines the return codes of Chakrabarti 2.4. Retry tables use the variant, logs use [`Failure::code`], and
+//! users read the [`Display`](std::fmt::Display) text. A truncated response is not a failure: it is a
+//! [`FetchResponse`](crate::FetchResponse) with [`truncated`](crate::FetchResponse::truncated) set.
 
 use std::net::{IpAddr, SocketAddr};
 
 use serde::{Deserialize, Serialize};
 
-/// Why a fetch or a look-up brought nothing usable.
+/// Why a fetch or a DNS look-up failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum Failure {
-    /// The name does not exist (NXDOMAIN), or is no name that DNS could hold.
+    /// The name does not exist (NXDOMAIN), or is not a valid DNS name.
     #[error("the host name does not exist")]
     DnsNotFound,
-    /// The name exists and has neither an IPv4 nor an IPv6 address (NODATA).
+    /// The name exists but has neither an IPv4 nor an IPv6 address (NODATA).
     #[error("the host name has no address")]
     DnsNoAddress,
-    /// The name servers answered, and the answer was a failure (SERVFAIL, REFUSED, malformed).
+    /// The name servers answered with a failure (SERVFAIL, REFUSED) or with a malformed message.
     #[error("the name servers failed: {0}")]
     DnsFailed(String),
-    /// No name server answered in time.
+    /// No name server answered within `dns_timeout`.
     #[error("no name server answered in time")]
     DnsTimeout,
-    /// The address guard refused, by the rule named.
+    /// The address guard refused the address.
     #[error("the address {address} is refused: {rule}")]
     AddressRefused {
-        /// The address that would have been connected to.
+        /// The refused address.
         address: IpAddr,
-        /// The range it lies in, in words.
+        /// The range or black-list entry that contains it.
         rule: String,
     },
     /// The connection was refused or the address cannot be reached.
-    #[error("no connection: {0}")]
+    #[error("connection failed: {0}")]
     ConnectFailed(String),
-    /// The connection was not made in time.
-    #[error("the connection was not made in time")]
+    /// The TCP connection was not established within `connect_timeout`.
+    #[error("the connection timed out")]
     ConnectTimeout,
-    /// The TLS handshake failed or took too long, or the certificate is refused under `verify_tls`.
-    #[error("no secure connection: {0}")]
+    /// The TLS handshake failed or timed out, or the certificate was refused under `verify_tls`.
+    #[error("TLS failed: {0}")]
     TlsFailed(String),
-    /// Connected and asked, and no byte of an answer in time.
-    #[error("the server did not begin to answer in time")]
+    /// The request was sent, but no byte of a response arrived within `first_byte_timeout`.
+    #[error("the server did not respond in time")]
     Timeout,
-    /// An answer began and dried up before its head was complete.
-    #[error("the answer stalled before its head was complete")]
+    /// The response began but stopped arriving, or arrived too slowly, before its head was complete.
+    #[error("the response stalled before its head was complete")]
     Stalled,
-    /// The connection closed before a complete head.
-    #[error("the connection was closed before an answer")]
+    /// The connection was closed before the response head was complete.
+    #[error("the connection was closed before a response")]
     Reset,
-    /// What came is not HTTP, or not HTTP that can be read (N10).
-    #[error("not an HTTP answer: {0}")]
+    /// The bytes received are not a readable HTTP response (N10), or the request cannot be sent.
+    #[error("HTTP protocol error: {0}")]
     Protocol(String),
 }
 
 impl Failure {
-    /// A short stable word for logs, counters and retry tables.
+    /// A short stable identifier for logs, counters and retry tables.
     pub fn code(&self) -> &'static str {
         match self {
             Failure::DnsNotFound => "dns-not-found",
@@ -76,24 +77,24 @@ impl Failure {
 /// Why a [`Fetcher`](crate::Fetcher) cannot be built from its options.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchSetupError {
-    /// No resolver was named, and the system's configuration cannot be read.
-    #[error("the system's name servers cannot be read: {0}")]
+    /// No resolver is configured, and the system's resolver configuration cannot be read.
+    #[error("the system's resolver configuration cannot be read: {0}")]
     SystemResolver(String),
-    /// The resolver could not be built from the name servers named.
+    /// The resolver cannot be built from the configured name servers.
     #[error("the name servers {servers:?} cannot be used: {reason}")]
     Resolver {
-        /// The servers as configured.
+        /// The configured servers.
         servers: Vec<SocketAddr>,
-        /// What the resolver said.
+        /// The resolver library's error message.
         reason: String,
     },
-    /// A text that goes into every request holds a line break or another control character.
-    #[error("the option `{option}` holds a control character, which cannot be sent in a header")]
+    /// An option that is sent as a header contains a line break or another control character.
+    #[error("the option `{option}` contains a control character, which cannot be sent in a header")]
     HeaderText {
         /// The option's name in the configuration.
         option: &'static str,
     },
-    /// The TLS library refused its configuration.
+    /// The TLS library rejected its configuration.
     #[error("TLS cannot be set up: {0}")]
     Tls(String),
 }

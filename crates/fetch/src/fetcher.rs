@@ -1,4 +1,7 @@
-//! The state shared by all fetches, and the order of steps in one fetch.
+//! [`Fetcher`]: the state that all fetches share, and the order of steps in one fetch.
+//!
+//! `Fetcher::fetch` is the entry point. The private [`Fetch`] sends the request over a kept-alive or a new connection;
+//! [`decode_response`] then removes the content coding.
 
 use std::{fmt, net::IpAddr, sync::Arc};
 
@@ -11,165 +14,167 @@ use tracing::{Instrument as _, debug, debug_span};
 use crate::{
     Failure, FetchRequest, FetchResponse, FetchSession, FetchSetupError, Fetched, Options,
     ResponseRemark, Simulation, Timings,
-    clock::{Clock, after, unix_ms},
+    clock::{CalendarClock, deadline_after, unix_ms},
     connection::{
-        address_guard::Guard,
+        address_guard::AddressGuard,
         connect::{self, Connection},
         tls::Tls,
     },
-    dns::{Names, Resolver},
+    dns::{NameSource, Resolver},
     http::{
-        content_coding::{self as decode, Coding},
-        exchange::{self, Exchanged, Limits, Received},
+        content_coding::{self as decode, ContentCoding},
+        exchange::{self, ExchangeLimits, ExchangeResult, ReceivedResponse},
         range,
-        request::Identity,
+        request::CommonHeaders,
     },
     limits::{
-        memory_budget::{FREE, Memory},
-        open_sockets::Sockets,
+        memory_budget::{MAX_UNBUDGETED, MemoryBudget},
+        open_sockets::SocketLimit,
     },
-    transport::{Network, Simulated},
+    transport::{SimulatedNetwork, Transport},
 };
 
-/// Coded bodies from this size on are decoded beside the other fetches of their thread.
-const LARGE_PAYLOAD: usize = 512 << 10;
+/// Compressed bodies of at least this many bytes are decoded on a blocking thread, so that they do not delay other fetches.
+const MIN_BACKGROUND_DECODE: usize = 512 << 10;
 
-/// Options, DNS cache, TLS sessions and address guard; cheap to clone.
+/// Fetches pages. Holds the options, the DNS cache, TLS sessions and the address guard. Cheap to clone.
 #[derive(Clone)]
 pub struct Fetcher {
-    shared: Arc<Shared>,
+    state: Arc<FetcherState>,
 }
 
-struct Shared {
+struct FetcherState {
     options: Options,
-    guard: Arc<Guard>,
+    guard: Arc<AddressGuard>,
     resolver: Arc<Resolver>,
-    network: Network,
-    clock: Clock,
-    identity: Identity,
-    memory: Memory,
-    sockets: Sockets,
+    transport: Transport,
+    clock: CalendarClock,
+    common_headers: CommonHeaders,
+    memory: MemoryBudget,
+    sockets: SocketLimit,
 }
 
-impl Shared {
-    /// For the record. Of the real web it is the wall clock's word, steps included.
+impl FetcherState {
+    /// The time that is recorded with a fetch: the wall clock's, or the simulation's.
     fn now_ms(&self) -> i64 {
-        match self.network {
-            Network::Real(_) => unix_ms(),
-            Network::Simulated(_) => self.clock.now_ms(),
+        match self.transport {
+            Transport::Real(_) => unix_ms(),
+            Transport::Simulated(_) => self.clock.now_ms(),
         }
     }
 }
 
-/// The addresses of a host, each passed by the guard; IPv4 first.
+/// The addresses of a host that the address guard allows, IPv4 first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resolved {
-    /// At least one.
+    /// Never empty.
     pub addresses: Vec<IpAddr>,
-    /// Unix milliseconds.
+    /// When the DNS answer expires, Unix milliseconds.
     pub expires_ms: i64,
 }
 
 impl Fetcher {
-    /// `refused`: address ranges refused beside the guard's own, whatever `allow_private` says.
+    /// A fetcher for the real network. `refused` has address ranges that are refused in addition to the guard's own,
+    /// even if `allow_private` is set.
     pub fn new(options: Options, refused: Blacklist) -> Result<Fetcher, FetchSetupError> {
-        let network = Network::Real(Box::new(Tls::new(options.verify_tls)?));
-        let names = Names::servers(&options)?;
-        Fetcher::over(network, names, Clock::new(), options, refused)
+        let transport = Transport::Real(Box::new(Tls::new(options.verify_tls)?));
+        let names = NameSource::servers(&options)?;
+        Fetcher::with_transport(transport, names, CalendarClock::new(), options, refused)
     }
 
-    /// A web in memory, whose calendar shows `now` (unix milliseconds) and follows tokio's clock. No socket is opened and
-    /// no name server asked; the guard judges the simulated addresses like others, and `https` is taken as `http`.
+    /// A fetcher for a simulated web. Its calendar starts at `now` (Unix milliseconds) and follows tokio's clock. No
+    /// socket is opened and no name server is queried. The guard checks simulated addresses like real ones; `https` is
+    /// treated as `http`.
     pub fn simulated(
         options: Options,
         refused: Blacklist,
         now: i64,
         web: Arc<dyn Simulation>,
     ) -> Result<Fetcher, FetchSetupError> {
-        let clock = Clock::at(now);
-        let simulated = Simulated::new(web, clock);
-        let names = Names::Simulated(simulated.clone());
-        let network = Network::Simulated(simulated);
-        Fetcher::over(network, names, clock, options, refused)
+        let clock = CalendarClock::starting_at(now);
+        let simulated = SimulatedNetwork::new(web, clock);
+        let names = NameSource::Simulated(simulated.clone());
+        let transport = Transport::Simulated(simulated);
+        Fetcher::with_transport(transport, names, clock, options, refused)
     }
 
-    fn over(
-        network: Network,
-        names: Names,
-        clock: Clock,
+    fn with_transport(
+        transport: Transport,
+        names: NameSource,
+        clock: CalendarClock,
         options: Options,
         refused: Blacklist,
     ) -> Result<Fetcher, FetchSetupError> {
-        let guard = Arc::new(Guard::new(options.allow_private, refused));
-        let sockets = match &network {
-            Network::Real(_) => Sockets::of_this_process(),
-            Network::Simulated(_) => Sockets::boundless(),
+        let guard = Arc::new(AddressGuard::new(options.allow_private, refused));
+        let sockets = match &transport {
+            Transport::Real(_) => SocketLimit::of_process(),
+            Transport::Simulated(_) => SocketLimit::unlimited(),
         };
-        let shared = Shared {
+        let state = FetcherState {
             resolver: Arc::new(Resolver::new(names, &options, guard.clone(), clock)),
-            network,
+            transport,
             clock,
-            identity: Identity::new(&options)?,
-            memory: Memory::new(options.body_memory),
+            common_headers: CommonHeaders::new(&options)?,
+            memory: MemoryBudget::new(options.body_memory),
             sockets,
             guard,
             options,
         };
         Ok(Fetcher {
-            shared: Arc::new(shared),
+            state: Arc::new(state),
         })
     }
 
-    /// Whether an address belongs to the public web, as opposed to the special ranges that the guard knows.
+    /// Whether an address is outside all special ranges (private, loopback, link-local …) that the guard refuses.
     pub fn is_public(address: IpAddr) -> bool {
-        Guard::is_public(address)
+        AddressGuard::is_public(address)
     }
 
-    /// Takes the address ranges of a black list's lines from now on, for connections that are open as well; none, when a
-    /// line is no entry.
+    /// Refuses the address ranges in these black-list lines from now on, also over connections that are open. If one
+    /// line is invalid, none is added.
     pub fn extend_blacklist(&self, lines: &str) -> Result<(), BlacklistError> {
-        self.shared.guard.extend_blacklist(lines)
+        self.state.guard.extend_blacklist(lines)
     }
 
     /// The options in force.
     pub fn options(&self) -> &Options {
-        &self.shared.options
+        &self.state.options
     }
 
-    /// The addresses of a host, from the cache or the name servers; only those that the guard passes. IP literals
-    /// (IPv6 in brackets or not) go through the same guard. Concurrent questions for one name are one question. An
-    /// answer that has expired is given out while it is asked for again: then `expires_ms` has passed. While
-    /// [`dns_outage_since`](Self::dns_outage_since) it may wait for long. May be cancelled.
+    /// The addresses of a host that the guard allows, from the cache or the name servers. An IP literal (IPv6 with or
+    /// without brackets) is checked by the guard as well. Concurrent look-ups of one name share one query. An expired
+    /// answer is returned while it is refreshed in the background; its `expires_ms` is then in the past. During a
+    /// [DNS outage](Self::dns_outage_since) the call waits. Cancel-safe.
     pub async fn resolve(&self, host: &str) -> Result<Resolved, Failure> {
-        self.shared.resolver.resolve(host).await
+        self.state.resolver.resolve(host).await
     }
 
-    /// Brings an answer kept across a restart into the cache. The guard judges it again when it is used. One that has
-    /// expired is stale, or ignored when it is older than `dns_stale` or something newer is known.
+    /// Puts a DNS answer of an earlier crawl into the cache. The guard checks it when it is used. An answer that expired
+    /// longer than `dns_stale` ago, or that is older than the cached one, is ignored.
     pub fn restore_dns(&self, host: &str, resolved: &Resolved) {
-        self.shared.resolver.restore(host, resolved);
+        self.state.resolver.restore(host, resolved);
     }
 
-    /// Sees to it that a host's addresses are known soon. Never waits; drops the wish when half of `dns_concurrency`
-    /// look-ups are under way. Cheap enough for every link: a name that is known or under way costs two looks into
-    /// maps. To be called inside a runtime, on any of its threads.
-    pub fn prefetch(&self, host: &str) {
-        self.shared.resolver.prefetch(host);
+    /// Starts a DNS look-up of a host in the background. Never waits. Does nothing if half of the `dns_concurrency`
+    /// look-ups are in flight. Cheap enough to call for every link: a name that is cached or in flight costs two map
+    /// look-ups. Must be called inside a tokio runtime.
+    pub fn prefetch_dns(&self, host: &str) {
+        self.state.resolver.prefetch(host);
     }
 
-    /// Since when the name servers answer nearly no question (N4): look-ups of names that are not in the cache wait
-    /// until they do again.
+    /// When the DNS circuit breaker opened, if it is open (N4). While it is open, look-ups of names that are not cached
+    /// wait.
     pub fn dns_outage_since(&self) -> Option<Instant> {
-        self.shared.resolver.down()
+        self.state.resolver.outage_since()
     }
 
-    /// [`dns_outage_since`](Self::dns_outage_since) as it changes.
+    /// Notifies of changes of [`dns_outage_since`](Self::dns_outage_since).
     pub fn watch_dns_outage(&self) -> watch::Receiver<Option<Instant>> {
-        self.shared.resolver.watch_down()
+        self.state.resolver.watch_outage()
     }
 
-    /// One request, one outcome, always within the whole-fetch limit. Reconnects once when a kept-alive connection
-    /// turns out closed before any byte of the answer. May be cancelled: the session then has no connection.
+    /// Sends one request and returns one outcome within `total_timeout`. Reconnects once if a kept-alive connection was
+    /// closed before any byte of the response. Cancel-safe: the session then has no connection.
     pub fn fetch(
         &self,
         session: &mut FetchSession,
@@ -185,15 +190,15 @@ impl Fetcher {
         request: FetchRequest<'_>,
     ) -> Fetched {
         let begun = Instant::now();
-        let started_ms = self.shared.now_ms();
+        let started_ms = self.state.now_ms();
         let mut fetch = Fetch {
-            shared: &self.shared,
-            limits: Limits {
-                options: &self.shared.options,
-                memory: &self.shared.memory,
+            state: &self.state,
+            limits: ExchangeLimits {
+                options: &self.state.options,
+                memory: &self.state.memory,
                 max_body: request.max_body,
                 accept_any_type: request.accept_any_type,
-                deadline: after(begun, self.shared.options.total_timeout),
+                deadline: deadline_after(begun, self.state.options.total_timeout),
             },
             timings: Timings::default(),
             certificate_error: None,
@@ -204,7 +209,7 @@ impl Fetcher {
         let result = fetch.run(session, &request).await;
         let finished = Instant::now();
         let result = match result {
-            Ok(received) => Ok(read(received, &self.shared).await),
+            Ok(received) => Ok(decode_response(received, &self.state).await),
             Err(failure) => Err(failure),
         };
         match &result {
@@ -238,15 +243,15 @@ impl Fetcher {
 impl fmt::Debug for Fetcher {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Fetcher")
-            .field("options", &self.shared.options)
+            .field("options", &self.state.options)
             .finish_non_exhaustive()
     }
 }
 
-/// One fetch on its way.
+/// One fetch in progress.
 struct Fetch<'a> {
-    shared: &'a Shared,
-    limits: Limits<'a>,
+    state: &'a FetcherState,
+    limits: ExchangeLimits<'a>,
     timings: Timings,
     certificate_error: Option<String>,
     connected: bool,
@@ -259,57 +264,58 @@ impl Fetch<'_> {
         &mut self,
         session: &mut FetchSession,
         request: &FetchRequest<'_>,
-    ) -> Result<Received, Failure> {
-        let Some(last_byte) = range::last_byte(&self.shared.options, request) else {
-            return self.ask(session, request, None).await;
+    ) -> Result<ReceivedResponse, Failure> {
+        let Some(last_byte) = range::last_byte(&self.state.options, request) else {
+            return self.send_request(session, request, None).await;
         };
-        let mut received = self.ask(session, request, Some(last_byte)).await?;
+        let mut received = self.send_request(session, request, Some(last_byte)).await?;
         if received.head.status == 206 && received.truncated.is_none() {
             received.truncated = range::truncation(&received.head.headers, last_byte);
         }
         Ok(received)
     }
 
-    /// One exchange, over the kept connection or a new one.
-    async fn ask(
+    /// One exchange, over the kept-alive connection or a new one.
+    async fn send_request(
         &mut self,
         session: &mut FetchSession,
         request: &FetchRequest<'_>,
         last_byte: Option<u64>,
-    ) -> Result<Received, Failure> {
-        let head = self.shared.identity.head(request, last_byte);
+    ) -> Result<ReceivedResponse, Failure> {
+        let head = self.state.common_headers.head(request, last_byte);
         let head = head.map_err(Failure::Protocol)?;
-        // A kept connection must pass too: the user's list of refused addresses has the last word.
-        connect::pass(&self.shared.guard, request)?;
+        // The check also covers kept-alive connections: the black list may have grown since they were opened.
+        connect::check_target(&self.state.guard, request)?;
         if let Some(connection) = session.take(request) {
             self.timings.reused = true;
             let exchanged = self.exchange(session, connection, &head).await;
             if !exchanged.silent {
-                return self.end(exchanged);
+                return self.finish(exchanged);
             }
             self.timings.reused = false;
         }
-        // Rare beside kept connections, and large: it is not carried along by those who have one.
+        // Boxed, because these futures are large and most fetches reuse a connection.
         let connection = Box::pin(self.open(request)).await?;
         let exchanged = Box::pin(self.exchange(session, connection, &head)).await;
-        self.end(exchanged)
+        self.finish(exchanged)
     }
 
     async fn open(&mut self, request: &FetchRequest<'_>) -> Result<Connection, Failure> {
-        let Shared {
+        let FetcherState {
             guard,
-            network,
+            transport,
             options,
             sockets,
             ..
-        } = self.shared;
+        } = self.state;
         let begun = Instant::now();
-        let socket = sockets.enter().await;
+        let socket = sockets.acquire().await;
+        // The wait for a socket is not the server's fault, so it does not count against the timeout.
         self.limits.deadline += begun.elapsed();
         let deadline = self.limits.deadline;
         let mut connection = connect::open(
             guard,
-            network,
+            transport,
             options,
             request,
             deadline,
@@ -325,28 +331,28 @@ impl Fetch<'_> {
         session: &mut FetchSession,
         mut connection: Connection,
         head: &Bytes,
-    ) -> Exchanged {
+    ) -> ExchangeResult {
         self.connected = true;
         self.sent = head.clone();
         self.certificate_error
             .clone_from(&connection.certificate_error);
         let exchanged = exchange::exchange(&mut connection.stream, head, self.limits).await;
-        if exchanged.reusable && self.shared.sockets.may_rest() {
+        if exchanged.reusable && self.state.sockets.may_keep_alive() {
             session.keep(connection);
         }
         exchanged
     }
 
-    fn end(&mut self, exchanged: Exchanged) -> Result<Received, Failure> {
+    fn finish(&mut self, exchanged: ExchangeResult) -> Result<ReceivedResponse, Failure> {
         self.response = exchanged.response;
         self.timings.first_byte = exchanged.first_byte;
         exchanged.result
     }
 }
 
-/// Undoes the codings for reading.
-async fn read(received: Received, shared: &Shared) -> FetchResponse {
-    let Received {
+/// Removes the content coding of a received response.
+async fn decode_response(received: ReceivedResponse, state: &FetcherState) -> FetchResponse {
+    let ReceivedResponse {
         mut head,
         head_length,
         payload,
@@ -357,19 +363,20 @@ async fn read(received: Received, shared: &Shared) -> FetchResponse {
     } = received;
     let codings = decode::codings(&head.headers, &mut head.remarks);
     let mut shares: Vec<_> = share.into_iter().collect();
-    let most = shared.options.max_decoded;
-    let free = most.min(FREE as u64);
+    let max_decoded = state.options.max_decoded;
+    let unbudgeted = max_decoded.min(MAX_UNBUDGETED as u64);
     let (mut body, mut remarks) =
-        decode_beside(&shared.memory, codings.clone(), payload.clone(), free).await;
-    if free < most && remarks.contains(&ResponseRemark::DecodedTruncated(free)) {
-        // Larger than what needs no room: once more, with room. What came out is not held while that is waited for.
+        decode_body(&state.memory, codings.clone(), payload.clone(), unbudgeted).await;
+    if unbudgeted < max_decoded && remarks.contains(&ResponseRemark::DecodedTruncated(unbudgeted)) {
+        // The body is too large to be decoded outside the memory budget: take a share and decode again. The first result
+        // is dropped, so that it holds no memory while this waits for the share.
         drop(body);
-        shares.push(shared.memory.decoded(most).await);
-        (body, remarks) = Box::pin(decode_beside(
-            &shared.memory,
+        shares.push(state.memory.decoded(max_decoded).await);
+        (body, remarks) = Box::pin(decode_body(
+            &state.memory,
             codings,
             payload.clone(),
-            most,
+            max_decoded,
         ))
         .await;
     }
@@ -388,17 +395,18 @@ async fn read(received: Received, shared: &Shared) -> FetchResponse {
     }
 }
 
-async fn decode_beside(
-    memory: &Memory,
-    codings: Vec<Coding>,
+/// Decodes a body, on a blocking thread if it is large. `max_size` limits the output.
+async fn decode_body(
+    memory: &MemoryBudget,
+    codings: Vec<ContentCoding>,
     payload: Bytes,
-    cap: u64,
+    max_size: u64,
 ) -> (Bytes, Vec<ResponseRemark>) {
-    if codings.is_empty() || payload.len() < LARGE_PAYLOAD {
-        return decode::decode(&codings, &payload, cap);
+    if codings.is_empty() || payload.len() < MIN_BACKGROUND_DECODE {
+        return decode::decode(&codings, &payload, max_size);
     }
     let _decoder = memory.decoder().await;
-    let work = tokio::task::spawn_blocking(move || decode::decode(&codings, &payload, cap));
+    let work = tokio::task::spawn_blocking(move || decode::decode(&codings, &payload, max_size));
     work.await.unwrap_or_else(|error| {
         let remark = ResponseRemark::DecodeError {
             coding: "any".to_owned(),

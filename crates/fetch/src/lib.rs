@@ -31,7 +31,7 @@
 //!
 //! # Invariants
 //!
-//! - **No socket is opened to an address that the address guard has not allowed**, whatever name led to it. The check
+//! - **No socket is opened to an address that the address guard has not allowed**, whichever name led to it. The check
 //!   is inside the only function that connects (`connection/connect.rs`). A proxy that the user configured is exempt.
 //! - **The stored bytes are the server's bytes**, chunk framing and malformed headers included. The parsed values are
 //!   stored beside them.
@@ -49,7 +49,8 @@
 //! # Logs
 //!
 //! The span `fetch` and all events have the target `aranha_fetch`. At level `debug` they show each step of a fetch;
-//! `warn` and `info` report that the DNS breaker opens or closes and that a name server stops or resumes answering.
+//! `warn` and `info` report that the DNS circuit breaker opens or closes and that a name server stops or resumes
+//! answering.
 //!
 //! Read first: `fetcher.rs`, then `http/exchange.rs`.
 

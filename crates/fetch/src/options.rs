@@ -1,82 +1,84 @@
-//! The `[fetch]` table of the configuration: who we say we are, and every limit.
+//! The `[fetch]` section of the configuration: the request headers that identify the crawler, timeouts, size limits,
+//! TLS, the address guard and DNS.
 
 use std::{collections::BTreeMap, net::SocketAddr, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-/// Limits and identity for all fetches of a crawl.
+/// Options of all fetches of a crawl.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// The `User-Agent` header, contact included (N9).
+    /// The `User-Agent` header, including a contact (N9).
     pub user_agent: String,
-    /// The `From` header: an e-mail address that reaches a person.
+    /// The `From` header: the e-mail address of a person to contact.
     pub from: Option<String>,
     /// The `Accept` header (N8).
     pub accept: String,
     /// The `Accept-Language` header.
     pub accept_language: Option<String>,
-    /// For the TCP connection.
+    /// Maximum time for the TCP connection.
     #[serde(with = "aranha_units::duration")]
     pub connect_timeout: Duration,
-    /// For the TLS handshake.
+    /// Maximum time for the TLS handshake.
     #[serde(with = "aranha_units::duration")]
     pub tls_timeout: Duration,
-    /// From the request's end to the answer's first byte.
+    /// Maximum time from the end of the request to the first byte of the response.
     #[serde(with = "aranha_units::duration")]
     pub first_byte_timeout: Duration,
-    /// Between two arrivals of bytes.
+    /// Maximum time between two reads that bring bytes.
     #[serde(with = "aranha_units::duration")]
     pub idle_timeout: Duration,
-    /// For the whole fetch, from the call to the last byte.
+    /// Maximum time for the whole fetch, from the call to the last byte.
     #[serde(with = "aranha_units::duration")]
     pub total_timeout: Duration,
-    /// Bytes a second below which an answer is given up, judged over `min_speed_window`; 0 = no limit.
+    /// Minimum speed in bytes per second, averaged over `min_speed_window`; a slower response is truncated. 0 = no limit.
     pub min_speed: u64,
-    /// The window over which the speed is judged.
+    /// The period over which the speed is averaged.
     #[serde(with = "aranha_units::duration")]
     pub min_speed_window: Duration,
-    /// Longest answer head, bytes.
+    /// Maximum size of a response head.
     #[serde(with = "aranha_units::size")]
     pub max_head: u64,
-    /// Longest body on the wire; what is over is cut and the rest kept (N6).
+    /// Maximum size of a body on the wire. A longer body is truncated to this size (N6).
     #[serde(with = "aranha_units::size")]
     pub max_body: u64,
-    /// Longest body after decoding, a guard against compression bombs.
+    /// Maximum size of a body after decoding, against compression bombs.
     #[serde(with = "aranha_units::size")]
     pub max_decoded: u64,
-    /// Memory for all large answers under way together: who finds no room waits, within the whole-fetch limit.
+    /// Memory for all large responses in flight together. A response that does not fit waits, within `total_timeout`.
     #[serde(with = "aranha_units::size")]
     pub body_memory: u64,
-    /// Ask for no more than the longest body with `Range` (N7); who answers 416 is to be asked for the whole.
+    /// Send a `Range` header that limits the response to the maximum body size (N7). After a 416 response the caller
+    /// repeats the request without it.
     pub range_requests: bool,
-    /// Accepted media types, as `text/html` or `text/*`; empty = all. An answer that names none is accepted.
+    /// Accepted media types, such as `text/html` or `text/*`; empty = all. A response without `Content-Type` is accepted.
     pub media_types: Vec<String>,
-    /// `max_body` for single media types, as `text/html` or `image/*`; the more exact name wins.
+    /// `max_body` for single media types, such as `text/html` or `image/*`; an exact type takes precedence.
     pub max_body_by_type: BTreeMap<String, u64>,
-    /// Refuse servers whose certificate does not verify. Off: the answer is kept and the fault recorded.
+    /// Refuse servers whose certificate is invalid. If false, the response is kept and the certificate error is recorded.
     pub verify_tls: bool,
-    /// Let the address guard pass private, loopback, link-local and other special ranges.
+    /// Allow addresses in private, loopback, link-local and other special ranges.
     pub allow_private: bool,
-    /// DNS servers to ask, the load spread over them; empty = the system's.
+    /// Name servers to query in turn; empty = the system's.
     pub resolvers: Vec<SocketAddr>,
-    /// For one look-up, all tries at all servers included.
+    /// Maximum time for one look-up, including all retries at all servers.
     #[serde(with = "aranha_units::duration")]
     pub dns_timeout: Duration,
-    /// DNS answers live at least this long.
+    /// Minimum time for which a DNS answer is cached.
     #[serde(with = "aranha_units::duration")]
     pub dns_ttl_min: Duration,
-    /// DNS answers live at most this long.
+    /// Maximum time for which a DNS answer is cached.
     #[serde(with = "aranha_units::duration")]
     pub dns_ttl_max: Duration,
-    /// A DNS answer past its life is used for this long while it is asked for again (N3).
+    /// How long an expired DNS answer may still be used while it is refreshed (N3).
     #[serde(with = "aranha_units::duration")]
     pub dns_stale: Duration,
-    /// Share of unanswered look-ups at which names count as down, and look-ups wait (N4); 0 = never.
+    /// Share of unanswered queries, 0 to 1, at which the DNS circuit breaker opens and look-ups wait (N4); 0 = never.
     pub dns_breaker: f64,
-    /// Look-ups on the way at once (N4).
+    /// Maximum number of concurrent DNS look-ups (N4).
     pub dns_concurrency: usize,
-    /// Names kept in the DNS cache.
+    /// Maximum number of names in the DNS cache.
     pub dns_cache: usize,
 }
 
@@ -116,20 +118,20 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Whether a body of this media type (lower case, without parameters) is wanted.
-    pub(crate) fn wants(&self, media_type: &str) -> bool {
-        let covered = |pattern: &String| covers(&pattern.to_ascii_lowercase(), media_type);
-        media_type.is_empty() || self.media_types.is_empty() || self.media_types.iter().any(covered)
+    /// Whether bodies of this media type (lower case, without parameters) are accepted.
+    pub(crate) fn accepts(&self, media_type: &str) -> bool {
+        let matches = |pattern: &String| covers(&pattern.to_ascii_lowercase(), media_type);
+        media_type.is_empty() || self.media_types.is_empty() || self.media_types.iter().any(matches)
     }
 
-    /// The longest body of this media type.
-    pub(crate) fn body_limit(&self, media_type: &str) -> u64 {
+    /// The maximum body size for this media type.
+    pub(crate) fn max_body_of(&self, media_type: &str) -> u64 {
         let by_type = |exact: bool| {
-            let named =
+            let matches =
                 |pattern: &str| covers(pattern, media_type) && (pattern == media_type) == exact;
             self.max_body_by_type
                 .iter()
-                .find(|(pattern, _)| named(pattern))
+                .find(|(pattern, _)| matches(pattern))
                 .map(|(_, limit)| *limit)
         };
         by_type(true)
@@ -138,7 +140,7 @@ impl Options {
     }
 }
 
-/// Whether `text/html`, `text/*` or `*/*` covers a media type.
+/// Whether a pattern such as `text/html`, `text/*` or `*/*` covers a media type.
 fn covers(pattern: &str, media_type: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some("*/" | "") => true,
@@ -152,14 +154,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn media_types_by_pattern() {
+    fn media_types_match_patterns() {
         let options = Options {
             media_types: vec!["text/*".to_owned(), "Application/PDF".to_owned()],
             max_body_by_type: [("text/*".to_owned(), 10), ("text/html".to_owned(), 20)].into(),
             max_body: 5,
             ..Options::default()
         };
-        for (media_type, wanted, limit) in [
+        for (media_type, accepted, limit) in [
             ("text/html", true, 20),
             ("text/plain", true, 10),
             ("application/pdf", true, 5),
@@ -167,17 +169,17 @@ mod tests {
             ("textual/x", false, 5),
             ("", true, 5),
         ] {
-            assert_eq!(options.wants(media_type), wanted, "{media_type}");
-            assert_eq!(options.body_limit(media_type), limit, "{media_type}");
+            assert_eq!(options.accepts(media_type), accepted, "{media_type}");
+            assert_eq!(options.max_body_of(media_type), limit, "{media_type}");
         }
-        assert!(Options::default().wants("image/png"));
+        assert!(Options::default().accepts("image/png"));
     }
 
     #[test]
-    fn unknown_keys_are_refused_and_defaults_survive_the_way_out_and_in() {
+    fn defaults_round_trip_and_unknown_keys_are_rejected() {
         let text = serde_json::to_string(&Options::default()).expect("serializable");
         assert_eq!(
-            serde_json::from_str::<Options>(&text).expect("the same"),
+            serde_json::from_str::<Options>(&text).expect("a valid configuration"),
             Options::default()
         );
         assert_eq!(

@@ -139,8 +139,8 @@ fn servers() -> Vec<Mutation> {
             "a body shorter than announced is not marked",
             vec![Edit(
                 EXCHANGE,
-                "Framing::Chunked(_) | Framing::Length(_) => Some(Truncated::Disconnect),",
-                "Framing::Chunked(_) | Framing::Length(_) => None,",
+                "BodyFraming::Chunked(_) | BodyFraming::Length(_) => Some(Truncated::Disconnect),",
+                "BodyFraming::Chunked(_) | BodyFraming::Length(_) => None,",
             )],
             vec![Named(ANSWERS, "lengths")],
         ),
@@ -162,8 +162,8 @@ fn servers() -> Vec<Mutation> {
             "a chunk need not end where its size says",
             vec![Edit(
                 CHUNKS,
-                "_ => return Step::Broken,\n                },\n                State::Size",
-                "_ => self.pass(0, State::Size),\n                },\n                State::Size",
+                "_ => return ChunkStep::Broken,\n                },\n                ChunkState::Size",
+                "_ => self.pass(0, ChunkState::Size),\n                },\n                ChunkState::Size",
             )],
             vec![Named(CHUNKS, "broken_framing_keeps_what_came_before")],
         ),
@@ -468,11 +468,11 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Cookies,
-            "`MOST_COOKIES` without bound",
+            "`MAX_COOKIES` without bound",
             vec![Edit(
                 COOKIES,
-                "const MOST_COOKIES: usize = 50;",
-                "const MOST_COOKIES: usize = usize::MAX;",
+                "const MAX_COOKIES: usize = 50;",
+                "const MAX_COOKIES: usize = usize::MAX;",
             )],
             vec![Row, Named(COOKIES, "the_jar_is_bounded")],
         ),
@@ -494,7 +494,7 @@ fn attacks() -> Vec<Mutation> {
                 "if !domain_matches(host, &domain) {",
                 "if domain.is_empty() {",
             )],
-            vec![Named(COOKIES, "foreign_domains_are_not_kept")],
+            vec![Named(COOKIES, "cookies_for_foreign_domains_are_rejected")],
         ),
         mutation(
             Hazard::Credentials,
@@ -504,7 +504,7 @@ fn attacks() -> Vec<Mutation> {
                 "domain_matches(url.host(), &self.domain)\n        };",
                 "!self.domain.is_empty()\n        };",
             )],
-            vec![Named(COOKIES, "foreign_domains_are_not_kept")],
+            vec![Named(COOKIES, "cookies_for_foreign_domains_are_rejected")],
         ),
         mutation(
             Hazard::Credentials,
@@ -621,8 +621,8 @@ fn names() -> Vec<Mutation> {
     let without_end = |hazard| {
         let edit = Edit(
             ALIASES,
-            "const MOST_ALIASES: usize = 11;",
-            "const MOST_ALIASES: usize = usize::MAX;",
+            "const MAX_ALIASES: usize = 11;",
+            "const MAX_ALIASES: usize = usize::MAX;",
         );
         let ring = Named(
             "crates/fetch/tests/loopback/dns.rs",
@@ -630,7 +630,7 @@ fn names() -> Vec<Mutation> {
         );
         mutation(
             hazard,
-            "`MOST_ALIASES` without bound",
+            "`MAX_ALIASES` without bound",
             vec![edit],
             vec![Row, ring],
         )
@@ -654,7 +654,7 @@ fn names() -> Vec<Mutation> {
                 "RData::CNAME(alias) if record.name == self.name =>",
                 "RData::CNAME(alias) if record.name == self.name && alias.is_root() =>",
             )],
-            vec![Row, Named(ALIASES, "answers_are_followed")],
+            vec![Row, Named(ALIASES, "aliases_are_followed_to_addresses")],
         ),
         without_end(Hazard::Ring),
         without_end(Hazard::Descent),

@@ -155,7 +155,7 @@ pub(super) fn links(context: &Context, lease: u64, page: &Page, collected: &mut 
                 };
                 collected.inside.push(url.path(), link);
             } else {
-                context.web.prefetch(url.host());
+                context.web.prefetch_dns(url.host());
                 let outside = outside(&url, &collected.pending, hop, &collected.url);
                 collected.outside.push(outside);
             }

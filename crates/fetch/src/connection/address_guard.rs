@@ -1,12 +1,12 @@
-//! The address guard (invariant 3): which addresses may be connected to.
+//! The address guard (invariant 3): decides which addresses may be connected to.
 //!
-//! A name on the web may point anywhere, also at the machine the crawler runs on, its neighbours, or a cloud's
-//! metadata service. The guard judges the *address*, each time, inside `connect.rs`; no name, redirect or changed DNS
-//! answer gets around it. An IPv6 form that carries an IPv4 address is judged by what it carries.
+//! A name on the web can resolve to any address, including the crawler's own machine, its local network, or a cloud
+//! metadata service. The guard checks the *address* of every connection, inside `connect.rs`. A name, a redirect or a
+//! changed DNS answer cannot bypass it. An IPv6 address that embeds an IPv4 address is checked by the embedded address.
 //!
 //! Ranges: the IANA special-purpose registries (RFC 6890 and its updates), multicast (RFC 5771, RFC 4291), NAT64
-//! (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380). `allow_private` lifts the special ranges, never the
-//! unspecified address, multicast and broadcast, and never the user's own list.
+//! (RFC 6052, RFC 8215), 6to4 (RFC 3056), Teredo (RFC 4380). `allow_private` allows the special ranges. It never allows
+//! the unspecified address, multicast, broadcast, or an address on the black list.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{PoisonError, RwLock};
@@ -15,19 +15,19 @@ use aranha_url::{Blacklist, BlacklistError};
 
 use crate::Failure;
 
-/// How far a range is closed.
+/// When a range is refused.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Closed {
-    /// Open under `allow_private`.
+enum RefusedRange {
+    /// Unless `allow_private` is set.
     Special,
-    /// Never a web server.
+    /// Always: no web server can have such an address.
     Always,
 }
 
-use Closed::{Always, Special};
+use RefusedRange::{Always, Special};
 
-/// Address, prefix length, words. The first that matches decides.
-const RANGES_V4: &[([u8; 4], u32, Closed, &str)] = &[
+/// Address, prefix length, and a description for the user. The first match decides.
+const RANGES_V4: &[([u8; 4], u32, RefusedRange, &str)] = &[
     ([0, 0, 0, 0], 32, Always, "unspecified address"),
     ([255, 255, 255, 255], 32, Always, "broadcast address"),
     ([224, 0, 0, 0], 4, Always, "multicast, 224.0.0.0/4"),
@@ -67,8 +67,8 @@ const RANGES_V4: &[([u8; 4], u32, Closed, &str)] = &[
     ([240, 0, 0, 0], 4, Special, "reserved, 240.0.0.0/4"),
 ];
 
-/// As above, for what remains after the forms that carry an IPv4 address.
-const RANGES_V6: &[(u128, u32, Closed, &str)] = &[
+/// As above. Addresses that embed an IPv4 address are checked before this table.
+const RANGES_V6: &[(u128, u32, RefusedRange, &str)] = &[
     (0, 128, Always, "unspecified address"),
     (0xff << 120, 8, Always, "multicast, ff00::/8"),
     (1, 128, Special, "loopback, ::1"),
@@ -94,89 +94,92 @@ const RANGES_V6: &[(u128, u32, Closed, &str)] = &[
     (0x3fff << 112, 20, Special, "documentation, 3fff::/20"),
 ];
 
-/// Judges addresses; part of the shared [`Fetcher`](crate::Fetcher).
+/// Checks addresses. Shared by all fetches of a [`Fetcher`](crate::Fetcher).
 #[derive(Debug)]
-pub(crate) struct Guard {
+pub(crate) struct AddressGuard {
     allow_private: bool,
-    /// Grows while the crawl runs.
-    refused: RwLock<Blacklist>,
+    /// May be extended during the crawl.
+    blacklist: RwLock<Blacklist>,
 }
 
-impl Guard {
-    pub(crate) fn new(allow_private: bool, refused: Blacklist) -> Guard {
-        Guard {
+impl AddressGuard {
+    pub(crate) fn new(allow_private: bool, blacklist: Blacklist) -> AddressGuard {
+        AddressGuard {
             allow_private,
-            refused: RwLock::new(refused),
+            blacklist: RwLock::new(blacklist),
         }
     }
 
-    /// Refuses the addresses of these lines of a black list from now on.
+    /// Refuses the addresses in these black-list lines from now on.
     pub(crate) fn extend_blacklist(&self, lines: &str) -> Result<(), BlacklistError> {
-        let mut refused = self.refused.write().unwrap_or_else(PoisonError::into_inner);
-        refused.extend_lines(lines)
+        let blacklist = self.blacklist.write();
+        let mut blacklist = blacklist.unwrap_or_else(PoisonError::into_inner);
+        blacklist.extend_lines(lines)
     }
 
-    /// `Ok` when a connection to the address may be opened.
-    pub(crate) fn pass(&self, address: IpAddr) -> Result<(), Failure> {
+    /// `Ok` if a connection to the address may be opened.
+    pub(crate) fn check(&self, address: IpAddr) -> Result<(), Failure> {
         match self.refusal(address) {
             None => Ok(()),
             Some(rule) => Err(Failure::AddressRefused { address, rule }),
         }
     }
 
-    /// Whether this is an address of the public web: one that passes without `allow_private`.
+    /// Whether the address is allowed without `allow_private`.
     pub(crate) fn is_public(address: IpAddr) -> bool {
-        Guard::new(false, Blacklist::default())
-            .pass(address)
+        AddressGuard::new(false, Blacklist::default())
+            .check(address)
             .is_ok()
     }
 
     fn refusal(&self, address: IpAddr) -> Option<String> {
-        let refused = self.refused.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = refused.address(address) {
-            return Some(format!("the black list names {entry}"));
+        let blacklist = self.blacklist.read();
+        let blacklist = blacklist.unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = blacklist.address(address) {
+            return Some(format!("black-list entry {entry}"));
         }
-        drop(refused);
+        drop(blacklist);
         match address {
-            IpAddr::V4(address) => self.judge_v4(address).map(str::to_owned),
-            IpAddr::V6(address) => self.judge_v6(address),
+            IpAddr::V4(address) => self.refusal_v4(address).map(str::to_owned),
+            IpAddr::V6(address) => self.refusal_v6(address),
         }
     }
 
-    fn judge_v4(&self, address: Ipv4Addr) -> Option<&'static str> {
+    fn refusal_v4(&self, address: Ipv4Addr) -> Option<&'static str> {
         let bits = address.to_bits();
         RANGES_V4
             .iter()
             .find(|(base, length, ..)| (bits ^ u32::from_be_bytes(*base)) >> (32 - length) == 0)
-            .filter(|(_, _, closed, _)| self.is_shut(*closed))
+            .filter(|(_, _, range, _)| self.refuses(*range))
             .map(|(.., rule)| *rule)
     }
 
-    fn judge_v6(&self, address: Ipv6Addr) -> Option<String> {
-        for (form, carried) in carried(address) {
-            if let Some(rule) = self.refusal(IpAddr::V4(carried)) {
-                return Some(format!("{form} of {carried}: {rule}"));
+    fn refusal_v6(&self, address: Ipv6Addr) -> Option<String> {
+        for (form, embedded) in embedded_v4(address) {
+            if let Some(rule) = self.refusal(IpAddr::V4(embedded)) {
+                return Some(format!("{form} of {embedded}: {rule}"));
             }
         }
         let bits = address.to_bits();
         let range = RANGES_V6
             .iter()
             .find(|(base, length, ..)| (bits ^ base) >> (128 - length) == 0);
-        if let Some((_, _, closed, rule)) = range {
-            return self.is_shut(*closed).then(|| (*rule).to_owned());
+        if let Some((_, _, range, rule)) = range {
+            return self.refuses(*range).then(|| (*rule).to_owned());
         }
         let global_unicast = bits >> 125 == 1;
-        let outside = !global_unicast && carried(address).next().is_none() && !self.allow_private;
-        outside.then(|| "reserved, outside 2000::/3".to_owned())
+        let is_reserved =
+            !global_unicast && embedded_v4(address).next().is_none() && !self.allow_private;
+        is_reserved.then(|| "reserved, outside 2000::/3".to_owned())
     }
 
-    fn is_shut(&self, closed: Closed) -> bool {
-        closed == Always || !self.allow_private
+    fn refuses(&self, range: RefusedRange) -> bool {
+        range == Always || !self.allow_private
     }
 }
 
-/// The IPv4 addresses inside an IPv6 address, each with the name of the form.
-fn carried(address: Ipv6Addr) -> impl Iterator<Item = (&'static str, Ipv4Addr)> {
+/// The IPv4 addresses embedded in an IPv6 address, each with the name of its form.
+fn embedded_v4(address: Ipv6Addr) -> impl Iterator<Item = (&'static str, Ipv4Addr)> {
     let bits = address.to_bits();
     let last = Ipv4Addr::from_bits(bits as u32);
     let forms: [Option<(&'static str, Ipv4Addr)>; 2] = match address.segments() {
@@ -202,25 +205,25 @@ fn carried(address: Ipv6Addr) -> impl Iterator<Item = (&'static str, Ipv4Addr)> 
 mod tests {
     use super::*;
 
-    /// `closed`: refused by default; `always`: refused under `allow_private` too.
-    fn check(address: &str, closed: bool, always: bool) {
+    /// `by_default`: refused without `allow_private`. `always`: refused with it.
+    fn check(address: &str, by_default: bool, always: bool) {
         let address: IpAddr = address.parse().expect("an address");
-        let strict = Guard::new(false, Blacklist::default());
-        let open = Guard::new(true, Blacklist::default());
+        let strict = AddressGuard::new(false, Blacklist::default());
+        let permissive = AddressGuard::new(true, Blacklist::default());
         assert_eq!(
-            strict.pass(address).is_err(),
-            closed,
+            strict.check(address).is_err(),
+            by_default,
             "{address} by default"
         );
         assert_eq!(
-            open.pass(address).is_err(),
+            permissive.check(address).is_err(),
             always,
             "{address} under allow_private"
         );
     }
 
     #[test]
-    fn public_addresses_pass() {
+    fn public_addresses_are_allowed() {
         for address in [
             "1.1.1.1",
             "9.255.255.255",
@@ -313,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn no_option_opens_what_is_no_host() {
+    fn addresses_that_no_host_can_have_are_always_refused() {
         for address in [
             "0.0.0.0",
             "255.255.255.255",
@@ -336,9 +339,9 @@ mod tests {
     }
 
     #[test]
-    fn the_rule_is_named() {
-        let guard = Guard::new(false, Blacklist::default());
-        let failure = guard.pass("::ffff:169.254.169.254".parse().expect("an address"));
+    fn a_refusal_names_its_rule() {
+        let guard = AddressGuard::new(false, Blacklist::default());
+        let failure = guard.check("::ffff:169.254.169.254".parse().expect("an address"));
         assert_eq!(
             failure.expect_err("refused").to_string(),
             "the address ::ffff:169.254.169.254 is refused: \

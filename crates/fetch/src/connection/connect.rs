@@ -21,13 +21,13 @@ use tokio::{
 use tokio_rustls::client::TlsStream;
 use tracing::debug;
 
-use super::{address_guard::Guard, tls::Tls};
+use super::{address_guard::AddressGuard, tls::Tls};
 use crate::{
     Failure, FetchRequest, Options, Timings,
-    clock::after,
-    dns::literal,
-    limits::open_sockets::Socket,
-    transport::{Network, Pipe},
+    clock::deadline_after,
+    dns::ip_literal,
+    limits::open_sockets::SocketPermit,
+    transport::{SimulatedStream, Transport},
 };
 
 /// A connection to one origin at one address, or to a proxy.
@@ -35,24 +35,24 @@ use crate::{
 pub(crate) struct Connection {
     pub(crate) stream: Stream,
     pub(crate) certificate_error: Option<String>,
-    end: End,
-    /// Its place among all connections, given back after the stream is closed.
-    pub(crate) socket: Option<Socket>,
+    peer: Peer,
+    /// Released after the stream is closed.
+    pub(crate) socket: Option<SocketPermit>,
 }
 
-/// Whom a connection leads to.
+/// The other end of a connection.
 #[derive(Debug)]
-enum End {
+enum Peer {
     Server { origin: String, address: IpAddr },
     Proxy(SocketAddr),
 }
 
 impl Connection {
-    /// Whether this request may go through it.
-    pub(crate) fn serves(&self, request: &FetchRequest<'_>) -> bool {
-        match &self.end {
-            End::Proxy(proxy) => request.proxy == Some(*proxy),
-            End::Server { origin, address } => {
+    /// Whether this request may be sent over the connection.
+    pub(crate) fn can_serve(&self, request: &FetchRequest<'_>) -> bool {
+        match &self.peer {
+            Peer::Proxy(proxy) => request.proxy == Some(*proxy),
+            Peer::Server { origin, address } => {
                 request.proxy.is_none()
                     && *address == request.address
                     && origin == request.url.origin()
@@ -61,71 +61,74 @@ impl Connection {
     }
 
     pub(crate) fn is_proxied(&self) -> bool {
-        matches!(self.end, End::Proxy(_))
+        matches!(self.peer, Peer::Proxy(_))
     }
 
-    /// Whether an idle connection is still quiet. A server that closed, or sent what nobody asked for, shows here.
-    pub(crate) fn is_quiet(&mut self) -> bool {
+    /// Whether the connection is open and has no bytes to read. False if the server closed it or sent unrequested bytes.
+    pub(crate) fn is_idle(&mut self) -> bool {
         self.stream.read(&mut [0]).now_or_never().is_none()
     }
 }
 
-/// TCP, with or without TLS; or what stands for it in a simulation.
+/// TCP, with or without TLS, or a simulated stream.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Plain(TcpStream),
     Secure(Box<TlsStream<TcpStream>>),
-    Simulated(Box<Pipe>),
+    Simulated(Box<SimulatedStream>),
 }
 
-/// Judges what a request leads to: the address, or, when a proxy is asked to go there, the host if it is an address.
-pub(crate) fn pass(guard: &Guard, request: &FetchRequest<'_>) -> Result<(), Failure> {
+/// Checks the target of a request: its address, or, for a request through a proxy, a host that is an IP literal.
+pub(crate) fn check_target(
+    guard: &AddressGuard,
+    request: &FetchRequest<'_>,
+) -> Result<(), Failure> {
     match request.proxy {
-        None => guard.pass(request.address),
-        Some(_) => literal(request.url.host()).map_or(Ok(()), |address| guard.pass(address)),
+        None => guard.check(request.address),
+        Some(_) => ip_literal(request.url.host()).map_or(Ok(()), |address| guard.check(address)),
     }
 }
 
-/// Opens a connection if the guard passes where it leads. The timings of the phases are filled in on the way.
+/// Opens a connection if the guard allows its target. Records the durations of the phases in `timings`.
 pub(crate) async fn open(
-    guard: &Guard,
-    network: &Network,
+    guard: &AddressGuard,
+    transport: &Transport,
     options: &Options,
     request: &FetchRequest<'_>,
     deadline: Instant,
     timings: &mut Timings,
 ) -> Result<Connection, Failure> {
-    pass(guard, request)?;
+    check_target(guard, request)?;
     let (url, address) = (request.url, request.address);
-    let own = SocketAddr::new(address, url.port());
-    let target = request.proxy.unwrap_or(own);
-    let (stream, certificate_error) = match network {
-        Network::Real(tls) => reach(tls, options, url, target, deadline, timings).await?,
-        Network::Simulated(simulated) => {
+    let origin = SocketAddr::new(address, url.port());
+    let target = request.proxy.unwrap_or(origin);
+    let (stream, certificate_error) = match transport {
+        Transport::Real(tls) => open_tcp(tls, options, url, target, deadline, timings).await?,
+        Transport::Simulated(network) => {
             let begun = Instant::now();
-            let pipe = simulated.connect(target);
-            let pipe = within(options.connect_timeout, deadline, pipe).await;
-            let pipe = pipe.ok_or(Failure::ConnectTimeout)??;
+            let connecting = network.connect(target);
+            let stream = within(options.connect_timeout, deadline, connecting).await;
+            let stream = stream.ok_or(Failure::ConnectTimeout)??;
             timings.connect = begun.elapsed();
-            (Stream::Simulated(Box::new(pipe)), None)
+            (Stream::Simulated(Box::new(stream)), None)
         }
     };
     Ok(Connection {
         stream,
         certificate_error,
-        end: request.proxy.map_or_else(
-            || End::Server {
+        peer: request.proxy.map_or_else(
+            || Peer::Server {
                 origin: url.origin().to_owned(),
                 address,
             },
-            End::Proxy,
+            Peer::Proxy,
         ),
         socket: None,
     })
 }
 
-/// TCP, then TLS where the URL asks for it. For [`open`] alone, which has asked the guard.
-async fn reach(
+/// Connects by TCP, then TLS if the URL is `https`. Only [`open`] may call this, because it has called the guard.
+async fn open_tcp(
     tls: &Tls,
     options: &Options,
     url: &CanonUrl,
@@ -139,7 +142,7 @@ async fn reach(
         .await
         .ok_or(Failure::ConnectTimeout)?
         .map_err(|error| connect_failure(&error))?;
-    // Requests are one small write: waiting for more helps nobody.
+    // A request is one small write, so Nagle's algorithm would only delay it.
     let _ = stream.set_nodelay(true);
     timings.connect = begun.elapsed();
     debug!(address = %target, ms = timings.connect.as_millis() as u64, "connected");
@@ -147,25 +150,29 @@ async fn reach(
         return Ok((Stream::Plain(stream), None));
     }
     let begun = Instant::now();
-    let (stream, fault) = within(
+    let (stream, certificate_error) = within(
         options.tls_timeout,
         deadline,
-        tls.secure(stream, url.host()),
+        tls.handshake(stream, url.host()),
     )
     .await
-    .ok_or_else(|| Failure::TlsFailed("the handshake took too long".to_owned()))??;
+    .ok_or_else(|| Failure::TlsFailed("the handshake timed out".to_owned()))??;
     timings.tls = begun.elapsed();
     debug!(
         ms = timings.tls.as_millis() as u64,
-        certificate_error = fault.as_deref(),
+        certificate_error = certificate_error.as_deref(),
         "TLS handshake done"
     );
-    Ok((Stream::Secure(stream), fault))
+    Ok((Stream::Secure(stream), certificate_error))
 }
 
-/// `None` when the phase's limit, or the whole fetch's, passed first.
-async fn within<T>(limit: Duration, deadline: Instant, work: impl Future<Output = T>) -> Option<T> {
-    let until = after(Instant::now(), limit);
+/// `None` if `timeout` or the deadline of the whole fetch passes first.
+async fn within<T>(
+    timeout: Duration,
+    deadline: Instant,
+    work: impl Future<Output = T>,
+) -> Option<T> {
+    let until = deadline_after(Instant::now(), timeout);
     timeout_at(until.min(deadline), work).await.ok()
 }
 
@@ -186,7 +193,7 @@ impl AsyncRead for Stream {
         match self.get_mut() {
             Stream::Plain(stream) => Pin::new(stream).poll_read(cx, buffer),
             Stream::Secure(stream) => Pin::new(stream).poll_read(cx, buffer),
-            Stream::Simulated(pipe) => pipe.poll_read(cx, buffer),
+            Stream::Simulated(stream) => stream.poll_read(cx, buffer),
         }
     }
 }
@@ -200,7 +207,7 @@ impl AsyncWrite for Stream {
         match self.get_mut() {
             Stream::Plain(stream) => Pin::new(stream).poll_write(cx, bytes),
             Stream::Secure(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Stream::Simulated(pipe) => Poll::Ready(pipe.write(bytes)),
+            Stream::Simulated(stream) => Poll::Ready(stream.write(bytes)),
         }
     }
 

@@ -3,9 +3,8 @@
 use super::connect::Connection;
 use crate::FetchRequest;
 
-/// One connection's life: keep-alive to one origin at one address. A visit owns one per parallel request; asking
-/// for another origin or address through it closes the old connection and opens a new one. The connection to a proxy
-/// is kept beside it, and never taken for the other.
+/// The kept-alive connections of one visit: one to an origin at one address and one to a proxy. A visit owns one session
+/// per parallel request. A request to another origin, address or proxy closes the old connection and opens a new one.
 #[derive(Debug, Default)]
 pub struct FetchSession {
     direct: Option<Connection>,
@@ -13,12 +12,12 @@ pub struct FetchSession {
 }
 
 impl FetchSession {
-    /// A session without a connection: the first fetch opens it.
+    /// A session without a connection. The first fetch opens one.
     pub fn new() -> FetchSession {
         FetchSession::default()
     }
 
-    /// Closes the kept connections, if there are any: before a long pause.
+    /// Closes the connections, for example before a long pause.
     pub fn close(&mut self) {
         *self = FetchSession::default();
     }
@@ -28,11 +27,11 @@ impl FetchSession {
         self.direct.is_some() || self.proxied.is_some()
     }
 
-    /// The kept connection if it can serve this request. It is out of the session until given back, so that a
-    /// cancelled exchange never leaves half an answer for the next one.
+    /// Removes the connection that can serve this request from the session. The caller returns it with
+    /// [`keep`](Self::keep) after a complete exchange, so that a cancelled one never leaves half a response behind.
     pub(crate) fn take(&mut self, request: &FetchRequest<'_>) -> Option<Connection> {
         let mut connection = self.slot(request.proxy.is_some()).take()?;
-        (connection.serves(request) && connection.is_quiet()).then_some(connection)
+        (connection.can_serve(request) && connection.is_idle()).then_some(connection)
     }
 
     pub(crate) fn keep(&mut self, connection: Connection) {

@@ -1,8 +1,9 @@
-//! TLS (rustls with ring): HTTP/1.1 only, sessions resumed, certificate faults recorded.
+//! TLS (rustls with ring): HTTP/1.1 only, session resumption, recording of certificate errors.
 //!
-//! An archive wants the page of a server whose certificate ran out yesterday, and wants to know that it did. So the
-//! verifier asks webpki, notes the fault by server name, and lets `verify_tls` decide whether the handshake goes on.
-//! The note is by name and not by connection because a resumed session shows no certificate again.
+//! An archive wants a page even if the server's certificate has expired, together with the certificate error. So the
+//! verifier checks the certificate with webpki, stores an error by server name, and continues the handshake unless
+//! `verify_tls` is set. Errors are stored by server name rather than by connection because a resumed session does not
+//! send the certificate again.
 
 use std::{
     collections::HashMap,
@@ -23,19 +24,20 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{Failure, FetchSetupError};
 
-/// Servers whose sessions are remembered; fewer than are visited at once would be as good as none, since the oldest is
-/// forgotten first.
-const SERVERS: usize = 8192;
-/// rustls counts tickets, and keeps room for so many of each server.
-const TICKETS: usize = 8;
+/// Servers whose TLS sessions are cached. It must exceed the number of sites visited at once, because the oldest session
+/// is evicted first.
+const CACHED_SERVERS: usize = 8192;
 
-/// Server names whose fault is remembered; the notes are dropped together when there are more.
-const MOST_FAULTS: usize = 10_000;
+/// Session tickets per server: rustls sizes its cache in tickets and reserves this many for each server.
+const TICKETS_PER_SERVER: usize = 8;
 
-/// The TLS side of all connections.
+/// Server names with a stored certificate error. When the map is full, it is cleared.
+const MAX_CERTIFICATE_ERRORS: usize = 10_000;
+
+/// The TLS configuration of all connections.
 pub(crate) struct Tls {
     connector: TlsConnector,
-    verifier: Arc<Verifier>,
+    verifier: Arc<CertificateVerifier>,
 }
 
 impl Tls {
@@ -47,11 +49,11 @@ impl Tls {
         let webpki = WebPkiServerVerifier::builder_with_provider(roots, provider.clone())
             .build()
             .map_err(|error| FetchSetupError::Tls(error.to_string()))?;
-        let verifier = Arc::new(Verifier {
+        let verifier = Arc::new(CertificateVerifier {
             webpki,
             provider: provider.clone(),
             verify,
-            faults: Mutex::default(),
+            errors: Mutex::default(),
         });
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -60,15 +62,15 @@ impl Tls {
             .with_custom_certificate_verifier(verifier.clone())
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        config.resumption = Resumption::in_memory_sessions(SERVERS * TICKETS);
+        config.resumption = Resumption::in_memory_sessions(CACHED_SERVERS * TICKETS_PER_SERVER);
         Ok(Tls {
             connector: TlsConnector::from(Arc::new(config)),
             verifier,
         })
     }
 
-    /// The handshake; with it the certificate's fault, if it was let pass.
-    pub(crate) async fn secure(
+    /// Performs the handshake. Returns the stream and the certificate error, if there was one that was tolerated.
+    pub(crate) async fn handshake(
         &self,
         stream: TcpStream,
         host: &str,
@@ -78,34 +80,34 @@ impl Tls {
             .trim_end_matches(']')
             .trim_end_matches('.');
         let name = ServerName::try_from(bare.to_owned())
-            .map_err(|_| Failure::TlsFailed(format!("{host} cannot be a server name")))?;
-        let fault_key = name.to_str().into_owned();
+            .map_err(|_| Failure::TlsFailed(format!("{host} is not a valid server name")))?;
+        let server_name = name.to_str().into_owned();
         let stream = self
             .connector
             .connect(name, stream)
             .await
             .map_err(|error| Failure::TlsFailed(error.to_string()))?;
-        let fault = self.verifier.faults().get(&fault_key).cloned();
-        Ok((Box::new(stream), fault))
+        let error = self.verifier.errors().get(&server_name).cloned();
+        Ok((Box::new(stream), error))
     }
 }
 
 #[derive(Debug)]
-struct Verifier {
+struct CertificateVerifier {
     webpki: Arc<WebPkiServerVerifier>,
     provider: Arc<CryptoProvider>,
     verify: bool,
-    /// A std mutex: held for one map operation, never across an await.
-    faults: Mutex<HashMap<String, String>>,
+    /// Certificate errors by server name. The lock is held for one map operation, never across an await.
+    errors: Mutex<HashMap<String, String>>,
 }
 
-impl Verifier {
-    fn faults(&self) -> MutexGuard<'_, HashMap<String, String>> {
-        self.faults.lock().unwrap_or_else(PoisonError::into_inner)
+impl CertificateVerifier {
+    fn errors(&self) -> MutexGuard<'_, HashMap<String, String>> {
+        self.errors.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl ServerCertVerifier for Verifier {
+impl ServerCertVerifier for CertificateVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -121,18 +123,18 @@ impl ServerCertVerifier for Verifier {
             ocsp_response,
             now,
         );
-        let mut faults = self.faults();
+        let mut errors = self.errors();
         match verdict {
             Ok(verified) => {
-                faults.remove(&*server_name.to_str());
+                errors.remove(&*server_name.to_str());
                 Ok(verified)
             }
             Err(error) if self.verify => Err(error),
             Err(error) => {
-                if faults.len() >= MOST_FAULTS {
-                    faults.clear();
+                if errors.len() >= MAX_CERTIFICATE_ERRORS {
+                    errors.clear();
                 }
-                faults.insert(server_name.to_str().into_owned(), error.to_string());
+                errors.insert(server_name.to_str().into_owned(), error.to_string());
                 Ok(ServerCertVerified::assertion())
             }
         }
@@ -169,16 +171,16 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-impl Verifier {
-    /// A certificate that webpki cannot read (an X.509 version 1, say) cannot check a signature either; its fault is
-    /// already noted. A signature that is wrong under a certificate that can be read ends the handshake.
+impl CertificateVerifier {
+    /// Accepts a signature that webpki cannot check because it cannot parse the certificate (X.509 version 1, for
+    /// example); that error is already stored. A wrong signature always ends the handshake.
     fn tolerate(
         &self,
         verdict: Result<HandshakeSignatureValid, rustls::Error>,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
         match verdict {
-            Err(rustls::Error::InvalidCertificate(fault))
-                if !self.verify && fault != rustls::CertificateError::BadSignature =>
+            Err(rustls::Error::InvalidCertificate(error))
+                if !self.verify && error != rustls::CertificateError::BadSignature =>
             {
                 Ok(HandshakeSignatureValid::assertion())
             }

@@ -1,13 +1,13 @@
-//! The dates of cookies, read as RFC 6265, 5.1.1 says: parts in any order, anything between them.
+//! Parses the expiry dates of cookies as RFC 6265, 5.1.1 prescribes: the parts in any order, with any delimiters.
 
 use aranha_units::calendar::{days_since_epoch, month_by_name};
 
-/// Unix milliseconds; `None` when a part is missing or out of its range.
+/// The date in Unix milliseconds; `None` if a part is missing or out of range.
 pub(super) fn parse(text: &str) -> Option<i64> {
     let (mut time, mut day, mut month, mut year) = (None, None, None, None);
     for token in text.split(is_delimiter).filter(|token| !token.is_empty()) {
-        if time.is_none() && clock(token).is_some() {
-            time = clock(token);
+        if time.is_none() && time_of_day(token).is_some() {
+            time = time_of_day(token);
         } else if day.is_none() && number(token, 1, 2).is_some() {
             day = number(token, 1, 2);
         } else if month.is_none() && month_by_name(token.as_bytes()).is_some() {
@@ -32,19 +32,19 @@ fn is_delimiter(c: char) -> bool {
     matches!(c, '\t' | ' '..='/' | ';'..='@' | '['..='`' | '{'..='~')
 }
 
-/// The digits at the start of a token, when there are as many as wanted.
-fn number(token: &str, least: usize, most: usize) -> Option<i64> {
+/// The number at the start of a token, if it has `min_digits` to `max_digits` digits.
+fn number(token: &str, min_digits: usize, max_digits: usize) -> Option<i64> {
     let digits = token.bytes().take_while(u8::is_ascii_digit).count();
-    if !(least..=most).contains(&digits) {
+    if !(min_digits..=max_digits).contains(&digits) {
         return None;
     }
     token[..digits].parse().ok()
 }
 
-/// Seconds of `hh:mm:ss`.
-fn clock(token: &str) -> Option<i64> {
+/// The seconds since midnight of `hh:mm:ss`.
+fn time_of_day(token: &str) -> Option<i64> {
     let mut parts = token.splitn(3, ':');
-    let mut part = |most: i64| number(parts.next()?, 1, 2).filter(|value| *value <= most);
+    let mut part = |max: i64| number(parts.next()?, 1, 2).filter(|value| *value <= max);
     let (hour, minute, second) = (part(23)?, part(59)?, part(59)?);
     Some(hour * 3600 + minute * 60 + second)
 }
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_as_servers_write_them() {
+    fn dates_in_the_forms_that_servers_use() {
         check("Thu, 01 Jan 1970 00:00:00 GMT", Some(0));
         check("Tue, 14 Nov 2023 22:13:20 GMT", Some(1_700_000_000));
         check("Tuesday, 14-Nov-23 22:13:20 GMT", Some(1_700_000_000));
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date() {
+    fn incomplete_and_impossible_dates_are_rejected() {
         for text in [
             "",
             "0",

@@ -1,9 +1,9 @@
-//! Cookies of one site (N12), RFC 6265.
+//! The cookie jar of one site (N12; RFC 6265).
 //!
-//! Kept with the site and sent back on its requests, so that servers have no need for session ids in URLs. The jar is
-//! bounded (RFC 6265, 6.1: at least 50 a domain, 4096 bytes each), holds no cookie for a public suffix, and takes from
-//! RFC 6265bis what costs nothing: `Secure` only over https, the `__Secure-` and `__Host-` names, a life of at most 400
-//! days. There is no script here, so `HttpOnly` and `SameSite` decide nothing.
+//! Cookies are stored with the site and sent with its requests, so that servers need not put session ids into URLs. The
+//! jar is bounded as in RFC 6265, 6.1 (50 cookies, 4096 bytes each) and has no cookie for a public suffix. It follows
+//! RFC 6265bis on `Secure` (only over https), the `__Secure-` and `__Host-` prefixes and a lifetime of at most 400 days.
+//! `HttpOnly` and `SameSite` are ignored, because no scripts are run.
 
 use std::net::Ipv4Addr;
 
@@ -13,21 +13,21 @@ use serde::{Deserialize, Serialize};
 use super::date;
 use crate::Headers;
 
-/// Cookies in one jar; the oldest is dropped first.
-const MOST_COOKIES: usize = 50;
+/// Maximum number of cookies in a jar; the oldest is dropped first.
+const MAX_COOKIES: usize = 50;
 
-/// Bytes of name and value together.
-const LONGEST_COOKIE: usize = 4096;
+/// Maximum bytes of name and value together.
+const MAX_COOKIE_SIZE: usize = 4096;
 
-/// Bytes of a domain or path that is worth keeping.
-const LONGEST_ATTRIBUTE: usize = 1024;
+/// Maximum bytes of an attribute value; longer attributes are ignored.
+const MAX_ATTRIBUTE_SIZE: usize = 1024;
 
-const LONGEST_LIFE_MS: i64 = 400 * 24 * 3600 * 1000;
+const MAX_LIFETIME_MS: i64 = 400 * 24 * 3600 * 1000;
 
-/// The jar of ONE site.
+/// The cookies of one site.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CookieJar {
-    /// In the order of their creation.
+    /// In order of creation.
     cookies: Vec<Cookie>,
 }
 
@@ -39,7 +39,7 @@ struct Cookie {
     path: String,
     host_only: bool,
     secure: bool,
-    /// Unix milliseconds; `None` lasts as long as the jar.
+    /// Unix milliseconds; a cookie without expiry is kept as long as the jar.
     expires_ms: Option<i64>,
 }
 
@@ -59,19 +59,19 @@ impl CookieJar {
         (!pairs.is_empty()).then(|| pairs.join("; "))
     }
 
-    /// Takes in the `Set-Cookie` headers of an answer; whether anything changed.
+    /// Stores the cookies of a response's `Set-Cookie` headers. Returns whether the jar changed.
     pub fn store(&mut self, url: &CanonUrl, headers: &Headers, now_ms: i64) -> bool {
         let mut changed = false;
         for value in headers.all("set-cookie") {
             let text = str::from_utf8(value).ok();
-            if let Some(cookie) = text.and_then(|text| Cookie::read(text, url, now_ms)) {
+            if let Some(cookie) = text.and_then(|text| Cookie::parse(text, url, now_ms)) {
                 changed |= self.put(cookie, now_ms);
             }
         }
         changed
     }
 
-    /// How many cookies are held.
+    /// The number of cookies.
     pub fn len(&self) -> usize {
         self.cookies.len()
     }
@@ -83,21 +83,24 @@ impl CookieJar {
 
     fn put(&mut self, cookie: Cookie, now_ms: i64) -> bool {
         let before = self.cookies.len();
-        self.cookies.retain(|held| !held.is_expired(now_ms));
+        self.cookies.retain(|stored| !stored.is_expired(now_ms));
         let removed = self.cookies.len() < before;
-        let place = self.cookies.iter().position(|held| held.is_same(&cookie));
-        match (place, cookie.is_expired(now_ms)) {
+        let index = self
+            .cookies
+            .iter()
+            .position(|stored| stored.has_same_key(&cookie));
+        match (index, cookie.is_expired(now_ms)) {
             (None, true) => removed,
-            (Some(place), true) => {
-                self.cookies.remove(place);
+            (Some(index), true) => {
+                self.cookies.remove(index);
                 true
             }
-            (Some(place), false) => {
-                let held = std::mem::replace(&mut self.cookies[place], cookie);
-                removed || held != self.cookies[place]
+            (Some(index), false) => {
+                let replaced = std::mem::replace(&mut self.cookies[index], cookie);
+                removed || replaced != self.cookies[index]
             }
             (None, false) => {
-                if self.cookies.len() >= MOST_COOKIES {
+                if self.cookies.len() >= MAX_COOKIES {
                     self.cookies.remove(0);
                 }
                 self.cookies.push(cookie);
@@ -108,12 +111,12 @@ impl CookieJar {
 }
 
 impl Cookie {
-    /// One `Set-Cookie` value (RFC 6265, 5.2 and 5.3); `None` when it is to be ignored.
-    fn read(text: &str, url: &CanonUrl, now_ms: i64) -> Option<Cookie> {
+    /// Parses a `Set-Cookie` value (RFC 6265, 5.2 and 5.3); `None` if it must be ignored.
+    fn parse(text: &str, url: &CanonUrl, now_ms: i64) -> Option<Cookie> {
         let mut parts = text.split(';');
         let (name, value) = parts.next()?.split_once('=')?;
         let (name, value) = (name.trim(), value.trim());
-        let fits = !name.is_empty() && name.len() + value.len() <= LONGEST_COOKIE;
+        let fits = !name.is_empty() && name.len() + value.len() <= MAX_COOKIE_SIZE;
         if !fits
             || text
                 .bytes()
@@ -133,15 +136,15 @@ impl Cookie {
         let mut max_age = None;
         for part in parts {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
-            cookie.attribute(name.trim(), value.trim(), url, now_ms, &mut max_age)?;
+            cookie.set_attribute(name.trim(), value.trim(), url, now_ms, &mut max_age)?;
         }
         let expires = max_age.or(cookie.expires_ms);
-        cookie.expires_ms = expires.map(|at| at.min(now_ms.saturating_add(LONGEST_LIFE_MS)));
-        cookie.is_lawful(url).then_some(cookie)
+        cookie.expires_ms = expires.map(|at| at.min(now_ms.saturating_add(MAX_LIFETIME_MS)));
+        cookie.is_allowed(url).then_some(cookie)
     }
 
-    /// One attribute; `None` when it makes the whole cookie void.
-    fn attribute(
+    /// Applies one attribute; `None` if it makes the whole cookie invalid.
+    fn set_attribute(
         &mut self,
         name: &str,
         value: &str,
@@ -149,7 +152,7 @@ impl Cookie {
         now_ms: i64,
         max_age: &mut Option<i64>,
     ) -> Option<()> {
-        if value.len() > LONGEST_ATTRIBUTE {
+        if value.len() > MAX_ATTRIBUTE_SIZE {
             return Some(());
         }
         match name.to_ascii_lowercase().as_str() {
@@ -159,7 +162,7 @@ impl Cookie {
                 }
             }
             "max-age" => {
-                if let Some(seconds) = age(value) {
+                if let Some(seconds) = parse_max_age(value) {
                     let at = if seconds <= 0 {
                         i64::MIN
                     } else {
@@ -186,7 +189,7 @@ impl Cookie {
             return Some(());
         }
         if is_public_suffix(&domain) {
-            // A site that is itself a public suffix keeps its cookies to itself.
+            // A site whose host is a public suffix gets a host-only cookie.
             return (domain == host).then_some(());
         }
         if !domain_matches(host, &domain) {
@@ -197,16 +200,16 @@ impl Cookie {
         Some(())
     }
 
-    /// The rules of RFC 6265bis that bind a cookie to https and to its host.
-    fn is_lawful(&self, url: &CanonUrl) -> bool {
+    /// Checks the rules of RFC 6265bis for `Secure` and for the prefixes `__Secure-` and `__Host-`.
+    fn is_allowed(&self, url: &CanonUrl) -> bool {
         let over_tls = url.scheme() == Scheme::Https;
         let name = self.name.to_ascii_lowercase();
-        let prefix_kept = if name.starts_with("__host-") {
+        let obeys_prefix = if name.starts_with("__host-") {
             self.secure && self.host_only && self.path == "/"
         } else {
             !name.starts_with("__secure-") || self.secure
         };
-        (over_tls || !self.secure) && prefix_kept
+        (over_tls || !self.secure) && obeys_prefix
     }
 
     fn applies(&self, url: &CanonUrl, now_ms: i64) -> bool {
@@ -220,7 +223,8 @@ impl Cookie {
             && !self.is_expired(now_ms)
     }
 
-    fn is_same(&self, other: &Cookie) -> bool {
+    /// Whether the other cookie replaces this one: same name, domain and path.
+    fn has_same_key(&self, other: &Cookie) -> bool {
         self.name == other.name && self.domain == other.domain && self.path == other.path
     }
 
@@ -229,8 +233,8 @@ impl Cookie {
     }
 }
 
-/// Seconds of `Max-Age`; more digits than a number holds are simply long.
-fn age(value: &str) -> Option<i64> {
+/// The seconds of `Max-Age`. A number that overflows becomes `i64::MAX`, or 0 if it is negative.
+fn parse_max_age(value: &str) -> Option<i64> {
     let digits = value.strip_prefix('-').unwrap_or(value);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
@@ -294,7 +298,7 @@ mod tests {
         jar.store(&url(from), &headers, now_ms)
     }
 
-    /// Sets one cookie and asks what is sent to another URL.
+    /// Stores a cookie from one URL and checks the `Cookie` header for another.
     fn check(from: &str, cookie: &str, to: &str, expected: &str) {
         let mut jar = CookieJar::default();
         set(&mut jar, from, cookie, NOW);
@@ -425,16 +429,17 @@ mod tests {
         }
     }
 
-    /// Two checks keep a cookie from others: it is not taken, and it would not be sent.
+    /// A cookie for a foreign domain is not stored, and a stored cookie is not sent to one.
     #[test]
-    fn foreign_domains_are_not_kept() {
+    fn cookies_for_foreign_domains_are_rejected() {
         let home = "http://www.example.org/";
         for domain in ["other.org", "ample.org", "sub.www.example.org", "org"] {
             let mut jar = CookieJar::default();
             let changed = set(&mut jar, home, &format!("a=b; Domain={domain}"), NOW);
             assert!(!changed && jar.is_empty(), "{domain}");
         }
-        let cookie = Cookie::read("a=b; Domain=example.org", &url(home), NOW).expect("lawful");
+        let cookie = Cookie::parse("a=b; Domain=example.org", &url(home), NOW);
+        let cookie = cookie.expect("a valid cookie");
         for (to, expected) in [
             ("http://shop.example.org/", true),
             ("http://other.org/", false),
@@ -468,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn secure_and_the_bound_names() {
+    fn the_secure_attribute_and_name_prefixes() {
         for (from, cookie, to, expected) in [
             ("https://e.org/", "x=y; Secure", "https://e.org/", "x=y"),
             ("https://e.org/", "x=y; Secure", "http://e.org/", ""),
@@ -505,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn lives() {
+    fn expiry() {
         let home = "http://e.org/";
         for (cookie, after_ms, alive) in [
             ("x=y", i64::MAX - NOW, true),
@@ -523,10 +528,10 @@ mod tests {
             ("x=y; Expires=Tue, 14 Nov 2023 22:13:21 GMT", 1000, false),
             (
                 "x=y; Max-Age=99999999999999999999",
-                LONGEST_LIFE_MS - 1,
+                MAX_LIFETIME_MS - 1,
                 true,
             ),
-            ("x=y; Max-Age=99999999999999999999", LONGEST_LIFE_MS, false),
+            ("x=y; Max-Age=99999999999999999999", MAX_LIFETIME_MS, false),
         ] {
             let mut jar = CookieJar::default();
             set(&mut jar, home, cookie, NOW);
@@ -539,7 +544,7 @@ mod tests {
     }
 
     #[test]
-    fn replacing_removing_and_order() {
+    fn cookies_are_replaced_removed_and_sent_in_order() {
         let home = "http://e.org/a/b";
         let mut jar = CookieJar::default();
         assert!(set(&mut jar, home, "one=1; Path=/", NOW));
@@ -559,7 +564,7 @@ mod tests {
         );
         let text = serde_json::to_string(&jar).expect("serializable");
         assert_eq!(
-            serde_json::from_str::<CookieJar>(&text).expect("the same"),
+            serde_json::from_str::<CookieJar>(&text).expect("a valid jar"),
             jar
         );
     }
@@ -571,7 +576,7 @@ mod tests {
         for n in 0..500 {
             set(&mut jar, home, &format!("n{n}=v"), NOW);
         }
-        assert_eq!(jar.len(), MOST_COOKIES);
+        assert_eq!(jar.len(), MAX_COOKIES);
         let sent = jar.header(&url(home), NOW).expect("cookies");
         assert!(
             sent.starts_with("n450=v; ") && sent.ends_with("; n499=v"),

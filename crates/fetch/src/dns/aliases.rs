@@ -1,67 +1,67 @@
-//! From a name over its aliases to its addresses (CNAME, RFC 1034 3.6.2).
+//! Follows a name's aliases to its addresses (CNAME; RFC 1034, 3.6.2).
 //!
-//! A recursive server gives the whole chain in one answer; where one stops half-way, the last name is asked for
-//! (`servers.rs`). Chains in rings and without end are the reason for the limit, which counts aliases whether they came
-//! in one answer or in many, so that it bounds the questions of a look-up, too.
+//! A recursive server normally returns the whole chain in one answer. If an answer ends with an alias, `name_servers.rs`
+//! queries that alias. The number of aliases is limited, because hostile chains can be circular or endless. The limit
+//! counts aliases over all answers, so it also bounds the queries of a look-up.
 
 use std::net::IpAddr;
 
 use hickory_resolver::proto::rr::{Name, RData, Record};
 
-/// As far as unbound and BIND follow, too (`max-query-restarts`): behind them, a longer chain is an error anyway.
-const MOST_ALIASES: usize = 11;
+/// Maximum number of aliases: the limit of unbound and BIND (`max-query-restarts`).
+const MAX_ALIASES: usize = 11;
 
-/// A look-up on its way.
-pub(super) struct Chain {
-    /// Where it has come to, which is to be asked for.
+/// The state of one look-up.
+pub(super) struct AliasChain {
+    /// The last name of the chain so far: the next one to query.
     pub(super) name: Name,
     aliases: usize,
-    /// Seconds for which all that was read so far holds.
+    /// The smallest TTL of the records followed so far, in seconds.
     ttl: u32,
 }
 
-/// What an answer leads to.
+/// The result of following the records of an answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Next {
-    /// The end, and for how many seconds it holds.
+pub(super) enum ChainStep {
+    /// The addresses, and the TTL of the chain in seconds.
     Addresses(Vec<IpAddr>, u32),
-    /// An alias of which this answer says no more.
+    /// The answer ends with an alias, which must be queried.
     Alias,
-    /// No address and no alias, or one alias too many.
-    Nothing,
+    /// No address and no alias, or too many aliases.
+    NoAddress,
 }
 
-impl Chain {
-    pub(super) fn new(name: Name) -> Chain {
-        Chain {
+impl AliasChain {
+    pub(super) fn new(name: Name) -> AliasChain {
+        AliasChain {
             name,
             aliases: 0,
             ttl: u32::MAX,
         }
     }
 
-    /// Goes along the records of an answer, in whatever order they are.
-    pub(super) fn follow(&mut self, records: &[Record]) -> Next {
-        let mut next = Next::Nothing;
+    /// Follows the records of an answer, in any order.
+    pub(super) fn follow(&mut self, records: &[Record]) -> ChainStep {
+        let mut next = ChainStep::NoAddress;
         loop {
             let addresses = self.addresses(records);
             if !addresses.is_empty() {
-                return Next::Addresses(addresses, self.ttl);
+                return ChainStep::Addresses(addresses, self.ttl);
             }
             let Some((alias, ttl)) = self.alias(records) else {
                 return next;
             };
-            if self.aliases >= MOST_ALIASES {
-                return Next::Nothing;
+            if self.aliases >= MAX_ALIASES {
+                return ChainStep::NoAddress;
             }
             self.aliases += 1;
             self.ttl = self.ttl.min(ttl);
             self.name = alias;
-            next = Next::Alias;
+            next = ChainStep::Alias;
         }
     }
 
-    /// Of this name, not of any that happens to be in the answer.
+    /// The addresses of the current name; records of other names are ignored.
     fn addresses(&mut self, records: &[Record]) -> Vec<IpAddr> {
         let mut addresses = Vec::new();
         for record in records.iter().filter(|record| record.name == self.name) {
@@ -93,61 +93,61 @@ mod tests {
         Name::from_ascii(text).unwrap()
     }
 
-    /// `a>b` is an alias, `a=7` the address 192.0.2.7; the record's place is its life in minutes.
+    /// `a>b` is an alias and `a=7` the address 192.0.2.7. The n-th record has a TTL of n minutes.
     fn records(text: &str) -> Vec<Record> {
-        let record = |(place, text): (usize, &str)| {
+        let record = |(index, text): (usize, &str)| {
             let (owner, data) = text.split_at(1);
             let data = match data.split_at(1) {
                 (">", alias) => RData::CNAME(CNAME(name(alias))),
                 (_, last) => RData::A(A::new(192, 0, 2, last.parse().unwrap())),
             };
-            Record::from_rdata(name(owner), 60 * (place as u32 + 1), data)
+            Record::from_rdata(name(owner), 60 * (index as u32 + 1), data)
         };
         text.split_whitespace().enumerate().map(record).collect()
     }
 
-    /// The answers that are given one after the other, from `a`, and what the last leads to.
+    /// Follows several answers in turn, starting from the name `a`, and checks the last step.
     fn check(answers: &[&str], expected: &str) {
-        let mut chain = Chain::new(name("a"));
+        let mut chain = AliasChain::new(name("a"));
         let followed = answers.iter().map(|text| chain.follow(&records(text)));
         let found = match followed.last().expect("an answer") {
-            Next::Addresses(addresses, ttl) => {
+            ChainStep::Addresses(addresses, ttl) => {
                 let last = addresses.iter().map(|address| match address {
                     IpAddr::V4(address) => address.octets()[3].to_string(),
-                    IpAddr::V6(_) => unreachable!("none is given"),
+                    IpAddr::V6(_) => unreachable!("the records have IPv4 addresses only"),
                 });
                 format!("{} for {ttl} s", last.collect::<Vec<_>>().join(" "))
             }
-            Next::Alias => format!("ask for {}", chain.name),
-            Next::Nothing => "nothing".to_owned(),
+            ChainStep::Alias => format!("query {}", chain.name),
+            ChainStep::NoAddress => "no address".to_owned(),
         };
         assert_eq!(found, expected, "{answers:?}");
     }
 
     #[test]
-    fn answers_are_followed() {
+    fn aliases_are_followed_to_addresses() {
         check(&["a=1 a=2"], "1 2 for 60 s");
         check(&["A=1"], "1 for 60 s");
         check(&["a>b b>c c=1"], "1 for 60 s");
         check(&["c=1 b>c a>b"], "1 for 60 s");
         check(&["a>b", "b>c c=1"], "1 for 60 s");
         check(&["x=7 a>b x=8 b=9"], "9 for 120 s");
-        check(&["a>b b>c"], "ask for c");
-        check(&[""], "nothing");
-        check(&["b=1"], "nothing");
-        check(&["a>b", "a=1"], "nothing");
+        check(&["a>b b>c"], "query c");
+        check(&[""], "no address");
+        check(&["b=1"], "no address");
+        check(&["a>b", "a=1"], "no address");
     }
 
     #[test]
-    fn chains_have_an_end() {
+    fn long_and_circular_chains_are_abandoned() {
         let letters = ('a'..='z').zip('b'..='z');
         let steps: Vec<String> = letters.map(|(from, to)| format!("{from}>{to}")).collect();
         let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
         check(&[&format!("{} l=1", steps[..11].join(" "))], "1 for 60 s");
-        check(&[&format!("{} m=1", steps[..12].join(" "))], "nothing");
-        check(&steps[..11], "ask for l");
-        check(&steps[..12], "nothing");
-        check(&["a>b b>a"], "nothing");
-        check(&["a>a"], "nothing");
+        check(&[&format!("{} m=1", steps[..12].join(" "))], "no address");
+        check(&steps[..11], "query l");
+        check(&steps[..12], "no address");
+        check(&["a>b b>a"], "no address");
+        check(&["a>a"], "no address");
     }
 }

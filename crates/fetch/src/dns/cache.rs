@@ -1,56 +1,57 @@
-//! The DNS cache: bounded, in two generations, with answers that outlive their time.
+//! The DNS cache: bounded, in two generations, and able to serve stale answers.
 //!
-//! New and used names live in the young generation; when it is half of the bound, it becomes the old one and the old
-//! one is forgotten. That is nearly "least recently used", without a list to maintain.
+//! New and used names are in the young generation. When it reaches half of the bound, it becomes the old generation and
+//! the previous old generation is dropped. This approximates "least recently used" without a linked list.
 //!
-//! An answer past its time is *stale* until `stale_ms` later: it is given out, and due to be asked for again, with a
-//! pause that doubles as long as the servers say nothing (RFC 8767, serve-stale; K 2.3.1). What the servers do say
-//! replaces it, also when it is that the name does not exist. Failures have no second life.
+//! An expired answer is *stale* for `stale_ms`: it is still returned, and a refresh is due. While the servers do not
+//! answer, the pause between refreshes doubles (RFC 8767, serve-stale; Chakrabarti 2.3.1). Any reply from the servers
+//! replaces the stale answer, also "no such name". Failures are never stale.
 //!
-//! Holds what the servers said, refused addresses included: the guard judges when an answer is given out.
+//! The cache stores the servers' answers including addresses that the guard refuses: the guard checks an answer when it
+//! is returned.
 
 use std::collections::HashMap;
 
-use super::resolver::{Outcome, is_unanswered};
+use super::resolver::{ResolveResult, is_unanswered};
 use crate::Resolved;
 
-/// From a refresh that brought nothing to the next; then twice as long, and so on.
-const FIRST_PAUSE_MS: i64 = 30_000;
+/// Pause after the first refresh that got no answer. It doubles after each further one.
+const FIRST_REFRESH_PAUSE_MS: i64 = 30_000;
 
-/// The longest pause between two refreshes.
-const LONGEST_PAUSE_MS: i64 = 3_600_000;
+/// Longest pause between two refreshes.
+const MAX_REFRESH_PAUSE_MS: i64 = 3_600_000;
 
-/// What the cache has for a name.
+/// The cached result of a look-up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Held {
-    /// Within its time.
-    Fresh(Outcome),
-    /// Past its time; `due`: to be asked for again now.
+pub(super) enum CachedAnswer {
+    /// Not expired.
+    Fresh(ResolveResult),
+    /// Expired, but still usable. `due`: it should be refreshed now.
     Stale { resolved: Resolved, due: bool },
 }
 
-impl Held {
-    pub(super) fn outcome(self) -> Outcome {
+impl CachedAnswer {
+    pub(super) fn into_result(self) -> ResolveResult {
         match self {
-            Held::Fresh(outcome) => outcome,
-            Held::Stale { resolved, .. } => Ok(resolved),
+            CachedAnswer::Fresh(result) => result,
+            CachedAnswer::Stale { resolved, .. } => Ok(resolved),
         }
     }
 }
 
-struct Entry {
-    outcome: Outcome,
+struct CacheEntry {
+    result: ResolveResult,
     expires_ms: i64,
-    /// No refresh before this.
+    /// The earliest time of the next refresh.
     refresh_ms: i64,
-    /// Refreshes since it went stale.
+    /// Number of refreshes since the answer expired.
     refreshes: u32,
 }
 
-impl Entry {
-    fn new(outcome: Outcome, expires_ms: i64) -> Entry {
-        Entry {
-            outcome,
+impl CacheEntry {
+    fn new(result: ResolveResult, expires_ms: i64) -> CacheEntry {
+        CacheEntry {
+            result,
             expires_ms,
             refresh_ms: expires_ms,
             refreshes: 0,
@@ -62,118 +63,120 @@ impl Entry {
     }
 
     fn is_usable(&self, now_ms: i64, stale_ms: i64) -> bool {
-        let stale = self.outcome.is_ok() && self.expires_ms.saturating_add(stale_ms) > now_ms;
+        let stale = self.result.is_ok() && self.expires_ms.saturating_add(stale_ms) > now_ms;
         self.is_fresh(now_ms) || stale
     }
 
-    fn held(&self, now_ms: i64, stale_ms: i64) -> Option<Held> {
+    fn answer(&self, now_ms: i64, stale_ms: i64) -> Option<CachedAnswer> {
         if self.is_fresh(now_ms) {
-            return Some(Held::Fresh(self.outcome.clone()));
+            return Some(CachedAnswer::Fresh(self.result.clone()));
         }
         let usable = self.is_usable(now_ms, stale_ms);
-        let resolved = self.outcome.as_ref().ok().filter(|_| usable)?;
-        Some(Held::Stale {
+        let resolved = self.result.as_ref().ok().filter(|_| usable)?;
+        Some(CachedAnswer::Stale {
             resolved: resolved.clone(),
             due: self.refresh_ms <= now_ms,
         })
     }
 }
 
-pub(super) struct Cache {
-    young: HashMap<Box<str>, Entry>,
-    old: HashMap<Box<str>, Entry>,
-    generation: usize,
+pub(super) struct DnsCache {
+    young: HashMap<Box<str>, CacheEntry>,
+    old: HashMap<Box<str>, CacheEntry>,
+    max_generation: usize,
     stale_ms: i64,
 }
 
-impl Cache {
-    /// `bound`: names held at most. `stale_ms`: how long an answer is of use after its time.
-    pub(super) fn new(bound: usize, stale_ms: i64) -> Cache {
-        Cache {
+impl DnsCache {
+    /// `max_names`: the bound on both generations together. `stale_ms`: how long an expired answer stays usable.
+    pub(super) fn new(max_names: usize, stale_ms: i64) -> DnsCache {
+        DnsCache {
             young: HashMap::new(),
             old: HashMap::new(),
-            generation: (bound / 2).max(1),
+            max_generation: (max_names / 2).max(1),
             stale_ms,
         }
     }
 
-    /// What is known of a name, which thereby counts as used.
-    pub(super) fn get(&mut self, name: &str, now_ms: i64) -> Option<Held> {
+    /// The answer for a name, which then counts as used.
+    pub(super) fn get(&mut self, name: &str, now_ms: i64) -> Option<CachedAnswer> {
         if let Some(entry) = self.young.get(name) {
-            return entry.held(now_ms, self.stale_ms);
+            return entry.answer(now_ms, self.stale_ms);
         }
         let (name, entry) = self.old.remove_entry(name)?;
-        let held = entry.held(now_ms, self.stale_ms)?;
+        let answer = entry.answer(now_ms, self.stale_ms)?;
         self.insert(name, entry);
-        Some(held)
+        Some(answer)
     }
 
-    /// Names went down: what was not answered in the minutes before says nothing about the names.
-    pub(super) fn forget_unanswered(&mut self) {
+    /// Removes all entries that got no answer. Called when an outage begins, because those failures are the outage's and
+    /// not the names'.
+    pub(super) fn remove_unanswered(&mut self) {
         for generation in [&mut self.young, &mut self.old] {
-            generation.retain(|_, entry| !is_unanswered(&entry.outcome));
+            generation.retain(|_, entry| !is_unanswered(&entry.result));
         }
     }
 
-    /// Whether there is anything to give out for a name.
-    pub(super) fn knows(&self, name: &str, now_ms: i64) -> bool {
+    /// Whether [`get`](Self::get) would return an answer. Does not count as a use.
+    pub(super) fn contains(&self, name: &str, now_ms: i64) -> bool {
         self.entry(name)
             .is_some_and(|entry| entry.is_usable(now_ms, self.stale_ms))
     }
 
-    /// A refresh of a stale answer begins: the next one waits, longer each time, unless this one brings an answer.
+    /// Records that a refresh of a stale answer begins, and schedules the next one in case this one gets no answer.
     pub(super) fn begin_refresh(&mut self, name: &str, now_ms: i64) {
         if let Some(entry) = self.young.get_mut(name) {
-            let pause = (FIRST_PAUSE_MS << entry.refreshes.min(16)).min(LONGEST_PAUSE_MS);
+            let pause =
+                (FIRST_REFRESH_PAUSE_MS << entry.refreshes.min(16)).min(MAX_REFRESH_PAUSE_MS);
             entry.refresh_ms = now_ms.saturating_add(pause);
             entry.refreshes += 1;
         }
     }
 
-    /// Takes in what a question brought, and gives back what to tell the asker: where the servers said nothing, an
-    /// answer that is still of use stays.
-    pub(super) fn learn(
+    /// Stores the result of a look-up and returns the result for the caller. If the servers did not answer, a cached
+    /// answer that is still usable stays and is returned.
+    pub(super) fn store(
         &mut self,
         name: &str,
-        outcome: Outcome,
+        result: ResolveResult,
         expires_ms: i64,
         now_ms: i64,
-    ) -> Outcome {
-        if is_unanswered(&outcome)
-            && let Some(held) = self.get(name, now_ms).map(Held::outcome)
-            && held.is_ok()
+    ) -> ResolveResult {
+        if is_unanswered(&result)
+            && let Some(cached) = self.get(name, now_ms).map(CachedAnswer::into_result)
+            && cached.is_ok()
         {
-            return held;
+            return cached;
         }
-        self.put(name, outcome.clone(), expires_ms);
-        outcome
+        self.replace(name, result.clone(), expires_ms);
+        result
     }
 
-    /// Takes in an answer from an earlier run, unless it is too old or something newer is known.
+    /// Adds an answer of an earlier crawl, unless it is too old or the cache has a newer one.
     pub(super) fn restore(&mut self, name: &str, resolved: Resolved, now_ms: i64) {
         let expires_ms = resolved.expires_ms;
-        let entry = Entry::new(Ok(resolved), expires_ms);
-        let newer = self.entry(name).is_some_and(|held| match &held.outcome {
-            Ok(_) => held.expires_ms >= expires_ms,
-            failed => held.is_fresh(now_ms) && !is_unanswered(failed),
+        let entry = CacheEntry::new(Ok(resolved), expires_ms);
+        let has_newer = self.entry(name).is_some_and(|cached| match &cached.result {
+            Ok(_) => cached.expires_ms >= expires_ms,
+            failed => cached.is_fresh(now_ms) && !is_unanswered(failed),
         });
-        if !newer && entry.is_usable(now_ms, self.stale_ms) {
+        if !has_newer && entry.is_usable(now_ms, self.stale_ms) {
             self.old.remove(name);
             self.insert(name.into(), entry);
         }
     }
 
-    fn entry(&self, name: &str) -> Option<&Entry> {
+    fn entry(&self, name: &str) -> Option<&CacheEntry> {
         self.young.get(name).or_else(|| self.old.get(name))
     }
 
-    fn put(&mut self, name: &str, outcome: Outcome, expires_ms: i64) {
+    fn replace(&mut self, name: &str, result: ResolveResult, expires_ms: i64) {
         self.old.remove(name);
-        self.insert(name.into(), Entry::new(outcome, expires_ms));
+        self.insert(name.into(), CacheEntry::new(result, expires_ms));
     }
 
-    fn insert(&mut self, name: Box<str>, entry: Entry) {
-        if self.young.len() >= self.generation && !self.young.contains_key(&name) {
+    fn insert(&mut self, name: Box<str>, entry: CacheEntry) {
+        if self.young.len() >= self.max_generation && !self.young.contains_key(&name) {
             self.old = std::mem::take(&mut self.young);
         }
         self.young.insert(name, entry);
@@ -194,45 +197,48 @@ mod tests {
         }
     }
 
-    #[expect(clippy::unnecessary_wraps, reason = "what the cache gives")]
-    fn stale(last: u8, due: bool) -> Option<Held> {
+    #[expect(clippy::unnecessary_wraps, reason = "the return type of DnsCache::get")]
+    fn stale(last: u8, due: bool) -> Option<CachedAnswer> {
         let resolved = resolved(last, 100);
-        Some(Held::Stale { resolved, due })
+        Some(CachedAnswer::Stale { resolved, due })
     }
 
     #[test]
     fn answers_and_failures_are_kept_until_they_expire() {
-        let mut cache = Cache::new(10, 0);
-        cache.put("a", Ok(resolved(1, 100)), 100);
-        cache.put("b", Err(Failure::DnsNotFound), 50);
-        assert_eq!(cache.get("a", 99), Some(Held::Fresh(Ok(resolved(1, 100)))));
+        let mut cache = DnsCache::new(10, 0);
+        cache.replace("a", Ok(resolved(1, 100)), 100);
+        cache.replace("b", Err(Failure::DnsNotFound), 50);
+        assert_eq!(
+            cache.get("a", 99),
+            Some(CachedAnswer::Fresh(Ok(resolved(1, 100))))
+        );
         assert_eq!(cache.get("a", 100), None);
-        let missing = Some(Held::Fresh(Err(Failure::DnsNotFound)));
+        let missing = Some(CachedAnswer::Fresh(Err(Failure::DnsNotFound)));
         assert_eq!(cache.get("b", 49), missing);
         assert_eq!(cache.get("b", 50), None);
         assert_eq!(cache.get("c", 0), None);
     }
 
     #[test]
-    fn a_stale_answer_is_given_out_and_its_refreshes_grow_rare() {
+    fn a_stale_answer_is_returned_and_its_refreshes_become_rarer() {
         let week = 7 * 24 * 3_600_000;
-        let mut cache = Cache::new(10, week);
-        cache.put("a", Ok(resolved(1, 100)), 100);
-        cache.put("b", Err(Failure::DnsNotFound), 100);
-        assert_eq!(cache.get("b", 100), None, "failures have no second life");
+        let mut cache = DnsCache::new(10, week);
+        cache.replace("a", Ok(resolved(1, 100)), 100);
+        cache.replace("b", Err(Failure::DnsNotFound), 100);
+        assert_eq!(cache.get("b", 100), None, "failures are never stale");
         let mut now = 100;
         let mut pauses = Vec::new();
-        while let Some(Held::Stale { due: true, .. }) = cache.get("a", now) {
+        while let Some(CachedAnswer::Stale { due: true, .. }) = cache.get("a", now) {
             cache.begin_refresh("a", now);
-            let silence = Err(Failure::DnsTimeout);
+            let timeout = Err(Failure::DnsTimeout);
             assert_eq!(
-                cache.learn("a", silence, now + 30, now),
+                cache.store("a", timeout, now + 30, now),
                 Ok(resolved(1, 100))
             );
             assert_eq!(cache.get("a", now), stale(1, false));
             let next =
                 (1..10_000).find(|seconds| cache.get("a", now + seconds * 1000) != stale(1, false));
-            pauses.push(next.expect("some time"));
+            pauses.push(next.expect("a refresh or the end of the stale period"));
             now += pauses[pauses.len() - 1] * 1000;
         }
         assert_eq!(pauses[..8], [30, 60, 120, 240, 480, 960, 1920, 3600]);
@@ -241,22 +247,22 @@ mod tests {
     }
 
     #[test]
-    fn what_the_servers_say_replaces_a_stale_answer() {
-        let mut cache = Cache::new(10, 1000);
-        for said in [
+    fn any_reply_from_the_servers_replaces_a_stale_answer() {
+        let mut cache = DnsCache::new(10, 1000);
+        for reply in [
             Err(Failure::DnsNotFound),
             Err(Failure::DnsNoAddress),
             Ok(resolved(2, 900)),
         ] {
-            cache.put("a", Ok(resolved(1, 100)), 100);
-            assert_eq!(cache.learn("a", said.clone(), 900, 200), said);
-            assert_eq!(cache.get("a", 200), Some(Held::Fresh(said)));
+            cache.replace("a", Ok(resolved(1, 100)), 100);
+            assert_eq!(cache.store("a", reply.clone(), 900, 200), reply);
+            assert_eq!(cache.get("a", 200), Some(CachedAnswer::Fresh(reply)));
         }
     }
 
     #[test]
-    fn memories_give_way_to_what_is_newer() {
-        let mut cache = Cache::new(10, 1000);
+    fn a_restored_answer_does_not_replace_a_newer_one() {
+        let mut cache = DnsCache::new(10, 1000);
         cache.restore("a", resolved(1, 100), 200);
         assert_eq!(cache.get("a", 200), stale(1, true));
         cache.restore("a", resolved(2, 99), 200);
@@ -264,19 +270,19 @@ mod tests {
         cache.restore("b", resolved(1, 100), 1100);
         assert_eq!(cache.get("b", 1100), None, "too old");
         for (failure, stays) in [(Failure::DnsNotFound, true), (Failure::DnsTimeout, false)] {
-            cache.put("c", Err(failure.clone()), 300);
+            cache.replace("c", Err(failure.clone()), 300);
             cache.restore("c", resolved(1, 100), 200);
-            let held = cache.get("c", 200).expect("one of both");
-            assert_eq!(held == Held::Fresh(Err(failure)), stays);
+            let cached = cache.get("c", 200).expect("an answer");
+            assert_eq!(cached == CachedAnswer::Fresh(Err(failure)), stays);
         }
     }
 
     #[test]
-    fn the_bound_holds_and_used_names_stay() {
-        let mut cache = Cache::new(100, 0);
+    fn the_cache_is_bounded_and_keeps_used_names() {
+        let mut cache = DnsCache::new(100, 0);
         for n in 0..10_000 {
-            cache.put(&n.to_string(), Ok(resolved(1, 100)), 100);
-            cache.put("used", Ok(resolved(7, 100)), 100);
+            cache.replace(&n.to_string(), Ok(resolved(1, 100)), 100);
+            cache.replace("used", Ok(resolved(7, 100)), 100);
             assert!(cache.get("used", 0).is_some());
             assert!(cache.young.len() + cache.old.len() <= 100);
         }
@@ -285,44 +291,47 @@ mod tests {
     }
 
     #[derive(Clone, Debug)]
-    enum Act {
+    enum CacheOperation {
         Get(u8),
-        Learn(u8, Outcome, i64),
+        Store(u8, ResolveResult, i64),
         Restore(u8, i64),
         Refresh(u8),
         Wait(i64),
     }
 
-    fn act() -> impl Strategy<Value = Act> {
+    fn operation() -> impl Strategy<Value = CacheOperation> {
         let outcome = prop_oneof![
             3 => (0_u8..250).prop_map(|last| Ok(resolved(last, 0))),
             1 => Just(Err(Failure::DnsNotFound)),
             1 => Just(Err(Failure::DnsTimeout)),
         ];
         prop_oneof![
-            4 => (0_u8..30).prop_map(Act::Get),
-            3 => (0_u8..30, outcome, 1_i64..500).prop_map(|(name, outcome, ttl)| Act::Learn(name, outcome, ttl)),
-            1 => (0_u8..30, -1500_i64..500).prop_map(|(name, life)| Act::Restore(name, life)),
-            1 => (0_u8..30).prop_map(Act::Refresh),
-            2 => (0_i64..400).prop_map(Act::Wait),
+            4 => (0_u8..30).prop_map(CacheOperation::Get),
+            3 => (0_u8..30, outcome, 1_i64..500).prop_map(|(name, outcome, ttl)| CacheOperation::Store(name, outcome, ttl)),
+            1 => (0_u8..30, -1500_i64..500).prop_map(|(name, life)| CacheOperation::Restore(name, life)),
+            1 => (0_u8..30).prop_map(CacheOperation::Refresh),
+            2 => (0_i64..400).prop_map(CacheOperation::Wait),
         ]
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
-        /// Against a map without bound: what is given out is what was last put there, and never too old; nothing
-        /// is forgotten while there are fewer names than half the bound; the bound holds.
+        /// Compares the cache with an unbounded map. An answer is the one that was last stored and is not too old.
+        /// Nothing is evicted while there are fewer names than half the bound. The bound is never exceeded.
         #[test]
-        fn as_a_map(bound in 2_usize..80, acts in prop::collection::vec(act(), 0..200)) {
+        fn the_cache_behaves_like_a_map(
+            bound in 2_usize..80,
+            operations in prop::collection::vec(operation(), 0..200),
+        ) {
             const STALE: i64 = 1000;
-            let mut cache = Cache::new(bound, STALE);
-            let mut model: HashMap<u8, (Outcome, i64)> = HashMap::new();
+            let mut cache = DnsCache::new(bound, STALE);
+            let mut model: HashMap<u8, (ResolveResult, i64)> = HashMap::new();
             let mut now = 0;
-            for act in acts {
-                match act {
-                    Act::Wait(time) => now += time,
-                    Act::Refresh(name) => cache.begin_refresh(&name.to_string(), now),
-                    Act::Restore(name, life) => {
+            for operation in operations {
+                match operation {
+                    CacheOperation::Wait(time) => now += time,
+                    CacheOperation::Refresh(name) => cache.begin_refresh(&name.to_string(), now),
+                    CacheOperation::Restore(name, life) => {
                         let expires = now + life;
                         let before = cache.get(&name.to_string(), now);
                         cache.restore(&name.to_string(), resolved(255, expires), now);
@@ -332,32 +341,32 @@ mod tests {
                             model.insert(name, (Ok(resolved(255, expires)), expires));
                         }
                     }
-                    Act::Learn(name, outcome, ttl) => {
+                    CacheOperation::Store(name, outcome, ttl) => {
                         let expires = now + ttl;
                         let outcome = outcome.map(|held| Resolved { expires_ms: expires, ..held });
-                        let told = cache.learn(&name.to_string(), outcome.clone(), expires, now);
-                        if told == outcome {
+                        let returned = cache.store(&name.to_string(), outcome.clone(), expires, now);
+                        if returned == outcome {
                             model.insert(name, (outcome, expires));
                         } else {
-                            prop_assert_eq!(&told, &model[&name].0);
-                            prop_assert!(outcome == Err(Failure::DnsTimeout) && told.is_ok());
+                            prop_assert_eq!(&returned, &model[&name].0);
+                            prop_assert!(outcome == Err(Failure::DnsTimeout) && returned.is_ok());
                         }
                     }
-                    Act::Get(name) => {
-                        let known = cache.knows(&name.to_string(), now);
-                        let held = cache.get(&name.to_string(), now);
-                        prop_assert_eq!(known, held.is_some());
+                    CacheOperation::Get(name) => {
+                        let contained = cache.contains(&name.to_string(), now);
+                        let cached = cache.get(&name.to_string(), now);
+                        prop_assert_eq!(contained, cached.is_some());
                         let expected = model.get(&name);
                         let live = expected.is_some_and(|(outcome, expires)| {
                             *expires > now || (outcome.is_ok() && expires + STALE > now)
                         });
-                        match held {
+                        match cached {
                             None => prop_assert!(!live || model.len() > bound / 2),
-                            Some(held) => {
-                                let fresh = matches!(held, Held::Fresh(_));
-                                let (outcome, expires) = expected.expect("nothing is invented");
+                            Some(cached) => {
+                                let fresh = matches!(cached, CachedAnswer::Fresh(_));
+                                let (outcome, expires) = expected.expect("the name was stored");
                                 prop_assert!(live && fresh == (*expires > now));
-                                prop_assert_eq!(&held.outcome(), outcome);
+                                prop_assert_eq!(&cached.into_result(), outcome);
                             }
                         }
                     }

@@ -1,6 +1,6 @@
-//! The questions under way: many askers for one name are one question.
+//! The look-ups in flight. Concurrent look-ups of one name share one query.
 //!
-//! Whoever comes first asks; when that one is cancelled, another who waits asks in its place.
+//! The first task to look up a name sends the query. If that task is cancelled, another waiting task sends it.
 
 use std::{
     collections::HashMap,
@@ -9,43 +9,47 @@ use std::{
 
 use tokio::sync::OnceCell;
 
-use super::resolver::{Outcome, lock};
+use super::resolver::{ResolveResult, lock};
 
-/// By name.
+/// The look-ups in flight, by name.
 #[derive(Default)]
-pub(super) struct Questions(Mutex<HashMap<Box<str>, Arc<OnceCell<Outcome>>>>);
+pub(super) struct InFlightLookups(Mutex<HashMap<Box<str>, Arc<OnceCell<ResolveResult>>>>);
 
-/// A place in the queue for one name's answer; the last to leave takes the name off the list.
-pub(super) struct Question {
-    questions: Arc<Questions>,
+/// One task's participation in the look-up of a name. When the last one is dropped, the name is removed from the map.
+pub(super) struct InFlightLookup {
+    lookups: Arc<InFlightLookups>,
     name: Box<str>,
-    pub(super) cell: Arc<OnceCell<Outcome>>,
+    pub(super) cell: Arc<OnceCell<ResolveResult>>,
 }
 
-impl Question {
-    /// The question for a name, under way or new.
-    pub(super) fn join(questions: &Arc<Questions>, name: &str) -> Question {
-        let mut list = lock(&questions.0);
-        let cell = match list.get(name) {
+impl InFlightLookup {
+    /// Joins the look-up of a name, or starts one.
+    pub(super) fn join(lookups: &Arc<InFlightLookups>, name: &str) -> InFlightLookup {
+        let mut map = lock(&lookups.0);
+        let cell = match map.get(name) {
             Some(cell) => cell.clone(),
-            None => list.entry(name.into()).or_default().clone(),
+            None => map.entry(name.into()).or_default().clone(),
         };
-        Question::new(questions, name, cell)
+        InFlightLookup::new(lookups, name, cell)
     }
 
-    /// The question for a name if it is not under way already.
-    pub(super) fn begin(questions: &Arc<Questions>, name: &str) -> Option<Question> {
-        let mut list = lock(&questions.0);
-        if list.contains_key(name) {
+    /// Starts the look-up of a name, unless it is in flight.
+    pub(super) fn begin(lookups: &Arc<InFlightLookups>, name: &str) -> Option<InFlightLookup> {
+        let mut map = lock(&lookups.0);
+        if map.contains_key(name) {
             return None;
         }
-        let cell = list.entry(name.into()).or_default().clone();
-        Some(Question::new(questions, name, cell))
+        let cell = map.entry(name.into()).or_default().clone();
+        Some(InFlightLookup::new(lookups, name, cell))
     }
 
-    fn new(questions: &Arc<Questions>, name: &str, cell: Arc<OnceCell<Outcome>>) -> Question {
-        Question {
-            questions: questions.clone(),
+    fn new(
+        lookups: &Arc<InFlightLookups>,
+        name: &str,
+        cell: Arc<OnceCell<ResolveResult>>,
+    ) -> InFlightLookup {
+        InFlightLookup {
+            lookups: lookups.clone(),
             name: name.into(),
             cell,
         }
@@ -56,20 +60,20 @@ impl Question {
     }
 }
 
-impl Questions {
+impl InFlightLookups {
     pub(super) fn contains(&self, name: &str) -> bool {
         lock(&self.0).contains_key(name)
     }
 }
 
-impl Drop for Question {
+impl Drop for InFlightLookup {
     fn drop(&mut self) {
-        let mut list = lock(&self.questions.0);
-        // Two: the list's and ours. Others are only added under this lock, and leave under it: of two who leave at once
-        // neither would be the last otherwise.
+        let mut map = lock(&self.lookups.0);
+        // Two references are the map's and ours. References are added and dropped only under this lock, so that exactly
+        // one of two tasks that leave at the same time is the last.
         let cell = std::mem::take(&mut self.cell);
         if Arc::strong_count(&cell) <= 2 {
-            list.remove(&self.name);
+            map.remove(&self.name);
         }
         drop(cell);
     }

@@ -1,15 +1,15 @@
 //! DNS: host names to addresses.
 //!
-//! `resolver.rs` is the entry point. `cache.rs` keeps answers, `breaker.rs` stops look-ups while no name server
-//! answers, `in_flight.rs` merges concurrent look-ups of one name, `name_servers.rs` sends the questions, `aliases.rs`
-//! follows CNAME records.
+//! `resolver.rs` is the entry point. `cache.rs` keeps answers, `circuit_breaker.rs` stops look-ups while no name server
+//! answers, `in_flight.rs` merges concurrent look-ups of one name, `name_servers.rs` sends the queries, `aliases.rs`
+//! follows CNAME records, `lookup_result.rs` combines IPv4 and IPv6 results.
 
 mod aliases;
-mod breaker;
 mod cache;
+mod circuit_breaker;
 mod in_flight;
-mod lookup;
+mod lookup_result;
 mod name_servers;
 mod resolver;
 
-pub(crate) use resolver::{Names, Resolver, literal};
+pub(crate) use resolver::{NameSource, Resolver, ip_literal};

@@ -1,9 +1,10 @@
-//! The name servers: asked in turn, so that the load is spread (N3), and the next one when one fails.
+//! Sends queries to the name servers: in turn, to spread the load (N3), and to the next server if one fails.
 //!
-//! A server that is silent or cannot be reached is left alone, two seconds at first and up to a minute as long as it
-//! stays so, and asked only when no other is left. When that time is over one question tries it, not all at once.
+//! A server that does not answer or cannot be reached is skipped, for two seconds at first and for up to a minute as
+//! long as it does not answer. It is used in that time only if no other server is left. After that time a single query
+//! tries it again.
 //!
-//! Aliases are followed here, up to a limit (`aliases.rs`), and not by the library's resolver, whose limit is its own.
+//! Aliases are followed here and not by the library's resolver, because the limit must be ours (`aliases.rs`).
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -36,51 +37,53 @@ use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
 use super::{
-    aliases::{Chain, Next},
-    lookup::Found,
-    resolver::{Ask, is_unanswered},
+    aliases::{AliasChain, ChainStep},
+    lookup_result::LookupResult,
+    resolver::{AddressLookup, is_unanswered},
 };
 use crate::{Failure, FetchSetupError, Options};
 
-/// Servers asked for one name, one after the other.
-const TRIES: usize = 3;
+/// Maximum number of servers that are queried for one name, one after the other.
+const MAX_ATTEMPTS: usize = 3;
 
-/// Between two tries of a question that failed.
-const MOMENT: Duration = Duration::from_millis(100);
+/// Pause before the second attempt of a failed query; twice as long before the third.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long a server that did not answer is left alone: doubled with each silence, up to the second.
-const SHUN_MS: u64 = 2000;
-const LONGEST_SHUN_MS: u64 = 60_000;
+/// How long a server that did not answer is skipped. Doubles with each further failure.
+const FIRST_SKIP_MS: u64 = 2000;
 
-/// With the IPv4 addresses at hand, how long those of IPv6 are waited for: some servers never answer for them.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Longest time for which a server is skipped.
+const MAX_SKIP_MS: u64 = 60_000;
 
-/// All servers of the configuration, or the system's.
-pub(crate) struct Servers {
-    list: Vec<Server>,
-    /// The system's, with the system's servers.
+/// How long to wait for IPv6 addresses once the IPv4 addresses are known. Some servers never answer AAAA queries.
+const MAX_IPV6_WAIT: Duration = Duration::from_millis(500);
+
+/// The configured name servers, or the system's.
+pub(crate) struct NameServers {
+    servers: Vec<NameServer>,
+    /// The system's hosts file; empty if name servers are configured.
     hosts: Hosts,
-    turn: AtomicUsize,
+    next: AtomicUsize,
     start: Instant,
 }
 
-struct Server {
+struct NameServer {
     address: IpAddr,
     pool: NameServerPool<TokioRuntimeProvider>,
     request: DnsRequestOptions,
-    health: Health,
+    health: ServerHealth,
 }
 
-/// Whether a server can be expected to answer. Milliseconds are those since the start.
+/// Whether a server can be expected to answer. Times are milliseconds since [`NameServers::start`].
 #[derive(Default)]
-struct Health {
-    /// Times it was silent since its last answer, the try under way included.
-    silences: AtomicU32,
-    shunned_until: AtomicU64,
+struct ServerHealth {
+    /// Unanswered queries since the last answer, including a retry in progress.
+    failures: AtomicU32,
+    skipped_until: AtomicU64,
 }
 
-impl Servers {
-    pub(super) fn new(options: &Options) -> Result<Servers, FetchSetupError> {
+impl NameServers {
+    pub(super) fn new(options: &Options) -> Result<NameServers, FetchSetupError> {
         let (configs, mut settings) = if options.resolvers.is_empty() {
             let (config, settings) = read_system_conf()
                 .map_err(|error| FetchSetupError::SystemResolver(error.to_string()))?;
@@ -91,16 +94,18 @@ impl Servers {
             (options.resolvers.iter().map(config).collect(), settings)
         };
         if configs.is_empty() {
-            return Err(FetchSetupError::SystemResolver("none is named".to_owned()));
+            return Err(FetchSetupError::SystemResolver(
+                "it has no name server".to_owned(),
+            ));
         }
         settings.cache_size = 0;
         settings.attempts = 0;
-        settings.timeout = options.dns_timeout / TRIES as u32;
+        settings.timeout = options.dns_timeout / MAX_ATTEMPTS as u32;
         settings.max_active_requests = options.dns_concurrency.saturating_mul(2).max(32);
         let servers = configs
             .into_iter()
-            .map(|config| Server::new(config, &settings));
-        let list = servers.collect::<Result<_, NetError>>().map_err(|error| {
+            .map(|config| NameServer::new(config, &settings));
+        let servers = servers.collect::<Result<_, NetError>>().map_err(|error| {
             FetchSetupError::Resolver {
                 servers: options.resolvers.clone(),
                 reason: error.to_string(),
@@ -110,25 +115,25 @@ impl Servers {
             ResolveHosts::Never => Hosts::default(),
             ResolveHosts::Always | ResolveHosts::Auto => Hosts::from_system().unwrap_or_default(),
         };
-        Ok(Servers {
-            list,
+        Ok(NameServers {
+            servers,
             hosts,
-            turn: AtomicUsize::new(0),
+            next: AtomicUsize::new(0),
             start: Instant::now(),
         })
     }
 
-    /// The servers to try: from the one whose turn it is, those left alone last.
-    fn order(&self) -> impl Iterator<Item = &Server> {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.list.len();
-        let (before, after) = self.list.split_at(turn);
+    /// The servers to query, in round-robin order; those that are skipped come last.
+    fn order(&self) -> impl Iterator<Item = &NameServer> {
+        let first = self.next.fetch_add(1, Ordering::Relaxed) % self.servers.len();
+        let (before, after) = self.servers.split_at(first);
         let now = self.now();
-        let mut order: Vec<(bool, &Server)> = after
+        let mut order: Vec<(bool, &NameServer)> = after
             .iter()
             .chain(before)
             .enumerate()
-            .map(|(place, server)| {
-                let is_up = if place == 0 {
+            .map(|(index, server)| {
+                let is_up = if index == 0 {
                     server.health.may_be_tried(now)
                 } else {
                     server.health.is_up()
@@ -138,7 +143,11 @@ impl Servers {
             .collect();
         order.sort_by_key(|(last, _)| *last);
         let servers = order.into_iter().map(|(_, server)| server);
-        servers.collect::<Vec<_>>().into_iter().cycle().take(TRIES)
+        servers
+            .collect::<Vec<_>>()
+            .into_iter()
+            .cycle()
+            .take(MAX_ATTEMPTS)
     }
 
     fn now(&self) -> u64 {
@@ -146,22 +155,23 @@ impl Servers {
     }
 }
 
-impl Ask for Servers {
-    /// A server that fails or is silent hands the question on to the next.
-    async fn ask(&self, name: &str) -> Found {
-        let Some(name) = absolute(name) else {
-            return Found::failed(Failure::DnsNotFound);
+impl AddressLookup for NameServers {
+    /// Queries one server after the other until one answers.
+    async fn look_up(&self, name: &str) -> LookupResult {
+        let Some(name) = absolute_name(name) else {
+            return LookupResult::failed(Failure::DnsNotFound);
         };
-        if let Some(found) = reserved(&name).or_else(|| written(&self.hosts, &name)) {
+        if let Some(found) = reserved_name(&name).or_else(|| hosts_file_lookup(&self.hosts, &name))
+        {
             return found;
         }
-        let mut found = Found::failed(Failure::DnsTimeout);
+        let mut found = LookupResult::failed(Failure::DnsTimeout);
         for (attempt, server) in self.order().enumerate() {
             if attempt > 0 && matches!(found.outcome, Err(Failure::DnsFailed(_))) {
-                // A connection that broke, perhaps by another name's answer, takes a moment to come back.
-                tokio::time::sleep(MOMENT * attempt as u32).await;
+                // A broken connection to a server takes a moment to be reopened.
+                tokio::time::sleep(RETRY_PAUSE * attempt as u32).await;
             }
-            found = server.ask(&name, self.start).await;
+            found = server.look_up(&name, self.start).await;
             if !is_unanswered(&found.outcome) {
                 break;
             }
@@ -170,64 +180,64 @@ impl Ask for Servers {
     }
 }
 
-/// Whether DNS can hold such a name at all.
-pub(super) fn is_askable(name: &str) -> bool {
-    absolute(name).is_some()
+/// Whether the text is a valid DNS name.
+pub(super) fn is_valid_name(name: &str) -> bool {
+    absolute_name(name).is_some()
 }
 
-/// The dot at the end keeps search lists out of it.
-fn absolute(name: &str) -> Option<Name> {
-    let is_plausible = !name.is_empty() && name.len() <= 253;
+/// The name with a final dot, so that the resolver library applies no search list.
+fn absolute_name(name: &str) -> Option<Name> {
+    let has_valid_length = !name.is_empty() && name.len() <= 253;
     Name::from_ascii(format!("{name}."))
         .ok()
-        .filter(|_| is_plausible)
+        .filter(|_| has_valid_length)
 }
 
-impl Health {
+impl ServerHealth {
     fn is_up(&self) -> bool {
-        self.silences.load(Ordering::Relaxed) == 0
+        self.failures.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether it is up, or it is time that one question tries whether it is: the others leave it alone on.
+    /// Whether the server is up, or this query is the one that retries it. Other queries continue to skip it.
     fn may_be_tried(&self, now: u64) -> bool {
-        let until = self.shunned_until.load(Ordering::Relaxed);
-        self.is_up() || (until <= now && self.try_again(until, now))
+        let until = self.skipped_until.load(Ordering::Relaxed);
+        self.is_up() || (until <= now && self.claim_retry(until, now))
     }
 
-    /// False when another question was first.
-    fn try_again(&self, until: u64, now: u64) -> bool {
-        let silences = self.silences.load(Ordering::Relaxed);
-        let next = now + (SHUN_MS << silences.min(10)).min(LONGEST_SHUN_MS);
+    /// Claims the retry of a skipped server. False if another query has claimed it.
+    fn claim_retry(&self, until: u64, now: u64) -> bool {
+        let failures = self.failures.load(Ordering::Relaxed);
+        let next = now + (FIRST_SKIP_MS << failures.min(10)).min(MAX_SKIP_MS);
         let order = Ordering::Relaxed;
         let first = self
-            .shunned_until
+            .skipped_until
             .compare_exchange(until, next, order, order)
             .is_ok();
         if first {
-            self.silences.store(silences + 1, order);
+            self.failures.store(failures + 1, order);
         }
         first
     }
 
-    /// Whether it was silent before.
-    fn heard(&self) -> bool {
-        self.silences.swap(0, Ordering::Relaxed) > 0
+    /// Records an answer. Returns whether the server was down before.
+    fn record_answer(&self) -> bool {
+        self.failures.swap(0, Ordering::Relaxed) > 0
     }
 
-    /// Many questions may meet the same silence: the first counts, the tries after it count themselves.
-    /// Returns whether this is the first.
-    fn silent(&self, now: u64) -> bool {
+    /// Records an unanswered query. Returns whether the server was up before. Further failures are not counted here,
+    /// because many queries may be in flight; [`claim_retry`](Self::claim_retry) counts each retry.
+    fn record_failure(&self, now: u64) -> bool {
         let order = Ordering::Relaxed;
-        let first = self.silences.compare_exchange(0, 1, order, order).is_ok();
+        let first = self.failures.compare_exchange(0, 1, order, order).is_ok();
         if first {
-            self.shunned_until.store(now + SHUN_MS, order);
+            self.skipped_until.store(now + FIRST_SKIP_MS, order);
         }
         first
     }
 }
 
-impl Server {
-    fn new(config: NameServerConfig, settings: &ResolverOpts) -> Result<Server, NetError> {
+impl NameServer {
+    fn new(config: NameServerConfig, settings: &ResolverOpts) -> Result<NameServer, NetError> {
         let mut request = DnsRequestOptions::default();
         request.recursion_desired = settings.recursion_desired;
         request.use_edns = settings.edns0;
@@ -235,78 +245,86 @@ impl Server {
         let address = config.ip;
         let context = Arc::new(PoolContext::new(settings.clone(), TlsConfig::new()?));
         let pool = NameServerPool::from_config([config], context, TokioRuntimeProvider::default());
-        Ok(Server {
+        Ok(NameServer {
             address,
             pool,
             request,
-            health: Health::default(),
+            health: ServerHealth::default(),
         })
     }
 
-    async fn ask(&self, name: &Name, start: Instant) -> Found {
-        let mut v4 = pin!(self.look_up(name, RecordType::A));
-        let mut v6 = pin!(self.look_up(name, RecordType::AAAA));
+    /// Looks up the IPv4 and IPv6 addresses of a name.
+    async fn look_up(&self, name: &Name, start: Instant) -> LookupResult {
+        let mut v4 = pin!(self.look_up_type(name, RecordType::A));
+        let mut v6 = pin!(self.look_up_type(name, RecordType::AAAA));
         let (v4, v6) = tokio::select! {
             v6 = &mut v6 => (v4.await, v6),
             v4 = &mut v4 => {
                 let has_address = matches!(&v4, Ok(found) if found.outcome.is_ok());
-                let wait = if has_address { PATIENCE } else { Duration::MAX };
+                let wait = if has_address { MAX_IPV6_WAIT } else { Duration::MAX };
                 (v4, timeout(wait, v6).await.unwrap_or(Err(NetError::Timeout)))
             }
         };
-        let silent = |result: &Result<Found, NetError>| {
+        let is_unanswered = |result: &Result<LookupResult, NetError>| {
             matches!(
                 result,
                 Err(NetError::Timeout | NetError::Io(_) | NetError::NoConnections)
             )
         };
-        if silent(&v4) && silent(&v6) {
-            if self.health.silent(start.elapsed().as_millis() as u64) {
+        if is_unanswered(&v4) && is_unanswered(&v6) {
+            if self
+                .health
+                .record_failure(start.elapsed().as_millis() as u64)
+            {
                 warn!(server = %self.address, "name server does not answer; it is skipped for a while");
             }
-        } else if self.health.heard() {
+        } else if self.health.record_answer() {
             info!(server = %self.address, "name server answers again");
         }
-        let [v4, v6] = [v4, v6].map(|found| found.unwrap_or_else(failed));
-        v4.or(v6)
+        let [v4, v6] = [v4, v6].map(|result| result.unwrap_or_else(failure_of));
+        v4.merge(v6)
     }
 
-    /// The addresses of one kind: a question for the name and for each alias whose end the answer does not have.
-    async fn look_up(&self, name: &Name, kind: RecordType) -> Result<Found, NetError> {
-        let mut chain = Chain::new(name.clone());
+    /// Looks up the records of one type. Sends one query for the name, and one for each alias that an answer ends with.
+    async fn look_up_type(
+        &self,
+        name: &Name,
+        record_type: RecordType,
+    ) -> Result<LookupResult, NetError> {
+        let mut chain = AliasChain::new(name.clone());
         loop {
-            let query = Query::query(chain.name.clone(), kind);
+            let query = Query::query(chain.name.clone(), record_type);
             let answer = self.pool.lookup(query, self.request).first_answer().await?;
             let (outcome, ttl) = match chain.follow(&answer.answers) {
-                Next::Alias => continue,
-                Next::Addresses(addresses, ttl) => (Ok(addresses), ttl),
-                Next::Nothing => (
+                ChainStep::Alias => continue,
+                ChainStep::Addresses(addresses, ttl) => (Ok(addresses), ttl),
+                ChainStep::NoAddress => (
                     Err(Failure::DnsNoAddress),
                     answer.negative_ttl().unwrap_or(0),
                 ),
             };
             let ttl = Duration::from_secs(ttl.into());
-            return Ok(Found { outcome, ttl });
+            return Ok(LookupResult { outcome, ttl });
         }
     }
 }
 
-/// Names that no server is asked for: RFC 6761 6.3 and 6.4, RFC 7686.
-fn reserved(name: &Name) -> Option<Found> {
+/// The result for a reserved name, which is never sent to a server (RFC 6761, 6.3 and 6.4; RFC 7686).
+fn reserved_name(name: &Name) -> Option<LookupResult> {
     if LOCALHOST.zone_of(name) {
-        return Some(Found {
+        return Some(LookupResult {
             outcome: Ok(vec![Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()]),
             ttl: Duration::MAX,
         });
     }
-    let is_nowhere = INVALID.zone_of(name) || ONION.zone_of(name);
-    is_nowhere.then(|| Found::failed(Failure::DnsNotFound))
+    let never_exists = INVALID.zone_of(name) || ONION.zone_of(name);
+    never_exists.then(|| LookupResult::failed(Failure::DnsNotFound))
 }
 
-/// What the file of hosts says.
-fn written(hosts: &Hosts, name: &Name) -> Option<Found> {
-    let kinds = [RecordType::A, RecordType::AAAA].into_iter();
-    let addresses: Vec<IpAddr> = kinds
+/// The addresses of a name in the hosts file.
+fn hosts_file_lookup(hosts: &Hosts, name: &Name) -> Option<LookupResult> {
+    let types = [RecordType::A, RecordType::AAAA].into_iter();
+    let addresses: Vec<IpAddr> = types
         .filter_map(|kind| hosts.lookup_static_host(&Query::query(name.clone(), kind)))
         .flat_map(|lookup| {
             let records = lookup.answers().iter();
@@ -315,7 +333,7 @@ fn written(hosts: &Hosts, name: &Name) -> Option<Found> {
                 .collect::<Vec<_>>()
         })
         .collect();
-    (!addresses.is_empty()).then_some(Found {
+    (!addresses.is_empty()).then_some(LookupResult {
         outcome: Ok(addresses),
         ttl: Duration::MAX,
     })
@@ -329,11 +347,11 @@ fn config(address: &SocketAddr) -> NameServerConfig {
     server
 }
 
-/// NXDOMAIN, NODATA, failures and silence told apart.
-fn failed(error: NetError) -> Found {
+/// Maps an error of the resolver library to NXDOMAIN, NODATA, a server failure or a timeout.
+fn failure_of(error: NetError) -> LookupResult {
     match error {
-        NetError::Timeout => Found::failed(Failure::DnsTimeout),
-        NetError::Dns(DnsError::NoRecordsFound(none)) => Found {
+        NetError::Timeout => LookupResult::failed(Failure::DnsTimeout),
+        NetError::Dns(DnsError::NoRecordsFound(none)) => LookupResult {
             ttl: Duration::from_secs(none.negative_ttl.unwrap_or(0).into()),
             outcome: Err(match none.response_code {
                 ResponseCode::NXDomain => Failure::DnsNotFound,
@@ -342,8 +360,8 @@ fn failed(error: NetError) -> Found {
             }),
         },
         NetError::Dns(DnsError::ResponseCode(code)) => {
-            Found::failed(Failure::DnsFailed(code.to_string()))
+            LookupResult::failed(Failure::DnsFailed(code.to_string()))
         }
-        error => Found::failed(Failure::DnsFailed(error.to_string())),
+        error => LookupResult::failed(Failure::DnsFailed(error.to_string())),
     }
 }

@@ -1,21 +1,21 @@
-//! The resolver (N3, N4): a stub resolver over several name servers, with its own cache.
+//! The resolver (N3, N4; Chakrabarti 2.3.1): a stub resolver over several name servers, with its own cache.
 //!
 //! ```text
 //! resolve ─► cache: fresh ──────────────────────────────► address guard ─► addresses
 //!              │    stale ── refreshed in background ────►
-//!              └─ missing ─► in-flight look-up ─► breaker ─► slot ─► name servers
+//!              └─ missing ─► in-flight look-up ─► circuit breaker ─► slot ─► name servers
 //! ```
 //!
-//! A look-up asks for A and AAAA records at once; IPv4 addresses come first in the result. Failures are cached too, so
+//! A look-up queries A and AAAA records at once. IPv4 addresses come first in the result. Failures are cached too, so
 //! that a name without addresses is looked up once, not once per link.
 //!
 //! Invariants:
 //! - The address guard checks every answer each time it is returned, cached or not.
-//! - At most `dns_concurrency` questions are in flight; prefetched names take at most half of them.
-//! - Only a question to a name server waits, and it may be cancelled.
+//! - At most `dns_concurrency` queries are in flight; prefetched names take at most half of them.
+//! - A call waits only for a query to a name server, and it is cancel-safe.
 //!
-//! Nothing is kept across restarts: the caller stores [`Resolved`] with its site and restores it. All times are those
-//! of tokio's clock.
+//! The resolver stores nothing on disk: the caller keeps [`Resolved`] with its site and restores it after a restart. All
+//! times are those of tokio's clock.
 
 #[cfg(test)]
 mod tests;
@@ -34,66 +34,66 @@ use tokio::{
 use tracing::debug;
 
 use super::{
-    breaker::{self, Breaker, Outage},
-    cache::{Cache, Held},
-    in_flight::{Question, Questions},
-    lookup::Found,
-    name_servers::{self as servers, Servers},
+    cache::{CachedAnswer, DnsCache},
+    circuit_breaker::{self, CircuitBreaker, Outage},
+    in_flight::{InFlightLookup, InFlightLookups},
+    lookup_result::LookupResult,
+    name_servers::{self, NameServers},
 };
 use crate::{
     Failure, FetchSetupError, Options, Resolved,
-    clock::{Clock, millis},
-    connection::address_guard::Guard,
-    transport::Simulated,
+    clock::{CalendarClock, millis},
+    connection::address_guard::AddressGuard,
+    transport::SimulatedNetwork,
 };
 
-/// How long a failure of the servers is believed: long enough to spare them, short enough to try again.
-const FAILURE_TTL: Duration = Duration::from_secs(30);
+/// How long an unanswered look-up is cached, so that links to the same name do not repeat it at once.
+const UNANSWERED_TTL: Duration = Duration::from_secs(30);
 
-/// Addresses kept of one name.
-const MOST_ADDRESSES: usize = 16;
+/// Maximum number of addresses of one name.
+const MAX_ADDRESSES: usize = 16;
 
-pub(super) type Outcome = Result<Resolved, Failure>;
+pub(super) type ResolveResult = Result<Resolved, Failure>;
 
-/// Who answers questions.
-pub(crate) trait Ask: Send + Sync + 'static {
-    /// The addresses of a name. Ends by itself or is cut off after `dns_timeout`.
-    fn ask(&self, name: &str) -> impl Future<Output = Found> + Send;
+/// A source of addresses: name servers, a simulation, or a test script.
+pub(crate) trait AddressLookup: Send + Sync + 'static {
+    /// The addresses of a name. The caller cancels it after `dns_timeout`.
+    fn look_up(&self, name: &str) -> impl Future<Output = LookupResult> + Send;
 }
 
 /// The resolver of a crawl.
-pub(crate) struct Resolver<S = Names> {
+pub(crate) struct Resolver<S = NameSource> {
     servers: S,
-    guard: Arc<Guard>,
-    clock: Clock,
-    cache: Mutex<Cache>,
-    questions: Arc<Questions>,
+    guard: Arc<AddressGuard>,
+    clock: CalendarClock,
+    cache: Mutex<DnsCache>,
+    in_flight: Arc<InFlightLookups>,
     slots: Arc<Semaphore>,
-    /// Free slots that a prefetched name must leave.
-    reserved: usize,
-    breaker: Breaker,
+    /// Slots that prefetched names must leave free.
+    reserved_slots: usize,
+    breaker: CircuitBreaker,
     timeout: Duration,
     ttl_min: Duration,
     ttl_max: Duration,
 }
 
-/// The name servers, or what stands for them in a simulation.
-pub(crate) enum Names {
-    Servers(Servers),
-    Simulated(Simulated),
+/// The name servers, or the simulation that replaces them.
+pub(crate) enum NameSource {
+    Servers(NameServers),
+    Simulated(SimulatedNetwork),
 }
 
-impl Names {
-    pub(crate) fn servers(options: &Options) -> Result<Names, FetchSetupError> {
-        Ok(Names::Servers(Servers::new(options)?))
+impl NameSource {
+    pub(crate) fn servers(options: &Options) -> Result<NameSource, FetchSetupError> {
+        Ok(NameSource::Servers(NameServers::new(options)?))
     }
 }
 
-impl Ask for Names {
-    async fn ask(&self, name: &str) -> Found {
+impl AddressLookup for NameSource {
+    async fn look_up(&self, name: &str) -> LookupResult {
         match self {
-            Names::Servers(servers) => servers.ask(name).await,
-            Names::Simulated(simulated) => Found {
+            NameSource::Servers(servers) => servers.look_up(name).await,
+            NameSource::Simulated(simulated) => LookupResult {
                 outcome: simulated.look_up(name).await,
                 ttl: Duration::ZERO,
             },
@@ -101,173 +101,174 @@ impl Ask for Names {
     }
 }
 
-impl<S: Ask> Resolver<S> {
+impl<S: AddressLookup> Resolver<S> {
     pub(crate) fn new(
         servers: S,
         options: &Options,
-        guard: Arc<Guard>,
-        clock: Clock,
+        guard: Arc<AddressGuard>,
+        clock: CalendarClock,
     ) -> Resolver<S> {
         let slots = options.dns_concurrency.clamp(1, Semaphore::MAX_PERMITS);
         Resolver {
             servers,
             guard,
             clock,
-            cache: Mutex::new(Cache::new(options.dns_cache, millis(options.dns_stale))),
-            questions: Arc::default(),
+            cache: Mutex::new(DnsCache::new(options.dns_cache, millis(options.dns_stale))),
+            in_flight: Arc::default(),
             slots: Arc::new(Semaphore::new(slots)),
-            reserved: slots / 2,
-            breaker: Breaker::new(options.dns_breaker),
+            reserved_slots: slots / 2,
+            breaker: CircuitBreaker::new(options.dns_breaker),
             timeout: options.dns_timeout,
             ttl_min: options.dns_ttl_min,
             ttl_max: options.dns_ttl_max.max(options.dns_ttl_min),
         }
     }
 
-    pub(crate) async fn resolve(self: &Arc<Self>, host: &str) -> Outcome {
-        if let Some(address) = literal(host) {
-            self.guard.pass(address)?;
+    pub(crate) async fn resolve(self: &Arc<Self>, host: &str) -> ResolveResult {
+        if let Some(address) = ip_literal(host) {
+            self.guard.check(address)?;
             return Ok(Resolved {
                 addresses: vec![address],
                 expires_ms: i64::MAX,
             });
         }
         let name = host.trim_end_matches('.');
-        if let Some(outcome) = self.held(name) {
-            return self.judge(outcome);
+        if let Some(result) = self.cached(name) {
+            return self.check_addresses(result);
         }
-        if !servers::is_askable(name) {
+        if !name_servers::is_valid_name(name) {
             return Err(Failure::DnsNotFound);
         }
-        let question = Question::join(&self.questions, name);
-        // Large, and hardly ever needed.
-        let asking = Box::pin(question.cell.get_or_init(|| self.answer(name, None)));
-        self.judge(asking.await.clone())
+        let lookup = InFlightLookup::join(&self.in_flight, name);
+        // Boxed, because this future is large and most calls are answered by the cache.
+        let pending = Box::pin(lookup.cell.get_or_init(|| self.look_up(name, None)));
+        self.check_addresses(pending.await.clone())
     }
 
     pub(crate) fn restore(&self, host: &str, resolved: &Resolved) {
         let name = host.trim_end_matches('.');
-        if literal(host).is_some() || resolved.addresses.is_empty() {
+        if ip_literal(host).is_some() || resolved.addresses.is_empty() {
             return;
         }
         let now_ms = self.clock.now_ms();
         let mut resolved = resolved.clone();
-        resolved.addresses.truncate(MOST_ADDRESSES);
+        resolved.addresses.truncate(MAX_ADDRESSES);
         let latest = now_ms.saturating_add(millis(self.ttl_max));
         resolved.expires_ms = resolved.expires_ms.min(latest);
         lock(&self.cache).restore(name, resolved, now_ms);
     }
 
-    /// Sees to it that a name is known soon, if there is room. The common case, a name that is known or under way, is
-    /// two looks into maps.
+    /// Starts a look-up in the background if a slot is free. The common case, a name that is cached or in flight, costs
+    /// two map look-ups.
     pub(crate) fn prefetch(self: &Arc<Self>, host: &str) {
         let name = host.trim_end_matches('.');
-        if lock(&self.cache).knows(name, self.clock.now_ms())
-            || self.questions.contains(name)
-            || self.slots.available_permits() <= self.reserved
-            || self.breaker.down().is_some()
-            || literal(host).is_some()
-            || !servers::is_askable(name)
+        if lock(&self.cache).contains(name, self.clock.now_ms())
+            || self.in_flight.contains(name)
+            || self.slots.available_permits() <= self.reserved_slots
+            || self.breaker.open_since().is_some()
+            || ip_literal(host).is_some()
+            || !name_servers::is_valid_name(name)
         {
             return;
         }
         if let Ok(slot) = self.slots.clone().try_acquire_owned() {
-            self.ask_beside(name, slot);
+            self.look_up_in_background(name, slot);
         }
     }
 
-    /// Since when names are down.
-    pub(crate) fn down(&self) -> Option<Instant> {
-        self.breaker.down()
+    /// When the circuit breaker opened, if it is open.
+    pub(crate) fn outage_since(&self) -> Option<Instant> {
+        self.breaker.open_since()
     }
 
-    pub(crate) fn watch_down(&self) -> watch::Receiver<Option<Instant>> {
+    pub(crate) fn watch_outage(&self) -> watch::Receiver<Option<Instant>> {
         self.breaker.watch()
     }
 
-    /// From the cache; a stale answer is asked for again beside, if it is time and there is a slot.
-    fn held(self: &Arc<Self>, name: &str) -> Option<Outcome> {
+    /// The cached result. Refreshes a stale answer in the background, if a refresh is due and a slot is free.
+    fn cached(self: &Arc<Self>, name: &str) -> Option<ResolveResult> {
         let now_ms = self.clock.now_ms();
         let mut cache = lock(&self.cache);
-        let held = cache.get(name, now_ms)?;
-        if matches!(held, Held::Stale { due: true, .. })
-            && self.breaker.down().is_none()
+        let cached = cache.get(name, now_ms)?;
+        if matches!(cached, CachedAnswer::Stale { due: true, .. })
+            && self.breaker.open_since().is_none()
             && let Ok(slot) = self.slots.clone().try_acquire_owned()
         {
             cache.begin_refresh(name, now_ms);
             drop(cache);
-            self.ask_beside(name, slot);
+            self.look_up_in_background(name, slot);
         }
-        match &held {
-            Held::Fresh(_) => debug!(name, "DNS answer from the cache"),
-            Held::Stale { .. } => debug!(name, "stale DNS answer from the cache"),
+        match &cached {
+            CachedAnswer::Fresh(_) => debug!(name, "DNS answer from the cache"),
+            CachedAnswer::Stale { .. } => debug!(name, "stale DNS answer from the cache"),
         }
-        Some(held.outcome())
+        Some(cached.into_result())
     }
 
-    /// Asks in a task of its own, unless the question is under way.
-    fn ask_beside(self: &Arc<Self>, name: &str, slot: OwnedSemaphorePermit) {
+    /// Looks a name up in a separate task, unless it is in flight.
+    fn look_up_in_background(self: &Arc<Self>, name: &str, slot: OwnedSemaphorePermit) {
         let Ok(runtime) = Handle::try_current() else {
             return;
         };
-        let Some(question) = Question::begin(&self.questions, name) else {
+        let Some(lookup) = InFlightLookup::begin(&self.in_flight, name) else {
             return;
         };
         let resolver = self.clone();
         runtime.spawn(async move {
-            let answer = || resolver.answer(question.name(), Some(slot));
-            question.cell.get_or_init(answer).await;
+            let result = || resolver.look_up(lookup.name(), Some(slot));
+            lookup.cell.get_or_init(result).await;
         });
     }
 
-    /// Asks the servers and caches the outcome, whatever it is. While names are down it waits, without a slot; so does
-    /// a question that was on the way when they went down.
-    async fn answer(
+    /// Queries the servers and caches the result. While the circuit breaker is open, waits without a slot. A query that
+    /// was in flight when the breaker opened, and got no answer, waits as well.
+    async fn look_up(
         self: &Arc<Self>,
         name: &str,
         mut slot: Option<OwnedSemaphorePermit>,
-    ) -> Outcome {
+    ) -> ResolveResult {
         loop {
-            if self.breaker.down().is_some() {
+            if self.breaker.open_since().is_some() {
                 slot = None;
                 self.breaker.wait(name).await;
-                // It may have been the probe.
-                if let Some(held) = lock(&self.cache).get(name, self.clock.now_ms()) {
-                    return held.outcome();
+                // The probe may have looked up this very name.
+                if let Some(cached) = lock(&self.cache).get(name, self.clock.now_ms()) {
+                    return cached.into_result();
                 }
             }
-            let turn = match slot.take() {
+            let held_slot = match slot.take() {
                 Some(slot) => slot,
-                None => self.slot().await,
+                None => self.acquire_slot().await,
             };
-            if self.breaker.down().is_some() {
+            if self.breaker.open_since().is_some() {
                 continue;
             }
-            let found = self.ask(name).await;
-            drop(turn);
+            let found = self.query(name).await;
+            drop(held_slot);
             let unanswered = is_unanswered(&found.outcome);
             if let Some(outage) = self.breaker.record(name, !unanswered) {
-                lock(&self.cache).forget_unanswered();
+                lock(&self.cache).remove_unanswered();
                 tokio::spawn(probe(Arc::downgrade(self), outage));
             }
-            // Under the lock: names that go down between this look and the cache could not forget the failure.
+            // The cache is locked before the breaker is checked. Otherwise the breaker could open between the check and
+            // the store, and `remove_unanswered` would miss this failure.
             let mut cache = lock(&self.cache);
-            if unanswered && self.breaker.down().is_some() {
+            if unanswered && self.breaker.open_since().is_some() {
                 continue;
             }
-            return self.learn(&mut cache, name, found);
+            return self.store(&mut cache, name, found);
         }
     }
 
-    async fn slot(&self) -> OwnedSemaphorePermit {
+    async fn acquire_slot(&self) -> OwnedSemaphorePermit {
         let slot = self.slots.clone().acquire_owned().await;
-        slot.expect("the slots are never closed")
+        slot.expect("the semaphore is never closed")
     }
 
-    async fn ask(&self, name: &str) -> Found {
-        debug!(name, "DNS question");
-        let asked = timeout(self.timeout, self.servers.ask(name)).await;
-        let found = asked.unwrap_or_else(|_| Found::failed(Failure::DnsTimeout));
+    async fn query(&self, name: &str) -> LookupResult {
+        debug!(name, "DNS query");
+        let found = timeout(self.timeout, self.servers.look_up(name)).await;
+        let found = found.unwrap_or_else(|_| LookupResult::failed(Failure::DnsTimeout));
         match &found.outcome {
             Ok(addresses) => {
                 debug!(name, ?addresses, ttl_s = found.ttl.as_secs(), "DNS answer");
@@ -277,31 +278,31 @@ impl<S: Ask> Resolver<S> {
         found
     }
 
-    fn learn(&self, cache: &mut Cache, name: &str, found: Found) -> Outcome {
+    fn store(&self, cache: &mut DnsCache, name: &str, found: LookupResult) -> ResolveResult {
         let ttl = if is_unanswered(&found.outcome) {
-            FAILURE_TTL.min(self.ttl_min)
+            UNANSWERED_TTL.min(self.ttl_min)
         } else {
             found.ttl.clamp(self.ttl_min, self.ttl_max)
         };
         let now_ms = self.clock.now_ms();
         let expires_ms = now_ms.saturating_add(millis(ttl));
-        let outcome = found.outcome.map(|mut addresses| {
-            addresses.truncate(MOST_ADDRESSES);
+        let result = found.outcome.map(|mut addresses| {
+            addresses.truncate(MAX_ADDRESSES);
             Resolved {
                 addresses,
                 expires_ms,
             }
         });
-        cache.learn(name, outcome, expires_ms, now_ms)
+        cache.store(name, result, expires_ms, now_ms)
     }
 
-    /// Only the addresses that the guard passes; its refusal when there are none.
-    fn judge(&self, outcome: Outcome) -> Outcome {
-        let mut resolved = outcome?;
+    /// Removes the addresses that the guard refuses. Returns the refusal if none remains.
+    fn check_addresses(&self, result: ResolveResult) -> ResolveResult {
+        let mut resolved = result?;
         let mut refusal = Failure::DnsNoAddress;
         resolved
             .addresses
-            .retain(|address| match self.guard.pass(*address) {
+            .retain(|address| match self.guard.check(*address) {
                 Ok(()) => true,
                 Err(failure) => {
                     refusal = failure;
@@ -316,35 +317,35 @@ impl<S: Ask> Resolver<S> {
     }
 }
 
-/// Asks one name after the other until the outage is over.
-async fn probe<S: Ask>(resolver: Weak<Resolver<S>>, outage: Outage) {
-    let mut pause = breaker::FIRST_PAUSE;
+/// Queries one name after the other until the outage is over.
+async fn probe<S: AddressLookup>(resolver: Weak<Resolver<S>>, outage: Outage) {
+    let mut pause = circuit_breaker::FIRST_PROBE_PAUSE;
     loop {
         sleep(pause).await;
         let Some(resolver) = resolver.upgrade() else {
             return;
         };
-        let Some(name) = resolver.breaker.candidate(outage) else {
+        let Some(name) = resolver.breaker.probe_name(outage) else {
             return;
         };
-        let found = resolver.ask(&name).await;
+        let found = resolver.query(&name).await;
         let answered = !is_unanswered(&found.outcome);
         if answered {
-            // Before the others go on, so that who waits for this name finds it.
-            let _ = resolver.learn(&mut lock(&resolver.cache), &name, found);
+            // Stored before the breaker closes, so that a look-up that waits for this name finds it in the cache.
+            let _ = resolver.store(&mut lock(&resolver.cache), &name, found);
         }
         resolver.breaker.record(&name, answered);
-        pause = (pause * 2).min(breaker::LONGEST_PAUSE);
+        pause = (pause * 2).min(circuit_breaker::MAX_PROBE_PAUSE);
     }
 }
 
-/// Whether no server gave an answer. That there is no such name, or no address, is one.
+/// Whether no server answered. "No such name" and "no address" are answers.
 pub(super) fn is_unanswered<T>(outcome: &Result<T, Failure>) -> bool {
     matches!(outcome, Err(Failure::DnsFailed(_) | Failure::DnsTimeout))
 }
 
-/// An IP address written as a host, IPv6 with or without brackets.
-pub(crate) fn literal(host: &str) -> Option<IpAddr> {
+/// The IP address that a host name spells, if any; IPv6 with or without brackets.
+pub(crate) fn ip_literal(host: &str) -> Option<IpAddr> {
     let bare = host
         .strip_prefix('[')
         .and_then(|rest| rest.strip_suffix(']'))
@@ -352,7 +353,8 @@ pub(crate) fn literal(host: &str) -> Option<IpAddr> {
     bare.parse().ok()
 }
 
-/// A panic elsewhere leaves these maps whole: every change is one call.
+/// Locks a mutex and ignores poisoning. Every change under these locks is one call, so a panic cannot leave them
+/// inconsistent.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

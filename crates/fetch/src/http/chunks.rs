@@ -16,8 +16,8 @@ const MOST_PLACES: usize = 1024;
 
 /// How far the reading of a chunked body has come.
 #[derive(Debug, Default)]
-pub(crate) struct Chunks {
-    state: State,
+pub(crate) struct ChunkReader {
+    state: ChunkState,
     /// Everything before is read.
     at: usize,
     /// The data of the first chunks, where there are many.
@@ -27,7 +27,7 @@ pub(crate) struct Chunks {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum ChunkState {
     #[default]
     Size,
     Data(u64),
@@ -35,9 +35,9 @@ enum State {
     Trailer,
 }
 
-/// What [`Chunks::advance`] found.
+/// What [`ChunkReader::advance`] found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum ChunkStep {
     /// More bytes are needed.
     More,
     /// The body ends at this offset.
@@ -46,12 +46,12 @@ pub(crate) enum Step {
     Broken,
 }
 
-impl Chunks {
+impl ChunkReader {
     /// Reads on. `body` is everything since the head, the part of earlier calls included.
-    pub(crate) fn advance(&mut self, body: &[u8]) -> Step {
+    pub(crate) fn advance(&mut self, body: &[u8]) -> ChunkStep {
         loop {
             match self.state {
-                State::Data(left) => {
+                ChunkState::Data(left) => {
                     let here =
                         (body.len() - self.at).min(usize::try_from(left).unwrap_or(usize::MAX));
                     self.extend(here);
@@ -60,33 +60,39 @@ impl Chunks {
                     }
                     let left = left - here as u64;
                     if left > 0 {
-                        self.state = State::Data(left);
-                        return Step::More;
+                        self.state = ChunkState::Data(left);
+                        return ChunkStep::More;
                     }
-                    self.state = State::DataEnd;
+                    self.state = ChunkState::DataEnd;
                 }
-                State::DataEnd => match &body[self.at..] {
-                    [b'\r', b'\n', ..] => self.pass(2, State::Size),
-                    [b'\n', ..] => self.pass(1, State::Size),
-                    [] | [b'\r'] => return Step::More,
-                    _ => return Step::Broken,
+                ChunkState::DataEnd => match &body[self.at..] {
+                    [b'\r', b'\n', ..] => self.pass(2, ChunkState::Size),
+                    [b'\n', ..] => self.pass(1, ChunkState::Size),
+                    [] | [b'\r'] => return ChunkStep::More,
+                    _ => return ChunkStep::Broken,
                 },
-                State::Size | State::Trailer => {
+                ChunkState::Size | ChunkState::Trailer => {
                     let rest = &body[self.at..];
                     let line_end = memchr::memchr(b'\n', rest);
                     let Some(end) = line_end.filter(|end| *end <= LONGEST_LINE) else {
-                        let hopeless = self.state == State::Size && !may_be_size(rest);
+                        let hopeless = self.state == ChunkState::Size && !may_be_size(rest);
                         let broken = hopeless || rest.len() > LONGEST_LINE;
-                        return if broken { Step::Broken } else { Step::More };
+                        return if broken {
+                            ChunkStep::Broken
+                        } else {
+                            ChunkStep::More
+                        };
                     };
                     let line = rest[..end].trim_ascii();
                     let next = match self.state {
-                        State::Trailer if line.is_empty() => return Step::Done(self.at + end + 1),
-                        State::Trailer => State::Trailer,
+                        ChunkState::Trailer if line.is_empty() => {
+                            return ChunkStep::Done(self.at + end + 1);
+                        }
+                        ChunkState::Trailer => ChunkState::Trailer,
                         _ => match size(line) {
-                            None => return Step::Broken,
-                            Some(0) => State::Trailer,
-                            Some(length) => State::Data(length),
+                            None => return ChunkStep::Broken,
+                            Some(0) => ChunkState::Trailer,
+                            Some(length) => ChunkState::Data(length),
                         },
                     };
                     self.pass(end + 1, next);
@@ -95,7 +101,7 @@ impl Chunks {
         }
     }
 
-    fn pass(&mut self, bytes: usize, next: State) {
+    fn pass(&mut self, bytes: usize, next: ChunkState) {
         self.at += bytes;
         self.state = next;
     }
@@ -117,7 +123,7 @@ impl Chunks {
 
     /// The last chunk was read and at most the trailer's end is missing, which many servers forget.
     pub(crate) fn is_past_last_chunk(&self) -> bool {
-        self.state == State::Trailer
+        self.state == ChunkState::Trailer
     }
 
     fn gather(&mut self, body: &[u8]) {
@@ -165,11 +171,11 @@ fn size(line: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn read(wire: &str, piece: usize) -> (Step, String) {
-        let mut chunks = Chunks::default();
-        let mut step = Step::More;
+    fn read(wire: &str, piece: usize) -> (ChunkStep, String) {
+        let mut chunks = ChunkReader::default();
+        let mut step = ChunkStep::More;
         let mut end = 0;
-        while end < wire.len() && step == Step::More {
+        while end < wire.len() && step == ChunkStep::More {
             end = (end + piece).min(wire.len());
             step = chunks.advance(&wire.as_bytes()[..end]);
         }
@@ -180,7 +186,7 @@ mod tests {
         )
     }
 
-    fn check(wire: &str, step: Step, payload: &str) {
+    fn check(wire: &str, step: ChunkStep, payload: &str) {
         for piece in [1, 2, 3, 7, 1000] {
             assert_eq!(
                 read(wire, piece),
@@ -192,40 +198,44 @@ mod tests {
 
     #[test]
     fn chunks_are_read_however_they_arrive() {
-        check("0\r\n\r\n", Step::Done(5), "");
-        check("3\r\nabc\r\n0\r\n\r\nmore", Step::Done(13), "abc");
+        check("0\r\n\r\n", ChunkStep::Done(5), "");
+        check("3\r\nabc\r\n0\r\n\r\nmore", ChunkStep::Done(13), "abc");
         check(
             "3;x=\"y\"\r\nabc\r\nA  \r\n0123456789\r\n000\r\nT: u\r\nV: w\r\n\r\n",
-            Step::Done(50),
+            ChunkStep::Done(50),
             "abc0123456789",
         );
-        check("3\nabc\n0\n\n", Step::Done(9), "abc");
-        check("3\r\nabc\r\n", Step::More, "abc");
-        check("5\r\nabc", Step::More, "abc");
+        check("3\nabc\n0\n\n", ChunkStep::Done(9), "abc");
+        check("3\r\nabc\r\n", ChunkStep::More, "abc");
+        check("5\r\nabc", ChunkStep::More, "abc");
     }
 
     #[test]
     fn broken_framing_keeps_what_came_before() {
-        check("<html>\n", Step::Broken, "");
-        check("<html>", Step::Broken, "");
-        check("3\r\nabcd\r\n", Step::Broken, "abc");
-        check("3\r\nabc\r\nxyz\r\n", Step::Broken, "abc");
-        check("-3\r\nabc\r\n", Step::Broken, "");
-        check("ffffffffffffffffff\r\nabc\r\n", Step::Broken, "");
-        check("\r\n", Step::Broken, "");
+        check("<html>\n", ChunkStep::Broken, "");
+        check("<html>", ChunkStep::Broken, "");
+        check("3\r\nabcd\r\n", ChunkStep::Broken, "abc");
+        check("3\r\nabc\r\nxyz\r\n", ChunkStep::Broken, "abc");
+        check("-3\r\nabc\r\n", ChunkStep::Broken, "");
+        check("ffffffffffffffffff\r\nabc\r\n", ChunkStep::Broken, "");
+        check("\r\n", ChunkStep::Broken, "");
     }
 
     #[test]
     fn a_line_without_end_is_broken() {
         let long = "x".repeat(LONGEST_LINE.min(8 << 10) + 1);
-        check(&format!("3\r\nabc\r\n5;{long}"), Step::Broken, "abc");
-        check(&format!("3\r\nabc\r\n0\r\nT: {long}"), Step::Broken, "abc");
+        check(&format!("3\r\nabc\r\n5;{long}"), ChunkStep::Broken, "abc");
+        check(
+            &format!("3\r\nabc\r\n0\r\nT: {long}"),
+            ChunkStep::Broken,
+            "abc",
+        );
     }
 
     #[test]
     fn one_chunk_is_a_slice() {
         let body = Bytes::from_static(b"3\r\nabc\r\n0\r\n\r\n");
-        let mut chunks = Chunks::default();
+        let mut chunks = ChunkReader::default();
         chunks.advance(&body);
         assert_eq!(chunks.payload(&body).as_ptr(), body[3..].as_ptr());
     }

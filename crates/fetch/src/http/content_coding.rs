@@ -23,44 +23,44 @@ const FIRST_ROOM: usize = 16 << 10;
 const ZSTD_WINDOW_LOG: u32 = 23;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Coding {
+pub(crate) enum ContentCoding {
     Gzip,
     Deflate,
     Brotli,
     Zstd,
 }
 
-impl Coding {
-    fn of(name: &str) -> Option<Coding> {
+impl ContentCoding {
+    fn of(name: &str) -> Option<ContentCoding> {
         Some(match name {
-            "gzip" | "x-gzip" => Coding::Gzip,
-            "deflate" => Coding::Deflate,
-            "br" => Coding::Brotli,
-            "zstd" => Coding::Zstd,
+            "gzip" | "x-gzip" => ContentCoding::Gzip,
+            "deflate" => ContentCoding::Deflate,
+            "br" => ContentCoding::Brotli,
+            "zstd" => ContentCoding::Zstd,
             _ => return None,
         })
     }
 
     fn name(self) -> &'static str {
         match self {
-            Coding::Gzip => "gzip",
-            Coding::Deflate => "deflate",
-            Coding::Brotli => "br",
-            Coding::Zstd => "zstd",
+            ContentCoding::Gzip => "gzip",
+            ContentCoding::Deflate => "deflate",
+            ContentCoding::Brotli => "br",
+            ContentCoding::Zstd => "zstd",
         }
     }
 }
 
 /// The codings to undo, in the order in which they were applied: the content's, then the rare transfer coding other
 /// than chunks. Empty when the headers cannot be followed.
-pub(crate) fn codings(headers: &Headers, remarks: &mut Vec<ResponseRemark>) -> Vec<Coding> {
+pub(crate) fn codings(headers: &Headers, remarks: &mut Vec<ResponseRemark>) -> Vec<ContentCoding> {
     let mut codings = Vec::new();
     let transfer = headers.all("transfer-encoding");
     for value in headers.all("content-encoding").chain(transfer) {
         let text = String::from_utf8_lossy(value).to_ascii_lowercase();
         let names = text.split(',').map(str::trim);
         for name in names.filter(|name| !matches!(*name, "" | "identity" | "none" | "chunked")) {
-            let Some(coding) = Coding::of(name) else {
+            let Some(coding) = ContentCoding::of(name) else {
                 remarks.push(ResponseRemark::UnknownCoding(
                     name.chars().take(40).collect(),
                 ));
@@ -78,7 +78,7 @@ pub(crate) fn codings(headers: &Headers, remarks: &mut Vec<ResponseRemark>) -> V
 
 /// Undoes the codings, the last applied first. `cap`: bytes of output, of each layer.
 pub(crate) fn decode(
-    codings: &[Coding],
+    codings: &[ContentCoding],
     payload: &Bytes,
     cap: u64,
 ) -> (Bytes, Vec<ResponseRemark>) {
@@ -88,7 +88,7 @@ pub(crate) fn decode(
         if body.is_empty() {
             break;
         }
-        let mut layer = Layer {
+        let mut layer = LayerDecoder {
             out: Vec::new(),
             cap,
             stop: None,
@@ -96,14 +96,14 @@ pub(crate) fn decode(
         layer.undo(*coding, &body);
         match layer.stop {
             None => {}
-            Some(Stop::Cut) => remarks.push(ResponseRemark::DecodedTruncated(cap)),
-            Some(Stop::Broken(reason)) => {
+            Some(DecodeStop::Cut) => remarks.push(ResponseRemark::DecodedTruncated(cap)),
+            Some(DecodeStop::Broken(reason)) => {
                 remarks.push(ResponseRemark::DecodeError {
                     coding: coding.name().to_owned(),
                     reason,
                 });
             }
-            Some(Stop::NotCoded) => {
+            Some(DecodeStop::NotCoded) => {
                 remarks.push(ResponseRemark::NotCoded(coding.name().to_owned()));
                 continue;
             }
@@ -114,34 +114,36 @@ pub(crate) fn decode(
 }
 
 /// Why a layer ended before its input.
-enum Stop {
+enum DecodeStop {
     Cut,
     Broken(String),
     NotCoded,
 }
 
-struct Layer {
+struct LayerDecoder {
     out: Vec<u8>,
     cap: u64,
-    stop: Option<Stop>,
+    stop: Option<DecodeStop>,
 }
 
-impl Layer {
-    fn undo(&mut self, coding: Coding, input: &[u8]) {
+impl LayerDecoder {
+    fn undo(&mut self, coding: ContentCoding, input: &[u8]) {
         match coding {
-            Coding::Gzip if !input.starts_with(&[0x1f, 0x8b]) => self.stop = Some(Stop::NotCoded),
-            Coding::Gzip => self.gzip(input),
-            Coding::Deflate => self.deflate(input),
-            Coding::Brotli => {
+            ContentCoding::Gzip if !input.starts_with(&[0x1f, 0x8b]) => {
+                self.stop = Some(DecodeStop::NotCoded)
+            }
+            ContentCoding::Gzip => self.gzip(input),
+            ContentCoding::Deflate => self.deflate(input),
+            ContentCoding::Brotli => {
                 self.drain(brotli_decompressor::Decompressor::new(input, 4 << 10));
                 self.or_not_coded();
             }
-            Coding::Zstd
+            ContentCoding::Zstd
                 if !input.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) && !is_skippable(input) =>
             {
-                self.stop = Some(Stop::NotCoded);
+                self.stop = Some(DecodeStop::NotCoded);
             }
-            Coding::Zstd => self.zstd(input),
+            ContentCoding::Zstd => self.zstd(input),
         }
     }
 
@@ -154,7 +156,7 @@ impl Layer {
         let mut members = 0;
         while rest.starts_with(&[0x1f, 0x8b]) && self.stop.is_none() {
             if members == MOST_MEMBERS {
-                self.stop = Some(Stop::Broken("too many members".to_owned()));
+                self.stop = Some(DecodeStop::Broken("too many members".to_owned()));
                 return;
             }
             members += 1;
@@ -209,8 +211,8 @@ impl Layer {
 
     /// Codings without a mark at their beginning: what brings nothing at all was none.
     fn or_not_coded(&mut self) {
-        if self.out.is_empty() && matches!(self.stop, Some(Stop::Broken(_))) {
-            self.stop = Some(Stop::NotCoded);
+        if self.out.is_empty() && matches!(self.stop, Some(DecodeStop::Broken(_))) {
+            self.stop = Some(DecodeStop::NotCoded);
         }
     }
 
@@ -221,7 +223,7 @@ impl Layer {
         });
         match decoder {
             Ok(decoder) => self.drain(decoder),
-            Err(error) => self.stop = Some(Stop::Broken(error.to_string())),
+            Err(error) => self.stop = Some(DecodeStop::Broken(error.to_string())),
         }
     }
 
@@ -247,9 +249,9 @@ impl Layer {
         }
         if self.out.len() as u64 > self.cap {
             self.out.truncate(self.cap as usize);
-            self.stop = Some(Stop::Cut);
+            self.stop = Some(DecodeStop::Cut);
         } else if let Err(error) = result {
-            self.stop = Some(Stop::Broken(error.to_string()));
+            self.stop = Some(DecodeStop::Broken(error.to_string()));
         }
     }
 }
@@ -318,11 +320,11 @@ mod tests {
     fn every_coding_is_undone() {
         let data = sample();
         for (coding, coded) in [
-            (Coding::Gzip, gzip(&data)),
-            (Coding::Deflate, zlib(&data)),
-            (Coding::Deflate, raw(&data)),
-            (Coding::Zstd, zstandard(&data)),
-            (Coding::Brotli, brotli(&data)),
+            (ContentCoding::Gzip, gzip(&data)),
+            (ContentCoding::Deflate, zlib(&data)),
+            (ContentCoding::Deflate, raw(&data)),
+            (ContentCoding::Zstd, zstandard(&data)),
+            (ContentCoding::Brotli, brotli(&data)),
         ] {
             let (body, remarks) = decode(&[coding], &coded.into(), CAP);
             assert_eq!(body, data, "{coding:?}");
@@ -335,7 +337,11 @@ mod tests {
         let data = sample();
         let coded = zstandard(&gzip(&zlib(&data)));
         let (body, remarks) = decode(
-            &[Coding::Deflate, Coding::Gzip, Coding::Zstd],
+            &[
+                ContentCoding::Deflate,
+                ContentCoding::Gzip,
+                ContentCoding::Zstd,
+            ],
             &coded.into(),
             CAP,
         );
@@ -348,7 +354,7 @@ mod tests {
         let mut coded = gzip(b"one ");
         coded.extend(gzip(b"two"));
         coded.extend_from_slice(b"\0\0\0\0\0\0\0\0\0\0\0\0");
-        let (body, remarks) = decode(&[Coding::Gzip], &coded.into(), CAP);
+        let (body, remarks) = decode(&[ContentCoding::Gzip], &coded.into(), CAP);
         assert_eq!(&body[..], b"one two");
         assert_eq!(remarks, []);
     }
@@ -357,7 +363,7 @@ mod tests {
     #[test]
     fn several_members_that_are_equal() {
         let coded = [gzip(b"one"), gzip(b" two "), gzip(b"one")].concat();
-        let (body, remarks) = decode(&[Coding::Gzip], &coded.into(), CAP);
+        let (body, remarks) = decode(&[ContentCoding::Gzip], &coded.into(), CAP);
         assert_eq!(&body[..], b"one two one");
         assert_eq!(remarks, []);
     }
@@ -366,7 +372,7 @@ mod tests {
     fn members_without_end_are_given_up() {
         for (members, remarked) in [(MOST_MEMBERS, false), (MOST_MEMBERS + 1, true)] {
             let coded = gzip(b"").repeat(members);
-            let (body, remarks) = decode(&[Coding::Gzip], &coded.into(), CAP);
+            let (body, remarks) = decode(&[ContentCoding::Gzip], &coded.into(), CAP);
             assert!(body.is_empty());
             assert_eq!(!remarks.is_empty(), remarked, "{members}: {remarks:?}");
         }
@@ -376,10 +382,10 @@ mod tests {
     fn a_body_cut_short_gives_its_beginning() {
         let data = sample();
         for (coding, coded) in [
-            (Coding::Gzip, gzip(&data)),
-            (Coding::Deflate, zlib(&data)),
-            (Coding::Deflate, raw(&data)),
-            (Coding::Brotli, brotli(&data)),
+            (ContentCoding::Gzip, gzip(&data)),
+            (ContentCoding::Deflate, zlib(&data)),
+            (ContentCoding::Deflate, raw(&data)),
+            (ContentCoding::Brotli, brotli(&data)),
         ] {
             let cut = Bytes::copy_from_slice(&coded[..coded.len() * 2 / 3]);
             let (body, remarks) = decode(&[coding], &cut, CAP);
@@ -400,11 +406,11 @@ mod tests {
     fn no_cut_or_flipped_byte_panics() {
         let data = &sample()[..3000];
         for (coding, coded) in [
-            (Coding::Gzip, gzip(data)),
-            (Coding::Deflate, zlib(data)),
-            (Coding::Deflate, raw(data)),
-            (Coding::Zstd, zstandard(data)),
-            (Coding::Brotli, brotli(data)),
+            (ContentCoding::Gzip, gzip(data)),
+            (ContentCoding::Deflate, zlib(data)),
+            (ContentCoding::Deflate, raw(data)),
+            (ContentCoding::Zstd, zstandard(data)),
+            (ContentCoding::Brotli, brotli(data)),
         ] {
             for at in 0..coded.len() {
                 let (body, _) = decode(&[coding], &Bytes::copy_from_slice(&coded[..at]), CAP);
@@ -423,10 +429,10 @@ mod tests {
     fn bombs_are_capped() {
         let zeros = vec![0; 8 << 20];
         for (coding, coded) in [
-            (Coding::Gzip, gzip(&zeros)),
-            (Coding::Deflate, zlib(&zeros)),
-            (Coding::Zstd, zstandard(&zeros)),
-            (Coding::Brotli, brotli(&zeros)),
+            (ContentCoding::Gzip, gzip(&zeros)),
+            (ContentCoding::Deflate, zlib(&zeros)),
+            (ContentCoding::Zstd, zstandard(&zeros)),
+            (ContentCoding::Brotli, brotli(&zeros)),
         ] {
             let (body, remarks) = decode(&[coding], &coded.into(), 1000);
             assert_eq!(body.len(), 1000, "{coding:?}");
@@ -437,7 +443,11 @@ mod tests {
             );
         }
         let layered = gzip(&gzip(&zeros));
-        let (body, remarks) = decode(&[Coding::Gzip, Coding::Gzip], &layered.into(), 100_000);
+        let (body, remarks) = decode(
+            &[ContentCoding::Gzip, ContentCoding::Gzip],
+            &layered.into(),
+            100_000,
+        );
         assert_eq!(body.len(), 100_000);
         assert_eq!(remarks, [ResponseRemark::DecodedTruncated(100_000)]);
     }
@@ -446,12 +456,12 @@ mod tests {
     fn the_output_has_no_more_room_than_its_cap() {
         let zeros = vec![0; 8 << 20];
         for (coding, coded) in [
-            (Coding::Gzip, gzip(&zeros)),
-            (Coding::Deflate, zlib(&zeros)),
-            (Coding::Zstd, zstandard(&zeros)),
-            (Coding::Brotli, brotli(&zeros)),
+            (ContentCoding::Gzip, gzip(&zeros)),
+            (ContentCoding::Deflate, zlib(&zeros)),
+            (ContentCoding::Zstd, zstandard(&zeros)),
+            (ContentCoding::Brotli, brotli(&zeros)),
         ] {
-            let mut layer = Layer {
+            let mut layer = LayerDecoder {
                 out: Vec::new(),
                 cap: CAP,
                 stop: None,
@@ -464,7 +474,12 @@ mod tests {
 
     #[test]
     fn a_body_that_is_not_coded_passes_through() {
-        for coding in [Coding::Gzip, Coding::Zstd, Coding::Deflate, Coding::Brotli] {
+        for coding in [
+            ContentCoding::Gzip,
+            ContentCoding::Zstd,
+            ContentCoding::Deflate,
+            ContentCoding::Brotli,
+        ] {
             let (body, remarks) = decode(&[coding], &Bytes::from_static(b"<!DOCTYPE html>"), CAP);
             assert_eq!(&body[..], b"<!DOCTYPE html>", "{coding:?}");
             assert!(matches!(&remarks[..], [ResponseRemark::NotCoded(_)]));
@@ -473,19 +488,23 @@ mod tests {
 
     #[test]
     fn the_header_is_read_as_servers_write_it() {
-        let check = |value: &'static str, expected: &[Coding], remark: bool| {
+        let check = |value: &'static str, expected: &[ContentCoding], remark: bool| {
             let mut headers = Headers::default();
             headers.push(b"Content-Encoding", value.as_bytes());
             let mut remarks = Vec::new();
             assert_eq!(codings(&headers, &mut remarks), expected, "{value}");
             assert_eq!(remarks.is_empty(), !remark, "{value}");
         };
-        check("gzip", &[Coding::Gzip], false);
-        check("X-GZIP , br", &[Coding::Gzip, Coding::Brotli], false);
+        check("gzip", &[ContentCoding::Gzip], false);
+        check(
+            "X-GZIP , br",
+            &[ContentCoding::Gzip, ContentCoding::Brotli],
+            false,
+        );
         check("identity", &[], false);
         check("", &[], false);
         check("utf-8", &[], true);
-        check("gzip, gzip, gzip", &[Coding::Gzip; 3], false);
+        check("gzip, gzip, gzip", &[ContentCoding::Gzip; 3], false);
         check("gzip, gzip, gzip, gzip", &[], true);
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn parse(text: &str) -> Option<i64> {
 }
 
 /// The form that servers ought to write, and nearly all do: `Sun, 06 Nov 1994 08:49:37 GMT`. None for any other.
-fn fixed(text: &[u8]) -> Option<Parts> {
+fn fixed(text: &[u8]) -> Option<DateParts> {
     let [
         w0,
         w1,
@@ -100,13 +100,13 @@ fn fixed(text: &[u8]) -> Option<Parts> {
     if y.len() != 4 || hour > 23 || minute > 59 || second > 59 {
         return None;
     }
-    Some(Parts {
+    Some(DateParts {
         time: Some(hour * 3600 + minute * 60 + second),
         day: Some(number(&[*d0, *d1])?),
         month: Some(month),
         year: Some(number(y)?),
         zone: Some(0),
-        ..Parts::default()
+        ..DateParts::default()
     })
 }
 
@@ -114,7 +114,7 @@ fn parse_words(text: &str) -> Option<i64> {
     if text.len() > LONGEST {
         return None;
     }
-    let mut parts = Parts::default();
+    let mut parts = DateParts::default();
     for word in text.split([' ', ',', '\t']).filter(|word| !word.is_empty()) {
         parts.take(word)?;
     }
@@ -123,7 +123,7 @@ fn parse_words(text: &str) -> Option<i64> {
 
 /// What has been read so far. Times are seconds.
 #[derive(Default)]
-struct Parts {
+struct DateParts {
     time: Option<i64>,
     afternoon: Option<bool>,
     day: Option<i64>,
@@ -135,7 +135,7 @@ struct Parts {
     offset: Option<i64>,
 }
 
-impl Parts {
+impl DateParts {
     /// One word; `None` when it makes no sense.
     fn take(&mut self, word: &str) -> Option<()> {
         let word = word.trim_matches([';', '.', '"', '(', ')']);

@@ -4,7 +4,7 @@
 //! it, and the buffer is returned without a copy. No task and no second future drives the connection
 //! (docs/decisions/0003-http-exchange.md). The code is generic over the stream, so that tests need no socket.
 //!
-//! Never keeps more bytes than the limits allow. Always ends within the limits of [`Pace`], with a response, perhaps
+//! Never keeps more bytes than the limits allow. Always ends within the limits of [`ResponseTimer`], with a response, perhaps
 //! truncated, or a failure.
 
 use std::{
@@ -24,22 +24,22 @@ use tokio::{
 use tracing::debug;
 
 use super::{
-    chunks::Step,
-    framing::{self, Framing},
-    head::{self, Head},
+    chunks::ChunkStep,
+    framing::{self, BodyFraming},
+    head::{self, ResponseHead},
 };
 use crate::{
     Failure, Options, ResponseRemark, Truncated,
-    clock::after,
+    clock::deadline_after,
     limits::{
-        memory_budget::{FREE, LENT, Memory, Share},
-        timeouts::Pace,
+        memory_budget::{MAX_UNBUDGETED, MAX_UNPOOLED, MemoryBudget, MemoryShare},
+        timeouts::ResponseTimer,
     },
 };
 
 /// Bytes taken off the wire at a time, by way of a place that each thread has for it: most pages come whole, and the buffer is
 /// then made to their measure. An answer that has not begun has no buffer.
-const SCOOP: usize = LENT;
+const SCOOP: usize = MAX_UNPOOLED;
 
 /// Room made for more of a body that announces no length.
 const LEAST_ROOM: usize = 4 << 10;
@@ -63,9 +63,9 @@ thread_local! {
 
 /// The limits of one exchange.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits<'a> {
+pub(crate) struct ExchangeLimits<'a> {
     pub(crate) options: &'a Options,
-    pub(crate) memory: &'a Memory,
+    pub(crate) memory: &'a MemoryBudget,
     pub(crate) max_body: Option<u64>,
     pub(crate) accept_any_type: bool,
     /// End of the whole fetch.
@@ -74,8 +74,8 @@ pub(crate) struct Limits<'a> {
 
 /// How an exchange ended.
 #[derive(Debug)]
-pub(crate) struct Exchanged {
-    pub(crate) result: Result<Received, Failure>,
+pub(crate) struct ExchangeResult {
+    pub(crate) result: Result<ReceivedResponse, Failure>,
     /// Wire bytes, up to the end of the answer.
     pub(crate) response: Bytes,
     pub(crate) first_byte: Duration,
@@ -87,27 +87,31 @@ pub(crate) struct Exchanged {
 
 /// An answer taken off the wire, its content coding still on.
 #[derive(Debug)]
-pub(crate) struct Received {
-    pub(crate) head: Head,
+pub(crate) struct ReceivedResponse {
+    pub(crate) head: ResponseHead,
     pub(crate) head_length: usize,
     pub(crate) payload: Bytes,
     pub(crate) crlf_terminated: Option<Bytes>,
     pub(crate) truncated: Option<Truncated>,
     pub(crate) unwanted: bool,
-    pub(crate) share: Option<Share>,
+    pub(crate) share: Option<MemoryShare>,
 }
 
 /// Sends the request and takes the answer.
-pub(crate) async fn exchange<S>(stream: &mut S, request: &[u8], limits: Limits<'_>) -> Exchanged
+pub(crate) async fn exchange<S>(
+    stream: &mut S,
+    request: &[u8],
+    limits: ExchangeLimits<'_>,
+) -> ExchangeResult
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let sent = send(stream, request, limits).await;
-    let mut incoming = Incoming {
+    let mut incoming = ResponseReader {
         stream,
         buffer: Vec::new(),
         memory: limits.memory,
-        pace: Pace::new(limits.options, limits.deadline),
+        pace: ResponseTimer::new(limits.options, limits.deadline),
         asked: Instant::now(),
         first_byte: None,
         late: false,
@@ -137,9 +141,9 @@ where
 async fn send<S: AsyncWrite + Unpin>(
     stream: &mut S,
     request: &[u8],
-    limits: Limits<'_>,
+    limits: ExchangeLimits<'_>,
 ) -> Result<(), Failure> {
-    let until = after(Instant::now(), limits.options.idle_timeout);
+    let until = deadline_after(Instant::now(), limits.options.idle_timeout);
     let work = async {
         stream.write_all(request).await?;
         stream.flush().await
@@ -152,7 +156,7 @@ async fn send<S: AsyncWrite + Unpin>(
 }
 
 /// What one read brought.
-enum More {
+enum ReadOutcome {
     Bytes,
     /// Closed by the server. TLS without its closing word is too common to count as broken.
     End,
@@ -162,22 +166,22 @@ enum More {
     Late,
 }
 
-struct Incoming<'a, S> {
+struct ResponseReader<'a, S> {
     stream: &'a mut S,
     buffer: Vec<u8>,
-    memory: &'a Memory,
-    pace: Pace<'a>,
+    memory: &'a MemoryBudget,
+    pace: ResponseTimer<'a>,
     asked: Instant,
     first_byte: Option<Duration>,
     late: bool,
     /// Taken when the body grows large.
-    share: Option<Share>,
+    share: Option<MemoryShare>,
     /// What the buffer need not grow beyond.
     most: usize,
     ended: bool,
 }
 
-impl<S: AsyncRead + Unpin> Incoming<'_, S> {
+impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
     /// Makes room. Where the end is not known the buffer doubles, but not beyond the most that will be kept: a share of the
     /// budget is no larger.
     fn make(&mut self, room: usize, is_all: bool) {
@@ -188,14 +192,14 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             let mut larger = self.memory.buffer(least.max(doubled.min(self.most)));
             larger.extend_from_slice(&self.buffer);
             self.memory
-                .take_back(std::mem::replace(&mut self.buffer, larger));
+                .recycle(std::mem::replace(&mut self.buffer, larger));
         }
     }
 
     /// Reads once. `rest`: how much there is to come, where that is known.
-    async fn more(&mut self, rest: Option<u64>) -> More {
+    async fn more(&mut self, rest: Option<u64>) -> ReadOutcome {
         if self.late {
-            return More::Late;
+            return ReadOutcome::Late;
         }
         let read = poll_fn(|cx| {
             let free = self.buffer.capacity() - self.buffer.len();
@@ -218,24 +222,24 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             }
         });
         match read.await {
-            None => More::Late,
+            None => ReadOutcome::Late,
             Some(Ok(0)) => {
                 self.ended = true;
-                More::End
+                ReadOutcome::End
             }
             Some(Err(error)) => {
                 self.ended = true;
                 if error.kind() == io::ErrorKind::UnexpectedEof {
-                    More::End
+                    ReadOutcome::End
                 } else {
-                    More::Broken
+                    ReadOutcome::Broken
                 }
             }
             Some(Ok(bytes)) => {
                 self.first_byte.get_or_insert_with(|| self.asked.elapsed());
                 // Too slow matters only when more is needed: the caller looks at the bytes first.
-                self.late = !self.pace.received(bytes);
-                More::Bytes
+                self.late = !self.pace.record_bytes(bytes);
+                ReadOutcome::Bytes
             }
         }
     }
@@ -258,7 +262,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
     }
 
     /// The head of the final answer, which then begins the buffer.
-    async fn head(&mut self, max_head: usize) -> Result<(Head, usize), Failure> {
+    async fn head(&mut self, max_head: usize) -> Result<(ResponseHead, usize), Failure> {
         let (mut scanned, mut interim, mut blank) = (0, 0, 0);
         loop {
             let before = self
@@ -287,32 +291,37 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
                 }
                 interim += 1;
                 if head.status == 101 || interim > MOST_INTERIM {
-                    return Err(Failure::Protocol(format!("interim answer {}", head.status)));
+                    return Err(Failure::Protocol(format!("interim response {}", head.status)));
                 }
                 self.buffer.drain(..end);
                 scanned = 0;
                 continue;
             }
             match self.more(None).await {
-                More::Bytes => {}
-                More::End | More::Broken => return Err(Failure::Reset),
-                More::Late if self.first_byte.is_none() => return Err(Failure::Timeout),
-                More::Late => return Err(Failure::Stalled),
+                ReadOutcome::Bytes => {}
+                ReadOutcome::End | ReadOutcome::Broken => return Err(Failure::Reset),
+                ReadOutcome::Late if self.first_byte.is_none() => return Err(Failure::Timeout),
+                ReadOutcome::Late => return Err(Failure::Stalled),
             }
         }
     }
 
     /// Takes the body, if it is wanted, and ends the exchange.
-    async fn body(mut self, mut head: Head, head_length: usize, limits: Limits<'_>) -> Exchanged {
+    async fn body(
+        mut self,
+        mut head: ResponseHead,
+        head_length: usize,
+        limits: ExchangeLimits<'_>,
+    ) -> ExchangeResult {
         let mut remarks = std::mem::take(&mut head.remarks);
         let (mut framing, clean) = framing::of(&head, &mut remarks);
         let media_type = media_type(&head);
         let unwanted = !limits.accept_any_type
-            && !matches!(framing, Framing::Empty | Framing::Length(0))
-            && !limits.options.wants(&media_type);
+            && !matches!(framing, BodyFraming::Empty | BodyFraming::Length(0))
+            && !limits.options.accepts(&media_type);
         let limit = limits
             .max_body
-            .unwrap_or_else(|| limits.options.body_limit(&media_type));
+            .unwrap_or_else(|| limits.options.max_body_of(&media_type));
         let body = usize::try_from(most(&framing, limit)).unwrap_or(usize::MAX);
         self.most = body.saturating_add(head_length + LEAST_ROOM);
         let (end, truncated) = if unwanted {
@@ -329,8 +338,8 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         let here = self.buffer.len() - head_length;
         // A small unwanted body that has come with the head costs no connection.
         let whole = match framing {
-            Framing::Length(bytes) if unwanted => here as u64 == bytes,
-            Framing::Close | Framing::UpTo(_) => false,
+            BodyFraming::Length(bytes) if unwanted => here as u64 == bytes,
+            BodyFraming::Close | BodyFraming::UpTo(_) => false,
             _ => truncated.is_none() && here == end,
         };
         if !unwanted && truncated.is_none() && here > end {
@@ -338,7 +347,7 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         }
         self.buffer.truncate(head_length + end);
         let length = self.buffer.len();
-        let is_ended = length > LENT && self.buffer.capacity() - length >= END.len();
+        let is_ended = length > MAX_UNPOOLED && self.buffer.capacity() - length >= END.len();
         if is_ended {
             self.buffer.extend_from_slice(END);
         }
@@ -346,13 +355,13 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
         let response = ended.slice(..length);
         let wire = response.slice(head_length..);
         let payload = match &mut framing {
-            Framing::Chunked(chunks) => chunks.payload(&wire),
+            BodyFraming::Chunked(chunks) => chunks.payload(&wire),
             _ => wire,
         };
         let reusable = whole && clean && head.persistent && !self.ended;
         head.remarks = remarks;
-        Exchanged {
-            result: Ok(Received {
+        ExchangeResult {
+            result: Ok(ReceivedResponse {
                 head,
                 head_length,
                 payload,
@@ -371,10 +380,10 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
     /// Reads until the body ends or a limit does. Gives the body's length on the wire, as far as it is kept.
     async fn take(
         &mut self,
-        framing: &mut Framing,
+        framing: &mut BodyFraming,
         head_length: usize,
         limit: u64,
-        limits: Limits<'_>,
+        limits: ExchangeLimits<'_>,
         remarks: &mut Vec<ResponseRemark>,
     ) -> (usize, Option<Truncated>) {
         loop {
@@ -382,19 +391,19 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             let here = body.len();
             let mut broken = None;
             let end = match framing {
-                Framing::Empty => Some(0),
-                Framing::Length(bytes) | Framing::UpTo(bytes) => {
+                BodyFraming::Empty => Some(0),
+                BodyFraming::Length(bytes) | BodyFraming::UpTo(bytes) => {
                     (here as u64 >= *bytes).then_some(*bytes as usize)
                 }
-                Framing::Close => None,
+                BodyFraming::Close => None,
                 // What is over the limit is not looked at: nothing of it is gathered.
-                Framing::Chunked(chunks) => match chunks.advance(&body[..kept(here, limit)]) {
-                    Step::More => None,
-                    Step::Done(end) => Some(end),
-                    Step::Broken => {
+                BodyFraming::Chunked(chunks) => match chunks.advance(&body[..kept(here, limit)]) {
+                    ChunkStep::More => None,
+                    ChunkStep::Done(end) => Some(end),
+                    ChunkStep::Broken => {
                         remarks.push(ResponseRemark::BrokenChunks);
                         if chunks.is_untouched() {
-                            *framing = Framing::Close;
+                            *framing = BodyFraming::Close;
                             None
                         } else {
                             broken = Some(Truncated::Unspecified);
@@ -411,24 +420,24 @@ impl<S: AsyncRead + Unpin> Incoming<'_, S> {
             }
             let rest = rest(framing, here);
             let next = rest.map_or(LEAST_ROOM, |rest| rest.min(MOST_ROOM as u64) as usize);
-            if self.share.is_none() && here + next > FREE {
+            if self.share.is_none() && here + next > MAX_UNBUDGETED {
                 match timeout_at(limits.deadline, limits.memory.wire(most(framing, limit))).await {
                     Ok(share) => self.share = Some(share),
                     Err(_) => return (here, Some(Truncated::Time)),
                 }
             }
             match self.more(rest).await {
-                More::Bytes => {}
-                More::Late => return (here, Some(Truncated::Time)),
-                More::End => return (here, ended(framing, false)),
-                More::Broken => return (here, ended(framing, true)),
+                ReadOutcome::Bytes => {}
+                ReadOutcome::Late => return (here, Some(Truncated::Time)),
+                ReadOutcome::End => return (here, ended(framing, false)),
+                ReadOutcome::Broken => return (here, ended(framing, true)),
             }
         }
     }
 
-    fn failed(mut self, failure: Failure, max_head: usize) -> Exchanged {
+    fn failed(mut self, failure: Failure, max_head: usize) -> ExchangeResult {
         self.buffer.truncate(max_head);
-        Exchanged {
+        ExchangeResult {
             silent: failure == Failure::Reset && self.first_byte.is_none(),
             result: Err(failure),
             response: keep(self.buffer, self.memory),
@@ -449,12 +458,12 @@ fn promised(bytes: &[u8]) -> Option<usize> {
 
 /// An answer as it is handed on. It may wait for the archive for long: not in a buffer that is more than half empty, unless
 /// that is a large one, which would cost more to copy.
-fn keep(buffer: Vec<u8>, memory: &Memory) -> Bytes {
-    if buffer.capacity() <= FREE && buffer.len() < buffer.capacity() / 2 {
+fn keep(buffer: Vec<u8>, memory: &MemoryBudget) -> Bytes {
+    if buffer.capacity() <= MAX_UNBUDGETED && buffer.len() < buffer.capacity() / 2 {
         let answer = Bytes::copy_from_slice(&buffer);
-        memory.take_back(buffer);
+        memory.recycle(buffer);
         answer
-    } else if buffer.capacity() > LENT {
+    } else if buffer.capacity() > MAX_UNPOOLED {
         memory.lend(buffer)
     } else {
         buffer.into()
@@ -467,34 +476,34 @@ fn kept(here: usize, limit: u64) -> usize {
 }
 
 /// The most that a body can come to.
-fn most(framing: &Framing, limit: u64) -> u64 {
+fn most(framing: &BodyFraming, limit: u64) -> u64 {
     announced(framing).map_or(limit, |bytes| bytes.min(limit))
 }
 
 /// What is still to come of a body that announces its length.
-fn rest(framing: &Framing, here: usize) -> Option<u64> {
+fn rest(framing: &BodyFraming, here: usize) -> Option<u64> {
     announced(framing).map(|bytes| bytes - here as u64)
 }
 
-fn announced(framing: &Framing) -> Option<u64> {
+fn announced(framing: &BodyFraming) -> Option<u64> {
     match framing {
-        Framing::Length(bytes) | Framing::UpTo(bytes) => Some(*bytes),
+        BodyFraming::Length(bytes) | BodyFraming::UpTo(bytes) => Some(*bytes),
         _ => None,
     }
 }
 
 /// What the end of the connection, in order or not, means for a body that is not complete by itself.
-fn ended(framing: &Framing, broken: bool) -> Option<Truncated> {
+fn ended(framing: &BodyFraming, broken: bool) -> Option<Truncated> {
     match framing {
-        Framing::Close | Framing::UpTo(_) if broken => Some(Truncated::Disconnect),
-        Framing::Close | Framing::UpTo(_) | Framing::Empty => None,
-        Framing::Chunked(chunks) if chunks.is_past_last_chunk() => None,
-        Framing::Chunked(_) | Framing::Length(_) => Some(Truncated::Disconnect),
+        BodyFraming::Close | BodyFraming::UpTo(_) if broken => Some(Truncated::Disconnect),
+        BodyFraming::Close | BodyFraming::UpTo(_) | BodyFraming::Empty => None,
+        BodyFraming::Chunked(chunks) if chunks.is_past_last_chunk() => None,
+        BodyFraming::Chunked(_) | BodyFraming::Length(_) => Some(Truncated::Disconnect),
     }
 }
 
 /// The media type in lower case without parameters; empty when none is named.
-fn media_type(head: &Head) -> String {
+fn media_type(head: &ResponseHead) -> String {
     let value = head.headers.get("content-type").unwrap_or_default();
     let end = value
         .iter()

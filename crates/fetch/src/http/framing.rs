@@ -1,15 +1,15 @@
 //! How long a body is (RFC 9112, 6.3), with the mistakes that servers make.
 //!
 //! Transfer-Encoding wins over Content-Length; several lengths that differ are an upper bound; a length that is no
-//! number is none. Framing that is not clean is still read, but its connection serves no second request: what one side
+//! number is none. BodyFraming that is not clean is still read, but its connection serves no second request: what one side
 //! takes for the next answer the other may take for the rest of this one.
 
-use super::{chunks::Chunks, head::Head};
+use super::{chunks::ChunkReader, head::ResponseHead};
 use crate::{Headers, ResponseRemark};
 
 /// Where the body ends.
 #[derive(Debug)]
-pub(crate) enum Framing {
+pub(crate) enum BodyFraming {
     /// No body, whatever the headers say.
     Empty,
     /// After so many bytes.
@@ -17,79 +17,83 @@ pub(crate) enum Framing {
     /// After so many bytes, or with the connection.
     UpTo(u64),
     /// After the last chunk.
-    Chunked(Chunks),
+    Chunked(ChunkReader),
     /// With the connection.
     Close,
 }
 
 /// The framing, and whether the connection can be used again after it.
-pub(crate) fn of(head: &Head, remarks: &mut Vec<ResponseRemark>) -> (Framing, bool) {
+pub(crate) fn of(head: &ResponseHead, remarks: &mut Vec<ResponseRemark>) -> (BodyFraming, bool) {
     if matches!(head.status, 204 | 304) {
-        return (Framing::Empty, true);
+        return (BodyFraming::Empty, true);
     }
     let length = length(&head.headers);
     match transfer(&head.headers) {
-        Transfer::Chunked => (
-            Framing::Chunked(Chunks::default()),
-            matches!(length, Length::None),
+        TransferCoding::Chunked => (
+            BodyFraming::Chunked(ChunkReader::default()),
+            matches!(length, ContentLength::None),
         ),
-        Transfer::Other => (Framing::Close, false),
-        Transfer::None => match length {
-            Length::None => (Framing::Close, false),
-            Length::One(bytes) => (Framing::Length(bytes), true),
-            Length::Several(most) => {
+        TransferCoding::Other => (BodyFraming::Close, false),
+        TransferCoding::None => match length {
+            ContentLength::None => (BodyFraming::Close, false),
+            ContentLength::One(bytes) => (BodyFraming::Length(bytes), true),
+            ContentLength::Several(most) => {
                 remarks.push(ResponseRemark::ContentLength(
                     "several that differ".to_owned(),
                 ));
-                (Framing::UpTo(most), false)
+                (BodyFraming::UpTo(most), false)
             }
-            Length::Unusable(text) => {
+            ContentLength::Unusable(text) => {
                 remarks.push(ResponseRemark::ContentLength(text));
-                (Framing::Close, false)
+                (BodyFraming::Close, false)
             }
         },
     }
 }
 
-enum Transfer {
+enum TransferCoding {
     None,
     Chunked,
     /// Some coding that only the end of the connection delimits.
     Other,
 }
 
-fn transfer(headers: &Headers) -> Transfer {
-    let mut last = Transfer::None;
+fn transfer(headers: &Headers) -> TransferCoding {
+    let mut last = TransferCoding::None;
     for value in headers.all("transfer-encoding") {
         for name in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
             if name.eq_ignore_ascii_case(b"chunked") {
-                last = Transfer::Chunked;
+                last = TransferCoding::Chunked;
             } else if !name.is_empty() && !name.eq_ignore_ascii_case(b"identity") {
-                last = Transfer::Other;
+                last = TransferCoding::Other;
             }
         }
     }
     last
 }
 
-enum Length {
+enum ContentLength {
     None,
     One(u64),
     Several(u64),
     Unusable(String),
 }
 
-fn length(headers: &Headers) -> Length {
-    let mut found = Length::None;
+fn length(headers: &Headers) -> ContentLength {
+    let mut found = ContentLength::None;
     for value in headers.all("content-length") {
         for part in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
             let Some(bytes) = number(part) else {
-                return Length::Unusable(String::from_utf8_lossy(part).chars().take(40).collect());
+                return ContentLength::Unusable(
+                    String::from_utf8_lossy(part).chars().take(40).collect(),
+                );
             };
             found = match found {
-                Length::One(before) if before != bytes => Length::Several(before.max(bytes)),
-                Length::Several(most) => Length::Several(most.max(bytes)),
-                _ => Length::One(bytes),
+                ContentLength::One(before) if before != bytes => {
+                    ContentLength::Several(before.max(bytes))
+                }
+                ContentLength::Several(most) => ContentLength::Several(most.max(bytes)),
+                _ => ContentLength::One(bytes),
             };
         }
     }
@@ -114,7 +118,7 @@ mod tests {
             .expect("a head");
         let (framing, clean) = of(&head, &mut Vec::new());
         let found = match framing {
-            Framing::Chunked(_) => "Chunked".to_owned(),
+            BodyFraming::Chunked(_) => "Chunked".to_owned(),
             other => format!("{other:?}"),
         };
         assert_eq!(

@@ -8,7 +8,7 @@ use crate::{Headers, ResponseRemark};
 
 /// What the head says.
 #[derive(Debug)]
-pub(crate) struct Head {
+pub(crate) struct ResponseHead {
     pub(crate) status: u16,
     /// The version allows keep-alive without being asked: a clean `HTTP/1.1`.
     pub(crate) persistent: bool,
@@ -48,7 +48,7 @@ pub(crate) fn refuse_start(bytes: &[u8]) -> Result<(), String> {
 }
 
 /// Reads a whole head, blank line included.
-pub(crate) fn read(head: &[u8]) -> Result<Head, String> {
+pub(crate) fn read(head: &[u8]) -> Result<ResponseHead, String> {
     let mut lines = Lines { rest: head };
     let first = lines.next().unwrap_or_default();
     let line = status_line(first)?;
@@ -64,10 +64,10 @@ pub(crate) fn read(head: &[u8]) -> Result<Head, String> {
     }
     let keep_alive = names(&headers, "connection", "keep-alive");
     let close = names(&headers, "connection", "close");
-    // Chunks are not HTTP/1.0's: the framing may be a proxy's mistake (RFC 9112, 6.1).
+    // ChunkReader are not HTTP/1.0's: the framing may be a proxy's mistake (RFC 9112, 6.1).
     let asked = keep_alive && !headers.has("transfer-encoding");
     let persistent = !close && !line.odd && (line.minor >= 1 || asked);
-    Ok(Head {
+    Ok(ResponseHead {
         status: line.status,
         persistent,
         headers,

@@ -11,12 +11,12 @@ const MOST: usize = 500;
 pub struct Headers {
     /// Name, value, name, value …
     text: Vec<u8>,
-    fields: Vec<Field>,
+    fields: Vec<FieldSpan>,
 }
 
 /// Where a field lies in the text.
 #[derive(Clone, Copy)]
-struct Field {
+struct FieldSpan {
     name: u32,
     value: u32,
     end: u32,
@@ -49,7 +49,7 @@ impl Headers {
             odd.filter(|byte| byte.is_ascii_control())
                 .for_each(|byte| *byte = b' ');
         }
-        self.fields.push(Field {
+        self.fields.push(FieldSpan {
             name: place as u32,
             value: value as u32,
             end: length as u32,

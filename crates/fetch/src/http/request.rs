@@ -51,10 +51,10 @@ impl<'a> FetchRequest<'a> {
 
 /// The header lines that every request carries, made once.
 #[derive(Debug)]
-pub(crate) struct Identity(String);
+pub(crate) struct CommonHeaders(String);
 
-impl Identity {
-    pub(crate) fn new(options: &Options) -> Result<Identity, FetchSetupError> {
+impl CommonHeaders {
+    pub(crate) fn new(options: &Options) -> Result<CommonHeaders, FetchSetupError> {
         let lines = [
             ("user_agent", "User-Agent", Some(&options.user_agent)),
             ("from", "From", options.from.as_ref()),
@@ -76,7 +76,7 @@ impl Identity {
             push_line(&mut text, name, value);
         }
         push_line(&mut text, "Accept-Encoding", "gzip, br, zstd");
-        Ok(Identity(text))
+        Ok(CommonHeaders(text))
     }
 
     /// The request's head, or the name of the part that cannot be sent.
@@ -153,7 +153,7 @@ mod tests {
             headers,
             ..FetchRequest::new(&url, [192, 0, 2, 1].into())
         };
-        let identity = Identity::new(options).map_err(|error| error.to_string())?;
+        let identity = CommonHeaders::new(options).map_err(|error| error.to_string())?;
         Ok(String::from_utf8(identity.head(&request, None)?.to_vec()).expect("text"))
     }
 

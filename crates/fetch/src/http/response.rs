@@ -78,7 +78,7 @@ pub struct FetchResponse {
     pub unwanted: bool,
     /// Room in the budget of memory, given back with the last copy of the answer.
     #[expect(dead_code, reason = "held, never read")]
-    pub(crate) shares: Option<std::sync::Arc<[crate::limits::memory_budget::Share]>>,
+    pub(crate) shares: Option<std::sync::Arc<[crate::limits::memory_budget::MemoryShare]>>,
 }
 
 impl FetchResponse {
@@ -146,7 +146,7 @@ pub enum Truncated {
     Time,
     /// The connection ended before the body did.
     Disconnect,
-    /// Framing broken, or body not wanted.
+    /// BodyFraming broken, or body not wanted.
     Unspecified,
 }
 

@@ -1,14 +1,15 @@
-//! One budget of memory over all answers under way (invariant 8).
+//! The memory budget that all responses in flight share (invariant 8), and the pool of their buffers.
 //!
-//! Small answers are free: their number is bounded by the number of fetches. One that grows over [`FREE`] waits until the
-//! length that it announces, or else its whole limit, fits the budget, and keeps its share until the answer is dropped. The wire and the decoders have a half
-//! each; who waits for the second half never holds up one who waits for the first, so nobody waits in a circle.
+//! Responses of up to [`MAX_UNBUDGETED`] bytes are not counted, because the number of concurrent fetches bounds their
+//! memory. A larger response waits until its announced length, or else its size limit, fits into the budget, and keeps
+//! that share until it is dropped. Half of the budget is for bodies on the wire and half for decoded bodies. A fetch may
+//! hold a share of the first half while it waits for the second, never the reverse, so fetches cannot deadlock.
 //!
-//! A decoder has a window of its own beside its output, up to 16 MiB of it (brotli; RFC 7932, 9.1): large bodies are
-//! decoded by as many threads as there are cores, however many wait.
+//! A decoder needs a window of up to 16 MiB beside its output (brotli; RFC 7932, 9.1). The number of large bodies that
+//! are decoded at once is therefore limited to the number of cores.
 //!
-//! The buffers of all but small answers are used again: fresh memory is cleared by the system first, page by page, which took as long
-//! as reading the answer (docs/decisions/0009-where-the-processor-goes.md).
+//! Buffers of more than [`MAX_UNPOOLED`] bytes are reused. The kernel clears fresh memory page by page, which took as
+//! long as reading the response (docs/decisions/0009-where-the-processor-goes.md).
 
 use std::{
     mem,
@@ -20,150 +21,158 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
-/// Bytes of a body that need no share.
-pub(crate) const FREE: usize = 512 << 10;
+/// Bodies up to this many bytes take no share of the budget; larger ones are called large.
+pub(crate) const MAX_UNBUDGETED: usize = 512 << 10;
 
 /// Shares are counted in this many bytes.
 const UNIT: u64 = 4 << 10;
 
-/// Larger buffers are used again, and medium ones are made in multiples of this, so that others fit them.
-pub(crate) const LENT: usize = 64 << 10;
+/// Buffers up to this many bytes are not pooled. Medium buffers are larger than this and at most [`MAX_UNBUDGETED`]; they
+/// are allocated in multiples of this size, so that other responses fit into them.
+pub(crate) const MAX_UNPOOLED: usize = 64 << 10;
 
-/// Bytes of buffers that are kept for the next large answers, of over [`FREE`], and for the next medium ones.
-const SPARE: usize = 8 << 20;
-const SPARE_MEDIUM: usize = 4 << 20;
+/// Maximum bytes in the pool of large buffers.
+const LARGE_POOL_SIZE: usize = 8 << 20;
 
-/// The largest buffer that is kept.
-const LARGEST_SPARE: usize = SPARE / 2;
+/// Maximum bytes in the pool of medium buffers.
+const MEDIUM_POOL_SIZE: usize = 4 << 20;
 
-/// A part of the budget; given back when dropped.
-pub(crate) type Share = OwnedSemaphorePermit;
+/// Larger buffers are freed instead of pooled.
+const MAX_POOLED: usize = LARGE_POOL_SIZE / 2;
 
-/// The budget.
+/// A share of the budget; released when dropped.
+pub(crate) type MemoryShare = OwnedSemaphorePermit;
+
+/// The memory budget of all fetches.
 #[derive(Debug)]
-pub(crate) struct Memory {
-    wire: Half,
-    decoded: Half,
+pub(crate) struct MemoryBudget {
+    wire: BudgetPool,
+    decoded: BudgetPool,
     decoders: Semaphore,
-    spares: Arc<Spares>,
-    medium: Arc<Spares>,
+    large_buffers: Arc<BufferPool>,
+    medium_buffers: Arc<BufferPool>,
 }
 
 #[derive(Debug)]
-struct Half {
+struct BudgetPool {
     units: u32,
-    left: Arc<Semaphore>,
+    available: Arc<Semaphore>,
 }
 
-impl Half {
-    fn new(bytes: u64) -> Half {
+impl BudgetPool {
+    fn new(bytes: u64) -> BudgetPool {
         let units = (bytes / UNIT).clamp(1, u64::from(u32::MAX >> 4)) as u32;
-        Half {
+        BudgetPool {
             units,
-            left: Arc::new(Semaphore::new(units as usize)),
+            available: Arc::new(Semaphore::new(units as usize)),
         }
     }
 
-    /// Waits for room for `bytes`, or for the whole of it where that is less. May be cancelled.
-    async fn share(&self, bytes: u64) -> Share {
+    /// Waits for a share of `bytes`, capped at the whole pool. Cancel-safe.
+    async fn acquire(&self, bytes: u64) -> MemoryShare {
         let units = bytes.div_ceil(UNIT).clamp(1, u64::from(self.units)) as u32;
-        let share = Arc::clone(&self.left).acquire_many_owned(units).await;
+        let share = Arc::clone(&self.available).acquire_many_owned(units).await;
         share.expect("the budget is never closed")
     }
 }
 
-impl Memory {
-    pub(crate) fn new(bytes: u64) -> Memory {
-        Memory {
-            wire: Half::new(bytes / 2),
-            decoded: Half::new(bytes / 2),
+impl MemoryBudget {
+    pub(crate) fn new(bytes: u64) -> MemoryBudget {
+        MemoryBudget {
+            wire: BudgetPool::new(bytes / 2),
+            decoded: BudgetPool::new(bytes / 2),
             decoders: Semaphore::new(available_parallelism().map_or(1, NonZero::get)),
-            spares: Arc::default(),
-            medium: Arc::default(),
+            large_buffers: Arc::default(),
+            medium_buffers: Arc::default(),
         }
     }
 
-    /// Where buffers of this size are kept.
-    fn shelf(&self, size: usize) -> &Arc<Spares> {
-        if size > FREE {
-            &self.spares
+    /// The pool for buffers of this size.
+    fn pool(&self, size: usize) -> &Arc<BufferPool> {
+        if size > MAX_UNBUDGETED {
+            &self.large_buffers
         } else {
-            &self.medium
+            &self.medium_buffers
         }
     }
 
-    /// An empty buffer with at least so much room.
-    pub(crate) fn buffer(&self, room: usize) -> Vec<u8> {
-        if room <= LENT {
-            return Vec::with_capacity(room);
+    /// An empty buffer with a capacity of at least `size`, from the pool if possible.
+    pub(crate) fn buffer(&self, size: usize) -> Vec<u8> {
+        if size <= MAX_UNPOOLED {
+            return Vec::with_capacity(size);
         }
-        // A medium answer would not be left in one that is more than half empty.
-        let most = if room > FREE { usize::MAX } else { 2 * room };
-        let spare = self.shelf(room).take(room, most);
-        spare.unwrap_or_else(|| {
-            let medium = room.next_multiple_of(LENT);
-            Vec::with_capacity(if room > FREE { room } else { medium })
+        let is_large = size > MAX_UNBUDGETED;
+        // A medium response is copied out of a buffer that is more than half empty.
+        let max_capacity = if is_large { usize::MAX } else { 2 * size };
+        let pooled = self.pool(size).take(size, max_capacity);
+        pooled.unwrap_or_else(|| {
+            let rounded = size.next_multiple_of(MAX_UNPOOLED);
+            Vec::with_capacity(if is_large { size } else { rounded })
         })
     }
 
-    /// Keeps a buffer that is not needed any more, if it is of a size that others need.
-    pub(crate) fn take_back(&self, buffer: Vec<u8>) {
-        if buffer.capacity() > LENT {
-            self.shelf(buffer.capacity()).put(buffer);
+    /// Returns an unused buffer to its pool.
+    pub(crate) fn recycle(&self, buffer: Vec<u8>) {
+        if buffer.capacity() > MAX_UNPOOLED {
+            self.pool(buffer.capacity()).put(buffer);
         }
     }
 
-    /// What a buffer holds that is kept for another answer when nobody needs this one any more.
+    /// The contents of a buffer, which returns to its pool when the last reference is dropped.
     pub(crate) fn lend(&self, buffer: Vec<u8>) -> Bytes {
-        let spares = Arc::clone(self.shelf(buffer.capacity()));
-        Bytes::from_owner(Lent { buffer, spares })
+        let pool = Arc::clone(self.pool(buffer.capacity()));
+        Bytes::from_owner(PooledBuffer { buffer, pool })
     }
 
-    /// For a body on the wire that may grow to so many bytes.
-    pub(crate) async fn wire(&self, bytes: u64) -> Share {
-        self.wire.share(bytes).await
+    /// A share for a body on the wire that may grow to `bytes`.
+    pub(crate) async fn wire(&self, bytes: u64) -> MemoryShare {
+        self.wire.acquire(bytes).await
     }
 
-    /// For a decoded body that may grow to so many bytes.
-    pub(crate) async fn decoded(&self, bytes: u64) -> Share {
-        self.decoded.share(bytes).await
+    /// A share for a decoded body that may grow to `bytes`.
+    pub(crate) async fn decoded(&self, bytes: u64) -> MemoryShare {
+        self.decoded.acquire(bytes).await
     }
 
-    /// For a decoder on a thread of its own. Held while it works, and for nothing that waits.
+    /// A permit to decode on a blocking thread. Held only while the decoder runs.
     pub(crate) async fn decoder(&self) -> SemaphorePermit<'_> {
         let permit = self.decoders.acquire().await;
         permit.expect("the budget is never closed")
     }
 }
 
-/// Buffers of answers that are gone, the smallest first.
+/// Free buffers, sorted by capacity.
 #[derive(Debug, Default)]
-struct Spares(Mutex<Vec<Vec<u8>>>);
+struct BufferPool(Mutex<Vec<Vec<u8>>>);
 
-impl Spares {
-    /// The smallest that has so much room, and no more than `most`.
-    fn take(&self, room: usize, most: usize) -> Option<Vec<u8>> {
-        let mut spares = self.lock();
-        let place = spares.iter().position(|spare| spare.capacity() >= room)?;
-        (spares[place].capacity() <= most).then(|| spares.remove(place))
+impl BufferPool {
+    /// The smallest buffer with at least `size` bytes, if it has at most `max_capacity`.
+    fn take(&self, size: usize, max_capacity: usize) -> Option<Vec<u8>> {
+        let mut buffers = self.lock();
+        let index = buffers.iter().position(|free| free.capacity() >= size)?;
+        (buffers[index].capacity() <= max_capacity).then(|| buffers.remove(index))
     }
 
-    /// Keeps a buffer. Where they become too many, those go that serve the fewest answers: of the large ones the smallest, of the
-    /// medium ones the largest.
+    /// Adds a buffer. If the pool becomes too large, frees the buffers that fit the fewest responses: the smallest of the
+    /// large ones, the largest of the medium ones.
     fn put(&self, mut buffer: Vec<u8>) {
-        if buffer.capacity() > LARGEST_SPARE {
+        if buffer.capacity() > MAX_POOLED {
             return;
         }
         buffer.clear();
-        let mut spares = self.lock();
+        let mut buffers = self.lock();
         let size = buffer.capacity();
-        let place = spares.partition_point(|spare| spare.capacity() < size);
-        spares.insert(place, buffer);
-        let is_large = size > FREE;
-        let most = if is_large { SPARE } else { SPARE_MEDIUM };
-        while spares.iter().map(Vec::capacity).sum::<usize>() > most {
-            let goes = if is_large { 0 } else { spares.len() - 1 };
-            spares.remove(goes);
+        let index = buffers.partition_point(|free| free.capacity() < size);
+        buffers.insert(index, buffer);
+        let is_large = size > MAX_UNBUDGETED;
+        let max_size = if is_large {
+            LARGE_POOL_SIZE
+        } else {
+            MEDIUM_POOL_SIZE
+        };
+        while buffers.iter().map(Vec::capacity).sum::<usize>() > max_size {
+            let evicted = if is_large { 0 } else { buffers.len() - 1 };
+            buffers.remove(evicted);
         }
     }
 
@@ -172,21 +181,21 @@ impl Spares {
     }
 }
 
-/// An answer in a buffer that comes back.
-struct Lent {
+/// A buffer in use that returns to its pool when dropped.
+struct PooledBuffer {
     buffer: Vec<u8>,
-    spares: Arc<Spares>,
+    pool: Arc<BufferPool>,
 }
 
-impl AsRef<[u8]> for Lent {
+impl AsRef<[u8]> for PooledBuffer {
     fn as_ref(&self) -> &[u8] {
         &self.buffer
     }
 }
 
-impl Drop for Lent {
+impl Drop for PooledBuffer {
     fn drop(&mut self) {
-        self.spares.put(mem::take(&mut self.buffer));
+        self.pool.put(mem::take(&mut self.buffer));
     }
 }
 
@@ -195,62 +204,69 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_large_buffer_is_used_again_when_all_of_its_answer_is_dropped() {
-        let memory = Memory::new(1 << 30);
-        let mut buffer = memory.buffer(2 * FREE);
+    fn a_large_buffer_is_reused_after_the_last_slice_of_its_response_is_dropped() {
+        let memory = MemoryBudget::new(1 << 30);
+        let mut buffer = memory.buffer(2 * MAX_UNBUDGETED);
         buffer.extend_from_slice(b"answer");
-        let place = buffer.as_ptr();
-        let answer = memory.lend(buffer);
-        let part = answer.slice(1..3);
-        drop(answer);
-        let other = memory.buffer(FREE + 1);
-        assert_ne!(other.as_ptr(), place, "a part of it is still there");
-        assert_eq!(part, b"ns"[..]);
-        drop(part);
-        let medium = memory.buffer(FREE);
-        assert_eq!(medium.capacity(), FREE, "it is for larger ones");
-        let larger = memory.buffer(2 * FREE + 1);
-        assert_ne!(larger.as_ptr(), place, "too small for that");
-        let again = memory.buffer(FREE + 1);
-        assert_eq!((again.as_ptr(), again.len()), (place, 0));
+        let start = buffer.as_ptr();
+        let response = memory.lend(buffer);
+        let slice = response.slice(1..3);
+        drop(response);
+        let other = memory.buffer(MAX_UNBUDGETED + 1);
+        assert_ne!(other.as_ptr(), start, "a slice of it is still in use");
+        assert_eq!(slice, b"ns"[..]);
+        drop(slice);
+        let medium = memory.buffer(MAX_UNBUDGETED);
+        assert_eq!(medium.capacity(), MAX_UNBUDGETED, "another pool");
+        let larger = memory.buffer(2 * MAX_UNBUDGETED + 1);
+        assert_ne!(larger.as_ptr(), start, "the buffer is too small");
+        let again = memory.buffer(MAX_UNBUDGETED + 1);
+        assert_eq!((again.as_ptr(), again.len()), (start, 0));
     }
 
     #[test]
-    fn medium_buffers_have_a_shelf_of_their_own() {
-        let memory = Memory::new(1 << 30);
-        assert_eq!(memory.buffer(LENT).capacity(), LENT);
-        let buffer = memory.buffer(LENT + 1);
-        let place = buffer.as_ptr();
-        assert_eq!(buffer.capacity(), 2 * LENT, "so that others fit it");
+    fn medium_buffers_have_their_own_pool() {
+        let memory = MemoryBudget::new(1 << 30);
+        assert_eq!(memory.buffer(MAX_UNPOOLED).capacity(), MAX_UNPOOLED);
+        let buffer = memory.buffer(MAX_UNPOOLED + 1);
+        let start = buffer.as_ptr();
+        assert_eq!(buffer.capacity(), 2 * MAX_UNPOOLED, "rounded up");
         drop(memory.lend(buffer));
-        drop(memory.lend(memory.buffer(FREE + 1)));
-        let other = memory.buffer(LENT - 1 + 3 * LENT);
-        assert_ne!(other.as_ptr(), place, "too small");
-        let again = memory.buffer(2 * LENT);
-        assert_eq!(again.as_ptr(), place);
-        drop(memory.lend(memory.buffer(FREE)));
+        drop(memory.lend(memory.buffer(MAX_UNBUDGETED + 1)));
+        let other = memory.buffer(MAX_UNPOOLED - 1 + 3 * MAX_UNPOOLED);
+        assert_ne!(other.as_ptr(), start, "the buffer is too small");
+        let again = memory.buffer(2 * MAX_UNPOOLED);
+        assert_eq!(again.as_ptr(), start);
+        drop(memory.lend(memory.buffer(MAX_UNBUDGETED)));
         assert_eq!(
-            memory.buffer(FREE / 2 - 1).capacity(),
-            FREE / 2,
-            "too large"
+            memory.buffer(MAX_UNBUDGETED / 2 - 1).capacity(),
+            MAX_UNBUDGETED / 2,
+            "the pooled buffer is too large"
         );
-        let many: Vec<_> = (0..20).map(|_| memory.lend(memory.buffer(FREE))).collect();
+        let many: Vec<_> = (0..20)
+            .map(|_| memory.lend(memory.buffer(MAX_UNBUDGETED)))
+            .collect();
         drop(many);
-        let kept: usize = memory.medium.lock().iter().map(Vec::capacity).sum();
-        assert_eq!(kept, SPARE_MEDIUM);
+        let kept: usize = memory.medium_buffers.lock().iter().map(Vec::capacity).sum();
+        assert_eq!(kept, MEDIUM_POOL_SIZE);
     }
 
     #[test]
-    fn no_more_is_kept_than_the_bound() {
-        let memory = Memory::new(1 << 30);
-        drop(memory.lend(Vec::with_capacity(LARGEST_SPARE + 1)));
-        assert!(memory.spares.lock().is_empty());
+    fn the_pool_of_large_buffers_is_bounded() {
+        let memory = MemoryBudget::new(1 << 30);
+        drop(memory.lend(Vec::with_capacity(MAX_POOLED + 1)));
+        assert!(memory.large_buffers.lock().is_empty());
         for megabytes in [1, 3, 2, 4, 1, 4] {
             drop(memory.lend(Vec::with_capacity(megabytes << 20)));
-            let kept: usize = memory.spares.lock().iter().map(Vec::capacity).sum();
-            assert!(kept <= SPARE, "{kept}");
+            let kept: usize = memory.large_buffers.lock().iter().map(Vec::capacity).sum();
+            assert!(kept <= LARGE_POOL_SIZE, "{kept}");
         }
-        let kept: Vec<_> = memory.spares.lock().iter().map(Vec::capacity).collect();
-        assert_eq!(kept, [4 << 20, 4 << 20], "the largest serve most answers");
+        let kept: Vec<_> = memory
+            .large_buffers
+            .lock()
+            .iter()
+            .map(Vec::capacity)
+            .collect();
+        assert_eq!(kept, [4 << 20, 4 << 20], "the smallest are freed first");
     }
 }

@@ -1,60 +1,60 @@
-//! How many connections may be open at once: as many as the system lets this process have files, but for a few.
+//! The limit on open connections: the process's limit on open files, less a reserve.
 //!
-//! Twenty thousand visits would each keep a connection over the pause, and the twenty thousand and first would be told that
-//! its server is down when it is us who ran out. So every connection holds one of a number of places; who finds none waits
-//! for one, outside of the time that its server is given. A connection is kept for the next request only while a good part
-//! of the places is free: those who wait are never kept waiting by those who rest.
+//! Every visit would like to keep its connection open over the courtesy pause. With thousands of visits the process would
+//! run out of file descriptors, and fetches would fail as if their servers were down. Therefore every connection holds a
+//! permit, and a fetch that gets none waits. The wait does not count against the server's timeouts. A connection is kept
+//! alive only while more than a quarter of the permits are free, so that idle connections never block new ones.
 
 use std::sync::Arc;
 
 use rustix::process::{Resource, getrlimit};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// Where there is no limit.
-const MOST: u64 = 1 << 20;
-/// Files left for everything else: volumes, frontier, log, resolver.
-const RESERVE: u64 = 512;
+/// The number of permits if the process has no limit on open files.
+const MAX_SOCKETS: u64 = 1 << 20;
+/// File descriptors reserved for everything else: volumes, frontier, logs, resolver.
+const RESERVED_FILES: u64 = 512;
 
-/// A place for one connection; given back when dropped.
-pub(crate) type Socket = OwnedSemaphorePermit;
+/// The right to one open connection; released when dropped.
+pub(crate) type SocketPermit = OwnedSemaphorePermit;
 
-/// The places.
+/// Limits the number of open connections.
 #[derive(Debug)]
-pub(crate) struct Sockets {
-    places: Arc<Semaphore>,
-    /// With no more than these left, nobody rests.
-    spare: usize,
+pub(crate) struct SocketLimit {
+    permits: Arc<Semaphore>,
+    /// Connections are kept alive only while more permits than this are free.
+    keep_alive_reserve: usize,
 }
 
-impl Sockets {
-    /// By the limit that is in force now.
-    pub(crate) fn of_this_process() -> Sockets {
-        let files = getrlimit(Resource::Nofile).current.unwrap_or(MOST);
-        let reserve = RESERVE.min(files / 2);
-        Sockets::new(files.min(MOST).saturating_sub(reserve).max(1) as usize)
+impl SocketLimit {
+    /// The limit that follows from the process's current limit on open files.
+    pub(crate) fn of_process() -> SocketLimit {
+        let files = getrlimit(Resource::Nofile).current.unwrap_or(MAX_SOCKETS);
+        let reserve = RESERVED_FILES.min(files / 2);
+        SocketLimit::new(files.min(MAX_SOCKETS).saturating_sub(reserve).max(1) as usize)
     }
 
-    /// For connections that are no files.
-    pub(crate) fn boundless() -> Sockets {
-        Sockets::new(MOST as usize)
+    /// For simulated connections, which use no file descriptors.
+    pub(crate) fn unlimited() -> SocketLimit {
+        SocketLimit::new(MAX_SOCKETS as usize)
     }
 
-    fn new(places: usize) -> Sockets {
-        Sockets {
-            places: Arc::new(Semaphore::new(places)),
-            spare: places / 4,
+    fn new(permits: usize) -> SocketLimit {
+        SocketLimit {
+            permits: Arc::new(Semaphore::new(permits)),
+            keep_alive_reserve: permits / 4,
         }
     }
 
-    /// A place, when one is free. In the order of arrival; may be cancelled.
-    pub(crate) async fn enter(&self) -> Socket {
-        let place = Arc::clone(&self.places).acquire_owned().await;
-        place.expect("the semaphore is never closed")
+    /// Waits for a permit, first come, first served. Cancel-safe.
+    pub(crate) async fn acquire(&self) -> SocketPermit {
+        let permit = Arc::clone(&self.permits).acquire_owned().await;
+        permit.expect("the semaphore is never closed")
     }
 
-    /// Whether a connection may be kept for a later request.
-    pub(crate) fn may_rest(&self) -> bool {
-        self.places.available_permits() > self.spare
+    /// Whether a connection may be kept alive for a later request.
+    pub(crate) fn may_keep_alive(&self) -> bool {
+        self.permits.available_permits() > self.keep_alive_reserve
     }
 }
 
@@ -63,38 +63,38 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_rests_leaves_room_for_who_comes() {
-        let sockets = Sockets::new(8);
+    async fn connections_are_kept_alive_only_while_a_quarter_is_free() {
+        let sockets = SocketLimit::new(8);
         let mut kept = Vec::new();
         for _ in 0..5 {
-            kept.push(sockets.enter().await);
-            assert!(sockets.may_rest());
+            kept.push(sockets.acquire().await);
+            assert!(sockets.may_keep_alive());
         }
-        let working = [sockets.enter().await, sockets.enter().await];
-        assert!(!sockets.may_rest(), "one of eight is left");
-        drop(working);
-        assert!(sockets.may_rest());
+        let busy = [sockets.acquire().await, sockets.acquire().await];
+        assert!(!sockets.may_keep_alive(), "one of eight permits is free");
+        drop(busy);
+        assert!(sockets.may_keep_alive());
     }
 
     #[tokio::test]
-    async fn nobody_is_refused() {
-        let sockets = Arc::new(Sockets::new(2));
+    async fn more_tasks_than_permits_all_get_a_turn() {
+        let sockets = Arc::new(SocketLimit::new(2));
         let mut tasks = tokio::task::JoinSet::new();
         for _ in 0..50 {
             let sockets = Arc::clone(&sockets);
             tasks.spawn(async move {
-                let _socket = sockets.enter().await;
+                let _socket = sockets.acquire().await;
                 tokio::task::yield_now().await;
             });
         }
         assert_eq!(tasks.join_all().await.len(), 50);
-        assert_eq!(sockets.places.available_permits(), 2);
+        assert_eq!(sockets.permits.available_permits(), 2);
     }
 
     #[test]
-    fn the_limit_of_the_system_is_never_exceeded() {
-        let files = getrlimit(Resource::Nofile).current.unwrap_or(MOST);
-        let places = Sockets::of_this_process().places.available_permits() as u64;
-        assert!(places >= 1 && places < files, "{places} of {files}");
+    fn the_limit_is_below_the_limit_on_open_files() {
+        let files = getrlimit(Resource::Nofile).current.unwrap_or(MAX_SOCKETS);
+        let permits = SocketLimit::of_process().permits.available_permits() as u64;
+        assert!(permits >= 1 && permits < files, "{permits} of {files}");
     }
 }

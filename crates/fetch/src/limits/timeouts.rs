@@ -1,7 +1,7 @@
-//! The clock of one answer (N5): first byte, silence between bytes, lowest speed, and the whole fetch.
+//! The timeouts of one response (N5): first byte, idle time between reads, minimum speed, and the whole fetch.
 //!
-//! One timer serves all four limits. It is not moved at every read: when it fires, the limits are looked at again,
-//! and it is set to the next of them. A fast answer costs one timer, whatever the number of reads.
+//! One timer serves all four limits. It is not reset at every read: when it fires, the limits are checked and it is set
+//! to the next one. A fast response therefore costs one timer, independent of the number of reads.
 
 use std::{
     pin::Pin,
@@ -10,99 +10,101 @@ use std::{
 
 use tokio::time::{Instant, Sleep};
 
-use crate::{Options, clock::after};
+use crate::{Options, clock::deadline_after};
 
-/// When an answer is too late or too slow. Times are tokio's, so that a paused clock works.
+/// Decides when a response is too late or too slow. Uses tokio's clock, which tests can pause.
 #[derive(Debug)]
-pub(crate) struct Pace<'a> {
+pub(crate) struct ResponseTimer<'a> {
     options: &'a Options,
     timer: Pin<Box<Sleep>>,
     /// End of the whole fetch.
     deadline: Instant,
-    /// When bytes last came, or the request was sent.
-    last: Instant,
-    /// Some byte came.
+    /// When bytes were last received; before the first byte, when the request was sent.
+    last_activity: Instant,
+    /// Whether any byte was received.
     begun: bool,
-    /// Start of the speed window, and bytes since then.
-    window: Instant,
-    bytes: u64,
+    window_start: Instant,
+    /// Bytes received since `window_start`.
+    window_bytes: u64,
 }
 
-impl<'a> Pace<'a> {
-    /// Starts to wait for the first byte.
-    pub(crate) fn new(options: &'a Options, deadline: Instant) -> Pace<'a> {
+impl<'a> ResponseTimer<'a> {
+    /// Starts the wait for the first byte.
+    pub(crate) fn new(options: &'a Options, deadline: Instant) -> ResponseTimer<'a> {
         let now = Instant::now();
-        let first = after(now, options.first_byte_timeout).min(deadline);
-        // A timer that is never polled, because the answer is there at once, is never registered either.
+        let first = deadline_after(now, options.first_byte_timeout).min(deadline);
+        // If the response arrives before the first poll, the timer is never registered.
         let timer = Box::pin(tokio::time::sleep_until(first));
-        Pace {
+        ResponseTimer {
             options,
             timer,
             deadline,
-            last: now,
+            last_activity: now,
             begun: false,
-            window: now,
-            bytes: 0,
+            window_start: now,
+            window_bytes: 0,
         }
     }
 
-    /// Bytes came; false when they come too slowly to go on.
-    pub(crate) fn received(&mut self, bytes: usize) -> bool {
+    /// Counts received bytes. Returns false if a limit has passed.
+    pub(crate) fn record_bytes(&mut self, bytes: usize) -> bool {
         let now = Instant::now();
         if !self.begun {
             self.begun = true;
-            self.window = now;
+            self.window_start = now;
         }
-        self.last = now;
-        self.bytes += bytes as u64;
+        self.last_activity = now;
+        self.window_bytes += bytes as u64;
         now < self.deadline && !self.is_slow(now)
     }
 
-    /// Whether the last full window was below the lowest speed; begins a new window when it was not.
+    /// Whether the window that ends now was below the minimum speed. Then starts a new window.
     fn is_slow(&mut self, now: Instant) -> bool {
         let options = self.options;
-        if !self.watches_speed() || now.duration_since(self.window) < options.min_speed_window {
+        let elapsed = now.duration_since(self.window_start);
+        if !self.checks_speed() || elapsed < options.min_speed_window {
             return false;
         }
-        let least = options.min_speed as f64 * now.duration_since(self.window).as_secs_f64();
-        let slow = (self.bytes as f64) < least;
-        self.window = now;
-        self.bytes = 0;
+        let min_bytes = options.min_speed as f64 * elapsed.as_secs_f64();
+        let slow = (self.window_bytes as f64) < min_bytes;
+        self.window_start = now;
+        self.window_bytes = 0;
         slow
     }
 
-    fn watches_speed(&self) -> bool {
+    fn checks_speed(&self) -> bool {
         self.begun && self.options.min_speed > 0 && !self.options.min_speed_window.is_zero()
     }
 
-    /// When the silence has lasted too long.
-    fn silence_end(&self) -> Instant {
-        let most = if self.begun {
+    /// When the wait for the first or the next byte times out.
+    fn idle_deadline(&self) -> Instant {
+        let timeout = if self.begun {
             self.options.idle_timeout
         } else {
             self.options.first_byte_timeout
         };
-        after(self.last, most)
+        deadline_after(self.last_activity, timeout)
     }
 
-    /// The nearest limit.
-    fn next(&self) -> Instant {
-        let next = self.silence_end().min(self.deadline);
-        if self.watches_speed() {
-            next.min(after(self.window, self.options.min_speed_window))
+    /// The time at which the next limit is due.
+    fn next_check(&self) -> Instant {
+        let next = self.idle_deadline().min(self.deadline);
+        if self.checks_speed() {
+            let window_end = deadline_after(self.window_start, self.options.min_speed_window);
+            next.min(window_end)
         } else {
             next
         }
     }
 
     fn is_late(&mut self, now: Instant) -> bool {
-        now >= self.deadline || now >= self.silence_end() || self.is_slow(now)
+        now >= self.deadline || now >= self.idle_deadline() || self.is_slow(now)
     }
 
     /// Ready when a limit has passed.
     pub(crate) fn poll_late(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
-            let next = self.next();
+            let next = self.next_check();
             if next < self.timer.deadline() {
                 self.timer.as_mut().reset(next);
             }
@@ -112,7 +114,7 @@ impl<'a> Pace<'a> {
             if self.is_late(Instant::now()) {
                 return Poll::Ready(());
             }
-            let next = self.next();
+            let next = self.next_check();
             self.timer.as_mut().reset(next);
         }
     }

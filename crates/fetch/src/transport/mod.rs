@@ -1,10 +1,23 @@
 //! The transport below the fetcher: the real network (name servers, TCP, TLS) or a simulation of it.
 //!
-//! Everything above this seam is the same code in both cases: DNS cache, address guard, kept-alive connections, time
-//! limits and the HTTP exchange. Fetching by a browser does not belong here, because a browser replaces the HTTP
+//! ```text
+//! Fetcher ─► dns/         cache, circuit breaker ─► name servers    or Simulation::look_up
+//!     └────► connection/  address guard ──────────► TCP, then TLS   or Simulation::connect, Simulation::respond
+//! ```
+//!
+//! Everything above this seam is the same code in both cases: DNS cache, address guard, kept-alive connections,
+//! timeouts and the HTTP exchange. Fetching by a browser does not belong here, because a browser replaces the HTTP
 //! exchange as well: see the crate documentation.
 
 mod simulation;
 
-pub(crate) use simulation::{Network, Pipe, Simulated};
+use crate::connection::tls::Tls;
+
+pub(crate) use simulation::{SimulatedNetwork, SimulatedStream};
 pub use simulation::{SimulatedResponse, Simulation};
+
+/// Connects through sockets or through a simulation.
+pub(crate) enum Transport {
+    Real(Box<Tls>),
+    Simulated(SimulatedNetwork),
+}

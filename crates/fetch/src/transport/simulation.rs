@@ -1,14 +1,7 @@
-//! What stands below a [`crate::Fetcher`]: name servers and sockets, or a function that plays both.
+//! A simulated network: a [`Simulation`] answers DNS look-ups, accepts connections and responds to requests in memory.
 //!
-//! ```text
-//! Fetcher ─► dns: cache, breaker ─► names:  Real: servers     Simulated: Simulation::look_up
-//!     └► connect: guard ──────► stream: Real: TCP, TLS    Simulated: Simulation::connect, respond
-//! ```
-//!
-//! The seam is at the bottom, so that in a simulation everything above it is the code that crawls: DNS cache, guard,
-//! kept-alive connections, time limits, the exchange byte by byte. All waiting is by tokio's timers, and nothing waits for
-//! anything else: under tokio's paused clock a simulated network takes no time but the processor's
-//! (docs/decisions/0011-simulation.md).
+//! All delays are tokio timers. Under tokio's paused clock, a simulated network therefore takes no time except
+//! processor time (docs/decisions/0011-simulation.md).
 
 use std::{
     fmt, io,
@@ -25,102 +18,96 @@ use tokio::{
     time::{Sleep, sleep},
 };
 
-use crate::{Failure, clock::Clock, connection::tls::Tls};
+use crate::{Failure, clock::CalendarClock};
 
-/// A web that is made up as it is asked. Times are unix milliseconds of the calendar that the web was given.
+/// A simulated web. `now` is the simulated time in Unix milliseconds.
 pub trait Simulation: Send + Sync + 'static {
-    /// What the name servers say, and how long they take. It is believed for the shortest time that the options allow.
+    /// The delay and the result of a DNS look-up. The answer is cached for `dns_ttl_min`.
     fn look_up(&self, now: i64, name: &str) -> (Duration, Result<Vec<IpAddr>, Failure>);
 
-    /// How long it takes until there is a connection, or until it is known that there will be none.
+    /// The delay until a connection is established or fails.
     fn connect(&self, now: i64, target: SocketAddr) -> (Duration, Result<(), Failure>);
 
-    /// A request, head complete, has arrived. To be called once for each.
+    /// The response to a complete request head. Called once per request.
     fn respond(&self, now: i64, target: SocketAddr, request: &[u8]) -> SimulatedResponse;
 
-    /// The last byte of an answer was taken, or the client is gone: it gave up, or was killed.
+    /// Called when the client has read the last byte of a response, or has closed the connection before that.
     fn exchange_ended(&self, now: i64, target: SocketAddr, id: u64);
 }
 
-/// What a simulated server does with a request.
+/// A simulated server's response to a request.
 #[derive(Clone, Debug)]
 pub struct SimulatedResponse {
-    /// The server's own name for the request; comes back with [`Simulation::exchange_ended`].
+    /// Identifies the request; passed to [`Simulation::exchange_ended`].
     pub id: u64,
-    /// Until the first byte, which is also the last: the answer comes whole.
+    /// Delay until the response arrives. All bytes arrive together.
     pub delay: Duration,
-    /// Head and body; none: the server closes the connection without a word.
+    /// Head and body. If empty, the server closes the connection without a response.
     pub bytes: Bytes,
 }
 
-/// Which of the two.
-pub(crate) enum Network {
-    Real(Box<Tls>),
-    Simulated(Simulated),
-}
-
-/// A simulated web with its calendar.
+/// A simulated web with its clock.
 #[derive(Clone)]
-pub(crate) struct Simulated {
+pub(crate) struct SimulatedNetwork {
     web: Arc<dyn Simulation>,
-    clock: Clock,
+    clock: CalendarClock,
 }
 
-impl Simulated {
-    pub(crate) fn new(web: Arc<dyn Simulation>, clock: Clock) -> Simulated {
-        Simulated { web, clock }
+impl SimulatedNetwork {
+    pub(crate) fn new(web: Arc<dyn Simulation>, clock: CalendarClock) -> SimulatedNetwork {
+        SimulatedNetwork { web, clock }
     }
 
     pub(crate) async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, Failure> {
-        let (after, found) = self.web.look_up(self.clock.now_ms(), name);
-        sleep(after).await;
-        found
+        let (delay, result) = self.web.look_up(self.clock.now_ms(), name);
+        sleep(delay).await;
+        result
     }
 
-    pub(crate) async fn connect(&self, target: SocketAddr) -> Result<Pipe, Failure> {
-        let (after, end) = self.web.connect(self.clock.now_ms(), target);
-        sleep(after).await;
-        end.map(|()| Pipe {
-            simulated: self.clone(),
+    pub(crate) async fn connect(&self, target: SocketAddr) -> Result<SimulatedStream, Failure> {
+        let (delay, result) = self.web.connect(self.clock.now_ms(), target);
+        sleep(delay).await;
+        result.map(|()| SimulatedStream {
+            network: self.clone(),
             target,
             request: Vec::new(),
-            reply: None,
+            response: None,
             closed: false,
         })
     }
 }
 
 /// A connection to a simulated server.
-pub(crate) struct Pipe {
-    simulated: Simulated,
+pub(crate) struct SimulatedStream {
+    network: SimulatedNetwork,
     target: SocketAddr,
-    /// What has come of a request whose head is not complete.
+    /// The bytes of a request whose head is not complete.
     request: Vec<u8>,
-    reply: Option<Coming>,
+    response: Option<PendingResponse>,
     closed: bool,
 }
 
-/// An answer on its way.
-struct Coming {
+/// A response that has not been read completely.
+struct PendingResponse {
     id: u64,
-    due: Pin<Box<Sleep>>,
+    arrival: Pin<Box<Sleep>>,
     bytes: Bytes,
 }
 
-impl Pipe {
+impl SimulatedStream {
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.closed {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
         self.request.extend_from_slice(bytes);
         if self.request.ends_with(b"\r\n\r\n") {
-            let Simulated { web, clock } = &self.simulated;
-            let reply = web.respond(clock.now_ms(), self.target, &self.request);
+            let SimulatedNetwork { web, clock } = &self.network;
+            let response = web.respond(clock.now_ms(), self.target, &self.request);
             self.request.clear();
-            self.reply = Some(Coming {
-                id: reply.id,
-                due: Box::pin(sleep(reply.delay)),
-                bytes: reply.bytes,
+            self.response = Some(PendingResponse {
+                id: response.id,
+                arrival: Box::pin(sleep(response.delay)),
+                bytes: response.bytes,
             });
         }
         Ok(bytes.len())
@@ -131,44 +118,44 @@ impl Pipe {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let Some(coming) = &mut self.reply else {
-            // Without a request the server says nothing, and nobody has to be woken for it.
+        let Some(pending) = &mut self.response else {
+            // The server sends nothing without a request, so no waker is registered.
             return if self.closed {
                 Poll::Ready(Ok(()))
             } else {
                 Poll::Pending
             };
         };
-        if coming.due.as_mut().poll(cx).is_pending() {
+        if pending.arrival.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }
-        self.closed = coming.bytes.is_empty();
-        let count = coming.bytes.len().min(buffer.remaining());
-        buffer.put_slice(&coming.bytes[..count]);
-        coming.bytes.advance(count);
-        if coming.bytes.is_empty() {
-            self.end();
+        self.closed = pending.bytes.is_empty();
+        let count = pending.bytes.len().min(buffer.remaining());
+        buffer.put_slice(&pending.bytes[..count]);
+        pending.bytes.advance(count);
+        if pending.bytes.is_empty() {
+            self.end_exchange();
         }
         Poll::Ready(Ok(()))
     }
 
-    fn end(&mut self) {
-        if let Some(coming) = self.reply.take() {
-            let Simulated { web, clock } = &self.simulated;
-            web.exchange_ended(clock.now_ms(), self.target, coming.id);
+    fn end_exchange(&mut self) {
+        if let Some(pending) = self.response.take() {
+            let SimulatedNetwork { web, clock } = &self.network;
+            web.exchange_ended(clock.now_ms(), self.target, pending.id);
         }
     }
 }
 
-impl Drop for Pipe {
+impl Drop for SimulatedStream {
     fn drop(&mut self) {
-        self.end();
+        self.end_exchange();
     }
 }
 
-impl fmt::Debug for Pipe {
+impl fmt::Debug for SimulatedStream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pipe")
+        f.debug_struct("SimulatedStream")
             .field("target", &self.target)
             .finish_non_exhaustive()
     }

@@ -320,13 +320,13 @@ async fn a_prefetched_name_is_asked_once() {
     let (server, heard) = start().await;
     let web = web(with(&[server]));
     for _ in 0..100 {
-        web.prefetch("both.example");
+        web.prefetch_dns("both.example");
     }
     assert_eq!(
         web.resolve("both.example").await.unwrap().addresses.len(),
         3
     );
-    web.prefetch("both.example");
+    web.prefetch_dns("both.example");
     assert_eq!(heard.lock().unwrap().len(), 2, "A and AAAA");
 }
 

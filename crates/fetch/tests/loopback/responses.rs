@@ -277,12 +277,12 @@ async fn interim_answers_are_skipped() {
     .await;
     check(
         "HTTP/1.1 101 Switching Protocols\r\n\r\n",
-        "protocol: not an HTTP answer: interim answer 101",
+        "protocol: HTTP protocol error: interim response 101",
     )
     .await;
     check(
         &"HTTP/1.1 100 x\r\n\r\n".repeat(9),
-        "protocol: not an HTTP answer: interim answer 100",
+        "protocol: HTTP protocol error: interim response 100",
     )
     .await;
     let (fetched, _) = run(

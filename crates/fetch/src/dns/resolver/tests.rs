@@ -1,4 +1,4 @@
-//! The resolver against a script instead of servers, under a paused clock: outages of days take no time.
+//! Tests of the resolver against scripted name servers, under a paused clock: an outage of days takes no real time.
 
 use std::{
     collections::HashMap,
@@ -11,86 +11,86 @@ use tokio::time::advance;
 
 use super::*;
 
-/// What a name has, and for how long; no entry: it does not exist.
+/// The answer to a query. A name without an answer does not exist.
 #[derive(Clone, Debug)]
-enum Said {
+enum ScriptedAnswer {
     Addresses(Vec<IpAddr>),
     ServFail,
     Silence,
 }
 
-/// Servers that say what they are told to, after a while.
+/// Name servers that answer by script, after [`LATENCY`].
 #[derive(Default)]
-struct Script {
-    names: Mutex<HashMap<String, Said>>,
-    /// No server answers anything.
-    away: Mutex<bool>,
-    heard: Mutex<Vec<String>>,
-    under_way: AtomicUsize,
-    most: AtomicUsize,
+struct ScriptedServers {
+    answers: Mutex<HashMap<String, ScriptedAnswer>>,
+    /// No server can be reached.
+    unreachable: Mutex<bool>,
+    queries: Mutex<Vec<String>>,
+    in_flight: AtomicUsize,
+    max_in_flight: AtomicUsize,
 }
 
 const LATENCY: Duration = Duration::from_millis(20);
 const TTL: Duration = Duration::from_mins(10);
 const STALE: Duration = Duration::from_hours(1);
 
-impl Script {
-    fn say(&self, name: &str, said: Option<Said>) {
-        let mut names = lock(&self.names);
-        match said {
-            Some(said) => names.insert(name.to_owned(), said),
-            None => names.remove(name),
+impl ScriptedServers {
+    fn set_answer(&self, name: &str, answer: Option<ScriptedAnswer>) {
+        let mut answers = lock(&self.answers);
+        match answer {
+            Some(answer) => answers.insert(name.to_owned(), answer),
+            None => answers.remove(name),
         };
     }
 
-    fn set_away(&self, away: bool) {
-        *lock(&self.away) = away;
+    fn set_unreachable(&self, unreachable: bool) {
+        *lock(&self.unreachable) = unreachable;
     }
 
-    fn take_heard(&self) -> Vec<String> {
-        std::mem::take(&mut lock(&self.heard))
+    fn take_queries(&self) -> Vec<String> {
+        std::mem::take(&mut lock(&self.queries))
     }
 }
 
-impl Ask for Script {
-    async fn ask(&self, name: &str) -> Found {
-        struct Leave<'a>(&'a AtomicUsize);
-        impl Drop for Leave<'_> {
+impl AddressLookup for ScriptedServers {
+    async fn look_up(&self, name: &str) -> LookupResult {
+        struct InFlightCount<'a>(&'a AtomicUsize);
+        impl Drop for InFlightCount<'_> {
             fn drop(&mut self) {
                 self.0.fetch_sub(1, Ordering::Relaxed);
             }
         }
-        let under_way = self.under_way.fetch_add(1, Ordering::Relaxed) + 1;
-        let _leave = Leave(&self.under_way);
-        self.most.fetch_max(under_way, Ordering::Relaxed);
-        lock(&self.heard).push(name.to_owned());
+        let in_flight = self.in_flight.fetch_add(1, Ordering::Relaxed) + 1;
+        let _count = InFlightCount(&self.in_flight);
+        self.max_in_flight.fetch_max(in_flight, Ordering::Relaxed);
+        lock(&self.queries).push(name.to_owned());
         sleep(LATENCY).await;
-        let away = *lock(&self.away);
-        let said = lock(&self.names).get(name).cloned();
-        let outcome = match said {
-            _ if away => Err(Failure::DnsFailed("unreachable".to_owned())),
+        let unreachable = *lock(&self.unreachable);
+        let answer = lock(&self.answers).get(name).cloned();
+        let outcome = match answer {
+            _ if unreachable => Err(Failure::DnsFailed("unreachable".to_owned())),
             None => Err(Failure::DnsNotFound),
-            Some(Said::ServFail) => Err(Failure::DnsFailed("Server Failure".to_owned())),
-            Some(Said::Silence) => std::future::pending().await,
-            Some(Said::Addresses(addresses)) => Ok(addresses),
+            Some(ScriptedAnswer::ServFail) => Err(Failure::DnsFailed("Server Failure".to_owned())),
+            Some(ScriptedAnswer::Silence) => std::future::pending().await,
+            Some(ScriptedAnswer::Addresses(addresses)) => Ok(addresses),
         };
-        Found { outcome, ttl: TTL }
+        LookupResult { outcome, ttl: TTL }
     }
 }
 
-fn resolver(change: impl FnOnce(&mut Options)) -> Arc<Resolver<Script>> {
+fn resolver(change: impl FnOnce(&mut Options)) -> Arc<Resolver<ScriptedServers>> {
     let mut options = Options {
         dns_ttl_min: Duration::from_mins(5),
         dns_stale: STALE,
         ..Options::default()
     };
     change(&mut options);
-    let guard = Guard::new(options.allow_private, Blacklist::default());
+    let guard = AddressGuard::new(options.allow_private, Blacklist::default());
     Arc::new(Resolver::new(
-        Script::default(),
+        ScriptedServers::default(),
         &options,
         Arc::new(guard),
-        Clock::new(),
+        CalendarClock::new(),
     ))
 }
 
@@ -98,86 +98,92 @@ fn address(last: u8) -> IpAddr {
     [93, 184, 216, last].into()
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "what a script takes")]
-fn public(last: u8) -> Option<Said> {
-    Some(Said::Addresses(vec![address(last)]))
+#[expect(clippy::unnecessary_wraps, reason = "the argument type of set_answer")]
+fn public_answer(last: u8) -> Option<ScriptedAnswer> {
+    Some(ScriptedAnswer::Addresses(vec![address(last)]))
 }
 
-/// The one address, or the failure's code. A paused clock never stands still: what waits for ever must fail.
-async fn ask(resolver: &Arc<Resolver<Script>>, name: &str) -> String {
-    let asked = timeout(Duration::from_hours(1), resolver.resolve(name)).await;
-    match asked.expect("an end") {
+/// The first address, or the failure's code. Panics if the look-up takes more than an hour of paused time.
+async fn resolve(resolver: &Arc<Resolver<ScriptedServers>>, name: &str) -> String {
+    let result = timeout(Duration::from_hours(1), resolver.resolve(name)).await;
+    match result.expect("a result within an hour") {
         Ok(resolved) => resolved.addresses[0].to_string(),
         Err(failure) => failure.code().to_owned(),
     }
 }
 
-/// Lets everything happen that happens within this time.
-async fn pass(seconds: u64) {
+/// Runs all tasks for this time.
+async fn advance_seconds(seconds: u64) {
     sleep(Duration::from_secs(seconds)).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stale_answer_is_served_at_once_and_refreshed_beside() {
+async fn a_stale_answer_is_returned_at_once_and_refreshed_in_the_background() {
     let resolver = resolver(|_| {});
-    resolver.servers.say("a.example", public(1));
-    assert_eq!(ask(&resolver, "a.example").await, "93.184.216.1");
-    resolver.servers.say("a.example", public(2));
+    resolver.servers.set_answer("a.example", public_answer(1));
+    assert_eq!(resolve(&resolver, "a.example").await, "93.184.216.1");
+    resolver.servers.set_answer("a.example", public_answer(2));
     advance(TTL).await;
-    resolver.servers.take_heard();
+    resolver.servers.take_queries();
     let begun = Instant::now();
     for _ in 0..5 {
-        assert_eq!(ask(&resolver, "a.example").await, "93.184.216.1");
+        assert_eq!(resolve(&resolver, "a.example").await, "93.184.216.1");
     }
-    assert_eq!(begun.elapsed(), Duration::ZERO, "nobody waited");
-    pass(1).await;
-    assert_eq!(resolver.servers.take_heard(), ["a.example"], "one refresh");
-    assert_eq!(ask(&resolver, "a.example").await, "93.184.216.2");
-    advance(TTL + STALE).await;
-    resolver.servers.say("a.example", public(3));
+    assert_eq!(begun.elapsed(), Duration::ZERO, "no call waited");
+    advance_seconds(1).await;
     assert_eq!(
-        ask(&resolver, "a.example").await,
+        resolver.servers.take_queries(),
+        ["a.example"],
+        "one refresh"
+    );
+    assert_eq!(resolve(&resolver, "a.example").await, "93.184.216.2");
+    advance(TTL + STALE).await;
+    resolver.servers.set_answer("a.example", public_answer(3));
+    assert_eq!(
+        resolve(&resolver, "a.example").await,
         "93.184.216.3",
-        "too old to be of use: waited for"
+        "no longer usable, so the call waits for a query"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refresh_that_fails_keeps_the_answer_and_one_that_finds_no_name_removes_it() {
+async fn a_failed_refresh_keeps_the_stale_answer_and_nxdomain_removes_it() {
     let resolver = resolver(|options| options.dns_stale = Duration::from_hours(24));
-    resolver.servers.say("a.example", public(1));
-    ask(&resolver, "a.example").await;
-    resolver.servers.say("a.example", Some(Said::ServFail));
+    resolver.servers.set_answer("a.example", public_answer(1));
+    resolve(&resolver, "a.example").await;
+    resolver
+        .servers
+        .set_answer("a.example", Some(ScriptedAnswer::ServFail));
     advance(TTL).await;
-    resolver.servers.take_heard();
+    resolver.servers.take_queries();
     for _ in 0..3600 {
-        assert_eq!(ask(&resolver, "a.example").await, "93.184.216.1");
-        pass(1).await;
+        assert_eq!(resolve(&resolver, "a.example").await, "93.184.216.1");
+        advance_seconds(1).await;
     }
-    let refreshes = resolver.servers.take_heard().len();
+    let refreshes = resolver.servers.take_queries().len();
     assert!(
         (7..=8).contains(&refreshes),
         "{refreshes} in an hour: 30 s, 1 min, 2 min and so on"
     );
-    resolver.servers.say("a.example", None);
-    pass(3600).await;
-    assert_eq!(ask(&resolver, "a.example").await, "93.184.216.1");
-    pass(1).await;
-    assert_eq!(ask(&resolver, "a.example").await, "dns-not-found");
+    resolver.servers.set_answer("a.example", None);
+    advance_seconds(3600).await;
+    assert_eq!(resolve(&resolver, "a.example").await, "93.184.216.1");
+    advance_seconds(1).await;
+    assert_eq!(resolve(&resolver, "a.example").await, "dns-not-found");
 }
 
-/// Rebinding: whatever way an address comes in, the guard stands at the way out.
+/// DNS rebinding: the guard checks the addresses whenever an answer is returned, also restored and refreshed ones.
 #[tokio::test(start_paused = true)]
-async fn the_guard_judges_each_answer_given_out() {
+async fn the_guard_checks_every_returned_answer() {
     let resolver = resolver(|_| {});
-    resolver.servers.say("a.example", public(1));
-    ask(&resolver, "a.example").await;
-    let inside = Some(Said::Addresses(vec![[127, 0, 0, 1].into()]));
-    resolver.servers.say("a.example", inside);
+    resolver.servers.set_answer("a.example", public_answer(1));
+    resolve(&resolver, "a.example").await;
+    let loopback = Some(ScriptedAnswer::Addresses(vec![[127, 0, 0, 1].into()]));
+    resolver.servers.set_answer("a.example", loopback);
     advance(TTL).await;
-    assert_eq!(ask(&resolver, "a.example").await, "93.184.216.1");
-    pass(1).await;
-    assert_eq!(ask(&resolver, "a.example").await, "address-refused");
+    assert_eq!(resolve(&resolver, "a.example").await, "93.184.216.1");
+    advance_seconds(1).await;
+    assert_eq!(resolve(&resolver, "a.example").await, "address-refused");
     let mixed = Resolved {
         addresses: vec![
             [169, 254, 169, 254].into(),
@@ -187,47 +193,48 @@ async fn the_guard_judges_each_answer_given_out() {
         expires_ms: resolver.clock.now_ms() - 1,
     };
     resolver.restore("b.example", &mixed);
-    let given = resolver.resolve("b.example").await.expect("one passes");
-    assert_eq!(given.addresses, [address(4)]);
+    let resolved = resolver.resolve("b.example").await;
+    let resolved = resolved.expect("one address is allowed");
+    assert_eq!(resolved.addresses, [address(4)]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn memories_past_their_time_are_stale() {
+async fn a_restored_answer_that_has_expired_is_stale() {
     let resolver = resolver(|_| {});
-    let kept = |age: Duration| Resolved {
+    let restored = |age: Duration| Resolved {
         addresses: vec![address(1)],
         expires_ms: resolver.clock.now_ms() - millis(age),
     };
-    resolver.servers.say("a.example", public(2));
-    resolver.servers.say("b.example", public(2));
-    resolver.restore("a.example", &kept(Duration::from_mins(59)));
-    resolver.restore("b.example", &kept(STALE));
-    assert_eq!(ask(&resolver, "a.example").await, "93.184.216.1");
-    assert_eq!(ask(&resolver, "b.example").await, "93.184.216.2");
-    pass(1).await;
-    assert_eq!(ask(&resolver, "a.example").await, "93.184.216.2");
+    resolver.servers.set_answer("a.example", public_answer(2));
+    resolver.servers.set_answer("b.example", public_answer(2));
+    resolver.restore("a.example", &restored(Duration::from_mins(59)));
+    resolver.restore("b.example", &restored(STALE));
+    assert_eq!(resolve(&resolver, "a.example").await, "93.184.216.1");
+    assert_eq!(resolve(&resolver, "b.example").await, "93.184.216.2");
+    advance_seconds(1).await;
+    assert_eq!(resolve(&resolver, "a.example").await, "93.184.216.2");
 }
 
 #[tokio::test(start_paused = true)]
-async fn prefetched_names_are_there_and_take_half_the_slots() {
+async fn prefetching_fills_the_cache_and_takes_at_most_half_of_the_slots() {
     let resolver = resolver(|options| options.dns_concurrency = 10);
     for n in 0..50 {
         let name = format!("{n}.example");
-        resolver.servers.say(&name, public(1));
+        resolver.servers.set_answer(&name, public_answer(1));
         resolver.prefetch(&name);
         resolver.prefetch(&name);
         resolver.prefetch(&format!("{name}."));
     }
-    for nothing in ["", "[::1]", "127.0.0.1", "-..-", &"x".repeat(300)] {
-        resolver.prefetch(nothing);
+    for not_a_name in ["", "[::1]", "127.0.0.1", "-..-", &"x".repeat(300)] {
+        resolver.prefetch(not_a_name);
     }
     let begun = Instant::now();
-    assert_eq!(ask(&resolver, "40.example").await, "93.184.216.1");
+    assert_eq!(resolve(&resolver, "40.example").await, "93.184.216.1");
     assert_eq!(begun.elapsed(), LATENCY, "the other half is free");
-    let mut heard = resolver.servers.take_heard();
-    heard.sort();
+    let mut queries = resolver.servers.take_queries();
+    queries.sort();
     assert_eq!(
-        heard,
+        queries,
         [
             "0.example",
             "1.example",
@@ -237,22 +244,22 @@ async fn prefetched_names_are_there_and_take_half_the_slots() {
             "40.example"
         ]
     );
-    assert_eq!(ask(&resolver, "3.example").await, "93.184.216.1");
+    assert_eq!(resolve(&resolver, "3.example").await, "93.184.216.1");
     resolver.prefetch("3.example");
     resolver.prefetch("7.example");
-    assert_eq!(ask(&resolver, "7.example").await, "93.184.216.1");
+    assert_eq!(resolve(&resolver, "7.example").await, "93.184.216.1");
     assert_eq!(
-        resolver.servers.take_heard(),
+        resolver.servers.take_queries(),
         ["7.example"],
-        "joined, not repeated"
+        "the call joined the look-up in flight"
     );
-    pass(1).await;
+    advance_seconds(1).await;
     assert_eq!(resolver.slots.available_permits(), 10);
 }
 
-/// The price for a link to a name that is known: far below a microsecond when optimised.
+/// The cost of a link to a cached name: far below a microsecond in an optimised build.
 #[tokio::test]
-async fn prefetching_a_known_name_is_cheap() {
+async fn prefetching_a_cached_name_is_cheap() {
     let resolver = resolver(|_| {});
     for n in 0..10_000 {
         let resolved = Resolved {
@@ -273,166 +280,176 @@ async fn prefetching_a_known_name_is_cheap() {
             begun.elapsed() / 10_000
         })
         .min();
-    let best = best.expect("five runs");
-    eprintln!("{best:?} for a known name");
+    let best = best.expect("five measurements");
+    eprintln!("{best:?} for a cached name");
     assert!(best < Duration::from_micros(10), "{best:?}");
-    assert!(resolver.servers.take_heard().is_empty());
+    assert!(resolver.servers.take_queries().is_empty());
 }
 
-/// Asks names until they are down.
-async fn bring_down(resolver: &Arc<Resolver<Script>>) {
-    resolver.servers.set_away(true);
-    for n in 0..breaker::LEAST {
-        assert_eq!(resolver.down(), None);
+/// Makes the servers unreachable and queries names until the circuit breaker opens.
+async fn open_breaker(resolver: &Arc<Resolver<ScriptedServers>>) {
+    resolver.servers.set_unreachable(true);
+    for n in 0..circuit_breaker::MIN_QUERIES {
+        assert_eq!(resolver.outage_since(), None);
         let name = format!("{n}.down.example");
-        let asked = timeout(LATENCY * 2, ask(resolver, &name)).await;
-        // The one that brings them down waits with the others.
-        assert_eq!(asked.is_err(), resolver.down().is_some());
+        let result = timeout(LATENCY * 2, resolve(resolver, &name)).await;
+        // The look-up that opens the breaker waits as well.
+        assert_eq!(result.is_err(), resolver.outage_since().is_some());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_names_are_down_questions_wait_and_go_on_by_themselves() {
+async fn lookups_wait_while_the_breaker_is_open_and_then_continue() {
     let resolver = resolver(|options| options.dns_concurrency = 8);
     for n in 0..100 {
-        resolver.servers.say(&format!("{n}.example"), public(1));
+        resolver
+            .servers
+            .set_answer(&format!("{n}.example"), public_answer(1));
     }
     let known = Resolved {
         addresses: vec![address(1)],
         expires_ms: resolver.clock.now_ms() + 1000,
     };
     resolver.restore("0.example", &known);
-    let mut watch = resolver.watch_down();
+    let mut watch = resolver.watch_outage();
     let begun = Instant::now();
-    bring_down(&resolver).await;
-    let since = resolver.down().expect("down");
+    open_breaker(&resolver).await;
+    let since = resolver.outage_since().expect("the breaker is open");
     assert!(since > begun);
     assert_eq!(*watch.borrow_and_update(), Some(since));
-    resolver.servers.take_heard();
+    resolver.servers.take_queries();
     assert_eq!(
-        ask(&resolver, "0.example").await,
+        resolve(&resolver, "0.example").await,
         "93.184.216.1",
-        "what is cached is served, stale or not"
+        "cached answers are returned, fresh or stale"
     );
-    let askers: Vec<_> = (0..100)
+    let lookups: Vec<_> = (0..100)
         .map(|n| {
             let resolver = resolver.clone();
-            tokio::spawn(async move { ask(&resolver, &format!("{n}.example")).await })
+            tokio::spawn(async move { resolve(&resolver, &format!("{n}.example")).await })
         })
         .collect();
     resolver.prefetch("99.example");
-    pass(70).await;
-    let heard = resolver.servers.take_heard();
+    advance_seconds(70).await;
+    let queries = resolver.servers.take_queries();
     assert_eq!(
-        heard.len(),
+        queries.len(),
         6,
-        "probes after 1, 3, 7, 15, 31, 61 s: {heard:?}"
+        "probes after 1, 3, 7, 15, 31, 61 s: {queries:?}"
     );
     assert_eq!(
         resolver.slots.available_permits(),
         8,
-        "who waits holds no slot"
+        "a waiting look-up holds no slot"
     );
-    assert!(askers[1..].iter().all(|asker| !asker.is_finished()));
-    for asker in &askers[90..] {
-        asker.abort();
+    assert!(lookups[1..].iter().all(|lookup| !lookup.is_finished()));
+    for lookup in &lookups[90..] {
+        lookup.abort();
     }
-    resolver.servers.set_away(false);
-    let back = tokio::time::timeout(Duration::from_secs(31), watch.changed());
-    back.await
-        .expect("a probe in time")
-        .expect("the sender lives");
-    assert_eq!((resolver.down(), *watch.borrow_and_update()), (None, None));
-    for asker in askers.into_iter().take(90) {
-        assert_eq!(asker.await.expect("not cancelled"), "93.184.216.1");
+    resolver.servers.set_unreachable(false);
+    let closed = tokio::time::timeout(Duration::from_secs(31), watch.changed());
+    closed
+        .await
+        .expect("a probe within 31 seconds")
+        .expect("the resolver exists");
+    assert_eq!(
+        (resolver.outage_since(), *watch.borrow_and_update()),
+        (None, None)
+    );
+    for lookup in lookups.into_iter().take(90) {
+        assert_eq!(lookup.await.expect("not cancelled"), "93.184.216.1");
     }
-    assert!(resolver.servers.most.load(Ordering::Relaxed) <= 8);
-    let mut heard = resolver.servers.take_heard();
-    heard.sort();
-    heard.dedup();
-    assert_eq!(heard.len(), 89, "each once, the cancelled ones not at all");
-    assert!(!resolver.questions.contains("95.example"));
+    assert!(resolver.servers.max_in_flight.load(Ordering::Relaxed) <= 8);
+    let mut queries = resolver.servers.take_queries();
+    queries.sort();
+    queries.dedup();
+    assert_eq!(queries.len(), 89, "each name once, cancelled ones never");
+    assert!(!resolver.in_flight.contains("95.example"));
 }
 
-/// A failure that outlived the outage's beginning in the cache would be told again and again while names are down, and
-/// the site be given up. Two questions end at once here: the last one before the outage, and the one that begins it.
+/// A failure from before the outage must not stay in the cache. It would be returned throughout the outage, and the site
+/// would be given up. In this test two queries end at the same time: the last one before the outage, and the one that
+/// opens the breaker.
 #[test]
-fn no_failure_is_kept_from_before_the_outage() {
+fn failures_from_before_an_outage_are_removed_from_the_cache() {
     let runtime = || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
-        builder.enable_time().build().expect("starts")
+        builder.enable_time().build().expect("a runtime")
     };
     for round in 0..20 {
         let resolver = resolver(|_| {});
-        resolver.servers.set_away(true);
+        resolver.servers.set_unreachable(true);
         let name = |n: usize| format!("{n}.down.example");
-        let ask = &async |n: usize| resolver.resolve(&name(n)).await;
-        let before = (2..breaker::LEAST).map(ask);
+        let resolve = &async |n: usize| resolver.resolve(&name(n)).await;
+        let before = (2..circuit_breaker::MIN_QUERIES).map(resolve);
         runtime().block_on(futures_util::future::join_all(before));
-        let enough = &tokio::sync::Semaphore::new(0);
+        // Closed to cancel the look-ups.
+        let cancel = &tokio::sync::Semaphore::new(0);
         std::thread::scope(|threads| {
             let last = [0, 1].map(|n| {
                 threads.spawn(move || {
                     runtime().block_on(async {
                         tokio::select! {
-                            _ = ask(n) => {}
-                            _ = enough.acquire() => {}
+                            _ = resolve(n) => {}
+                            _ = cancel.acquire() => {}
                         }
                     });
                 })
             });
-            while resolver.servers.under_way.load(Ordering::Relaxed) < 2 {
+            while resolver.servers.in_flight.load(Ordering::Relaxed) < 2 {
                 std::thread::yield_now();
             }
-            let held = lock(&resolver.cache);
-            while resolver.down().is_none() {
+            let cache = lock(&resolver.cache);
+            while resolver.outage_since().is_none() {
                 std::thread::yield_now();
             }
-            drop(held);
-            let told = || last.iter().filter(|asked| asked.is_finished()).count();
-            while told() + resolver.breaker.waiting() < 2 {
+            drop(cache);
+            let finished = || last.iter().filter(|lookup| lookup.is_finished()).count();
+            while finished() + resolver.breaker.waiting() < 2 {
                 std::thread::yield_now();
             }
-            enough.close();
+            cancel.close();
         });
         let now_ms = resolver.clock.now_ms();
-        let kept = |n: &usize| lock(&resolver.cache).knows(&name(*n), now_ms);
-        let kept: Vec<_> = (0..breaker::LEAST).filter(kept).collect();
+        let kept = |n: &usize| lock(&resolver.cache).contains(&name(*n), now_ms);
+        let kept: Vec<_> = (0..circuit_breaker::MIN_QUERIES).filter(kept).collect();
         assert!(kept.is_empty(), "round {round}: {kept:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outage_ends_though_nobody_waits() {
+async fn an_outage_ends_even_if_no_lookup_waits() {
     let resolver = resolver(|_| {});
-    bring_down(&resolver).await;
-    assert!(resolver.down().is_some());
-    pass(1000).await;
-    assert!(resolver.down().is_some());
-    resolver.servers.set_away(false);
-    pass(31).await;
-    assert_eq!(resolver.down(), None);
-    let held = Arc::downgrade(&resolver);
+    open_breaker(&resolver).await;
+    assert!(resolver.outage_since().is_some());
+    advance_seconds(1000).await;
+    assert!(resolver.outage_since().is_some());
+    resolver.servers.set_unreachable(false);
+    advance_seconds(31).await;
+    assert_eq!(resolver.outage_since(), None);
+    let weak = Arc::downgrade(&resolver);
     drop(resolver);
-    pass(60).await;
-    assert!(held.upgrade().is_none(), "no task holds on to it");
+    advance_seconds(60).await;
+    assert!(weak.upgrade().is_none(), "no task keeps the resolver alive");
 }
 
-/// Names under domains whose own servers are dead do not hold up the others for longer than a probe.
+/// Names below a domain with dead servers delay other names by one probe at most.
 #[tokio::test(start_paused = true)]
-async fn one_dead_domain_is_found_out_by_the_first_probe() {
+async fn a_dead_domain_delays_other_names_by_one_probe() {
     let resolver = resolver(|options| options.dns_concurrency = 100);
     for n in 0..60 {
         resolver
             .servers
-            .say(&format!("{n}.dead.example"), Some(Said::Silence));
+            .set_answer(&format!("{n}.dead.example"), Some(ScriptedAnswer::Silence));
         resolver.prefetch(&format!("{n}.dead.example"));
     }
     sleep(Duration::from_millis(10_100)).await;
-    assert!(resolver.down().is_some());
-    resolver.servers.say("good.example", public(1));
+    assert!(resolver.outage_since().is_some());
+    resolver
+        .servers
+        .set_answer("good.example", public_answer(1));
     let begun = Instant::now();
-    assert_eq!(ask(&resolver, "good.example").await, "93.184.216.1");
+    assert_eq!(resolve(&resolver, "good.example").await, "93.184.216.1");
     assert!(
         begun.elapsed() < Duration::from_secs(2),
         "{:?}",
@@ -441,33 +458,36 @@ async fn one_dead_domain_is_found_out_by_the_first_probe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_breaker_can_be_off_and_missing_names_are_answers() {
+async fn the_breaker_can_be_disabled_and_nxdomain_counts_as_an_answer() {
     for share in [0.0, 0.9] {
         let resolver = resolver(|options| options.dns_breaker = share);
         for n in 0..200 {
             assert_eq!(
-                ask(&resolver, &format!("{n}.example")).await,
+                resolve(&resolver, &format!("{n}.example")).await,
                 "dns-not-found"
             );
         }
-        assert_eq!(resolver.down(), None);
+        assert_eq!(resolver.outage_since(), None);
     }
     let resolver = resolver(|options| options.dns_breaker = 0.0);
-    resolver.servers.set_away(true);
+    resolver.servers.set_unreachable(true);
     for n in 0..200 {
-        assert_eq!(ask(&resolver, &format!("{n}.example")).await, "dns-failed");
+        assert_eq!(
+            resolve(&resolver, &format!("{n}.example")).await,
+            "dns-failed"
+        );
     }
-    assert_eq!(resolver.down(), None);
+    assert_eq!(resolver.outage_since(), None);
 }
 
 #[derive(Clone, Debug)]
-enum Act {
-    Say(u8, Option<Said>),
+enum ResolverOperation {
+    SetAnswer(u8, Option<ScriptedAnswer>),
     Resolve(u8),
     Prefetch(u8),
     Restore(u8, Vec<IpAddr>, i64),
-    Pass(u64),
-    Away(bool),
+    Advance(u64),
+    SetUnreachable(bool),
 }
 
 fn addresses() -> impl Strategy<Value = Vec<IpAddr>> {
@@ -480,30 +500,30 @@ fn addresses() -> impl Strategy<Value = Vec<IpAddr>> {
     prop::collection::vec(one, 1..30)
 }
 
-fn act() -> impl Strategy<Value = Act> {
-    let said = prop_oneof![
-        4 => addresses().prop_map(|addresses| Some(Said::Addresses(addresses))),
-        1 => Just(Some(Said::ServFail)),
-        1 => Just(Some(Said::Silence)),
+fn operation() -> impl Strategy<Value = ResolverOperation> {
+    let answer = prop_oneof![
+        4 => addresses().prop_map(|addresses| Some(ScriptedAnswer::Addresses(addresses))),
+        1 => Just(Some(ScriptedAnswer::ServFail)),
+        1 => Just(Some(ScriptedAnswer::Silence)),
         1 => Just(None),
     ];
     prop_oneof![
-        4 => (0_u8..12, said).prop_map(|(name, said)| Act::Say(name, said)),
-        6 => (0_u8..12).prop_map(Act::Resolve),
-        2 => (0_u8..12).prop_map(Act::Prefetch),
+        4 => (0_u8..12, answer).prop_map(|(name, answer)| ResolverOperation::SetAnswer(name, answer)),
+        6 => (0_u8..12).prop_map(ResolverOperation::Resolve),
+        2 => (0_u8..12).prop_map(ResolverOperation::Prefetch),
         2 => (0_u8..12, addresses(), -4_000_000..600_000_i64)
-            .prop_map(|(name, list, life)| Act::Restore(name, list, life)),
-        3 => (0_u64..2500).prop_map(Act::Pass),
-        1 => any::<bool>().prop_map(Act::Away),
+            .prop_map(|(name, list, life)| ResolverOperation::Restore(name, list, life)),
+        3 => (0_u64..2500).prop_map(ResolverOperation::Advance),
+        1 => any::<bool>().prop_map(ResolverOperation::SetUnreachable),
     ]
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
-    /// Whatever servers, memories and time do: no refused address, none that was not said within the time of its life
-    /// and its second life, and every question that is not waiting for an outage to end ends in time.
+    /// For any sequence of operations: no refused address is returned; every returned address was valid within the last
+    /// TTL plus the stale period; every look-up ends in time unless it waits for an outage to end.
     #[test]
-    fn any_history(acts in prop::collection::vec(act(), 0..80)) {
+    fn returned_addresses_are_public_and_recent(operations in prop::collection::vec(operation(), 0..80)) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
@@ -511,46 +531,45 @@ proptest! {
             .expect("a runtime");
         runtime.block_on(async {
             let resolver = resolver(|options| options.dns_cache = 8);
-            // By name: when each address was last true.
-            let mut truth: HashMap<(String, IpAddr), i64> = HashMap::new();
-            let believe = |truth: &mut HashMap<(String, IpAddr), i64>, now: i64| {
-                for (name, said) in &*lock(&resolver.servers.names) {
-                    if let Said::Addresses(list) = said {
-                        truth.extend(list.iter().map(|address| ((name.clone(), *address), now)));
+            // By name and address: when the servers last gave this answer.
+            let mut last_valid: HashMap<(String, IpAddr), i64> = HashMap::new();
+            let update = |last_valid: &mut HashMap<(String, IpAddr), i64>, now: i64| {
+                for (name, answer) in &*lock(&resolver.servers.answers) {
+                    if let ScriptedAnswer::Addresses(list) = answer {
+                        last_valid.extend(list.iter().map(|address| ((name.clone(), *address), now)));
                     }
                 }
             };
-            for act in acts {
-                believe(&mut truth, resolver.clock.now_ms());
+            for operation in operations {
+                update(&mut last_valid, resolver.clock.now_ms());
                 let name = |n: u8| format!("n{n}.example{}", n % 3);
-                match act {
-                    Act::Say(n, said) => resolver.servers.say(&name(n), said),
-                    Act::Prefetch(n) => resolver.prefetch(&name(n)),
-                    Act::Away(away) => resolver.servers.set_away(away),
-                    Act::Pass(seconds) => pass(seconds).await,
-                    Act::Restore(n, addresses, life) => {
+                match operation {
+                    ResolverOperation::SetAnswer(n, answer) => resolver.servers.set_answer(&name(n), answer),
+                    ResolverOperation::Prefetch(n) => resolver.prefetch(&name(n)),
+                    ResolverOperation::SetUnreachable(unreachable) => resolver.servers.set_unreachable(unreachable),
+                    ResolverOperation::Advance(seconds) => advance_seconds(seconds).await,
+                    ResolverOperation::Restore(n, addresses, life) => {
                         let expires_ms = resolver.clock.now_ms() + life;
-                        let said_ms = expires_ms - millis(TTL);
+                        let answered_ms = expires_ms - millis(TTL);
                         for address in &addresses {
-                            let known = truth.entry((name(n), *address)).or_insert(said_ms);
-                            *known = said_ms.max(*known);
+                            let latest = last_valid.entry((name(n), *address)).or_insert(answered_ms);
+                            *latest = answered_ms.max(*latest);
                         }
                         resolver.restore(&name(n), &Resolved { addresses, expires_ms });
                     }
-                    Act::Resolve(n) => {
+                    ResolverOperation::Resolve(n) => {
                         let name = name(n);
-                        let asked = timeout(Duration::from_secs(11), resolver.resolve(&name));
-                        let Ok(outcome) = asked.await else {
-                            assert!(resolver.down().is_some(), "only an outage lets it wait");
+                        let pending = timeout(Duration::from_secs(11), resolver.resolve(&name));
+                        let Ok(result) = pending.await else {
+                            assert!(resolver.outage_since().is_some(), "only an outage makes it wait");
                             continue;
                         };
-                        believe(&mut truth, resolver.clock.now_ms());
-                        let Ok(resolved) = outcome else { continue };
+                        update(&mut last_valid, resolver.clock.now_ms());
+                        let Ok(resolved) = result else { continue };
                         assert!(!resolved.addresses.is_empty());
                         for address in resolved.addresses {
-                            assert!(Guard::is_public(address), "{address}");
-                            let said_ms = truth[&(name.clone(), address)];
-                            let age = resolver.clock.now_ms() - said_ms;
+                            assert!(AddressGuard::is_public(address), "{address}");
+                            let age = resolver.clock.now_ms() - last_valid[&(name.clone(), address)];
                             assert!(age <= millis(TTL + STALE), "{address} is {age} ms old");
                         }
                     }

@@ -17,7 +17,7 @@ use crate::{CookieJar, Headers, http::content_coding as decode, linear_time::ass
 
 /// What happens after the last byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum End {
+enum StreamEnd {
     Close,
     Reset,
     /// What rustls says of a connection that ends without its closing word.
@@ -26,15 +26,15 @@ enum End {
 }
 
 /// A server's side of the wire.
-struct Script<'a> {
+struct ScriptedStream<'a> {
     wire: &'a [u8],
     /// Lengths of the pieces, over and over; 0: nothing is there yet.
     pieces: &'a [usize],
     turn: usize,
-    end: End,
+    end: StreamEnd,
 }
 
-impl AsyncRead for Script<'_> {
+impl AsyncRead for ScriptedStream<'_> {
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -45,10 +45,10 @@ impl AsyncRead for Script<'_> {
         script.turn += 1;
         if script.wire.is_empty() {
             return match script.end {
-                End::Close => Poll::Ready(Ok(())),
-                End::Reset => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
-                End::Abrupt => Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
-                End::Silence => Poll::Pending,
+                StreamEnd::Close => Poll::Ready(Ok(())),
+                StreamEnd::Reset => Poll::Ready(Err(io::ErrorKind::ConnectionReset.into())),
+                StreamEnd::Abrupt => Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
+                StreamEnd::Silence => Poll::Pending,
             };
         }
         if piece == 0 {
@@ -63,7 +63,7 @@ impl AsyncRead for Script<'_> {
     }
 }
 
-impl AsyncWrite for Script<'_> {
+impl AsyncWrite for ScriptedStream<'_> {
     fn poll_write(
         self: Pin<&mut Self>,
         _: &mut Context<'_>,
@@ -99,29 +99,35 @@ fn small() -> Options {
 }
 
 /// One exchange; it must end by itself.
-fn run(runtime: &Runtime, options: &Options, wire: &[u8], pieces: &[usize], end: End) -> Exchanged {
-    let memory = Memory::new(options.body_memory);
-    run_in(&memory, runtime, options, wire, pieces, end)
-}
-
-fn run_in(
-    memory: &Memory,
+fn run(
     runtime: &Runtime,
     options: &Options,
     wire: &[u8],
     pieces: &[usize],
-    end: End,
-) -> Exchanged {
+    end: StreamEnd,
+) -> ExchangeResult {
+    let memory = MemoryBudget::new(options.body_memory);
+    run_in(&memory, runtime, options, wire, pieces, end)
+}
+
+fn run_in(
+    memory: &MemoryBudget,
+    runtime: &Runtime,
+    options: &Options,
+    wire: &[u8],
+    pieces: &[usize],
+    end: StreamEnd,
+) -> ExchangeResult {
     runtime.block_on(async {
-        let deadline = after(Instant::now(), options.total_timeout);
-        let limits = Limits {
+        let deadline = deadline_after(Instant::now(), options.total_timeout);
+        let limits = ExchangeLimits {
             options,
             memory,
             max_body: None,
             accept_any_type: false,
             deadline,
         };
-        let mut script = Script {
+        let mut script = ScriptedStream {
             wire,
             pieces,
             turn: 0,
@@ -136,7 +142,7 @@ fn run_in(
 }
 
 /// What always holds of an end.
-fn assert_bounds(options: &Options, wire: &[u8], exchanged: &Exchanged) {
+fn assert_bounds(options: &Options, wire: &[u8], exchanged: &ExchangeResult) {
     let response = &exchanged.response;
     let found = response.is_empty() || memchr::memmem::find(wire, response).is_some();
     assert!(found, "the record is what came");
@@ -167,7 +173,7 @@ fn assert_bounds(options: &Options, wire: &[u8], exchanged: &Exchanged) {
 }
 
 /// What must not depend on how the bytes arrive.
-fn gist(exchanged: &Exchanged) -> String {
+fn gist(exchanged: &ExchangeResult) -> String {
     match &exchanged.result {
         Err(failure) => failure.code().to_owned(),
         Ok(received) => format!(
@@ -237,7 +243,7 @@ fn honest() -> Vec<Vec<u8>> {
 
 /// A fault put into an answer: where (of a thousand), what.
 #[derive(Clone, Debug)]
-enum Fault {
+enum WireFault {
     Set(usize, u8),
     Remove(usize, usize),
     Repeat(usize, usize),
@@ -245,7 +251,7 @@ enum Fault {
     Cut(usize),
 }
 
-impl Fault {
+impl WireFault {
     fn apply(&self, wire: &mut Vec<u8>) {
         let at = |place: &usize| place * wire.len() / 1000;
         let span = |place: &usize, length: &usize| {
@@ -253,26 +259,26 @@ impl Fault {
             start..(start + length).min(wire.len())
         };
         match self {
-            Fault::Set(place, byte) => {
+            WireFault::Set(place, byte) => {
                 let at = at(place);
                 if let Some(old) = wire.get_mut(at) {
                     *old = *byte;
                 }
             }
-            Fault::Remove(place, length) => {
+            WireFault::Remove(place, length) => {
                 let span = span(place, length);
                 wire.drain(span);
             }
-            Fault::Repeat(place, length) => {
+            WireFault::Repeat(place, length) => {
                 let span = span(place, length);
                 let piece = wire[span.clone()].to_vec();
                 wire.splice(span.start..span.start, piece);
             }
-            Fault::Insert(place, bytes) => {
+            WireFault::Insert(place, bytes) => {
                 let at = at(place);
                 wire.splice(at..at, bytes.iter().copied());
             }
-            Fault::Cut(place) => {
+            WireFault::Cut(place) => {
                 let at = at(place);
                 wire.truncate(at);
             }
@@ -280,7 +286,7 @@ impl Fault {
     }
 }
 
-fn fault() -> impl Strategy<Value = Fault> {
+fn fault() -> impl Strategy<Value = WireFault> {
     let text = prop_oneof![
         prop::collection::vec(any::<u8>(), 0..8),
         prop::sample::select(vec![
@@ -305,11 +311,11 @@ fn fault() -> impl Strategy<Value = Fault> {
         (0_usize..3000).prop_map(|length| vec![b'x'; length]),
     ];
     prop_oneof![
-        (0_usize..1000, any::<u8>()).prop_map(|(place, byte)| Fault::Set(place, byte)),
-        (0_usize..1000, 0_usize..60).prop_map(|(place, length)| Fault::Remove(place, length)),
-        (0_usize..1000, 0_usize..600).prop_map(|(place, length)| Fault::Repeat(place, length)),
-        (0_usize..1000, text).prop_map(|(place, text)| Fault::Insert(place, text)),
-        (0_usize..1000).prop_map(Fault::Cut),
+        (0_usize..1000, any::<u8>()).prop_map(|(place, byte)| WireFault::Set(place, byte)),
+        (0_usize..1000, 0_usize..60).prop_map(|(place, length)| WireFault::Remove(place, length)),
+        (0_usize..1000, 0_usize..600).prop_map(|(place, length)| WireFault::Repeat(place, length)),
+        (0_usize..1000, text).prop_map(|(place, text)| WireFault::Insert(place, text)),
+        (0_usize..1000).prop_map(WireFault::Cut),
     ]
 }
 
@@ -339,7 +345,7 @@ proptest! {
     fn any_bytes_end_in_one_outcome_within_the_limits(
         wire in wire(),
         pieces in prop::collection::vec(0_usize..120, 1..8),
-        end in prop::sample::select(vec![End::Close, End::Reset, End::Abrupt, End::Silence]),
+        end in prop::sample::select(vec![StreamEnd::Close, StreamEnd::Reset, StreamEnd::Abrupt, StreamEnd::Silence]),
     ) {
         let (runtime, mut options) = (runtime(), small());
         options.media_types = vec!["text/*".to_owned()];
@@ -356,7 +362,13 @@ proptest! {
 fn honest_answers_are_whole() {
     let runtime = runtime();
     for wire in honest() {
-        let exchanged = run(&runtime, &Options::default(), &wire, &[7, 0, 1], End::Close);
+        let exchanged = run(
+            &runtime,
+            &Options::default(),
+            &wire,
+            &[7, 0, 1],
+            StreamEnd::Close,
+        );
         let received = exchanged.result.expect("an answer");
         assert_eq!(received.truncated, None, "{}", wire.escape_ascii());
     }
@@ -373,17 +385,17 @@ fn a_reset_is_no_end_of_a_body() {
     };
     let (cut, differ) = (Some(Truncated::Disconnect), "Content-Length: 5, 9\r\n");
     for fields in ["", differ] {
-        check(fields, "hello", End::Close, None);
-        check(fields, "hello", End::Abrupt, None);
-        check(fields, "hello", End::Reset, cut);
+        check(fields, "hello", StreamEnd::Close, None);
+        check(fields, "hello", StreamEnd::Abrupt, None);
+        check(fields, "hello", StreamEnd::Reset, cut);
     }
-    check("Content-Length: 5\r\n", "hello", End::Reset, None);
+    check("Content-Length: 5\r\n", "hello", StreamEnd::Reset, None);
     let chunked = "Transfer-Encoding: chunked\r\n";
-    check(chunked, "5\r\nhello\r\n0\r\n", End::Reset, None);
-    check(chunked, "5\r\nhello\r\n", End::Abrupt, cut);
+    check(chunked, "5\r\nhello\r\n0\r\n", StreamEnd::Reset, None);
+    check(chunked, "5\r\nhello\r\n", StreamEnd::Abrupt, cut);
 }
 
-/// Chunks of one byte take no more memory than the body does.
+/// ChunkReader of one byte take no more memory than the body does.
 #[test]
 fn tiny_chunks_are_gathered() {
     let data: Vec<u8> = (0..20_000_u32).map(|n| n as u8).collect();
@@ -391,7 +403,7 @@ fn tiny_chunks_are_gathered() {
     wire.extend(chunked(&data, 1));
     let (runtime, options) = (runtime(), Options::default());
     for pieces in [&[usize::MAX][..], &[3, 5, 1000]] {
-        let exchanged = run(&runtime, &options, &wire, pieces, End::Silence);
+        let exchanged = run(&runtime, &options, &wire, pieces, StreamEnd::Silence);
         assert!(exchanged.reusable);
         assert_eq!(exchanged.result.expect("an answer").payload, data);
     }
@@ -399,7 +411,7 @@ fn tiny_chunks_are_gathered() {
         max_body: 30_000,
         ..options
     };
-    let exchanged = run(&runtime, &short, &wire, &[usize::MAX], End::Close);
+    let exchanged = run(&runtime, &short, &wire, &[usize::MAX], StreamEnd::Close);
     let received = exchanged.result.expect("an answer");
     assert_eq!(received.truncated, Some(Truncated::Length));
     assert!(data.starts_with(&received.payload) && received.payload.len() > 1000);
@@ -417,8 +429,15 @@ fn the_buffer_is_no_larger_than_the_limit() {
     let announced = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
     for head in ["HTTP/1.1 200 OK\r\n\r\n", &announced] {
         let wire = [head.as_bytes(), &body].concat();
-        let memory = Memory::new(options.body_memory);
-        let exchanged = run_in(&memory, &runtime(), &options, &wire, &[5000], End::Close);
+        let memory = MemoryBudget::new(options.body_memory);
+        let exchanged = run_in(
+            &memory,
+            &runtime(),
+            &options,
+            &wire,
+            &[5000],
+            StreamEnd::Close,
+        );
         assert_bounds(&options, &wire, &exchanged);
         drop(exchanged);
         // It is kept for the next answer.
@@ -435,8 +454,8 @@ fn the_buffer_is_no_larger_than_the_limit() {
 async fn a_share_is_no_larger_than_the_length() {
     const LENGTH: usize = 600_000;
     let options = Options::default();
-    let memory = Memory::new(2 * options.max_body);
-    let limits = Limits {
+    let memory = MemoryBudget::new(2 * options.max_body);
+    let limits = ExchangeLimits {
         options: &options,
         memory: &memory,
         max_body: None,
@@ -447,11 +466,11 @@ async fn a_share_is_no_larger_than_the_length() {
     let wire = [head.as_bytes(), &vec![b'x'; LENGTH]].concat();
     let mut held = Vec::new();
     for _ in 0..options.max_body as usize / LENGTH - 1 {
-        let mut script = Script {
+        let mut script = ScriptedStream {
             wire: &wire,
             pieces: &[5000],
             turn: 0,
-            end: End::Silence,
+            end: StreamEnd::Silence,
         };
         let exchanged = exchange(&mut script, b"GET / HTTP/1.1\r\n\r\n", limits).await;
         let received = exchanged.result.expect("an answer");
@@ -461,11 +480,11 @@ async fn a_share_is_no_larger_than_the_length() {
     }
 }
 
-/// Memory follows what comes, not what is announced: no machine has as much as this.
+/// MemoryBudget follows what comes, not what is announced: no machine has as much as this.
 #[test]
 fn a_promise_is_not_given_room() {
     let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000000000000\r\n\r\nhello";
-    let exchanged = run(&runtime(), &small(), wire, &[20], End::Close);
+    let exchanged = run(&runtime(), &small(), wire, &[20], StreamEnd::Close);
     assert_bounds(&small(), wire, &exchanged);
     assert_eq!(gist(&exchanged), r#"200 b"hello" Some(Disconnect) false"#);
 }
@@ -476,7 +495,7 @@ fn broken_chunks_over_the_limit() {
     let mut wire = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello?".to_vec();
     wire.extend(vec![b'x'; 5000]);
     for pieces in [&[usize::MAX][..], &[1], &[1000]] {
-        let exchanged = run(&runtime(), &small(), &wire, pieces, End::Close);
+        let exchanged = run(&runtime(), &small(), &wire, pieces, StreamEnd::Close);
         assert_bounds(&small(), &wire, &exchanged);
         assert_eq!(gist(&exchanged), r#"200 b"hello" Some(Unspecified) false"#);
     }
@@ -494,7 +513,7 @@ fn floods_before_the_answer_end_early() {
             .replacen("200", "103", 1)
             .into_bytes(),
     ] {
-        let exchanged = run(&runtime(), &small(), &flood, &[1000], End::Silence);
+        let exchanged = run(&runtime(), &small(), &flood, &[1000], StreamEnd::Silence);
         assert_eq!(gist(&exchanged), "protocol");
         assert_bounds(&small(), &flood, &exchanged);
     }
@@ -513,7 +532,7 @@ fn check_cost(name: &str, make: impl Fn(usize) -> Vec<u8>) {
     };
     let runtime = runtime();
     assert_linear(name, make, |wire: &Vec<u8>| {
-        let exchanged = run(&runtime, &options, wire, &[PIECE], End::Close);
+        let exchanged = run(&runtime, &options, wire, &[PIECE], StreamEnd::Close);
         if let Ok(received) = exchanged.result {
             let codings = decode::codings(&received.head.headers, &mut Vec::new());
             decode::decode(&codings, &received.payload, options.max_decoded);
@@ -657,19 +676,19 @@ async fn a_small_answer_takes_little() {
         wire.resize(wire.len() + length, b'x');
         let whole = wire.len();
         let options = Options::default();
-        let memory = Memory::new(options.body_memory);
-        let limits = Limits {
+        let memory = MemoryBudget::new(options.body_memory);
+        let limits = ExchangeLimits {
             options: &options,
             memory: &memory,
             max_body: None,
             accept_any_type: false,
             deadline: Instant::now() + Duration::from_mins(1),
         };
-        let mut script = Script {
+        let mut script = ScriptedStream {
             wire: &wire,
             pieces: &[0, 0, 9, 0, 500],
             turn: 0,
-            end: End::Silence,
+            end: StreamEnd::Silence,
         };
         let exchanged = exchange(&mut script, b"GET / HTTP/1.1\r\n\r\n", limits).await;
         let response = exchanged.response;
@@ -691,7 +710,13 @@ async fn a_small_answer_takes_little() {
 fn more_than_was_announced_shows() {
     let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789and more";
     for pieces in [&[5000][..], &[45, 5000]] {
-        let exchanged = run(&runtime(), &Options::default(), wire, pieces, End::Silence);
+        let exchanged = run(
+            &runtime(),
+            &Options::default(),
+            wire,
+            pieces,
+            StreamEnd::Silence,
+        );
         assert!(!exchanged.reusable, "{pieces:?}");
         let received = exchanged.result.expect("an answer");
         assert_eq!(&received.payload[..], b"0123456789");
@@ -704,19 +729,19 @@ fn more_than_was_announced_shows() {
 #[tokio::test(start_paused = true)]
 async fn who_waits_holds_nothing() {
     let options = Options::default();
-    let mut script = Script {
+    let mut script = ScriptedStream {
         wire: &[],
         pieces: &[0],
         turn: 0,
-        end: End::Silence,
+        end: StreamEnd::Silence,
     };
     let deadline = Instant::now() + Duration::from_mins(1);
-    let memory = Memory::new(options.body_memory);
-    let mut incoming = Incoming {
+    let memory = MemoryBudget::new(options.body_memory);
+    let mut incoming = ResponseReader {
         stream: &mut script,
         buffer: Vec::new(),
         memory: &memory,
-        pace: Pace::new(&options, deadline),
+        pace: ResponseTimer::new(&options, deadline),
         asked: Instant::now(),
         first_byte: None,
         late: false,

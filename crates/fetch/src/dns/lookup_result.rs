@@ -1,45 +1,45 @@
-//! What one question to the servers brought, before the guard has seen it.
+//! The result of one look-up at the name servers, before the address guard has checked it.
 
 use std::{net::IpAddr, time::Duration};
 
 use crate::Failure;
 
-/// Addresses or why there are none, and for how long that holds.
+/// Addresses or a failure, and how long the result is valid.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct LookupResult {
     pub(super) outcome: Result<Vec<IpAddr>, Failure>,
     pub(super) ttl: Duration,
 }
 
-impl Found {
-    pub(super) fn failed(failure: Failure) -> Found {
-        Found {
+impl LookupResult {
+    pub(super) fn failed(failure: Failure) -> LookupResult {
+        LookupResult {
             outcome: Err(failure),
             ttl: Duration::ZERO,
         }
     }
 
-    /// IPv4 and IPv6 together: any addresses win over any failure, and a name that does not exist, or whose servers
-    /// fail, for one kind says more than "no address of the other kind".
-    pub(super) fn or(self, other: Found) -> Found {
+    /// Combines the results for A and AAAA records. Addresses take precedence over a failure, and any other failure takes
+    /// precedence over "no address".
+    pub(super) fn merge(self, other: LookupResult) -> LookupResult {
         let ttl = self.ttl.min(other.ttl);
         match (self.outcome, other.outcome) {
             (Ok(mut first), Ok(second)) => {
                 first.extend(second);
-                Found {
+                LookupResult {
                     outcome: Ok(first),
                     ttl,
                 }
             }
-            (Ok(only), Err(_)) => Found {
+            (Ok(only), Err(_)) => LookupResult {
                 outcome: Ok(only),
                 ttl: self.ttl,
             },
-            (Err(_), Ok(only)) => Found {
+            (Err(_), Ok(only)) => LookupResult {
                 outcome: Ok(only),
                 ttl: other.ttl,
             },
-            (Err(Failure::DnsNoAddress), Err(failure)) | (Err(failure), Err(_)) => Found {
+            (Err(Failure::DnsNoAddress), Err(failure)) | (Err(failure), Err(_)) => LookupResult {
                 outcome: Err(failure),
                 ttl,
             },
