@@ -130,7 +130,7 @@ impl LayerDecoder {
     fn undo(&mut self, coding: ContentCoding, input: &[u8]) {
         match coding {
             ContentCoding::Gzip if !input.starts_with(&[0x1f, 0x8b]) => {
-                self.stop = Some(DecodeStop::NotCoded)
+                self.stop = Some(DecodeStop::NotCoded);
             }
             ContentCoding::Gzip => self.gzip(input),
             ContentCoding::Deflate => self.deflate(input),

@@ -291,7 +291,10 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
                 }
                 interim += 1;
                 if head.status == 101 || interim > MOST_INTERIM {
-                    return Err(Failure::Protocol(format!("interim response {}", head.status)));
+                    return Err(Failure::Protocol(format!(
+                        "interim response {}",
+                        head.status
+                    )));
                 }
                 self.buffer.drain(..end);
                 scanned = 0;

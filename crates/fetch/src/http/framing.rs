@@ -1,7 +1,7 @@
 //! How long a body is (RFC 9112, 6.3), with the mistakes that servers make.
 //!
 //! Transfer-Encoding wins over Content-Length; several lengths that differ are an upper bound; a length that is no
-//! number is none. BodyFraming that is not clean is still read, but its connection serves no second request: what one side
+//! number is none. Framing that is not clean is still read, but its connection serves no second request: what one side
 //! takes for the next answer the other may take for the rest of this one.
 
 use super::{chunks::ChunkReader, head::ResponseHead};

@@ -146,7 +146,7 @@ pub enum Truncated {
     Time,
     /// The connection ended before the body did.
     Disconnect,
-    /// BodyFraming broken, or body not wanted.
+    /// Framing broken, or body not wanted.
     Unspecified,
 }
 

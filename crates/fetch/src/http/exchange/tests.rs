@@ -395,7 +395,7 @@ fn a_reset_is_no_end_of_a_body() {
     check(chunked, "5\r\nhello\r\n", StreamEnd::Abrupt, cut);
 }
 
-/// ChunkReader of one byte take no more memory than the body does.
+/// Chunks of one byte take no more memory than the body does.
 #[test]
 fn tiny_chunks_are_gathered() {
     let data: Vec<u8> = (0..20_000_u32).map(|n| n as u8).collect();
@@ -480,7 +480,7 @@ async fn a_share_is_no_larger_than_the_length() {
     }
 }
 
-/// MemoryBudget follows what comes, not what is announced: no machine has as much as this.
+/// Memory follows what comes, not what is announced: no machine has as much as this.
 #[test]
 fn a_promise_is_not_given_room() {
     let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000000000000\r\n\r\nhello";
