@@ -1,10 +1,10 @@
-//! How fast pages become WARC records:
+//! Measures the speed of the writing side:
 //! `cargo run --release -p aranha-volume --example write_speed -- DIR [N] [LEVEL] [THREADS] [gzip|zstd] [TARGET]`.
 //!
-//! Takes the HTML files under DIR round and round until N pages (20,000) were appended, each with a comment that makes
-//! its payload differ, so that none is a duplicate; syncs every 1,000 pages as a crawl does; prints pages and megabytes
-//! a second, the ratio, processor time a page, and how many bytes went to the disk for a byte of page. TARGET is where the
-//! volumes are written (a temporary folder). `bench/storage` makes a table of it.
+//! Appends N pages (default 20,000), repeating the HTML files under DIR. Every page gets a comment with its number, so that
+//! none is a duplicate. Syncs every 1,000 pages, as a crawl does. Prints pages and megabytes per second, compression ratio,
+//! processor time per page, and bytes written to the disk per byte of page. The volumes are written to a temporary folder
+//! under TARGET. `bench/storage` runs it for a table of levels.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -12,7 +12,7 @@ use std::time::Instant;
 use aranha_volume::{Archive, Compression, Exchange, Options};
 use bytes::Bytes;
 
-/// The same allocator as aranha's.
+/// The allocator of aranha.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -31,12 +31,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let compression = match arguments.next().as_deref() {
         Some("zstd") => Compression::Zstd,
         Some("gzip") | None => Compression::Gzip,
-        Some(other) => return Err(format!("gzip or zstd, not {other}").into()),
+        Some(other) => {
+            return Err(format!("unknown compression {other:?}: use gzip or zstd").into());
+        }
     };
     let mut pages = Vec::new();
-    gather(Path::new(&folder), &mut pages)?;
+    read_pages(Path::new(&folder), &mut pages)?;
     if pages.is_empty() {
-        return Err("no .html files there".into());
+        return Err(format!("no .html files under {folder}").into());
     }
     let target = match arguments.next() {
         Some(folder) => tempfile::tempdir_in(folder)?,
@@ -51,11 +53,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
-    runtime.block_on(run(target.path(), options, &pages, count))
+    runtime.block_on(measure(target.path(), options, &pages, count))
 }
 
-/// Up to 3,000 pages, in memory: the disk that holds them is not what is measured.
-fn gather(folder: &Path, pages: &mut Vec<Vec<u8>>) -> std::io::Result<()> {
+/// Reads up to 3,000 pages into memory, so that reading them is not measured.
+fn read_pages(folder: &Path, pages: &mut Vec<Vec<u8>>) -> std::io::Result<()> {
     let mut entries: Vec<PathBuf> = std::fs::read_dir(folder)?
         .map(|entry| Ok(entry?.path()))
         .collect::<std::io::Result<_>>()?;
@@ -65,7 +67,7 @@ fn gather(folder: &Path, pages: &mut Vec<Vec<u8>>) -> std::io::Result<()> {
             break;
         }
         if path.is_dir() {
-            gather(&path, pages)?;
+            read_pages(&path, pages)?;
         } else if path.extension().is_some_and(|end| end == "html") {
             pages.push(std::fs::read(path)?);
         }
@@ -73,7 +75,7 @@ fn gather(folder: &Path, pages: &mut Vec<Vec<u8>>) -> std::io::Result<()> {
     Ok(())
 }
 
-async fn run(
+async fn measure(
     target: &Path,
     options: Options,
     pages: &[Vec<u8>],
@@ -81,16 +83,16 @@ async fn run(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let (compression, level, threads) = (options.compression, options.level, options.threads);
     let (archive, _) = Archive::open(target, options)?;
-    let (mut plain, mut packed) = (0, 0);
+    let (mut page_bytes, mut compressed) = (0, 0);
     let mut receipts = Vec::new();
     let (start, processor) = (Instant::now(), processor_seconds());
     for number in 0..count {
         let exchange = exchange(&pages[number % pages.len()], number);
-        plain += exchange.response.len();
+        page_bytes += exchange.response.len();
         receipts.push(archive.append(exchange).await?);
         if receipts.len() == 1000 || number + 1 == count {
             for receipt in receipts.drain(..) {
-                packed += receipt.await?.written;
+                compressed += receipt.await?.written;
             }
             archive.sync().await?;
         }
@@ -106,11 +108,11 @@ async fn run(
         "{compression:?} level {level}, {threads} threads: {:.0} pages/s, {:.0} MB/s, {:.2}:1, {:.0} µs of processor a page of {:.1} kB, \
          {:.3} bytes to the disk a byte; closing {:.2} s",
         count as f64 / wall,
-        plain as f64 / wall / 1e6,
-        plain as f64 / packed as f64,
+        page_bytes as f64 / wall / 1e6,
+        page_bytes as f64 / compressed as f64,
         processor / count as f64 * 1e6,
-        plain as f64 / count as f64 / 1e3,
-        written() as f64 / plain as f64,
+        page_bytes as f64 / count as f64 / 1e3,
+        bytes_written() as f64 / page_bytes as f64,
         closing.as_secs_f64(),
     );
     Ok(())
@@ -151,7 +153,7 @@ fn exchange(page: &[u8], number: usize) -> Exchange {
     }
 }
 
-/// User and system time of this process.
+/// User and system time of this process, in seconds.
 fn processor_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields: Vec<&str> = text
@@ -160,17 +162,17 @@ fn processor_seconds() -> f64 {
         .unwrap_or_default()
         .split_whitespace()
         .collect();
-    let ticks = |at: usize| {
+    let ticks = |index: usize| {
         fields
-            .get(at)
+            .get(index)
             .and_then(|text| text.parse::<f64>().ok())
             .unwrap_or(0.0)
     };
     (ticks(11) + ticks(12)) / 100.0
 }
 
-/// What this process sent to the disk.
-fn written() -> u64 {
+/// Bytes that this process has written to the disk.
+fn bytes_written() -> u64 {
     let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     text.lines()
         .find_map(|line| line.strip_prefix("write_bytes: "))

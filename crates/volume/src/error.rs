@@ -1,4 +1,4 @@
-//! What can keep a volume from being written or read. `Clone`, because one failed write fails every receipt.
+//! [`VolumeError`]. It is `Clone`, because one failed write fails every pending receipt.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,54 +6,54 @@ use std::sync::Arc;
 
 use crate::VolumeId;
 
-/// Why the archive could not go on. After [`VolumeError::DiskFull`] or [`VolumeError::Io`] on the writing side every
-/// later append fails with the same error: nothing is written after a gap.
+/// An operation on the archive failed. After [`VolumeError::DiskFull`] or [`VolumeError::Io`] while writing, every later
+/// append fails with the same error, so that the archive has no gap.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum VolumeError {
-    /// No space left (ENOSPC, EDQUOT). The file was cut back to its last whole record.
+    /// No space left (`ENOSPC`, `EDQUOT`). The volume was truncated to its last complete exchange.
     #[error("no space left on the disk that holds {}", path.display())]
     DiskFull {
         /// The file that could not grow.
         path: PathBuf,
     },
-    /// Any other failure of the file system.
+    /// Any other error of the file system.
     #[error("{}: {source}", path.display())]
     Io {
         /// The file or directory concerned.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: Arc<io::Error>,
     },
-    /// Another process writes here.
+    /// Another process has the archive open for writing.
     #[error("{} is being written by another process", path.display())]
     InUse {
-        /// The directory.
+        /// The archive's directory.
         path: PathBuf,
     },
-    /// The archive was closed before.
+    /// The archive was closed, or one of its threads panicked.
     #[error("the archive is closed")]
     Closed,
-    /// No file with this identifier in the archive.
+    /// The archive has no volume with this identifier.
     #[error("no volume {volume} in the archive")]
     NoVolume {
-        /// The identifier asked for.
+        /// The requested identifier.
         volume: VolumeId,
     },
-    /// What lies at this place is not a whole record.
-    #[error("{} at {offset}: {fault}", path.display())]
+    /// There is no complete, valid record at this offset.
+    #[error("{}, offset {offset}: {fault}", path.display())]
     Damaged {
-        /// The file.
+        /// The volume.
         path: PathBuf,
-        /// Where in it.
+        /// Offset in the volume.
         offset: u64,
-        /// What is wrong there.
+        /// The problem found there.
         fault: String,
     },
 }
 
 impl VolumeError {
-    /// Sorts a failure of the file system: a full disk is told apart from everything else.
+    /// Classifies an error of the file system as a full disk or as any other error.
     pub(crate) fn from_io(path: &Path, source: io::Error) -> Self {
         let path = path.to_path_buf();
         match source.kind() {

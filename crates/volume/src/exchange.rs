@@ -1,4 +1,4 @@
-//! What goes in ([`Exchange`]) and what comes back ([`Stored`]).
+//! The input of the archive ([`Exchange`]) and the result of writing it ([`Stored`]).
 
 use std::net::IpAddr;
 
@@ -6,58 +6,60 @@ use bytes::Bytes;
 
 use crate::{Location, WarcFields};
 
-/// One fetch to keep: the wire bytes and what the fetcher understood of them.
+/// One fetch to store: the bytes on the wire, and their meaning as parsed by the fetcher.
 #[derive(Debug, Clone, Default)]
 pub struct Exchange {
-    /// The URL that was asked for.
+    /// The requested URL.
     pub url: String,
     /// When the request was sent, Unix time in milliseconds.
     pub time_ms: i64,
-    /// The address that answered.
+    /// IP address of the server.
     pub address: Option<IpAddr>,
     /// The request as sent.
     pub request: Bytes,
-    /// The answer as it came: head, then body with its chunks.
+    /// The response as received: head and body, transfer coding included.
     pub response: Bytes,
-    /// `response` with two line ends behind it, where it lies so in memory: then it is packed without being copied.
+    /// The same bytes as `response`, followed by `\r\n\r\n`. If the fetcher has them in one buffer, a large response is
+    /// compressed without being copied.
     pub with_record_end: Option<Bytes>,
-    /// How many bytes of `response` are the head, empty line included.
+    /// Length of the head in `response`, empty line included.
     pub head_length: usize,
-    /// The body without transfer coding, content coding kept: what duplicates are judged on.
+    /// The body without transfer coding, but with its content coding. Duplicates are recognised by its digest.
     pub payload: Bytes,
-    /// The status, for the index.
+    /// HTTP status. The index uses it when the head has no status line.
     pub status: u16,
-    /// The media type as identified (`WARC-Identified-Payload-Type`, and `mime` in the index); may be empty.
+    /// The media type identified from the content; may be empty. Written as `WARC-Identified-Payload-Type` and as `mime`
+    /// in the index.
     pub media_type: String,
-    /// Why the answer is not whole, in WARC's words: `length`, `time`, `disconnect`, `unspecified`.
+    /// Reason why the response is incomplete, as in `WARC-Truncated`: `length`, `time`, `disconnect`, `unspecified`.
     pub truncated: Option<&'static str>,
-    /// Fields of the metadata record: via, hopsFromSeed, fetchTimeMs, outlink …
+    /// Fields of the metadata record, for example via, hopsFromSeed, fetchTimeMs, outlink.
     pub metadata: WarcFields,
-    /// For an answer 304: the version that the server says is still current. Such an answer is a revisit record.
+    /// For a 304 response: the stored version that is still current. The response is written as a revisit record.
     pub not_modified: Option<EarlierVersion>,
 }
 
-/// A version of a page that was stored before.
+/// An earlier, stored version of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EarlierVersion {
     /// When it was fetched, Unix time in milliseconds.
     pub time_ms: i64,
-    /// [`Stored::digest`] of it.
+    /// Its [`Stored::digest`].
     pub digest: [u8; 20],
-    /// [`Stored::location`] of it, which must be durable.
+    /// Its [`Stored::location`], which must be durable.
     pub location: Option<Location>,
 }
 
 /// An exchange that has been written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stored {
-    /// Where the response or revisit record is.
+    /// Location of the response or revisit record.
     pub location: Location,
-    /// SHA-1 of the payload without transfer coding; of the earlier one that an answer 304 stands for.
+    /// SHA-1 of the payload without transfer coding. For a 304 response, the digest of the earlier version.
     pub digest: [u8; 20],
-    /// Whether the payload was known, or has not changed, and only the head was written.
+    /// Whether a revisit record was written: the HTTP head without the payload.
     pub revisit: bool,
-    /// Bytes that all records of the exchange take on the disk.
+    /// Compressed size of all records of the exchange, in bytes.
     pub written: u64,
 }
 
@@ -68,8 +70,8 @@ impl Exchange {
             .split_at(self.head_length.min(self.response.len()))
     }
 
-    /// Bytes that it holds in the queue, about.
-    pub(crate) fn weight(&self) -> u64 {
+    /// Approximate memory use in the queue, in bytes.
+    pub(crate) fn queued_size(&self) -> u64 {
         let parts = [&self.request, &self.response, &self.payload];
         let wire: usize = parts.iter().map(|part| part.len()).sum();
         (wire + self.metadata.as_bytes().len()) as u64

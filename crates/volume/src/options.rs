@@ -1,4 +1,4 @@
-//! The section `[volume]` of the configuration.
+//! The `[volume]` section of the configuration.
 
 use std::{num::NonZero, thread::available_parallelism};
 
@@ -10,43 +10,44 @@ use crate::Compression;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// First part of every file name.
+    /// First part of every volume's file name.
     pub prefix: String,
     /// Number of this machine among the nodes of the crawl; part of every [`crate::VolumeId`]. 0 on a single machine.
     #[serde(skip)]
     pub node: u32,
-    /// A file is closed and the next one begun when it has grown to this size (or to 200,000 exchanges).
+    /// A volume is closed when it reaches this size in bytes, or 200,000 exchanges.
     #[serde(with = "aranha_units::size")]
     pub roll_size: u64,
-    /// How records are packed. Most tools read gzip only.
+    /// Compression of the records. Most tools read gzip only.
     pub compression: Compression,
-    /// For gzip 1 (fast) to 12 (small), by libdeflate's scale; for zstd 1 to 22.
+    /// Compression level, from fast to small: 1 to 12 for gzip (libdeflate's scale), 1 to 22 for zstd.
     pub level: i32,
-    /// Threads that hash and compress; one more writes. 0: as many as the machine's cores and the level ask for.
+    /// Threads that hash and compress. 0 = one per core, or one per two cores at the fast levels. Writing and finishing
+    /// volumes have a thread each in addition.
     pub threads: usize,
-    /// Whether the same payload again becomes a revisit record.
+    /// Whether a payload that is already stored becomes a revisit record.
     pub dedupe: bool,
-    /// Payloads shorter than this are stored again: a revisit record would not be smaller.
+    /// Payloads shorter than this many bytes are always stored, because a revisit record would not be smaller.
     pub dedupe_minimum: usize,
-    /// Memory for the filters of the duplicate index, in bytes. With less, more look-ups go to the disk.
+    /// Memory for the filters of the duplicate index, in bytes. With less memory, more look-ups read the disk.
     #[serde(with = "aranha_units::size")]
     pub dedupe_memory: usize,
-    /// Exchanges waiting to be written may hold this many bytes; then `append` waits.
+    /// Maximum size of the queued exchanges in bytes. `append` waits while the queue is full.
     #[serde(with = "aranha_units::size")]
     pub queue_size: u64,
     /// Whether request records are written.
     pub request_records: bool,
     /// Whether metadata records are written.
     pub metadata_records: bool,
-    /// Fields of the warcinfo record at the beginning of every file: operator, software, robots …
+    /// Fields of the warcinfo record at the beginning of every volume, for example operator, software, robots.
     #[serde(skip)]
     pub warcinfo: Vec<(String, String)>,
 }
 
 impl Options {
-    /// Threads that hash and compress. At the fast levels that is less than half of what a page costs: more threads than half
-    /// of the cores get in each other's way, and in that of those that fetch and read.
-    pub(crate) fn packers(&self) -> usize {
+    /// Number of threads that hash and compress. At the fast levels this work is less than half of the processor time
+    /// per page, so half of the cores are left to fetching and parsing.
+    pub(crate) fn worker_threads(&self) -> usize {
         let cores = || available_parallelism().map_or(1, NonZero::get);
         let fast = match self.compression {
             Compression::Gzip => self.level <= 1,

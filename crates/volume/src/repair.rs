@@ -1,10 +1,12 @@
-//! Files that a crash left open: cut to the last whole record, indexed, closed. Done before anything is written.
+//! Repairs the volumes that a crash left `.open`, before anything is written: truncates them to the last complete record,
+//! indexes and closes them.
 //!
-//! Nothing that could be a record is destroyed: when whole records lie behind the damage, which no torn write leaves,
-//! what is cut off is kept beside the file; a file without one whole record is set aside as it is.
+//! No complete record is deleted. An interrupted write leaves none after the damage, but other damage may. Then the truncated
+//! bytes are saved in a file of their own, with the suffix `.damaged`. A volume without any complete record is renamed to
+//! `.damaged`.
 //!
-//! The file is inflated from end to end, which also gives back its index. (To do when it hurts: begin at the last
-//! `sync`, whose position would have to be kept.)
+//! The whole volume is decompressed, which also restores its index. A possible improvement is to store the position of the
+//! last `sync` and begin there.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
@@ -21,57 +23,58 @@ use crate::index::entry::IndexEntry;
 use crate::record::parsed::WarcRecord;
 use crate::write::finish::{Finisher, WrittenVolume};
 
-/// What [`crate::Archive::open`] had to mend.
+/// The repairs that [`crate::Archive::open`] made.
 #[derive(Debug, Clone, Default)]
 pub struct Repairs {
-    /// Files closed, with the number of records kept and of bytes cut off.
+    /// Volumes that were repaired and closed.
     pub repaired: Vec<RepairedVolume>,
-    /// Files, or parts of files, that could not be mended, and were set aside under this name.
+    /// Volumes or parts of volumes that could not be repaired, under their `.damaged` names.
     pub damaged: Vec<PathBuf>,
 }
 
-/// One file that was closed after a crash.
+/// A volume that was repaired and closed after a crash.
 #[derive(Debug, Clone)]
 pub struct RepairedVolume {
-    /// The file under its final name.
+    /// Its final path.
     pub path: PathBuf,
-    /// Whole records in it.
+    /// Number of complete records.
     pub records: u64,
-    /// Bytes of a torn record cut off its end.
+    /// Bytes truncated after the last complete record.
     pub bytes_cut: u64,
 }
 
-/// Mends every volume that is `.open`, in order of their identifiers.
+/// Repairs every volume that is `.open`, in the order of their identifiers.
 pub(crate) fn repair(archive: &Path, finisher: &Finisher) -> Result<Repairs, VolumeError> {
     let mut repairs = Repairs::default();
     let volumes = volumes::list(archive)?;
     for volume in volumes.into_values().filter(|volume| volume.open) {
         let fault = |source| VolumeError::from_io(&volume.path, source);
         if std::fs::metadata(&volume.path).map_err(fault)?.len() == 0 {
-            std::fs::remove_file(&volume.path).map_err(fault)?; // begun, and nothing written
+            std::fs::remove_file(&volume.path).map_err(fault)?; // created, but nothing was written
             continue;
         }
         match scan(&volume.path) {
-            Ok(Some(scan)) => repairs.mend(&volume, scan, finisher)?,
-            Ok(None) => repairs.set_aside(&volume)?,
-            // A disk that cannot be read today may be readable tomorrow: nothing is moved, nothing begins.
+            Ok(Some(scan)) => repairs.truncate_and_close(&volume, scan, finisher)?,
+            Ok(None) => repairs.rename_damaged(&volume)?,
+            // A read error may be temporary, so the volume is left as it is and the archive does not open.
             Err(error) => return Err(fault(error)),
         }
     }
     Ok(repairs)
 }
 
-/// What is whole in a file.
+/// The complete records of a volume.
 struct Scan {
     entries: Vec<IndexEntry>,
     records: u64,
-    /// Where the last whole record ends.
+    /// End of the last complete record.
     end: u64,
+    /// Length of the file.
     length: u64,
 }
 
-/// Reads to the first record that is not whole; none when that is the first. A disk that cannot be read is an error,
-/// and not taken for a torn tail.
+/// Reads up to the first incomplete record; `None` when there is no complete one. An error of the disk is returned as such,
+/// and does not count as an incomplete record.
 fn scan(path: &Path) -> io::Result<Option<Scan>> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -100,19 +103,19 @@ fn scan(path: &Path) -> io::Result<Option<Scan>> {
 }
 
 impl Repairs {
-    fn mend(
+    fn truncate_and_close(
         &mut self,
         volume: &Volume,
         scan: Scan,
         finisher: &Finisher,
     ) -> Result<(), VolumeError> {
         let fault = |source| VolumeError::from_io(&volume.path, source);
-        let cut = scan.length - scan.end;
-        if cut > 0 {
+        let bytes_cut = scan.length - scan.end;
+        if bytes_cut > 0 {
             self.damaged
-                .extend(keep_tail(volume, scan.end).map_err(fault)?);
+                .extend(save_tail(volume, scan.end).map_err(fault)?);
         }
-        // Durable even when nothing is cut: later revisits will refer to what is in it.
+        // Synced even when nothing is truncated, because later revisit records may refer to its records.
         let file = File::options()
             .write(true)
             .open(&volume.path)
@@ -126,16 +129,16 @@ impl Repairs {
             path: volume.path.clone(),
             entries: scan.entries,
         })?;
-        tracing::info!(volume = %volume.name(), records = scan.records, bytes_cut = cut, "volume repaired");
+        tracing::info!(volume = %volume.name(), records = scan.records, bytes_cut, "volume repaired");
         self.repaired.push(RepairedVolume {
             path,
             records: scan.records,
-            bytes_cut: cut,
+            bytes_cut,
         });
         Ok(())
     }
 
-    fn set_aside(&mut self, volume: &Volume) -> Result<(), VolumeError> {
+    fn rename_damaged(&mut self, volume: &Volume) -> Result<(), VolumeError> {
         let path = volume
             .path
             .with_file_name(format!("{}{DAMAGED}", volume.name()));
@@ -146,13 +149,13 @@ impl Repairs {
     }
 }
 
-/// Keeps what is about to be cut off, when there is a whole record in it.
-fn keep_tail(volume: &Volume, end: u64) -> io::Result<Option<PathBuf>> {
+/// Saves the bytes from `end` on in a `.damaged` file, if they contain a complete record.
+fn save_tail(volume: &Volume, end: u64) -> io::Result<Option<PathBuf>> {
     let mut file = File::open(&volume.path)?;
     file.seek(SeekFrom::Start(end))?;
     let mut tail = Vec::new();
     file.read_to_end(&mut tail)?;
-    if !holds_a_record(&tail) {
+    if !contains_record(&tail) {
         return Ok(None);
     }
     let path = volume
@@ -163,13 +166,13 @@ fn keep_tail(volume: &Volume, end: u64) -> io::Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-/// Whether a whole record begins anywhere in the tail. Bytes that look like many members one inside the other (a page
-/// can hold such) are not all followed to their ends: when more was read than the tail is worth, it is kept unseen.
-pub(crate) fn holds_a_record(tail: &[u8]) -> bool {
-    let mut left = 4 * tail.len() as u64 + (1 << 20);
+/// Whether the tail contains a complete record, or may contain one. A hostile page can hold bytes that look like many nested
+/// members. The work is limited to a multiple of the length; beyond that the answer is `true`.
+pub(crate) fn contains_record(tail: &[u8]) -> bool {
+    let mut remaining = 4 * tail.len() as u64 + (1 << 20);
     let starts = Compression::ALL.map(|kind| memmem::find_iter(tail, kind.magic()));
     for start in starts.into_iter().flatten() {
-        if !begins_a_record(&tail[start..]) {
+        if !begins_like_a_record(&tail[start..]) {
             continue;
         }
         let mut members = MemberReader::new(&tail[start..], 0);
@@ -177,20 +180,21 @@ pub(crate) fn holds_a_record(tail: &[u8]) -> bool {
         if member.is_some_and(|member| WarcRecord::parse(member.bytes).is_ok()) {
             return true;
         }
-        match left.checked_sub(members.position()) {
-            Some(rest) => left = rest,
+        match remaining.checked_sub(members.position()) {
+            Some(rest) => remaining = rest,
             None => return true,
         }
     }
     false
 }
 
-/// Whether the first bytes of the member are those of a record.
-fn begins_a_record(member: &[u8]) -> bool {
+/// Whether the content of the member begins with a WARC version line.
+fn begins_like_a_record(member: &[u8]) -> bool {
     const VERSION: &[u8] = b"WARC/1.";
-    const NEAR: usize = 4 << 10; // of the packed bytes: a dictionary comes before the first byte
-    let near = &member[..member.len().min(NEAR)];
-    compress::beginning(near, VERSION.len() as u64) == VERSION
+    /// Compressed bytes to read. The Huffman codes come before the first byte of content.
+    const MAX_COMPRESSED: usize = 4 << 10;
+    let compressed = &member[..member.len().min(MAX_COMPRESSED)];
+    compress::decompress_prefix(compressed, VERSION.len() as u64) == VERSION
 }
 
 #[cfg(test)]
@@ -201,22 +205,23 @@ mod tests {
     use crate::tests::sample::{folder, page, small_options, write_all};
     use crate::{Archive, check};
 
-    /// A volume of several exchanges as a crash would leave it: written, but `.open` and without index.
-    fn crashed(place: &Path) -> (String, Vec<u8>) {
-        let made = folder();
-        write_all(made.path(), small_options(), (0..4).map(|n| page(n % 3)));
-        let path = fs::read_dir(made.path().join("archive"))
+    /// Name and bytes of a volume with four exchanges, and an empty `archive/` under `target`.
+    fn sample_volume(target: &Path) -> (String, Vec<u8>) {
+        let source = folder();
+        write_all(source.path(), small_options(), (0..4).map(|n| page(n % 3)));
+        let path = fs::read_dir(source.path().join("archive"))
             .unwrap()
             .next()
             .unwrap()
             .unwrap()
             .path();
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        fs::create_dir_all(place.join("archive")).unwrap();
+        fs::create_dir_all(target.join("archive")).unwrap();
         (name, fs::read(path).unwrap())
     }
 
-    fn leave(folder: &Path, name: &str, bytes: &[u8]) -> Repairs {
+    /// Opens an archive whose only volume was left `.open` with these bytes.
+    fn open_after_crash(folder: &Path, name: &str, bytes: &[u8]) -> Repairs {
         let _ = fs::remove_dir_all(folder.join("archive"));
         let _ = fs::remove_dir_all(folder.join("indexes"));
         fs::create_dir_all(folder.join("archive")).unwrap();
@@ -227,9 +232,9 @@ mod tests {
     }
 
     #[test]
-    fn a_crash_at_every_byte_leaves_a_valid_prefix() {
+    fn after_a_crash_at_any_byte_the_complete_records_remain() {
         let folder = folder();
-        let (name, whole) = crashed(folder.path());
+        let (name, whole) = sample_volume(folder.path());
         let mut ends = vec![0];
         let mut members = MemberReader::new(whole.as_slice(), 0);
         while let Some(member) = members.next().unwrap() {
@@ -237,27 +242,27 @@ mod tests {
         }
         assert_eq!(ends.len() - 1, 1 + 4 * 3);
         let path = folder.path().join("archive").join(&name);
-        let torn = folder.path().join("torn");
+        let truncated = folder.path().join("truncated");
         for length in 0..=whole.len() {
             let records = ends.iter().filter(|end| **end <= length).count() - 1;
-            fs::write(&torn, &whole[..length]).unwrap();
-            let scan = scan(&torn)
+            fs::write(&truncated, &whole[..length]).unwrap();
+            let scan = scan(&truncated)
                 .unwrap()
                 .map_or((0, 0), |scan| (scan.records, scan.end));
             assert_eq!(scan, (records as u64, ends[records] as u64), "{length}");
-            // The whole repair waits for the disk many times: at the ends of records, and here and there.
+            // A complete repair syncs many files, so it is tested near the ends of records and at every 199th length.
             if !ends.iter().any(|end| end.abs_diff(length) <= 1) && length % 199 != 0 {
                 continue;
             }
-            let repairs = leave(folder.path(), &name, &whole[..length]);
+            let repairs = open_after_crash(folder.path(), &name, &whole[..length]);
             if records == 0 {
                 assert!(repairs.repaired.is_empty() && !path.exists());
                 assert_eq!(repairs.damaged.len(), usize::from(length > 0), "{length}");
                 continue;
             }
-            let mended = &repairs.repaired[0];
-            assert_eq!(mended.records, records as u64, "{length}");
-            assert_eq!(mended.bytes_cut, (length - ends[records]) as u64);
+            let repaired = &repairs.repaired[0];
+            assert_eq!(repaired.records, records as u64, "{length}");
+            assert_eq!(repaired.bytes_cut, (length - ends[records]) as u64);
             assert_eq!(fs::read(&path).unwrap(), &whole[..ends[records]]);
             assert!(repairs.damaged.is_empty());
             let report = check(folder.path(), |_| {}).unwrap();
@@ -267,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn repairing_gives_the_index_that_closing_gave() {
+    fn repair_restores_the_index_and_the_digest_segment() {
         let folder = folder();
         write_all(folder.path(), small_options(), (0..9).map(|n| page(n % 5)));
         let files = |path: &Path| {
@@ -302,12 +307,12 @@ mod tests {
     }
 
     #[test]
-    fn whole_records_behind_damage_are_kept() {
+    fn complete_records_after_damage_are_saved() {
         let folder = folder();
-        let (name, mut bytes) = crashed(folder.path());
+        let (name, mut bytes) = sample_volume(folder.path());
         let middle = bytes.len() / 2;
         bytes[middle..middle + 20].fill(0);
-        let repairs = leave(folder.path(), &name, &bytes);
+        let repairs = open_after_crash(folder.path(), &name, &bytes);
         assert_eq!(repairs.repaired.len(), 1);
         let tail = fs::read(&repairs.damaged[0]).unwrap();
         assert_eq!(tail.len() as u64, repairs.repaired[0].bytes_cut);
@@ -315,7 +320,7 @@ mod tests {
         let report = check(folder.path(), |_| {}).unwrap();
         assert!(report.is_sound());
         assert_eq!(report.damaged_files, repairs.damaged);
-        // Its number is not given out again.
+        // The counter of the damaged volume is not used again.
         write_all(folder.path(), small_options(), [page(9)]);
         let volumes = volumes::list(&folder.path().join("archive")).unwrap();
         let counters: Vec<u32> = volumes.keys().map(|id| id.counter()).collect();

@@ -1,8 +1,8 @@
-//! `aranha check`: every record, every digest, every index line.
+//! Verifies an archive for `aranha check`: every record, every digest, every index line.
 //!
-//! Reads each volume from end to end. A record must parse, have the length it says and the digests it says; a revisit
-//! must have its original; the index must have exactly the lines that the records give. Behind a damaged record the
-//! reading goes on at the next place that the index knows.
+//! Reads every volume completely. Every record must be valid, with the stated length and digests. Every revisit record must
+//! have its original. The index must have exactly the lines that follow from the records. After a damaged record, reading
+//! continues at the next offset in the index.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -19,77 +19,77 @@ use crate::read::reader::ArchiveReader;
 use crate::record::digest;
 use crate::record::parsed::WarcRecord;
 
-/// Faults that are kept; more are only counted.
-const MOST_FAULTS: usize = 1000;
+/// Maximum number of faults in a report. Further faults are only counted.
+const MAX_FAULTS: usize = 1000;
 
-/// How far a check has come.
+/// Progress of a check.
 #[derive(Debug, Clone)]
 pub struct CheckProgress {
-    /// The file being read.
+    /// The volume being read.
     pub path: PathBuf,
-    /// Records read so far, in all files.
+    /// Records read so far, in all volumes.
     pub records: u64,
-    /// Bytes read so far, in all files.
+    /// Bytes read so far, in all volumes.
     pub bytes: u64,
-    /// Bytes to read in all.
+    /// Size of all volumes in bytes.
     pub total: u64,
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Debug, Clone, Default)]
 pub struct CheckReport {
     /// Volumes read.
     pub files: u64,
-    /// Of these, still `.open`: read up to the last whole record, and without an index to compare.
+    /// Volumes that are still `.open`. They have no index, and are read up to the last complete record.
     pub open: u64,
     /// Records read.
     pub records: u64,
-    /// Of these, responses.
+    /// Response records.
     pub responses: u64,
-    /// Of these, revisits.
+    /// Revisit records.
     pub revisits: u64,
     /// Index lines compared.
     pub lines: u64,
     /// Bytes read.
     pub bytes: u64,
-    /// What is wrong, the first thousand; empty when all is well.
+    /// The first 1,000 faults.
     pub faults: Vec<CheckFault>,
-    /// How many things are wrong.
+    /// Number of all faults.
     pub fault_count: u64,
-    /// Files that an earlier repair set aside.
+    /// Files that an earlier repair could not repair, with the suffix `.damaged`.
     pub damaged_files: Vec<PathBuf>,
 }
 
 impl CheckReport {
-    /// Whether nothing is wrong.
+    /// Whether the check found no fault.
     pub fn is_sound(&self) -> bool {
         self.fault_count == 0
     }
 
-    fn fault(&mut self, path: &Path, offset: u64, fault: impl Into<String>) {
+    fn add_fault(&mut self, path: &Path, offset: u64, problem: impl Into<String>) {
         self.fault_count += 1;
-        if self.faults.len() < MOST_FAULTS {
+        if self.faults.len() < MAX_FAULTS {
             self.faults.push(CheckFault {
                 path: path.to_path_buf(),
                 offset,
-                problem: fault.into(),
+                problem: problem.into(),
             });
         }
     }
 }
 
-/// One thing that is wrong.
+/// One fault in a volume or an index.
 #[derive(Debug, Clone)]
 pub struct CheckFault {
     /// The file.
     pub path: PathBuf,
-    /// Where in it; the line number for an index.
+    /// Offset in a volume, or line number in an index.
     pub offset: u64,
-    /// What is wrong.
+    /// Description of the fault.
     pub problem: String,
 }
 
-/// Verifies every volume under `dir`; `progress` is called some times a second at most volumes' speed.
+/// Verifies the archive under `dir`. `progress` is called every 256 records and at the end of every volume.
 pub fn check(
     dir: &Path,
     mut progress: impl FnMut(&CheckProgress),
@@ -98,18 +98,18 @@ pub fn check(
     let volumes = reader.volumes()?;
     let size = |volume: &Volume| std::fs::metadata(&volume.path).map_or(0, |data| data.len());
     let total = volumes.iter().map(size).sum();
-    let mut check = Checker {
+    let mut checker = Checker {
         reader,
         indexes: dir.join("indexes"),
         report: CheckReport::default(),
         total,
     };
     for volume in &volumes {
-        check.volume(volume, &mut progress)?;
+        checker.check_volume(volume, &mut progress)?;
     }
-    check.orphans()?;
-    check.set_aside(&dir.join("archive"))?;
-    Ok(check.report)
+    checker.find_indexes_without_volume()?;
+    checker.list_damaged_files(&dir.join("archive"))?;
+    Ok(checker.report)
 }
 
 struct Checker {
@@ -120,7 +120,7 @@ struct Checker {
 }
 
 impl Checker {
-    fn volume(
+    fn check_volume(
         &mut self,
         volume: &Volume,
         progress: &mut impl FnMut(&CheckProgress),
@@ -131,19 +131,19 @@ impl Checker {
         } else {
             self.read_index(&index)?
         };
-        let entries = self.records(volume, lines.as_ref(), progress)?;
+        let entries = self.check_records(volume, lines.as_ref(), progress)?;
         self.report.files += 1;
         self.report.open += u64::from(volume.open);
         match lines {
-            Some(lines) => self.compare(&index, &volume.name(), &lines, &entries),
+            Some(lines) => self.compare_index(&index, &volume.name(), &lines, &entries),
             None if volume.open => {}
-            None => self.report.fault(&index, 0, "there is no index"),
+            None => self.report.add_fault(&index, 0, "the index is missing"),
         }
         Ok(())
     }
 
-    /// Reads all records of a volume, and gives what its index should say.
-    fn records(
+    /// Checks all records of a volume. Returns the entries that its index should have.
+    fn check_records(
         &mut self,
         volume: &Volume,
         lines: Option<&IndexLines>,
@@ -157,7 +157,7 @@ impl Checker {
         let mut start = 0;
         'reading: loop {
             let mut members = MemberReader::new(
-                lookup::at(open().map_err(fault)?, start).map_err(fault)?,
+                lookup::reader_at(open().map_err(fault)?, start).map_err(fault)?,
                 start,
             );
             let damage = loop {
@@ -171,7 +171,7 @@ impl Checker {
                     Ok(record) => record,
                     Err(fault) => break (offset, fault),
                 };
-                self.record(volume, offset, &record);
+                self.check_record(volume, offset, &record);
                 entries.extend(IndexEntry::of(&record, offset, member.length));
                 self.report.bytes = before + offset + member.length;
                 if self.report.records.is_multiple_of(256) {
@@ -179,9 +179,9 @@ impl Checker {
                 }
             };
             if volume.open {
-                break; // torn, or just being written
+                break; // incomplete, or being written
             }
-            self.report.fault(&volume.path, damage.0, damage.1);
+            self.report.add_fault(&volume.path, damage.0, damage.1);
             match lines.and_then(|lines| lines.by_offset.range(damage.0 + 1..).next()) {
                 Some((&next, _)) => start = next,
                 None => break,
@@ -200,43 +200,43 @@ impl Checker {
         }
     }
 
-    /// One record that parses.
-    fn record(&mut self, volume: &Volume, offset: u64, record: &WarcRecord) {
+    /// Checks the fields, digests and original of one record.
+    fn check_record(&mut self, volume: &Volume, offset: u64, record: &WarcRecord) {
         self.report.records += 1;
-        let mut fault = |text: &str| self.report.fault(&volume.path, offset, text);
+        let mut fault = |text: &str| self.report.add_fault(&volume.path, offset, text);
         for name in ["WARC-Type", "WARC-Record-ID"] {
             if record.header(name).is_none() {
-                fault(&format!("no {name}"));
+                fault(&format!("{name} is missing"));
             }
         }
         if record.time_ms().is_none() {
-            fault("no WARC-Date that can be read");
+            fault("WARC-Date is missing or invalid");
         }
         if offset == 0 && record.kind() != "warcinfo" {
-            fault("the first record is no warcinfo");
+            fault("the first record is not a warcinfo record");
         }
-        let agrees = |name: &str, bytes: &[u8]| {
+        let digest_matches = |name: &str, bytes: &[u8]| {
             record
                 .header(name)
                 .is_none_or(|label| label == digest::label(&digest::sha1(bytes)))
         };
-        if !agrees("WARC-Block-Digest", record.block()) {
-            fault("the block has another digest");
+        if !digest_matches("WARC-Block-Digest", record.block()) {
+            fault("the block does not match WARC-Block-Digest");
         }
         match record.kind() {
             "response" => {
-                if !agrees("WARC-Payload-Digest", &record.http_body()) {
-                    fault("the payload has another digest");
+                if !digest_matches("WARC-Payload-Digest", &record.http_body()) {
+                    fault("the payload does not match WARC-Payload-Digest");
                 }
                 self.report.responses += 1;
             }
             "revisit" => {
-                let alone = self
+                let unresolved = self
                     .reader
                     .resolve(record.clone())
                     .map_or(true, |record| record.original().is_none());
-                if alone {
-                    fault("the original of this revisit is not there");
+                if unresolved {
+                    fault("the original of this revisit record is missing");
                 }
                 self.report.revisits += 1;
             }
@@ -244,6 +244,7 @@ impl Checker {
         }
     }
 
+    /// Reads and checks an index; `None` when it cannot be opened.
     fn read_index(&mut self, path: &Path) -> Result<Option<IndexLines>, VolumeError> {
         let fault = |source| VolumeError::from_io(path, source);
         let Ok(file) = File::open(path) else {
@@ -261,46 +262,57 @@ impl Checker {
             number += 1;
             self.report.lines += 1;
             if line < last {
-                self.report.fault(path, number, "the lines are not sorted");
+                self.report
+                    .add_fault(path, number, "the lines are not sorted");
             }
             match lookup::parse(&line) {
                 Some(line) => {
                     lines.by_offset.insert(line.offset, (number, line));
                 }
-                None => self.report.fault(path, number, "not a CDXJ line"),
+                None => self.report.add_fault(path, number, "not a CDXJ line"),
             }
         }
     }
 
-    /// Whether the index has a line for each record, and no other.
-    fn compare(&mut self, path: &Path, volume: &str, lines: &IndexLines, entries: &[IndexEntry]) {
-        let mut left: BTreeMap<u64, u64> = lines
+    /// Checks that the index has the right line for each record, and no other lines.
+    fn compare_index(
+        &mut self,
+        path: &Path,
+        volume: &str,
+        lines: &IndexLines,
+        entries: &[IndexEntry],
+    ) {
+        let mut unmatched: BTreeMap<u64, u64> = lines
             .by_offset
             .iter()
             .map(|(offset, (number, _))| (*offset, *number))
             .collect();
         for entry in entries.iter().filter(|entry| entry.is_listed()) {
-            left.remove(&entry.offset);
+            unmatched.remove(&entry.offset);
             let expected = lookup::parse(entry.line(volume).as_bytes());
             match (lines.by_offset.get(&entry.offset), expected) {
-                (Some((number, line)), Some(expected)) if !same(line, &expected) => {
+                (Some((number, line)), Some(expected)) if !is_same_line(line, &expected) => {
                     self.report
-                        .fault(path, *number, "the record says otherwise");
+                        .add_fault(path, *number, "the line does not match the record");
                 }
                 (Some(_), _) => {}
                 (None, _) => {
-                    let text = format!("no line for the record at {}", entry.offset);
-                    self.report.fault(path, 0, text);
+                    let problem = format!("no line for the record at offset {}", entry.offset);
+                    self.report.add_fault(path, 0, problem);
                 }
             }
         }
-        for number in left.into_values() {
-            self.report.fault(path, number, "there is no such record");
+        for number in unmatched.into_values() {
+            self.report.add_fault(
+                path,
+                number,
+                "there is no record at the offset of this line",
+            );
         }
     }
 
-    /// Indexes without a volume. The indexes are listed first: a volume is there before its index is.
-    fn orphans(&mut self) -> Result<(), VolumeError> {
+    /// Finds indexes whose volume is missing. The indexes are listed first, because a volume exists before its index.
+    fn find_indexes_without_volume(&mut self) -> Result<(), VolumeError> {
         let indexes = files(&self.indexes)?;
         let volumes = self.reader.volumes()?;
         for path in indexes {
@@ -312,28 +324,28 @@ impl Checker {
             let of_volume = |volume: &Volume| entry::file_name(&volume.name()) == name;
             if path.extension().is_some_and(|end| end == "cdxj") && !volumes.iter().any(of_volume) {
                 self.report
-                    .fault(&path, 0, "the volume of this index is not there");
+                    .add_fault(&path, 0, "the volume of this index is missing");
             }
         }
         Ok(())
     }
 
-    fn set_aside(&mut self, archive: &Path) -> Result<(), VolumeError> {
+    fn list_damaged_files(&mut self, archive: &Path) -> Result<(), VolumeError> {
         let damaged = |path: &PathBuf| path.to_string_lossy().ends_with(DAMAGED);
         self.report.damaged_files = files(archive)?.into_iter().filter(damaged).collect();
         Ok(())
     }
 }
 
-/// The lines of an index by the offset of their record, each with its number in the file.
+/// The lines of an index with their line numbers, by the offset of the record.
 #[derive(Default)]
 struct IndexLines {
     by_offset: BTreeMap<u64, (u64, CdxjLine)>,
 }
 
-/// Whether a line is what the record gives. The status of an answer without a status line is known to the fetcher
-/// alone.
-fn same(line: &CdxjLine, expected: &CdxjLine) -> bool {
+/// Whether a line is the one expected from the record. If the response has no status line, the status is not compared,
+/// because only the fetcher knew it.
+fn is_same_line(line: &CdxjLine, expected: &CdxjLine) -> bool {
     let status = expected.status.is_none() || line.status == expected.status;
     status
         && (&line.key, &line.stamp, &line.url, &line.mime)
@@ -352,6 +364,7 @@ fn same(line: &CdxjLine, expected: &CdxjLine) -> bool {
             )
 }
 
+/// The files of a folder, sorted; none when the folder does not exist.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, VolumeError> {
     let fault = |source| VolumeError::from_io(folder, source);
     let entries = match std::fs::read_dir(folder) {

@@ -1,7 +1,7 @@
-//! Writing and reading through the public face: what goes in comes out, duplicates are stored once, files roll, a
-//! killed writer loses nothing that was synced.
+//! Writing and reading through the public interface: records are read as they were written, duplicates are stored once,
+//! volumes are closed at their maximum size, a killed writer loses nothing that was synced.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 mod sample;
 
@@ -17,7 +17,8 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use sample::{TIME_MS, chunked, exchange, gzip, plain, runtime, text, write};
 
-fn sound(folder: &Path) -> aranha_volume::CheckReport {
+/// Checks the archive, and fails if a fault is found.
+fn assert_sound(folder: &Path) -> aranha_volume::CheckReport {
     let report = check(folder, |_| {}).unwrap();
     assert!(report.is_sound(), "{:#?}", report.faults);
     report
@@ -34,7 +35,7 @@ fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_goes_in_comes_out() {
+fn records_are_read_as_they_were_written() {
     let folder = tempfile::tempdir().unwrap();
     let page = chunked("/a?b=c", &text("aranha"), 100);
     let stored = write(folder.path(), Options::default(), vec![page.clone()]);
@@ -84,11 +85,11 @@ fn what_goes_in_comes_out() {
         reader.captures("http://www.example.org/a?b=c").unwrap(),
         [stored[0].location]
     );
-    assert_eq!(sound(folder.path()).records, 4);
+    assert_eq!(assert_sound(folder.path()).records, 4);
 }
 
 #[test]
-fn the_same_payload_again_is_a_revisit_whatever_its_chunks() {
+fn a_repeated_payload_is_a_revisit_with_any_chunk_sizes() {
     let folder = tempfile::tempdir().unwrap();
     let body = text("aranha");
     let mut other_head = chunked("/d", &body, 64);
@@ -138,22 +139,22 @@ fn the_same_payload_again_is_a_revisit_whatever_its_chunks() {
     assert_eq!(revisit.body_decoded(usize::MAX), body);
     let truncated = reader.read(stored[3].location).unwrap();
     assert_eq!(truncated.header("WARC-Truncated"), Some("time"));
-    let report = sound(folder.path());
+    let report = assert_sound(folder.path());
     assert_eq!((report.responses, report.revisits, report.lines), (6, 3, 9));
 }
 
 #[test]
-fn duplicates_are_known_across_files_and_restarts() {
+fn duplicates_are_found_across_volumes_and_restarts() {
     let folder = tempfile::tempdir().unwrap();
     let options = || Options {
         roll_size: 3000,
         ..Options::default()
     };
     let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
-    let pages = |way: &str| {
+    let pages = |folder: &str| {
         names
             .iter()
-            .map(|name| plain(&format!("/{way}/{name}"), &text(name)))
+            .map(|name| plain(&format!("/{folder}/{name}"), &text(name)))
             .collect()
     };
     let first = write(folder.path(), options(), pages("one"));
@@ -161,7 +162,7 @@ fn duplicates_are_known_across_files_and_restarts() {
     assert!(first.last().unwrap().location.volume.counter() > 1);
     let second = write(folder.path(), options(), pages("two"));
     assert!(second.iter().all(|stored| stored.revisit));
-    // By the indexes too, not only by the place that the revisit names.
+    // Also through the indexes, not only through the location in the revisit record.
     let reader = ArchiveReader::open(folder.path()).unwrap();
     for (stored, name) in second.iter().zip(names) {
         assert_eq!(
@@ -180,20 +181,19 @@ fn duplicates_are_known_across_files_and_restarts() {
         volumes.len()
     );
     assert_eq!(reader.volumes().unwrap().len(), volumes.len());
-    sound(folder.path());
+    assert_sound(folder.path());
 
-    // An original whose volume was taken away is stored again, not referred to.
+    // A payload whose original was in a deleted volume is stored again.
     fs::remove_file(&volumes[0]).unwrap();
     let third = write(folder.path(), options(), pages("three"));
     assert!(!third[0].revisit);
     assert!(third.last().unwrap().revisit);
 }
 
-/// Volumes of both kinds in one collection, duplicates across them, and a file that a crash left torn.
-/// Finished volumes may be moved elsewhere, and stored locations still refer to them, so their numbers are not reused.
+/// Finished volumes may be moved elsewhere, and stored locations still refer to them, so their counters are not reused.
 #[test]
-fn numbers_of_volumes_that_were_moved_away_are_not_given_out_again() {
-    for lost in [None, Some("cdxj"), Some("duplicates")] {
+fn counters_of_moved_volumes_are_not_reused() {
+    for deleted in [None, Some("cdxj"), Some("duplicates")] {
         let folder = tempfile::tempdir().unwrap();
         let (archive, indexes) = (folder.path().join("archive"), folder.path().join("indexes"));
         let page = || vec![plain("/a", &text("teia"))];
@@ -201,7 +201,7 @@ fn numbers_of_volumes_that_were_moved_away_are_not_given_out_again() {
         for path in files(&archive, ".warc.gz") {
             fs::remove_file(path).unwrap();
         }
-        match lost {
+        match deleted {
             Some("duplicates") => fs::remove_dir_all(indexes.join("duplicates")).unwrap(),
             Some(_) => fs::remove_file(&files(&indexes, ".cdxj")[0]).unwrap(),
             None => {}
@@ -210,7 +210,7 @@ fn numbers_of_volumes_that_were_moved_away_are_not_given_out_again() {
         assert_eq!(
             stored[0].location.volume,
             VolumeId::new(0, 2),
-            "without {lost:?}"
+            "without {deleted:?}"
         );
         assert!(!stored[0].revisit);
     }
@@ -245,11 +245,12 @@ fn nodes_have_counters_of_their_own() {
         assert_eq!(record.is_revisit(), revisit);
         assert_eq!(record.body_decoded(9999), text("teia"));
     }
-    sound(folder.path());
+    assert_sound(folder.path());
 }
 
+/// A collection with volumes of both formats and duplicates across them, then a truncated zstd volume.
 #[test]
-fn zstd_is_written_read_referred_to_and_mended() {
+fn zstd_volumes_are_written_read_referred_to_and_repaired() {
     let folder = tempfile::tempdir().unwrap();
     let with = |compression| Options {
         compression,
@@ -265,32 +266,32 @@ fn zstd_is_written_read_referred_to_and_mended() {
     assert!(first.iter().all(|stored| !stored.revisit));
     assert!(second.iter().all(|stored| stored.revisit));
     let archive = folder.path().join("archive");
-    let packed = files(&archive, ".warc.zst").remove(0);
+    let zstd_volume = files(&archive, ".warc.zst").remove(0);
     assert_eq!(files(&archive, ".warc.gz").len(), 1);
-    assert_eq!(sound(folder.path()).responses, 3);
+    assert_eq!(assert_sound(folder.path()).responses, 3);
     let reader = ArchiveReader::open(folder.path()).unwrap();
     for (stored, name) in second.iter().zip(["Ana", "Rita", "Zé"]) {
         let record = reader.read_resolved(stored.location).unwrap();
         assert_eq!(record.body_decoded(9999), text(name));
     }
-    let torn = tempfile::tempdir().unwrap();
-    fs::create_dir(torn.path().join("archive")).unwrap();
-    let bytes = fs::read(&packed).unwrap();
-    let name = packed.file_name().unwrap().to_string_lossy();
-    let place = torn.path().join("archive").join(format!("{name}.open"));
-    fs::write(place, &bytes[..bytes.len() - 5]).unwrap();
-    let (archive, repairs) = Archive::open(torn.path(), with(Compression::Zstd)).unwrap();
+    let crashed = tempfile::tempdir().unwrap();
+    fs::create_dir(crashed.path().join("archive")).unwrap();
+    let bytes = fs::read(&zstd_volume).unwrap();
+    let name = zstd_volume.file_name().unwrap().to_string_lossy();
+    let path = crashed.path().join("archive").join(format!("{name}.open"));
+    fs::write(path, &bytes[..bytes.len() - 5]).unwrap();
+    let (archive, repairs) = Archive::open(crashed.path(), with(Compression::Zstd)).unwrap();
     drop(archive);
     assert_eq!((repairs.repaired.len(), repairs.damaged.len()), (1, 0));
     assert_eq!(
-        sound(torn.path()).responses,
+        assert_sound(crashed.path()).responses,
         3,
-        "only its metadata was torn"
+        "only the last metadata record was truncated"
     );
 }
 
 #[test]
-fn many_at_once_are_written_whole_and_once() {
+fn concurrent_appends_are_stored_once_and_readable_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let options = Options {
         roll_size: 20_000,
@@ -309,7 +310,7 @@ fn many_at_once_are_written_whole_and_once() {
         for (n, receipt) in receipts {
             let stored = receipt.await.unwrap();
             assert_eq!(stored.revisit, n >= 200, "{n}");
-            // Readable at once, while the file is written.
+            // Readable while the volume is still open.
             let record = reader.read_resolved(stored.location).unwrap();
             assert_eq!(
                 record.url(),
@@ -331,13 +332,13 @@ fn many_at_once_are_written_whole_and_once() {
         ));
         archive.sync().await.unwrap();
     });
-    let report = sound(folder.path());
+    let report = assert_sound(folder.path());
     assert_eq!((report.responses, report.revisits), (200, 100));
     assert!(report.files > 1);
 }
 
 #[test]
-fn only_one_may_write() {
+fn only_one_process_may_write() {
     let folder = tempfile::tempdir().unwrap();
     let (archive, _) = Archive::open(folder.path(), Options::default()).unwrap();
     let second = Archive::open(folder.path(), Options::default());
@@ -347,12 +348,12 @@ fn only_one_may_write() {
     assert_eq!(
         files(&folder.path().join("archive"), "").len(),
         0,
-        "nothing to keep, no file"
+        "no volume is created before the first append"
     );
 }
 
 #[test]
-fn odd_answers_are_kept_as_they_came() {
+fn malformed_responses_are_stored_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let bytes = |response: &'static [u8], head_length| Exchange {
         url: "http://www.example.org/odd\r\nWARC-Type: warcinfo\u{2028}é".to_owned(),
@@ -361,7 +362,7 @@ fn odd_answers_are_kept_as_they_came() {
         media_type: "text/html\r\nX: y".to_owned(),
         ..Exchange::default()
     };
-    let odd = vec![
+    let malformed = vec![
         bytes(b"", 0),
         bytes(b"no head at all, as HTTP/0.9 had it\n\nand a body", 0),
         bytes(b"HTTP/1.1 200 OK\r\nA: b\r\n", 24),
@@ -370,9 +371,9 @@ fn odd_answers_are_kept_as_they_came() {
         bytes(b"\xff\xfe\0\x01", 999),
         exchange("/br", &["Content-Encoding: gzip"], b"not gzip", b"not gzip"),
     ];
-    let stored = write(folder.path(), Options::default(), odd.clone());
+    let stored = write(folder.path(), Options::default(), malformed.clone());
     let reader = ArchiveReader::open(folder.path()).unwrap();
-    for (exchange, stored) in odd.iter().zip(&stored) {
+    for (exchange, stored) in malformed.iter().zip(&stored) {
         assert_eq!(
             reader.read(stored.location).unwrap().block(),
             &exchange.response
@@ -385,11 +386,11 @@ fn odd_answers_are_kept_as_they_came() {
         record.header("WARC-Identified-Payload-Type"),
         Some("text/html%0D%0AX: y")
     );
-    sound(folder.path());
+    assert_sound(folder.path());
 }
 
 #[test]
-fn damage_is_found_and_named() {
+fn damage_is_found_and_described() {
     let folder = tempfile::tempdir().unwrap();
     let pages = (0..5).map(|n| plain(&format!("/{n}"), gzip(&text(&n.to_string())).as_slice()));
     let options = Options {
@@ -409,7 +410,7 @@ fn damage_is_found_and_named() {
     fs::write(&volume, &damaged).unwrap();
     let report = check(folder.path(), |_| {}).unwrap();
     assert_eq!(report.faults[0].offset, stored[2].location.offset);
-    // Read on behind the damage: the four others are there.
+    // Reading continues after the damage: the other four are found.
     assert_eq!(report.responses, 4);
     fs::write(&volume, &bytes).unwrap();
 
@@ -425,7 +426,7 @@ fn damage_is_found_and_named() {
         );
     };
     let first = lines.lines().next().unwrap();
-    check_index(lines.replacen("\"200\"", "\"404\"", 1), "says otherwise");
+    check_index(lines.replacen("\"200\"", "\"404\"", 1), "does not match");
     check_index(lines.replacen(first, "", 1), "not a CDXJ line");
     check_index(
         lines[first.len() + 1..].to_owned(),
@@ -434,25 +435,25 @@ fn damage_is_found_and_named() {
     check_index(lines.split_inclusive('\n').rev().collect(), "not sorted");
     check_index(
         lines.replacen("\"offset\": \"", "\"offset\": \"9", 1),
-        "no such record",
+        "no record at the offset",
     );
     fs::remove_file(&index).unwrap();
     assert!(!check(folder.path(), |_| {}).unwrap().is_sound());
     fs::write(&index, &lines).unwrap();
-    sound(folder.path());
+    assert_sound(folder.path());
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
     #[test]
-    fn no_text_from_the_web_breaks_a_record(
+    fn arbitrary_text_gives_valid_records(
         url in any::<String>(),
         media_type in any::<String>(),
         metadata in proptest::collection::vec((any::<String>(), any::<String>()), 0..4),
         response in proptest::collection::vec(any::<u8>(), 0..300),
         head_length in 0..400usize,
     ) {
-        let folder = tempfile::tempdir_in(memory()).unwrap();
+        let folder = tempfile::tempdir_in(memory_folder()).unwrap();
         let exchange = Exchange {
             url,
             media_type,
@@ -478,7 +479,8 @@ proptest! {
     }
 }
 
-fn memory() -> PathBuf {
+/// A folder in memory if possible, because every case writes an archive.
+fn memory_folder() -> PathBuf {
     let memory = PathBuf::from("/dev/shm");
     if memory.is_dir() {
         memory
@@ -487,7 +489,8 @@ fn memory() -> PathBuf {
     }
 }
 
-/// Not a test by itself: the process that the next test kills. Says on stdout what is durable.
+/// The process that `a_killed_writer_loses_nothing_that_was_synced` starts and kills. Prints every location after it is
+/// durable. Does nothing when run as a test.
 #[test]
 fn writer_to_be_killed() {
     let Ok(folder) = std::env::var("ARANHA_TEST_KILLED_WRITER") else {
@@ -515,17 +518,17 @@ fn writer_to_be_killed() {
                         .unwrap(),
                 );
             }
-            let mut places = Vec::new();
+            let mut locations = Vec::new();
             for receipt in receipts {
-                places.push(receipt.await.unwrap().location);
+                locations.push(receipt.await.unwrap().location);
             }
             archive.sync().await.unwrap();
-            for place in places {
+            for location in locations {
                 println!(
                     "durable {} {} {}",
-                    u64::from(place.volume),
-                    place.offset,
-                    place.length
+                    u64::from(location.volume),
+                    location.offset,
+                    location.length
                 );
             }
         }
@@ -547,10 +550,10 @@ fn a_killed_writer_loses_nothing_that_was_synced() {
         let mut seen = 0;
         for line in lines.by_ref() {
             let line = line.unwrap();
-            let Some((_, place)) = line.split_once("durable ") else {
+            let Some((_, location)) = line.split_once("durable ") else {
                 continue;
             };
-            durable.push(place.to_owned());
+            durable.push(location.to_owned());
             seen += 1;
             if seen > 50 + 131 * round {
                 break;
@@ -567,11 +570,11 @@ fn a_killed_writer_loses_nothing_that_was_synced() {
     let (archive, repairs) = Archive::open(folder.path(), Options::default()).unwrap();
     assert!(repairs.damaged.is_empty(), "{repairs:?}");
     drop(archive);
-    let report = sound(folder.path());
+    let report = assert_sound(folder.path());
     assert!(report.revisits > 0 && report.open == 0);
     let reader = ArchiveReader::open(folder.path()).unwrap();
-    for place in &durable {
-        let numbers: Vec<u64> = place
+    for location in &durable {
+        let numbers: Vec<u64> = location
             .split(' ')
             .map_while(|number| number.parse().ok())
             .collect();

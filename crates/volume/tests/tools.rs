@@ -1,7 +1,7 @@
-//! Other people's tools read what we write: `warcio check` passes, pywb's indexer finds what our index says, and pywb
-//! replays responses and revisits byte for byte from our files and our index as they are.
+//! Compatibility with other tools: `warcio check` passes, pywb's indexer makes the same index, and pywb replays responses and
+//! revisit records byte for byte from our volumes and indexes.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 mod sample;
 
@@ -22,12 +22,12 @@ fn tool(name: &str) -> Command {
     let path = root.join(".venv/bin").join(name);
     assert!(
         path.exists(),
-        "{name} is not installed\nhint: run ./test in the repository's root once; it makes .venv with warcio and pywb"
+        "{name} is not installed\nhint: run ./test in the repository's root once; it creates .venv with warcio and pywb"
     );
     Command::new(path)
 }
 
-/// As the fetcher hands over what is large: two line ends lie behind it.
+/// A large page with `\r\n\r\n` after the response in memory, as from the fetcher.
 fn large(path: &str) -> Exchange {
     let page = plain(path, &text("enorme").repeat(300));
     let ended = Bytes::from([&page.response[..], b"\r\n\r\n"].concat());
@@ -38,7 +38,7 @@ fn large(path: &str) -> Exchange {
     }
 }
 
-/// Every kind of record, and every pair of chunked and plain that a revisit can have.
+/// Every kind of record, and every combination of chunked and plain in a revisit record and its original.
 fn every_kind() -> Vec<Exchange> {
     let packed = gzip(&text("zipada"));
     let coded = [
@@ -89,6 +89,7 @@ fn every_kind() -> Vec<Exchange> {
     pages
 }
 
+/// A checked archive with these pages, and its volumes.
 fn archive() -> (tempfile::TempDir, Vec<PathBuf>) {
     let folder = tempfile::tempdir().unwrap();
     let warcinfo = vec![("operator".to_owned(), "the tests".to_owned())];
@@ -100,7 +101,7 @@ fn archive() -> (tempfile::TempDir, Vec<PathBuf>) {
     };
     let stored = write(folder.path(), options, every_kind());
     let revisits: Vec<bool> = stored.iter().map(|stored| stored.revisit).collect();
-    // A plain copy of what was stored in chunks is stored again: its head cannot describe chunks.
+    // A plain copy of a chunked original is stored again, because its head cannot describe chunks.
     let (t, f) = (true, false);
     assert_eq!(revisits, [f, f, f, t, t, t, t, f, t, f, f, f, f, f, f]);
     let report = check(folder.path(), |_| {}).unwrap();
@@ -134,7 +135,7 @@ fn warcio_check_passes() {
 }
 
 #[test]
-fn the_index_is_what_pywb_makes_of_the_files() {
+fn the_index_has_the_same_captures_as_that_of_pywb() {
     let (folder, files) = archive();
     let output = tool("cdx-indexer")
         .args(["-j", "-s"])
@@ -154,9 +155,9 @@ fn the_index_is_what_pywb_makes_of_the_files() {
             ours += &fs::read_to_string(path).unwrap();
         }
     }
-    // What a tool may differ in: media type and status of odd answers and revisits, digests that we do not claim.
-    let facts = |text: &str, skip: &[&str]| -> BTreeSet<String> {
-        let fact = |line: &str| {
+    // Not compared: media type and status, and responses without a payload digest of ours.
+    let captures = |text: &str, skip: &[&str]| -> BTreeSet<String> {
+        let capture = |line: &str| {
             let (key, json) = line.split_once(" {").unwrap();
             let json: serde_json::Value = serde_json::from_str(&format!("{{{json}")).unwrap();
             let field = |name: &str| json[name].as_str().unwrap_or("-").to_owned();
@@ -164,18 +165,18 @@ fn the_index_is_what_pywb_makes_of_the_files() {
             format!("{key} {}", fields.join(" "))
         };
         let wanted = |line: &&str| !skip.iter().any(|name| line.contains(name));
-        text.lines().filter(wanted).map(fact).collect()
+        text.lines().filter(wanted).map(capture).collect()
     };
     let skip = ["/odd", "/http09"];
-    assert_eq!(facts(&ours, &skip), facts(&theirs, &skip));
-    assert_eq!(facts(&ours, &[]).len(), every_kind().len());
+    assert_eq!(captures(&ours, &skip), captures(&theirs, &skip));
+    assert_eq!(captures(&ours, &[]).len(), every_kind().len());
     assert_eq!(
         theirs.matches("warc/revisit").count(),
         ours.matches("warc/revisit").count()
     );
 }
 
-/// A pywb on a free port, ended with the test.
+/// A pywb process on a free port, killed on drop.
 struct Pywb {
     child: Child,
     port: u16,
@@ -183,7 +184,7 @@ struct Pywb {
 }
 
 impl Pywb {
-    /// Serves the collection's own folders.
+    /// Serves the folders of the collection.
     fn start(collection: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0")
@@ -208,7 +209,7 @@ impl Pywb {
         while !seen.contains("Starting Gevent Server") {
             assert!(log.read_line(&mut seen).unwrap() > 0, "pywb ended:\n{seen}");
         }
-        // It must always find a reader for its log.
+        // Drains the log, so that pywb does not block.
         std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
         Self {
             child,
@@ -217,9 +218,9 @@ impl Pywb {
         }
     }
 
-    /// Asks for a page as it was on the wire (`id_`); head and body of the answer.
+    /// Requests a page without rewriting (`id_`). Returns head and body of the response.
     fn get(&self, stamp: &str, url: &str) -> (String, Vec<u8>) {
-        // The line in the log comes before the socket listens.
+        // pywb logs its start before the socket listens.
         let mut stream = (0..200)
             .find_map(|_| {
                 let stream = TcpStream::connect(("127.0.0.1", self.port)).ok();
@@ -228,22 +229,22 @@ impl Pywb {
                 }
                 stream
             })
-            .expect("pywb listens");
+            .expect("pywb should listen within five seconds");
         write!(
             stream,
             "GET /c/{stamp}id_/{url} HTTP/1.0\r\nHost: 127.0.0.1:{}\r\nAccept-Encoding: gzip\r\n\r\n",
             self.port
         )
         .unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let end = answer
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response).unwrap();
+        let end = response
             .windows(4)
             .position(|bytes| bytes == b"\r\n\r\n")
-            .expect("a head")
+            .expect("the response should have a head")
             + 4;
-        let body = answer.split_off(end);
-        (String::from_utf8_lossy(&answer).into_owned(), body)
+        let body = response.split_off(end);
+        (String::from_utf8_lossy(&response).into_owned(), body)
     }
 }
 
@@ -276,8 +277,8 @@ fn pywb_replays_every_page() {
     );
 }
 
-/// The answer of a server to a conditional request, a day after the first page.
-fn unmodified(path: &str, earlier: EarlierVersion) -> Exchange {
+/// A 304 response to a conditional request, a day after the first page.
+fn not_modified(path: &str, earlier: EarlierVersion) -> Exchange {
     let head = "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n";
     Exchange {
         response: Bytes::from_static(head.as_bytes()),
@@ -291,7 +292,7 @@ fn unmodified(path: &str, earlier: EarlierVersion) -> Exchange {
 }
 
 #[test]
-fn what_has_not_changed_is_replayed_with_its_body() {
+fn a_304_is_replayed_with_the_body_of_the_earlier_version() {
     let folder = tempfile::tempdir().unwrap();
     let packed = gzip(&text("zipada"));
     let coded = [
@@ -314,7 +315,7 @@ fn what_has_not_changed_is_replayed_with_its_body() {
             digest: stored.digest,
             location: Some(stored.location),
         };
-        unmodified(path, earlier)
+        not_modified(path, earlier)
     });
     let later = write(folder.path(), Options::default(), again.collect());
     let report = check(folder.path(), |_| {}).unwrap();
@@ -350,7 +351,7 @@ fn what_has_not_changed_is_replayed_with_its_body() {
 }
 
 #[test]
-fn a_version_that_cannot_be_read_is_still_referred_to() {
+fn a_304_refers_to_an_earlier_version_that_cannot_be_read() {
     let folder = tempfile::tempdir().unwrap();
     let earlier = EarlierVersion {
         time_ms: sample::TIME_MS,
@@ -360,7 +361,7 @@ fn a_version_that_cannot_be_read_is_still_referred_to() {
     let stored = write(
         folder.path(),
         Options::default(),
-        vec![unmodified("/gone", earlier)],
+        vec![not_modified("/gone", earlier)],
     );
     let record = ArchiveReader::open(folder.path())
         .unwrap()

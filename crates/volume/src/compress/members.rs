@@ -1,20 +1,21 @@
-//! Reads the members of a volume one by one, with the offset and length of each. A member is a gzip member or zstd frame and
+//! Reads the members of a volume in order, each with its offset and length. A member is a gzip member or a zstd frame, and
 //! holds one record.
 
 use std::io::{self, BufRead, Read};
 
 use crate::compress;
 
-/// One member, unpacked.
+/// One member, decompressed.
 #[derive(Debug)]
 pub(crate) struct Member {
     pub(crate) offset: u64,
+    /// Compressed length.
     pub(crate) length: u64,
+    /// Decompressed content.
     pub(crate) bytes: Vec<u8>,
 }
 
-/// The members of a stream in turn. Ends at the end of the stream; a torn or damaged member is an error, after
-/// which nothing more is to be had.
+/// Reads the members of a stream. An incomplete or damaged member is an error, after which the reader cannot continue.
 #[derive(Debug)]
 pub(crate) struct MemberReader<R> {
     source: CountingReader<R>,
@@ -31,19 +32,19 @@ impl<R: BufRead> MemberReader<R> {
         }
     }
 
-    /// Where the next member begins.
+    /// Offset of the next member.
     pub(crate) fn position(&self) -> u64 {
         self.source.position
     }
 
-    /// The next member; none at the end of the stream.
+    /// The next member, or `None` at the end of the stream.
     pub(crate) fn next(&mut self) -> io::Result<Option<Member>> {
         if self.source.fill_buf()?.is_empty() {
             return Ok(None);
         }
         let offset = self.source.position;
         let mut bytes = Vec::with_capacity(16 << 10);
-        compress::unpack(&mut self.source, &mut bytes)?;
+        compress::decompress(&mut self.source, &mut bytes)?;
         Ok(Some(Member {
             offset,
             length: self.source.position - offset,
@@ -52,6 +53,7 @@ impl<R: BufRead> MemberReader<R> {
     }
 }
 
+/// Counts the bytes that are consumed from `source`.
 #[derive(Debug)]
 struct CountingReader<R> {
     source: R,
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn offsets_and_lengths_are_exact_whatever_the_buffer() {
+    fn offsets_and_lengths_are_exact_for_every_buffer_size() {
         let parts: Vec<Vec<u8>> = (0..5u32)
             .map(|n| n.to_string().repeat(3000).into_bytes())
             .collect();
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_member_is_an_error_at_every_length() {
+    fn a_member_truncated_at_any_length_is_an_error() {
         let member = gzip(b"as dez aranhas tecem as dez teias");
         for length in 1..member.len() {
             assert!(

@@ -1,8 +1,9 @@
-//! How a record is packed: as a gzip member (WARC 1.1, annex D), which every tool reads, or as a zstd frame (the IIPC's
-//! draft "Zstandard Compression for WARC Files 1.0", without a dictionary), which is smaller for the same time.
+//! Compression of records. Every record becomes one *member*: a gzip member (WARC 1.1, annex D), which every tool reads,
+//! or a zstd frame (IIPC draft "Zstandard Compression for WARC Files 1.0", without a dictionary), which is smaller for the
+//! same processor time.
 //!
-//! Both are pieces that can be read one by one, and both carry a checksum. Readers tell them apart by their first byte,
-//! not by a name: a collection may hold volumes of both kinds.
+//! Every member can be decompressed without the others, and has a checksum. Readers recognise the format by the first byte,
+//! not by the file name. One collection may hold volumes of both formats.
 
 pub(crate) mod members;
 mod short;
@@ -16,30 +17,30 @@ use zstd::stream::read::Decoder;
 
 use self::short::ShortDeflater;
 
-/// Buffers that are used again are given up when they have grown beyond this.
-pub(crate) const KEEP: usize = 4 << 20;
+/// Reused buffers larger than this many bytes are freed after the record.
+pub(crate) const MAX_KEPT_BUFFER: usize = 4 << 20;
 
-/// How large a buffer is made that is to hold so many bytes and to be used again: ever larger pages find room in few steps,
-/// and none that could be kept is too large for it.
-pub(crate) fn roomy(bytes: usize) -> usize {
-    bytes.next_power_of_two().min(KEEP.max(bytes))
+/// Size of a new reusable buffer for `bytes` bytes: the next power of two, so that it is rarely replaced, but not more than
+/// [`MAX_KEPT_BUFFER`] unless `bytes` is.
+pub(crate) fn buffer_size(bytes: usize) -> usize {
+    bytes.next_power_of_two().min(MAX_KEPT_BUFFER.max(bytes))
 }
 
-/// The way records are packed.
+/// Compression format of the records.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compression {
-    /// One gzip member a record: `.warc.gz`.
+    /// One gzip member per record: `.warc.gz`.
     #[default]
     Gzip,
-    /// One zstd frame a record: `.warc.zst`.
+    /// One zstd frame per record: `.warc.zst`.
     Zstd,
 }
 
 impl Compression {
     pub(crate) const ALL: [Self; 2] = [Self::Gzip, Self::Zstd];
 
-    /// What the names of such files end with.
+    /// Extension of the volumes' file names.
     pub(crate) fn extension(self) -> &'static str {
         match self {
             Self::Gzip => ".warc.gz",
@@ -47,7 +48,7 @@ impl Compression {
         }
     }
 
-    /// What every piece begins with.
+    /// First bytes of every member.
     pub(crate) fn magic(self) -> &'static [u8] {
         match self {
             Self::Gzip => &[0x1f, 0x8b, 8],
@@ -55,6 +56,7 @@ impl Compression {
         }
     }
 
+    /// The format of a member with this first byte. Gzip unless it is that of zstd.
     fn of(first: u8) -> Self {
         if first == Self::Zstd.magic()[0] {
             Self::Zstd
@@ -64,143 +66,149 @@ impl Compression {
     }
 }
 
-/// Packs one record after the other.
+/// Compresses records, one after the other, with the same buffers.
 pub(crate) struct RecordCompressor {
     method: CompressionMethod,
-    /// Used again for every record.
-    room: Vec<u8>,
+    /// Output of libdeflate or zstd, reused for every record.
+    buffer: Vec<u8>,
 }
 
 enum CompressionMethod {
-    /// At the fastest level short texts go their own way.
-    Fast(Compressor, Box<ShortDeflater>),
+    /// Gzip at level 1. Short records are compressed by [`ShortDeflater`].
+    FastGzip(Compressor, Box<ShortDeflater>),
     Gzip(Compressor),
     Zstd(zstd::bulk::Compressor<'static>),
 }
 
 impl RecordCompressor {
-    /// Levels outside the scale, libdeflate's or zstd's, are taken as its nearest end.
+    /// Levels outside the range of libdeflate or zstd are clamped.
     pub(crate) fn new(compression: Compression, level: i32) -> Self {
         let method = match compression {
             Compression::Gzip => {
                 let level = level.clamp(1, 12);
-                let gzip = Compressor::new(CompressionLvl::new(level).expect("1 to 12 are levels"));
+                let gzip = Compressor::new(
+                    CompressionLvl::new(level).expect("libdeflate has levels 1 to 12"),
+                );
                 if level == 1 {
-                    CompressionMethod::Fast(gzip, Box::new(ShortDeflater::new()))
+                    CompressionMethod::FastGzip(gzip, Box::new(ShortDeflater::new()))
                 } else {
                     CompressionMethod::Gzip(gzip)
                 }
             }
             Compression::Zstd => {
                 let mut compressor = zstd::bulk::Compressor::new(level.clamp(1, 22))
-                    .expect("1 to 22 are levels, and there is memory");
+                    .expect("zstd has levels 1 to 22, and memory is available");
                 compressor
                     .include_checksum(true)
-                    .expect("every compressor can");
+                    .expect("every zstd compressor supports checksums");
                 CompressionMethod::Zstd(compressor)
             }
         };
         Self {
             method,
-            room: Vec::new(),
+            buffer: Vec::new(),
         }
     }
 
-    /// Appends the packed piece; its length.
-    pub(crate) fn pack(&mut self, plain: &[u8], out: &mut Vec<u8>) -> usize {
+    /// Appends the compressed record to `out`. Returns its compressed length.
+    pub(crate) fn compress(&mut self, record: &[u8], out: &mut Vec<u8>) -> usize {
         let start = out.len();
         match &mut self.method {
-            CompressionMethod::Fast(_, brief) if plain.len() <= short::MOST => {
-                brief.pack(plain, out);
+            CompressionMethod::FastGzip(_, short) if record.len() <= short::MAX_SHORT => {
+                short.compress(record, out);
             }
             _ => {
-                let length = self.pack_long(plain);
-                out.extend_from_slice(&self.room[..length]);
-                self.release();
+                let length = self.compress_into_buffer(record);
+                out.extend_from_slice(&self.buffer[..length]);
+                self.free_large_buffer();
             }
         }
         out.len() - start
     }
 
-    /// Whether a text of so many bytes can go before another in one piece without both lying together.
-    pub(crate) fn packs_apart(&self, plain: usize) -> bool {
-        matches!(self.method, CompressionMethod::Fast(..)) && plain <= short::MOST
+    /// Whether [`RecordCompressor::compress_split`] accepts a first part of this length.
+    pub(crate) fn can_compress_split(&self, length: usize) -> bool {
+        matches!(self.method, CompressionMethod::FastGzip(..)) && length <= short::MAX_SHORT
     }
 
-    /// Appends the piece that holds both texts, where [`RecordCompressor::packs_apart`]; its length.
-    pub(crate) fn pack_apart(&mut self, plain: &[u8], rest: &[u8], out: &mut Vec<u8>) -> usize {
+    /// Like [`RecordCompressor::compress`], for a record whose two parts are in different buffers. Only if
+    /// [`RecordCompressor::can_compress_split`].
+    pub(crate) fn compress_split(&mut self, first: &[u8], rest: &[u8], out: &mut Vec<u8>) -> usize {
         let start = out.len();
-        if let CompressionMethod::Fast(gzip, _) = &mut self.method {
+        if let CompressionMethod::FastGzip(gzip, _) = &mut self.method {
             let bound = gzip.deflate_compress_bound(rest.len());
-            self.make_room(bound);
+            self.ensure_buffer(bound);
         }
-        if let CompressionMethod::Fast(gzip, brief) = &mut self.method {
-            brief.pack_before(plain, rest, gzip, &mut self.room, out);
-            self.release();
+        if let CompressionMethod::FastGzip(gzip, short) = &mut self.method {
+            short.compress_split(first, rest, gzip, &mut self.buffer, out);
+            self.free_large_buffer();
         }
         out.len() - start
     }
 
-    fn make_room(&mut self, bound: usize) {
-        if self.room.len() < bound {
-            self.room = vec![0; roomy(bound)]; // nothing in it is worth copying
+    /// Makes the buffer at least `bound` bytes long. Its content is lost.
+    fn ensure_buffer(&mut self, bound: usize) {
+        if self.buffer.len() < bound {
+            self.buffer = vec![0; buffer_size(bound)];
         }
     }
 
-    /// Packs into the room; the length of the piece.
-    fn pack_long(&mut self, plain: &[u8]) -> usize {
+    /// Compresses into the buffer. Returns the compressed length.
+    fn compress_into_buffer(&mut self, record: &[u8]) -> usize {
         let bound = match &mut self.method {
-            CompressionMethod::Fast(gzip, _) | CompressionMethod::Gzip(gzip) => {
-                gzip.gzip_compress_bound(plain.len())
+            CompressionMethod::FastGzip(gzip, _) | CompressionMethod::Gzip(gzip) => {
+                gzip.gzip_compress_bound(record.len())
             }
-            CompressionMethod::Zstd(_) => zstd::zstd_safe::compress_bound(plain.len()),
+            CompressionMethod::Zstd(_) => zstd::zstd_safe::compress_bound(record.len()),
         };
-        self.make_room(bound);
-        let room = &mut self.room[..];
-        let enough = "the buffer has the size that the compressor asked for";
+        self.ensure_buffer(bound);
+        let buffer = &mut self.buffer[..];
+        let enough = "the buffer has the size that the compressor requires";
         match &mut self.method {
-            CompressionMethod::Fast(gzip, _) | CompressionMethod::Gzip(gzip) => {
-                gzip.gzip_compress(plain, room).expect(enough)
+            CompressionMethod::FastGzip(gzip, _) | CompressionMethod::Gzip(gzip) => {
+                gzip.gzip_compress(record, buffer).expect(enough)
             }
-            CompressionMethod::Zstd(zstd) => zstd.compress_to_buffer(plain, room).expect(enough),
+            CompressionMethod::Zstd(zstd) => zstd.compress_to_buffer(record, buffer).expect(enough),
         }
     }
 
-    /// One huge record must not hold its memory for ever.
-    fn release(&mut self) {
-        if self.room.len() > KEEP {
-            self.room = Vec::new();
+    /// Frees the buffer after a very large record.
+    fn free_large_buffer(&mut self) {
+        if self.buffer.len() > MAX_KEPT_BUFFER {
+            self.buffer = Vec::new();
         }
     }
 }
 
-/// Appends what the next piece holds. Consumes exactly the piece; a torn or damaged one is an error.
-pub(crate) fn unpack(source: &mut impl BufRead, plain: &mut Vec<u8>) -> io::Result<()> {
+/// Appends the content of the next member to `out`, and consumes exactly that member. An incomplete or damaged member is
+/// an error.
+pub(crate) fn decompress(source: &mut impl BufRead, out: &mut Vec<u8>) -> io::Result<()> {
     let first = source.fill_buf()?.first().copied().unwrap_or_default();
     match Compression::of(first) {
-        Compression::Gzip => GzDecoder::new(source).read_to_end(plain)?,
-        Compression::Zstd => decoder(source)?.read_to_end(plain)?,
+        Compression::Gzip => GzDecoder::new(source).read_to_end(out)?,
+        Compression::Zstd => zstd_decoder(source)?.read_to_end(out)?,
     };
     Ok(())
 }
 
-/// What the beginning of a piece holds, at most so many bytes, as far as it can be unpacked.
-pub(crate) fn beginning(packed: &[u8], most: u64) -> Vec<u8> {
-    let mut plain = Vec::new();
-    let first = packed.first().copied().unwrap_or_default();
-    // The end may be cut off on purpose, so an error is no surprise: what was unpacked counts.
+/// At most `limit` bytes from the beginning of a member's content. `compressed` may be the beginning of the member; the
+/// result is then as long as can be decompressed.
+pub(crate) fn decompress_prefix(compressed: &[u8], limit: u64) -> Vec<u8> {
+    let mut out = Vec::new();
+    let first = compressed.first().copied().unwrap_or_default();
+    // An incomplete member is an error, but the bytes decompressed before it are valid.
     let _ = match Compression::of(first) {
-        Compression::Gzip => GzDecoder::new(packed).take(most).read_to_end(&mut plain),
+        Compression::Gzip => GzDecoder::new(compressed).take(limit).read_to_end(&mut out),
         Compression::Zstd => {
-            decoder(packed).and_then(|decoder| decoder.take(most).read_to_end(&mut plain))
+            zstd_decoder(compressed).and_then(|decoder| decoder.take(limit).read_to_end(&mut out))
         }
     };
-    plain
+    out
 }
 
-fn decoder<'a, R: BufRead>(source: R) -> io::Result<Decoder<'a, R>> {
+fn zstd_decoder<'a, R: BufRead>(source: R) -> io::Result<Decoder<'a, R>> {
     let mut decoder = Decoder::with_buffer(source)?.single_frame();
-    // A frame's window is as large as its record.
+    // The window of a frame can be as large as its record.
     decoder.window_log_max(31)?;
     Ok(decoder)
 }
@@ -209,79 +217,80 @@ fn decoder<'a, R: BufRead>(source: R) -> io::Result<Decoder<'a, R>> {
 mod tests {
     use super::*;
 
-    fn packed(compression: Compression, level: i32, plain: &[u8]) -> Vec<u8> {
-        let mut piece = Vec::new();
-        let length = RecordCompressor::new(compression, level).pack(plain, &mut piece);
-        assert_eq!(length, piece.len());
-        piece
+    fn compressed(compression: Compression, level: i32, record: &[u8]) -> Vec<u8> {
+        let mut member = Vec::new();
+        let length = RecordCompressor::new(compression, level).compress(record, &mut member);
+        assert_eq!(length, member.len());
+        member
     }
 
     #[test]
-    fn pieces_of_both_kinds_follow_each_other() {
+    fn members_of_both_formats_are_read_in_sequence() {
         let text: Vec<u8> = (0..50_000u32)
             .flat_map(|n| (n / 7).to_string().into_bytes())
             .collect();
         for level in [-5, 1, 6, 99] {
-            let mut file = packed(Compression::Zstd, level, &text);
-            file.extend(packed(Compression::Gzip, level, b"second"));
-            file.extend(packed(Compression::Zstd, level, b""));
+            let mut file = compressed(Compression::Zstd, level, &text);
+            file.extend(compressed(Compression::Gzip, level, b"second"));
+            file.extend(compressed(Compression::Zstd, level, b""));
             let mut source = file.as_slice();
             for expected in [text.as_slice(), b"second", b""] {
-                let mut plain = Vec::new();
-                unpack(&mut source, &mut plain).unwrap();
-                assert_eq!(plain, expected);
+                let mut content = Vec::new();
+                decompress(&mut source, &mut content).unwrap();
+                assert_eq!(content, expected);
             }
             assert!(source.is_empty());
         }
     }
 
     #[test]
-    fn a_huge_record_does_not_hold_its_memory() {
+    fn the_buffer_of_a_very_large_record_is_freed() {
         for compression in Compression::ALL {
-            let mut packer = RecordCompressor::new(compression, 1);
+            let mut compressor = RecordCompressor::new(compression, 1);
             for (length, kept) in [
                 (5_000, 8 << 10),
                 (70_000, 128 << 10),
                 (5_000, 128 << 10),
-                (KEEP - (1 << 16), KEEP),
-                (100_000, KEEP),
-                (KEEP + 1, 0),
+                (MAX_KEPT_BUFFER - (1 << 16), MAX_KEPT_BUFFER),
+                (100_000, MAX_KEPT_BUFFER),
+                (MAX_KEPT_BUFFER + 1, 0),
                 (5_000, 8 << 10),
             ] {
-                packer.pack(&vec![b'a'; length], &mut Vec::new());
-                assert_eq!(packer.room.len(), kept, "after {length}");
+                compressor.compress(&vec![b'a'; length], &mut Vec::new());
+                assert_eq!(compressor.buffer.len(), kept, "after {length}");
             }
         }
-        let mut packer = RecordCompressor::new(Compression::Gzip, 1);
-        assert!(packer.packs_apart(short::MOST) && !packer.packs_apart(short::MOST + 1));
-        for (length, kept) in [(70_000, 128 << 10), (KEEP + 1, 0)] {
-            packer.pack_apart(b"WARC/1.1", &vec![b'a'; length], &mut Vec::new());
-            assert_eq!(packer.room.len(), kept, "after {length}");
+        let mut compressor = RecordCompressor::new(Compression::Gzip, 1);
+        assert!(compressor.can_compress_split(short::MAX_SHORT));
+        assert!(!compressor.can_compress_split(short::MAX_SHORT + 1));
+        for (length, kept) in [(70_000, 128 << 10), (MAX_KEPT_BUFFER + 1, 0)] {
+            compressor.compress_split(b"WARC/1.1", &vec![b'a'; length], &mut Vec::new());
+            assert_eq!(compressor.buffer.len(), kept, "after {length}");
         }
     }
 
     #[test]
-    fn a_torn_or_changed_piece_is_an_error() {
+    fn an_incomplete_or_changed_member_is_an_error() {
         for compression in Compression::ALL {
-            let whole = packed(compression, 3, b"as dez aranhas tecem as dez teias");
-            assert!(whole.starts_with(compression.magic()));
-            for length in 1..whole.len() {
-                let torn = &mut &whole[..length];
-                assert!(unpack(torn, &mut Vec::new()).is_err(), "{length}");
+            let member = compressed(compression, 3, b"as dez aranhas tecem as dez teias");
+            assert!(member.starts_with(compression.magic()));
+            for length in 1..member.len() {
+                let truncated = &mut &member[..length];
+                assert!(decompress(truncated, &mut Vec::new()).is_err(), "{length}");
             }
-            let mut changed = whole.clone();
+            let mut changed = member.clone();
             let middle = changed.len() / 2;
             changed[middle] ^= 1;
-            assert!(unpack(&mut changed.as_slice(), &mut Vec::new()).is_err());
+            assert!(decompress(&mut changed.as_slice(), &mut Vec::new()).is_err());
         }
     }
 
     #[test]
-    fn the_beginning_needs_no_end() {
+    fn a_prefix_is_decompressed_without_the_rest() {
         for compression in Compression::ALL {
-            let whole = packed(compression, 1, "teia ".repeat(100_000).as_bytes());
-            assert_eq!(beginning(&whole, 12), b"teia teia te");
-            assert!(beginning(b"", 12).is_empty());
+            let member = compressed(compression, 1, "teia ".repeat(100_000).as_bytes());
+            assert_eq!(decompress_prefix(&member, 12), b"teia teia te");
+            assert!(decompress_prefix(b"", 12).is_empty());
         }
     }
 }

@@ -1,32 +1,34 @@
-//! Packs short texts as gzip members (RFC 1951, 1952): the request and metadata records that go with every page.
+//! A deflate compressor for short records (RFC 1951, RFC 1952): the request and metadata records of every page.
 //!
-//! A library made for long texts clears a table of 128 kB and builds two Huffman codes for each of them, which takes a quarter
-//! as long as packing the page itself (docs/decisions/0009-where-the-processor-goes.md). Here the table has two kilobytes and the
-//! code is the format's fixed one, at the price of some bytes. What comes out is gzip like any other.
+//! libdeflate is made for long inputs. It clears a table of 128 kB and builds two Huffman codes per record, which for these
+//! records takes a quarter of the time of compressing the page (docs/decisions/0009-where-the-processor-goes.md). This
+//! compressor has a table of 2 kB and uses the fixed Huffman code. Its output is ordinary gzip, 60 to 75 bytes longer per
+//! record.
 //!
-//! The header of a large response is packed in the same way, as a block of its own in the member: so the response itself need
-//! not be copied behind it first.
+//! It also compresses the WARC header of a large response as the first block of the member. libdeflate compresses the
+//! response as the following blocks, so the response need not be copied behind its header.
 
 use libdeflater::Compressor;
 
-/// Texts up to this many bytes are brief. Positions must fit the table.
-pub(crate) const MOST: usize = 2048;
+/// Maximum length of an input. Positions must fit into the 16 bits of a table entry.
+pub(crate) const MAX_SHORT: usize = 2048;
 
-/// Bytes that they take at most, with the room that is written ahead: nine bits for every byte.
-const ROOM: usize = MOST / 8 * 9 + 16;
+/// Size of the output buffer: at most nine bits per input byte, and space for writes of eight bytes past the end.
+const OUTPUT_SIZE: usize = MAX_SHORT / 8 * 9 + 16;
 /// Bits of an index into the match table.
-const BITS: u32 = 10;
-/// Shortest repetition that is looked for.
-const SHORTEST: usize = 4;
-/// Longest repetition that the format has a code for.
-const LONGEST: usize = 258;
-/// Magic, deflate, no flags, no time, fastest, system unknown.
-const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
-/// A code word as it goes to the bits, and its length.
+const HASH_BITS: u32 = 10;
+/// Length of the shortest match that is searched for.
+const MIN_MATCH: usize = 4;
+/// Length of the longest match that deflate can encode.
+const MAX_MATCH: usize = 258;
+/// Gzip header: magic, deflate, no flags, no time, fastest, unknown system.
+const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
+/// A code word in the order of its output bits, and its length in bits.
 type Codeword = (u32, u32);
 
-/// The fixed code of RFC 1951, 3.2.6, turned around: Huffman codes go highest bit first, all else lowest first.
-const CODE: [Codeword; 288] = {
+/// The fixed literal and length codes (RFC 1951, 3.2.6), bit-reversed: deflate writes Huffman codes highest bit first, and
+/// everything else lowest bit first.
+const SYMBOL_CODES: [Codeword; 288] = {
     let mut code = [(0, 0); 288];
     let mut symbol = 0;
     while symbol < 288 {
@@ -42,11 +44,11 @@ const CODE: [Codeword; 288] = {
     code
 };
 
-/// For every length of a repetition its code word with the bits behind it (3.2.5).
-const LENGTHS: [Codeword; LONGEST + 1] = {
-    let mut lengths = [(0, 0); LONGEST + 1];
+/// The code word of every match length, with its extra bits (RFC 1951, 3.2.5).
+const LENGTH_CODES: [Codeword; MAX_MATCH + 1] = {
+    let mut lengths = [(0, 0); MAX_MATCH + 1];
     let mut length = 3;
-    while length <= LONGEST {
+    while length <= MAX_MATCH {
         let above = (length - 3) as u32;
         let (symbol, extra) = match above {
             0..8 => (257 + above, 0),
@@ -56,7 +58,7 @@ const LENGTHS: [Codeword; LONGEST + 1] = {
                 (261 + 4 * extra + (above >> extra & 3), extra)
             }
         };
-        let (word, bits) = CODE[symbol as usize];
+        let (word, bits) = SYMBOL_CODES[symbol as usize];
         let rest = above & ((1 << extra) - 1);
         lengths[length] = (word | rest << bits, bits + extra);
         length += 1;
@@ -64,171 +66,184 @@ const LENGTHS: [Codeword; LONGEST + 1] = {
     lengths
 };
 
-/// Packs one brief text after the other, in the same memory, of which only the table is cleared in between.
+/// Compresses short inputs, one after the other, in the same memory. Only the match table is cleared in between.
 pub(crate) struct ShortDeflater {
-    text: ShortText,
-    out: [u8; ROOM],
+    input: ShortInput,
+    out: [u8; OUTPUT_SIZE],
 }
 
 impl ShortDeflater {
     pub(crate) fn new() -> Self {
         Self {
-            text: ShortText {
-                bytes: [0; MOST + 8],
-                end: 0,
-                places: [0; 1 << BITS],
+            input: ShortInput {
+                bytes: [0; MAX_SHORT + 8],
+                length: 0,
+                last_seen: [0; 1 << HASH_BITS],
             },
-            out: [0; ROOM],
+            out: [0; OUTPUT_SIZE],
         }
     }
 
-    /// Appends the member that holds the text. The text must be brief.
-    pub(crate) fn pack(&mut self, plain: &[u8], packed: &mut Vec<u8>) {
-        packed.extend_from_slice(&HEAD);
-        self.block(plain, true, packed);
+    /// Appends the input as a gzip member. The input has at most [`MAX_SHORT`] bytes.
+    pub(crate) fn compress(&mut self, input: &[u8], packed: &mut Vec<u8>) {
+        packed.extend_from_slice(&GZIP_HEADER);
+        self.put_block(input, true, packed);
         let mut checksum = libdeflater::Crc::new();
-        checksum.update(plain);
-        end(&checksum, plain.len(), packed);
+        checksum.update(input);
+        put_trailer(&checksum, input.len(), packed);
     }
 
-    /// Appends the member that holds a brief text and then another, of any length, that the compressor packs where it lies, by
-    /// way of `room`, which has as many bytes as it asks for.
-    pub(crate) fn pack_before(
+    /// Appends a gzip member with the content `first` and `rest`. This compressor takes `first`, of at most [`MAX_SHORT`]
+    /// bytes, and `compressor` takes `rest`, of any length. `buffer` has the size that `compressor` requires.
+    pub(crate) fn compress_split(
         &mut self,
-        plain: &[u8],
+        first: &[u8],
         rest: &[u8],
         compressor: &mut Compressor,
-        room: &mut [u8],
+        buffer: &mut [u8],
         packed: &mut Vec<u8>,
     ) {
-        packed.extend_from_slice(&HEAD);
-        self.block(plain, false, packed);
+        packed.extend_from_slice(&GZIP_HEADER);
+        self.put_block(first, false, packed);
         let length = compressor
-            .deflate_compress(rest, room)
-            .expect("the room is as large as the compressor asked for");
-        packed.extend_from_slice(&room[..length]);
+            .deflate_compress(rest, buffer)
+            .expect("the buffer has the size that the compressor requires");
+        packed.extend_from_slice(&buffer[..length]);
         let mut checksum = libdeflater::Crc::new();
-        checksum.update(plain);
+        checksum.update(first);
         checksum.update(rest);
-        end(&checksum, plain.len() + rest.len(), packed);
+        put_trailer(&checksum, first.len() + rest.len(), packed);
     }
 
-    /// Appends the text as one block in the fixed code. If it is not the last, an empty block behind it fills its last byte:
-    /// others follow in whole bytes.
-    fn block(&mut self, plain: &[u8], is_last: bool, packed: &mut Vec<u8>) {
-        self.text.set(plain);
+    /// Appends the input as one deflate block with the fixed code. Unless it is the last block, an empty stored block
+    /// follows, which ends at a byte boundary.
+    fn put_block(&mut self, input: &[u8], is_last: bool, packed: &mut Vec<u8>) {
+        self.input.set(input);
         let mut bits = BitWriter::new(&mut self.out);
         bits.put(0b010 | u64::from(is_last), 3);
-        deflate(&mut self.text, &mut bits);
-        bits.put_word(CODE[256]);
+        deflate(&mut self.input, &mut bits);
+        bits.put_word(SYMBOL_CODES[256]);
         if !is_last {
             bits.put(0b000, 3);
         }
         packed.extend_from_slice(bits.finish());
         if !is_last {
-            packed.extend_from_slice(&[0, 0, 0xff, 0xff]); // its length, and that turned around
+            packed.extend_from_slice(&[0, 0, 0xff, 0xff]); // length 0 and its complement
         }
     }
 }
 
-/// What ends a member.
-fn end(checksum: &libdeflater::Crc, length: usize, packed: &mut Vec<u8>) {
+/// Appends the trailer of a gzip member.
+fn put_trailer(checksum: &libdeflater::Crc, length: usize, packed: &mut Vec<u8>) {
     packed.extend_from_slice(&checksum.sum().to_le_bytes());
     packed.extend_from_slice(&(length as u32).to_le_bytes());
 }
 
-/// Takes the first repetition that the table knows, and every byte as it is otherwise.
-fn deflate(text: &mut ShortText, bits: &mut BitWriter<'_>) {
+/// Greedy LZ77: encodes the first match that the table has, and all other bytes as literals.
+fn deflate(input: &mut ShortInput, bits: &mut BitWriter<'_>) {
     let mut written = 0;
     loop {
-        let found = text.repetition(written);
-        bits.put_bytes(text, written, found.map_or(text.end, |found| found.at));
-        let Some(Repetition { at, before, length }) = found else {
+        let found = input.next_match(written);
+        bits.put_literals(input, written, found.map_or(input.length, |found| found.at));
+        let Some(Match {
+            at,
+            earlier,
+            length,
+        }) = found
+        else {
             return;
         };
-        let (word, bits_of_length) = LENGTHS[length];
-        let (back, bits_of_distance) = distance((at - before) as u32);
-        let both = word | back << bits_of_length;
-        bits.put_word((both, bits_of_length + bits_of_distance));
+        let (word, length_bits) = LENGTH_CODES[length];
+        let (distance, distance_bits) = distance_code((at - earlier) as u32);
+        let both = word | distance << length_bits;
+        bits.put_word((both, length_bits + distance_bits));
         written = at + length;
     }
 }
 
-/// A text and where things are in it.
-struct ShortText {
-    /// With room to read eight bytes anywhere. Behind the end are texts that were here before.
-    bytes: [u8; MOST + 8],
-    end: usize,
-    /// Where four bytes were last seen, by their hash. Those that were seen nowhere lead to the beginning, and differ from it.
-    places: [u16; 1 << BITS],
+/// The input, and the table in which matches are found.
+struct ShortInput {
+    /// Eight bytes longer than the longest input, so that eight bytes can be read at every position. After the input
+    /// follow bytes of earlier inputs.
+    bytes: [u8; MAX_SHORT + 8],
+    length: usize,
+    /// The last position of four bytes, by their hash; 0 when the hash was not seen. The bytes at the position are always
+    /// compared, so a collision gives no match.
+    last_seen: [u16; 1 << HASH_BITS],
 }
 
-/// Bytes that are the same as others before them.
+/// Bytes at `at` that are equal to those at `earlier`.
 #[derive(Clone, Copy)]
-struct Repetition {
+struct Match {
     at: usize,
-    before: usize,
+    earlier: usize,
     length: usize,
 }
 
-impl ShortText {
-    fn set(&mut self, plain: &[u8]) {
-        self.bytes[..plain.len()].copy_from_slice(plain);
-        self.end = plain.len();
-        self.places.fill(0);
+impl ShortInput {
+    fn set(&mut self, input: &[u8]) {
+        self.bytes[..input.len()].copy_from_slice(input);
+        self.length = input.len();
+        self.last_seen.fill(0);
     }
 
-    /// The eight bytes at a place, the first in the lowest. Places are below [`MOST`]: said so, no bounds are checked.
-    fn eight(&self, at: usize) -> u64 {
-        let eight = self.bytes[at % MOST..].first_chunk();
-        u64::from_le_bytes(*eight.expect("eight bytes more than there are places"))
+    /// The eight bytes at a position, little endian. Positions are below [`MAX_SHORT`]; the remainder tells the compiler
+    /// so, which removes the bounds check.
+    fn eight_bytes(&self, at: usize) -> u64 {
+        let eight = self.bytes[at % MAX_SHORT..].first_chunk();
+        u64::from_le_bytes(*eight.expect("the array is eight bytes longer than the input"))
     }
 
-    /// The next repetition from here on. Of eight bytes read at once five places are looked at; those that reach beyond the end
-    /// repeat nothing, whatever is there.
-    fn repetition(&mut self, from: usize) -> Option<Repetition> {
-        const FOURS: usize = 8 - SHORTEST + 1;
-        let mut start = from.max(1); // nothing is before the beginning
-        while start + SHORTEST <= self.end {
-            let window = self.eight(start);
-            for step in 0..FOURS {
+    /// The next match at or after `from`. Every eight bytes read give five positions. Positions so close to the end that
+    /// they include bytes of earlier inputs give no match, because [`ShortInput::match_length`] stops at the end.
+    fn next_match(&mut self, from: usize) -> Option<Match> {
+        const POSITIONS: usize = 8 - MIN_MATCH + 1;
+        let mut start = from.max(1); // position 0 has nothing before it
+        while start + MIN_MATCH <= self.length {
+            let window = self.eight_bytes(start);
+            for step in 0..POSITIONS {
                 let (at, four) = (start + step, (window >> (8 * step)) as u32);
-                let place = &mut self.places[slot(four)];
-                let before = usize::from(std::mem::replace(place, at as u16));
-                if self.eight(before) as u32 == four {
-                    let length = self.common(before, at);
-                    if length >= SHORTEST {
-                        return Some(Repetition { at, before, length });
+                let last_seen = &mut self.last_seen[hash(four)];
+                let earlier = usize::from(std::mem::replace(last_seen, at as u16));
+                if self.eight_bytes(earlier) as u32 == four {
+                    let length = self.match_length(earlier, at);
+                    if length >= MIN_MATCH {
+                        return Some(Match {
+                            at,
+                            earlier,
+                            length,
+                        });
                     }
                 }
             }
-            start += FOURS;
+            start += POSITIONS;
         }
         None
     }
 
-    /// How many bytes are the same from these places on, and no more than the format has a code for.
-    fn common(&self, before: usize, at: usize) -> usize {
-        let most = LONGEST.min(self.end.saturating_sub(at));
-        let mut same = 0;
-        while same < most {
-            let differing = self.eight(before + same) ^ self.eight(at + same);
-            if differing != 0 {
-                return most.min(same + differing.trailing_zeros() as usize / 8);
+    /// Number of equal bytes at these positions, at most [`MAX_MATCH`].
+    fn match_length(&self, earlier: usize, at: usize) -> usize {
+        let limit = MAX_MATCH.min(self.length.saturating_sub(at));
+        let mut equal = 0;
+        while equal < limit {
+            let difference = self.eight_bytes(earlier + equal) ^ self.eight_bytes(at + equal);
+            if difference != 0 {
+                return limit.min(equal + difference.trailing_zeros() as usize / 8);
             }
-            same += 8;
+            equal += 8;
         }
-        most
+        limit
     }
 }
 
-fn slot(four: u32) -> usize {
-    (four.wrapping_mul(0x9e37_79b1) >> (32 - BITS)) as usize
+/// Index of four bytes in the match table.
+fn hash(four: u32) -> usize {
+    (four.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS)) as usize
 }
 
-/// The code word of a distance with the bits behind it: five bits, and one more for every doubling from 4 on.
-fn distance(back: u32) -> Codeword {
-    let above = back - 1;
+/// The code word of a distance with its extra bits (RFC 1951, 3.2.5).
+fn distance_code(distance: u32) -> Codeword {
+    let above = distance - 1;
     let (symbol, extra) = if above < 4 {
         (above, 0)
     } else {
@@ -239,35 +254,38 @@ fn distance(back: u32) -> Codeword {
     (symbol.reverse_bits() >> 27 | rest << 5, 5 + extra)
 }
 
-/// Writes bits, lowest first. It borrows the output so that its own counters stay in registers.
+/// Writes bits, lowest first. Borrows the output buffer, so that the compiler keeps the counters in registers.
 struct BitWriter<'out> {
-    out: &'out mut [u8; ROOM],
+    out: &'out mut [u8; OUTPUT_SIZE],
+    /// Complete bytes written.
     length: usize,
-    held: u64,
-    /// Bits not yet written: fewer than eight between two calls.
+    /// Bits that do not fill a byte yet.
+    pending: u64,
+    /// Number of pending bits; fewer than eight between two calls.
     count: u32,
 }
 
 impl<'out> BitWriter<'out> {
-    fn new(out: &'out mut [u8; ROOM]) -> Self {
+    fn new(out: &'out mut [u8; OUTPUT_SIZE]) -> Self {
         Self {
             out,
             length: 0,
-            held: 0,
+            pending: 0,
             count: 0,
         }
     }
 
-    /// At most 56 bits. Eight bytes are written each time, of which those count that are full.
+    /// Appends at most 56 bits. Stores eight bytes each time, but counts only the complete ones.
     #[inline]
     fn put(&mut self, word: u64, length: u32) {
-        self.held |= word << self.count;
+        self.pending |= word << self.count;
         self.count += length;
-        let place = self.out[self.length..].first_chunk_mut();
-        *place.expect("nine bits for every byte, and more") = self.held.to_le_bytes();
-        let full = self.count / 8;
-        self.length += full as usize;
-        self.held >>= 8 * full;
+        let target = self.out[self.length..].first_chunk_mut();
+        *target.expect("the output has nine bits per byte and eight bytes more") =
+            self.pending.to_le_bytes();
+        let complete = self.count / 8;
+        self.length += complete as usize;
+        self.pending >>= 8 * complete;
         self.count %= 8;
     }
 
@@ -276,21 +294,22 @@ impl<'out> BitWriter<'out> {
         self.put(u64::from(word), length);
     }
 
-    /// Bytes as they are, seven by seven.
+    /// Appends the bytes `from..to` as literals, seven at a time.
     #[inline]
-    fn put_bytes(&mut self, text: &ShortText, mut from: usize, to: usize) {
+    fn put_literals(&mut self, input: &ShortInput, mut from: usize, to: usize) {
         while to - from >= 7 {
-            self.put_together(text.eight(from), 7);
+            self.put_up_to_seven(input.eight_bytes(from), 7);
             from += 7;
         }
         if from < to {
-            self.put_together(text.eight(from), to - from);
+            self.put_up_to_seven(input.eight_bytes(from), to - from);
         }
     }
 
-    /// The first so many of these bytes, seven at most. The code of an ASCII character is itself and 0x30, in eight bits.
+    /// Appends the lowest `count` bytes, at most seven, as literals. The code of an ASCII character is its value plus 0x30,
+    /// in eight bits.
     #[inline]
-    fn put_together(&mut self, bytes: u64, count: usize) {
+    fn put_up_to_seven(&mut self, bytes: u64, count: usize) {
         let mask = (1 << (8 * count)) - 1;
         let bytes = bytes & mask;
         if bytes & 0x8080_8080_8080_8080 == 0 {
@@ -298,7 +317,7 @@ impl<'out> BitWriter<'out> {
             self.put(words.reverse_bits().swap_bytes(), 8 * count as u32);
         } else {
             for byte in &bytes.to_le_bytes()[..count] {
-                self.put_word(CODE[usize::from(*byte)]);
+                self.put_word(SYMBOL_CODES[usize::from(*byte)]);
             }
         }
     }
@@ -319,31 +338,31 @@ mod tests {
     use super::*;
 
     thread_local! {
-        /// One for all texts of a test: what is left of those before must not show.
-        static BRIEF: RefCell<ShortDeflater> = RefCell::new(ShortDeflater::new());
+        /// Shared by all inputs of a test, because bytes of earlier inputs stay in its buffer.
+        static DEFLATER: RefCell<ShortDeflater> = RefCell::new(ShortDeflater::new());
     }
 
     #[track_caller]
-    fn check(plain: &[u8]) -> usize {
+    fn check(input: &[u8]) -> usize {
         let mut packed = b"before".to_vec();
-        BRIEF.with_borrow_mut(|brief| brief.pack(plain, &mut packed));
+        DEFLATER.with_borrow_mut(|deflater| deflater.compress(input, &mut packed));
         let (before, member) = packed.split_at(6);
         assert_eq!(before, b"before");
-        let mut back = Vec::new();
-        GzDecoder::new(member).read_to_end(&mut back).unwrap();
-        assert_eq!(back, plain);
+        let mut content = Vec::new();
+        GzDecoder::new(member).read_to_end(&mut content).unwrap();
+        assert_eq!(content, input);
         member.len()
     }
 
     #[test]
-    fn every_byte_and_every_length_and_distance() {
+    fn every_byte_match_length_and_distance_is_restored() {
         check(b"");
         check(&(0..=255).collect::<Vec<u8>>());
-        for length in 0..=2 * LONGEST {
+        for length in 0..=2 * MAX_MATCH {
             check(&vec![b'a'; length]);
         }
-        // Eight bytes, then others that repeat nothing, then the eight bytes again.
-        for distance in 8..MOST - 8 {
+        // Eight bytes, then bytes without a match, then the eight bytes again.
+        for distance in 8..MAX_SHORT - 8 {
             let between = (0..distance as u32 - 8)
                 .map(|n| (n.wrapping_mul(2_654_435_761) >> 13) as u8 | 0x80);
             let text: Vec<u8> = b"teia:ara".iter().copied().chain(between).collect();
@@ -353,27 +372,35 @@ mod tests {
     }
 
     #[test]
-    fn a_brief_text_goes_before_one_of_any_length() {
+    fn a_short_part_is_followed_by_a_part_of_any_length() {
         let mut compressor = Compressor::new(libdeflater::CompressionLvl::fastest());
-        // Short texts that end at every bit of a byte.
-        for brief in 0..40 {
+        // The compressed first part ends at every bit position of a byte.
+        for repeats in 0..40 {
             for length in [0, 1, 4, 300, 70_000, 700_000] {
-                let plain = b"WARC/1.1 \xe9".repeat(brief);
+                let first = b"WARC/1.1 \xe9".repeat(repeats);
                 let rest: Vec<u8> = (0..length).map(|n: u64| ((n * n) >> 9) as u8).collect();
-                let mut room = vec![0; compressor.deflate_compress_bound(rest.len())];
+                let mut buffer = vec![0; compressor.deflate_compress_bound(rest.len())];
                 let mut packed = Vec::new();
-                BRIEF.with_borrow_mut(|brief| {
-                    brief.pack_before(&plain, &rest, &mut compressor, &mut room, &mut packed);
+                DEFLATER.with_borrow_mut(|deflater| {
+                    deflater.compress_split(
+                        &first,
+                        &rest,
+                        &mut compressor,
+                        &mut buffer,
+                        &mut packed,
+                    );
                 });
-                let mut back = Vec::new();
-                GzDecoder::new(&packed[..]).read_to_end(&mut back).unwrap();
-                assert_eq!(back, [plain, rest].concat());
+                let mut content = Vec::new();
+                GzDecoder::new(&packed[..])
+                    .read_to_end(&mut content)
+                    .unwrap();
+                assert_eq!(content, [first, rest].concat());
             }
         }
     }
 
     #[test]
-    fn a_record_becomes_smaller() {
+    fn a_request_record_shrinks_by_at_least_15_percent() {
         let record = b"WARC/1.1\r\nWARC-Type: request\r\n\
             WARC-Record-ID: <urn:uuid:c3e4149f-d61e-47f1-a63e-1847592e2338>\r\n\
             WARC-Date: 2026-11-16T06:28:05.647Z\r\n\
@@ -396,9 +423,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(300))]
 
         #[test]
-        fn what_goes_in_comes_out(pieces in proptest::collection::vec("[a-c]{1,6}|.{0,9}", 0..60)) {
+        fn every_input_is_restored(pieces in proptest::collection::vec("[a-c]{1,6}|.{0,9}", 0..60)) {
             let text = pieces.concat();
-            let text = &text.as_bytes()[..text.len().min(MOST)];
+            let text = &text.as_bytes()[..text.len().min(MAX_SHORT)];
             check(text);
         }
     }

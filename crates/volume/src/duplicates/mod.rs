@@ -1,15 +1,20 @@
-//! The duplicate index: which payloads are stored already, and where (D1, S4; docs/decisions/0004).
+//! The duplicate index: the digests of all stored payloads, and the locations of the payloads (D1, S4;
+//! docs/decisions/0004-duplicate-index.md).
 //!
-//! Two parts. *Recent*: the payloads of volumes that are not closed yet, in memory; lost in a crash, and had again by
-//! reading the volume. *Runs*: those of closed volumes, one sorted file a volume, eight of a level merged into one.
+//! It has two parts:
+//! - *Recent payloads*, in memory: those of volumes that are not finished yet. After a crash they are read again from the
+//!   volume.
+//! - *Digest segments*, on disk: those of finished volumes. Each volume gives one sorted file ([`segment`]), and eight files
+//!   of one level are merged into one of the next level.
 //!
-//! What always holds:
-//! - [`DuplicateIndex::claim`] decides and numbers under one lock, and the writer writes in the order of the numbers.
-//!   A reference therefore lies behind its original in the same volume, or its original's volume was durable
-//!   before the reference's was begun. No crash can leave a reference alone.
-//! - What a run says is believed only when the record is there, with the digest: a volume that was moved away
+//! Invariants:
+//! - [`DuplicateIndex::claim`] looks a payload up and assigns the ticket under one lock, and the writer writes in ticket
+//!   order. An original therefore comes before its revisit records in the same volume, or is in a volume that was durable
+//!   before theirs was created. No crash leaves a revisit record without its original.
+//! - An entry of a segment is used only if a record with that digest is found at its location. A volume that was moved away
 //!   costs a second copy of its payloads, nothing else.
-//! - A chunked original is replaced in the index when the payload comes plain, so at most two copies are stored.
+//! - When the payload of a chunked original is stored again without chunks, the new record replaces it in the index. At most
+//!   two copies of a payload are stored.
 
 mod filter;
 pub(crate) mod segment;
@@ -28,64 +33,65 @@ use crate::record::payload::may_refer;
 use crate::record::revisit::Original;
 use crate::{VolumeError, VolumeId};
 
-/// This many runs of one level are merged into one of the next.
-const FAN: usize = 8;
+/// Number of segments of one level that are merged into one of the next level.
+const MERGE_FACTOR: usize = 8;
 
-/// The payloads stored so far.
+/// Finds payloads that are already stored.
 #[derive(Debug)]
 pub(crate) struct DuplicateIndex {
     folder: PathBuf,
     pub(crate) volumes: VolumeFolder,
     enabled: bool,
-    /// For all filters together.
-    memory: usize,
-    /// A std mutex: held for a hash look-up, never across an await or a read.
+    /// Maximum size of all filters together, in bytes.
+    max_memory: usize,
+    /// A std mutex, because it is held only for a hash look-up and never while reading the disk.
     recent: Mutex<RecentPayloads>,
     /// Newest first.
-    runs: RwLock<Vec<Arc<DigestSegment>>>,
+    segments: RwLock<Vec<Arc<DigestSegment>>>,
 }
 
+/// The originals of volumes that are not finished yet, by digest.
 #[derive(Debug, Default)]
 struct RecentPayloads {
     next_ticket: u64,
     originals: HashMap<Digest, Arc<Original>>,
 }
 
-/// What [`DuplicateIndex::claim`] decided.
+/// Result of [`DuplicateIndex::claim`].
 #[derive(Debug)]
 pub(crate) struct PayloadClaim {
-    /// The place in the order of writing.
+    /// Position in the order of writing.
     pub(crate) ticket: u64,
-    /// The record to refer to; none when the payload has to be stored.
+    /// The record to refer to; `None` when the payload must be stored.
     pub(crate) original: Option<Arc<Original>>,
 }
 
 impl DuplicateIndex {
-    /// Opens the runs under `folder`. A run that cannot be read is left out and left alone.
+    /// Opens the segments under `folder`. A segment that cannot be read is ignored with a warning.
     pub(crate) fn open(
         folder: &Path,
         archive: &Path,
         enabled: bool,
-        memory: usize,
+        max_memory: usize,
     ) -> Result<Self, VolumeError> {
         let duplicates = Self {
             folder: folder.to_path_buf(),
             volumes: VolumeFolder::new(archive),
             enabled,
-            memory,
+            max_memory,
             recent: Mutex::default(),
-            runs: RwLock::default(),
+            segments: RwLock::default(),
         };
         if enabled {
             std::fs::create_dir_all(folder)
                 .map_err(|source| VolumeError::from_io(folder, source))?;
-            duplicates.load()?;
+            duplicates.open_segments()?;
         }
         Ok(duplicates)
     }
 
-    /// Opens all runs, newest first; removes those that were merged into others.
-    fn load(&self) -> Result<(), VolumeError> {
+    /// Opens all segments, and removes those that were merged into others.
+    fn open_segments(&self) -> Result<(), VolumeError> {
         let fault = |source| VolumeError::from_io(&self.folder, source);
         let mut ranges = Vec::new();
         for entry in std::fs::read_dir(&self.folder).map_err(fault)? {
@@ -97,7 +103,7 @@ impl DuplicateIndex {
                 .into_owned();
             ranges.extend(DigestSegment::range_of(&name).map(|range| (range, path)));
         }
-        // The widest of those that begin together comes first, then all that it covers.
+        // Of the segments with the same first volume the widest comes first, then those that it covers.
         ranges.sort_by_key(|((first, last), _)| (*first, Reverse(*last)));
         let mut end = None;
         ranges.retain(|((_, last), path)| {
@@ -110,39 +116,40 @@ impl DuplicateIndex {
             !covered
         });
         for (range, path) in ranges {
-            self.register(&path, range);
+            self.add_segment(&path, range);
         }
         Ok(())
     }
 
-    /// Puts a run in front. The newest runs get memory for their filters first come, first served.
-    fn register(&self, path: &Path, range: (VolumeId, VolumeId)) {
-        let taken: usize = self.runs().iter().map(|run| run.memory()).sum();
-        match DigestSegment::open(path, range, self.memory.saturating_sub(taken)) {
-            Ok(run) => self
-                .runs
+    /// Adds the newest segment. Its filter gets the memory that the others have left.
+    fn add_segment(&self, path: &Path, range: (VolumeId, VolumeId)) {
+        let used: usize = self.segments().iter().map(|segment| segment.memory()).sum();
+        match DigestSegment::open(path, range, self.max_memory.saturating_sub(used)) {
+            Ok(segment) => self
+                .segments
                 .write()
                 .expect("no panic while held")
-                .insert(0, Arc::new(run)),
-            Err(error) => tracing::warn!("{}: left out: {error}", path.display()),
+                .insert(0, Arc::new(segment)),
+            Err(error) => tracing::warn!("{}: digest segment ignored: {error}", path.display()),
         }
     }
 
-    fn runs(&self) -> Vec<Arc<DigestSegment>> {
-        self.runs.read().expect("no panic while held").clone()
+    fn segments(&self) -> Vec<Arc<DigestSegment>> {
+        self.segments.read().expect("no panic while held").clone()
     }
 
-    /// A place in the order of writing for an exchange that takes no part in the search.
-    pub(crate) fn ticket(&self) -> u64 {
-        self.lock().ticket()
+    /// The next position in the order of writing, for an exchange without duplicate detection.
+    pub(crate) fn take_ticket(&self) -> u64 {
+        self.recent().take_ticket()
     }
 
-    /// Whether claims are worth making.
+    /// Whether duplicates are detected at all ([`crate::Options::dedupe`]).
     pub(crate) fn enabled(&self) -> bool {
         self.enabled
     }
 
-    /// Finds the payload, or makes `candidate` the one that later duplicates refer to; gives the ticket in any case.
+    /// Finds the original of a payload. If there is none, `candidate` becomes the original for later duplicates. Takes a
+    /// ticket in both cases.
     pub(crate) fn claim(
         &self,
         key: Digest,
@@ -150,15 +157,15 @@ impl DuplicateIndex {
         payload: &[u8],
     ) -> PayloadClaim {
         let form = candidate.form;
-        if let Some(claim) = self.lock().claim(key, form, payload) {
+        if let Some(claim) = self.recent().claim(key, form, payload) {
             return claim;
         }
-        // Not under the lock: this may read the disk.
+        // Without the lock, because this may read the disk.
         let stored = self
             .find_stored(&key)
             .filter(|original| may_refer(form, original.form, payload));
-        let mut recent = self.lock();
-        // Another thread may have claimed the same payload in the meantime: look again.
+        let mut recent = self.recent();
+        // Another thread may have claimed the same payload in the meantime.
         if let Some(claim) = recent.claim(key, form, payload) {
             return claim;
         }
@@ -172,25 +179,27 @@ impl DuplicateIndex {
             }
         }
         PayloadClaim {
-            ticket: recent.ticket(),
+            ticket: recent.take_ticket(),
             original: stored,
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, RecentPayloads> {
+    fn recent(&self) -> MutexGuard<'_, RecentPayloads> {
         self.recent.lock().expect("no panic while held")
     }
 
-    /// The original in a closed volume, when it is really there.
+    /// The original in a finished volume, if its record can be read.
     fn find_stored(&self, key: &Digest) -> Option<Arc<Original>> {
-        let runs = self.runs.read().expect("no panic while held");
-        let place = runs.iter().find_map(|run| run.find(key).ok().flatten())?;
-        drop(runs);
-        Original::of_payload(&self.volumes, place, key).map(Arc::new)
+        let segments = self.segments.read().expect("no panic while held");
+        let location = segments
+            .iter()
+            .find_map(|segment| segment.find(key).ok().flatten())?;
+        drop(segments);
+        Original::of_payload(&self.volumes, location, key).map(Arc::new)
     }
 
-    /// Takes over a closed volume: its payloads leave the memory for a run; runs are merged when there are many.
-    pub(crate) fn finish(
+    /// Writes the segment of a full volume, removes its payloads from memory, and merges segments if there are enough.
+    pub(crate) fn add_volume(
         &self,
         disk: &dyn Disk,
         volume: VolumeId,
@@ -199,7 +208,7 @@ impl DuplicateIndex {
         if !self.enabled {
             return Ok(());
         }
-        let mut pairs: Vec<segment::SegmentEntry> = entries
+        let mut segment_entries: Vec<segment::SegmentEntry> = entries
             .iter()
             .filter_map(|entry| {
                 let (digest, form) = entry.original?;
@@ -213,30 +222,32 @@ impl DuplicateIndex {
                 ))
             })
             .collect();
-        // Of one digest the plain form, else the last: it is the one that the memory refers to.
-        pairs.sort_by_key(|(digest, place)| {
+        // Keeps one entry per digest, the one that is in memory: the plain form, otherwise the last one.
+        segment_entries.sort_by_key(|(digest, location)| {
             (
                 *digest,
-                place.form == PayloadForm::Chunked,
-                Reverse(place.offset),
+                location.form == PayloadForm::Chunked,
+                Reverse(location.offset),
             )
         });
-        pairs.dedup_by_key(|pair| pair.0);
+        segment_entries.dedup_by_key(|entry| entry.0);
         let range = (volume, volume);
         let path = self.folder.join(DigestSegment::file_name(range));
-        DigestSegment::write(disk, &path, 0, pairs.iter().copied().map(Ok))?;
-        self.register(&path, range);
-        self.forget(volume, &pairs);
-        self.merge(disk)
+        DigestSegment::write(disk, &path, 0, segment_entries.iter().copied().map(Ok))?;
+        self.add_segment(&path, range);
+        self.remove_recent(volume, &segment_entries);
+        self.merge_segments(disk)
     }
 
-    fn forget(&self, volume: VolumeId, pairs: &[segment::SegmentEntry]) {
-        let mut recent = self.lock();
-        for (digest, _) in pairs {
-            let here = |original: &Arc<Original>| {
-                original.place.get().is_some_and(|(of, _)| *of == volume)
+    /// Removes the originals of a volume from memory.
+    fn remove_recent(&self, volume: VolumeId, entries: &[segment::SegmentEntry]) {
+        let mut recent = self.recent();
+        for (digest, _) in entries {
+            let is_in_volume = |original: &Arc<Original>| {
+                let position = original.position.get();
+                position.is_some_and(|(id, _)| *id == volume)
             };
-            if recent.originals.get(digest).is_some_and(here) {
+            if recent.originals.get(digest).is_some_and(is_in_volume) {
                 recent.originals.remove(digest);
             }
         }
@@ -245,31 +256,36 @@ impl DuplicateIndex {
         }
     }
 
-    /// Merges the newest runs while [`FAN`] of one level lie side by side. Look-ups go on in the meantime.
-    fn merge(&self, disk: &dyn Disk) -> Result<(), VolumeError> {
+    /// Merges the newest segments while [`MERGE_FACTOR`] of them have the same level and node. Look-ups continue meanwhile.
+    fn merge_segments(&self, disk: &dyn Disk) -> Result<(), VolumeError> {
         loop {
-            let runs = self.runs();
-            let Some(newest) = runs.first() else {
+            let segments = self.segments();
+            let Some(newest) = segments.first() else {
                 return Ok(());
             };
             let level = newest.level;
-            let fits = |run: &Arc<DigestSegment>| run.level == level && run.node() == newest.node();
-            if runs.len() < FAN || !runs[..FAN].iter().all(fits) {
+            let can_merge = |segment: &Arc<DigestSegment>| {
+                segment.level == level && segment.node() == newest.node()
+            };
+            if segments.len() < MERGE_FACTOR || !segments[..MERGE_FACTOR].iter().all(can_merge) {
                 return Ok(());
             }
-            let parts = &runs[..FAN];
-            let range = (parts[FAN - 1].range.0, parts[0].range.1);
+            let parts = &segments[..MERGE_FACTOR];
+            let range = (parts[MERGE_FACTOR - 1].range.0, parts[0].range.1);
             let path = self.folder.join(DigestSegment::file_name(range));
             let sources = parts
                 .iter()
-                .map(|run| run.pairs())
+                .map(|segment| segment.entries())
                 .collect::<Result<Vec<_>, _>>();
             let sources = sources.map_err(|source| VolumeError::from_io(&path, source))?;
             DigestSegment::write(disk, &path, level + 1, segment::merge(sources))?;
-            self.runs.write().expect("no panic while held").drain(..FAN);
-            self.register(&path, range);
+            self.segments
+                .write()
+                .expect("no panic while held")
+                .drain(..MERGE_FACTOR);
+            self.add_segment(&path, range);
             for part in parts {
-                let _ = std::fs::remove_file(&part.path); // else at the next start
+                let _ = std::fs::remove_file(&part.path); // otherwise removed at the next start
             }
         }
     }
@@ -283,12 +299,12 @@ impl RecentPayloads {
         }
         let original = Some(original.clone());
         Some(PayloadClaim {
-            ticket: self.ticket(),
+            ticket: self.take_ticket(),
             original,
         })
     }
 
-    fn ticket(&mut self) -> u64 {
+    fn take_ticket(&mut self) -> u64 {
         self.next_ticket += 1;
         self.next_ticket - 1
     }
@@ -322,13 +338,13 @@ mod tests {
     fn find(duplicates: &DuplicateIndex, n: u32) -> Option<PayloadLocation> {
         let key = digest::sha1(&n.to_le_bytes());
         duplicates
-            .runs()
+            .segments()
             .iter()
-            .find_map(|run| run.find(&key).unwrap())
+            .find_map(|segment| segment.find(&key).unwrap())
     }
 
     #[test]
-    fn runs_merge_and_come_back() {
+    fn segments_are_merged_and_opened_again() {
         let folder = folder();
         let open = || {
             DuplicateIndex::open(&folder.path().join("d"), folder.path(), true, 1 << 20).unwrap()
@@ -336,7 +352,7 @@ mod tests {
         let duplicates = open();
         for counter in 1..=70 {
             duplicates
-                .finish(
+                .add_volume(
                     &LocalDisk,
                     VolumeId::new(0, counter),
                     &entries(counter * 10..counter * 10 + 15),
@@ -344,13 +360,14 @@ mod tests {
                 .unwrap();
         }
         for duplicates in [duplicates, open()] {
-            let levels: Vec<u32> = duplicates.runs().iter().map(|run| run.level).collect();
+            let segments = duplicates.segments();
+            let levels: Vec<u32> = segments.iter().map(|segment| segment.level).collect();
             assert_eq!(levels, [0, 0, 0, 0, 0, 0, 2]);
             for n in 10..715 {
-                let place = find(&duplicates, n).unwrap();
-                assert_eq!(place.offset, u64::from(n));
+                let location = find(&duplicates, n).unwrap();
+                assert_eq!(location.offset, u64::from(n));
                 // The newer of two volumes that hold it.
-                assert_eq!(place.volume, VolumeId::new(0, (n / 10).min(70)));
+                assert_eq!(location.volume, VolumeId::new(0, (n / 10).min(70)));
             }
             assert_eq!(find(&duplicates, 9), None);
         }
@@ -361,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_different_nodes_are_not_merged() {
+    fn segments_of_different_nodes_are_not_merged() {
         let folder = folder();
         let open = || {
             DuplicateIndex::open(&folder.path().join("d"), folder.path(), true, 1 << 20).unwrap()
@@ -372,15 +389,15 @@ mod tests {
                 let volume = VolumeId::new(node, n);
                 let first = 100 * node + n;
                 duplicates
-                    .finish(&LocalDisk, volume, &entries(first..first + 1))
+                    .add_volume(&LocalDisk, volume, &entries(first..first + 1))
                     .unwrap();
             }
         }
         for duplicates in [duplicates, open()] {
             let levels: Vec<(u32, u32)> = duplicates
-                .runs()
+                .segments()
                 .iter()
-                .map(|run| (run.node(), run.level))
+                .map(|segment| (segment.node(), segment.level))
                 .collect();
             let old = [(0, 0); 5];
             assert_eq!(levels, [&[(7, 0), (7, 1)], &old[..]].concat());
@@ -391,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_that_were_merged_are_removed_at_the_next_start() {
+    fn segments_that_were_merged_are_removed_at_the_next_start() {
         let folder = folder();
         let path = |name: &str| folder.path().join(name);
         for name in [
@@ -403,14 +420,15 @@ mod tests {
             DigestSegment::write(&LocalDisk, &path(name), 0, std::iter::empty()).unwrap();
         }
         let duplicates = DuplicateIndex::open(folder.path(), folder.path(), true, 0).unwrap();
-        let ranges: Vec<_> = duplicates.runs().iter().map(|run| run.range).collect();
+        let segments = duplicates.segments();
+        let ranges: Vec<_> = segments.iter().map(|segment| segment.range).collect();
         let ids = |first, last| (VolumeId::new(0, first), VolumeId::new(0, last));
         assert_eq!(ranges, [ids(9, 9), ids(1, 8)]);
         assert!(!path("00001-00001.run").exists() && !path("00008-00008.run").exists());
     }
 
     #[test]
-    fn the_first_claim_stores_and_the_second_refers() {
+    fn the_first_claim_stores_and_later_claims_refer_to_it() {
         let folder = folder();
         let duplicates =
             DuplicateIndex::open(&folder.path().join("d"), folder.path(), true, 0).unwrap();
@@ -423,23 +441,23 @@ mod tests {
                 url: "http://a/".into(),
                 digest: [0; 20],
                 form,
-                place: OnceLock::new(),
+                position: OnceLock::new(),
             })
         };
         let claim = |form| {
             let claim = duplicates.claim([1; 20], &candidate(form), b"<html>");
             let id = |original: Arc<Original>| match &original.name {
                 OriginalName::Read { id, .. } => id.clone(),
-                OriginalName::Written { .. } => unreachable!("all were read"),
+                OriginalName::Written { .. } => unreachable!("every candidate is `Read`"),
             };
             (claim.ticket, claim.original.map(id))
         };
         assert_eq!(claim(PayloadForm::Chunked), (0, None));
         assert_eq!(claim(PayloadForm::Chunked), (1, Some("Chunked".to_owned())));
-        // Chunks cannot stand in for a plain body: stored again, and referred to from now on.
+        // A plain response cannot refer to a chunked body. It is stored, and replaces the chunked original.
         assert_eq!(claim(PayloadForm::Plain), (2, None));
         assert_eq!(claim(PayloadForm::Chunked), (3, Some("Plain".to_owned())));
         assert_eq!(claim(PayloadForm::Plain), (4, Some("Plain".to_owned())));
-        assert_eq!(duplicates.ticket(), 5);
+        assert_eq!(duplicates.take_ticket(), 5);
     }
 }

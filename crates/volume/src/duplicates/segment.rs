@@ -1,17 +1,18 @@
-//! A run: a sorted, immutable file of digests, each with the place of the payload that has it.
+//! A digest segment: a sorted, immutable file of payload digests, each with the location of the stored payload.
 //!
 //! ```text
 //! offset  bytes
 //!      0      8  "aranhaD1"
-//!      8      4  level, big endian: how many times its entries have been merged
+//!      8      4  level, big endian: number of times that the entries have been merged
 //!     12     20  zero
-//!     32     32  entry: SHA-1 of the payload (20), counter of the volume (4), offset << 1 | chunked (8), big endian; sorted
-//!     64         …
+//!     32     32  first entry: SHA-1 of the payload (20), counter of the volume (4), offset << 1 | chunked (8), big endian
+//!     64         … further entries, sorted by digest
 //! ```
 //!
-//! `indexes/duplicates/FIRST-LAST.run` covers the volumes with these identifiers, all of one node, which stands in the name only. A run whose range lies in that of
-//! another was merged into it, and is removed at the next start. Look-ups pass the filter first, then find their page
-//! by interpolation, since digests are uniform (docs/decisions/0004).
+//! The file `indexes/duplicates/FIRST-LAST.run` covers the volumes FIRST to LAST. They belong to one node, whose number is
+//! only in the file name. A segment whose range lies within the range of another one was merged into it, and is removed at
+//! the next start. A look-up asks the Bloom filter, then finds the page of the digest by interpolation search, because
+//! digests are uniformly distributed (docs/decisions/0004-duplicate-index.md).
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};
@@ -25,9 +26,12 @@ use crate::record::digest::Digest;
 use crate::{VolumeError, VolumeId};
 
 const MAGIC: &[u8; 8] = b"aranhaD1";
-const SIZE: usize = 32;
+/// Extension of the files. The name is older than the term "digest segment"; changing it would need a migration.
+const EXTENSION: &str = ".run";
+/// Size of an entry, and of the file header, in bytes.
+const ENTRY_SIZE: usize = 32;
 /// Entries read at once: 4 KiB.
-const PAGE: u64 = 128;
+const PAGE_ENTRIES: u64 = 128;
 
 /// Where a payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,137 +41,144 @@ pub(crate) struct PayloadLocation {
     pub(crate) form: PayloadForm,
 }
 
-/// A digest and its place.
+/// A digest and the location of its payload.
 pub(crate) type SegmentEntry = (Digest, PayloadLocation);
 
-/// One run, open for look-ups.
+/// One digest segment, open for look-ups.
 #[derive(Debug)]
 pub(crate) struct DigestSegment {
     pub(crate) path: PathBuf,
     /// The first and the last volume covered, both of one node.
     pub(crate) range: (VolumeId, VolumeId),
+    /// Number of times that its entries have been merged.
     pub(crate) level: u32,
+    /// Number of entries.
     pub(crate) count: u64,
     file: File,
     filter: Option<DigestFilter>,
 }
 
 impl DigestSegment {
-    /// The name of a run that covers these volumes.
+    /// The file name of a segment that covers these volumes.
     pub(crate) fn file_name(range: (VolumeId, VolumeId)) -> String {
-        format!("{}-{}.run", range.0, range.1)
+        format!("{}-{}{EXTENSION}", range.0, range.1)
     }
 
-    /// The volumes that a file of this name covers; none when it is no run.
+    /// The first and the last volume in a file name; `None` when it is not the name of a segment.
     pub(crate) fn range_of(name: &str) -> Option<(VolumeId, VolumeId)> {
-        let (first, last) = name.strip_suffix(".run")?.split_once('-')?;
+        let (first, last) = name.strip_suffix(EXTENSION)?.split_once('-')?;
         let range = (VolumeId::parse(first)?, VolumeId::parse(last)?);
         (range.0.node() == range.1.node()).then_some(range)
     }
 
-    /// Writes a run; `pairs` come sorted, each digest once.
+    /// Writes a segment. `entries` are sorted by digest, and have each digest once.
     pub(crate) fn write(
         disk: &dyn Disk,
         path: &Path,
         level: u32,
-        mut pairs: impl Iterator<Item = io::Result<SegmentEntry>>,
+        mut entries: impl Iterator<Item = io::Result<SegmentEntry>>,
     ) -> Result<(), VolumeError> {
-        disk::replace(disk, path, |output| {
+        disk::write_atomically(disk, path, |output| {
             let mut block = Vec::with_capacity(1 << 20);
             block.extend_from_slice(MAGIC);
             block.extend_from_slice(&level.to_be_bytes());
-            block.resize(SIZE, 0);
+            block.resize(ENTRY_SIZE, 0);
             loop {
-                let pair = pairs.next().transpose()?;
-                if let Some(pair) = pair {
-                    block.extend_from_slice(&encode(pair));
+                let entry = entries.next().transpose()?;
+                if let Some(entry) = entry {
+                    block.extend_from_slice(&encode(entry));
                 }
-                if pair.is_none() || block.len() + SIZE > block.capacity() {
+                if entry.is_none() || block.len() + ENTRY_SIZE > block.capacity() {
                     output.append(&block)?;
                     block.clear();
                 }
-                if pair.is_none() {
+                if entry.is_none() {
                     return Ok(());
                 }
             }
         })
     }
 
-    /// Opens a run, with a filter of at most `room` bytes.
-    pub(crate) fn open(path: &Path, range: (VolumeId, VolumeId), room: usize) -> io::Result<Self> {
+    /// Opens a segment, with a filter of at most `filter_memory` bytes.
+    pub(crate) fn open(
+        path: &Path,
+        range: (VolumeId, VolumeId),
+        filter_memory: usize,
+    ) -> io::Result<Self> {
         let file = File::open(path)?;
         let length = file.metadata()?.len();
-        let mut head = [0; SIZE];
+        let mut head = [0; ENTRY_SIZE];
         file.read_exact_at(&mut head, 0)?;
-        if !head.starts_with(MAGIC) || !length.is_multiple_of(SIZE as u64) {
+        if !head.starts_with(MAGIC) || !length.is_multiple_of(ENTRY_SIZE as u64) {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidData,
-                "not a run of digests",
+                "not a digest segment",
             ));
         }
-        let mut run = Self {
+        let mut segment = Self {
             path: path.to_path_buf(),
             range,
             level: u32::from_be_bytes([head[8], head[9], head[10], head[11]]),
-            count: length / SIZE as u64 - 1,
+            count: length / ENTRY_SIZE as u64 - 1,
             file,
             filter: None,
         };
-        if let Some(mut filter) = DigestFilter::new(run.count, room) {
-            for pair in run.pairs()? {
-                filter.insert(&pair?.0);
+        if let Some(mut filter) = DigestFilter::new(segment.count, filter_memory) {
+            for entry in segment.entries()? {
+                filter.insert(&entry?.0);
             }
-            run.filter = Some(filter);
+            segment.filter = Some(filter);
         }
-        Ok(run)
+        Ok(segment)
     }
 
-    /// The node that wrote all volumes covered.
+    /// The node that wrote the volumes.
     pub(crate) fn node(&self) -> u32 {
         self.range.0.node()
     }
 
-    /// Memory that the filter takes.
+    /// Memory use of the filter in bytes.
     pub(crate) fn memory(&self) -> usize {
-        self.filter.as_ref().map_or(0, DigestFilter::size)
+        self.filter.as_ref().map_or(0, DigestFilter::memory)
     }
 
-    /// All pairs in order.
-    pub(crate) fn pairs(
+    /// All entries in order.
+    pub(crate) fn entries(
         &self,
     ) -> io::Result<impl Iterator<Item = io::Result<SegmentEntry>> + use<>> {
         let mut source = BufReader::with_capacity(1 << 16, File::open(&self.path)?);
-        source.seek_relative(SIZE as i64)?;
-        let (node, mut left) = (self.node(), self.count);
+        source.seek_relative(ENTRY_SIZE as i64)?;
+        let (node, mut remaining) = (self.node(), self.count);
         Ok(std::iter::from_fn(move || {
-            left = left.checked_sub(1)?;
-            let mut bytes = [0; SIZE];
+            remaining = remaining.checked_sub(1)?;
+            let mut bytes = [0; ENTRY_SIZE];
             Some(source.read_exact(&mut bytes).map(|()| decode(&bytes, node)))
         }))
     }
 
-    /// The place of a digest.
+    /// The location of the payload with this digest.
     pub(crate) fn find(&self, digest: &Digest) -> io::Result<Option<PayloadLocation>> {
         if self
             .filter
             .as_ref()
-            .is_some_and(|filter| !filter.may_hold(digest))
+            .is_some_and(|filter| !filter.may_contain(digest))
         {
             return Ok(None);
         }
-        let mut page = [0; PAGE as usize * SIZE];
-        // The digest lies in low..high, whose first and last neighbours begin like `below` and `above`.
+        let mut page = [0; PAGE_ENTRIES as usize * ENTRY_SIZE];
+        // The digest can only be in low..high. `below` and `above` are the first eight bytes of the neighbouring entries.
         let (mut low, mut high) = (0, self.count);
         let (mut below, mut above) = (0, u64::MAX);
         while low < high {
             let guess = low + interpolate(leading(digest), below, above, high - low);
             let first = guess
-                .saturating_sub(PAGE / 2)
-                .clamp(low, high.saturating_sub(PAGE).max(low));
-            let entries = PAGE.min(high - first) as usize;
-            let page = &mut page[..entries * SIZE];
-            self.file.read_exact_at(page, (first + 1) * SIZE as u64)?;
-            let (entries, _) = page.as_chunks::<SIZE>();
+                .saturating_sub(PAGE_ENTRIES / 2)
+                .clamp(low, high.saturating_sub(PAGE_ENTRIES).max(low));
+            let entries = PAGE_ENTRIES.min(high - first) as usize;
+            let page = &mut page[..entries * ENTRY_SIZE];
+            self.file
+                .read_exact_at(page, (first + 1) * ENTRY_SIZE as u64)?;
+            let (entries, _) = page.as_chunks::<ENTRY_SIZE>();
             match entries.binary_search_by(|entry| entry[..20].cmp(digest)) {
                 Ok(found) => return Ok(Some(decode(&entries[found], self.node()).1)),
                 Err(0) if first > low => (high, above) = (first, leading(&entries[0])),
@@ -181,7 +192,7 @@ impl DigestSegment {
     }
 }
 
-/// How far into a range of `length` entries a key should lie that is between `below` and `above`; less than `length`.
+/// Expected index of `key` in `length` entries that are uniformly distributed between `below` and `above`.
 fn interpolate(key: u64, below: u64, above: u64, length: u64) -> u64 {
     let span = u128::from(above.saturating_sub(below)).max(1);
     let part = u128::from(key.saturating_sub(below));
@@ -189,24 +200,24 @@ fn interpolate(key: u64, below: u64, above: u64, length: u64) -> u64 {
     (position as u64).min(length - 1)
 }
 
-/// The first eight bytes of a digest, or of an entry, as a number.
+/// The first eight bytes of a digest or an entry as a number.
 fn leading(bytes: &[u8]) -> u64 {
-    u64::from_be_bytes(bytes[..8].try_into().expect("eight bytes"))
+    u64::from_be_bytes(bytes[..8].try_into().expect("the range has eight bytes"))
 }
 
-fn encode((digest, place): SegmentEntry) -> [u8; SIZE] {
-    let mut bytes = [0; SIZE];
-    let offset = place.offset << 1 | u64::from(place.form == PayloadForm::Chunked);
+fn encode((digest, location): SegmentEntry) -> [u8; ENTRY_SIZE] {
+    let mut bytes = [0; ENTRY_SIZE];
+    let offset = location.offset << 1 | u64::from(location.form == PayloadForm::Chunked);
     bytes[..20].copy_from_slice(&digest);
-    bytes[20..24].copy_from_slice(&place.volume.counter().to_be_bytes());
+    bytes[20..24].copy_from_slice(&location.volume.counter().to_be_bytes());
     bytes[24..].copy_from_slice(&offset.to_be_bytes());
     bytes
 }
 
-fn decode(bytes: &[u8; SIZE], node: u32) -> SegmentEntry {
-    let digest = bytes[..20].try_into().expect("twenty bytes");
-    let counter = u32::from_be_bytes(bytes[20..24].try_into().expect("four bytes"));
-    let offset = u64::from_be_bytes(bytes[24..].try_into().expect("eight bytes"));
+fn decode(bytes: &[u8; ENTRY_SIZE], node: u32) -> SegmentEntry {
+    let digest = bytes[..20].try_into().expect("the range has 20 bytes");
+    let counter = u32::from_be_bytes(bytes[20..24].try_into().expect("the range has four bytes"));
+    let offset = u64::from_be_bytes(bytes[24..].try_into().expect("the range has eight bytes"));
     let form = if offset & 1 == 1 {
         PayloadForm::Chunked
     } else {
@@ -222,29 +233,30 @@ fn decode(bytes: &[u8; SIZE], node: u32) -> SegmentEntry {
     )
 }
 
-/// The pairs of several runs in order; of pairs with one digest, the one from the run that comes first in the list.
+/// Merges the entries of several segments. If a digest occurs more than once, the entry of the first segment in the list
+/// is kept.
 pub(crate) fn merge(
-    runs: Vec<impl Iterator<Item = io::Result<SegmentEntry>>>,
+    segments: Vec<impl Iterator<Item = io::Result<SegmentEntry>>>,
 ) -> impl Iterator<Item = io::Result<SegmentEntry>> {
-    let mut runs: Vec<_> = runs.into_iter().map(Iterator::peekable).collect();
+    let mut segments: Vec<_> = segments.into_iter().map(Iterator::peekable).collect();
     let mut last: Option<Digest> = None;
     std::iter::from_fn(move || {
         loop {
-            let head = |run: &mut std::iter::Peekable<_>| match run.peek() {
+            let head = |segment: &mut std::iter::Peekable<_>| match segment.peek() {
                 Some(Ok((digest, _))) => Some(Some(*digest)),
-                Some(Err::<SegmentEntry, io::Error>(_)) => Some(None), // a failed read comes first
+                Some(Err::<SegmentEntry, io::Error>(_)) => Some(None), // an error sorts first
                 None => None,
             };
-            let heads = runs
+            let heads = segments
                 .iter_mut()
                 .enumerate()
-                .filter_map(|(at, run)| Some((head(run)?, at)));
-            let (_, at) = heads.min()?;
-            match runs[at].next()? {
+                .filter_map(|(index, segment)| Some((head(segment)?, index)));
+            let (_, first) = heads.min()?;
+            match segments[first].next()? {
                 Ok((digest, _)) if last == Some(digest) => {}
-                Ok(pair) => {
-                    last = Some(pair.0);
-                    return Some(Ok(pair));
+                Ok(entry) => {
+                    last = Some(entry.0);
+                    return Some(Ok(entry));
                 }
                 Err(error) => return Some(Err(error)),
             }
@@ -258,65 +270,66 @@ mod tests {
     use crate::files::disk::LocalDisk;
     use crate::record::digest::sha1;
 
-    fn pairs(numbers: impl Iterator<Item = u32>, counter: u32) -> Vec<SegmentEntry> {
-        let place = |n: u32| PayloadLocation {
+    fn entries(numbers: impl Iterator<Item = u32>, counter: u32) -> Vec<SegmentEntry> {
+        let location = |n: u32| PayloadLocation {
             volume: VolumeId::new(0, counter),
             offset: u64::from(n) * 3,
             form: PayloadForm::Chunked,
         };
-        let mut pairs: Vec<SegmentEntry> = numbers
-            .map(|n| (sha1(&n.to_le_bytes()), place(n)))
+        let mut entries: Vec<SegmentEntry> = numbers
+            .map(|n| (sha1(&n.to_le_bytes()), location(n)))
             .collect();
-        pairs.sort_by_key(|pair| pair.0);
-        pairs
+        entries.sort_by_key(|entry| entry.0);
+        entries
     }
 
-    fn write(path: &Path, pairs: &[SegmentEntry], room: usize) -> DigestSegment {
-        DigestSegment::write(&LocalDisk, path, 2, pairs.iter().copied().map(Ok)).unwrap();
+    fn write(path: &Path, entries: &[SegmentEntry], filter_memory: usize) -> DigestSegment {
+        DigestSegment::write(&LocalDisk, path, 2, entries.iter().copied().map(Ok)).unwrap();
         let id = VolumeId::new(0, 1);
-        DigestSegment::open(path, (id, id), room).unwrap()
+        DigestSegment::open(path, (id, id), filter_memory).unwrap()
     }
 
     #[test]
-    fn every_digest_is_found_and_no_other() {
+    fn exactly_the_written_digests_are_found() {
         let folder = tempfile::tempdir().unwrap();
         for count in [0, 1, 2, 127, 128, 129, 1000, 50_000] {
-            for room in [0, usize::MAX] {
+            for filter_memory in [0, usize::MAX] {
                 let path = folder.path().join("00001-00001.run");
-                let run = write(&path, &pairs(0..count, 7), room);
-                assert_eq!((run.count, run.level), (u64::from(count), 2));
+                let segment = write(&path, &entries(0..count, 7), filter_memory);
+                assert_eq!((segment.count, segment.level), (u64::from(count), 2));
                 for n in (0..count).step_by(count as usize / 500 + 1) {
-                    let found = run.find(&sha1(&n.to_le_bytes())).unwrap().unwrap();
+                    let found = segment.find(&sha1(&n.to_le_bytes())).unwrap().unwrap();
                     assert_eq!(
                         (found.volume, found.offset),
                         (VolumeId::new(0, 7), u64::from(n) * 3)
                     );
                 }
                 for n in count..count + 300 {
-                    assert_eq!(run.find(&sha1(&n.to_le_bytes())).unwrap(), None);
+                    assert_eq!(segment.find(&sha1(&n.to_le_bytes())).unwrap(), None);
                 }
-                assert_eq!(run.find(&[0; 20]).unwrap(), None);
-                assert_eq!(run.find(&[255; 20]).unwrap(), None);
+                assert_eq!(segment.find(&[0; 20]).unwrap(), None);
+                assert_eq!(segment.find(&[255; 20]).unwrap(), None);
             }
         }
     }
 
     #[test]
-    fn merged_runs_keep_the_newest() {
+    fn a_merge_keeps_the_entry_of_the_newer_segment() {
         let folder = tempfile::tempdir().unwrap();
-        let newer = write(&folder.path().join("2"), &pairs(50..150, 2), 0);
-        let older = write(&folder.path().join("1"), &pairs(0..100, 1), 0);
-        let merged: Vec<SegmentEntry> = merge(vec![newer.pairs().unwrap(), older.pairs().unwrap()])
-            .collect::<io::Result<_>>()
-            .unwrap();
-        let mut expected = pairs(50..150, 2);
-        expected.extend(pairs(0..50, 1));
-        expected.sort_by_key(|pair| pair.0);
+        let newer = write(&folder.path().join("2"), &entries(50..150, 2), 0);
+        let older = write(&folder.path().join("1"), &entries(0..100, 1), 0);
+        let merged: Vec<SegmentEntry> =
+            merge(vec![newer.entries().unwrap(), older.entries().unwrap()])
+                .collect::<io::Result<_>>()
+                .unwrap();
+        let mut expected = entries(50..150, 2);
+        expected.extend(entries(0..50, 1));
+        expected.sort_by_key(|entry| entry.0);
         assert_eq!(merged, expected);
     }
 
     #[test]
-    fn a_file_that_is_no_run_is_refused() {
+    fn other_files_are_not_opened_as_segments() {
         let folder = tempfile::tempdir().unwrap();
         let range = (VolumeId::new(0, 1), VolumeId::new(0, 1));
         let path = folder.path().join("x");

@@ -1,5 +1,5 @@
-//! The few things that the writing side asks of the file system, behind a trait, so that tests can make the disk
-//! fill up or fail at any byte. The real one is [`LocalDisk`].
+//! The file system operations of the writing side, as a trait: [`LocalDisk`] in production, `FaultyDisk` in tests that
+//! fill the disk or make a sync fail.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -9,23 +9,23 @@ use std::sync::Arc;
 
 use crate::VolumeError;
 
-/// Where volumes and indexes are created.
+/// The file system on which volumes and indexes are created.
 pub(crate) trait Disk: Debug + Send + Sync {
-    /// Creates a file that must not exist.
+    /// Creates a file. Fails when it exists.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn OutputFile>>;
-    /// Renames within a directory, replacing what has the new name, and makes that durable.
+    /// Renames within a directory, replacing an existing file, and makes the rename durable.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
-    /// Makes the directory's entries durable.
+    /// Makes the entries of a directory durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
 }
 
-/// A file that grows at its end.
+/// A file that is appended to.
 pub(crate) trait OutputFile: Debug + Send + Sync {
-    /// Appends all of it; on failure a part may have been written.
+    /// Appends all bytes. After an error, some of them may have been written.
     fn append(&self, bytes: &[u8]) -> io::Result<()>;
-    /// Cuts the file to this length; the next append goes there.
-    fn cut(&self, length: u64) -> io::Result<()>;
-    /// Returns when all that was appended is on the disk.
+    /// Truncates the file to this length. The next append continues there.
+    fn truncate(&self, length: u64) -> io::Result<()>;
+    /// Returns when all appended bytes are durable.
     fn sync(&self) -> io::Result<()>;
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct LocalDisk;
 
 impl Disk for LocalDisk {
     fn create(&self, path: &Path) -> io::Result<Arc<dyn OutputFile>> {
-        // In append mode the position needs no care after a cut.
+        // Append mode: after a truncation, the next write goes to the new end.
         let file = File::options().append(true).create_new(true).open(path)?;
         Ok(Arc::new(file))
     }
@@ -56,7 +56,7 @@ impl OutputFile for File {
         file.write_all(bytes)
     }
 
-    fn cut(&self, length: u64) -> io::Result<()> {
+    fn truncate(&self, length: u64) -> io::Result<()> {
         self.set_len(length)
     }
 
@@ -65,8 +65,8 @@ impl OutputFile for File {
     }
 }
 
-/// Writes a whole file so that after a crash there is either the old one or the new one.
-pub(crate) fn replace(
+/// Writes a file atomically: after a crash there is either the old file or the complete new one.
+pub(crate) fn write_atomically(
     disk: &dyn Disk,
     path: &Path,
     write: impl FnOnce(&dyn OutputFile) -> io::Result<()>,
@@ -85,7 +85,7 @@ pub(crate) fn replace(
         disk.rename(partial, path)
     });
     if result.is_err() {
-        // Nothing torn stays behind on a disk that is full; failing here changes nothing.
+        // Frees the space on a full disk. An error here adds nothing to the first one.
         let _ = std::fs::remove_file(partial);
     }
     result.map_err(fault)
@@ -93,7 +93,7 @@ pub(crate) fn replace(
 
 #[cfg(test)]
 pub(crate) mod faulty {
-    //! A disk that is full after a number of bytes, or fails to keep some, for tests.
+    //! A disk for tests that is full after a number of bytes, or whose syncs fail.
 
     use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -102,16 +102,16 @@ pub(crate) mod faulty {
     #[derive(Debug, Clone)]
     pub(crate) struct FaultyDisk {
         /// Bytes that can still be written.
-        pub(crate) room: Arc<AtomicU64>,
-        /// Syncs of files that will fail; each is told once, like Linux does.
-        pub(crate) lost: Arc<AtomicU64>,
+        pub(crate) free: Arc<AtomicU64>,
+        /// Number of file syncs that will fail. Like Linux, it reports each loss once; the next sync succeeds.
+        pub(crate) failing_syncs: Arc<AtomicU64>,
     }
 
     impl FaultyDisk {
-        pub(crate) fn with_room(room: u64) -> Self {
+        pub(crate) fn with_free_bytes(free: u64) -> Self {
             Self {
-                room: Arc::new(AtomicU64::new(room)),
-                lost: Arc::default(),
+                free: Arc::new(AtomicU64::new(free)),
+                failing_syncs: Arc::default(),
             }
         }
     }
@@ -141,11 +141,11 @@ pub(crate) mod faulty {
     }
 
     impl OutputFile for FaultyFile {
-        /// Like a real disk: writes what fits, then says ENOSPC.
+        /// Writes as many bytes as fit, then fails with `ENOSPC`, like a real disk.
         fn append(&self, bytes: &[u8]) -> io::Result<()> {
-            let room = self.disk.room.load(Ordering::SeqCst);
-            let fits = bytes.len().min(room as usize);
-            self.disk.room.store(room - fits as u64, Ordering::SeqCst);
+            let free = self.disk.free.load(Ordering::SeqCst);
+            let fits = bytes.len().min(free as usize);
+            self.disk.free.store(free - fits as u64, Ordering::SeqCst);
             self.inner.append(&bytes[..fits])?;
             if fits < bytes.len() {
                 Err(io::ErrorKind::StorageFull.into())
@@ -154,14 +154,14 @@ pub(crate) mod faulty {
             }
         }
 
-        fn cut(&self, length: u64) -> io::Result<()> {
-            self.inner.cut(length)
+        fn truncate(&self, length: u64) -> io::Result<()> {
+            self.inner.truncate(length)
         }
 
         fn sync(&self) -> io::Result<()> {
-            let lost = &self.disk.lost;
-            let less = |count: u64| count.checked_sub(1);
-            match lost.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less) {
+            let failing = &self.disk.failing_syncs;
+            let decrement = |count: u64| count.checked_sub(1);
+            match failing.fetch_update(Ordering::SeqCst, Ordering::SeqCst, decrement) {
                 Ok(_) => Err(io::Error::from_raw_os_error(5)), // EIO
                 Err(_) => self.inner.sync(),
             }

@@ -1,4 +1,5 @@
-//! Volumes as files: their names, and the file system operations that the writing side needs.
+//! Volumes as files: their names ([`name`]), the list of them ([`volumes`]), and the file system operations of the
+//! writing side ([`disk`]).
 
 pub(crate) mod disk;
 pub(crate) mod name;

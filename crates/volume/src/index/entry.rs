@@ -1,8 +1,11 @@
-//! CDXJ: a sorted line for each response and revisit of a volume (but for answers 304), in the form that pywb reads:
-//! `SURT YYYYMMDDhhmmss {"url": …, "mime": …, "status": …, "digest": …, "length": …, "offset": …, "filename": …}`.
+//! Writes CDXJ, as pywb reads it: one line per response and revisit record of a volume, except 304 responses, sorted.
 //!
-//! [`IndexEntry`] is what a line is made of. It is gathered while a volume is written, and can be had again by reading the
-//! volume ([`IndexEntry::of`]): repair and `check` do that, so both ways must give the same line.
+//! ```text
+//! SURT YYYYMMDDhhmmss {"url": …, "mime": …, "status": …, "digest": …, "length": …, "offset": …, "filename": …}
+//! ```
+//!
+//! An [`IndexEntry`] holds the values of a line. The encoder makes it while a volume is written. Repair and `check` make it
+//! from the stored record ([`IndexEntry::of`]). Both must give the same line.
 
 use std::sync::Arc;
 
@@ -15,7 +18,7 @@ use crate::record::header::HeaderValue as _;
 use crate::record::http::{self, TransferCoding};
 use crate::{Location, VolumeId, WarcRecord};
 
-/// What the index keeps of one record.
+/// The index entry of one response or revisit record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexEntry {
     /// As in `WARC-Target-URI`.
@@ -28,21 +31,21 @@ pub(crate) struct IndexEntry {
     pub(crate) revisit: bool,
     pub(crate) offset: u64,
     pub(crate) length: u32,
-    /// Under which digest, and in which form, later duplicates may refer to this record.
+    /// Payload digest without transfer coding, and form. Set when later duplicates may refer to this record.
     pub(crate) original: Option<(Digest, PayloadForm)>,
 }
 
-/// How a payload that others may refer to is stored.
+/// Form in which a payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PayloadForm {
-    /// As it is.
+    /// Without transfer coding.
     Plain,
-    /// In chunks.
+    /// In HTTP/1.1 chunks.
     Chunked,
 }
 
 impl IndexEntry {
-    /// The entry of a record that was read; none for kinds that are not indexed.
+    /// The entry of a stored record; `None` for kinds of records that are not indexed.
     pub(crate) fn of(record: &WarcRecord, offset: u64, length: u64) -> Option<Self> {
         let revisit = match record.kind() {
             "response" => false,
@@ -70,8 +73,8 @@ impl IndexEntry {
         })
     }
 
-    /// Whether it has a line in the index. An answer 304 has none: replay tools would give it to a reader who never had
-    /// the page (pywb does); without it they find the version that it stands for.
+    /// Whether the entry has a line in the index. A 304 response has none, because pywb would replay it to a browser that
+    /// does not have the page. Without the line, replay tools find the earlier version.
     pub(crate) fn is_listed(&self) -> bool {
         !(self.revisit && self.status == Some(304))
     }
@@ -84,7 +87,7 @@ impl IndexEntry {
         }
     }
 
-    /// The line, with its end.
+    /// The CDXJ line, with its line feed.
     pub(crate) fn line(&self, file: &str) -> String {
         let key = key(&self.url);
         let media_type = if self.revisit {
@@ -92,9 +95,9 @@ impl IndexEntry {
         } else {
             &self.media_type
         };
-        // The names, the digest and the numbers take less than 200 bytes.
-        let texts = key.len() + self.url.len() + media_type.len() + file.len();
-        let mut line = Vec::with_capacity(texts + 200);
+        // The JSON names, the digest and the numbers take less than 200 bytes.
+        let strings = key.len() + self.url.len() + media_type.len() + file.len();
+        let mut line = Vec::with_capacity(strings + 200);
         line.extend_from_slice(key.as_bytes());
         line.push(b' ');
         calendar::put_digits14(self.time_ms, &mut line);
@@ -109,7 +112,7 @@ impl IndexEntry {
         }
         if let Some(digest) = &self.digest {
             line.extend_from_slice(b", \"digest\": \"");
-            line.extend_from_slice(&digest::letters(digest));
+            line.extend_from_slice(&digest::base32(digest));
             line.push(b'"');
         }
         line.extend_from_slice(b", \"length\": \"");
@@ -119,27 +122,27 @@ impl IndexEntry {
         line.extend_from_slice(b"\", \"filename\": ");
         quote(file, &mut line);
         line.extend_from_slice(b"}\n");
-        String::from_utf8(line).expect("made of texts and ASCII")
+        String::from_utf8(line).expect("made of strings and ASCII")
     }
 }
 
-/// Whether, and how, later duplicates may refer to a response that was read. The writer's rule is in
-/// [`crate::record::payload`]; where this one is stricter a payload is stored once more, and nothing else.
+/// Digest and form under which later duplicates may refer to a stored response. The rule for new exchanges is in
+/// [`crate::record::payload`]. Where this one is stricter, a payload is stored a second time.
 fn original(record: &WarcRecord, digest: Digest) -> Option<(Digest, PayloadForm)> {
     if record.header("WARC-Truncated").is_some() {
         return None;
     }
-    match http::transfer(&record.http_head()) {
+    match http::transfer_coding(&record.http_head()) {
         TransferCoding::Plain => Some((digest, PayloadForm::Plain)),
         TransferCoding::Chunked => {
-            let (payload, whole) = http::dechunk(&record.http_body(), usize::MAX);
-            whole.then(|| (digest::sha1(&payload), PayloadForm::Chunked))
+            let (payload, complete) = http::dechunk(&record.http_body(), usize::MAX);
+            complete.then(|| (digest::sha1(&payload), PayloadForm::Chunked))
         }
         TransferCoding::Other => None,
     }
 }
 
-/// The media type of an entry: as identified, else as the server said, else `unk`, CDX's word for it.
+/// The media type of an entry: the identified one, otherwise the one in `Content-Type`, otherwise `unk` (CDX: unknown).
 pub(crate) fn media_type(identified: &str, head: &[u8]) -> Box<str> {
     let declared = || {
         let value = http::header(head, "content-type")?;
@@ -153,7 +156,7 @@ pub(crate) fn media_type(identified: &str, head: &[u8]) -> Box<str> {
     }
 }
 
-/// The sort key of a URL: its SURT, which must hold no space, because a space ends it in the line.
+/// The sort key of a URL: its SURT. Spaces and control characters are escaped, because a space ends the key.
 pub(crate) fn key(url: &str) -> String {
     let surt = aranha_url::surt(url);
     if surt.bytes().all(|byte| byte > b' ' && byte != 0x7f) {
@@ -164,7 +167,7 @@ pub(crate) fn key(url: &str) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// Appends a JSON string. Nearly all texts stand between the quotes as they are.
+/// Appends a JSON string. Most strings need no escapes, and are copied.
 fn quote(text: &str, out: &mut Vec<u8>) {
     let plain = |plain, byte: u8| plain & !matches!(byte, 0..b' ' | b'"' | b'\\');
     if text.bytes().fold(true, plain) {
@@ -172,11 +175,12 @@ fn quote(text: &str, out: &mut Vec<u8>) {
         out.extend_from_slice(text.as_bytes());
         out.push(b'"');
     } else {
-        serde_json::to_writer(out, text).expect("a string is always JSON, and memory takes it");
+        serde_json::to_writer(out, text)
+            .expect("a string is valid JSON, and a vector accepts all writes");
     }
 }
 
-/// The whole index of a volume: its lines in the order of their bytes.
+/// The lines of a volume's index, sorted by their bytes.
 pub(crate) fn lines(entries: &[IndexEntry], file: &str) -> Vec<String> {
     let listed = entries.iter().filter(|entry| entry.is_listed());
     let mut lines: Vec<String> = listed.map(|entry| entry.line(file)).collect();
@@ -184,7 +188,7 @@ pub(crate) fn lines(entries: &[IndexEntry], file: &str) -> Vec<String> {
     lines
 }
 
-/// The name of a volume's index.
+/// File name of a volume's index.
 pub(crate) fn file_name(volume: &str) -> String {
     let stem = name::stem(volume).unwrap_or(volume);
     format!("{stem}.cdxj")
@@ -197,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_as_pywb_reads_it() {
+    fn a_line_has_the_form_that_pywb_reads() {
         let mut entry = IndexEntry {
             url: "http://example.org/a?b=\"c\"".into(),
             time_ms: 1_794_764_880_123,
@@ -230,7 +234,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn quotes_are_the_librarys(text in any::<String>(), plain in "[ -~]{0,20}", odd in "[a\"\\\\\\x00-\\x20\\x7f-\\xa0]{0,5}") {
+        fn strings_are_quoted_like_serde_json(text in any::<String>(), plain in "[ -~]{0,20}", odd in "[a\"\\\\\\x00-\\x20\\x7f-\\xa0]{0,5}") {
             for text in [text, plain, odd] {
                 let mut out = Vec::new();
                 quote(&text, &mut out);
@@ -240,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn media_types() {
+    fn the_media_type_is_identified_declared_or_unknown() {
         let check = |identified, head: &str, expected| {
             assert_eq!(&*media_type(identified, head.as_bytes()), expected);
         };

@@ -1,4 +1,4 @@
-//! Look-ups in the sorted CDXJ files: by bisection, a few pages read however large the file.
+//! Look-ups in a sorted CDXJ file by bisection. Reads a few pages of the file, whatever its size.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
@@ -7,13 +7,13 @@ use std::path::Path;
 use crate::index::entry;
 use crate::{Location, VolumeError, VolumeId};
 
-/// The file from this offset on.
-pub(crate) fn at(mut file: File, offset: u64) -> io::Result<BufReader<File>> {
+/// A buffered reader that starts at this offset.
+pub(crate) fn reader_at(mut file: File, offset: u64) -> io::Result<BufReader<File>> {
     file.seek(SeekFrom::Start(offset))?;
     Ok(BufReader::with_capacity(1 << 16, file))
 }
 
-/// Where the captures of a URL lie, by the index of one volume. An index that is missing holds none.
+/// The locations of a URL's captures in the index of one volume. A missing index has none.
 pub(crate) fn captures(
     path: &Path,
     volume: VolumeId,
@@ -28,7 +28,7 @@ pub(crate) fn captures(
     let prefix = format!("{} ", entry::key(url));
     let start = lower_bound(&file, prefix.as_bytes()).map_err(fault)?;
     let mut found = Vec::new();
-    let mut source = at(file, start).map_err(fault)?;
+    let mut source = reader_at(file, start).map_err(fault)?;
     let mut line = Vec::new();
     loop {
         line.clear();
@@ -39,7 +39,7 @@ pub(crate) fn captures(
         if line.is_empty() {
             return Ok(found);
         }
-        // The key folds URLs that differ in little; the line has the URL itself.
+        // Several URLs can have the same key, so the URL in the line is compared.
         found.extend(
             parse(&line)
                 .filter(|line| line.url == url)
@@ -48,12 +48,13 @@ pub(crate) fn captures(
     }
 }
 
-/// Offset of a line that is not behind the first one that is at or after `key`, and close to it.
+/// Offset of a line shortly before the first line that is greater than or equal to `key`.
 fn lower_bound(file: &File, key: &[u8]) -> io::Result<u64> {
-    const NEAR: u64 = 1 << 13;
+    /// The rest is read line by line.
+    const MAX_DISTANCE: u64 = 1 << 13;
     let (mut low, mut high) = (0, file.metadata()?.len());
     let mut line = Vec::new();
-    while high - low > NEAR {
+    while high - low > MAX_DISTANCE {
         let middle = low + (high - low) / 2;
         let mut source = BufReader::with_capacity(1 << 12, file);
         source.seek(SeekFrom::Start(middle))?;
@@ -70,7 +71,7 @@ fn lower_bound(file: &File, key: &[u8]) -> io::Result<u64> {
     Ok(low)
 }
 
-/// What a CDXJ line says.
+/// A parsed CDXJ line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct CdxjLine {
     pub(crate) key: String,
@@ -94,7 +95,7 @@ impl CdxjLine {
     }
 }
 
-/// Reads a line; none when it is not one that [`crate::index::entry`] could have written.
+/// Parses a line; `None` when [`crate::index::entry`] could not have written it.
 pub(crate) fn parse(line: &[u8]) -> Option<CdxjLine> {
     let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
     let (key, rest) = line.split_once(' ')?;
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_is_found_by_bisection() {
+    fn every_capture_is_found_by_bisection() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.cdxj");
         for count in [0, 1, 5, 3000] {
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_reads_back() {
+    fn a_written_line_is_parsed() {
         let line = parse(entry(5).line("x.warc.gz").as_bytes()).unwrap();
         assert_eq!((line.offset, line.length), (5, 9));
         assert_eq!(line.url, "http://site5.example/page/1");

@@ -1,5 +1,5 @@
-//! The reading side: records by location, whole volumes, revisits followed to their originals. Needs nothing from
-//! the writing side but the files, so that it works in another process while a crawl runs.
+//! The reading side: reads a record by its location or a volume record by record, and resolves revisit records to their
+//! originals. It shares only files with the writing side, so it also works in another process during a crawl.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -14,21 +14,21 @@ use crate::record::parsed::WarcRecord;
 use crate::record::revisit::{self, REFERS_TO_LOCATION};
 use crate::{Location, VolumeError};
 
-/// Reads the archive of a collection; works while a crawl writes it.
+/// Reads the archive of a collection, also while a crawl writes it.
 #[derive(Debug)]
 pub struct ArchiveReader {
     archive: PathBuf,
     indexes: PathBuf,
-    shelf: VolumeFolder,
+    folder: VolumeFolder,
 }
 
 impl ArchiveReader {
     /// Opens the collection's `archive/` and `indexes/` for reading.
     pub fn open(dir: &Path) -> Result<Self, VolumeError> {
         let archive = dir.join("archive");
-        volumes::list(&archive)?; // a directory that cannot be read is told now
+        volumes::list(&archive)?; // fails now if the directory cannot be read
         Ok(Self {
-            shelf: VolumeFolder::new(&archive),
+            folder: VolumeFolder::new(&archive),
             archive,
             indexes: dir.join("indexes"),
         })
@@ -39,9 +39,9 @@ impl ArchiveReader {
         Ok(volumes::list(&self.archive)?.into_values().collect())
     }
 
-    /// The record at this place, as written.
+    /// The record at this location, as stored.
     pub fn read(&self, location: Location) -> Result<WarcRecord, VolumeError> {
-        let (file, path) = self.shelf.open(location.volume)?;
+        let (file, path) = self.folder.open(location.volume)?;
         let damaged = |fault: String| VolumeError::Damaged {
             path: path.clone(),
             offset: location.offset,
@@ -55,18 +55,20 @@ impl ArchiveReader {
             Ok(Some(member)) if member.length == u64::from(location.length) => {
                 WarcRecord::parse(member.bytes).map_err(damaged)
             }
-            Ok(_) => Err(damaged("the record has another length".to_owned())),
+            Ok(_) => Err(damaged(
+                "the record does not have the length of its location".to_owned(),
+            )),
             Err(error) => Err(damaged(error.to_string())),
         }
     }
 
-    /// The record at this place; when it is a revisit, with the body of its original.
+    /// The record at this location. A revisit record gets the body of its original.
     pub fn read_resolved(&self, location: Location) -> Result<WarcRecord, VolumeError> {
         self.resolve(self.read(location)?)
     }
 
-    /// Follows a revisit to its original; other records stay as they are. A revisit whose original cannot be found
-    /// stays alone: [`WarcRecord::original`] tells.
+    /// Attaches the original to a revisit record. [`WarcRecord::original`] is `None` if it was not found. Other records are
+    /// returned unchanged.
     pub fn resolve(&self, record: WarcRecord) -> Result<WarcRecord, VolumeError> {
         if !record.is_revisit() {
             return Ok(record);
@@ -77,13 +79,13 @@ impl ArchiveReader {
         })
     }
 
-    /// The record that a revisit refers to: at the place that it names, else by the indexes, else by reading the
-    /// volumes that have none yet.
+    /// The record to which a revisit record refers. Tries the location in the record, then the indexes, then reads the
+    /// volumes that have no index yet.
     fn original(&self, revisit: &WarcRecord) -> Result<Option<WarcRecord>, VolumeError> {
         let Some(id) = revisit.header("WARC-Refers-To") else {
             return Ok(None);
         };
-        if let Some(record) = self.named_place(revisit)
+        if let Some(record) = self.read_referred(revisit)
             && record.header("WARC-Record-ID") == Some(id)
         {
             return Ok(Some(record));
@@ -91,7 +93,7 @@ impl ArchiveReader {
         let url = revisit
             .header("WARC-Refers-To-Target-URI")
             .unwrap_or_default();
-        // One listing for both: a volume that is closed between two would be in neither.
+        // One list for both searches. With two, a volume closed in between could be in neither.
         let volumes = self.volumes()?;
         for location in self.captures_in(&volumes, url)? {
             if let Ok(record) = self.read(location)
@@ -110,15 +112,16 @@ impl ArchiveReader {
         Ok(None)
     }
 
-    fn named_place(&self, revisit: &WarcRecord) -> Option<WarcRecord> {
+    /// The record at the location in the [`REFERS_TO_LOCATION`] field.
+    fn read_referred(&self, revisit: &WarcRecord) -> Option<WarcRecord> {
         let (volume, offset) = revisit::parse_location(revisit.header(REFERS_TO_LOCATION)?)?;
-        let (file, _) = self.shelf.open(volume).ok()?;
-        let source = lookup::at(file, offset).ok()?;
+        let (file, _) = self.folder.open(volume).ok()?;
+        let source = lookup::reader_at(file, offset).ok()?;
         let member = MemberReader::new(source, 0).next().ok()??;
         WarcRecord::parse(member.bytes).ok()
     }
 
-    /// Where the responses and revisits of a URL lie, by the indexes of closed volumes, oldest volume first.
+    /// The locations of a URL's responses and revisit records in the indexes of closed volumes, oldest volume first.
     pub fn captures(&self, url: &str) -> Result<Vec<Location>, VolumeError> {
         self.captures_in(&self.volumes()?, url)
     }
@@ -132,10 +135,10 @@ impl ArchiveReader {
         Ok(found)
     }
 
-    /// The records of a volume in order, each with its place. Ends at the first that is not whole, with an error
-    /// unless the volume is still being written.
+    /// The records of a volume in order, each with its location. The first incomplete record ends the iteration, with an
+    /// error unless the volume is open.
     pub fn records(&self, volume: &Volume) -> Result<VolumeRecords, VolumeError> {
-        let (file, path) = self.shelf.open(volume.id)?;
+        let (file, path) = self.folder.open(volume.id)?;
         Ok(VolumeRecords {
             members: MemberReader::new(BufReader::with_capacity(1 << 18, file), 0),
             path,
@@ -145,7 +148,7 @@ impl ArchiveReader {
     }
 }
 
-/// The records of a volume in turn.
+/// Iterator over the records of a volume.
 #[derive(Debug)]
 pub struct VolumeRecords {
     members: MemberReader<BufReader<File>>,
@@ -155,11 +158,6 @@ pub struct VolumeRecords {
 }
 
 impl VolumeRecords {
-    /// Where the next record begins; after the last one, how much of the file is whole.
-    pub fn position(&self) -> u64 {
-        self.members.position()
-    }
-
     fn read(&mut self) -> Result<Option<(Location, WarcRecord)>, VolumeError> {
         let offset = self.members.position();
         let damaged = |fault: String| VolumeError::Damaged {
@@ -172,7 +170,8 @@ impl VolumeRecords {
             Ok(None) => return Ok(None),
             Err(error) => return Err(damaged(error.to_string())),
         };
-        let length = u32::try_from(member.length).map_err(|_| damaged("too long".to_owned()))?;
+        let length = u32::try_from(member.length)
+            .map_err(|_| damaged("the record is longer than 4 GiB".to_owned()))?;
         let record = WarcRecord::parse(member.bytes).map_err(damaged)?;
         Ok(Some((
             Location {

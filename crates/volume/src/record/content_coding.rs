@@ -1,13 +1,14 @@
-//! Content codings taken off a stored body, for `aranha cat` and `text`: gzip, deflate, br, zstd, in any order, under
-//! a cap that a small body cannot burst. What cannot be decoded ends the result; nothing here fails.
+//! Decodes the content coding of a stored body, for `aranha cat` and `text`: gzip, deflate, br, zstd, in any order.
+//!
+//! The output of every step is limited, so a small body cannot expand without bound. Decoding never fails; the result ends
+//! where the body cannot be decoded.
 
 use std::io::Read;
 
 use brotli_decompressor::Decompressor as Brotli;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-/// The body with the codings of a `Content-Encoding` header taken off, at most `cap` bytes.
-/// An unknown coding stays on, and so do those beneath it.
+/// The body without the codings of its `Content-Encoding` header, at most `cap` bytes. Decoding stops at an unknown coding.
 pub(crate) fn decode(content_encoding: &[u8], body: Vec<u8>, cap: usize) -> Vec<u8> {
     let mut body = body;
     for coding in content_encoding.rsplit(|&byte| byte == b',') {
@@ -17,14 +18,14 @@ pub(crate) fn decode(content_encoding: &[u8], body: Vec<u8>, cap: usize) -> Vec<
                 if body.starts_with(&[0x1f, 0x8b]) {
                     read(MultiGzDecoder::new(body.as_slice()), cap)
                 } else {
-                    body // sent plain under a false label, as browsers accept
+                    body // not compressed although the header says so; browsers accept this
                 }
             }
             b"deflate" => inflate(&body, cap),
             b"br" => read(Brotli::new(body.as_slice(), 4096), cap),
             b"zstd" => match zstd::stream::read::Decoder::new(body.as_slice()) {
                 Ok(mut decoder) => {
-                    // RFC 8878 3.1.1.1.2: windows of 8 MiB must be accepted, more need not be.
+                    // RFC 8878, 3.1.1.1.2: decoders should support windows of 8 MiB. Larger ones are refused.
                     let _ = decoder.window_log_max(23);
                     read(decoder, cap)
                 }
@@ -37,19 +38,19 @@ pub(crate) fn decode(content_encoding: &[u8], body: Vec<u8>, cap: usize) -> Vec<
     body
 }
 
-/// `deflate` means zlib (RFC 9110 8.4.1.2), but some servers send it bare.
+/// `deflate` means the zlib format (RFC 9110, 8.4.1.2), but some servers send raw deflate data.
 fn inflate(body: &[u8], cap: usize) -> Vec<u8> {
-    let wrapped = body.len() >= 2
+    let is_zlib = body.len() >= 2
         && body[0] & 15 == 8
         && (u16::from(body[0]) << 8 | u16::from(body[1])).is_multiple_of(31);
-    if wrapped {
+    if is_zlib {
         read(ZlibDecoder::new(body), cap)
     } else {
         read(DeflateDecoder::new(body), cap)
     }
 }
 
-/// Reads until the end, the cap or the first fault.
+/// Reads until the end, the cap or the first error.
 fn read(decoder: impl Read, cap: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let _ = decoder.take(cap as u64).read_to_end(&mut out);
@@ -82,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn each_coding() {
+    fn every_coding_is_decoded() {
         let mut zlib = ZlibEncoder::new(Vec::new(), Compression::fast());
         zlib.write_all(TEXT).unwrap();
         let mut bare = DeflateEncoder::new(Vec::new(), Compression::fast());
         bare.write_all(TEXT).unwrap();
         let zstd = zstd::encode_all(TEXT, 1).unwrap();
-        // "aaaaaaaaaa" by the reference encoder
+        // "abcdefghij" in an uncompressed meta-block
         let brotli = [
             0x8b, 0x04, 0x80, b'a', b'b', b'c', b'd', b'e', b'f', b'g', b'h', b'i', b'j', 0x03,
         ];
@@ -105,13 +106,13 @@ mod tests {
     }
 
     #[test]
-    fn a_small_body_cannot_burst_the_cap() {
+    fn the_decoded_body_is_limited_to_the_cap() {
         let bomb = gzip(&vec![0; 10_000_000]);
         assert_eq!(decode(b"gzip", bomb, 5000).len(), 5000);
     }
 
     #[test]
-    fn a_torn_body_is_read_as_far_as_it_goes() {
+    fn an_incomplete_body_is_decoded_up_to_its_end() {
         let whole = gzip(TEXT);
         let text = decode(b"gzip", whole[..whole.len() - 9].to_vec(), 1000);
         assert!(TEXT.starts_with(&text));

@@ -1,16 +1,16 @@
-//! What comes from the web, made fit for a header line. A WARC header ends where a line ends, so a URL or a title
-//! with a line break inside could forge a header, or a record. Every value passes through here on its way out;
-//! what could end a line anywhere, in any reader, is written as %-triplets of its UTF-8 bytes.
+//! Escapes text from the web for header lines. A line break in a URL or title could forge a header field or a whole record,
+//! so every character that any reader could take for a line end is percent-encoded as UTF-8. All values from outside pass
+//! through these functions.
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
-/// Whether nothing in a URL has to be escaped. Without a way out before the end many bytes are looked at together.
+/// Whether a URL needs no escapes. Has no early exit, so that the compiler vectorises the loop.
 pub(crate) fn is_plain_uri(text: &str) -> bool {
     let plain = |plain, byte: u8| plain & byte.is_ascii_graphic();
     text.bytes().fold(true, plain)
 }
 
-/// A URL: printable ASCII stays, everything else becomes %-triplets.
+/// Appends a URL. Everything except printable ASCII is percent-encoded.
 pub(crate) fn uri(text: &str, out: &mut Vec<u8>) {
     if is_plain_uri(text) {
         out.extend_from_slice(text.as_bytes());
@@ -20,19 +20,19 @@ pub(crate) fn uri(text: &str, out: &mut Vec<u8>) {
         if byte.is_ascii_graphic() {
             out.push(byte);
         } else {
-            triplet(byte, out);
+            percent_encode(byte, out);
         }
     }
 }
 
-/// Whether nothing in a value has to be escaped.
+/// Whether a value needs no escapes.
 pub(crate) fn is_plain_value(text: &str) -> bool {
     let plain = |plain, byte: u8| plain & matches!(byte, b' '..=b'~');
     text.bytes().fold(true, plain) && !text.starts_with(' ') && !text.ends_with(' ')
 }
 
-/// Any other value: control characters and Unicode's line separators become %-triplets, and so does white space at
-/// either end, which readers strip.
+/// Appends any other value. Control characters and Unicode line separators are percent-encoded, and so is white space at
+/// either end, which readers would strip.
 pub(crate) fn value(text: &str, out: &mut Vec<u8>) {
     if is_plain_value(text) {
         out.extend_from_slice(text.as_bytes());
@@ -41,11 +41,11 @@ pub(crate) fn value(text: &str, out: &mut Vec<u8>) {
     let core = text.trim();
     let start = text.len() - text.trim_start().len();
     for (position, character) in text.char_indices() {
-        let outside = position < start || position >= start + core.len();
-        if outside || breaks_a_line(character) {
+        let is_margin = position < start || position >= start + core.len();
+        if is_margin || is_line_break(character) {
             let mut buffer = [0; 4];
             for &byte in character.encode_utf8(&mut buffer).as_bytes() {
-                triplet(byte, out);
+                percent_encode(byte, out);
             }
         } else {
             let mut buffer = [0; 4];
@@ -54,7 +54,7 @@ pub(crate) fn value(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// A field name: the characters of an RFC 9110 token stay, the others become `-`.
+/// Appends a field name. Characters that are not allowed in a token (RFC 9110, 5.6.2) become `-`.
 pub(crate) fn name(text: &str, out: &mut Vec<u8>) {
     if text.is_empty() {
         out.push(b'-');
@@ -68,11 +68,11 @@ pub(crate) fn name(text: &str, out: &mut Vec<u8>) {
     }));
 }
 
-fn breaks_a_line(character: char) -> bool {
+fn is_line_break(character: char) -> bool {
     character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')
 }
 
-fn triplet(byte: u8, out: &mut Vec<u8>) {
+fn percent_encode(byte: u8, out: &mut Vec<u8>) {
     out.extend([
         b'%',
         HEX[usize::from(byte >> 4)],
@@ -87,7 +87,7 @@ mod tests {
     fn escaped(escape: fn(&str, &mut Vec<u8>), text: &str) -> String {
         let mut out = Vec::new();
         escape(text, &mut out);
-        String::from_utf8(out).expect("escapes give UTF-8")
+        String::from_utf8(out).expect("escaped text is UTF-8")
     }
 
     fn check(escape: fn(&str, &mut Vec<u8>), text: &str, expected: &str) {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_cannot_pass() {
+    fn line_ends_are_escaped() {
         check(super::uri, "http://a/b?c", "http://a/b?c");
         check(
             super::uri,
@@ -116,7 +116,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(500))]
         #[test]
-        fn one_line_stays_one_line(text in any::<String>()) {
+        fn any_text_becomes_a_single_line(text in any::<String>()) {
             for escape in [super::uri, super::value, super::name] {
                 let out = escaped(escape, &text);
                 prop_assert!(out.chars().all(|c| !c.is_control()));

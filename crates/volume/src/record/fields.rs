@@ -1,23 +1,23 @@
-//! A block of type `application/warc-fields` (WARC 1.1, section 6.2): lines of names and values.
+//! A block of type `application/warc-fields` (WARC 1.1, section 6.2): one `name: value` per line.
 
 use crate::record::escape;
 
-/// Named fields, written as they are put: one text, however many there are. Whatever a value holds, it stays one line.
+/// Named fields, kept in one buffer in their written form. Line ends in names and values are escaped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WarcFields(Vec<u8>);
 
 impl WarcFields {
-    /// None yet.
+    /// No fields.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// None yet, with room for so many bytes of them.
+    /// No fields, with capacity for this many bytes.
     pub fn with_capacity(bytes: usize) -> Self {
         Self(Vec::with_capacity(bytes))
     }
 
-    /// Adds a field behind the others.
+    /// Appends a field.
     pub fn put(&mut self, name: &str, value: &str) {
         self.0.reserve(name.len() + value.len() + 4);
         escape::name(name, &mut self.0);
@@ -26,7 +26,7 @@ impl WarcFields {
         self.0.extend_from_slice(b"\r\n");
     }
 
-    /// The block.
+    /// The content of the block.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }

@@ -1,5 +1,5 @@
-//! The values of header fields, written straight into the record: a page has two dozen of them, and a text made for each would
-//! be thrown away at once.
+//! Writes header fields directly into the record. A page has about two dozen of them, and a `String` for each would be an
+//! allocation that is freed at once.
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use aranha_units::calendar;
 
 use crate::record::digest::{self, Digest};
 
-/// Appends one header field with its line end.
+/// Appends one header field, with its line end.
 pub(crate) fn put_field(out: &mut Vec<u8>, name: &str, value: &(impl HeaderValue + ?Sized)) {
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b": ");
@@ -18,22 +18,22 @@ pub(crate) fn put_field(out: &mut Vec<u8>, name: &str, value: &(impl HeaderValue
 
 /// The value of a header field.
 pub(crate) trait HeaderValue {
-    /// Appends it as it is written in a header.
+    /// Appends the value as written in a header.
     fn put(&self, out: &mut Vec<u8>);
 }
 
-/// Only what was escaped or never came from outside.
+/// Must not contain line ends. Text from the web is escaped first ([`crate::record::escape`]).
 impl HeaderValue for str {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.as_bytes());
     }
 }
 
-/// `sha1:` and 32 letters.
+/// `sha1:` and the digest in base 32.
 impl HeaderValue for Digest {
     fn put(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(digest::ALGORITHM.as_bytes());
-        out.extend_from_slice(&digest::letters(self));
+        out.extend_from_slice(digest::SHA1_PREFIX.as_bytes());
+        out.extend_from_slice(&digest::base32(self));
     }
 }
 
@@ -66,7 +66,7 @@ impl HeaderValue for IpAddr {
                 }
             }
             IpAddr::V6(address) => {
-                let _ = write!(out, "{address}"); // into memory: cannot fail
+                let _ = write!(out, "{address}"); // a write to a vector cannot fail
             }
         }
     }
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn as_the_library_writes_them() {
+    fn values_are_formatted_like_the_standard_library() {
         for number in [0, 7, 10, 99, 100, 255, 123_456_789, u64::MAX - 1, u64::MAX] {
             check(&number, &number.to_string());
         }

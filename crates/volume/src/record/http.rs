@@ -1,7 +1,7 @@
-//! As much of HTTP/1 as stored messages need: where the head ends, the status, one header, chunks.
+//! The part of HTTP/1 that is needed for stored messages: end of the head, status, single headers, chunks.
 //!
-//! The head is read as the common WARC readers read it (a line of white space ends it), because the payload digest
-//! that we write is verified by them: where their reading differs from the fetcher's, no payload digest is written.
+//! A line of white space ends the head, as in the common WARC readers, because they verify the payload digest. If the fetcher
+//! found the end of the head elsewhere, no payload digest is written.
 
 use memchr::memchr;
 
@@ -11,14 +11,14 @@ pub(crate) fn head_end(message: &[u8]) -> usize {
     while let Some(length) = memchr(b'\n', &message[position..]) {
         let line = &message[position..=position + length];
         position += length + 1;
-        if !line[0].is_ascii_graphic() && blank(line) {
+        if !line[0].is_ascii_graphic() && is_blank(line) {
             return position;
         }
     }
     message.len()
 }
 
-/// The status code of a response head; none when the first line is no status line.
+/// The status code of a response head; `None` when the first line is not a status line.
 pub(crate) fn status(head: &[u8]) -> Option<u16> {
     let line = &head[..memchr(b'\n', head).unwrap_or(head.len())];
     let line = line.trim_ascii();
@@ -32,12 +32,12 @@ pub(crate) fn status(head: &[u8]) -> Option<u16> {
     std::str::from_utf8(code).ok()?.parse().ok()
 }
 
-/// The first value of a header, by name without regard to case, white space trimmed.
+/// The first value of a header, without surrounding white space. Names are case-insensitive.
 pub(crate) fn header<'head>(head: &'head [u8], name: &str) -> Option<&'head [u8]> {
     let mut rest = head;
     while let Some(end) = memchr(b'\n', rest) {
         rest = &rest[end + 1..];
-        // Nearly all lines begin otherwise, and are looked at no further.
+        // Skips most lines without searching for their end.
         let begin = rest.get(..name.len());
         if begin.is_none_or(|begin| !begin.eq_ignore_ascii_case(name.as_bytes())) {
             continue;
@@ -57,16 +57,16 @@ pub(crate) fn header<'head>(head: &'head [u8], name: &str) -> Option<&'head [u8]
 /// The transfer coding that a head announces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TransferCoding {
-    /// None: the body is the payload.
+    /// No transfer coding: the body is the payload.
     Plain,
     /// Chunked transfer coding.
     Chunked,
-    /// Anything else; such payloads take no part in the search for duplicates.
+    /// Any other coding. Excluded from duplicate detection.
     Other,
 }
 
-/// What `Transfer-Encoding` says.
-pub(crate) fn transfer(head: &[u8]) -> TransferCoding {
+/// The transfer coding in the `Transfer-Encoding` header.
+pub(crate) fn transfer_coding(head: &[u8]) -> TransferCoding {
     match header(head, "transfer-encoding") {
         None => TransferCoding::Plain,
         Some(value) if value.eq_ignore_ascii_case(b"chunked") => TransferCoding::Chunked,
@@ -75,19 +75,19 @@ pub(crate) fn transfer(head: &[u8]) -> TransferCoding {
     }
 }
 
-/// The data of each chunk in turn.
+/// Iterator over the data of the chunks of a body.
 #[derive(Debug)]
 pub(crate) struct StoredChunks<'body> {
     rest: &'body [u8],
-    /// The last chunk was seen and nothing follows it.
-    pub(crate) whole: bool,
+    /// Whether the last chunk was reached and nothing follows it.
+    pub(crate) complete: bool,
 }
 
 impl<'body> StoredChunks<'body> {
     pub(crate) fn new(body: &'body [u8]) -> Self {
         Self {
             rest: body,
-            whole: false,
+            complete: false,
         }
     }
 }
@@ -95,12 +95,12 @@ impl<'body> StoredChunks<'body> {
 impl<'body> Iterator for StoredChunks<'body> {
     type Item = &'body [u8];
 
-    /// Ends at the last chunk or at the first fault; a chunk that is cut short is given as far as it goes.
+    /// Ends at the last chunk or the first error. An incomplete chunk is returned as far as it exists.
     fn next(&mut self) -> Option<&'body [u8]> {
         let (size, start) = chunk_size(self.rest)?;
         let body = &self.rest[start..];
         if size == 0 {
-            self.whole = body == b"\r\n";
+            self.complete = body == b"\r\n";
             self.rest = &[];
             return None;
         }
@@ -114,12 +114,12 @@ impl<'body> Iterator for StoredChunks<'body> {
     }
 }
 
-/// Whether these bytes begin like a chunk; then a reader would take them for one.
+/// Whether these bytes begin like a chunk, so that a reader would parse them as one.
 pub(crate) fn begins_like_a_chunk(bytes: &[u8]) -> bool {
     chunk_size(bytes).is_some()
 }
 
-/// Size of the chunk that begins here, and where its data begins.
+/// Size of the chunk at the beginning of `bytes`, and offset of its data.
 fn chunk_size(bytes: &[u8]) -> Option<(usize, usize)> {
     let end = memchr(b'\n', &bytes[..bytes.len().min(256)])?;
     let line = bytes[..end].strip_suffix(b"\r")?;
@@ -131,37 +131,37 @@ fn chunk_size(bytes: &[u8]) -> Option<(usize, usize)> {
     Some((size, end + 1))
 }
 
-/// Whether `body` is `payload` in well-formed chunks. Allocates nothing.
+/// Whether `body` is `payload` in well-formed chunks.
 pub(crate) fn is_chunked_form_of(body: &[u8], payload: &[u8]) -> bool {
     let mut chunks = StoredChunks::new(body);
     let mut rest = payload;
     for data in chunks.by_ref() {
         match rest.strip_prefix(data) {
-            Some(after) => rest = after,
+            Some(remaining) => rest = remaining,
             None => return false,
         }
     }
-    chunks.whole && rest.is_empty()
+    chunks.complete && rest.is_empty()
 }
 
-/// The body without chunks, at most `cap` bytes, and whether the chunks were well formed.
+/// The body without chunks, at most `cap` bytes, and whether the chunks are well formed.
 pub(crate) fn dechunk(body: &[u8], cap: usize) -> (Vec<u8>, bool) {
     let mut chunks = StoredChunks::new(body);
     let mut payload = Vec::with_capacity(body.len().min(cap));
     for data in chunks.by_ref() {
-        let room = cap - payload.len();
-        payload.extend_from_slice(&data[..data.len().min(room)]);
+        let remaining = cap - payload.len();
+        payload.extend_from_slice(&data[..data.len().min(remaining)]);
     }
-    (payload, chunks.whole)
+    (payload, chunks.complete)
 }
 
-/// Nothing but white space, by the broad definition of the readers that strip lines as Unicode, or as ISO 8859-1
-/// when they are not UTF-8.
-fn blank(line: &[u8]) -> bool {
-    let space = |c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}');
+/// Whether a line has only white space as the common readers define it: that of Unicode, applied to UTF-8 or otherwise to
+/// ISO 8859-1.
+fn is_blank(line: &[u8]) -> bool {
+    let is_space = |c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}');
     match std::str::from_utf8(line) {
-        Ok(line) => line.chars().all(space),
-        Err(_) => line.iter().all(|&byte| space(char::from(byte))),
+        Ok(line) => line.chars().all(is_space),
+        Err(_) => line.iter().all(|&byte| is_space(char::from(byte))),
     }
 }
 
@@ -190,24 +190,24 @@ mod tests {
     }
 
     #[test]
-    fn status_and_headers() {
+    fn status_and_headers_are_found() {
         let head = b"HTTP/1.1  404 Not\r\nTransfer-Encoding : Chunked \r\nA:b\r\n\r\n";
         assert_eq!(status(head), Some(404));
         assert_eq!(header(head, "a"), Some(&b"b"[..]));
-        assert_eq!(transfer(head), TransferCoding::Chunked);
+        assert_eq!(transfer_coding(head), TransferCoding::Chunked);
         let head = b"a: 0\r\nab: 1\r\na\nA;: 2\n A: 3\nA\t : 4\r\na: 5";
         assert_eq!(header(head, "a"), Some(&b"4"[..]));
         assert_eq!(header(head, "ab"), Some(&b"1"[..]));
         assert_eq!(header(head, "b"), None);
         assert_eq!(status(b"ICY 200 OK\r\n\r\n"), None);
         assert_eq!(
-            transfer(b"HTTP/1.1 200\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),
+            transfer_coding(b"HTTP/1.1 200\r\nTransfer-Encoding: gzip, chunked\r\n\r\n"),
             TransferCoding::Other
         );
     }
 
     #[test]
-    fn chunks() {
+    fn chunks_are_compared_and_removed() {
         assert!(is_chunked_form_of(
             b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n",
             b"abcde"

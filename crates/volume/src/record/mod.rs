@@ -1,4 +1,8 @@
-//! The parts of a WARC record: header fields, digests, the HTTP message in its block.
+//! The parts of a WARC record.
+//!
+//! Written: header fields ([`header`], [`escape`], [`id`]), digests ([`digest`], [`payload`]), warc-fields blocks
+//! ([`fields`]), revisit records ([`revisit`]). Read: the record ([`parsed`]), the HTTP message in its block ([`http`]), its
+//! content coding ([`content_coding`]).
 
 pub(crate) mod content_coding;
 pub(crate) mod digest;

@@ -1,5 +1,5 @@
-//! One WARC record in memory, and how it is read: version line, named fields, empty line, block, two empty lines
-//! (WARC 1.1 section 4). [`crate::write::encoder`] writes them.
+//! Parses a WARC record: version line, named fields, empty line, block, two empty lines (WARC 1.1, section 4).
+//! [`crate::write::encoder`] writes them.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use memchr::memmem;
 use crate::record::content_coding;
 use crate::record::http;
 
-/// One WARC record. A revisit that was followed carries its original, and answers with the original's body.
+/// One WARC record. A resolved revisit record contains its original, and returns the body of the original.
 #[derive(Debug, Clone)]
 pub struct WarcRecord {
     fields: Vec<(String, String)>,
@@ -19,7 +19,7 @@ pub struct WarcRecord {
 }
 
 impl WarcRecord {
-    /// Reads what one gzip member holds; the fault in words when it is not one whole record.
+    /// Parses the content of one member. The error is a description of the problem.
     pub(crate) fn parse(bytes: Vec<u8>) -> Result<Self, String> {
         let (fields, start) = parse_fields(&bytes)?;
         let length = field(&fields, "Content-Length").ok_or("no Content-Length")?;
@@ -28,10 +28,10 @@ impl WarcRecord {
             .map_err(|_| "Content-Length is not a number")?;
         let end = start
             .checked_add(length)
-            .ok_or("Content-Length out of range")?;
+            .ok_or("Content-Length is out of range")?;
         if bytes.len() != end + 4 || !bytes.ends_with(b"\r\n\r\n") {
             return Err(format!(
-                "the block has {} bytes where Content-Length says {length}",
+                "the block has {} bytes, but Content-Length is {length}",
                 bytes.len().saturating_sub(start + 4)
             ));
         }
@@ -53,12 +53,12 @@ impl WarcRecord {
         })
     }
 
-    /// All WARC headers, in order.
+    /// All WARC header fields, in order.
     pub fn headers(&self) -> &[(String, String)] {
         &self.fields
     }
 
-    /// The value of a WARC header, by name without regard to case.
+    /// The value of a WARC header field. Names are case-insensitive.
     pub fn header(&self, name: &str) -> Option<&str> {
         field(&self.fields, name)
     }
@@ -79,49 +79,49 @@ impl WarcRecord {
         Some(date.as_millisecond())
     }
 
-    /// Whether only the head was kept because the payload was known already.
+    /// Whether this is a revisit record, which has no payload of its own.
     pub fn is_revisit(&self) -> bool {
         self.kind() == "revisit"
     }
 
-    /// The block as stored: for a response the whole HTTP message, for a revisit its head.
+    /// The block as stored: the HTTP message of a response, or the HTTP head of a revisit record.
     pub fn block(&self) -> &Bytes {
         &self.block
     }
 
-    /// The record that a revisit refers to, when it was read with [`crate::ArchiveReader::read_resolved`].
+    /// The record to which a revisit record refers. Set by [`crate::ArchiveReader::read_resolved`].
     pub fn original(&self) -> Option<&WarcRecord> {
         self.original.as_deref()
     }
 
-    /// The HTTP head with its empty line; empty when the record holds no HTTP message.
+    /// The HTTP head with its empty line. Empty when the block is not an HTTP message.
     pub fn http_head(&self) -> Bytes {
         self.block.slice(..self.head_length)
     }
 
-    /// The HTTP status of a response or revisit.
+    /// The HTTP status of a response or revisit record.
     pub fn http_status(&self) -> Option<u16> {
         http::status(&self.block[..self.head_length])
     }
 
-    /// The first value of an HTTP header, by name without regard to case.
+    /// The first value of an HTTP header. Names are case-insensitive. If a 304 does not have it, the original is searched.
     pub fn http_header(&self, name: &str) -> Option<String> {
-        let of = |record: &WarcRecord| {
+        let value_in = |record: &WarcRecord| {
             let value = http::header(&record.block[..record.head_length], name)?;
             Some(String::from_utf8_lossy(value).into_owned())
         };
-        of(self).or_else(|| of(self.describing()))
+        value_in(self).or_else(|| value_in(self.describing_record()))
     }
 
-    /// The record whose head describes the body: an answer 304 says little of what has not changed.
-    fn describing(&self) -> &WarcRecord {
+    /// The record whose HTTP head describes the body: the original of a 304, otherwise this one.
+    fn describing_record(&self) -> &WarcRecord {
         match &self.original {
             Some(original) if self.http_status() == Some(304) => original,
             _ => self,
         }
     }
 
-    /// The HTTP body as stored, chunks and content coding kept; that of the original when a revisit was followed.
+    /// The HTTP body as stored, with transfer and content coding. For a resolved revisit record, that of the original.
     pub fn http_body(&self) -> Bytes {
         match &self.original {
             Some(original) => original.http_body(),
@@ -129,12 +129,12 @@ impl WarcRecord {
         }
     }
 
-    /// The body without transfer coding, content coding kept, at most `cap` bytes.
+    /// The body without transfer coding, but with its content coding. At most `cap` bytes.
     pub fn payload(&self, cap: usize) -> Vec<u8> {
-        // The framing is the original's, whatever the revisit's own head says.
-        let framing = self.original.as_deref().unwrap_or(self);
-        let body = framing.http_body();
-        if http::transfer(&framing.http_head()) == http::TransferCoding::Chunked {
+        // The stored body has the transfer coding of the original, not that in the head of the revisit record.
+        let source = self.original.as_deref().unwrap_or(self);
+        let body = source.http_body();
+        if http::transfer_coding(&source.http_head()) == http::TransferCoding::Chunked {
             let (payload, _) = http::dechunk(&body, cap);
             if !payload.is_empty() || http::begins_like_a_chunk(&body) {
                 return payload;
@@ -143,10 +143,10 @@ impl WarcRecord {
         body[..body.len().min(cap)].to_vec()
     }
 
-    /// The body without transfer and content coding, at most `cap` bytes; ends early where decoding fails.
+    /// The body without transfer and content coding. At most `cap` bytes; shorter where decoding fails.
     pub fn body_decoded(&self, cap: usize) -> Vec<u8> {
         let payload = self.payload(cap);
-        match http::header(&self.describing().http_head(), "content-encoding") {
+        match http::header(&self.describing_record().http_head(), "content-encoding") {
             Some(codings) => content_coding::decode(codings, payload, cap),
             None => payload,
         }
@@ -158,6 +158,7 @@ impl WarcRecord {
     }
 }
 
+/// The value of a header field. Names are case-insensitive.
 pub(crate) fn field<'fields>(
     fields: &'fields [(String, String)],
     name: &str,
@@ -168,7 +169,7 @@ pub(crate) fn field<'fields>(
     Some(value)
 }
 
-/// The named fields at the beginning of `bytes`, and where the block begins.
+/// The named fields at the beginning of `bytes`, and the offset of the block.
 pub(crate) fn parse_fields(bytes: &[u8]) -> Result<(Vec<(String, String)>, usize), String> {
     let end = memmem::find(bytes, b"\r\n\r\n").ok_or("the header does not end")?;
     let head = std::str::from_utf8(&bytes[..end]).map_err(|_| "the header is not UTF-8")?;
@@ -190,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn faults_have_words() {
+    fn invalid_records_are_described() {
         let check = |bytes: &[u8], expected: &str| {
             let fault = WarcRecord::parse(bytes.to_vec()).unwrap_err();
             assert!(fault.contains(expected), "{fault}");
@@ -201,7 +202,7 @@ mod tests {
         check(b"WARC/1.1\r\nContent-Length: x\r\n\r\n", "not a number");
         check(
             b"WARC/1.1\r\nContent-Length: 2\r\n\r\nabc\r\n\r\n",
-            "3 bytes where",
+            "3 bytes, but",
         );
         check(b"WARC/1.1\r\nno colon\r\n\r\n", "no colon");
         let huge = format!("WARC/1.1\r\nContent-Length: {}\r\n\r\n", usize::MAX);
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_followed_revisit_answers_with_the_originals_body() {
+    fn a_resolved_revisit_returns_the_body_of_the_original() {
         let response = b"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: 60\r\n\r\n\
             HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n\r\n\r\n";
         let original = WarcRecord::parse(response.to_vec()).unwrap();

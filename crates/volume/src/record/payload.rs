@@ -1,4 +1,4 @@
-//! What an exchange's payload is called, and whether it takes part in the search for duplicates.
+//! The digests of an exchange, and the rule for which payloads duplicates are detected.
 
 use crate::Exchange;
 use crate::index::entry::PayloadForm;
@@ -8,40 +8,42 @@ use crate::record::http::{self, TransferCoding};
 /// The digests of an exchange.
 #[derive(Debug, Clone)]
 pub(crate) struct PayloadDigests {
-    /// Of the payload without transfer coding: what duplicates are judged on.
+    /// Of the payload without transfer coding. Key of the duplicate index.
     pub(crate) key: Digest,
-    /// Of the body as stored, chunks included: `WARC-Payload-Digest`, which `warcio check` verifies. None when
-    /// readers would see the head end elsewhere than the fetcher did, so that no digest could agree.
+    /// Of the body as stored, with transfer coding: `WARC-Payload-Digest`, which `warcio check` verifies. `None` when other
+    /// readers find the end of the head at another place than the fetcher did, because their digest would differ.
     pub(crate) stored: Option<Digest>,
-    /// Of the whole response, where it was taken along.
+    /// Of the whole response. Computed together with `stored`, otherwise `None`.
     pub(crate) block: Option<Digest>,
-    /// How it is stored, when it may be a duplicate or be referred to by one.
+    /// Form in which the payload is stored. `None` excludes it from duplicate detection.
     pub(crate) form: Option<PayloadForm>,
 }
 
 impl PayloadDigests {
-    /// Hashes, and applies the rule. Truncated payloads, payloads shorter than `minimum`, and bodies that are not
-    /// exactly the payload or its chunks (a tail beyond Content-Length, trailers, faulty chunks) stay out of it.
-    pub(crate) fn of(exchange: &Exchange, minimum: usize) -> Self {
+    /// Hashes the exchange. Excluded from duplicate detection are truncated payloads, payloads shorter than
+    /// `dedupe_minimum`, and bodies that are not exactly the payload, plain or in chunks (bytes beyond `Content-Length`,
+    /// trailers, malformed chunks).
+    pub(crate) fn of(exchange: &Exchange, dedupe_minimum: usize) -> Self {
         let (head, body) = exchange.split();
-        // Nearly always the very same bytes, which need not be compared.
-        let same = std::ptr::eq(body, exchange.payload.as_ref()) || body == exchange.payload;
-        let regular = !head.is_empty() && http::head_end(&exchange.response) == head.len();
-        let [stored, block] = if regular {
+        // Usually a slice of the same memory, which needs no comparison.
+        let is_plain = std::ptr::eq(body, exchange.payload.as_ref()) || body == exchange.payload;
+        let head_agrees = !head.is_empty() && http::head_end(&exchange.response) == head.len();
+        let [stored, block] = if head_agrees {
             digest::sha1_pair([body, &exchange.response]).map(Some)
         } else {
             [None; 2]
         };
         let key = match stored {
-            Some(digest) if same => digest,
+            Some(digest) if is_plain => digest,
             _ => digest::sha1(&exchange.payload),
         };
-        let wanted =
-            regular && exchange.truncated.is_none() && exchange.payload.len() >= minimum.max(1);
-        let form = match http::transfer(head) {
-            TransferCoding::Plain if wanted && same => Some(PayloadForm::Plain),
+        let eligible = head_agrees
+            && exchange.truncated.is_none()
+            && exchange.payload.len() >= dedupe_minimum.max(1);
+        let form = match http::transfer_coding(head) {
+            TransferCoding::Plain if eligible && is_plain => Some(PayloadForm::Plain),
             TransferCoding::Chunked
-                if wanted && http::is_chunked_form_of(body, &exchange.payload) =>
+                if eligible && http::is_chunked_form_of(body, &exchange.payload) =>
             {
                 Some(PayloadForm::Chunked)
             }
@@ -56,9 +58,9 @@ impl PayloadDigests {
     }
 }
 
-/// Whether a payload in this form, seen again, may be replaced by a reference to one that is stored in `original`
-/// form. Replay joins the new head with the stored body, so the head must be able to describe that body: chunks need a
-/// head that says so, while readers pass over `chunked` in a head when the body does not look like it.
+/// Whether a response in this form may become a revisit record of an original in the form `original`. Replay combines the
+/// new head with the stored body. A chunked body needs a head with `Transfer-Encoding: chunked`. The reverse works, because
+/// readers ignore that header if the body does not begin like a chunk.
 pub(crate) fn may_refer(form: PayloadForm, original: PayloadForm, payload: &[u8]) -> bool {
     match (form, original) {
         (PayloadForm::Plain, PayloadForm::Plain) | (PayloadForm::Chunked, PayloadForm::Chunked) => {
@@ -88,7 +90,7 @@ mod tests {
     const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
 
     #[test]
-    fn who_takes_part() {
+    fn duplicate_detection_covers_complete_regular_payloads() {
         let check = |exchange: Exchange, expected: Option<PayloadForm>| {
             assert_eq!(
                 PayloadDigests::of(&exchange, 3).form,
@@ -121,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn chunk_borders_do_not_matter_but_the_stored_digest_has_them() {
+    fn the_key_ignores_chunk_boundaries_but_the_stored_digest_includes_them() {
         let one = PayloadDigests::of(&exchange(CHUNKED, "3\r\nabc\r\n0\r\n\r\n", "abc"), 1);
         let two = PayloadDigests::of(
             &exchange(CHUNKED, "1\r\na\r\n2\r\nbc\r\n0\r\n\r\n", "abc"),
@@ -132,7 +134,7 @@ mod tests {
         assert_eq!(one.key, plain.key);
         assert_ne!(one.stored, two.stored);
         assert_eq!(plain.stored, Some(plain.key));
-        // A second head that ends elsewhere for other readers: no digest that they could verify.
+        // Other readers end this head at the line with a space, so they could not verify a digest.
         let odd = PayloadDigests::of(
             &exchange("HTTP/1.1 200 OK\r\n \r\nA: b\r\n\r\n", "abc", "abc"),
             1,

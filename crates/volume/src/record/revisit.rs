@@ -58,7 +58,7 @@ impl Revisit {
             url: url.clone(),
             digest: earlier.digest,
             form: PayloadForm::Plain,
-            place: OnceLock::new(),
+            position: OnceLock::new(),
         };
         Self {
             profile: SERVER_NOT_MODIFIED,
@@ -98,7 +98,7 @@ impl Revisit {
             }
         }
         // Missing while the original is still being compressed.
-        if let Some((volume, offset)) = original.place.get() {
+        if let Some((volume, offset)) = original.position.get() {
             let location = format!("{}:{offset}", u64::from(*volume));
             put_field(out, REFERS_TO_LOCATION, location.as_str());
         }
@@ -114,7 +114,7 @@ pub(crate) struct Original {
     pub(crate) digest: Digest,
     pub(crate) form: PayloadForm,
     /// Volume and offset, once the record is written.
-    pub(crate) place: OnceLock<(VolumeId, u64)>,
+    pub(crate) position: OnceLock<(VolumeId, u64)>,
 }
 
 /// Identifier and date of an original. Many are kept in memory, so those that can be formatted again are kept as
@@ -132,14 +132,14 @@ impl Original {
     /// example because the volume was moved away.
     pub(crate) fn of_payload(
         volumes: &VolumeFolder,
-        place: PayloadLocation,
+        location: PayloadLocation,
         key: &Digest,
     ) -> Option<Self> {
-        let fields = header_at(volumes, place.volume, place.offset)?;
+        let fields = header_at(volumes, location.volume, location.offset)?;
         let get = |name: &str| parsed::field(&fields, name);
         let stored = digest::parse(get("WARC-Payload-Digest")?)?;
         let is_match = get("WARC-Type")? == "response"
-            && (place.form == PayloadForm::Chunked || stored == *key);
+            && (location.form == PayloadForm::Chunked || stored == *key);
         is_match.then_some(Self {
             name: OriginalName::Read {
                 id: get("WARC-Record-ID")?.to_owned(),
@@ -147,8 +147,8 @@ impl Original {
             },
             url: get("WARC-Target-URI")?.into(),
             digest: stored,
-            form: place.form,
-            place: OnceLock::from((place.volume, place.offset)),
+            form: location.form,
+            position: OnceLock::from((location.volume, location.offset)),
         })
     }
 
@@ -157,7 +157,7 @@ impl Original {
     fn of_version(volumes: &VolumeFolder, location: Location) -> Option<Self> {
         let fields = header_at(volumes, location.volume, location.offset)?;
         let get = |name: &str| parsed::field(&fields, name);
-        let named = |id, url, date, place| {
+        let named = |id, url, date, position| {
             let original = Self {
                 name: OriginalName::Read {
                     id: get(id)?.to_owned(),
@@ -166,24 +166,24 @@ impl Original {
                 url: get(url)?.into(),
                 digest: digest::parse(get("WARC-Payload-Digest")?)?,
                 form: PayloadForm::Plain,
-                place: OnceLock::new(),
+                position: OnceLock::new(),
             };
-            if let Some(place) = place {
-                let _ = original.place.set(place);
+            if let Some(position) = position {
+                let _ = original.position.set(position);
             }
             Some(original)
         };
         if get("WARC-Type")? == "revisit" {
-            let place = get(REFERS_TO_LOCATION).and_then(parse_location);
+            let position = get(REFERS_TO_LOCATION).and_then(parse_location);
             return named(
                 "WARC-Refers-To",
                 "WARC-Refers-To-Target-URI",
                 "WARC-Refers-To-Date",
-                place,
+                position,
             );
         }
-        let place = Some((location.volume, location.offset));
-        named("WARC-Record-ID", "WARC-Target-URI", "WARC-Date", place)
+        let position = Some((location.volume, location.offset));
+        named("WARC-Record-ID", "WARC-Target-URI", "WARC-Date", position)
     }
 }
 
@@ -201,7 +201,7 @@ fn header_at(volumes: &VolumeFolder, id: VolumeId, offset: u64) -> Option<Vec<(S
     let (file, _) = volumes.open(id).ok()?;
     let mut compressed = vec![0; MAX_COMPRESSED];
     let length = file.read_at(&mut compressed, offset).ok()?;
-    let plain = compress::beginning(&compressed[..length], MAX_HEADER);
+    let plain = compress::decompress_prefix(&compressed[..length], MAX_HEADER);
     let (fields, _) = parsed::parse_fields(&plain).ok()?;
     Some(fields)
 }
@@ -245,7 +245,7 @@ mod tests {
             url: "http://a/".into(),
             digest: [7; 20],
             form: PayloadForm::Plain,
-            place: OnceLock::from((VolumeId::new(0, 2), 77)),
+            position: OnceLock::from((VolumeId::new(0, 2), 77)),
         }));
         assert_eq!(
             fields(&revisit),

@@ -1,8 +1,8 @@
-//! SHA-1 (FIPS 180-4, 6.1.2) of two texts at once, by the processor's own instructions for it.
+//! SHA-1 (FIPS 180-4, 6.1.2) of two inputs at once, with the SHA instructions of x86-64.
 //!
-//! Each step of SHA-1 waits for the one before it, so that one text keeps half of the processor busy; the steps of two
-//! texts that take turns do not wait for each other. Twice as fast as one after the other, on pages of six kilobytes and
-//! more (docs/decisions/0009-where-the-processor-goes.md).
+//! Every step of SHA-1 depends on the one before it, so a single input leaves half of the execution units idle. The steps of
+//! two inputs are interleaved, because they do not depend on each other. This is twice as fast as hashing one input after the
+//! other, for pages of 6 kB and more (docs/decisions/0009-where-the-processor-goes.md).
 
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::{
@@ -15,45 +15,46 @@ use std::ops::Range;
 
 use crate::record::digest::Digest;
 
-const BLOCK: usize = 64;
+const BLOCK_SIZE: usize = 64;
 
-/// The digests of both, where the processor can.
-pub(crate) fn sha1_pair(texts: [&[u8]; 2]) -> Option<[Digest; 2]> {
-    let can = is_x86_feature_detected!("sha")
+/// The digests of both inputs; `None` if the processor has no SHA instructions.
+pub(crate) fn sha1_pair(inputs: [&[u8]; 2]) -> Option<[Digest; 2]> {
+    let supported = is_x86_feature_detected!("sha")
         && is_x86_feature_detected!("ssse3")
         && is_x86_feature_detected!("sse4.1");
-    #[expect(unsafe_code, reason = "the processor was asked whether it can")]
-    can.then(|| unsafe { both(texts) })
+    #[expect(unsafe_code, reason = "the processor has the instructions")]
+    supported.then(|| unsafe { hash_pair(inputs) })
 }
 
 #[target_feature(enable = "sha,ssse3,sse4.1")]
-fn both(texts: [&[u8]; 2]) -> [Digest; 2] {
+fn hash_pair(inputs: [&[u8]; 2]) -> [Digest; 2] {
     let mut states = [Sha1State::new(); 2];
-    let blocks = texts.map(|text| text.as_chunks().0);
-    let together = blocks[0].len().min(blocks[1].len());
-    take(&mut states, blocks, 0..together);
-    array::from_fn(|place| {
-        let state = array::from_mut(&mut states[place]);
-        take(state, [blocks[place]], together..blocks[place].len());
-        let (end, count) = end(texts[place]);
-        take(state, [end.as_chunks().0], 0..count);
+    let blocks = inputs.map(|input| input.as_chunks().0);
+    let common = blocks[0].len().min(blocks[1].len());
+    process_blocks(&mut states, blocks, 0..common);
+    array::from_fn(|index| {
+        let state = array::from_mut(&mut states[index]);
+        process_blocks(state, [blocks[index]], common..blocks[index].len());
+        let (padded, count) = padded_end(inputs[index]);
+        process_blocks(state, [padded.as_chunks().0], 0..count);
         state[0].digest()
     })
 }
 
-/// What is left of a text behind its whole blocks, the mark of its end and its length, in one block or two (5.1.1).
-fn end(text: &[u8]) -> ([u8; 2 * BLOCK], usize) {
-    let rest = text.as_chunks::<BLOCK>().1;
-    let mut end = [0; 2 * BLOCK];
-    end[..rest.len()].copy_from_slice(rest);
-    end[rest.len()] = 0x80;
-    let count = if rest.len() < BLOCK - 8 { 1 } else { 2 };
-    let bits = 8 * text.len() as u64;
-    end[count * BLOCK - 8..count * BLOCK].copy_from_slice(&bits.to_be_bytes());
-    (end, count)
+/// The bytes after the last complete block, with padding and length, in one or two blocks (FIPS 180-4, 5.1.1). Returns the
+/// bytes and the number of blocks.
+fn padded_end(input: &[u8]) -> ([u8; 2 * BLOCK_SIZE], usize) {
+    let rest = input.as_chunks::<BLOCK_SIZE>().1;
+    let mut padded = [0; 2 * BLOCK_SIZE];
+    padded[..rest.len()].copy_from_slice(rest);
+    padded[rest.len()] = 0x80;
+    let count = if rest.len() < BLOCK_SIZE - 8 { 1 } else { 2 };
+    let bits = 8 * input.len() as u64;
+    padded[count * BLOCK_SIZE - 8..count * BLOCK_SIZE].copy_from_slice(&bits.to_be_bytes());
+    (padded, count)
 }
 
-/// The five words between two blocks: a to d, and e, each with its first word in the highest place.
+/// The hash value between two blocks: the words a to d, and e. The first word is in the highest lane.
 #[derive(Clone, Copy)]
 struct Sha1State {
     abcd: __m128i,
@@ -85,63 +86,63 @@ impl Sha1State {
             _mm_extract_epi32::<3>(self.e),
         ];
         let mut digest = [0; 20];
-        for (place, word) in digest.as_chunks_mut().0.iter_mut().zip(words) {
-            *place = word.to_be_bytes();
+        for (bytes, word) in digest.as_chunks_mut().0.iter_mut().zip(words) {
+            *bytes = word.to_be_bytes();
         }
         digest
     }
 }
 
-/// Takes in these blocks of each text.
+/// Processes the blocks in `range` of every input.
 #[target_feature(enable = "sha,ssse3,sse4.1")]
 #[inline]
-fn take<const TEXTS: usize>(
-    states: &mut [Sha1State; TEXTS],
-    blocks: [&[[u8; BLOCK]]; TEXTS],
-    places: Range<usize>,
+fn process_blocks<const INPUTS: usize>(
+    states: &mut [Sha1State; INPUTS],
+    blocks: [&[[u8; BLOCK_SIZE]]; INPUTS],
+    range: Range<usize>,
 ) {
-    for place in places {
-        let mut lanes: [Lane; TEXTS] =
-            array::from_fn(|text| Lane::new(states[text], &blocks[text][place]));
-        rounds::<0, TEXTS>(&mut lanes);
-        rounds::<1, TEXTS>(&mut lanes);
-        rounds::<2, TEXTS>(&mut lanes);
-        rounds::<3, TEXTS>(&mut lanes);
-        for (state, lane) in states.iter_mut().zip(lanes) {
-            state.abcd = _mm_add_epi32(state.abcd, lane.abcd);
-            state.e = _mm_sha1nexte_epu32(lane.before, state.e);
+    for index in range {
+        let mut inputs: [BlockState; INPUTS] =
+            array::from_fn(|input| BlockState::new(states[input], &blocks[input][index]));
+        twenty_rounds::<0, INPUTS>(&mut inputs);
+        twenty_rounds::<1, INPUTS>(&mut inputs);
+        twenty_rounds::<2, INPUTS>(&mut inputs);
+        twenty_rounds::<3, INPUTS>(&mut inputs);
+        for (state, block) in states.iter_mut().zip(inputs) {
+            state.abcd = _mm_add_epi32(state.abcd, block.abcd);
+            state.e = _mm_sha1nexte_epu32(block.previous_abcd, state.e);
         }
     }
 }
 
-/// A block on its way through the rounds.
+/// Working variables of one block during the rounds.
 #[derive(Clone, Copy)]
-struct Lane {
-    /// The last sixteen words of the schedule.
+struct BlockState {
+    /// The last sixteen words of the message schedule.
     words: [__m128i; 4],
     abcd: __m128i,
-    /// `abcd` four rounds ago, which has the next e in it.
-    before: __m128i,
-    /// For the first four rounds.
+    /// `abcd` four rounds ago. The next e is computed from it.
+    previous_abcd: __m128i,
+    /// Used by the first four rounds.
     e: __m128i,
 }
 
-impl Lane {
+impl BlockState {
     #[target_feature(enable = "sha,ssse3,sse4.1")]
     #[inline]
-    fn new(state: Sha1State, block: &[u8; BLOCK]) -> Lane {
+    fn new(state: Sha1State, block: &[u8; BLOCK_SIZE]) -> BlockState {
         let (quarters, _) = block.as_chunks();
-        // Words are big-endian, the first in the highest place: all bytes turned around.
-        let turn = _mm_set_epi64x(0x0001_0203_0405_0607, 0x0809_0a0b_0c0d_0e0f);
-        let words = array::from_fn(|place| {
-            let bytes = i128::from_le_bytes(quarters[place]);
+        // Words are big endian, with the first word in the highest lane, so all 16 bytes are reversed.
+        let reversed = _mm_set_epi64x(0x0001_0203_0405_0607, 0x0809_0a0b_0c0d_0e0f);
+        let words = array::from_fn(|index| {
+            let bytes = i128::from_le_bytes(quarters[index]);
             let quarter = _mm_set_epi64x((bytes >> 64) as i64, bytes as i64);
-            _mm_shuffle_epi8(quarter, turn)
+            _mm_shuffle_epi8(quarter, reversed)
         });
-        Lane {
+        BlockState {
             words,
             abcd: state.abcd,
-            before: _mm_setzero_si128(),
+            previous_abcd: _mm_setzero_si128(),
             e: state.e,
         }
     }
@@ -150,24 +151,25 @@ impl Lane {
 /// Twenty rounds with the same function, four at a time.
 #[target_feature(enable = "sha,ssse3,sse4.1")]
 #[inline]
-fn rounds<const FUNCTION: i32, const TEXTS: usize>(lanes: &mut [Lane; TEXTS]) {
+fn twenty_rounds<const FUNCTION: i32, const INPUTS: usize>(blocks: &mut [BlockState; INPUTS]) {
     for step in 0..5 {
-        let four = 5 * FUNCTION as usize + step;
-        for lane in &mut *lanes {
-            if four >= 4 {
+        // Index of these four rounds among the twenty groups of four.
+        let group = 5 * FUNCTION as usize + step;
+        for block in &mut *blocks {
+            if group >= 4 {
                 let [oldest, older, old, last] =
-                    array::from_fn(|place| lane.words[(four + place) % 4]);
+                    array::from_fn(|index| block.words[(group + index) % 4]);
                 let mixed = _mm_xor_si128(_mm_sha1msg1_epu32(oldest, older), old);
-                lane.words[four % 4] = _mm_sha1msg2_epu32(mixed, last);
+                block.words[group % 4] = _mm_sha1msg2_epu32(mixed, last);
             }
-            let words = lane.words[four % 4];
-            let e = if four == 0 {
-                _mm_add_epi32(lane.e, words)
+            let words = block.words[group % 4];
+            let e = if group == 0 {
+                _mm_add_epi32(block.e, words)
             } else {
-                _mm_sha1nexte_epu32(lane.before, words)
+                _mm_sha1nexte_epu32(block.previous_abcd, words)
             };
-            lane.before = lane.abcd;
-            lane.abcd = _mm_sha1rnds4_epu32::<FUNCTION>(lane.abcd, e);
+            block.previous_abcd = block.abcd;
+            block.abcd = _mm_sha1rnds4_epu32::<FUNCTION>(block.abcd, e);
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Volumes and indexes made to hurt: reading, checking and repairing end, say what is wrong, and cost what the length
-//! is worth.
+//! Hostile and damaged volumes and indexes: reading, checking and repairing them ends, reports the fault, and takes time
+//! proportional to their length.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,11 +13,12 @@ use crate::compress::members::MemberReader;
 use crate::index::lookup;
 use crate::record::http;
 use crate::record::parsed::WarcRecord;
-use crate::repair::holds_a_record;
+use crate::repair::contains_record;
 use crate::tests::sample::{folder, page, small_options, write_all};
 use crate::{Archive, ArchiveReader, check};
 
-/// The program's. The system's takes fresh memory for each copy above 32 MB, which on a slow machine was what these tests measured.
+/// The allocator of the program. The system's allocator maps new memory for every copy above 32 MB, which would dominate the
+/// measured time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -27,7 +28,7 @@ mod linear_time;
 
 use linear_time::assert_linear;
 
-fn packed(bytes: &[u8]) -> Vec<u8> {
+fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes).unwrap();
     encoder.finish().unwrap()
@@ -37,7 +38,7 @@ fn repeat(piece: &str, size: usize) -> String {
     piece.repeat(size / piece.len() + 1)
 }
 
-/// A record with these fields and this block.
+/// A record with these header fields and this block.
 fn record(fields: &str, block: &str) -> Vec<u8> {
     let length = block.len();
     format!("WARC/1.1\r\n{fields}Content-Length: {length}\r\n\r\n{block}\r\n\r\n").into_bytes()
@@ -53,7 +54,7 @@ fn read_all(bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn records() {
+fn records_are_parsed_in_linear_time() {
     const HTTP: &str = "WARC-Type: response\r\n";
     for (name, piece) in [
         ("fields", "A: b\r\n"),
@@ -91,10 +92,10 @@ fn records() {
 }
 
 #[test]
-fn members() {
-    let tiny = packed(&record("", ""));
-    let long = |size| packed(&record("", &repeat("ab1 ", size)));
-    let torn = |size| {
+fn members_are_read_in_linear_time() {
+    let tiny = gzip(&record("", ""));
+    let long = |size| gzip(&record("", &repeat("ab1 ", size)));
+    let truncated = |size| {
         let mut bytes = long(size);
         bytes.truncate(bytes.len() - 9);
         bytes
@@ -104,59 +105,59 @@ fn members() {
         |size| tiny.repeat(size / tiny.len()),
         |bytes| assert!(read_all(bytes) > 100),
     );
-    assert_linear("a torn member", torn, |bytes| {
+    assert_linear("a truncated member", truncated, |bytes| {
         assert_eq!(read_all(bytes), 0);
-        let _ = holds_a_record(bytes);
+        let _ = contains_record(bytes);
     });
     assert_linear(
         "empty members",
-        |size| packed(b"").repeat(size / 20),
+        |size| gzip(b"").repeat(size / 20),
         |bytes| assert_eq!(read_all(bytes), 0),
     );
 }
 
-/// What may lie behind the damage in a file: above all the beginnings of members that lead nowhere.
+/// Bytes that may follow the damage in a volume, such as beginnings of members without an end.
 #[test]
-fn tails() {
-    let whole = packed(&record("", "x"));
-    let begun = |bytes: &[u8]| packed(bytes)[..12].to_vec();
-    // Stored, not compressed: what a page holds stands in the file as it is.
+fn tails_are_searched_in_linear_time() {
+    let complete = gzip(&record("", "x"));
+    let beginning = |bytes: &[u8]| gzip(bytes)[..12].to_vec();
+    // Stored blocks, so that the bytes of a page are in the file uncompressed.
     let nested = |size: usize| {
         let mut inner = Vec::new();
         while inner.len() < size {
             let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
             encoder.write_all(b"WARC/1.1\r\nA: ").unwrap();
             encoder.write_all(&[b'a'; 64]).unwrap();
-            // Without an end, so that the next one is read as part of it.
+            // Not finished, so that the next one is read as part of it.
             encoder.flush().unwrap();
             inner.extend_from_slice(encoder.get_ref());
         }
         inner
     };
     for (name, piece) in [
-        ("marks", vec![0x1f, 0x8b, 8]),
-        ("heads", begun(b"")),
-        ("begun members", begun(&record("", "x"))),
-        ("other members", packed(b"not a record")),
+        ("magic numbers", vec![0x1f, 0x8b, 8]),
+        ("gzip headers", beginning(b"")),
+        ("beginnings of members", beginning(&record("", "x"))),
+        ("other members", gzip(b"not a record")),
         ("zeros", vec![0; 8]),
     ] {
         assert_linear(
             name,
             |size| piece.repeat(size / piece.len()),
-            |bytes| assert!(!holds_a_record(bytes)),
+            |bytes| assert!(!contains_record(bytes)),
         );
     }
-    assert_linear("members that go on and on", nested, |bytes| {
-        let _ = holds_a_record(bytes);
+    assert_linear("nested members without an end", nested, |bytes| {
+        let _ = contains_record(bytes);
     });
     let mut tail = vec![0x1f, 0x8b, 8, 0];
-    tail.extend_from_slice(&whole);
+    tail.extend_from_slice(&complete);
     tail.extend_from_slice(b"garbage");
-    assert!(holds_a_record(&tail));
+    assert!(contains_record(&tail));
 }
 
 #[test]
-fn index_lines() {
+fn index_lines_are_parsed_in_linear_time() {
     for piece in ["{", "[", "\\u", "{\"url\":"] {
         assert_linear(
             &format!("line of {piece}"),
@@ -175,13 +176,13 @@ fn index_lines() {
     );
 }
 
-/// The files of a small collection.
+/// A small collection, and its files.
 fn collection() -> (tempfile::TempDir, Vec<std::path::PathBuf>) {
-    let place = folder();
-    write_all(place.path(), small_options(), (0..6).map(|n| page(n % 4)));
+    let folder = folder();
+    write_all(folder.path(), small_options(), (0..6).map(|n| page(n % 4)));
     let mut files = Vec::new();
     for part in ["archive", "indexes"] {
-        for entry in fs::read_dir(place.path().join(part)).unwrap() {
+        for entry in fs::read_dir(folder.path().join(part)).unwrap() {
             let path = entry.unwrap().path();
             if path.is_file() {
                 files.push(path);
@@ -189,13 +190,13 @@ fn collection() -> (tempfile::TempDir, Vec<std::path::PathBuf>) {
         }
     }
     files.sort();
-    (place, files)
+    (folder, files)
 }
 
-/// Everything that reads.
-fn use_all(place: &Path) {
-    let _ = check(place, |_| {});
-    let reader = ArchiveReader::open(place).unwrap();
+/// Calls every function that reads a collection.
+fn read_everything(folder: &Path) {
+    let _ = check(folder, |_| {});
+    let reader = ArchiveReader::open(folder).unwrap();
     let _ = reader.captures("http://example.org/1");
     for volume in reader.volumes().unwrap() {
         for entry in reader.records(&volume).unwrap().take(100) {
@@ -208,10 +209,11 @@ fn use_all(place: &Path) {
     }
 }
 
+/// Overwrites, inserts, truncates, removes or repeats bytes.
 fn changed(bytes: &[u8], changes: &[(prop::sample::Index, u8, u8)]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
-    for (place, byte, kind) in changes {
-        let at = place.index(bytes.len());
+    for (position, byte, kind) in changes {
+        let at = position.index(bytes.len());
         match kind {
             0 => bytes[at] = *byte,
             1 => bytes.insert(at, *byte),
@@ -227,11 +229,11 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
     #[test]
-    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_do_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _ = read_all(&bytes);
-        let _ = read_all(&packed(&bytes));
+        let _ = read_all(&gzip(&bytes));
         let _ = WarcRecord::parse([b"WARC/1.1\r\n".as_slice(), &bytes, b"\r\n\r\n"].concat());
-        let _ = holds_a_record(&bytes);
+        let _ = contains_record(&bytes);
         let _ = lookup::parse(&[&bytes, b"\n".as_slice()].concat());
     }
 }
@@ -239,24 +241,24 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
 
-    /// Files gone bad are read, checked and, left open, repaired; after that everything is sound or set aside.
+    /// Damaged files can be read and checked. A damaged volume that is `.open` is repaired or renamed to `.damaged`.
     #[test]
-    fn files_gone_bad(
+    fn damaged_files_are_read_checked_and_repaired(
         which in any::<prop::sample::Index>(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..5u8), 1..6),
     ) {
-        let (place, files) = collection();
+        let (folder, files) = collection();
         let path = &files[which.index(files.len())];
         let bytes = changed(&fs::read(path).unwrap(), &changes);
         fs::write(path, &bytes).unwrap();
-        use_all(place.path());
+        read_everything(folder.path());
         if path.extension().is_some_and(|end| end == "gz") {
             fs::rename(path, format!("{}.open", path.display())).unwrap();
-            fs::remove_dir_all(place.path().join("indexes")).unwrap();
-            let (archive, repairs) = Archive::open(place.path(), small_options()).unwrap();
+            fs::remove_dir_all(folder.path().join("indexes")).unwrap();
+            let (archive, repairs) = Archive::open(folder.path(), small_options()).unwrap();
             drop(archive);
             prop_assert_eq!(repairs.repaired.is_empty(), path.metadata().is_err());
-            use_all(place.path());
+            read_everything(folder.path());
         }
     }
 }

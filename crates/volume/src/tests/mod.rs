@@ -1,4 +1,4 @@
-//! Tests that concern several modules, and the exchanges that tests write.
+//! Tests of several modules together ([`hostile`]), and sample exchanges ([`sample`]).
 
 mod hostile;
 pub(crate) mod sample;

@@ -1,4 +1,4 @@
-//! Exchanges for tests.
+//! Sample exchanges for tests.
 
 use std::path::Path;
 
@@ -6,14 +6,14 @@ use bytes::Bytes;
 
 use crate::{Archive, Exchange, Options, Stored};
 
-/// A folder in memory where there is one: tests that repair a thousand times should not wait for a real disk.
+/// A temporary folder, in memory if possible, because some tests sync a thousand times.
 pub(crate) fn folder() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     let folder = tempfile::tempdir_in(memory);
     folder.or_else(|_| tempfile::tempdir()).unwrap()
 }
 
-/// One worker, so that small volumes are the same whenever they are written.
+/// Options with one worker, so that the volumes are written in the same order every time.
 pub(crate) fn small_options() -> Options {
     Options {
         threads: 1,
@@ -29,7 +29,7 @@ pub(crate) fn runtime() -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-/// A page; the number decides the content.
+/// A page whose content depends on the number.
 pub(crate) fn page(number: u32) -> Exchange {
     let payload = format!(
         "<title>Página {number}</title>{}",
@@ -53,7 +53,7 @@ pub(crate) fn page(number: u32) -> Exchange {
     }
 }
 
-/// Writes these and closes.
+/// Writes the exchanges one after the other and closes the archive.
 pub(crate) fn write_all(
     folder: &Path,
     options: Options,

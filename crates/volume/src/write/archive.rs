@@ -1,5 +1,7 @@
-//! The writing side's handle, and the threads behind it: a queue bounded in bytes, workers that hash and compress, one
-//! writer, one finisher. They end when the last handle is dropped, or at [`Archive::close`], after the queue is empty.
+//! The handle of the writing side, and the start of its threads: workers, one writer, one finisher.
+//!
+//! [`Archive::append`] puts an exchange into a queue whose size is bounded in bytes. The threads end after
+//! [`Archive::close`], or when the last handle is dropped. Both write the queued exchanges first.
 
 use std::fs::{File, TryLockError};
 use std::future::Future;
@@ -25,10 +27,10 @@ use crate::write::worker::{QueuedExchange, Worker};
 use crate::write::writer::{AppendBuffer, VolumeWriter};
 use crate::{Exchange, Options, Repairs, Stored, VolumeError, repair};
 
-/// Bytes of queue room that one permit stands for.
-const UNIT: u64 = 1024;
+/// Bytes of the queue that one semaphore permit stands for.
+const PERMIT_BYTES: u64 = 1024;
 
-/// The archive of one collection, open for writing. A handle: clones write to the same files.
+/// The archive of one collection, open for writing. A handle: clones write to the same volumes.
 #[derive(Debug, Clone)]
 pub struct Archive {
     inner: Arc<ArchiveInner>,
@@ -36,25 +38,25 @@ pub struct Archive {
 
 #[derive(Debug)]
 struct ArchiveInner {
-    shared: Arc<WriteState>,
-    /// Room in the queue, in units of [`UNIT`].
-    room: Arc<Semaphore>,
-    /// All of it: what an exchange larger than the queue takes.
-    room_total: u32,
-    /// None when closed. A std mutex: held for a send that never waits.
-    jobs: Mutex<Option<Sender<QueuedExchange>>>,
+    state: Arc<WriteState>,
+    /// Free queue size, in units of [`PERMIT_BYTES`].
+    queue_permits: Arc<Semaphore>,
+    /// Total number of permits. An exchange larger than the queue takes all of them.
+    max_permits: u32,
+    /// `None` when closed. A std mutex, because a send never waits.
+    queue: Mutex<Option<Sender<QueuedExchange>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    /// Takes everything in place of the threads.
-    sink: Option<DiscardingArchive>,
-    /// Locked while this process writes here.
+    /// Replaces the threads in a simulation.
+    discarding: Option<DiscardingArchive>,
+    /// The locked `archive/` directory.
     _lock: Option<File>,
 }
 
 impl Archive {
-    /// Opens `archive/` and `indexes/` under `dir`, creating them as needed.
+    /// Opens `archive/` and `indexes/` under `dir`, and creates them if they do not exist.
     ///
-    /// Files left `.open` by a crash are repaired first: cut to the last whole record, indexed, closed. That reads
-    /// them through, at some hundred megabytes a second. No file is created before the first append.
+    /// Volumes left `.open` by a crash are repaired first: truncated to the last complete record, indexed, closed. This reads
+    /// them completely, at a few hundred megabytes per second. No volume is created before the first append.
     pub fn open(dir: &Path, options: Options) -> Result<(Self, Repairs), VolumeError> {
         Self::open_on(dir, options, Arc::new(LocalDisk))
     }
@@ -83,16 +85,17 @@ impl Archive {
         };
         let repairs = repair::repair(&archive, &finisher)?;
         let counter = volumes::last_counter(&archive, &indexes, options.node)?;
-        let room_total = (options.queue_size / UNIT).clamp(1, u64::from(u32::MAX >> 4)) as u32;
-        let shared = Arc::new(WriteState::default());
-        let (jobs, threads) = start(&shared, &archive, options, disk, finisher, counter)?;
+        let max_permits =
+            (options.queue_size / PERMIT_BYTES).clamp(1, u64::from(u32::MAX >> 4)) as u32;
+        let state = Arc::new(WriteState::default());
+        let (queue, threads) = start_threads(&state, &archive, options, disk, finisher, counter)?;
         let inner = ArchiveInner {
-            shared,
-            room: Arc::new(Semaphore::new(room_total as usize)),
-            room_total,
-            jobs: Mutex::new(Some(jobs)),
+            state,
+            queue_permits: Arc::new(Semaphore::new(max_permits as usize)),
+            max_permits,
+            queue: Mutex::new(Some(queue)),
             threads: Mutex::new(threads),
-            sink: None,
+            discarding: None,
             _lock: Some(lock),
         };
         Ok((
@@ -103,16 +106,16 @@ impl Archive {
         ))
     }
 
-    /// An archive for simulations: it keeps nothing and starts no thread. `sync`: what [`Archive::sync`] takes, on tokio's
+    /// An archive for simulations, which stores nothing and starts no threads. [`Archive::sync`] takes `sync` on tokio's
     /// clock.
     pub fn discarding(sync: Duration) -> Self {
         let inner = ArchiveInner {
-            shared: Arc::default(),
-            room: Arc::new(Semaphore::new(0)),
-            room_total: 0,
-            jobs: Mutex::default(),
+            state: Arc::default(),
+            queue_permits: Arc::new(Semaphore::new(0)),
+            max_permits: 0,
+            queue: Mutex::default(),
             threads: Mutex::default(),
-            sink: Some(DiscardingArchive::new(sync)),
+            discarding: Some(DiscardingArchive::new(sync)),
             _lock: None,
         };
         Self {
@@ -120,81 +123,86 @@ impl Archive {
         }
     }
 
-    /// Queues an exchange; waits only while the queue is full. The receipt resolves when the records are written,
-    /// which is not yet durable: see [`Archive::sync`]. May be cancelled; then nothing was queued.
+    /// Queues an exchange, and waits while the queue is full. The receipt resolves when the records are written. They
+    /// become durable with the next [`Archive::sync`]. If this future is dropped before it completes, nothing is queued.
     pub async fn append(&self, exchange: Exchange) -> Result<Receipt, VolumeError> {
         let inner = &*self.inner;
-        if let Some(sink) = &inner.sink {
+        if let Some(discarding) = &inner.discarding {
             let (reply, receipt) = oneshot::channel();
-            let _ = reply.send(Ok(sink.take(&exchange)));
+            let _ = reply.send(Ok(discarding.discard(&exchange)));
             return Ok(Receipt(receipt));
         }
-        inner.shared.alive()?;
-        let units = u32::try_from(exchange.weight() / UNIT + 1).unwrap_or(u32::MAX);
-        let units = units.min(inner.room_total);
-        let room = inner.room.clone().acquire_many_owned(units).await;
-        let room = room.map_err(|_| VolumeError::Closed)?;
+        inner.state.ensure_not_failed()?;
+        let permits = u32::try_from(exchange.queued_size() / PERMIT_BYTES + 1).unwrap_or(u32::MAX);
+        let permits = permits.min(inner.max_permits);
+        let permit = inner
+            .queue_permits
+            .clone()
+            .acquire_many_owned(permits)
+            .await;
+        let permit = permit.map_err(|_| VolumeError::Closed)?;
         let (reply, receipt) = oneshot::channel();
         inner.send(QueuedExchange {
             exchange,
             reply,
-            room,
+            permit,
         })?;
         Ok(Receipt(receipt))
     }
 
-    /// Everything whose receipt had resolved before this call is on the disk when it returns. Call it for many
-    /// pages at once: it costs what the disk takes.
+    /// Makes every exchange durable whose receipt resolved before this call. Waits for the disk, so call it once for many
+    /// pages.
     pub async fn sync(&self) -> Result<(), VolumeError> {
-        if let Some(sink) = &self.inner.sink {
-            sink.sync().await;
+        if let Some(discarding) = &self.inner.discarding {
+            discarding.sync().await;
             return Ok(());
         }
-        let shared = self.inner.shared.clone();
-        blocking(move || shared.sync()).await?
+        let state = self.inner.state.clone();
+        blocking(move || state.sync()).await?
     }
 
-    /// Writes what is queued, closes the file, indexes it. Later appends fail with [`VolumeError::Closed`].
+    /// Writes the queued exchanges, then closes and indexes the open volume. Later appends fail with
+    /// [`VolumeError::Closed`].
     ///
-    /// Fails with what made an append fail before, if one did. Closing twice is no error.
+    /// Returns the first error of any append or thread. May be called more than once.
     pub async fn close(&self) -> Result<(), VolumeError> {
-        if self.inner.sink.is_some() {
+        if self.inner.discarding.is_some() {
             return Ok(());
         }
         let inner = self.inner.clone();
         blocking(move || inner.stop()).await?;
-        self.inner.shared.alive()
+        self.inner.state.ensure_not_failed()
     }
 }
 
 impl ArchiveInner {
-    fn send(&self, job: QueuedExchange) -> Result<(), VolumeError> {
-        let jobs = self.jobs.lock().expect("no panic while held");
-        let jobs = jobs.as_ref().ok_or(VolumeError::Closed)?;
-        jobs.send(job).map_err(|_| VolumeError::Closed)
+    fn send(&self, queued: QueuedExchange) -> Result<(), VolumeError> {
+        let queue = self.queue.lock().expect("no panic while held");
+        let queue = queue.as_ref().ok_or(VolumeError::Closed)?;
+        queue.send(queued).map_err(|_| VolumeError::Closed)
     }
 
-    /// Ends the threads; returns when all is written.
+    /// Closes the queue and waits until the threads have written it and ended.
     fn stop(&self) {
-        self.room.close();
-        self.jobs.lock().expect("no panic while held").take();
+        self.queue_permits.close();
+        self.queue.lock().expect("no panic while held").take();
         let mut threads = self.threads.lock().expect("no panic while held");
         for thread in threads.drain(..) {
             if thread.join().is_err() {
-                self.shared.fail(VolumeError::Closed);
+                self.state.fail(VolumeError::Closed);
             }
         }
     }
 }
 
 impl Drop for ArchiveInner {
-    /// An archive that was not closed is closed now, and whoever drops it waits.
+    /// Closes an archive that was not closed. Blocks until it is written.
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-/// Two writers would repair each other's files: only one may have the directory.
+/// Locks the directory. A second writer would repair the volumes that the first one writes.
 fn lock(archive: &Path) -> Result<File, VolumeError> {
     let fault = |source| VolumeError::from_io(archive, source);
     let directory = File::open(archive).map_err(fault)?;
@@ -207,8 +215,9 @@ fn lock(archive: &Path) -> Result<File, VolumeError> {
     }
 }
 
-fn start(
-    shared: &Arc<WriteState>,
+/// Starts the threads. Returns the sending end of the queue, and the handles to join.
+fn start_threads(
+    state: &Arc<WriteState>,
     archive: &Path,
     options: Options,
     disk: Arc<dyn Disk>,
@@ -216,20 +225,20 @@ fn start(
     counter: u32,
 ) -> Result<(Sender<QueuedExchange>, Vec<JoinHandle<()>>), VolumeError> {
     let ids = Arc::new(RecordIds::new());
-    let (jobs, queue) = mpsc::channel();
-    let (parcels, ordered) = mpsc::channel();
-    // One waiting and one at work: more would hold the index entries of more files in memory.
-    let (finished, volumes) = mpsc::sync_channel(1);
-    let queue = Arc::new(Mutex::new(queue));
+    let (queue, exchanges) = mpsc::channel();
+    let (to_writer, writes) = mpsc::channel();
+    // At most one volume waits while another one is finished, because each holds its index entries in memory.
+    let (to_finisher, volumes) = mpsc::sync_channel(1);
+    let exchanges = Arc::new(Mutex::new(exchanges));
     let mut threads = Vec::new();
     let mut spawn = |name: String, work: Box<dyn FnOnce() + Send>| {
         let thread = std::thread::Builder::new().name(name).spawn(work);
         threads.push(thread.map_err(|source| VolumeError::from_io(archive, source))?);
         Ok(())
     };
-    for number in 0..options.packers() {
+    for number in 0..options.worker_threads() {
         let worker = Worker {
-            shared: shared.clone(),
+            state: state.clone(),
             duplicates: finisher.duplicates.clone(),
             ids: ids.clone(),
             encoder: Encoder::new(&options),
@@ -237,41 +246,41 @@ fn start(
                 request: options.request_records,
                 metadata: options.metadata_records,
             },
-            minimum: options.dedupe_minimum,
-            parcels: parcels.clone(),
+            dedupe_minimum: options.dedupe_minimum,
+            writer: to_writer.clone(),
         };
-        let queue = queue.clone();
+        let exchanges = exchanges.clone();
         spawn(
             format!("volume-{number}"),
-            Box::new(move || worker.run(&queue)),
+            Box::new(move || worker.run(&exchanges)),
         )?;
     }
-    drop(parcels);
+    drop(to_writer); // the writer ends when the last worker has ended
     let writer = VolumeWriter {
-        shared: shared.clone(),
+        state: state.clone(),
         disk,
         archive: archive.to_path_buf(),
         encoder: Encoder::new(&options),
         options,
         ids,
         counter,
-        finished,
+        finisher: to_finisher,
         current: None,
-        block: AppendBuffer::default(),
+        buffer: AppendBuffer::default(),
     };
     spawn(
         "volume-write".to_owned(),
-        Box::new(move || writer.run(&ordered)),
+        Box::new(move || writer.run(&writes)),
     )?;
-    let shared = shared.clone();
+    let state = state.clone();
     spawn(
         "volume-finish".to_owned(),
-        Box::new(move || finisher.run(&shared, &volumes)),
+        Box::new(move || finisher.run(&state, &volumes)),
     )?;
-    Ok((jobs, threads))
+    Ok((queue, threads))
 }
 
-/// Runs what waits for the disk away from the runtime's own threads.
+/// Runs blocking work on tokio's thread pool for it.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, VolumeError> {
@@ -280,16 +289,16 @@ async fn blocking<T: Send + 'static>(
         .map_err(|_| VolumeError::Closed)
 }
 
-/// Resolves when the exchange has been written. May be dropped: the exchange is written all the same.
+/// Resolves when the exchange has been written. Dropping it does not cancel the write.
 #[derive(Debug)]
-#[must_use = "the exchange is known to be written only when the receipt has resolved"]
+#[must_use = "the exchange is written only once the receipt has resolved"]
 pub struct Receipt(oneshot::Receiver<Result<Stored, VolumeError>>);
 
 impl Future for Receipt {
     type Output = Result<Stored, VolumeError>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let answer = Pin::new(&mut self.0).poll(context);
-        answer.map(|answer| answer.unwrap_or(Err(VolumeError::Closed)))
+        let result = Pin::new(&mut self.0).poll(context);
+        result.map(|result| result.unwrap_or(Err(VolumeError::Closed)))
     }
 }

@@ -1,5 +1,5 @@
-//! An archive that keeps nothing, for simulations: the receipts and the order of things are those of a real one, the bytes
-//! go nowhere. No thread and no file; what a disk would take passes on tokio's clock.
+//! An archive for simulations. It returns the same receipts as a real one, but discards the bytes. It has no threads and
+//! no files. The duration of a sync elapses on tokio's clock.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -7,28 +7,29 @@ use std::time::Duration;
 use crate::record::digest::sha1;
 use crate::{Exchange, Location, Stored, VolumeId};
 
-/// Where bytes go that nobody will read.
+/// Discards exchanges and returns a made-up location for each.
 #[derive(Debug)]
 pub(crate) struct DiscardingArchive {
-    /// What it takes to make bytes durable.
+    /// Duration of a sync.
     sync: Duration,
-    taken: AtomicU64,
+    /// Bytes discarded so far; the offset of the next exchange.
+    discarded: AtomicU64,
 }
 
 impl DiscardingArchive {
     pub(crate) fn new(sync: Duration) -> Self {
         Self {
             sync,
-            taken: AtomicU64::new(0),
+            discarded: AtomicU64::new(0),
         }
     }
 
-    pub(crate) fn take(&self, exchange: &Exchange) -> Stored {
+    pub(crate) fn discard(&self, exchange: &Exchange) -> Stored {
         let length = exchange.response.len() as u64;
         Stored {
             location: Location {
                 volume: VolumeId::new(0, 1),
-                offset: self.taken.fetch_add(length, Relaxed),
+                offset: self.discarded.fetch_add(length, Relaxed),
                 length: u32::try_from(length).unwrap_or(u32::MAX),
             },
             digest: sha1(&exchange.payload),
@@ -50,9 +51,9 @@ mod tests {
     use crate::Archive;
 
     #[tokio::test(start_paused = true)]
-    async fn receipts_come_at_once_and_a_sync_takes_its_time() {
+    async fn receipts_resolve_immediately_and_sync_takes_the_given_time() {
         let archive = Archive::discarding(Duration::from_millis(40));
-        let begun = Instant::now();
+        let start = Instant::now();
         let exchange = |body: &'static [u8]| Exchange {
             response: body.into(),
             payload: body.into(),
@@ -65,6 +66,6 @@ mod tests {
         assert_eq!(second.digest, sha1(b"two!"));
         archive.sync().await.unwrap();
         archive.close().await.unwrap();
-        assert_eq!(begun.elapsed(), Duration::from_millis(40));
+        assert_eq!(start.elapsed(), Duration::from_millis(40));
     }
 }

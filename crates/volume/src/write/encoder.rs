@@ -1,12 +1,12 @@
-//! An exchange becomes records, each packed by itself (WARC 1.1 sections 4 to 6). Runs on the worker threads;
-//! one [`Encoder`] each, whose buffers are used again for every record.
+//! Encodes an exchange as WARC records (WARC 1.1, sections 4 to 6) and compresses each record into its own gzip member or
+//! zstd frame. Every worker thread has one [`Encoder`], which reuses its buffers.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use aranha_units::calendar;
 
-use crate::compress::{KEEP, RecordCompressor, roomy};
+use crate::compress::{MAX_KEPT_BUFFER, RecordCompressor, buffer_size};
 use crate::index::entry::{self, IndexEntry};
 use crate::record::digest::{self, Digest};
 use crate::record::escape;
@@ -17,44 +17,44 @@ use crate::record::payload::PayloadDigests;
 use crate::record::revisit::Revisit;
 use crate::{Exchange, Options, WarcFields};
 
-/// What stands behind a block.
+/// Follows the block of every record.
 const RECORD_END: &[u8] = b"\r\n\r\n";
-/// Bytes that the end of a header takes at most, from the block's digest on.
-const HEAD_END: usize = 192;
+/// Maximum length of the end of a header, from `WARC-Block-Digest` on.
+const MAX_HEADER_END: usize = 192;
 const HTTP_RESPONSE: &str = "application/http;msgtype=response";
 const HTTP_REQUEST: &str = "application/http;msgtype=request";
-const FIELDS: &str = "application/warc-fields";
+const WARC_FIELDS: &str = "application/warc-fields";
 
 /// The records of one exchange, ready to be written.
 #[derive(Debug)]
 pub(crate) struct EncodedExchange {
-    /// All members, response or revisit first.
+    /// The compressed records, response or revisit first.
     pub(crate) bytes: Vec<u8>,
-    /// Its offset is still zero.
+    /// The index entry. Its offset is 0 until the writer sets it.
     pub(crate) entry: IndexEntry,
-    /// Of the payload without transfer coding.
+    /// Digest of the payload without transfer coding.
     pub(crate) key: Digest,
 }
 
-/// What the records of an exchange have in common, and what was decided about its payload.
+/// An exchange before encoding: the values shared by its records, and the decision about its payload.
 #[derive(Debug)]
 pub(crate) struct Draft<'exchange> {
     pub(crate) exchange: &'exchange Exchange,
     pub(crate) payload: PayloadDigests,
     /// Identifier of the response or revisit record.
     pub(crate) id: RecordId,
-    /// The URL as written in `WARC-Target-URI`.
+    /// The URL as in `WARC-Target-URI`.
     pub(crate) url: Arc<str>,
-    /// Set when the payload is not stored again.
+    /// Set when the exchange becomes a revisit record.
     pub(crate) revisit: Option<Revisit>,
 }
 
 impl<'exchange> Draft<'exchange> {
-    /// Hashes the payload; the duplicate index is asked afterwards.
-    pub(crate) fn new(exchange: &'exchange Exchange, id: RecordId, minimum: usize) -> Self {
+    /// Hashes the payload. The caller then sets `revisit`.
+    pub(crate) fn new(exchange: &'exchange Exchange, id: RecordId, dedupe_minimum: usize) -> Self {
         Self {
             exchange,
-            payload: PayloadDigests::of(exchange, minimum),
+            payload: PayloadDigests::of(exchange, dedupe_minimum),
             id,
             url: escaped(&exchange.url, escape::is_plain_uri, escape::uri)
                 .as_ref()
@@ -64,7 +64,7 @@ impl<'exchange> Draft<'exchange> {
     }
 }
 
-/// Which records go with a response.
+/// The optional records that accompany a response.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Companions {
     pub(crate) request: bool,
@@ -73,20 +73,20 @@ pub(crate) struct Companions {
 
 /// Builds and compresses records.
 pub(crate) struct Encoder {
-    packer: RecordCompressor,
-    plain: Vec<u8>,
+    compressor: RecordCompressor,
+    /// The record being built, uncompressed.
+    record: Vec<u8>,
 }
 
 impl Encoder {
-    /// Packs as the options say.
     pub(crate) fn new(options: &Options) -> Self {
         Self {
-            packer: RecordCompressor::new(options.compression, options.level),
-            plain: Vec::new(),
+            compressor: RecordCompressor::new(options.compression, options.level),
+            record: Vec::new(),
         }
     }
 
-    /// The warcinfo record that heads a file.
+    /// The warcinfo record, the first of every volume.
     pub(crate) fn warcinfo(
         &mut self,
         id: RecordId,
@@ -110,7 +110,7 @@ impl Encoder {
         self.begin("warcinfo", id, time_ms);
         self.field("WARC-Filename", file);
         let mut out = Vec::new();
-        self.finish(FIELDS, block.as_bytes(), None, &mut out);
+        self.finish(WARC_FIELDS, block.as_bytes(), None, &mut out);
         out
     }
 
@@ -121,7 +121,7 @@ impl Encoder {
         companions: Companions,
         ids: &RecordIds,
     ) -> EncodedExchange {
-        // Text shrinks to a third and less; its companions take some hundred bytes each.
+        // Text compresses to a third or less. The other records take a few hundred bytes each.
         let mut bytes = Vec::with_capacity(draft.exchange.response.len() / 3 + 1536);
         let entry = self.response(draft, &mut bytes);
         let (request, metadata) = (&draft.exchange.request, draft.exchange.metadata.as_bytes());
@@ -129,7 +129,7 @@ impl Encoder {
             companions.request && !request.is_empty(),
             companions.metadata && !metadata.is_empty(),
         );
-        // Both at once, where there are both.
+        // Hashing both at once is faster.
         let both =
             (with_request && with_metadata).then(|| digest::sha1_pair([&request[..], metadata]));
         if with_request {
@@ -148,7 +148,12 @@ impl Encoder {
             self.begin("metadata", ids.next(), draft.exchange.time_ms);
             self.field("WARC-Target-URI", &*draft.url);
             self.field("WARC-Concurrent-To", &draft.id);
-            self.finish(FIELDS, metadata, both.map(|[_, digest]| digest), &mut bytes);
+            self.finish(
+                WARC_FIELDS,
+                metadata,
+                both.map(|[_, digest]| digest),
+                &mut bytes,
+            );
         }
         EncodedExchange {
             bytes,
@@ -160,7 +165,7 @@ impl Encoder {
         }
     }
 
-    /// The response, or the revisit when there is an original to refer to.
+    /// The response record, or the revisit record if `draft.revisit` is set.
     fn response(&mut self, draft: &Draft<'_>, out: &mut Vec<u8>) -> IndexEntry {
         let exchange = draft.exchange;
         let (head, _) = exchange.split();
@@ -190,12 +195,16 @@ impl Encoder {
             self.field("WARC-Truncated", &*field_value(reason));
         }
         if let Some(revisit) = &draft.revisit {
-            revisit.put_fields(&mut self.plain);
+            revisit.put_fields(&mut self.record);
         }
         let length = match (&draft.revisit, &exchange.with_record_end) {
             (Some(_), _) => self.finish(HTTP_RESPONSE, Revisit::block(exchange), None, out),
-            (None, Some(ended)) if self.packer.packs_apart(self.plain.len() + HEAD_END) => {
-                self.finish_apart(&exchange.response, ended, draft.payload.block, out)
+            (None, Some(ended))
+                if self
+                    .compressor
+                    .can_compress_split(self.record.len() + MAX_HEADER_END) =>
+            {
+                self.finish_uncopied(&exchange.response, ended, draft.payload.block, out)
             }
             (None, _) => {
                 let digest = draft.payload.block;
@@ -211,7 +220,7 @@ impl Encoder {
             digest: stored,
             revisit: draft.revisit.is_some(),
             offset: 0,
-            length: u32::try_from(length).expect("fetches are limited far below 4 GiB"),
+            length: u32::try_from(length).expect("a response is far smaller than 4 GiB"),
             original: match draft.revisit {
                 Some(_) => None,
                 None => draft.payload.form.map(|form| (draft.payload.key, form)),
@@ -225,28 +234,31 @@ impl Encoder {
         }
     }
 
+    /// Starts a record with the fields that every record has.
     fn begin(&mut self, kind: &str, id: RecordId, time_ms: i64) {
-        self.plain.clear();
-        self.plain.extend_from_slice(b"WARC/1.1\r\n");
+        self.record.clear();
+        self.record.extend_from_slice(b"WARC/1.1\r\n");
         self.field("WARC-Type", kind);
         self.field("WARC-Record-ID", &id);
         self.field("WARC-Date", &WarcDate(time_ms));
     }
 
     fn field(&mut self, name: &str, value: &(impl HeaderValue + ?Sized)) {
-        put_field(&mut self.plain, name, value);
+        put_field(&mut self.record, name, value);
     }
 
-    /// The fields about the block, whose digest may be known. Takes no more than [`HEAD_END`] bytes with the line behind it.
-    fn describe(&mut self, content_type: &str, block: &[u8], digest: Option<Digest>) {
+    /// Appends the fields about the block, and hashes it unless `digest` is given. With the empty line after them, these
+    /// fields take at most [`MAX_HEADER_END`] bytes.
+    fn put_block_fields(&mut self, content_type: &str, block: &[u8], digest: Option<Digest>) {
         let digest = digest.unwrap_or_else(|| digest::sha1(block));
         self.field("WARC-Block-Digest", &digest);
         self.field("Content-Type", content_type);
         self.field("Content-Length", &(block.len() as u64));
     }
 
-    /// As [`Encoder::finish`] for a response that lies in memory as records end: it stays where it is.
-    fn finish_apart(
+    /// Like [`Encoder::finish`], for a response followed by [`RECORD_END`] in memory. Compresses it without copying it
+    /// behind the header.
+    fn finish_uncopied(
         &mut self,
         response: &[u8],
         with_record_end: &[u8],
@@ -254,12 +266,13 @@ impl Encoder {
         out: &mut Vec<u8>,
     ) -> usize {
         debug_assert_eq!(with_record_end.strip_suffix(RECORD_END), Some(response));
-        self.describe(HTTP_RESPONSE, response, digest);
-        self.plain.extend_from_slice(b"\r\n");
-        self.packer.pack_apart(&self.plain, with_record_end, out)
+        self.put_block_fields(HTTP_RESPONSE, response, digest);
+        self.record.extend_from_slice(b"\r\n");
+        self.compressor
+            .compress_split(&self.record, with_record_end, out)
     }
 
-    /// Ends the header, adds the block and compresses; the length of the member.
+    /// Completes the header, appends the block and compresses the record. Returns its compressed length.
     fn finish(
         &mut self,
         content_type: &str,
@@ -267,20 +280,20 @@ impl Encoder {
         digest: Option<Digest>,
         out: &mut Vec<u8>,
     ) -> usize {
-        self.describe(content_type, block, digest);
-        let whole = self.plain.len() + block.len() + 6;
-        if whole > self.plain.capacity() {
-            // Only the header is worth copying; to grow in place would copy the last record, too.
-            let mut larger = Vec::with_capacity(roomy(whole));
-            larger.extend_from_slice(&self.plain);
-            self.plain = larger;
+        self.put_block_fields(content_type, block, digest);
+        let length = self.record.len() + block.len() + 6;
+        if length > self.record.capacity() {
+            // A new buffer, into which only the header is copied. Growing the old one may copy its whole capacity.
+            let mut larger = Vec::with_capacity(buffer_size(length));
+            larger.extend_from_slice(&self.record);
+            self.record = larger;
         }
         for part in [b"\r\n", block, RECORD_END] {
-            self.plain.extend_from_slice(part);
+            self.record.extend_from_slice(part);
         }
-        let length = self.packer.pack(&self.plain, out);
-        if self.plain.capacity() > KEEP {
-            self.plain = Vec::new(); // one huge record must not hold its memory for ever
+        let length = self.compressor.compress(&self.record, out);
+        if self.record.capacity() > MAX_KEPT_BUFFER {
+            self.record = Vec::new(); // frees the memory of a very large record
         }
         length
     }
@@ -290,7 +303,7 @@ fn field_value(text: &str) -> Cow<'_, str> {
     escaped(text, escape::is_plain_value, escape::value)
 }
 
-/// The text as it is when it is plain, which nearly all are.
+/// The text with its special characters escaped. Most texts have none and are returned unchanged.
 fn escaped(text: &str, is_plain: fn(&str) -> bool, escape: fn(&str, &mut Vec<u8>)) -> Cow<'_, str> {
     if is_plain(text) {
         return text.into();

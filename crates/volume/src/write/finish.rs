@@ -1,5 +1,7 @@
-//! The end of a volume's writing: index, duplicates, final name, in this order, so that a crash in between leaves the
-//! file `.open`, and the next start does all of it again. A thread of its own does it, beside the writing of the next.
+//! The thread that finishes a full volume: writes its index, adds its digests to the duplicate index, renames it to its
+//! final name. The next volume is written meanwhile.
+//!
+//! The rename comes last. After a crash before it, the volume is still `.open`, and [`crate::repair`] repeats all steps.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,18 +14,18 @@ use crate::index::entry::{self, IndexEntry};
 use crate::write::state::WriteState;
 use crate::{VolumeError, VolumeId};
 
-/// A volume that is written and durable.
+/// A volume that is complete and durable, but still `.open`.
 #[derive(Debug)]
 pub(crate) struct WrittenVolume {
     pub(crate) id: VolumeId,
-    /// Its final name.
+    /// Final name.
     pub(crate) name: String,
-    /// Where it is now.
+    /// Current path.
     pub(crate) path: PathBuf,
     pub(crate) entries: Vec<IndexEntry>,
 }
 
-/// What finishing needs.
+/// Finishes volumes.
 #[derive(Debug, Clone)]
 pub(crate) struct Finisher {
     pub(crate) disk: Arc<dyn Disk>,
@@ -32,42 +34,42 @@ pub(crate) struct Finisher {
 }
 
 impl Finisher {
-    /// Runs until the writer is gone.
-    pub(crate) fn run(&self, shared: &WriteState, volumes: &Receiver<WrittenVolume>) {
+    /// Runs until the writer thread has ended.
+    pub(crate) fn run(&self, state: &WriteState, volumes: &Receiver<WrittenVolume>) {
         for volume in volumes {
             if let Err(error) = self.finish(&volume) {
                 // `Archive::close` returns the error, so the log does not repeat it at a higher level.
                 tracing::info!(volume = %volume.name, %error, "volume could not be finished");
-                shared.fail(error);
+                state.fail(error);
             }
         }
     }
 
-    /// Writes index and duplicates, gives the final name; its path.
+    /// Writes the index and the digest segment, then renames the volume. Returns its final path.
     pub(crate) fn finish(&self, volume: &WrittenVolume) -> Result<PathBuf, VolumeError> {
         let path = self.indexes.join(entry::file_name(&volume.name));
-        disk::replace(&*self.disk, &path, |output| write_index(output, volume))?;
+        disk::write_atomically(&*self.disk, &path, |output| write_index(output, volume))?;
         self.duplicates
-            .finish(&*self.disk, volume.id, &volume.entries)?;
-        let last = volume
+            .add_volume(&*self.disk, volume.id, &volume.entries)?;
+        let final_path = volume
             .path
             .parent()
             .unwrap_or(Path::new("."))
             .join(&volume.name);
         self.disk
-            .rename(&volume.path, &last)
-            .map_err(|source| VolumeError::from_io(&last, source))?;
+            .rename(&volume.path, &final_path)
+            .map_err(|source| VolumeError::from_io(&final_path, source))?;
         tracing::info!(volume = %volume.name, records = volume.entries.len(), "volume finished");
-        Ok(last)
+        Ok(final_path)
     }
 }
 
 fn write_index(output: &dyn OutputFile, volume: &WrittenVolume) -> io::Result<()> {
-    const BLOCK: usize = 1 << 20;
-    let mut block = Vec::with_capacity(BLOCK + 4096);
+    const BLOCK_SIZE: usize = 1 << 20;
+    let mut block = Vec::with_capacity(BLOCK_SIZE + 4096);
     for line in entry::lines(&volume.entries, &volume.name) {
         block.extend_from_slice(line.as_bytes());
-        if block.len() >= BLOCK {
+        if block.len() >= BLOCK_SIZE {
             output.append(&block)?;
             block.clear();
         }

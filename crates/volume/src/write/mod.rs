@@ -1,5 +1,7 @@
-//! The writing side: [`archive`] is the handle, [`worker`] hashes and compresses, [`encoder`] builds the records,
-//! [`writer`] appends them to the open volume, [`finish`] closes a full one.
+//! The writing side, in the order of the flow: [`archive`] is the public handle and the queue, [`worker`] hashes and looks
+//! for duplicates, [`encoder`] builds and compresses the records, [`writer`] appends them to the open volume, [`finish`]
+//! indexes a full volume and gives it its final name. [`state`] is shared by these threads. [`discard`] replaces all of
+//! them in simulations.
 
 pub(crate) mod archive;
 mod discard;

@@ -1,5 +1,5 @@
-//! What the handle, the workers, the writer and the finisher have in common: the first failure, and the file that
-//! `sync` must reach.
+//! State shared by the handle, the workers, the writer and the finisher: the first failure, and the open volume that
+//! `sync` makes durable.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -7,27 +7,27 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use crate::VolumeError;
 use crate::files::disk::OutputFile;
 
-/// The state of an archive that is being written.
+/// State of an archive that is open for writing.
 #[derive(Debug, Default)]
 pub(crate) struct WriteState {
-    /// The first failure. Nothing is appended after it.
+    /// The first error of any thread. Nothing is appended after it.
     failure: OnceLock<VolumeError>,
-    /// The first failure to make bytes durable. After it no `sync` can succeed: the kernel may have dropped them, and tells
-    /// so only once. Held while the disk is waited for, so that nobody asks it in between.
-    lost: Mutex<Option<VolumeError>>,
-    /// The file being written. Those before it are durable.
+    /// The first failed sync. After it no sync may report success: the kernel may have dropped the bytes, and it reports
+    /// that only once. The lock is held during a sync, so that no other thread syncs before the error is recorded.
+    sync_failure: Mutex<Option<VolumeError>>,
+    /// The open volume. All volumes before it are durable.
     current: Mutex<Option<(PathBuf, Arc<dyn OutputFile>)>>,
 }
 
 impl WriteState {
-    /// An error when appending has failed before.
-    pub(crate) fn alive(&self) -> Result<(), VolumeError> {
+    /// Returns the first failure, if there is one.
+    pub(crate) fn ensure_not_failed(&self) -> Result<(), VolumeError> {
         self.failure
             .get()
             .map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Keeps the first failure and returns it.
+    /// Records a failure. Returns the first one recorded.
     pub(crate) fn fail(&self, error: VolumeError) -> VolumeError {
         let first = || {
             tracing::info!(%error, "archive failed; nothing more is appended");
@@ -40,34 +40,35 @@ impl WriteState {
         *self.current.lock().expect("no panic while held") = current;
     }
 
-    /// Makes durable what was written to the current file. Works after the disk has filled up, too: what was
-    /// written before then is whole.
+    /// Makes the open volume durable. Also works after the disk has filled up, because the volume then ends with the last
+    /// complete exchange.
     pub(crate) fn sync(&self) -> Result<(), VolumeError> {
         let current = self.current.lock().expect("no panic while held").clone();
         match current {
             Some((path, output)) => self.sync_output(&path, &*output),
-            None => self.lost().clone().map_or(Ok(()), Err),
+            None => self.sync_failure().clone().map_or(Ok(()), Err),
         }
     }
 
-    /// Makes durable what was written to this file, unless that failed once: the second answer would be a lie.
+    /// Makes a volume durable. After a failed sync it returns that error without syncing again, because the kernel would
+    /// report success.
     pub(crate) fn sync_output(
         &self,
         path: &Path,
         output: &dyn OutputFile,
     ) -> Result<(), VolumeError> {
-        let mut lost = self.lost();
-        if let Some(error) = &*lost {
+        let mut failure = self.sync_failure();
+        if let Some(error) = &*failure {
             return Err(error.clone());
         }
         output.sync().map_err(|source| {
             let error = VolumeError::from_io(path, source);
             self.fail(error.clone());
-            lost.insert(error).clone()
+            failure.insert(error).clone()
         })
     }
 
-    fn lost(&self) -> MutexGuard<'_, Option<VolumeError>> {
-        self.lost.lock().expect("no panic while held")
+    fn sync_failure(&self) -> MutexGuard<'_, Option<VolumeError>> {
+        self.sync_failure.lock().expect("no panic while held")
     }
 }

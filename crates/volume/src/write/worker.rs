@@ -1,5 +1,7 @@
-//! The threads that hash, ask for duplicates and compress. As many as [`crate::Options::threads`]; each takes the next
-//! exchange from the queue and sends its records to the writer under a ticket.
+//! The worker threads: they take exchanges from the queue, hash the payload, look for a duplicate, and encode and compress
+//! the records. [`crate::Options::threads`] sets their number.
+//!
+//! The duplicate index gives every exchange a ticket number. The writer appends exchanges in the order of their tickets.
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -15,45 +17,47 @@ use crate::write::state::WriteState;
 use crate::write::writer::{TicketedWrite, WriteRequest};
 use crate::{Exchange, Stored, VolumeError};
 
-/// Exchanges that a worker takes at once, at most.
-const BATCH: usize = 8;
-/// How long a worker that found a single exchange waits for more.
-const GATHERING: Duration = Duration::from_millis(1);
+/// Maximum number of exchanges that a worker takes from the queue at once.
+const MAX_BATCH: usize = 8;
+/// Delay in which a worker that found a single exchange lets more arrive.
+const BATCH_DELAY: Duration = Duration::from_millis(1);
 
 /// An exchange in the queue.
 #[derive(Debug)]
 pub(crate) struct QueuedExchange {
     pub(crate) exchange: Exchange,
     pub(crate) reply: oneshot::Sender<Result<Stored, VolumeError>>,
-    pub(crate) room: OwnedSemaphorePermit,
+    /// Its share of the queue size.
+    pub(crate) permit: OwnedSemaphorePermit,
 }
 
-/// What a worker needs.
+/// One worker thread.
 pub(crate) struct Worker {
-    pub(crate) shared: Arc<WriteState>,
+    pub(crate) state: Arc<WriteState>,
     pub(crate) duplicates: Arc<DuplicateIndex>,
     pub(crate) ids: Arc<RecordIds>,
     pub(crate) encoder: Encoder,
     pub(crate) companions: Companions,
-    pub(crate) minimum: usize,
-    pub(crate) parcels: Sender<TicketedWrite>,
+    /// [`crate::Options::dedupe_minimum`].
+    pub(crate) dedupe_minimum: usize,
+    pub(crate) writer: Sender<TicketedWrite>,
 }
 
 impl Worker {
     /// Runs until the queue is closed and empty.
-    pub(crate) fn run(mut self, jobs: &Mutex<Receiver<QueuedExchange>>) {
-        let mut taken = Vec::with_capacity(BATCH);
+    pub(crate) fn run(mut self, queue: &Mutex<Receiver<QueuedExchange>>) {
+        let mut batch = Vec::with_capacity(MAX_BATCH);
         loop {
-            take(&jobs.lock().expect("no panic while held"), &mut taken);
-            if taken.is_empty() {
+            take_batch(&queue.lock().expect("no panic while held"), &mut batch);
+            if batch.is_empty() {
                 return;
             }
-            for job in taken.drain(..) {
-                if let Err(error) = self.shared.alive() {
-                    let _ = job.reply.send(Err(error)); // nobody has to wait for it
+            for queued in batch.drain(..) {
+                if let Err(error) = self.state.ensure_not_failed() {
+                    let _ = queued.reply.send(Err(error)); // the receipt may have been dropped
                     continue;
                 }
-                self.process(&job.exchange, job.reply, job.room);
+                self.process(&queued.exchange, queued.reply, queued.permit);
             }
         }
     }
@@ -62,17 +66,17 @@ impl Worker {
         &mut self,
         exchange: &Exchange,
         reply: oneshot::Sender<Result<Stored, VolumeError>>,
-        room: OwnedSemaphorePermit,
+        permit: OwnedSemaphorePermit,
     ) {
-        let mut draft = Draft::new(exchange, self.ids.next(), self.minimum);
+        let mut draft = Draft::new(exchange, self.ids.next(), self.dedupe_minimum);
         draft.revisit = exchange
             .not_modified
             .map(|earlier| Revisit::not_modified(&self.duplicates.volumes, &earlier, &draft.url));
         let candidate = self.candidate(&draft);
         let mut ticket = Ticket {
             number: 0,
-            parcels: &self.parcels,
-            parcel: None,
+            writer: &self.writer,
+            request: None,
         };
         match &candidate {
             Some(candidate) => {
@@ -81,22 +85,22 @@ impl Worker {
                 ticket.number = claim.ticket;
                 draft.revisit = claim.original.map(Revisit::same_payload);
             }
-            None => ticket.number = self.duplicates.ticket(),
+            None => ticket.number = self.duplicates.take_ticket(),
         }
         if let Some(revisit) = &draft.revisit {
             tracing::trace!(url = %draft.url, original = %revisit.original.url, "stored as revisit record");
         }
         let encoded = self.encoder.exchange(&draft, self.companions, &self.ids);
         let original = candidate.filter(|_| draft.revisit.is_none());
-        ticket.parcel = Some(Box::new(WriteRequest {
+        ticket.request = Some(Box::new(WriteRequest {
             encoded,
             original,
             reply,
-            room,
+            permit,
         }));
     }
 
-    /// What later duplicates would refer to, when this payload takes part in the search.
+    /// The original to which later duplicates would refer. `None` when this payload is excluded from duplicate detection.
     fn candidate(&self, draft: &Draft<'_>) -> Option<Arc<Original>> {
         if !self.duplicates.enabled() || draft.revisit.is_some() {
             return None;
@@ -110,33 +114,35 @@ impl Worker {
             url: draft.url.clone(),
             digest: draft.payload.stored?,
             form,
-            place: OnceLock::new(),
+            position: OnceLock::new(),
         }))
     }
 }
 
-/// Takes the next jobs, and none only when the queue is closed and empty. Whoever takes holds the queue while waiting: the
-/// other workers wait behind it. Few at a time, so that they have something to do, too; and when there is but one, some
-/// more are waited for, which wakes nobody when they come.
-fn take(jobs: &Receiver<QueuedExchange>, taken: &mut Vec<QueuedExchange>) {
-    taken.extend(jobs.recv());
-    taken.extend(jobs.try_iter().take(BATCH - 1));
-    if taken.len() == 1 {
-        std::thread::sleep(GATHERING);
-        taken.extend(jobs.try_iter().take(BATCH - 1));
+/// Waits for the next exchanges. Leaves the batch empty only when the queue is closed and empty.
+///
+/// The caller holds the lock of the queue while it waits, so the other workers wait for the lock. Batches are small, so that
+/// every worker gets some. A batch of one sleeps for [`BATCH_DELAY`]: exchanges that arrive meanwhile wake no thread.
+fn take_batch(queue: &Receiver<QueuedExchange>, batch: &mut Vec<QueuedExchange>) {
+    batch.extend(queue.recv());
+    batch.extend(queue.try_iter().take(MAX_BATCH - 1));
+    if batch.len() == 1 {
+        std::thread::sleep(BATCH_DELAY);
+        batch.extend(queue.try_iter().take(MAX_BATCH - 1));
     }
 }
 
-/// A place in the order of writing. Sent when dropped, come what may: the writer waits for every ticket.
+/// A position in the order of writing. Sent to the writer on drop, also after a panic, because the writer waits for every
+/// ticket number.
 struct Ticket<'worker> {
     number: u64,
-    parcels: &'worker Sender<TicketedWrite>,
-    parcel: Option<Box<WriteRequest>>,
+    writer: &'worker Sender<TicketedWrite>,
+    request: Option<Box<WriteRequest>>,
 }
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        // The writer outlives the workers, unless it panicked; then the receipts say that the archive is closed.
-        let _ = self.parcels.send((self.number, self.parcel.take()));
+        // Fails only if the writer panicked. Then the receipts resolve to `VolumeError::Closed`.
+        let _ = self.writer.send((self.number, self.request.take()));
     }
 }

@@ -1,8 +1,9 @@
-//! The one thread that writes. Takes encoded exchanges in the order of their tickets, gathers them into large blocks,
-//! appends, answers the receipts; rolls to the next file when one is full.
+//! The writer thread: appends encoded exchanges to the open volume in the order of their tickets, many in one write, and
+//! resolves their receipts. Passes a full volume to [`crate::write::finish`] and opens the next one.
 //!
-//! What always holds: the file on the disk ends with a whole exchange, or is cut back to that when an append fails;
-//! a file is durable before the next one is begun.
+//! Invariants:
+//! - The open volume ends with a complete exchange. When an append fails, it is truncated to the last complete one.
+//! - A volume is durable before the next one is created.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,117 +24,119 @@ use crate::write::finish::WrittenVolume;
 use crate::write::state::WriteState;
 use crate::{Options, Stored, VolumeError, VolumeId};
 
-/// An append to the file has at least this many bytes while there is more to write.
-const BLOCK: usize = 1 << 20;
-/// How long more is waited for when the first exchange of a block has come.
-const GATHERING: Duration = Duration::from_millis(2);
-/// A file is rolled at this many exchanges, however small: their index entries are kept in memory until then.
-const MOST_EXCHANGES: usize = 200_000;
+/// The buffer is written when it reaches this size.
+const FLUSH_SIZE: usize = 1 << 20;
+/// Delay after the first exchange of a batch, in which more may arrive.
+const BATCH_DELAY: Duration = Duration::from_millis(2);
+/// Maximum number of exchanges in a volume. Bounds the index entries, which stay in memory until the volume is closed.
+const MAX_EXCHANGES: usize = 200_000;
 
 /// An exchange on its way from a worker to the file.
 #[derive(Debug)]
 pub(crate) struct WriteRequest {
     pub(crate) encoded: EncodedExchange,
-    /// Told its place when this exchange is one that others may refer to.
+    /// Set when later revisit records may refer to this exchange. The writer sets its position.
     pub(crate) original: Option<Arc<Original>>,
     pub(crate) reply: oneshot::Sender<Result<Stored, VolumeError>>,
-    /// Its share of the queue, given back when it is dropped.
-    pub(crate) room: OwnedSemaphorePermit,
+    /// Its share of the queue size, released on drop.
+    pub(crate) permit: OwnedSemaphorePermit,
 }
 
-/// A ticket, with what came of it; nothing when the worker failed.
+/// A ticket number and its exchange, or `None` when the worker panicked.
 pub(crate) type TicketedWrite = (u64, Option<Box<WriteRequest>>);
 
-/// The state of the writing thread.
+/// The writer thread.
 pub(crate) struct VolumeWriter {
-    pub(crate) shared: Arc<WriteState>,
+    pub(crate) state: Arc<WriteState>,
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) archive: PathBuf,
     pub(crate) options: Options,
     pub(crate) encoder: Encoder,
     pub(crate) ids: Arc<RecordIds>,
-    /// Counter of the last volume that this node has begun.
+    /// Counter of the last volume that this node has created.
     pub(crate) counter: u32,
-    pub(crate) finished: SyncSender<WrittenVolume>,
+    pub(crate) finisher: SyncSender<WrittenVolume>,
     pub(crate) current: Option<OpenVolume>,
-    pub(crate) block: AppendBuffer,
+    pub(crate) buffer: AppendBuffer,
 }
 
-/// The file being written.
+/// The volume being written.
 pub(crate) struct OpenVolume {
     id: VolumeId,
     name: String,
     path: PathBuf,
     output: Arc<dyn OutputFile>,
-    /// Bytes in the file; all whole exchanges.
+    /// Length of the file; the end of its last complete exchange.
     length: u64,
     entries: Vec<IndexEntry>,
 }
 
-/// Exchanges that go to the file in one append.
+/// Exchanges that are written in one append.
 #[derive(Default)]
 pub(crate) struct AppendBuffer {
     bytes: Vec<u8>,
-    waiting: Vec<BufferedExchange>,
+    exchanges: Vec<BufferedExchange>,
 }
 
 struct BufferedExchange {
     entry: IndexEntry,
     stored: Stored,
     reply: oneshot::Sender<Result<Stored, VolumeError>>,
-    _room: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl VolumeWriter {
-    /// Runs until all workers are gone; then closes the file.
-    pub(crate) fn run(mut self, parcels: &Receiver<TicketedWrite>) {
-        let mut early: BTreeMap<u64, Option<Box<WriteRequest>>> = BTreeMap::new();
-        let mut next = 0;
-        while let Ok((ticket, parcel)) = parcels.recv() {
-            early.insert(ticket, parcel);
-            // What comes meanwhile wakes nobody, and goes to the file in the same append.
-            std::thread::sleep(GATHERING);
-            early.extend(parcels.try_iter());
-            while let Some(parcel) = early.remove(&next) {
-                next += 1;
-                if let Some(parcel) = parcel {
-                    self.take(*parcel);
+    /// Runs until all workers have ended, then closes the open volume.
+    pub(crate) fn run(mut self, writes: &Receiver<TicketedWrite>) {
+        // Exchanges whose turn has not come.
+        let mut pending: BTreeMap<u64, Option<Box<WriteRequest>>> = BTreeMap::new();
+        let mut next_ticket = 0;
+        while let Ok((ticket, request)) = writes.recv() {
+            pending.insert(ticket, request);
+            // Exchanges that arrive during the delay wake no thread, and are written in the same append.
+            std::thread::sleep(BATCH_DELAY);
+            pending.extend(writes.try_iter());
+            while let Some(request) = pending.remove(&next_ticket) {
+                next_ticket += 1;
+                if let Some(request) = request {
+                    self.add(*request);
                 }
             }
-            // Nothing more is ready: whoever waits for a receipt should not wait for others.
+            // Nothing more is ready, so the receipts should not wait for later exchanges.
             self.flush();
         }
         self.flush();
-        self.close();
+        self.close_volume();
     }
 
-    fn take(&mut self, parcel: WriteRequest) {
-        if let Err(error) = self.shared.alive() {
-            let _ = parcel.reply.send(Err(error));
+    /// Adds an exchange to the buffer. Creates, writes and closes volumes as needed.
+    fn add(&mut self, request: WriteRequest) {
+        if let Err(error) = self.state.ensure_not_failed() {
+            let _ = request.reply.send(Err(error));
             return;
         }
         if self.current.is_none()
-            && let Err(error) = self.create()
+            && let Err(error) = self.create_volume()
         {
-            let _ = parcel.reply.send(Err(self.shared.fail(error)));
+            let _ = request.reply.send(Err(self.state.fail(error)));
             return;
         }
         let Some(current) = &self.current else { return };
-        let offset = current.length + self.block.bytes.len() as u64;
-        self.block.push(parcel, current.id, offset);
-        let exchanges = current.entries.len() + self.block.waiting.len();
-        let length = current.length + self.block.bytes.len() as u64;
-        let full = length >= self.options.roll_size || exchanges >= MOST_EXCHANGES;
-        if full || self.block.bytes.len() >= BLOCK {
+        let offset = current.length + self.buffer.bytes.len() as u64;
+        self.buffer.push(request, current.id, offset);
+        let exchanges = current.entries.len() + self.buffer.exchanges.len();
+        let length = current.length + self.buffer.bytes.len() as u64;
+        let full = length >= self.options.roll_size || exchanges >= MAX_EXCHANGES;
+        if full || self.buffer.bytes.len() >= FLUSH_SIZE {
             self.flush();
         }
         if full {
-            self.close();
+            self.close_volume();
         }
     }
 
-    /// Begins the next file: its name is durable, its warcinfo record goes with the first block.
-    fn create(&mut self) -> Result<(), VolumeError> {
+    /// Creates the next volume and makes its name durable. Its warcinfo record is written with the first exchanges.
+    fn create_volume(&mut self) -> Result<(), VolumeError> {
         let now_ms = Timestamp::now().as_millisecond();
         let counter = self.counter + 1;
         let id = VolumeId::new(self.options.node, counter);
@@ -144,11 +147,10 @@ impl VolumeWriter {
         self.disk.sync_directory(&self.archive).map_err(fault)?;
         let (record_id, fields) = (self.ids.next(), &self.options.warcinfo);
         let warcinfo = self.encoder.warcinfo(record_id, now_ms, &name, fields);
-        self.block.bytes.extend_from_slice(&warcinfo);
+        self.buffer.bytes.extend_from_slice(&warcinfo);
         self.counter = counter;
         tracing::info!(volume = %name, "volume opened");
-        self.shared
-            .set_current(Some((path.clone(), output.clone())));
+        self.state.set_current(Some((path.clone(), output.clone())));
         self.current = Some(OpenVolume {
             id,
             name,
@@ -160,55 +162,53 @@ impl VolumeWriter {
         Ok(())
     }
 
-    /// Appends the block and answers for it. When that fails, the file is cut back to where it was.
+    /// Writes the buffer and resolves its receipts. When the write fails, truncates the volume to its previous length.
     fn flush(&mut self) {
         let Some(current) = &mut self.current else {
             return;
         };
-        if self.block.bytes.is_empty() {
+        if self.buffer.bytes.is_empty() {
             return;
         }
-        let result = current.output.append(&self.block.bytes);
+        let result = current.output.append(&self.buffer.bytes);
         if let Err(source) = result {
-            let torn = current.output.cut(current.length).is_err();
-            let error = self
-                .shared
-                .fail(VolumeError::from_io(&current.path, source));
+            let torn = current.output.truncate(current.length).is_err();
+            let error = self.state.fail(VolumeError::from_io(&current.path, source));
             if torn {
-                self.current = None; // left `.open`, for the next start to repair
+                self.current = None; // stays `.open`; the next start repairs it
             }
-            self.block.bytes.clear();
-            for waiting in self.block.waiting.drain(..) {
-                let _ = waiting.reply.send(Err(error.clone()));
+            self.buffer.bytes.clear();
+            for exchange in self.buffer.exchanges.drain(..) {
+                let _ = exchange.reply.send(Err(error.clone()));
             }
             return;
         }
-        current.length += self.block.bytes.len() as u64;
-        self.block.bytes.clear();
-        self.block.bytes.shrink_to(4 * BLOCK);
-        for waiting in self.block.waiting.drain(..) {
-            current.entries.push(waiting.entry);
-            let _ = waiting.reply.send(Ok(waiting.stored)); // nobody has to wait for it
+        current.length += self.buffer.bytes.len() as u64;
+        self.buffer.bytes.clear();
+        self.buffer.bytes.shrink_to(4 * FLUSH_SIZE);
+        for exchange in self.buffer.exchanges.drain(..) {
+            current.entries.push(exchange.entry);
+            let _ = exchange.reply.send(Ok(exchange.stored)); // the receipt may have been dropped
         }
     }
 
-    /// Makes the file durable and hands it to the finisher.
-    fn close(&mut self) {
+    /// Makes the open volume durable and passes it to the finisher.
+    fn close_volume(&mut self) {
         let Some(current) = self.current.take() else {
             return;
         };
         if current.entries.is_empty() {
             // The disk was full before the first exchange.
-            self.shared.set_current(None);
+            self.state.set_current(None);
             let _ = std::fs::remove_file(&current.path);
             return;
         }
         if self
-            .shared
+            .state
             .sync_output(&current.path, &*current.output)
             .is_err()
         {
-            return; // left `.open`, for the next start to repair
+            return; // stays `.open`; the next start repairs it
         }
         tracing::debug!(
             volume = %current.name,
@@ -216,7 +216,7 @@ impl VolumeWriter {
             exchanges = current.entries.len(),
             "volume written"
         );
-        self.shared.set_current(None);
+        self.state.set_current(None);
         let OpenVolume {
             id,
             name,
@@ -224,7 +224,7 @@ impl VolumeWriter {
             entries,
             ..
         } = current;
-        let _ = self.finished.send(WrittenVolume {
+        let _ = self.finisher.send(WrittenVolume {
             id,
             name,
             path,
@@ -234,7 +234,7 @@ impl VolumeWriter {
 }
 
 impl AppendBuffer {
-    fn push(&mut self, parcel: WriteRequest, volume: VolumeId, offset: u64) {
+    fn push(&mut self, request: WriteRequest, volume: VolumeId, offset: u64) {
         let WriteRequest {
             encoded:
                 EncodedExchange {
@@ -244,11 +244,11 @@ impl AppendBuffer {
                 },
             original,
             reply,
-            room,
-        } = parcel;
+            permit,
+        } = request;
         entry.offset = offset;
         if let Some(original) = original {
-            let _ = original.place.set((volume, offset));
+            let _ = original.position.set((volume, offset));
         }
         let stored = Stored {
             location: entry.location(volume),
@@ -257,11 +257,11 @@ impl AppendBuffer {
             written: bytes.len() as u64,
         };
         self.bytes.extend_from_slice(&bytes);
-        self.waiting.push(BufferedExchange {
+        self.exchanges.push(BufferedExchange {
             entry,
             stored,
             reply,
-            _room: room,
+            _permit: permit,
         });
     }
 }
@@ -277,7 +277,7 @@ mod tests {
     use crate::tests::sample::{folder, page, runtime, small_options};
     use crate::{Archive, Stored, VolumeError, check};
 
-    /// Appends pages one after the other until the disk, which has this much room, is full.
+    /// Appends pages one after the other until the disk is full.
     async fn fill(folder: &Path, disk: &FaultyDisk) -> (Archive, Vec<Stored>) {
         let (archive, _) =
             Archive::open_on(folder, small_options(), Arc::new(disk.clone())).unwrap();
@@ -288,7 +288,7 @@ mod tests {
                 Err(error) => Err(error),
             };
             match receipt {
-                Ok(place) => stored.push(place),
+                Ok(page) => stored.push(page),
                 Err(VolumeError::DiskFull { .. }) => break,
                 Err(error) => panic!("{error}"),
             }
@@ -297,14 +297,14 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_tears_nothing_and_stays_full() {
+    fn a_full_disk_leaves_a_sound_archive_that_refuses_further_appends() {
         runtime().block_on(async {
-            for room in (0..9000).step_by(509) {
+            for free in (0..9000).step_by(509) {
                 let folder = folder();
-                let disk = FaultyDisk::with_room(room);
+                let disk = FaultyDisk::with_free_bytes(free);
                 let (archive, stored) = fill(folder.path(), &disk).await;
-                disk.room.store(1 << 30, Ordering::SeqCst);
-                // Room again, but there would be a gap: the archive stays as it is.
+                disk.free.store(1 << 30, Ordering::SeqCst);
+                // The disk has space again, but the archive would have a gap.
                 assert!(matches!(
                     archive.append(page(1)).await,
                     Err(VolumeError::DiskFull { .. })
@@ -312,29 +312,29 @@ mod tests {
                 archive
                     .sync()
                     .await
-                    .expect("what was written before can be made durable");
+                    .expect("exchanges written before the disk was full become durable");
                 assert!(matches!(
                     archive.close().await,
                     Err(VolumeError::DiskFull { .. })
                 ));
                 drop(archive);
                 let open = |entry: fs::DirEntry| entry.path().to_string_lossy().ends_with(".open");
-                let left = fs::read_dir(folder.path().join("archive")).unwrap();
-                assert!(!left.map(Result::unwrap).any(open));
+                let files = fs::read_dir(folder.path().join("archive")).unwrap();
+                assert!(!files.map(Result::unwrap).any(open));
                 let report = check(folder.path(), |_| {}).unwrap();
-                assert!(report.is_sound(), "{room}: {:?}", report.faults);
+                assert!(report.is_sound(), "{free}: {:?}", report.faults);
                 assert_eq!(report.responses, stored.len() as u64);
             }
         });
     }
 
     #[test]
-    fn a_disk_without_room_for_the_index_leaves_the_file_to_the_next_start() {
+    fn a_volume_whose_index_does_not_fit_on_the_disk_is_repaired_at_the_next_start() {
         runtime().block_on(async {
             let folder = folder();
-            let disk = FaultyDisk::with_room(6000);
+            let disk = FaultyDisk::with_free_bytes(6000);
             let (archive, stored) = fill(folder.path(), &disk).await;
-            disk.room.store(0, Ordering::SeqCst);
+            disk.free.store(0, Ordering::SeqCst);
             assert!(matches!(
                 archive.close().await,
                 Err(VolumeError::DiskFull { .. })
@@ -352,26 +352,26 @@ mod tests {
         });
     }
 
-    /// The kernel tells of lost bytes once; the next sync of the file succeeds.
+    /// The kernel reports lost bytes once. The next sync of the file succeeds, although the bytes are lost.
     #[test]
-    fn a_file_that_lost_bytes_is_not_closed_as_whole() {
+    fn after_a_failed_sync_the_volume_is_not_closed() {
         runtime().block_on(async {
             let folder = folder();
-            let disk = FaultyDisk::with_room(1 << 30);
+            let disk = FaultyDisk::with_free_bytes(1 << 30);
             let (archive, _) =
                 Archive::open_on(folder.path(), small_options(), Arc::new(disk.clone())).unwrap();
             archive.append(page(1)).await.unwrap().await.unwrap();
-            disk.lost.store(1, Ordering::SeqCst);
+            disk.failing_syncs.store(1, Ordering::SeqCst);
             for _ in 0..2 {
                 assert!(matches!(archive.sync().await, Err(VolumeError::Io { .. })));
             }
             assert!(matches!(archive.close().await, Err(VolumeError::Io { .. })));
             drop(archive);
-            let left: Vec<_> = fs::read_dir(folder.path().join("archive"))
+            let extensions: Vec<_> = fs::read_dir(folder.path().join("archive"))
                 .unwrap()
                 .map(|entry| entry.unwrap().path().extension().map(ToOwned::to_owned))
                 .collect();
-            assert_eq!(left, [Some("open".into())]);
+            assert_eq!(extensions, [Some("open".into())]);
             let (archive, repairs) = Archive::open(folder.path(), small_options()).unwrap();
             assert_eq!(repairs.repaired.len(), 1);
             archive.close().await.unwrap();

@@ -1,5 +1,9 @@
-//! Exchanges for the tests beside this folder.
-#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part")]
+//! Sample exchanges for the integration tests.
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "each test binary uses only some of the items"
+)]
 
 use std::io::Write as _;
 use std::path::Path;
@@ -7,10 +11,10 @@ use std::path::Path;
 use aranha_volume::{Archive, Exchange, Options, Stored};
 use bytes::Bytes;
 
-/// When the first page was fetched; each later one a second later.
+/// Fetch time of the pages: 2026-11-15T17:48:00.123Z.
 pub const TIME_MS: i64 = 1_794_764_880_123;
 
-/// A page as a server sends it: `headers` without line ends, `body` as on the wire, `payload` without chunks.
+/// A page as a server sends it. `headers` have no line ends, `body` is as on the wire, `payload` is without chunks.
 pub fn exchange(path: &str, headers: &[&str], body: &[u8], payload: &[u8]) -> Exchange {
     let mut response = b"HTTP/1.1 200 OK\r\nServer: lab\r\n".to_vec();
     for header in headers {
@@ -43,7 +47,7 @@ pub fn exchange(path: &str, headers: &[&str], body: &[u8], payload: &[u8]) -> Ex
     }
 }
 
-/// A plain page.
+/// A page without transfer coding.
 pub fn plain(path: &str, payload: &[u8]) -> Exchange {
     let length = format!("Content-Length: {}", payload.len());
     exchange(
@@ -54,7 +58,7 @@ pub fn plain(path: &str, payload: &[u8]) -> Exchange {
     )
 }
 
-/// The same in chunks of this size.
+/// A page in chunks of this size.
 pub fn chunked(path: &str, payload: &[u8], size: usize) -> Exchange {
     let headers = ["Content-Type: text/plain", "Transfer-Encoding: chunked"];
     exchange(path, &headers, &chunks(payload, size), payload)
@@ -77,14 +81,14 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Text that no other name gives.
+/// A text that is different for every name.
 pub fn text(name: &str) -> Vec<u8> {
     format!("A {name} tece a teia, e {name} é o nome dela.\n")
         .repeat(20)
         .into_bytes()
 }
 
-/// Appends in turn, waiting for each receipt; closes.
+/// Appends the exchanges one after the other, waits for each receipt, and closes the archive.
 pub fn write(folder: &Path, options: Options, exchanges: Vec<Exchange>) -> Vec<Stored> {
     runtime().block_on(async {
         let (archive, _) = Archive::open(folder, options).unwrap();
