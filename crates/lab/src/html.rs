@@ -1,7 +1,7 @@
-//! Pages as people see them: title, text, and the links of the outline between the paragraphs.
+//! Writes the HTML of a page: title, paragraphs of text, and the links of the outline between them.
 //!
-//! Written the way the web is written: quotes of either kind or none, tags in either case, ampersands escaped
-//! or not, a link inside a comment that nobody should follow.
+//! The markup varies as on the real web: single, double or no quotes, tags in either case, ampersands escaped or not, and a
+//! link inside a comment, which a crawler must not follow.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,12 @@ use crate::outline::{Link, Markup, Outline};
 use crate::resource::Resource;
 use crate::site::Site;
 
+/// Random stream of the texts.
 const TEXT: u64 = 30;
 
-/// The HTML of a page. `place` tells pages apart: pages of one place have the same text.
+/// The HTML of a page. Resources with the same [`text_key`] have the same text.
 pub(crate) fn page(site: &Site, resource: &Resource, outline: &Outline) -> String {
-    let (kind, number) = place(resource);
+    let (kind, number) = text_key(resource);
     let mut writer = Writer {
         out: String::with_capacity(6000),
         site,
@@ -29,11 +30,11 @@ pub(crate) fn page(site: &Site, resource: &Resource, outline: &Outline) -> Strin
     writer.out
 }
 
-/// A short page for what is not here, and for redirects: it names what was asked, so that no two are alike.
-pub(crate) fn notice(heading: &str, asked: &str, location: Option<&str>) -> String {
+/// A short page for errors and redirects. It contains the requested path, so that no two are equal.
+pub(crate) fn notice(heading: &str, requested: &str, location: Option<&str>) -> String {
     let mut out =
         format!("<html><head><title>{heading}</title></head>\n<body><h1>{heading}</h1>\n<p>");
-    escape(&mut out, asked);
+    escape(&mut out, requested);
     if let Some(location) = location {
         out.push_str(" &rarr; ");
         escape(&mut out, location);
@@ -42,7 +43,7 @@ pub(crate) fn notice(heading: &str, asked: &str, location: Option<&str>) -> Stri
     out
 }
 
-/// Text without markup, for files.
+/// Plain text, for files that are not HTML.
 pub(crate) fn plain(site: &Site, number: usize) -> String {
     let mut chance = Chance::of(site.seed, &[TEXT, site.number as u64, 9, number as u64]);
     let mut out = site.language.title(&mut chance);
@@ -52,8 +53,8 @@ pub(crate) fn plain(site: &Site, number: usize) -> String {
     out
 }
 
-/// Where the text of a resource comes from: copies share their original's, and so do versions to print.
-fn place(resource: &Resource) -> (u64, usize) {
+/// Key of the random text of a resource. A copy and a print version have the key of their original.
+fn text_key(resource: &Resource) -> (u64, usize) {
     match *resource {
         Resource::Page(page) | Resource::Copy(page) | Resource::Print(page) => (0, page),
         Resource::Private(number) => (1, number),
@@ -120,8 +121,8 @@ impl Writer<'_> {
                 self.site.bare()
             );
         }
-        let body = |link: &&Link| !matches!(link.markup, Markup::Style | Markup::Refresh);
-        let mut links = outline.links.iter().filter(body).peekable();
+        let in_body = |link: &&Link| !matches!(link.markup, Markup::Style | Markup::Refresh);
+        let mut links = outline.links.iter().filter(in_body).peekable();
         let mut paragraphs = 3 + self.chance.below(5);
         while paragraphs > 0 || links.peek().is_some() {
             if paragraphs > 0 {
@@ -173,6 +174,7 @@ impl Writer<'_> {
         }
     }
 
+    /// An attribute value in one of several quoting styles.
     fn attribute(&mut self, value: &str) {
         let simple = value
             .bytes()
@@ -186,7 +188,7 @@ impl Writer<'_> {
                 self.out.push('\'');
             }
             2 => {
-                // The ampersand as most authors write it; none of ours begins an entity.
+                // With unescaped ampersands, as most authors write them. None of them begins an entity.
                 let _ = write!(self.out, "\"{value}\"");
             }
             _ => {

@@ -1,8 +1,7 @@
-//! The languages of the lab and the words their sentences are made of.
+//! The four languages of the lab: tables of words, and a small grammar that makes sentences of them.
 //!
-//! A table, and the small grammar that reads it: subject, verb, object, and sometimes where or when. The
-//! sentences mean little but look like their language to a language guesser, and there are enough of them
-//! that two pages share one only by rare chance. All words fit in Latin-1, so that sites can be served in it.
+//! A sentence has subject, verb, object, and sometimes a place or time. Language detectors recognise the language, and two
+//! pages rarely share a sentence. All words fit in Latin-1, so that sites can be served in it.
 
 use crate::chance::Chance;
 
@@ -13,7 +12,7 @@ pub(crate) struct Language {
     pub(crate) code: &'static str,
     /// Names of sections, used as path components.
     pub(crate) sections: [&'static str; 12],
-    /// Words of page names; some not ASCII.
+    /// Words of page names; some are not ASCII.
     pub(crate) slugs: [&'static str; 10],
     nouns: [&'static str; 30],
     verbs: [&'static str; 20],
@@ -23,7 +22,7 @@ pub(crate) struct Language {
 
 pub(crate) static LANGUAGES: [Language; 4] = [PORTUGUESE, ENGLISH, SPANISH, GERMAN];
 
-#[rustfmt::skip] // a table: one word a line helps nobody
+#[rustfmt::skip] // one word per line would be harder to read
 const PORTUGUESE: Language = Language {
     code: "pt",
     sections: [
@@ -58,7 +57,7 @@ const PORTUGUESE: Language = Language {
     ],
 };
 
-#[rustfmt::skip] // a table: one word a line helps nobody
+#[rustfmt::skip] // one word per line would be harder to read
 const ENGLISH: Language = Language {
     code: "en",
     sections: [
@@ -93,7 +92,7 @@ const ENGLISH: Language = Language {
     ],
 };
 
-#[rustfmt::skip] // a table: one word a line helps nobody
+#[rustfmt::skip] // one word per line would be harder to read
 const SPANISH: Language = Language {
     code: "es",
     sections: [
@@ -129,7 +128,7 @@ const SPANISH: Language = Language {
     ],
 };
 
-#[rustfmt::skip] // a table: one word a line helps nobody
+#[rustfmt::skip] // one word per line would be harder to read
 const GERMAN: Language = Language {
     code: "de",
     sections: [
@@ -165,7 +164,7 @@ const GERMAN: Language = Language {
 };
 
 impl Language {
-    /// A title: two nouns, as headlines have them.
+    /// A title of two nouns.
     pub(crate) fn title(&self, chance: &mut Chance) -> String {
         let mut title = String::new();
         push_capital(&mut title, chance.pick(&self.nouns));
@@ -174,10 +173,10 @@ impl Language {
         title
     }
 
-    /// Appends a paragraph of some sentences, and a name or two: people who write have new words all the time (Heaps'
-    /// law), which is what tells them from machines that draw on a stock.
+    /// Appends a paragraph of several sentences with two invented names. The names make the vocabulary grow with the text
+    /// (Heaps' law), as in human writing; trap detection relies on that.
     pub(crate) fn paragraph(&self, out: &mut String, chance: &mut Chance) {
-        self.babble(out, chance);
+        self.sentences(out, chance);
         out.push(' ');
         push_name(out, chance);
         self.predicate(out, chance);
@@ -186,8 +185,8 @@ impl Language {
         out.push('.');
     }
 
-    /// Appends sentences from the stock of words alone.
-    pub(crate) fn babble(&self, out: &mut String, chance: &mut Chance) {
+    /// Appends sentences made only of the words in the table.
+    pub(crate) fn sentences(&self, out: &mut String, chance: &mut Chance) {
         for _ in 0..3 + chance.below(5) {
             self.sentence(out, chance);
             out.push(' ');
@@ -224,7 +223,7 @@ impl Language {
     }
 }
 
-/// A name that nobody has: two or three syllables out of eighty, and an ending.
+/// Appends an invented name: two or three of 80 syllables, and an ending.
 fn push_name(out: &mut String, chance: &mut Chance) {
     const ONSETS: [&str; 16] = [
         "b", "br", "d", "f", "g", "gl", "k", "l", "m", "n", "p", "r", "s", "t", "tr", "v",
@@ -262,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn paragraphs_differ() {
+    fn paragraphs_of_different_pages_differ() {
         let mut seen = HashSet::new();
         for page in 0..500 {
             let mut text = String::new();

@@ -1,15 +1,15 @@
-//! The tree of a site's pages, and where each page is: number to path and back.
+//! The page tree of a site, and the mapping between page numbers and paths.
 //!
-//! Page 0 is the home page, pages 1 to [`Site::sections`] are the sections, the rest are leaves, dealt to the
-//! sections in turn. Paths carry the page's number, so that a path is read by taking the number out of it
-//! and comparing with the path that this number has: no table is kept.
+//! Page 0 is the home page, pages 1 to [`Site::sections`] are the sections, and the rest are leaves, assigned to the sections
+//! in rotation. Every path contains its page number. To find the page of a path, the number is read from the path and the
+//! path of that page is compared, so no table is needed.
 
 use std::fmt::Write as _;
 
 use crate::chance::Chance;
 use crate::site::Site;
 
-/// What is particular about a leaf; most are plain.
+/// Special feature of a leaf. A quarter of the leaves has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flavour {
     Plain,
@@ -29,13 +29,13 @@ pub(crate) enum Flavour {
     Chain,
     /// Links to an old address of a page.
     Moved,
-    /// Links to what is gone or never was.
+    /// Links to a page that is gone (410) and to one that never existed (404).
     Broken,
     /// Links to pictures.
     Pictures,
     /// Links to files that are not HTML.
     Files,
-    /// Has a version to print: a near duplicate.
+    /// Has a print version, which is a near duplicate.
     Print,
 }
 
@@ -58,24 +58,25 @@ const FLAVOURS: [Flavour; 16] = [
     Flavour::Pictures,
 ];
 
-/// Copies come from the first leaves only: crawlers stop at sites with many duplicates (D5: ten).
+/// Only the first leaves have copies, because crawlers block sites with many duplicates (D5: ten).
 const LAST_COPIED_LEAF: usize = 40;
 
+/// Random stream of the paths of leaves.
 const LEAF: u64 = 10;
 
 impl Site {
-    /// Number of sections: about the square root of the size, so that every page is near the home page.
+    /// Number of sections: the square root of the size, at most 60, so that every page is near the home page.
     pub(crate) fn sections(&self) -> usize {
         (self.size - 1).isqrt().min(60)
     }
 
-    /// Leaves of a section in order.
+    /// The leaves of a section, in order.
     pub(crate) fn leaves(&self, section: usize) -> impl Iterator<Item = usize> + use<> {
         let first = self.sections() + 1 + section;
         (first..self.size).step_by(self.sections().max(1))
     }
 
-    /// The section a leaf belongs to, and its row there.
+    /// The section of a leaf, and its row in the section.
     pub(crate) fn row(&self, leaf: usize) -> (usize, usize) {
         let index = leaf - self.sections() - 1;
         (index % self.sections(), index / self.sections())
@@ -93,7 +94,7 @@ impl Site {
         }
     }
 
-    /// A section's name: `noticias`, and `noticias-2` when the names have all been used.
+    /// The name of a section: `noticias`, or `noticias-2` when all names have been used once.
     pub(crate) fn section_name(&self, section: usize) -> String {
         let names = &self.language.sections;
         let name = names[section % names.len()];
@@ -103,7 +104,7 @@ impl Site {
         }
     }
 
-    /// Path and query of a page, canonical: `/`, `/noticias/`, `/noticias/artigo-17.html` …
+    /// Canonical path and query of a page, such as `/`, `/noticias/`, `/noticias/artigo-17.html`.
     pub(crate) fn page_path(&self, page: usize) -> String {
         if page == 0 {
             return "/".to_owned();
@@ -136,7 +137,7 @@ impl Site {
         (self.is_leaf(page) && decode(&self.page_path(page)) == path).then_some(page)
     }
 
-    /// The section with this path, final slash included.
+    /// The section with this path, which includes the final slash.
     pub(crate) fn section_at(&self, path: &str) -> Option<usize> {
         let name = path.strip_prefix('/')?.strip_suffix('/')?;
         let (word, round) = match name.rsplit_once('-') {
@@ -150,7 +151,7 @@ impl Site {
     }
 }
 
-/// The last run of digits in a text.
+/// The last number in a text.
 pub(crate) fn last_number(text: &str) -> Option<usize> {
     let end = text.rfind(|c: char| c.is_ascii_digit())? + 1;
     let start = text[..end]
@@ -159,7 +160,7 @@ pub(crate) fn last_number(text: &str) -> Option<usize> {
     text.get(start..end)?.parse().ok()
 }
 
-/// Percent-encodes what is not ASCII.
+/// Percent-encodes the characters that are not ASCII.
 pub(crate) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for character in text.chars() {
@@ -174,7 +175,7 @@ pub(crate) fn encode(text: &str) -> String {
     out
 }
 
-/// Undoes percent-encoding; what is not UTF-8 afterwards is replaced.
+/// Decodes percent-encoding. Bytes that are not UTF-8 are replaced.
 pub(crate) fn decode(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -199,7 +200,7 @@ mod tests {
     use crate::plan::Plan;
 
     #[test]
-    fn every_page_has_a_path_of_its_own_that_leads_back() {
+    fn every_page_has_a_unique_path_that_maps_back_to_it() {
         let plan = Plan::large(3000);
         for number in 0..40 {
             let site = Site::new(&plan, number);
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_cover_the_site() {
+    fn every_page_is_home_section_or_leaf() {
         for size in 1..200 {
             let site = Site {
                 size,
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_found() {
+    fn the_last_number_is_found() {
         let check = |text, expected| assert_eq!(last_number(text), expected, "{text}");
         check("/a/12-b34.html", Some(34));
         check("7", Some(7));

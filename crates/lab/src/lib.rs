@@ -1,22 +1,23 @@
-//! A web to test against: sites, DNS and a log of what the servers saw. Real sockets, loopback only.
+//! The test laboratory: a generated web with HTTP and DNS servers, and a log of every request. It uses real sockets, on
+//! loopback only.
 //!
 //! ```text
-//! Plan ─► Web: host ─► site ─► resource ─► outline ─► html ─► Answer       pure
-//!          │                        └──────────► truth: what must be found
+//! Plan ─► Web: host ─► site ─► resource ─► outline ─► html ─► Answer       pure functions
+//!          │                        └──────────► truth: the pages that a crawl must find
 //!          └─► Lab: server ─► request ─► wire ─► exchange ─► log           sockets
 //!                   dns ─► packet ────────────────────────► log
 //!                   secure (TLS), trespass (refused addresses), vacuum (no answer)
-//!                   tally: what was seen, added up
+//!                   tally: totals of the log
 //! ```
 //!
-//! Used by tests, by `bench/`, by `aranha demo` and by `aranha lab`. What always holds:
-//! - **Pure.** An honest answer depends on plan, port, host and path only; nothing is stored, so a hundred thousand
-//!   sites cost no memory until they are visited.
-//! - **Loopback only.** Servers listen on 127.0.0.0/8 or drop who comes from elsewhere.
-//! - **Judged by what servers saw.** Every exchange is logged, however it ends; times are taken in the
-//!   crawler's favour, so that a violation is one.
+//! Used by tests, by `bench/`, by `aranha demo` and by `aranha lab`. Invariants:
+//! - **Pure.** The response of an honest site depends only on plan, port, host and path. Nothing is stored, so 100,000 sites
+//!   take no memory.
+//! - **Loopback only.** Servers listen on 127.0.0.0/8, or close connections from other addresses.
+//! - **Judged by the servers.** Every exchange is logged, including failed ones. Times are measured in the crawler's favour,
+//!   so a reported violation is a real one.
 //!
-//! Read first: [`Plan`], then `web.rs`; hostile sites are under `hazard/`.
+//! Read first: [`Plan`], then `web.rs`. Hostile sites are under `hazard/`.
 
 mod answer;
 mod certificate;
@@ -58,7 +59,7 @@ use tokio::task::JoinSet;
 pub use answer::Answer;
 pub use chance::Chance;
 pub use hazard::{Group, Hazard};
-pub use log::{Question, Request, Shared, Violation, violations};
+pub use log::{CourtesyScope, Question, Request, Violation, violations};
 pub use plan::{Latency, Plan, Sizes};
 pub use tally::{Cost, Tally};
 pub use trespass::{BLACK_LIST, Trespass};
@@ -77,8 +78,8 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Brings the web up. HTTP listens on one port of all addresses of the plan, DNS (UDP and TCP) on a port of
-    /// 127.0.0.1; both are free ones unless the plan names them.
+    /// Starts the servers. HTTP listens on the same port of all addresses of the plan, DNS (UDP and TCP) on a port of
+    /// 127.0.0.1. Free ports are used unless the plan sets them.
     pub async fn start(plan: Plan) -> io::Result<Lab> {
         let keep_log = plan.keep_log;
         let wanted_port = plan.port;
@@ -91,7 +92,7 @@ impl Lab {
         let mut listeners = server::bind(&addresses, wanted_port).await?;
         let port = listeners[0].local_addr()?.port();
         if hostile {
-            // Nobody to count where the machine has no IPv6.
+            // Without IPv6 on this machine there are no IPv6 connections to count.
             listeners.extend(server::bind_six(port).await.ok());
         }
         let mut vacuums = Vec::new();
@@ -110,8 +111,8 @@ impl Lab {
             hostile: web
                 .hazards()
                 .enumerate()
-                .map(|(place, (address, hazard))| {
-                    (address.into(), (hazard, web.hazard_host(place)))
+                .map(|(index, (address, hazard))| {
+                    (address.into(), (hazard, web.hazard_host(index)))
                 })
                 .collect(),
             connections: AtomicU64::new(0),
@@ -131,98 +132,97 @@ impl Lab {
         })
     }
 
-    /// The web that is served, without its sockets.
+    /// The web that the servers serve.
     pub fn web(&self) -> &Web {
         &self.shared.web
     }
 
-    /// The plan it was started with.
+    /// The plan of the web.
     pub fn plan(&self) -> &Plan {
         self.web().plan()
     }
 
-    /// The lab's DNS server.
+    /// Address of the lab's DNS server.
     pub fn resolver(&self) -> SocketAddr {
         self.resolver
     }
 
-    /// DER of the certificate that signs all that are not self-signed; `None` when nothing of the plan speaks TLS.
+    /// Root certificate of the lab in DER. `None` when the plan has no TLS.
     pub fn authority(&self) -> Option<&[u8]> {
         let certificates = self.shared.certificates.as_ref()?;
         Some(&certificates.authority)
     }
 
-    /// Home pages of all hostile sites, in the order of the plan.
+    /// URLs of the home pages of all hostile sites, in the order of the plan.
     pub fn hazard_seeds(&self) -> Vec<String> {
         self.web().hazard_seeds()
     }
 
-    /// Port of all HTTP servers, and of those that speak TLS.
+    /// Port of all HTTP and HTTPS servers.
     pub fn port(&self) -> u16 {
         self.web().port()
     }
 
-    /// Where to start: `http://www.site000.lab:PORT/` and so on.
+    /// Seed URLs, such as `http://www.site000.lab:PORT/`.
     pub fn seeds(&self) -> Vec<String> {
         self.web().seeds()
     }
 
-    /// Every URL reachable by links and allowed by robots.txt for the default [`Crawler`]: redirects and 404s
-    /// too, robots.txt itself not. In folded form, see [`Lab::fold`].
+    /// Every URL that the default [`Crawler`] can reach by links and may fetch by robots.txt, in the form of [`Lab::fold`].
+    /// Includes redirects and 404s, but not robots.txt.
     pub fn pages(&self) -> BTreeSet<String> {
         self.truth(&Crawler::default()).into_keys().collect()
     }
 
-    /// The truth for another crawler, with what is expected of each URL.
+    /// Every URL that this crawler can reach and may fetch, with the expected outcome.
     pub fn truth(&self, crawler: &Crawler) -> BTreeMap<String, Expected> {
         self.web().truth(crawler)
     }
 
-    /// A URL in the form the truth is told in: canonical by `Canonicaliser::default()`, `www.` folded:
-    /// `http://site000.lab:PORT/a`. The text itself when it is no URL.
+    /// The form of a URL in [`Lab::truth`]: canonical by the default rules and without `www.`, such as
+    /// `http://site000.lab:PORT/a`. Text that is not a URL is returned unchanged.
     pub fn fold(&self, url: &str) -> String {
         truth::fold(&self.canonicaliser, url)
     }
 
-    /// All requests whose exchanges are over, in the order they ended.
+    /// All requests whose exchanges have ended, in the order in which they ended.
     pub fn log(&self) -> Vec<Request> {
         self.shared.log.requests()
     }
 
-    /// Those that started at or after an instant.
+    /// The requests that started at or after an instant.
     pub fn log_since(&self, instant: Instant) -> Vec<Request> {
         self.shared.log.requests_since(instant)
     }
 
-    /// DNS questions asked.
+    /// All questions that the DNS server received.
     pub fn questions(&self) -> Vec<Question> {
         self.shared.log.questions()
     }
 
-    /// Requests answered since the start or the last [`Lab::clear`].
+    /// Number of requests answered since the start or the last [`Lab::clear`].
     pub fn count(&self) -> u64 {
         self.shared.log.count()
     }
 
-    /// Connections to addresses of [`BLACK_LIST`] that the lab can listen on: there should be none.
+    /// Connections to refused addresses ([`BLACK_LIST`]) on which the lab listens. A correct crawler makes none.
     pub fn trespasses(&self) -> Vec<Trespass> {
         self.shared.log.trespasses()
     }
 
-    /// Forgets all requests, questions and trespasses, and what hostile sites remember of them.
+    /// Clears all requests, questions and trespasses, and the counters of hostile sites.
     pub fn clear(&self) {
         self.shared.memory.clear();
         self.shared.log.clear();
     }
 
-    /// Returns when `n` requests have been answered since the start or the last [`Lab::clear`]. May be
-    /// cancelled.
+    /// Waits until `n` requests have been answered since the start or the last [`Lab::clear`]. Cancel-safe.
     pub async fn wait_for_requests(&self, n: u64) {
         self.shared.log.wait_for(n).await;
     }
 
-    /// Pairs of requests to one site or one address closer than the pause, from the end of the answer to the
-    /// arrival of the next request.
+    /// Pairs of requests to the same site or address with less than `pause` between the end of a response and the arrival
+    /// of the next request.
     pub fn violations(&self, pause: Duration) -> Vec<Violation> {
         violations(&self.log(), pause)
     }

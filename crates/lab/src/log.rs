@@ -1,9 +1,8 @@
-//! What the lab's servers saw: every request and every DNS question with its times.
+//! The log of the lab's servers: every request and every DNS question, with times.
 //!
-//! Tests judge a crawl by this log and not by what the crawler says of itself. Times are stamped in the
-//! crawler's favour: a request starts when its first byte has been read, which is after it arrived; an answer
-//! ends just before the system call that hands over its last byte. A violation reported here is therefore a
-//! real one, however late the scheduler woke us.
+//! Tests judge a crawl by this log, not by the crawler's own statistics. Times are measured in the crawler's favour. A request
+//! starts when its first byte has been read, which is after it arrived. A response ends before the system call that sends its
+//! last byte. A reported violation is therefore a real one, even if the scheduler delays the server.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,103 +13,102 @@ use tokio::sync::watch;
 
 use crate::trespass::Trespass;
 
-/// One request and how it was answered.
+/// One request and its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// `Host` header, lower case, without the port.
     pub host: String,
-    /// The address that was connected to.
+    /// The address to which the crawler connected.
     pub address: IpAddr,
-    /// Request method; empty when TLS failed before there was a request.
+    /// Request method. Empty when TLS failed before the request.
     pub method: String,
     /// Path and query as sent.
     pub path: String,
-    /// The request's first byte was read.
+    /// When the first byte of the request was read.
     pub started: Instant,
-    /// The last byte that was sent was handed to the socket; `started` when none was.
+    /// When the last sent byte was passed to the socket. Equal to `started` when none was sent.
     pub ended: Instant,
-    /// The exchange was over: `ended` when it is complete, else when the server noticed.
+    /// When the exchange was over. Equal to `ended` when it is complete, otherwise when the server noticed the end.
     pub closed: Instant,
-    /// Status sent; 0 when none was.
+    /// HTTP status; 0 when none was sent.
     pub status: u16,
-    /// Bytes of the answer on the wire, head included.
+    /// Bytes of the response on the wire, head included.
     pub bytes: u64,
-    /// The whole answer was sent.
+    /// Whether the whole response was sent.
     pub complete: bool,
-    /// `User-Agent` header, empty when absent.
+    /// `User-Agent` header; empty when absent.
     pub agent: String,
-    /// `Cookie` header, empty when absent.
+    /// `Cookie` header; empty when absent.
     pub cookie: String,
-    /// `Authorization` header, empty when absent.
+    /// `Authorization` header; empty when absent.
     pub authorization: String,
-    /// Connections count from 0 over the life of the lab: the same number means keep-alive.
+    /// Number of the connection, from 0. Requests on one connection (keep-alive) have the same number.
     pub connection: u64,
 }
 
 impl Request {
-    /// The site asked: the host with `www.` folded.
+    /// The site: the host without `www.`.
     pub fn site(&self) -> &str {
         self.host.strip_prefix("www.").unwrap_or(&self.host)
     }
 }
 
-/// One question that the DNS server was asked.
+/// One question to the DNS server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Name asked, lower case, without the final dot.
+    /// The name, in lower case and without the final dot.
     pub name: String,
     /// Record type: 1 is A, 28 is AAAA.
     pub kind: u16,
-    /// Asked over TCP.
+    /// Whether it came over TCP.
     pub tcp: bool,
     /// When it arrived.
     pub at: Instant,
-    /// Answer code: 0 answered, 3 no such name; [`Question::UNANSWERED`] when nothing was said.
+    /// Response code: 0 is no error, 3 is no such name. [`Question::UNANSWERED`] when there was no response.
     pub code: u16,
 }
 
 impl Question {
-    /// In place of a code: the server kept silent.
+    /// Replaces the code when the server did not respond.
     pub const UNANSWERED: u16 = u16::MAX;
 }
 
-/// What two requests that came too close had in common.
+/// What two requests of a [`Violation`] have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Shared {
-    /// One site, twins folded.
+pub enum CourtesyScope {
+    /// The site, with twins folded.
     Site(String),
-    /// One address.
+    /// The IP address.
     Address(IpAddr),
 }
 
-/// Two requests closer than the courtesy pause (invariant 2).
+/// Two requests with less than the courtesy pause between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// What they shared.
-    pub shared: Shared,
-    /// The request whose answer ended last before the second began.
+    /// The site or address that they have in common.
+    pub scope: CourtesyScope,
+    /// The request whose exchange ended last before the second began.
     pub first: Request,
-    /// The one that came too early.
+    /// The request that came too early.
     pub second: Request,
-    /// From the end of the first answer to the second's first byte; zero when they overlap.
+    /// Time from the end of the first response to the first byte of the second request. Zero when they overlap.
     pub gap: Duration,
 }
 
-/// Everything seen so far. Shared by all servers of a lab.
-///
-/// A plain mutex: it is held for a push, never across an await.
+/// The log, shared by all servers of a lab. A std mutex, because it is never held across an await.
 #[derive(Debug)]
 pub(crate) struct Log {
+    /// Whether requests and questions are kept, or requests only counted.
     keep: bool,
-    seen: Mutex<Seen>,
+    entries: Mutex<LogEntries>,
     count: watch::Sender<u64>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct LogEntries {
     requests: Vec<Request>,
     questions: Vec<Question>,
-    /// Kept whatever the plan says: there should be none.
+    /// Always kept.
     trespasses: Vec<Trespass>,
 }
 
@@ -118,30 +116,30 @@ impl Log {
     pub(crate) fn new(keep: bool) -> Log {
         Log {
             keep,
-            seen: Mutex::default(),
+            entries: Mutex::default(),
             count: watch::Sender::new(0),
         }
     }
 
     pub(crate) fn request(&self, request: Request) {
         if self.keep {
-            self.seen().requests.push(request);
+            self.entries().requests.push(request);
         }
         self.count.send_modify(|count| *count += 1);
     }
 
     pub(crate) fn question(&self, question: Question) {
         if self.keep {
-            self.seen().questions.push(question);
+            self.entries().questions.push(question);
         }
     }
 
     pub(crate) fn trespass(&self, trespass: Trespass) {
-        self.seen().trespasses.push(trespass);
+        self.entries().trespasses.push(trespass);
     }
 
     pub(crate) fn trespasses(&self) -> Vec<Trespass> {
-        self.seen().trespasses.clone()
+        self.entries().trespasses.clone()
     }
 
     pub(crate) fn count(&self) -> u64 {
@@ -149,21 +147,21 @@ impl Log {
     }
 
     pub(crate) fn requests(&self) -> Vec<Request> {
-        self.seen().requests.clone()
+        self.entries().requests.clone()
     }
 
     pub(crate) fn requests_since(&self, instant: Instant) -> Vec<Request> {
-        let seen = self.seen();
-        let late = seen.requests.iter().filter(|r| r.started >= instant);
-        late.cloned().collect()
+        let entries = self.entries();
+        let later = entries.requests.iter().filter(|r| r.started >= instant);
+        later.cloned().collect()
     }
 
     pub(crate) fn questions(&self) -> Vec<Question> {
-        self.seen().questions.clone()
+        self.entries().questions.clone()
     }
 
     pub(crate) fn clear(&self) {
-        *self.seen() = Seen::default();
+        *self.entries() = LogEntries::default();
         self.count.send_replace(0);
     }
 
@@ -175,33 +173,33 @@ impl Log {
             .expect("the sender is a field of self");
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn entries(&self) -> MutexGuard<'_, LogEntries> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Pairs of requests to one site or one address of which the second came less than `pause` after the end of
-/// the first, or while the first was still held open and stayed so for longer than another pause.
+/// Pairs of requests to the same site or address that violate the courtesy pause. The second came less than `pause` after
+/// the end of the first, or the first stayed open for more than `pause` after the second had started.
 pub fn violations(requests: &[Request], pause: Duration) -> Vec<Violation> {
     let mut order: Vec<&Request> = requests.iter().collect();
     order.sort_by_key(|request| request.started);
-    let mut last: HashMap<Shared, &Request> = HashMap::new();
+    let mut last: HashMap<CourtesyScope, &Request> = HashMap::new();
     let mut found = Vec::new();
     for second in order {
-        let keys = [
-            Shared::Site(second.site().to_owned()),
-            Shared::Address(second.address),
+        let scopes = [
+            CourtesyScope::Site(second.site().to_owned()),
+            CourtesyScope::Address(second.address),
         ];
-        for shared in keys {
-            let Some(first) = last.get_mut(&shared) else {
-                last.insert(shared, second);
+        for scope in scopes {
+            let Some(first) = last.get_mut(&scope) else {
+                last.insert(scope, second);
                 continue;
             };
             let gap = second.started.saturating_duration_since(first.ended);
             let overlap = first.closed.saturating_duration_since(second.started) > pause;
             if gap < pause || overlap {
                 found.push(Violation {
-                    shared,
+                    scope,
                     first: (*first).clone(),
                     second: second.clone(),
                     gap: if overlap { Duration::ZERO } else { gap },
@@ -221,12 +219,12 @@ mod tests {
 
     use super::*;
 
-    /// Requests as (host, last octet of the address, started, ended, closed), times in milliseconds; then the
-    /// pairs that are too close for a pause of 100, as (first, second) by their place.
+    /// Each request is (host, last octet of the address, started, ended, closed), with times in milliseconds. The expected
+    /// violations of a pause of 100 ms are pairs of indexes.
     fn check(script: &[(&str, u8, u64, u64, u64)], expected: &[(usize, usize)]) {
         let zero = Instant::now();
         let at = |milliseconds| zero + Duration::from_millis(milliseconds);
-        let request = |(place, line): (usize, &(&str, u8, u64, u64, u64))| Request {
+        let request = |(index, line): (usize, &(&str, u8, u64, u64, u64))| Request {
             host: line.0.to_owned(),
             address: Ipv4Addr::new(127, 0, 0, line.1).into(),
             method: "GET".to_owned(),
@@ -240,19 +238,19 @@ mod tests {
             agent: String::new(),
             cookie: String::new(),
             authorization: String::new(),
-            connection: place as u64,
+            connection: index as u64,
         };
         let requests: Vec<Request> = script.iter().enumerate().map(request).collect();
         let mut found: Vec<_> = violations(&requests, Duration::from_millis(100))
             .iter()
             .map(|v| (v.first.connection as usize, v.second.connection as usize))
             .collect();
-        found.dedup(); // by site and by address
+        found.dedup(); // found by site and by address
         assert_eq!(found, expected, "{script:?}");
     }
 
     #[test]
-    fn the_pause_counts_from_the_end() {
+    fn the_pause_starts_at_the_end_of_the_response() {
         check(&[("a", 2, 0, 10, 10), ("a", 2, 110, 120, 120)], &[]);
         check(&[("a", 2, 0, 50, 50), ("a", 2, 110, 120, 120)], &[(0, 1)]);
         check(&[("a", 2, 0, 10, 10), ("b", 3, 11, 20, 20)], &[]);
@@ -261,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_answer_is_not_forgotten_behind_a_short_one() {
+    fn a_long_response_counts_after_a_later_short_one() {
         let script = [
             ("a", 2, 0, 500, 500),
             ("b", 3, 100, 110, 110),
@@ -277,12 +275,12 @@ mod tests {
     }
 
     #[test]
-    fn the_log_may_be_out_of_order() {
+    fn the_log_need_not_be_sorted() {
         check(&[("a", 2, 110, 120, 120), ("a", 2, 0, 50, 50)], &[(1, 0)]);
     }
 
     #[test]
-    fn a_client_that_gave_up_may_go_on_but_not_while_it_waits() {
+    fn an_aborted_exchange_counts_until_it_is_closed() {
         check(&[("a", 2, 0, 0, 1000), ("a", 2, 1100, 1110, 1110)], &[]);
         check(&[("a", 2, 0, 0, 1000), ("a", 2, 500, 510, 510)], &[(0, 1)]);
     }

@@ -1,7 +1,7 @@
-//! The little that hostile sites remember: how often each thing was asked for.
+//! Counters of hostile sites: how often something was requested.
 //!
-//! Honest answers are pure; a server that is busy twice and then relents, or a name whose address changes
-//! between two questions, is not. Only hazards that need it write here, under few keys.
+//! Honest sites need no state. Some hazards do, such as a server that is busy twice and then responds, or a name whose
+//! address changes between two questions.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct Memory(Mutex<HashMap<String, u64>>);
 
 impl Memory {
-    /// Counts one more and tells how many there were before.
+    /// Increments the counter and returns its previous value.
     pub(crate) fn count(&self, key: &str) -> u64 {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(key.to_owned()).or_default();

@@ -1,9 +1,8 @@
-//! The links of a page, as they are written in it.
+//! The links of a page, as written in its HTML.
 //!
-//! Both the page's HTML (`html`) and the truth (`truth`) are made from this, so they cannot disagree. The
-//! breadth of ways to write one link is the point: relative, absolute, with excess dots, upper-case hosts,
-//! padded ports, session identifiers, fragments, raw letters that are not ASCII. One link in five leaves the
-//! site (81.5% stay inside, Viuva Negra 3.3).
+//! The HTML (`html.rs`) and the expected pages (`truth.rs`) are both made from the outline, so they agree. Links are written in
+//! many forms: relative, absolute, with excess dots, upper-case hosts, padded ports, session identifiers, fragments, unescaped
+//! non-ASCII letters. One link in five leaves the site (Viuva Negra 3.3: 81.5% of links stay inside).
 
 use crate::chance::Chance;
 use crate::layout::{Flavour, decode};
@@ -11,7 +10,7 @@ use crate::resource::{CHAIN, PRIVATE_PAGES, Resource, path};
 use crate::site::{Scheme, Site, Twin};
 use crate::web::Web;
 
-/// The element a link is written in.
+/// The HTML element of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Markup {
     Anchor,
@@ -24,7 +23,7 @@ pub(crate) enum Markup {
 }
 
 impl Markup {
-    /// Embedded things that only crawlers of assets ask for.
+    /// Whether it is an embedded resource, which only some crawlers fetch.
     pub(crate) fn is_asset(self) -> bool {
         matches!(self, Markup::Image | Markup::Style)
     }
@@ -33,13 +32,13 @@ impl Markup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Link {
     pub(crate) markup: Markup,
-    /// As written, entities not yet escaped.
+    /// The `href` before entities are escaped.
     pub(crate) href: String,
     /// `rel=nofollow`.
     pub(crate) nofollow: bool,
 }
 
-/// What of a page matters to one who follows links.
+/// The parts of a page that matter for following links.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outline {
     /// `base href` as written.
@@ -49,198 +48,202 @@ pub(crate) struct Outline {
     pub(crate) links: Vec<Link>,
 }
 
+/// Random stream of the outlines.
 const OUTLINE: u64 = 20;
-/// Links from a home page to the sites below it in the tree that connects all sites.
+/// Number of sites to which a home page links in the tree that connects all sites.
 const BRANCHES: usize = 4;
 
-/// The outline of a resource; empty for what is no page.
+/// The outline of a resource. Empty if it is not a page.
 pub(crate) fn outline(web: &Web, site: &Site, resource: &Resource) -> Outline {
     match *resource {
         Resource::Page(0) | Resource::Copy(0) => home(web, site),
         Resource::Page(page) | Resource::Copy(page) if site.is_leaf(page) => leaf(web, site, page),
         Resource::Page(page) => section(web, site, page - 1),
         Resource::Print(page) => {
-            let mut pen = Pen::new(web, site, &path("print", page));
-            pen.inside(Markup::Anchor, &site.page_path(page));
-            pen.finish()
+            let mut writer = LinkWriter::new(web, site, &path("print", page));
+            writer.inside(Markup::Anchor, &site.page_path(page));
+            writer.finish()
         }
         Resource::Private(number) => {
-            let mut pen = Pen::new(web, site, &path("private", number));
-            pen.inside(Markup::Anchor, "/");
-            pen.inside(Markup::Anchor, "/private/open.html");
-            pen.finish()
+            let mut writer = LinkWriter::new(web, site, &path("private", number));
+            writer.inside(Markup::Anchor, "/");
+            writer.inside(Markup::Anchor, "/private/open.html");
+            writer.finish()
         }
-        Resource::Open => back_home(web, site, "/private/open.html"),
-        Resource::Hidden(page) => back_home(web, site, &path("hidden", page)),
+        Resource::Open => link_to_home(web, site, "/private/open.html"),
+        Resource::Hidden(page) => link_to_home(web, site, &path("hidden", page)),
         Resource::Refresh(page) => {
-            let mut pen = Pen::new(web, site, &path("refresh", page));
-            pen.inside(Markup::Refresh, &site.page_path(page));
-            pen.finish()
+            let mut writer = LinkWriter::new(web, site, &path("refresh", page));
+            writer.inside(Markup::Refresh, &site.page_path(page));
+            writer.finish()
         }
-        Resource::Frames => several(web, site, Markup::Frame, "/frames.html"),
-        Resource::Map => several(web, site, Markup::Area, "/map.html"),
+        Resource::Frames => links_to_sections(web, site, Markup::Frame, "/frames.html"),
+        Resource::Map => links_to_sections(web, site, Markup::Area, "/map.html"),
         _ => Outline::default(),
     }
 }
 
 fn home(web: &Web, site: &Site) -> Outline {
-    let mut pen = Pen::new(web, site, "/");
-    pen.rooted = true; // `/index.html` has the same bytes
-    pen.asset(Markup::Style, "/style.css");
-    pen.asset(Markup::Image, "/logo.png");
+    let mut writer = LinkWriter::new(web, site, "/");
+    writer.rooted = true; // `/index.html` has the same content
+    writer.asset(Markup::Style, "/style.css");
+    writer.asset(Markup::Image, "/logo.png");
     for section in 0..site.sections() {
-        pen.inside(Markup::Anchor, &site.page_path(section + 1));
+        writer.inside(Markup::Anchor, &site.page_path(section + 1));
     }
     for number in 0..PRIVATE_PAGES {
-        pen.inside(Markup::Anchor, &path("private", number));
+        writer.inside(Markup::Anchor, &path("private", number));
     }
     if site.size > 6 {
-        pen.inside(Markup::Anchor, "/index.html");
-        pen.inside(Markup::Anchor, "/map.html");
-        pen.inside(Markup::Anchor, "/frames.html");
+        writer.inside(Markup::Anchor, "/index.html");
+        writer.inside(Markup::Anchor, "/map.html");
+        writer.inside(Markup::Anchor, "/frames.html");
     }
     for branch in 1..=BRANCHES {
         if let Some(other) = web.site(site.number * BRANCHES + branch) {
-            pen.outside(Markup::Anchor, &other, "/");
+            writer.outside(Markup::Anchor, &other, "/");
         }
     }
-    pen.anywhere();
-    pen.not_for_us();
-    hostile(&mut pen, web, site);
-    pen.finish()
+    writer.anywhere();
+    writer.unfetchable();
+    links_to_hazards(&mut writer, web, site);
+    writer.finish()
 }
 
-/// Seeds share the links to hostile sites among them.
-fn hostile(pen: &mut Pen<'_>, web: &Web, site: &Site) {
+/// The links to hostile sites, distributed over the home pages of the seeds.
+fn links_to_hazards(writer: &mut LinkWriter<'_>, web: &Web, site: &Site) {
     if web.plan().hazards.is_empty() {
         return;
     }
     let seeds: Vec<usize> = web.seed_sites().map(|seed| seed.number).collect();
-    let Some(place) = seeds.iter().position(|number| *number == site.number) else {
+    let Some(seed) = seeds.iter().position(|number| *number == site.number) else {
         return;
     };
-    for position in (place..web.plan().hazards.len()).step_by(seeds.len()) {
-        pen.write(Markup::Anchor, web.hazard_home(position));
+    for position in (seed..web.plan().hazards.len()).step_by(seeds.len()) {
+        writer.write(Markup::Anchor, web.hazard_home(position));
     }
 }
 
-/// A section links to its leaves of even row; those of odd row are linked from the leaf before them, unless
-/// nobody would follow its links.
+/// A section links to its leaves in even rows. A leaf in an odd row is linked from the leaf before it, or from the section if
+/// that leaf is `nofollow`.
 fn section(web: &Web, site: &Site, section: usize) -> Outline {
-    let mut pen = Pen::new(web, site, &site.page_path(section + 1));
-    pen.asset(Markup::Style, "/style.css");
+    let mut writer = LinkWriter::new(web, site, &site.page_path(section + 1));
+    writer.asset(Markup::Style, "/style.css");
     let mut before = Flavour::RelNofollow;
     for (row, leaf) in site.leaves(section).enumerate() {
         let unfollowed = matches!(before, Flavour::MetaNofollow | Flavour::RelNofollow);
         before = site.flavour(leaf);
         if row % 2 == 0 || unfollowed {
-            pen.inside(Markup::Anchor, &site.page_path(leaf));
+            writer.inside(Markup::Anchor, &site.page_path(leaf));
         }
         if before == Flavour::Copied {
-            pen.inside(Markup::Anchor, &path("copy", leaf));
+            writer.inside(Markup::Anchor, &path("copy", leaf));
         }
     }
     let next = (section + 1) % site.sections();
-    let bare = format!("/{}", site.section_name(next)); // answered by a redirect to the slash
-    pen.inside(Markup::Anchor, &bare);
-    pen.anywhere();
-    pen.finish()
+    let bare = format!("/{}", site.section_name(next)); // redirects to the path with a slash
+    writer.inside(Markup::Anchor, &bare);
+    writer.anywhere();
+    writer.finish()
 }
 
 fn leaf(web: &Web, site: &Site, page: usize) -> Outline {
     let own_path = site.page_path(page);
     let flavour = site.flavour(page);
-    let mut pen = Pen::new(web, site, &own_path);
-    pen.rooted = flavour == Flavour::Copied;
-    pen.nofollow = flavour == Flavour::RelNofollow;
+    let mut writer = LinkWriter::new(web, site, &own_path);
+    writer.rooted = flavour == Flavour::Copied;
+    writer.nofollow = flavour == Flavour::RelNofollow;
     if flavour == Flavour::Based {
-        pen.base(&site.page_path(1 + page % site.sections()));
+        writer.base(&site.page_path(1 + page % site.sections()));
     }
-    pen.asset(Markup::Style, "/style.css");
-    if pen.chance.percent(50) {
-        pen.asset(Markup::Image, &path("pictures", page));
+    writer.asset(Markup::Style, "/style.css");
+    if writer.chance.percent(50) {
+        writer.asset(Markup::Image, &path("pictures", page));
     }
     let row = site.row(page).1;
     if row.is_multiple_of(2) && page + site.sections() < site.size {
-        pen.inside(Markup::Anchor, &site.page_path(page + site.sections()));
+        writer.inside(Markup::Anchor, &site.page_path(page + site.sections()));
     }
-    flavoured(&mut pen, site, page, flavour);
-    for _ in 0..3 + pen.chance.below(6) {
-        if pen.chance.percent(20) {
-            pen.anywhere();
+    links_of_flavour(&mut writer, site, page, flavour);
+    for _ in 0..3 + writer.chance.below(6) {
+        if writer.chance.percent(20) {
+            writer.anywhere();
         } else {
-            let other = pen.chance.below(site.size);
-            pen.inside(Markup::Anchor, &site.page_path(other));
+            let other = writer.chance.below(site.size);
+            writer.inside(Markup::Anchor, &site.page_path(other));
         }
     }
-    let mut outline = pen.finish();
+    let mut outline = writer.finish();
     outline.nofollow = flavour == Flavour::MetaNofollow;
     outline
 }
 
-/// The links that only leaves of a flavour have.
-fn flavoured(pen: &mut Pen<'_>, site: &Site, page: usize, flavour: Flavour) {
+/// The additional links of a leaf with this flavour.
+fn links_of_flavour(writer: &mut LinkWriter<'_>, site: &Site, page: usize, flavour: Flavour) {
     let (markup, target) = match flavour {
         Flavour::Plain | Flavour::Copied | Flavour::Based => return,
         Flavour::MetaNofollow | Flavour::RelNofollow => (Markup::Anchor, path("hidden", page)),
         Flavour::Refresh => (Markup::Anchor, path("refresh", page)),
-        Flavour::Inline => (Markup::Inline, site.page_path(pen.chance.below(site.size))),
+        Flavour::Inline => (
+            Markup::Inline,
+            site.page_path(writer.chance.below(site.size)),
+        ),
         Flavour::Chain => (Markup::Anchor, format!("/moved/{CHAIN}-{page}")),
         Flavour::Moved => (Markup::Anchor, path("old", page)),
         Flavour::Broken => {
-            pen.inside(Markup::Anchor, &path("missing", page));
+            writer.inside(Markup::Anchor, &path("missing", page));
             (Markup::Anchor, path("gone", page))
         }
         Flavour::Pictures => (Markup::Anchor, path("pictures", page)),
         Flavour::Files => {
-            pen.inside(Markup::Anchor, &path("notes", page));
+            writer.inside(Markup::Anchor, &path("notes", page));
             (Markup::Anchor, path("data", page))
         }
         Flavour::Print => (Markup::Anchor, path("print", page)),
     };
-    pen.inside(markup, &target);
+    writer.inside(markup, &target);
 }
 
-fn back_home(web: &Web, site: &Site, own_path: &str) -> Outline {
-    let mut pen = Pen::new(web, site, own_path);
-    pen.inside(Markup::Anchor, "/");
-    pen.finish()
+fn link_to_home(web: &Web, site: &Site, own_path: &str) -> Outline {
+    let mut writer = LinkWriter::new(web, site, own_path);
+    writer.inside(Markup::Anchor, "/");
+    writer.finish()
 }
 
-/// Up to four sections in one kind of element.
-fn several(web: &Web, site: &Site, markup: Markup, own_path: &str) -> Outline {
-    let mut pen = Pen::new(web, site, own_path);
+/// Links to up to four sections, in one kind of element.
+fn links_to_sections(web: &Web, site: &Site, markup: Markup, own_path: &str) -> Outline {
+    let mut writer = LinkWriter::new(web, site, own_path);
     for section in 0..site.sections().min(4) {
-        pen.inside(markup, &site.page_path(section + 1));
+        writer.inside(markup, &site.page_path(section + 1));
     }
-    pen.finish()
+    writer.finish()
 }
 
 /// Writes the links of one page.
-struct Pen<'a> {
+struct LinkWriter<'a> {
     web: &'a Web,
     site: &'a Site,
-    /// Folder that relative links start from.
+    /// Folder in which relative links are resolved.
     folder: String,
-    /// Only links that mean the same from every folder.
+    /// Whether to write only links that do not depend on the folder.
     rooted: bool,
     nofollow: bool,
     chance: Chance,
     outline: Outline,
 }
 
-impl<'a> Pen<'a> {
-    fn new(web: &'a Web, site: &'a Site, own_path: &str) -> Pen<'a> {
-        let place = own_path.bytes().fold(OUTLINE, |sum, byte| {
+impl<'a> LinkWriter<'a> {
+    fn new(web: &'a Web, site: &'a Site, own_path: &str) -> LinkWriter<'a> {
+        let path_hash = own_path.bytes().fold(OUTLINE, |sum, byte| {
             sum.wrapping_mul(31).wrapping_add(u64::from(byte))
         });
-        Pen {
+        LinkWriter {
             web,
             site,
             folder: folder(own_path).to_owned(),
             rooted: false,
             nofollow: false,
-            chance: Chance::of(site.seed, &[OUTLINE, site.number as u64, place]),
+            chance: Chance::of(site.seed, &[OUTLINE, site.number as u64, path_hash]),
             outline: Outline::default(),
         }
     }
@@ -266,11 +269,11 @@ impl<'a> Pen<'a> {
         });
     }
 
-    /// A link to a path of the same site, written in one of many ways.
+    /// A link to a path of the same site, in one of many forms.
     fn inside(&mut self, markup: Markup, target: &str) {
-        let way = self.chance.below(if self.rooted { 9 } else { 20 });
+        let form = self.chance.below(if self.rooted { 9 } else { 20 });
         let (name, port) = (self.site.name(), self.web.port());
-        let href = match way {
+        let href = match form {
             0..4 => target.to_owned(),
             4 => format!("{}{target}", self.site.origin(port)),
             5 => format!("//{name}:{port}{target}"),
@@ -313,7 +316,7 @@ impl<'a> Pen<'a> {
         self.write(markup, format!("{scheme}://{name}:{port}{target}"));
     }
 
-    /// A link to some site: more likely one of a low number, so that some sites are well known.
+    /// A link to a random site. Low numbers are more likely, so that some sites have many links.
     fn anywhere(&mut self) {
         let sites = self.web.plan().sites;
         let number = self.chance.below(sites).min(self.chance.below(sites));
@@ -328,8 +331,8 @@ impl<'a> Pen<'a> {
         self.outside(Markup::Anchor, &site, &site.page_path(page));
     }
 
-    /// What no crawler of the web can fetch: other schemes, malformed links, a name without an address.
-    fn not_for_us(&mut self) {
+    /// Three links that cannot be fetched: other schemes, malformed URLs, a name without an address.
+    fn unfetchable(&mut self) {
         let absent = format!(
             "http://absent{:03}.lab:{}/",
             self.site.number,
@@ -357,13 +360,13 @@ impl<'a> Pen<'a> {
     }
 }
 
-/// The path up to its last slash, query left out.
+/// The path up to its last slash, without the query.
 fn folder(path: &str) -> &str {
     let path = path.split('?').next().unwrap_or(path);
     &path[..path.rfind('/').map_or(0, |at| at + 1)]
 }
 
-/// The reference that leads from a folder to a target, both beginning with `/`.
+/// The relative reference from a folder to a target. Both begin with `/`.
 fn relative(from: &str, target: &str) -> String {
     let common = from
         .bytes()
@@ -390,7 +393,7 @@ mod tests {
     use crate::plan::Plan;
 
     #[test]
-    fn references_are_relative() {
+    fn references_are_as_short_as_possible() {
         let check = |from, target, expected| {
             assert_eq!(relative(from, target), expected, "{from} to {target}");
         };
@@ -405,35 +408,42 @@ mod tests {
         check("/a/", "/a/show.php?id=1/2", "show.php?id=1/2");
     }
 
+    /// Substrings that together occur in all forms of links.
     const MARKS: [&str; 11] = [
         "HTTP:", "//", "/", "../", "./", "here/", ":08000", "#", "jsess", "PHPS", " ",
     ];
 
-    /// Whatever way a link is written, it leads where it was meant to.
+    /// Every form of a link resolves to its target.
     #[test]
-    fn all_ways_of_writing_lead_to_the_target() {
+    fn all_forms_of_links_resolve_to_the_target() {
         let web = Web::new(Plan::demo(), 8000);
         let canonicaliser = Canonicaliser::new(UrlRules::default());
-        let mut ways: HashSet<&str> = HashSet::new();
-        let mut foreign = false;
+        let mut forms: HashSet<&str> = HashSet::new();
+        let mut non_ascii = false;
         for number in 0..24 {
             let site = Site::new(web.plan(), number);
             for (page, target) in (0..site.size).zip((0..site.size).rev()) {
                 let own_path = site.page_path(page);
                 let url = format!("http://{}:8000{own_path}", site.name());
-                let base = Base::of(&canonicaliser.canon(&url).expect("ours"));
-                let mut pen = Pen::new(&web, &site, &own_path);
+                let base = Base::of(
+                    &canonicaliser
+                        .canon(&url)
+                        .expect("links of the lab are valid URLs"),
+                );
+                let mut writer = LinkWriter::new(&web, &site, &own_path);
                 let expected = site.page_path(target);
-                pen.inside(Markup::Anchor, &expected);
-                let href = &pen.finish().links[0].href;
-                let found = canonicaliser.join(&base, href).expect("ours");
+                writer.inside(Markup::Anchor, &expected);
+                let href = &writer.finish().links[0].href;
+                let found = canonicaliser
+                    .join(&base, href)
+                    .expect("links of the lab are valid URLs");
                 assert_eq!(found.path(), expected, "{href:?} on {url}");
                 assert_eq!((found.host(), found.port()), (site.name().as_str(), 8000));
-                ways.extend(MARKS.iter().filter(|mark| href.contains(**mark)));
-                foreign |= !href.is_ascii();
+                forms.extend(MARKS.iter().filter(|mark| href.contains(**mark)));
+                non_ascii |= !href.is_ascii();
             }
         }
-        assert_eq!(ways.len(), MARKS.len(), "{ways:?}");
-        assert!(foreign);
+        assert_eq!(forms.len(), MARKS.len(), "{forms:?}");
+        assert!(non_ascii);
     }
 }

@@ -1,9 +1,10 @@
-//! DNS messages as bytes: the question read, the answer written (RFC 1035 4).
+//! Parses DNS questions and encodes responses (RFC 1035, 4).
 //!
-//! By hand, so that hazards can say what no library would encode. `dns` sends them, `hazard` bends them.
+//! Written without a library, so that hazards can send malformed messages. `dns.rs` sends them.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
+/// Length of a message header.
 pub(crate) const HEADER: usize = 12;
 pub(crate) const A: u16 = 1;
 pub(crate) const CNAME: u16 = 5;
@@ -16,17 +17,17 @@ pub(crate) const SERVER_FAILURE: u16 = 2;
 pub(crate) const NO_SUCH_NAME: u16 = 3;
 pub(crate) const NOT_IMPLEMENTED: u16 = 4;
 pub(crate) const REFUSED: u16 = 5;
-/// Flag in the answer's header: there is more, ask by TCP.
+/// Flag in the response header: the response is incomplete, ask again over TCP.
 pub(crate) const TRUNCATED: u16 = 0x0200;
 
 /// The question of a query.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// Lower case, without the final dot.
+    /// The name, in lower case and without the final dot.
     pub(crate) name: String,
     pub(crate) kind: u16,
     pub(crate) class: u16,
-    /// Where the question ends in the query.
+    /// End of the question in the query.
     pub(crate) end: usize,
 }
 
@@ -43,7 +44,7 @@ impl Asked {
             at += 1;
             match length {
                 0 => break,
-                64.. => return None, // a pointer has no place in a question
+                64.. => return None, // a question has no compression pointers
                 _ => {}
             }
             let label = query.get(at..at + length)?;
@@ -62,10 +63,10 @@ impl Asked {
     }
 }
 
-/// A record of an answer.
+/// A resource record of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// The name asked for when `None`.
+    /// `None` for the name in the question.
     pub(crate) name: Option<String>,
     pub(crate) kind: u16,
     pub(crate) ttl: u32,
@@ -100,7 +101,7 @@ impl Record {
         }
     }
 
-    /// The same under another name.
+    /// The same record with another name.
     pub(crate) fn of(self, name: &str) -> Record {
         Record {
             name: Some(name.to_owned()),
@@ -111,13 +112,13 @@ impl Record {
     fn write(&self, out: &mut Vec<u8>) {
         match &self.name {
             Some(name) => out.extend(encode(name)),
-            None => out.extend([0xC0, HEADER as u8]), // see the question
+            None => out.extend([0xC0, HEADER as u8]), // pointer to the name in the question
         }
         record(out, self.kind, self.ttl, &self.data);
     }
 }
 
-/// A whole answer with records; `flags` are added to the usual ones.
+/// A response with records. `flags` are added to the usual ones.
 pub(crate) fn positive(query: &[u8], asked: &Asked, records: &[Record], flags: u16) -> Vec<u8> {
     let mut out = header(query, flags, [1, records.len() as u16, 0]);
     out.extend(&query[HEADER..asked.end]);
@@ -127,23 +128,23 @@ pub(crate) fn positive(query: &[u8], asked: &Asked, records: &[Record], flags: u
     out
 }
 
-/// An answer without records, with a SOA that says for how long it holds (RFC 2308).
+/// A response without records, with a SOA record that limits its lifetime (RFC 2308).
 pub(crate) fn negative(query: &[u8], asked: &Asked, code: u16, ttl: u32) -> Vec<u8> {
     let mut out = header(query, code, [1, 0, 1]);
     out.extend(&query[HEADER..asked.end]);
-    out.push(0); // the root: the lab is the whole world
-    record(&mut out, SOA, ttl, &authority(ttl));
+    out.push(0); // the root zone
+    record(&mut out, SOA, ttl, &soa_data(ttl));
     out
 }
 
-/// A code and the question, nothing else.
+/// A response with only a code and the question.
 pub(crate) fn failure(query: &[u8], asked: &Asked, code: u16) -> Vec<u8> {
     let mut out = header(query, code, [1, 0, 0]);
     out.extend(&query[HEADER..asked.end]);
     out
 }
 
-/// The header of an answer: authoritative, recursion available, the counts of question, answer and authority.
+/// The header of a response: authoritative, recursion available, and the counts of question, answer and authority records.
 pub(crate) fn header(query: &[u8], code: u16, counts: [u16; 3]) -> Vec<u8> {
     let recursion_desired = u16::from(query[2] & 1) << 8;
     let opcode = u16::from(query[2] & 0x78) << 8;
@@ -164,7 +165,7 @@ fn record(out: &mut Vec<u8>, kind: u16, ttl: u32, data: &[u8]) {
     out.extend(data);
 }
 
-/// A name as labels, uncompressed.
+/// A name as uncompressed labels.
 pub(crate) fn encode(name: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(name.len() + 2);
     for label in name.split('.') {
@@ -175,8 +176,8 @@ pub(crate) fn encode(name: &str) -> Vec<u8> {
     out
 }
 
-/// Data of the SOA record: `ns.lab`, `hostmaster.lab`, then serial, refresh, retry, expiry, least time to live.
-fn authority(ttl: u32) -> Vec<u8> {
+/// Data of the SOA record: `ns.lab`, `hostmaster.lab`, then serial, refresh, retry, expire, minimum TTL.
+fn soa_data(ttl: u32) -> Vec<u8> {
     let mut out = b"\x02ns\x03lab\0\x0ahostmaster\x03lab\0".to_vec();
     for number in [1, 3600, 600, 86_400, ttl] {
         out.extend(u32::to_be_bytes(number));

@@ -1,15 +1,14 @@
-//! The plan of a lab web: a few numbers from which everything else follows.
+//! The plan of a lab web: a few numbers that determine everything else. Read this file after `lib.rs`.
 //!
-//! First file to read after the crate's own page. A [`Plan`] is all that is kept of a web: sites, pages,
-//! links and answers are computed from it when they are asked for, so that a hundred thousand sites cost no
-//! more memory than ten. The same plan on the same port gives the same bytes, on every run.
+//! Sites, pages, links and responses are computed from the [`Plan`] when they are requested, so 100,000 sites take no more
+//! memory than ten. The same plan on the same port always gives the same bytes.
 
 use std::time::Duration;
 
 use crate::hazard::Hazard;
 
-/// How large sites are: Zipf's law by rank. The site of rank r (from 1) has `largest / r` pages and never
-/// fewer than `smallest`, so that the total is the same whatever the seed.
+/// Sizes of the sites, by Zipf's law: the site of rank r (from 1) has `largest / r` pages, and at least `smallest`. The total
+/// does not depend on the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Pages of the smallest sites.
@@ -18,7 +17,7 @@ pub struct Sizes {
     pub largest: usize,
 }
 
-/// How long sites think before they answer: each site has one latency of its own between the two.
+/// Latency of the sites. Each site has a fixed latency between the two values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
     /// Latency of the fastest site.
@@ -30,39 +29,38 @@ pub struct Latency {
 /// A deterministic web.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Where all chance comes from.
+    /// Seed of all random numbers.
     pub seed: u64,
-    /// Honest sites: `site000.lab` and on; hostile ones come on top.
+    /// Number of honest sites: `site000.lab`, `site001.lab` and so on. Hostile sites are additional.
     pub sites: usize,
-    /// How many pages they have.
+    /// Number of pages of the honest sites.
     pub pages: Sizes,
-    /// Addresses that the sites share: more sites than addresses make virtual hosts.
+    /// Number of IP addresses. If there are more sites than addresses, sites share an address as virtual hosts.
     pub addresses: usize,
-    /// How many of the first sites are given as seeds; the others are found by links.
+    /// Number of sites, from the first, that are seeds. The others are found by links.
     pub seeds: usize,
-    /// Time between the request and the first byte of the answer.
+    /// Time between the request and the first byte of the response.
     pub latency: Latency,
-    /// Port of all HTTP servers; 0 takes a free one. Absolute links contain the port: fix it where two runs
-    /// must give the same bytes.
+    /// Port of all HTTP servers (0 = a free port). Absolute links contain the port, so set it if two labs must serve the same
+    /// bytes.
     pub port: u16,
-    /// Port of the DNS server; 0 takes a free one. Programs that ask the system's resolver need 53.
+    /// Port of the DNS server (0 = a free port). Programs that use the system's resolver need port 53.
     pub dns_port: u16,
-    /// Time to live of DNS answers.
+    /// Time to live of DNS records.
     pub ttl: Duration,
-    /// How many honest sites in a hundred speak TLS: of three, one serves the same over plain HTTP, two redirect
-    /// from there. On the same port, which must be neither 80 nor 443: a server knows by the first byte, and the
-    /// two schemes of a host are one site.
+    /// Percentage of honest sites with HTTPS. One in three of them serves the same pages over HTTP, the others redirect from
+    /// HTTP to HTTPS. Both schemes use the same port, which must be neither 80 nor 443; the server recognises TLS by the first
+    /// byte. The two schemes of a host are one site.
     pub secure: usize,
-    /// Hostile sites to serve, one site each: `calendar.lab`, `drip.lab` and so on; the second of a kind is
-    /// `calendar2.lab`. They change nothing about the honest sites but for links to them from the seeds' home
-    /// pages.
+    /// Hostile sites, one for each element: `calendar.lab`, `drip.lab` and so on. The second site of a kind is
+    /// `calendar2.lab`. The honest sites stay the same, except that the home pages of the seeds link to the hostile sites.
     pub hazards: Vec<Hazard>,
-    /// Keep every request for [`crate::Lab::log`]; without it requests are only counted.
+    /// Whether requests are kept for [`crate::Lab::log`]. Otherwise they are only counted.
     pub keep_log: bool,
 }
 
 impl Plan {
-    /// For tests: 12 sites on 6 addresses, about 150 pages.
+    /// For tests: 12 sites on 6 addresses with about 150 pages.
     pub fn small(seed: u64) -> Plan {
         Plan {
             seed,
@@ -83,7 +81,7 @@ impl Plan {
         }
     }
 
-    /// For `aranha demo`: 24 sites on 12 addresses, about 600 pages, with latencies as on a good day.
+    /// For `aranha demo`: 24 sites on 12 addresses with about 600 pages and latencies of 5 to 60 ms.
     pub fn demo() -> Plan {
         Plan {
             sites: 24,
@@ -101,9 +99,9 @@ impl Plan {
         }
     }
 
-    /// As bad as the web: [`Plan::large`] with so many hostile sites of every kind in turn, requests kept.
+    /// [`Plan::large`] with hostile sites of every kind, and with requests kept.
     ///
-    /// Some of them point to private networks outside this machine: crawl it with [`crate::BLACK_LIST`].
+    /// Some hostile sites link to private networks outside this machine, so crawl it with [`crate::BLACK_LIST`].
     pub fn zoo(honest_sites: usize, hostile_sites: usize) -> Plan {
         let kinds = Hazard::ALL.iter().cycle();
         Plan {
@@ -113,7 +111,7 @@ impl Plan {
         }
     }
 
-    /// For measurements: as many sites as asked for, one address for every four, requests counted only.
+    /// For measurements: one address for every four sites, and requests only counted.
     pub fn large(sites: usize) -> Plan {
         Plan {
             sites,

@@ -6,7 +6,7 @@ mod client;
 
 use std::time::{Duration, Instant};
 
-use aranha_lab::{Lab, Latency, Plan, Shared};
+use aranha_lab::{CourtesyScope, Lab, Latency, Plan};
 use client::Client;
 use tokio::time::{sleep, timeout};
 
@@ -60,22 +60,21 @@ async fn requests_too_close_are_found_by_site_and_by_address() {
     get(&lab, other).await;
     let found = lab.violations(PAUSE);
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].shared, Shared::Address(at(one).into()));
+    assert_eq!(found[0].scope, CourtesyScope::Address(at(one).into()));
     assert_eq!((&found[0].first.host, &found[0].second.host), (one, other));
     assert!(found[0].gap < PAUSE);
     lab.clear();
     assert_eq!((lab.count(), lab.log().len()), (0, 0));
     get(&lab, one).await;
     get(&lab, one).await;
-    let shared: Vec<_> = lab
-        .violations(PAUSE)
-        .into_iter()
-        .map(|v| v.shared)
-        .collect();
+    let shared: Vec<_> = lab.violations(PAUSE).into_iter().map(|v| v.scope).collect();
     let site = one.strip_prefix("www.").unwrap_or(one).to_owned();
     assert_eq!(
         shared,
-        [Shared::Site(site), Shared::Address(at(one).into())]
+        [
+            CourtesyScope::Site(site),
+            CourtesyScope::Address(at(one).into())
+        ]
     );
 }
 
@@ -96,12 +95,8 @@ async fn twins_are_one_site() {
         .unwrap();
     get(&lab, &bare).await;
     get(&lab, &format!("www.{bare}")).await;
-    let shared: Vec<_> = lab
-        .violations(PAUSE)
-        .into_iter()
-        .map(|v| v.shared)
-        .collect();
-    assert!(shared.contains(&Shared::Site(bare)), "{shared:?}");
+    let shared: Vec<_> = lab.violations(PAUSE).into_iter().map(|v| v.scope).collect();
+    assert!(shared.contains(&CourtesyScope::Site(bare)), "{shared:?}");
 }
 
 #[tokio::test]

@@ -172,7 +172,7 @@ impl Visit<'_> {
         let mut out = format!("<title>{title}</title>\n<h1>{title}</h1>\n");
         for _ in 0..paragraphs {
             out.push_str("<p>");
-            language.babble(&mut out, chance);
+            language.sentences(&mut out, chance);
             out.push_str("</p>\n");
         }
         out

@@ -81,7 +81,7 @@ fn violation(violation: &Violation) -> String {
     let (first, second) = (&violation.first, &violation.second);
     format!(
         "{:?}: {}{} {:?} after {}{}",
-        violation.shared, second.host, second.path, violation.gap, first.host, first.path
+        violation.scope, second.host, second.path, violation.gap, first.host, first.path
     )
 }
 
