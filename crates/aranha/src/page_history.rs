@@ -73,7 +73,7 @@ pub(crate) fn kind(record: &PageRecord) -> ResponseKind {
     match record.outcome {
         Outcome::Answer(304) => ResponseKind::NotModified,
         Outcome::Answer(404 | 410) => ResponseKind::Gone,
-        Outcome::Answer(200..=299) if record.flags.has(Flags::SOFT) => ResponseKind::Gone,
+        Outcome::Answer(200..=299) if record.flags.has(Flags::SOFT_404) => ResponseKind::Gone,
         Outcome::Answer(200..=299) => ResponseKind::Content,
         Outcome::Answer(300..=399) => ResponseKind::Moved,
         _ => ResponseKind::Failed,
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn errors_are_visits_but_not_versions() {
         let mut soft = record(6, FOUND, 9, 9);
-        soft.flags = Flags::SOFT;
+        soft.flags = Flags::SOFT_404;
         check(
             &[
                 record(1, Outcome::Timeout, 0, 0),

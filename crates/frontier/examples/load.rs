@@ -499,7 +499,7 @@ fn one_site(folder: &Path, count: u64) -> Result<(), FrontierError> {
                 break;
             }
         }
-        frontier.hasten(now, &seeds)?;
+        frontier.make_due(now, &seeds)?;
     }
     Ok(())
 }

@@ -76,11 +76,11 @@ pub trait Frontier: Send {
 
     /// The user asks for these now: their sites are due at once, and so are pages there that wait for a later try; pages
     /// answered before keep their time. To be called before visits begin: it knows no courtesy.
-    fn hasten(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
+    fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
     /// The user asks for everything again: every page that was answered is due now, and every page that waits for another
     /// try. What was answered tells that this `source` brought it forward, unless another did. To be called before visits begin.
-    fn hasten_all(&mut self, now: i64, source: u8) -> Result<(), FrontierError>;
+    fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError>;
 
     /// Somebody outside says that these pages have changed, or are new: those that wait to be visited again are visited
     /// sooner, those not known are admitted like links from other sites. `weigh` tells how far a source is believed

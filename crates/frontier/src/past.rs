@@ -78,7 +78,7 @@ impl Claim {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Claimed {
     /// Pages whose visit was brought forward.
-    pub sooner: u64,
+    pub brought_forward: u64,
     /// Pages not known before, which are visited like any page that a link was found to.
     pub new: u64,
 }

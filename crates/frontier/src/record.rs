@@ -129,7 +129,7 @@ impl Flags {
     /// The site was blocked when the page was fetched: its links were not followed.
     pub const BLOCKED: Flags = Flags(32);
     /// The answer is what the site says of pages that do not exist (T8).
-    pub const SOFT: Flags = Flags(64);
+    pub const SOFT_404: Flags = Flags(64);
     /// The page turns visitors away whose browser it does not like (T9).
     pub const CLOAKED: Flags = Flags(128);
 
@@ -247,7 +247,7 @@ pub struct SiteFacts {
     /// Why the site is blocked, if it is.
     pub blocked: Option<Blocked>,
     /// Until when the server asked to be left alone: it holds for those, too, who want its pages now.
-    pub patience: i64,
+    pub retry_after: i64,
     /// The pause in force at the end of the last visit.
     pub pause_ms: u32,
     /// How much new content its pages still bring.
@@ -306,7 +306,7 @@ pub struct Lease {
     /// The window: the first pages to fetch, in order.
     pub pending: Vec<Pending>,
     /// Whether further pending pages are on disk.
-    pub more: bool,
+    pub has_more: bool,
     /// Every page of this site ever admitted, those of the window included; in no order.
     pub known: Vec<PathKey>,
     /// When the frontier may give the site to another visit; every check-in moves it on.
@@ -394,7 +394,7 @@ pub struct CheckedIn {
     /// Further pages for the visit's queue: in the frontier's eyes they are held by the visit from now on.
     pub more: Vec<Pending>,
     /// Whether there is still more on disk.
-    pub rest: bool,
+    pub has_more: bool,
     /// When the lease expires now.
     pub expires: i64,
     /// The lease is over: it was released, or the site was blocked meanwhile and the visit must end.

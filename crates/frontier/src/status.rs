@@ -98,11 +98,11 @@ pub struct SiteEntry {
     /// Pages admitted.
     pub known: u64,
     /// Pages to be fetched.
-    pub pending: u64,
+    pub queued: u64,
     /// Pages to be tried again later.
-    pub later: u64,
+    pub retry: u64,
     /// Pages answered, to be visited again.
-    pub again: u64,
+    pub revisit: u64,
     /// Entries in the histories of its pages.
     pub records: u64,
     /// Whether links wait in its inbox that may prove known.
@@ -130,9 +130,9 @@ pub enum Waiting {
     /// Behind the window.
     Queue,
     /// To be tried again at this time.
-    Later(i64),
+    Retry(i64),
     /// Answered, and to be visited again at this time.
-    Again(i64),
+    Revisit(i64),
 }
 
 /// Everything the frontier can say about one URL (invariant 9; `aranha why`).

@@ -138,7 +138,7 @@ pub(crate) fn a_seed_is_leased_once(place: &impl EngineFactory) {
     assert_eq!(paths(&lease.pending), ["/x"]);
     assert_eq!(lease.pending[0].hop, Hop::Seed);
     assert_eq!(lease.known, [PathKey::of("/x")]);
-    assert!(lease.seed && !lease.more);
+    assert!(lease.seed && !lease.has_more);
     assert!(
         frontier
             .check_out(11, "other", 9)
@@ -287,7 +287,7 @@ pub(crate) fn queue_is_first_in_first_out(place: &impl EngineFactory) {
     entry.then = Then::Keep { want: 2 };
     let answer = accept(&mut frontier, 2, entry);
     assert_eq!(paths(&answer.more), ["/2", "/3"]);
-    assert!(answer.rest && !answer.released);
+    assert!(answer.has_more && !answer.released);
     // Taken pages are held from now on: a visit that dies here leaves them in the window.
     let mut entry = release(&lease, 5);
     entry.window = WindowUpdate::Replace(new[1..4].to_vec());
@@ -296,13 +296,13 @@ pub(crate) fn queue_is_first_in_first_out(place: &impl EngineFactory) {
     accept(&mut frontier, 3, entry);
     let lease = one(&mut frontier, 5);
     assert_eq!(paths(&lease.pending), ["/1", "/2", "/3", "/4"]);
-    assert!(lease.more);
+    assert!(lease.has_more);
     assert_eq!(lease.known.len(), 11);
     let mut entry = release(&lease, 6);
     entry.then = Then::Keep { want: 50 };
     let answer = accept(&mut frontier, 6, entry);
     assert_eq!(paths(&answer.more), ["/5", "/6", "/7", "/8", "/9"]);
-    assert!(!answer.rest);
+    assert!(!answer.has_more);
 }
 
 pub(crate) fn links_reach_their_site_once(place: &impl EngineFactory) {
@@ -447,7 +447,7 @@ pub(crate) fn leases_end_with_their_process(place: &impl EngineFactory) {
     entry.facts = Some(SiteFacts {
         origin: "http://a.example".into(),
         cookies: b"k=v".to_vec(),
-        patience: 17,
+        retry_after: 17,
         ..SiteFacts::default()
     });
     let facts = entry.facts.clone();
@@ -489,7 +489,7 @@ pub(crate) fn a_failed_page_comes_back_in_time(place: &impl EngineFactory) {
             .explain(&url("https://a.example/c"))
             .expect("explains")
             .waiting,
-        Some(Waiting::Later(2000))
+        Some(Waiting::Retry(2000))
     );
     assert!(frontier.check_out(999, "n", 1).expect("works").is_empty());
     let lease = one(&mut frontier, 1000);
@@ -530,7 +530,7 @@ pub(crate) fn what_the_user_asks_for_again_is_due_now(place: &impl EngineFactory
             .is_empty()
     );
     frontier
-        .hasten(20, &[home, seed("http://unknown.test/")])
+        .make_due(20, &[home, seed("http://unknown.test/")])
         .expect("hastens");
     let lease = one(&mut frontier, 20);
     let mut found = paths(&lease.pending);
@@ -579,7 +579,7 @@ pub(crate) fn what_was_answered_comes_back_with_its_past(place: &impl EngineFact
         let pages = frontier.status(20).expect("status").pages;
         assert_eq!((pages.retry, pages.revisit, pages.done), (0, 3, 3));
         // A seed that is given again keeps its time: the same command continues a crawl.
-        frontier.hasten(30, &[home]).expect("hastens");
+        frontier.make_due(30, &[home]).expect("hastens");
         assert!(frontier.check_out(30, "n", 9).expect("works").is_empty());
         let lease = one(&mut frontier, 5000);
         assert_eq!(paths(&lease.pending), ["/b"]);
@@ -621,7 +621,7 @@ pub(crate) fn a_run_does_not_run_after_its_own_revisits(place: &impl EngineFacto
     assert_eq!((status.next_due, status.next_revisit), (Some(40), Some(40)));
     let leases = frontier.check_out(100, "n", 2).expect("checks out");
     let (lease, other) = (&leases[0], &leases[1]);
-    assert_eq!((paths(&lease.pending), lease.more), (vec!["/"], false));
+    assert_eq!((paths(&lease.pending), lease.has_more), (vec!["/"], false));
     // One that also has something to try again is not handed out for the page that is to wait.
     let mut entry = release(other, 100);
     entry.done = vec![PageRecord {
@@ -633,7 +633,7 @@ pub(crate) fn a_run_does_not_run_after_its_own_revisits(place: &impl EngineFacto
     let mut entry = finish(lease, 100);
     entry.then = Then::Keep { want: 5 };
     let answer = accept(&mut frontier, 110, entry);
-    assert_eq!((answer.more.len(), answer.rest), (0, false));
+    assert_eq!((answer.more.len(), answer.has_more), (0, false));
     accept(&mut frontier, 110, release(lease, 110));
     assert!(frontier.check_out(200, "n", 9).expect("works").is_empty());
     let status = frontier.status(200).expect("status");
@@ -656,7 +656,7 @@ pub(crate) fn a_run_does_not_run_after_its_own_revisits(place: &impl EngineFacto
     accept(&mut frontier, 500, finish(&lease, 510));
     // The user asks for all.
     assert_eq!(frontier.status(600).expect("status").next_due, Some(9000));
-    frontier.hasten_all(600, 6).expect("hastens");
+    frontier.make_all_due(600, 6).expect("hastens");
     for lease in frontier.check_out(600, "n", 9).expect("checks out") {
         assert_eq!(paths(&lease.pending), ["/late"]);
     }
@@ -755,17 +755,29 @@ pub(crate) fn a_claim_brings_a_visit_forward(place: &impl EngineFactory) {
         };
         frontier.claim(2000, &claims, weigh).expect("claims")
     };
-    assert_eq!(told(), Claimed { sooner: 1, new: 1 });
+    assert_eq!(
+        told(),
+        Claimed {
+            brought_forward: 1,
+            new: 1
+        }
+    );
     // Said again before anybody has looked, it weighs no more.
-    assert_eq!(told(), Claimed { sooner: 0, new: 1 });
+    assert_eq!(
+        told(),
+        Claimed {
+            brought_forward: 0,
+            new: 1
+        }
+    );
     let waits = |frontier: &mut _, path: &str| {
         let url = url(&format!("http://a.test{path}"));
         Frontier::explain(frontier, &url).expect("explains").waiting
     };
-    assert_eq!(waits(&mut frontier, "/b"), Some(Waiting::Again(6000)));
-    assert_eq!(waits(&mut frontier, "/c"), Some(Waiting::Again(10_000)));
-    assert_eq!(waits(&mut frontier, "/d"), Some(Waiting::Again(10_000)));
-    assert_eq!(waits(&mut frontier, "/e"), Some(Waiting::Again(10_000)));
+    assert_eq!(waits(&mut frontier, "/b"), Some(Waiting::Revisit(6000)));
+    assert_eq!(waits(&mut frontier, "/c"), Some(Waiting::Revisit(10_000)));
+    assert_eq!(waits(&mut frontier, "/d"), Some(Waiting::Revisit(10_000)));
+    assert_eq!(waits(&mut frontier, "/e"), Some(Waiting::Revisit(10_000)));
     let lease = one(&mut frontier, 3000);
     assert_eq!(paths(&lease.pending), ["/new"]);
     // What the site itself says, with a visit under way: the page comes to that visit.
@@ -868,7 +880,13 @@ pub(crate) fn who_is_believed_entirely_is_obeyed(place: &impl EngineFactory) {
     });
     let weigh = |_: &SiteFacts, source| if source == 6 { 1.0 } else { 0.5 };
     let claimed = frontier.claim(200, &claims, weigh).expect("claims");
-    assert_eq!(claimed, Claimed { sooner: 4, new: 0 });
+    assert_eq!(
+        claimed,
+        Claimed {
+            brought_forward: 4,
+            new: 0
+        }
+    );
     let pages = frontier.status(200).expect("status").pages;
     assert_eq!((pages.retry, pages.revisit), (4, 1));
     // Courtesy comes before.
@@ -876,7 +894,7 @@ pub(crate) fn who_is_believed_entirely_is_obeyed(place: &impl EngineFactory) {
     let lease = one(&mut frontier, 300);
     let mut found = paths(&lease.pending);
     found.sort_unstable();
-    assert_eq!((found, lease.more), (vec!["/", "/away", "/far"], false));
+    assert_eq!((found, lease.has_more), (vec!["/", "/away", "/far"], false));
     let claim_of = |path: &str| {
         let mut pages = lease.pending.iter().filter(|page| page.path == path);
         pages
@@ -889,7 +907,7 @@ pub(crate) fn who_is_believed_entirely_is_obeyed(place: &impl EngineFactory) {
     assert_eq!(frontier.check_out(400, "n", 9).expect("works"), []);
     // Who asks for everything asks for what was never answered, too.
     frontier.revisit_until(400);
-    frontier.hasten_all(400, 6).expect("hastens");
+    frontier.make_all_due(400, 6).expect("hastens");
     let lease = one(&mut frontier, 400);
     assert_eq!(paths(&lease.pending), ["/never", "/stays"]);
     let failed = PageRecord {
@@ -900,7 +918,7 @@ pub(crate) fn who_is_believed_entirely_is_obeyed(place: &impl EngineFactory) {
     let mut entry = release(&lease, 420);
     entry.done = vec![record(&page("/stays"), 410, Outcome::Answer(404)), failed];
     accept(&mut frontier, 410, entry);
-    frontier.hasten_all(420, 6).expect("hastens");
+    frontier.make_all_due(420, 6).expect("hastens");
     assert_eq!(paths(&one(&mut frontier, 420).pending), ["/never"]);
 }
 
@@ -1049,7 +1067,13 @@ pub(crate) fn a_page_that_a_signal_tells_of_is_not_lost(place: &impl EngineFacto
         (outside, claim)
     });
     let claimed = frontier.claim(2000, &claims, |_, _| 0.5).expect("claims");
-    assert_eq!(claimed, Claimed { sooner: 0, new: 3 });
+    assert_eq!(
+        claimed,
+        Claimed {
+            brought_forward: 0,
+            new: 3
+        }
+    );
     frontier.flush(2000).expect("flushes");
     let leases = frontier.check_out(3000, "n", 9).expect("works");
     let found: BTreeMap<_, _> = leases

@@ -45,12 +45,12 @@ impl Frontier for Watched {
         self.inner.seed(now, seeds)
     }
 
-    fn hasten(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
-        self.inner.hasten(now, seeds)
+    fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
+        self.inner.make_due(now, seeds)
     }
 
-    fn hasten_all(&mut self, now: i64, source: u8) -> Result<(), FrontierError> {
-        self.inner.hasten_all(now, source)
+    fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError> {
+        self.inner.make_all_due(now, source)
     }
 
     fn claim(

@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let (url, records) = collection.records(&arguments.page.url)?;
     let next = match collection.view.explain(&url)?.waiting {
         // May be earlier than the last visit planned: signals bring visits forward.
-        Some(Waiting::Later(due) | Waiting::Again(due)) => Some(due),
+        Some(Waiting::Retry(due) | Waiting::Revisit(due)) => Some(due),
         Some(Waiting::Window | Waiting::Queue) => records.last().and_then(|record| record.next),
         None => None,
     };

@@ -145,7 +145,7 @@ fn plant(
     if how.now {
         let claims: Vec<_> = urls.iter().map(|url| claim(url, now)).collect();
         frontier
-            .hasten(now, &seeds)
+            .make_due(now, &seeds)
             .and_then(|()| frontier.claim(now, &claims, |_, _| 1.0))?;
     }
     let mut output = Output::new();

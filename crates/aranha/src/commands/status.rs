@@ -125,7 +125,7 @@ fn print_blocked_sites(
         let known = view.explain(&url)?;
         let blocked = known.facts.and_then(|facts| facts.blocked);
         let blocked = blocked.unwrap_or_else(|| Blocked::as_trap("blocked"));
-        let pages = site.pending + site.later;
+        let pages = site.queued + site.retry;
         if json {
             output.json(&json!({
                 "site": site.site,

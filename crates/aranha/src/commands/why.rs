@@ -219,8 +219,8 @@ impl Decisions {
             "{} {state}; {} pages known, {} queued, {} later",
             site.site,
             grouped(site.known),
-            grouped(site.pending),
-            grouped(site.later)
+            grouped(site.queued),
+            grouped(site.retry)
         )
     }
 
@@ -229,10 +229,10 @@ impl Decisions {
         let mut words = match known.waiting {
             Some(Waiting::Window) => "waits, among the next of its site".to_owned(),
             Some(Waiting::Queue) => "waits in its site's queue".to_owned(),
-            Some(Waiting::Later(due)) => {
+            Some(Waiting::Retry(due)) => {
                 format!("is tried again at {} UTC", calendar::date_time(due))
             }
-            Some(Waiting::Again(due)) => {
+            Some(Waiting::Revisit(due)) => {
                 format!(
                     "done; visited again from {} UTC on",
                     calendar::date_time(due)
@@ -256,15 +256,15 @@ impl Decisions {
         let waiting = match known.waiting {
             Some(Waiting::Window) => json!("next"),
             Some(Waiting::Queue) => json!("queued"),
-            Some(Waiting::Later(due) | Waiting::Again(due)) => json!(calendar::rfc3339(due)),
+            Some(Waiting::Retry(due) | Waiting::Revisit(due)) => json!(calendar::rfc3339(due)),
             None => Value::Null,
         };
         let site = known.site.as_ref().map(|site| {
             // `pending`, `later`, `again` and `closed` are the names of the previous release.
             json!({"name": site.site, "state": format!("{:?}", site.state).to_lowercase(),
-                   "due": site.due.map(calendar::rfc3339), "known": site.known, "queued": site.pending,
-                   "retry": site.later, "revisit": site.again,
-                   "pending": site.pending, "later": site.later, "again": site.again})
+                   "due": site.due.map(calendar::rfc3339), "known": site.known, "queued": site.queued,
+                   "retry": site.retry, "revisit": site.revisit,
+                   "pending": site.queued, "later": site.retry, "again": site.revisit})
         });
         let records = FetchJson::new(Path::new(&self.folder));
         let history: Vec<_> = known

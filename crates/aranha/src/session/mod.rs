@@ -69,9 +69,9 @@ impl Session<'_> {
         let now = Clock::new().now();
         let seeds: Vec<Seed> = seeds.iter().map(Seed::of).collect();
         frontier.seed(now, &seeds)?;
-        frontier.hasten(now, &seeds)?;
+        frontier.make_due(now, &seeds)?;
         if again {
-            frontier.hasten_all(now, Source::User as u8)?;
+            frontier.make_all_due(now, Source::User as u8)?;
         }
         let stop = Stop::new();
         let mut node = Node::open(

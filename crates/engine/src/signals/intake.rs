@@ -37,7 +37,7 @@ impl Node {
                 frontier.claim(now, &claims, signals::weigh)
             })
             .await?;
-        add(&context.counters.revisits_advanced, claimed.sooner);
+        add(&context.counters.revisits_advanced, claimed.brought_forward);
         add(&context.counters.pages_announced, claimed.new);
         let broken = taken.broken;
         let removed = taken.done();

@@ -46,9 +46,9 @@ impl Visit {
             self.block_by_user(&entry);
             return;
         }
-        if self.facts.patience > self.context.clock.now() {
+        if self.facts.retry_after > self.context.clock.now() {
             // The user may want its pages now, or have begun anew: that is for the server to allow.
-            self.leave = Some(Leave::Until(self.facts.patience));
+            self.leave = Some(Leave::Until(self.facts.retry_after));
             return;
         }
         let host = self.host();
@@ -286,7 +286,7 @@ impl Visit {
         }
         let soft = says_absent(absent, &done.record, reading, redirect);
         if soft {
-            done.record.flags = done.record.flags.with(Flags::SOFT);
+            done.record.flags = done.record.flags.with(Flags::SOFT_404);
             add(&self.context.counters.soft_404, 1);
         }
         soft

@@ -54,7 +54,7 @@ impl Visit {
             self.leave = Some(Leave::Silent);
             return;
         };
-        self.rest = checked_in.rest;
+        self.rest = checked_in.has_more;
         self.queue.receive(checked_in.more);
     }
 

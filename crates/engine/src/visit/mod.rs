@@ -144,7 +144,7 @@ impl Visit {
             facts_changed: false,
             cookies,
             queue,
-            rest: lease.more,
+            rest: lease.has_more,
             known: lease.known.iter().map(|key| key.0).collect(),
             generation: context.blacklist.generation(),
             batch: Batch::default(),

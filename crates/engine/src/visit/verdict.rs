@@ -234,7 +234,7 @@ impl Visit {
         done.record.next = Some(due);
         let asked_for = outcome.status() == Some(429) || patience.is_some();
         if asked_for {
-            self.facts.patience = due.max(self.facts.patience);
+            self.facts.retry_after = due.max(self.facts.retry_after);
         }
         if (asked_for || self.failing >= DOWN_AFTER) && self.leave.is_none() {
             self.leave = Some(Leave::Until(due));
@@ -248,7 +248,7 @@ impl Visit {
             return;
         };
         let until = until(patience, now);
-        self.facts.patience = until.max(self.facts.patience);
+        self.facts.retry_after = until.max(self.facts.retry_after);
         match &mut self.leave {
             None | Some(Leave::Now) => self.leave = Some(Leave::Until(until)),
             Some(Leave::Until(time)) => *time = until.max(*time),

@@ -77,7 +77,7 @@ impl Embedded {
                 let want = want - more.len();
                 store.queue_take(&mut site, want, more, block)?;
                 pages.extend_from_slice(more);
-                answer.rest = has_more(&site, now, store.horizon);
+                answer.has_more = has_more(&site, now, store.horizon);
                 answer.expires = self.expiry(now);
                 self.store.lease_renew(id, answer.expires)?;
             }

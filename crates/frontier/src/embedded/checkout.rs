@@ -144,7 +144,7 @@ impl Embedded {
             seed: site.seed,
             due: before.due.unwrap_or(now),
             pending: window,
-            more: has_more(&site, now, self.store.horizon),
+            has_more: has_more(&site, now, self.store.horizon),
             known,
             expires,
             site: site.name,

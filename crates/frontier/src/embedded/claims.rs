@@ -34,7 +34,7 @@ impl Embedded {
                 let sooner =
                     self.store
                         .later_claim(&mut site, &weighed, now, true, &mut self.block)?;
-                claimed.sooner += sooner;
+                claimed.brought_forward += sooner;
                 site.schedule(now, self.store.horizon);
                 self.save(&before, &site)?;
             }

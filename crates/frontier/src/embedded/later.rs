@@ -341,8 +341,8 @@ impl Store {
                 let pages = self.later_block(id)?;
                 if let Some((due, _)) = pages.iter().find(|(_, page)| page.key == key) {
                     return Ok(Some(match kind {
-                        Kind::Later => Waiting::Later(*due),
-                        Kind::Again => Waiting::Again(*due),
+                        Kind::Later => Waiting::Retry(*due),
+                        Kind::Again => Waiting::Revisit(*due),
                     }));
                 }
             }

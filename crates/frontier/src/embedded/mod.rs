@@ -262,11 +262,11 @@ impl Frontier for Embedded {
         self.transact(true, |engine| engine.take_seeds(now, seeds))
     }
 
-    fn hasten(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
+    fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
         self.transact(true, |engine| engine.bring_forward(now, seeds))
     }
 
-    fn hasten_all(&mut self, now: i64, source: u8) -> Result<(), FrontierError> {
+    fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError> {
         let mut after = None;
         loop {
             after = self.transact(true, |engine| engine.bring_all_forward(now, source, after))?;

@@ -188,9 +188,9 @@ impl SiteRow {
             state: self.state(),
             due: self.due,
             known: self.known as u64,
-            pending: (self.held + self.queued) as u64,
-            later: self.later as u64,
-            again: self.again as u64,
+            queued: (self.held + self.queued) as u64,
+            retry: self.later as u64,
+            revisit: self.again as u64,
             records: self.records as u64,
             inbox: self.inbox,
         }

@@ -395,7 +395,7 @@ fn a_large_inbox_goes_to_the_queue() {
     let mut leases = frontier.check_out(1, "n", 2).expect("works");
     leases.retain(|lease| lease.site == "b.example");
     let lease = leases.remove(0);
-    assert_eq!((lease.known.len(), lease.more), (3000, true));
+    assert_eq!((lease.known.len(), lease.has_more), (3000, true));
     let mut pages = lease.pending.clone();
     while pages.len() < 3000 {
         let entry = crate::CheckIn {
@@ -440,7 +440,7 @@ fn only_what_is_brought_forward_is_read() {
         .expect("damages");
     assert!(changed > 1, "several blocks");
     frontier
-        .hasten(10, &[home, seed("https://a.example/other")])
+        .make_due(10, &[home, seed("https://a.example/other")])
         .expect("hastens");
     let lease = frontier.check_out(10, "n", 1).expect("works").remove(0);
     let entry = crate::CheckIn {
@@ -451,7 +451,7 @@ fn only_what_is_brought_forward_is_read() {
     let more = answer.expect("in force").more.len();
     assert_eq!(lease.pending.len() + more, 500);
     assert!(
-        frontier.hasten_all(20, 6).is_err(),
+        frontier.make_all_due(20, 6).is_err(),
         "all of it was asked for"
     );
 }
