@@ -1,18 +1,18 @@
-//! Why a site is blocked: its pages wait, and no visit is made until it is unblocked.
+//! A block on a site: the site is not visited and its pages are kept until it is unblocked.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Start of the stored text of a block by the user; the entry of the black list follows. Never changes.
+/// Prefix of the stored text of a block by the user, before the black list entry. Part of the stored format.
 const STORED_USER_PREFIX: &str = "shut out by the black list: ";
 
-/// What blocked a site.
+/// The cause of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BlockedBy {
-    /// The crawl: the site reached a threshold (D5).
+    /// The site reached a threshold (D5).
     Trap,
-    /// The user: an entry of the black list names the site (D7).
+    /// An entry of the black list matches the site (D7).
     User,
 }
 
@@ -20,14 +20,14 @@ pub enum BlockedBy {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Blocked {
-    /// What blocked the site.
+    /// The cause.
     pub by: BlockedBy,
-    /// For a trap, the threshold that was reached. For the user, the entry of the black list.
+    /// The threshold that was reached, or the black list entry.
     pub reason: String,
 }
 
 impl Blocked {
-    /// A block because the site is a trap.
+    /// A block on a trap.
     pub fn as_trap(reason: impl Into<String>) -> Blocked {
         Blocked {
             by: BlockedBy::Trap,
@@ -35,7 +35,7 @@ impl Blocked {
         }
     }
 
-    /// A block by this entry of the black list.
+    /// A block by a black list entry.
     pub fn by_user(entry: impl Into<String>) -> Blocked {
         Blocked {
             by: BlockedBy::User,
@@ -48,7 +48,7 @@ impl fmt::Display for Blocked {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.by {
             BlockedBy::Trap => f.write_str(&self.reason),
-            BlockedBy::User => write!(f, "shut out by the black list: {}", self.reason),
+            BlockedBy::User => write!(f, "black list entry {}", self.reason),
         }
     }
 }

@@ -1,20 +1,20 @@
-//! Bytes of the blocks: integers of variable length, strings, and the envelope around a block.
+//! Encoding of blocks: integers of variable length, strings, and the envelope around a block.
 //!
-//! A block has two parts: `text` (paths, types, small numbers: compresses well) and `fixed` (keys and digests: random
-//! bytes that would only slow the compressor down). The envelope:
+//! A block has two parts. `text` holds paths, types and small numbers, which compress well. `fixed` holds keys and digests,
+//! random bytes that do not compress. The envelope:
 //!
 //! ```text
-//! packing: u8       0 = text as it is, 1 = text as one zstd frame, 2 = as one LZ4 block
-//! text length       varint, before packing
-//! packed length     varint, only when packed
-//! text, fixed       fixed ends with the block
+//! packing: u8       0 = uncompressed text, 1 = text as one zstd frame, 2 = text as one LZ4 block
+//! text length       varint, before compression
+//! packed length     varint, only if compressed
+//! text, fixed       fixed extends to the end of the block
 //! ```
 //!
-//! What is kept is packed by zstd. What is read and written again soon (links on their way, queues) by LZ4, which takes a
-//! fraction of the time both ways and some more bytes: measured in docs/decisions/0007-runs.md.
+//! Permanent blocks are compressed with zstd. Blocks that are soon read and rewritten (link runs, queues) are compressed with
+//! LZ4, which is several times faster and a little larger (figures in docs/decisions/0007-runs.md).
 //!
-//! A varint is LEB128: seven bits a byte, lowest first. Signed numbers are zigzag first. A string is its length and
-//! its UTF-8 bytes. Reading never panics: a damaged block gives `None`.
+//! A varint is LEB128: seven bits per byte, lowest first. Signed numbers are zigzag-encoded. A string is its length as a
+//! varint and its UTF-8 bytes. Decoding never panics; a damaged block gives `None`.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -22,24 +22,24 @@ use std::fmt;
 use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
 use zstd::bulk::{Compressor, Decompressor};
 
-/// Below this the tables of the compressor cost more time than the bytes are worth.
-const WORTH_PACKING: usize = 512;
-/// A block never grows beyond this; a length above it is damage.
-const LARGEST: usize = 1 << 30;
-/// Faster than a level that saves 5% more; measured in docs/decisions/0002-frontier-layout.md.
-const LEVEL: i32 = 1;
+/// Shorter texts are not compressed, because setting up the compressor costs more time than the bytes are worth.
+const MIN_PACKED_TEXT: usize = 512;
+/// Maximum text of a block in bytes. A larger length in an envelope is damage.
+const MAX_TEXT: usize = 1 << 30;
+/// A higher level is slower and saves 5% (docs/decisions/0002-frontier-layout.md).
+const ZSTD_LEVEL: i32 = 1;
 
 /// The two parts of a block that is being written.
 #[derive(Default, Debug)]
 pub struct BlockBuffer {
-    /// What compresses.
+    /// The part that compresses.
     pub text: Vec<u8>,
-    /// What does not.
+    /// The part that does not.
     pub fixed: Vec<u8>,
 }
 
 impl BlockBuffer {
-    /// Empty again, with its memory.
+    /// Empties both parts and keeps their memory.
     pub fn clear(&mut self) {
         self.text.clear();
         self.fixed.clear();
@@ -66,24 +66,24 @@ pub fn put_str(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Reads what the functions above wrote, from the front.
+/// Decodes the output of the functions above.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// At the first of `bytes`.
+    /// A reader at the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader { rest: bytes }
     }
 
-    /// What was not read yet.
+    /// The bytes that are not read yet.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Whether all was read.
+    /// Whether all bytes are read.
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
     }
@@ -126,7 +126,7 @@ impl<'a> Reader<'a> {
         Some((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// Eight bytes, lowest first.
+    /// A 64-bit integer, little-endian.
     pub fn word(&mut self) -> Option<u64> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
@@ -138,7 +138,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How a text is packed; the numbers are those of the envelope.
+/// Compression of a text; the numbers are those of the envelope.
 #[derive(Clone, Copy, Debug)]
 enum Packing {
     None = 0,
@@ -146,12 +146,12 @@ enum Packing {
     Lz4 = 2,
 }
 
-/// Seals and opens envelopes; keeps the compressors' memory.
+/// Writes (seals) and reads (opens) envelopes, and reuses the memory of the compressors.
 pub struct Packer {
     compressor: RefCell<Compressor<'static>>,
     decompressor: RefCell<Decompressor<'static>>,
     table: RefCell<CompressTable>,
-    /// Where a text is packed before its length is known.
+    /// Output of the compressor, before its length is known.
     packed: RefCell<Vec<u8>>,
 }
 
@@ -162,32 +162,32 @@ impl fmt::Debug for Packer {
 }
 
 impl Packer {
-    /// Fails only when there is no memory for the compressor.
+    /// Fails only if no memory is available for the compressor.
     pub fn new() -> std::io::Result<Packer> {
         Ok(Packer {
-            compressor: RefCell::new(Compressor::new(LEVEL)?),
+            compressor: RefCell::new(Compressor::new(ZSTD_LEVEL)?),
             decompressor: RefCell::new(Decompressor::new()?),
             table: RefCell::default(),
             packed: RefCell::default(),
         })
     }
 
-    /// The block as it goes to disk to stay there: packed when that saves an eighth or more of the text.
+    /// The envelope of a permanent block. The text is compressed if that saves an eighth or more of it.
     pub fn seal(&self, block: &BlockBuffer) -> Vec<u8> {
         let mut out = Vec::with_capacity(block.text.len() + block.fixed.len() + 16);
         self.seal_as(Packing::Zstd, block, &mut out);
         out
     }
 
-    /// The block as it goes to disk for a while.
-    pub fn seal_lightly(&self, block: &BlockBuffer) -> Vec<u8> {
+    /// The envelope of a block that is soon rewritten.
+    pub fn seal_fast(&self, block: &BlockBuffer) -> Vec<u8> {
         let mut out = Vec::with_capacity(block.text.len() + block.fixed.len() + 16);
-        self.seal_lightly_into(block, &mut out);
+        self.seal_fast_into(block, &mut out);
         out
     }
 
-    /// The same, behind what is in `out` already.
-    pub fn seal_lightly_into(&self, block: &BlockBuffer, out: &mut Vec<u8>) {
+    /// Like [`Packer::seal_fast`], appended to `out`.
+    pub fn seal_fast_into(&self, block: &BlockBuffer, out: &mut Vec<u8>) {
         self.seal_as(Packing::Lz4, block, out);
     }
 
@@ -195,7 +195,7 @@ impl Packer {
         let text = &block.text;
         let mut packed = self.packed.borrow_mut();
         let saving = |length: &usize| length + text.len() / 8 <= text.len();
-        if text.len() >= WORTH_PACKING
+        if text.len() >= MIN_PACKED_TEXT
             && let Some(length) = self.pack(packing, text, &mut packed).filter(saving)
         {
             out.push(packing as u8);
@@ -210,7 +210,7 @@ impl Packer {
         out.extend_from_slice(&block.fixed);
     }
 
-    /// Packs a text to the front of `packed`; how long it is there.
+    /// Compresses a text into the start of `packed`. Returns the compressed length.
     fn pack(&self, packing: Packing, text: &[u8], packed: &mut Vec<u8>) -> Option<usize> {
         match packing {
             Packing::None => None,
@@ -227,14 +227,14 @@ impl Packer {
         }
     }
 
-    /// The two parts of a sealed block; `None` when it is damaged.
+    /// The two parts of a sealed block; `None` if it is damaged.
     pub fn open<'a>(&self, sealed: &'a [u8]) -> Option<(Vec<u8>, &'a [u8])> {
         let mut text = Vec::new();
         let fixed = self.open_into(sealed, &mut text)?;
         Some((text, fixed))
     }
 
-    /// The same, with the text in memory that was used before.
+    /// Like [`Packer::open`], with the text in a reused buffer.
     pub fn open_into<'a>(&self, sealed: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
         let mut reader = Reader::new(sealed);
         let packing = reader.byte()?;
@@ -242,7 +242,7 @@ impl Packer {
         text.clear();
         match packing {
             0 => text.extend_from_slice(reader.take(length)?),
-            1 | 2 if length <= LARGEST => {
+            1 | 2 if length <= MAX_TEXT => {
                 let packed = reader.number()?;
                 let packed = reader.take(packed)?;
                 let unpacked = if packing == 1 {
@@ -250,7 +250,7 @@ impl Packer {
                     let mut decompressor = self.decompressor.borrow_mut();
                     decompressor.decompress_to_buffer(packed, text).ok()?
                 } else {
-                    // No block grows more than that: a length that says so is damage, and must not cost its memory.
+                    // LZ4 expands at most 255 times. A larger length is damage and must not allocate memory.
                     if length / 255 > packed.len() {
                         return None;
                     }
@@ -276,7 +276,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
         #[test]
-        fn numbers_and_strings_come_back(a: u64, b: i64, c in ".*", d: u16) {
+        fn numbers_and_strings_are_decoded(a: u64, b: i64, c in ".*", d: u16) {
             let mut out = Vec::new();
             put_varint(&mut out, a);
             put_signed(&mut out, b);
@@ -291,10 +291,10 @@ mod tests {
         }
 
         #[test]
-        fn blocks_come_back(text in "(/path/[a-z]{1,3}){0,100}", fixed: Vec<u8>) {
+        fn blocks_are_decoded(text in "(/path/[a-z]{1,3}){0,100}", fixed: Vec<u8>) {
             let packer = Packer::new().expect("memory");
             let block = BlockBuffer { text: text.into_bytes(), fixed };
-            for sealed in [packer.seal(&block), packer.seal_lightly(&block)] {
+            for sealed in [packer.seal(&block), packer.seal_fast(&block)] {
                 let (text, fixed) = packer.open(&sealed).expect("opens");
                 prop_assert_eq!(&text, &block.text);
                 prop_assert_eq!(fixed, block.fixed.as_slice());
@@ -302,7 +302,7 @@ mod tests {
         }
 
         #[test]
-        fn damage_is_no_panic(mut bytes: Vec<u8>, packing in 0..3u8) {
+        fn damaged_blocks_do_not_panic(mut bytes: Vec<u8>, packing in 0..3u8) {
             let packer = Packer::new().expect("memory");
             let _ = packer.open(&bytes);
             bytes.insert(0, packing);
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_too_large_is_damage() {
+    fn a_number_out_of_range_is_damage() {
         assert_eq!(Reader::new(&[0xff; 12]).varint(), None);
         assert_eq!(Reader::new(&[0x80, 0x80, 0x04]).number::<u16>(), None);
     }

@@ -1,30 +1,30 @@
-//! Why the frontier itself could not go on. What the web does is never here: see [`crate::Outcome`].
+//! Errors of the store. Failures of the web are not errors: see [`crate::Outcome`].
 
 use std::path::PathBuf;
 
-/// A failure of the store, not of the web.
+/// The store failed; the call has changed nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum FrontierError {
-    /// Another process crawls this collection.
+    /// Another process writes this collection.
     #[error("the collection {} is in use by process {pid}", path.display())]
     Locked {
-        /// The collection's folder.
+        /// Folder of the collection.
         path: PathBuf,
-        /// Who holds it; 0 when that cannot be told.
+        /// Process that holds the lock; 0 if unknown.
         pid: u32,
     },
-    /// A file of the collection cannot be used.
+    /// An I/O error on a file of the collection.
     #[error("{}: {source}", path.display())]
     File {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// The folder holds no frontier.
+    /// The folder has no frontier.
     #[error("{} holds no crawl", path.display())]
     Missing {
-        /// The collection's folder.
+        /// Folder of the collection.
         path: PathBuf,
     },
     /// Written by a newer aranha.
@@ -34,38 +34,37 @@ pub enum FrontierError {
         path: PathBuf,
         /// Its layout.
         found: i64,
-        /// The newest layout this program knows.
+        /// Newest layout that this program reads.
         known: i64,
     },
-    /// The database could not do what it was asked.
+    /// SQLite returned an error.
     #[error("{}: {source}", path.display())]
     Database {
         /// The database.
         path: PathBuf,
-        /// Why.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
-    /// The disk is full: nothing was lost, the crawl can go on when there is room.
+    /// The disk is full. Nothing is lost; the crawl can continue when there is space.
     #[error("{}: the disk is full", path.display())]
     Full {
-        /// The database.
+        /// The file that could not grow.
         path: PathBuf,
     },
-    /// A stored block cannot be read.
+    /// A stored block cannot be decoded, or the tables contradict each other.
     #[error("{}: damaged {what}", path.display())]
     Damaged {
         /// The database.
         path: PathBuf,
-        /// Which block.
+        /// The damaged block or table.
         what: String,
     },
 }
 
-/// A check-in came too late: the lease had expired and its site was given to another visit. Nothing of that entry was
-/// stored; the pages will be fetched again.
+/// A check-in for a lease that expired or was released. Nothing of the entry was stored; its pages will be fetched again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("lease {lease} is no longer in force")]
 pub struct LeaseLost {
-    /// Which.
+    /// Number of the lease.
     pub lease: u64,
 }

@@ -25,12 +25,13 @@ pub enum Hop {
     Sitemap = b'M',
     /// `P`: robots.txt (Heritrix: prerequisite). Logged; never stored as a page.
     RobotsTxt = b'P',
-    /// `T`: a test request for a path that cannot exist, to learn how the site answers for missing pages. Logged; never
-    /// stored as a page. Heritrix has no such request.
+    /// `T`: a request for a path that cannot exist, to learn how the site answers for missing pages. Logged; never
+    /// stored as a page. Not in Heritrix.
     SoftNotFoundProbe = b'T',
-    /// `N`: a change notification from outside (`signals.jsonl`): IndexNow, WebSub, the user. Heritrix has none.
+    /// `N`: a change notification from outside (`signals.jsonl`): IndexNow, WebSub, the user. Not in
+    /// Heritrix.
     Signal = b'N',
-    /// `C`: a page in the cache of a proxy whose users fetched it. Heritrix has no such source.
+    /// `C`: a page in the cache of a proxy, fetched by its users. Not in Heritrix.
     ProxyCache = b'C',
 }
 
@@ -49,12 +50,12 @@ impl Hop {
         Hop::ProxyCache,
     ];
 
-    /// The letter.
+    /// The letter of the kind.
     pub fn letter(self) -> char {
         char::from(self as u8)
     }
 
-    /// The kind with this letter; `None` for a byte that is no kind's letter.
+    /// The kind with this letter, if there is one.
     pub fn from_letter(letter: u8) -> Option<Hop> {
         Hop::ALL.into_iter().find(|hop| *hop as u8 == letter)
     }
@@ -89,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_s_is_a_signal_when_no_page_held_it() {
+    fn a_stored_s_without_via_is_a_signal() {
         assert_eq!(Hop::from_stored(b'S', ""), Some(Hop::Signal));
         let via = "https://example.org/";
         assert_eq!(Hop::from_stored(b'S', via), Some(Hop::Form));

@@ -1,33 +1,76 @@
-//! The Global Frontier: every site and page that the crawl knows, and which visit holds which site (F1; V 5).
+//! The Global Frontier: all sites and pages that a crawl knows, and the leases on sites (F1; Viuva Negra 5).
 //!
-//! In the flow it stands at both ends: [`Frontier::check_out`] hands sites to visits, [`Frontier::check_in`] takes
-//! back what they fetched and found. A visit tells the links of its own site apart by itself (it knows every key of
-//! the site); links to other sites are only appended here and de-duplicated when their site is next checked out, so
-//! that the cost of a link does not grow with the crawl (F4; V 5.3).
+//! It is the first and the last step of the flow. [`Frontier::check_out`] leases sites to visits. [`Frontier::check_in`]
+//! stores the pages that they fetched and the links that they found. A visit compares the links inside its site with the
+//! keys in its lease. Links to other sites are appended without a look-up, and compared when their site is next checked
+//! out. So the cost of a link does not grow with the crawl (F4; Viuva Negra 5.3).
 //!
-//! What always holds:
+//! Invariants:
 //! - **A site is leased to one visit at a time.**
-//! - **What was checked in survives a crash at any instant**: a batch is one transaction, links to other sites and all.
-//! - **A page is admitted once**: known keys are checked before a page becomes pending.
-//! - **Memory is bounded by [`Options`]**, plus the keys of the sites being handed out.
-//! - **Time is given by the caller**, in unix milliseconds.
+//! - **Everything checked in survives a crash at any instant.** A check-in is one transaction, with its links to other sites.
+//! - **A page is admitted once.** Its key is compared with the known keys of its site before it is queued.
+//! - **Memory is bounded by [`Options`]**, plus the keys of the sites that are being checked out.
+//! - **The caller gives the time**, in Unix milliseconds.
 //!
-//! [`embedded`] is the SQLite engine; its tables are in `embedded/schema.rs`. A second engine goes beside it, in
-//! `postgres/`, with the same file names, and must pass the same tests (`suite.rs`).
+//! [`embedded`] is the SQLite engine; its tables are in `embedded/schema.sql`. A second engine belongs beside it, in
+//! `postgres/`, with the same file names. It must pass the same tests (`suite.rs`).
 //!
 //! Read first: [`record`], then the trait [`Frontier`], then [`embedded`] and `docs/decisions/0002-frontier-layout.md`.
 //!
 //! ```
-//! use aranha_frontier::{Embedded, Frontier, Options, Seed};
+//! use aranha_frontier::{
+//!     CheckIn, Embedded, Flags, Frontier, Options, Outcome, PageRecord, Seed, Then, WindowUpdate,
+//! };
 //! use aranha_url::{Canonicaliser, UrlRules};
 //!
 //! let folder = tempfile::tempdir()?;
 //! let url = Canonicaliser::new(UrlRules::default()).canon("https://example.org/")?;
 //! let mut frontier = Embedded::open(folder.path(), Options::default())?;
 //! frontier.seed(0, &[Seed::of(&url)])?;
+//!
+//! // Check out: up to 10 sites for this node.
 //! let leases = frontier.check_out(1000, "node-1", 10)?;
-//! assert_eq!(leases[0].site, "example.org");
-//! assert_eq!(leases[0].pending[0].path, "/");
+//! let lease = &leases[0];
+//! assert_eq!((lease.site.as_str(), lease.pending[0].path.as_str()), ("example.org", "/"));
+//!
+//! // Check in: the page was fetched, and is due again after a day.
+//! let page = lease.pending[0].clone();
+//! let record = PageRecord {
+//!     path: page.path,
+//!     key: page.key,
+//!     depth: page.depth,
+//!     site_depth: page.site_depth,
+//!     time: 1500,
+//!     outcome: Outcome::Answer(200),
+//!     media_type: "text/html".into(),
+//!     size: 5120,
+//!     digest: None,
+//!     text_digest: 0,
+//!     location: None,
+//!     revisit: false,
+//!     duration_ms: 80,
+//!     tries: 0,
+//!     hop: page.hop,
+//!     via: page.via,
+//!     redirect: None,
+//!     flags: Flags::default(),
+//!     next: Some(86_400_000),
+//!     past: Some(Box::default()),
+//! };
+//! let check_in = CheckIn {
+//!     lease: lease.id,
+//!     done: vec![record],
+//!     window: WindowUpdate::default(),
+//!     later: Vec::new(),
+//!     claims: Vec::new(),
+//!     overflow: Vec::new(),
+//!     keys: Vec::new(),
+//!     outside: Vec::new(),
+//!     facts: None,
+//!     then: Then::Release { due: 3000 },
+//! };
+//! assert!(frontier.check_in(2000, vec![check_in])?[0].is_ok());
+//! assert_eq!(frontier.status(2000)?.next_due, Some(86_400_000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -67,25 +110,26 @@ pub use status::{
     Explanation, FrontierStatus, LeaseEntry, PageTotals, SiteEntry, SiteState, SiteTotals, Waiting,
 };
 
-/// What both engines do, and what one suite of tests holds every engine to.
+/// The operations of every engine. One suite of tests checks them (`suite.rs`).
 ///
-/// Calls block on the disk: the engine runs them on a thread of their own. A call that returns `Err` changed nothing.
+/// Calls block on the disk, so the engine makes them on a thread of their own. A call that returns `Err` has changed nothing.
 pub trait Frontier: Send {
-    /// Add seeds: they come first (F6). Pages known already stay as they are.
+    /// Add seeds. Sites with a new seed are checked out before all others (F6). Known pages are not changed.
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError>;
 
-    /// The user asks for these now: their sites are due at once, and so are pages there that wait for a later try; pages
-    /// answered before keep their time. To be called before visits begin: it knows no courtesy.
+    /// Make the sites of these seeds due now, with their pages that wait for a retry. Pages that wait for a revisit keep
+    /// their time. Call it before visits begin: it ignores the courtesy pause.
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
-    /// The user asks for everything again: every page that was answered is due now, and every page that waits for another
-    /// try. What was answered tells that this `source` brought it forward, unless another did. To be called before visits begin.
+    /// Make every page due now that waits for a retry or a revisit. Pages with a past get the claim `source`, unless they
+    /// have one. Call it before visits begin.
     fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError>;
 
-    /// Somebody outside says that these pages have changed, or are new: those that wait to be visited again are visited
-    /// sooner, those not known are admitted like links from other sites. `weigh` tells how far a source is believed
-    /// about a site whose facts these are; the claims' own weights are not looked at. Who is believed entirely is
-    /// obeyed: the page is due now, also when it waits for another try, and also beyond [`Frontier::revisit_until`].
+    /// Apply claims from outside that pages have changed or are new. Known pages that wait for a revisit are visited
+    /// earlier. Unknown pages are admitted like links from other sites.
+    ///
+    /// `weigh` returns the weight of a source, given the facts of the site; [`Claim::weight`] is ignored. A weight of 1.0
+    /// makes the page due now, also if it waits for a retry, and also beyond [`Frontier::revisit_until`].
     fn claim(
         &mut self,
         now: i64,
@@ -93,29 +137,28 @@ pub trait Frontier: Send {
         weigh: fn(&SiteFacts, u8) -> f64,
     ) -> Result<Claimed, FrontierError>;
 
-    /// Visit again only pages that are due by then: a crawl that is to end must not run after its own revisits. Without
-    /// this call all count as soon as they are due.
+    /// Set the horizon: revisits that are due after it are not handed out, so that a crawl does not revisit pages that it
+    /// fetched itself. The default is no horizon.
     fn revisit_until(&mut self, horizon: i64);
 
-    /// The seeds, in the order in which they were given.
+    /// All seeds, in the order in which they were added.
     fn seeds(&self) -> Result<Vec<String>, FrontierError>;
 
-    /// Lease up to `room` due sites to `node`: seeds never visited first, then the longest wait (KLWF, F7). The inbox of each
-    /// is merged; sites where nothing new came of it are passed over. The work of one call is bounded, so fewer than
-    /// `room` does not mean that none is left: [`FrontierStatus::next_due`] tells.
+    /// Lease up to `room` due sites to `node`: first seeds that were never visited, then the longest wait (KLWF, F7). The
+    /// inbox of each site is merged. Sites without new pages are skipped. The work of one call is bounded, so fewer than
+    /// `room` leases do not mean that no site is due: see [`FrontierStatus::next_due`].
     fn check_out(&mut self, now: i64, node: &str, room: usize)
     -> Result<Vec<Lease>, FrontierError>;
 
-    /// Store a group of check-ins durably, all in one transaction. The answers are in the order of the batch; an entry
-    /// whose lease is lost is refused alone.
+    /// Store check-ins durably, all in one transaction. Replies are in the order of the batch. An entry whose lease is lost
+    /// is refused; the others are stored.
     fn check_in(
         &mut self,
         now: i64,
         batch: Vec<CheckIn>,
     ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError>;
 
-    /// As [`Frontier::check_in`], for a caller that does not want to hold the whole batch: an engine that can takes the
-    /// entries one by one.
+    /// Like [`Frontier::check_in`], but takes the entries one by one, so that the batch need not be in memory.
     fn check_in_each(
         &mut self,
         now: i64,
@@ -124,29 +167,32 @@ pub trait Frontier: Send {
         self.check_in(now, batch.collect())
     }
 
-    /// Keep leases alive without a check-in; answers with those that are lost.
+    /// Renew leases without a check-in. Returns the leases that are lost.
     fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError>;
 
-    /// Give back every lease of a node that is known to be gone; answers how many there were. Their sites are due at
-    /// once, with the windows that were last checked in.
+    /// Release all leases of a node that is gone. Returns their number. Their sites are due at once, with the windows of
+    /// the last check-in.
     fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError>;
 
-    /// Where the crawl stands. Cheap: may be called every second.
+    /// The totals of the crawl. Cheap enough to be called every second.
     fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError>;
 
     /// Everything known about one URL.
     fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError>;
 
-    /// Hand the site out no more. A visit under way is told so at its next check-in. True when it was not blocked before.
+    /// Block a site: it is not leased again. A visit under way ends at its next check-in. Returns false if the site was
+    /// blocked before.
     fn block(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
 
-    /// Undo [`Frontier::block`] and [`Then::Block`]; what made the site a trap is forgotten. True when it was blocked.
+    /// Undo [`Frontier::block`] and [`Then::Block`], and reset the counters by which the site was recognised as a trap.
+    /// Returns false if the site was not blocked.
     fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
 
-    /// Background work (writing runs, taking what was merged) for about `budget`, in short transactions; to be called between
-    /// commits. True: there is more to do, if only to come again when a merge is done. With `Duration::MAX` that is waited for.
+    /// Write link runs and replace merged ones for about `budget`, in short transactions. To be called between check-ins.
+    /// Returns true if more is to be done, which includes a merge under way. With `Duration::MAX` it waits for merges.
     fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError>;
 
-    /// Sort the gathered links into inboxes now: at an orderly stop, and by `check_out` itself when it runs dry.
+    /// Write all gathered links to link runs, so that their sites become due. For an orderly stop; `check_out` does it when
+    /// no site is due.
     fn flush(&mut self, now: i64) -> Result<(), FrontierError>;
 }

@@ -1,21 +1,21 @@
-//! What a crawl may choose about its frontier: `[frontier]` in `aranha.toml`.
+//! Options of the frontier: the section `[frontier]` of `aranha.toml`.
 
 use std::time::Duration;
 
 use aranha_units::{duration, size};
 use serde::{Deserialize, Serialize};
 
-/// What becomes of a link to another site (F5; V 5.3).
+/// Policy for links to other sites (F5; Viuva Negra 5.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum External {
-    /// It stands for the other site's home page, and is dropped when that site is known already: fewest links to
-    /// carry, but what no path from the home page reaches is not found.
+    /// Replace the link by the home page of its site; drop it if the site is known. Fewest links, but pages that cannot be
+    /// reached from a home page are not found.
     HomePage,
-    /// It is followed as it is; a site that is only known by a page without links stays at that page.
+    /// Follow the link as it is. A site that is known only by a page without links is not crawled further.
     #[default]
     DeepLink,
-    /// It is followed as it is, and the home page of each new site is visited too: most coverage.
+    /// Follow the link as it is, and visit the home page of each new site too. Highest coverage.
     Combined,
 }
 
@@ -23,22 +23,21 @@ pub enum External {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Options {
-    /// A lease that is not renewed for this long is lost to the next visit.
+    /// Time without renewal after which a lease expires and the site can be leased again.
     #[serde(with = "duration")]
     pub lease: Duration,
-    /// Pages in a visit's hands at most, for each request that it may have under way: what a lease brings, and what a check-in
-    /// may hold.
+    /// Maximum pages of a window, per concurrent request of a visit.
     pub window: usize,
-    /// Which links to other sites are followed.
+    /// Policy for links to other sites.
     pub external_links: External,
-    /// Links to other sites gathered (in memory, and in the journal on disk) before they are sorted into a run.
+    /// Links to other sites that are gathered in memory and in the journal before they are written as a link run.
     pub run_links: usize,
-    /// Links remembered so that a popular one is not sent a thousand times; 8 bytes each.
+    /// Recently sent links that are remembered, so that they are not sent again; 8 bytes each.
     pub recent_links: usize,
-    /// Memory for database pages.
+    /// Page cache of SQLite.
     #[serde(with = "size")]
     pub cache_size: u64,
-    /// The write-ahead log is folded into the database when it has grown to this.
+    /// Size of the write-ahead log at which it is checkpointed into the database.
     #[serde(with = "size")]
     pub wal_size: u64,
 }

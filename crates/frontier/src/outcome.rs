@@ -1,51 +1,51 @@
-//! What became of a page: the closed list of invariant 6 (K 2.4's return codes, sharpened).
+//! The outcome of a fetch: a closed list, based on the return codes of Chakrabarti 2.4.
 //!
-//! What the web does is data: each of these is stored, counted and, through [`crate::Retry`], rescheduled. The codes
-//! are written to disk and never change their meaning; new outcomes take new codes.
+//! Failures of the web are data. Each outcome is stored, counted and, by [`crate::Retry`], rescheduled. The codes are part of
+//! the stored format: a code never changes its meaning, and a new outcome gets a new code.
 
 use std::fmt;
 
-/// How one fetch, or the refusal to make it, ended.
+/// Result of a fetch, or the reason why none was made.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Outcome {
-    /// The server answered with this status.
+    /// A response with this status.
     Answer(u16),
-    /// The server answered with this status and a media type that is not wanted: the body was left.
+    /// A response with this status and an unwanted media type; its body was not read.
     Unwanted(u16),
     /// The name does not exist (NXDOMAIN, NODATA).
     DnsNotFound,
-    /// No name server gave a usable answer.
+    /// No name server returned a usable answer.
     DnsFailed,
-    /// The address guard refused where the name led.
+    /// The address guard refused all addresses of the name.
     AddressRefused,
     /// The connection was refused or the network unreachable.
     ConnectFailed,
-    /// The connection was not made in time.
+    /// Time-out of the connection.
     ConnectTimeout,
-    /// No TLS session could be agreed.
+    /// The TLS handshake failed.
     TlsFailed,
-    /// The answer was not complete in time.
+    /// Time-out of the response.
     Timeout,
-    /// Bytes came, but slower than the minimum speed.
+    /// The response was slower than the minimum speed.
     Stalled,
-    /// The server ended the connection before the answer was complete.
+    /// The server closed the connection before the response was complete.
     Reset,
-    /// What came is no HTTP.
+    /// The response is not HTTP.
     Protocol,
     /// A redirect without a usable target.
     NoTarget,
-    /// robots.txt forbids the page.
+    /// robots.txt disallows the page.
     RobotsRefused,
-    /// robots.txt could not be read, so everything counts as forbidden for now.
+    /// robots.txt could not be fetched, so all pages of the site are disallowed for now.
     RobotsUnreachable,
-    /// The user's black list, or a block on the site.
+    /// The black list matches the page, or its site is blocked.
     Blocked,
-    /// The scope no longer wants the page.
+    /// The page is no longer in scope.
     OutOfScope,
 }
 
 impl Outcome {
-    /// Code on disk, and the status that goes with it (0 where there is none).
+    /// Stored code and HTTP status; 0 without one.
     pub fn code(self) -> (u8, u16) {
         match self {
             Outcome::Answer(status) => (1, status),
@@ -68,7 +68,7 @@ impl Outcome {
         }
     }
 
-    /// The outcome that [`Outcome::code`] wrote; `None` for a code this version does not know.
+    /// The inverse of [`Outcome::code`]; `None` for a code that this version does not know.
     pub fn from_code(code: u8, status: u16) -> Option<Outcome> {
         Some(match code {
             1 => Outcome::Answer(status),
@@ -92,7 +92,7 @@ impl Outcome {
         })
     }
 
-    /// The HTTP status, where a server gave one.
+    /// The HTTP status, if there was a response.
     pub fn status(self) -> Option<u16> {
         match self {
             Outcome::Answer(status) | Outcome::Unwanted(status) => Some(status),
@@ -131,14 +131,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_comes_back() {
+    fn every_code_is_decoded() {
         for code in 0..=u8::MAX {
             let status = if matches!(code, 1 | 2) { 404 } else { 0 };
             if let Some(outcome) = Outcome::from_code(code, status) {
                 assert_eq!(outcome.code(), (code, status));
                 assert!(!outcome.to_string().is_empty());
             } else {
-                assert!(code == 0 || code > 17, "code {code} was lost");
+                assert!(code == 0 || code > 17, "code {code} is not decoded");
             }
         }
     }

@@ -1,90 +1,89 @@
-//! What is remembered of a page between two visits: enough to ask "has it changed?" and to tell the answer (N14, I1).
+//! The past of a page: the data that the next visit needs for a conditional request and to detect a change (N14, I1).
 //!
-//! It travels with the page: a [`crate::PageRecord`] that asks for another visit leaves it in the frontier's care, and
-//! it comes back inside [`crate::Pending`] when the page is due. So no page is looked up by its key, and a page that
-//! is never asked again costs nothing.
+//! It is stored with the waiting page. A [`crate::PageRecord`] with a next visit holds it, and [`crate::Pending`] returns it
+//! when the page is due. So no look-up by key is needed, and a page without a next visit uses no space.
 
 use aranha_url::PathKey;
 
 use crate::Location;
 use crate::codec::{BlockBuffer, Reader, put_signed, put_str, put_varint};
 
-/// The last answer of a page that had one.
+/// The last response of a page.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Past {
-    /// When the version that is kept was fetched.
+    /// When the stored version was fetched.
     pub time: i64,
-    /// When the page was looked at last, whatever was found; [`Past::time`] or later.
+    /// When the page was last visited; [`Past::time`] or later.
     pub visited: i64,
-    /// SHA-1 of its body; zero until its bytes are stored.
+    /// SHA-1 of the body; zero until the body is stored.
     pub digest: [u8; 20],
-    /// What change is judged on: a hash of the text, of the body where there is no text, of the target of a redirect.
+    /// Hash by which a change is detected: of the text, of the body if there is no text, or of the target of a redirect.
     pub fingerprint: u64,
-    /// Whether that is [`crate::PageRecord::text_digest`].
+    /// Whether [`Past::fingerprint`] is [`crate::PageRecord::text_digest`].
     pub text: bool,
-    /// Where its bytes are in the archive.
+    /// Where the stored version is in the archive.
     pub location: Option<Location>,
-    /// Its media type.
+    /// Media type.
     pub media_type: String,
-    /// Bytes of its body, decoded.
+    /// Bytes of the decoded body.
     pub size: u64,
-    /// Entity tag, to ask with; empty when there was none, or the version is not whole.
+    /// Entity tag for a conditional request; empty if there was none or the stored version is truncated.
     pub etag: String,
-    /// When the server says that it changed last, as far as that can be believed.
+    /// Last-Modified, if it is plausible.
     pub modified: Option<i64>,
-    /// What the revisit policy remembers; opaque here.
+    /// State of the revisit policy; opaque here.
     pub history: Vec<u8>,
-    /// Who said that the page has changed, so that its visit was brought forward; 0: nobody.
+    /// Source of the claim that brought the visit forward; 0 for none.
     pub claim: u8,
 }
 
-/// Somebody says that a page has changed (I5).
+/// A claim that a page has changed (I5).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Claim {
-    /// Which page of its site.
+    /// Key of the page in its site.
     pub key: PathKey,
-    /// When it changed, Unix milliseconds. What is not later than the last visit is no news.
+    /// When the page changed, in Unix milliseconds. A claim that is not later than the last visit is ignored.
     pub at: i64,
-    /// Who says so; not 0. What the numbers mean is the caller's business.
+    /// Source of the claim, not 0. The numbers are defined by the caller.
     pub source: u8,
-    /// How far the claim is believed, 0 to 1: by this share of its waiting time the page's visit is brought forward.
+    /// Trust in the claim, 0 to 1: the share of the remaining wait by which the visit is brought forward.
     pub weight: f64,
-    /// No news within this time of the last visit either, milliseconds.
+    /// Milliseconds after the last visit in which claims are ignored.
     pub gap: i64,
 }
 
 impl Claim {
-    /// Whether it tells of a time after the last visit.
+    /// Whether the change is later than the last visit.
     pub(crate) fn is_news(&self, past: &Past) -> bool {
         self.at > past.visited.max(past.time).saturating_add(self.gap)
     }
 
-    /// When a page that waits until `due` is visited now; `None`: not earlier.
-    pub(crate) fn sooner(&self, past: &Past, due: i64, now: i64) -> Option<i64> {
+    /// The earlier time of a visit that is due at `due`; `None` if the claim does not bring it forward.
+    pub(crate) fn earlier_due(&self, past: &Past, due: i64, now: i64) -> Option<i64> {
         if !self.is_news(past) {
             return None;
         }
-        // Who is not believed at once is not believed the sooner for saying it again.
+        // A repeated claim of the same source counts once.
         if self.source == past.claim && self.weight < 1.0 {
             return None;
         }
         let target = now.max(self.at);
-        let earlier = (due.saturating_sub(target)) as f64 * self.weight.clamp(0.0, 1.0);
-        (earlier >= 1.0).then(|| due - earlier as i64)
+        let gain = (due.saturating_sub(target)) as f64 * self.weight.clamp(0.0, 1.0);
+        (gain >= 1.0).then(|| due - gain as i64)
     }
 }
 
-/// What became of claims.
+/// Result of [`crate::Frontier::claim`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Claimed {
     /// Pages whose visit was brought forward.
     pub brought_forward: u64,
-    /// Pages not known before, which are visited like any page that a link was found to.
+    /// Unknown pages, which are admitted like links.
     pub new: u64,
 }
 
-/// Which optional fields follow.
-mod has {
+/// Bits of the byte that says which optional fields are present.
+mod present {
     pub(super) const LOCATION: u8 = 1;
     pub(super) const MODIFIED: u8 = 2;
     pub(super) const TEXT: u8 = 4;
@@ -99,13 +98,13 @@ impl Past {
             .extend_from_slice(&self.fingerprint.to_le_bytes());
         let text = &mut block.text;
         let mut fields = 0;
-        for (present, bit) in [
-            (self.location.is_some(), has::LOCATION),
-            (self.modified.is_some(), has::MODIFIED),
-            (self.text, has::TEXT),
-            (self.visited > self.time, has::VISITED),
+        for (is_present, bit) in [
+            (self.location.is_some(), present::LOCATION),
+            (self.modified.is_some(), present::MODIFIED),
+            (self.text, present::TEXT),
+            (self.visited > self.time, present::VISITED),
         ] {
-            fields |= u8::from(present) * bit;
+            fields |= u8::from(is_present) * bit;
         }
         text.push(fields);
         put_signed(text, self.time);
@@ -133,7 +132,7 @@ impl Past {
         let fingerprint = fixed.word()?;
         let fields = text.byte()?;
         let time = text.signed()?;
-        let visited = if fields & has::VISITED != 0 {
+        let visited = if fields & present::VISITED != 0 {
             time.saturating_add_unsigned(text.varint()?)
         } else {
             time
@@ -141,7 +140,7 @@ impl Past {
         let size = text.varint()?;
         let media_type = text.text()?.to_owned();
         let etag = text.text()?.to_owned();
-        let location = if fields & has::LOCATION != 0 {
+        let location = if fields & present::LOCATION != 0 {
             Some(Location {
                 volume: text.varint()?.into(),
                 offset: text.varint()?,
@@ -150,7 +149,7 @@ impl Past {
         } else {
             None
         };
-        let modified = if fields & has::MODIFIED != 0 {
+        let modified = if fields & present::MODIFIED != 0 {
             Some(text.signed()?)
         } else {
             None
@@ -161,7 +160,7 @@ impl Past {
             visited,
             digest,
             fingerprint,
-            text: fields & has::TEXT != 0,
+            text: fields & present::TEXT != 0,
             location,
             media_type,
             size,

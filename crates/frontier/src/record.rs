@@ -1,8 +1,8 @@
 //! The records that pass between a visit and the Global Frontier.
 //!
-//! A link enters as [`Outside`] (or [`Seed`]), waits as [`Pending`], comes to a visit inside a [`Lease`] and returns
-//! as a [`PageRecord`] inside a [`CheckIn`]. Times are unix milliseconds, given by the caller: the frontier has no
-//! clock of its own, so that a simulation can run it (V 5; DESIGN, "Time and the network are parameters").
+//! A link enters as [`Outside`] or [`Seed`] and waits as [`Pending`]. A [`Lease`] brings it to a visit, and it returns as a
+//! [`PageRecord`] in a [`CheckIn`] (Viuva Negra 5). Times are Unix milliseconds and are given by the caller. The frontier has no
+//! clock, so that it also works in simulated time.
 //!
 //! Read first: [`Lease`], [`CheckIn`].
 
@@ -18,33 +18,33 @@ pub use crate::hop::Hop;
 pub use crate::outcome::Outcome;
 pub use crate::past::{Claim, Past};
 
-/// A page that waits for its fetch.
+/// A page that waits to be fetched.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pending {
-    /// Canonical path and query, as it will be asked.
+    /// Canonical path and query, as it is requested.
     pub path: String,
-    /// Its key.
+    /// Key of `path`.
     pub key: PathKey,
-    /// Links from a seed.
+    /// Number of links from a seed.
     pub depth: u16,
-    /// Links from where this site was entered.
+    /// Number of links from the page at which the site was entered.
     pub site_depth: u16,
-    /// Fetches in a row that ended without a lasting answer: 0 for a page never asked.
+    /// Failed fetches in a row; 0 for a page that was never requested.
     pub tries: u8,
     /// The kind of link that led here.
     pub hop: Hop,
-    /// URL where it was found; may be empty.
+    /// URL of the page on which the link was found; may be empty.
     pub via: String,
-    /// The last answer, when there was one: the page is visited again.
+    /// The last response, if the page was fetched before.
     pub past: Option<Box<Past>>,
 }
 
-/// A link to another site, on its way to that site's inbox.
+/// A link to another site, for that site's inbox.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outside {
-    /// The site's name, as [`CanonUrl::site`] spells it.
+    /// Name of the site, as in [`CanonUrl::site`].
     pub site: String,
-    /// `https://www.example.org`, as found: a new site is first asked under this name.
+    /// Origin as found, such as `https://www.example.org`. The first request to a new site uses it.
     pub origin: String,
     /// Canonical path and query.
     pub path: String,
@@ -52,11 +52,11 @@ pub struct Outside {
     pub site_key: SiteKey,
     /// Key of `path`.
     pub path_key: PathKey,
-    /// Links from a seed.
+    /// Number of links from a seed.
     pub depth: u16,
     /// The kind of link that led here.
     pub hop: Hop,
-    /// URL of the page that holds the link; may be empty.
+    /// URL of the page on which the link was found; may be empty.
     pub via: String,
 }
 
@@ -76,12 +76,12 @@ impl Outside {
     }
 }
 
-/// A URL to start from: given by the user, by a DNS listing, or the home page of a previous crawl's site (F10).
+/// A URL at which a crawl begins: given by the user, from a DNS zone, or the home page of a site of an earlier crawl (F10).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seed {
-    /// The site's name.
+    /// Name of the site.
     pub site: String,
-    /// Under which name the site is asked.
+    /// Origin for the first request, such as `https://www.example.org`.
     pub origin: String,
     /// Canonical path and query.
     pub path: String,
@@ -104,239 +104,239 @@ impl Seed {
     }
 }
 
-/// What [`crate::Frontier::seed`] did.
+/// Result of [`crate::Frontier::seed`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seeded {
-    /// Pages that were new.
+    /// New pages.
     pub added: u64,
-    /// Pages that the frontier knew before.
+    /// Known pages.
     pub known: u64,
 }
 
-/// Marks on a fetched page, one bit each; the bits are on disk and keep their meaning.
+/// Flags of a fetched page, one bit each. The bits are part of the stored format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Flags(pub u16);
 
 impl Flags {
-    /// The page asks not to be indexed.
+    /// The page has the robots directive `noindex`.
     pub const NOINDEX: Flags = Flags(1);
-    /// The page asks that its links are not followed.
+    /// The page has the robots directive `nofollow`.
     pub const NOFOLLOW: Flags = Flags(2);
-    /// The body was cut at a limit.
+    /// The body was truncated at a limit.
     pub const TRUNCATED: Flags = Flags(4);
-    /// The body's content coding could not be undone.
+    /// The content coding of the body could not be decoded.
     pub const UNDECODED: Flags = Flags(8);
-    /// The site was blocked when the page was fetched: its links were not followed.
+    /// The site was blocked when the page was fetched, so its links were not followed.
     pub const BLOCKED: Flags = Flags(32);
-    /// The answer is what the site says of pages that do not exist (T8).
+    /// The page is a soft 404: the site answers in the same way for pages that do not exist (T8).
     pub const SOFT_404: Flags = Flags(64);
-    /// The page turns visitors away whose browser it does not like (T9).
+    /// The page refuses clients by their user agent (T9).
     pub const CLOAKED: Flags = Flags(128);
 
-    /// Whether every mark of `other` is set.
+    /// Whether all flags of `other` are set.
     pub fn has(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Both sets of marks.
+    /// The union of both.
     #[must_use]
     pub fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
 }
 
-/// One fetch, or one refusal, of one page: an entry of the page's history.
+/// One fetch of a page, or the refusal to fetch it: an entry of the page's history.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PageRecord {
     /// Canonical path and query.
     pub path: String,
-    /// Its key.
+    /// Key of `path`.
     pub key: PathKey,
-    /// Links from a seed.
+    /// Number of links from a seed.
     pub depth: u16,
-    /// Links from where the site was entered.
+    /// Number of links from the page at which the site was entered.
     pub site_depth: u16,
-    /// When the fetch began, or was refused.
+    /// Start of the fetch, or time of the refusal.
     pub time: i64,
-    /// How it ended.
+    /// The result.
     pub outcome: Outcome,
-    /// Media type, without parameters; empty when unknown.
+    /// Media type without parameters; empty if unknown.
     pub media_type: String,
-    /// Bytes of the body, decoded.
+    /// Bytes of the decoded body.
     pub size: u64,
     /// SHA-1 of the body.
     pub digest: Option<[u8; 20]>,
-    /// Hash of the text; 0 when there is none.
+    /// Hash of the text; 0 if there is none.
     pub text_digest: u64,
-    /// Where its bytes are in the archive.
+    /// Where the response is in the archive.
     pub location: Option<Location>,
-    /// Stored as a revisit record: the bytes are those of an earlier one.
+    /// Stored as a revisit record, which refers to the payload of an earlier record.
     pub revisit: bool,
-    /// How long the fetch took.
+    /// Duration of the fetch in milliseconds.
     pub duration_ms: u32,
-    /// Fetches in a row without a lasting answer, this one included; 0 after a lasting answer. A page with `next`
-    /// comes back as [`Pending`] with exactly this number.
+    /// Failed fetches in a row, including this one; 0 after a success. Copied to [`Pending::tries`] for the next
+    /// fetch.
     pub tries: u8,
     /// See [`Pending::hop`].
     pub hop: Hop,
     /// See [`Pending::via`].
     pub via: String,
-    /// Where a redirect led.
+    /// Target of a redirect.
     pub redirect: Option<String>,
-    /// Marks.
+    /// Flags.
     pub flags: Flags,
-    /// When the page wants to be asked again: a retry, or a revisit. `None`: done.
+    /// Time of the next fetch, a retry or a revisit; `None` for no further fetch.
     pub next: Option<i64>,
-    /// What the next visit is to know. Kept with the page that waits, not in the history: a record that is read back
-    /// has none.
+    /// Data for the next visit. Stored with the waiting page, not in the history: a record that is read from the store has
+    /// none.
     pub past: Option<Box<Past>>,
 }
 
-/// The robots.txt in force at a site.
+/// The robots.txt file of a site.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct RobotsFile {
-    /// When it was fetched.
+    /// Time of the fetch.
     pub fetched: i64,
-    /// Status of the answer; 0: unreachable.
+    /// HTTP status; 0 if unreachable.
     pub status: u16,
-    /// Where it was found, after redirects.
+    /// URL after redirects.
     pub url: String,
-    /// Its bytes.
+    /// The bytes of the file.
     pub body: Vec<u8>,
 }
 
-/// Addresses of a host, as long as DNS let them be believed.
+/// IP addresses of a host, with the expiry of the DNS records.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Addresses {
-    /// The name that was looked up.
+    /// The resolved name.
     pub host: String,
-    /// What it led to.
+    /// The addresses.
     pub list: Vec<IpAddr>,
-    /// Until when.
+    /// Time after which they must be resolved again.
     pub expires: i64,
 }
 
-/// What the thresholds (D5) count, over all visits of a site.
+/// Counters of a site over all its visits, for the thresholds (D5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Counters {
     /// Pages fetched.
     pub fetched: u64,
-    /// Bytes of their bodies.
+    /// Bytes of the bodies.
     pub bytes: u64,
-    /// Fetches without an answer.
+    /// Fetches without a response.
     pub errors: u64,
-    /// Bodies that were known already.
+    /// Bodies that duplicate a stored one.
     pub duplicates: u64,
-    /// Visits in a row that ended because the site could not be had at all; any answer sets it back.
+    /// Visits in a row in which the site could not be reached; reset by any response.
     pub outages: u32,
 }
 
-/// What a visit learns about its site and wants next time; postcard behind a version byte on disk.
+/// Data about a site that a visit stores for the next one. Encoded with postcard, after a version byte.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SiteFacts {
     /// Preferred origin, `https://www.example.org`.
     pub origin: String,
-    /// robots.txt, when it was asked for.
+    /// robots.txt, if it was requested.
     pub robots: Option<RobotsFile>,
-    /// Addresses, when they were looked up.
+    /// IP addresses, if they were resolved.
     pub addresses: Option<Addresses>,
-    /// The site's cookies; opaque here.
+    /// Cookies of the site; opaque here.
     pub cookies: Vec<u8>,
     /// Counters for the thresholds.
     pub counters: Counters,
-    /// Why the site is blocked, if it is.
+    /// The block on the site, if any.
     pub blocked: Option<Blocked>,
-    /// Until when the server asked to be left alone: it holds for those, too, who want its pages now.
+    /// Time before which the server wants no request (Retry-After). A visit respects it also if its pages were made due.
     pub retry_after: i64,
-    /// The pause in force at the end of the last visit.
+    /// Courtesy pause at the end of the last visit, in milliseconds.
     pub pause_ms: u32,
-    /// How much new content its pages still bring.
+    /// How much new content the pages bring.
     pub novelty: Novelty,
-    /// What the site says of a page that does not exist, once it was asked (T8).
+    /// Response to the probe for a page that cannot exist, after it was sent (T8).
     pub absent: Option<Absent>,
-    /// What the revisit policy remembers of the site; opaque here.
+    /// State of the revisit policy for the site; opaque here.
     pub rounds: Vec<u8>,
-    /// How far those are believed who say that pages of the site have changed; opaque here.
+    /// Trust in the sources of change signals for the site; opaque here.
     pub trust: Vec<u8>,
 }
 
-/// What is known about the newness of a site's pages (D5, D7); the engine knows what to make of it.
+/// Counters of new content in a site's pages, for the detection of traps in the engine (D5, D7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Novelty {
-    /// Pages since it last brought something, about.
+    /// Pages since the last page with new content, approximately.
     pub barren: u32,
-    /// Pages that were first heard of on those.
+    /// New links on those pages.
     pub growth: u32,
-    /// Pages that brought something.
+    /// Pages with new content.
     pub fruitful: u32,
     /// Pages with several links into the site.
     pub pages: u32,
-    /// Of these, pages with a link to one that was known before.
+    /// Pages among these with a link to a page that was known before.
     pub back: u32,
 }
 
-/// The answer to a request for a page that cannot exist.
+/// Response to the probe for a page that cannot exist.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Absent {
-    /// Its status; 0: there was no answer.
+    /// HTTP status; 0 for no response.
     pub status: u16,
-    /// Hash of its text; 0 when it has none.
+    /// Hash of the text; 0 if there is none.
     pub text_digest: u64,
-    /// Sketch of its text, by which near duplicates are known; 0 when it is short.
+    /// Sketch of the text for the near-duplicate test; 0 if the text is too short.
     pub sketch: u64,
-    /// Where it redirects to; empty when it does not.
+    /// Target of a redirect; empty if it is none.
     pub location: String,
 }
 
-/// A site, handed to one visit until it is checked in or the lease expires (invariant 1).
+/// The right to visit a site, until it is released or expires, with the site's data. A site has at most one lease.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lease {
-    /// Number of the lease, never used again.
+    /// Number of the lease; never reused.
     pub id: u64,
-    /// The site's name.
+    /// Name of the site.
     pub site: String,
-    /// Its key.
+    /// Key of `site`.
     pub site_key: SiteKey,
-    /// What earlier visits learnt; for a new site only the origin is set.
+    /// Data of earlier visits; for a new site only the origin is set.
     pub facts: SiteFacts,
-    /// Whether a seed lies here.
+    /// Whether a seed is on this site.
     pub seed: bool,
-    /// Since when it waited for this visit.
+    /// When the site became due.
     pub due: i64,
     /// The window: the first pages to fetch, in order.
     pub pending: Vec<Pending>,
-    /// Whether further pending pages are on disk.
+    /// Whether more pages wait on disk.
     pub has_more: bool,
-    /// Every page of this site ever admitted, those of the window included; in no order.
+    /// Keys of all admitted pages of the site, including the window; unordered.
     pub known: Vec<PathKey>,
-    /// When the frontier may give the site to another visit; every check-in moves it on.
+    /// Expiry; every check-in extends it.
     pub expires: i64,
 }
 
-/// One atomic batch for one lease.
+/// The results of a visit since its last check-in, stored in one transaction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct CheckIn {
-    /// Which lease.
+    /// Number of the lease.
     pub lease: u64,
-    /// Pages fetched or refused since the last check-in.
+    /// Pages fetched or refused.
     pub done: Vec<PageRecord>,
     /// How the window changes: from now on it is the visit's remaining queue, including pages being fetched. The visit
     /// keeps it within [`crate::Options::window`] pages. Pages in `done` with a `next` time are scheduled by the
     /// frontier and must not be in the window.
     pub window: WindowUpdate,
-    /// Pages of the window that are put off, each until a time; nothing is recorded about them.
+    /// Pages of the window that are postponed, each until a time, without a record.
     pub later: Vec<(i64, Pending)>,
-    /// What the site itself says has changed.
+    /// Claims of the site about its own pages, from sitemaps and feeds.
     pub claims: Vec<Claim>,
-    /// New pages of this site that did not fit the visit's queue: appended behind everything pending on disk.
+    /// New pages of the site beyond the window: appended to the queue on disk.
     pub overflow: Vec<Pending>,
-    /// Keys of pages first seen since the last check-in: new ones in `window`, in `overflow`, or already in `done`.
+    /// Keys of the pages that are new since the last check-in, in `window`, `overflow` or `done`.
     pub keys: Vec<PathKey>,
     /// Links to other sites.
     pub outside: Vec<Outside>,
-    /// The site's facts, when they changed.
+    /// Facts of the site, if they changed.
     pub facts: Option<SiteFacts>,
-    /// What becomes of the lease.
+    /// The lease after the check-in.
     pub then: Then,
 }
 
@@ -348,9 +348,9 @@ pub enum WindowUpdate {
     /// The window keeps its last pages and gains new ones. The window before the update is the one of the lease, or of
     /// the last check-in followed by the pages that its reply brought.
     Tail {
-        /// How many of the last pages stay, unchanged. A number larger than the window is an error.
+        /// Number of last pages that stay unchanged. A number larger than the window is an error.
         keep_last: usize,
-        /// Pages to append behind them.
+        /// Pages to append.
         append: Vec<Pending>,
     },
 }
@@ -362,7 +362,7 @@ impl Default for WindowUpdate {
 }
 
 impl WindowUpdate {
-    /// How many of the last pages to keep, and the pages to append.
+    /// The number of last pages to keep, and the pages to append.
     pub fn into_parts(self) -> (usize, Vec<Pending>) {
         match self {
             WindowUpdate::Replace(pages) => (0, pages),
@@ -371,32 +371,32 @@ impl WindowUpdate {
     }
 }
 
-/// What becomes of a lease after a check-in.
+/// The lease after a check-in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Then {
-    /// The visit goes on.
+    /// The visit continues.
     Keep {
-        /// How many more pending pages it can take from disk.
+        /// Maximum number of pages to return from disk.
         want: usize,
     },
     /// The visit is over.
     Release {
-        /// The site is not handed out before this time (courtesy, back-off).
+        /// Earliest time of the next lease (courtesy pause, back-off).
         due: i64,
     },
-    /// The visit is over and the site is blocked, as by [`crate::Frontier::block`]. Its pages wait until it is unblocked.
+    /// The visit is over and the site is blocked, as by [`crate::Frontier::block`].
     Block,
 }
 
-/// The frontier's answer to one [`CheckIn`].
+/// The reply to a [`CheckIn`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CheckedIn {
-    /// Further pages for the visit's queue: in the frontier's eyes they are held by the visit from now on.
+    /// Pages from disk, appended to the window.
     pub more: Vec<Pending>,
-    /// Whether there is still more on disk.
+    /// Whether more pages wait on disk.
     pub has_more: bool,
-    /// When the lease expires now.
+    /// New expiry of the lease.
     pub expires: i64,
-    /// The lease is over: it was released, or the site was blocked meanwhile and the visit must end.
+    /// The lease is released, by the visit or because the site was blocked. The visit must end.
     pub released: bool,
 }

@@ -1,7 +1,7 @@
-//! When a page that got no lasting answer is asked again: one table, readable at a glance (F11; C 2.3, P A.1.1, A.2.2).
+//! When a failed fetch is retried: one table of delays by kind of failure (F11; `CoBWeb` 2.3, Castillo A.1.1, A.2.2).
 //!
-//! A line of the table is a list of delays. The first failure waits for the first delay, the second for the second;
-//! when the list is used up the page is done. An empty list means: never again. In `aranha.toml` this is `[retry]`:
+//! The n-th failure in a row waits for the n-th delay of its list. After the last delay the page is not retried. An empty
+//! list means no retry. The section `[retry]` of `aranha.toml`:
 //!
 //! ```toml
 //! [retry]
@@ -9,8 +9,8 @@
 //! dns_not_found = ["7d"]
 //! ```
 //!
-//! The papers: a time-out returns to the queue with a penalty, a page that is gone is removed, a server that is down
-//! is asked 12 hours later, a name that does not resolve a week later.
+//! The defaults follow the papers: a time-out is retried after a penalty, a page that is gone is not retried, a server that
+//! is down is retried after 12 hours, and a name that does not resolve after a week.
 
 use std::time::Duration;
 
@@ -19,38 +19,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::Outcome;
 
-/// Delays by kind of failure; outcomes that no line names are lasting.
+/// Delays by kind of failure. Outcomes without a list are final.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retry {
-    /// The answer, or the connection, was not there in time; or it came too slowly.
+    /// Time-out of the connection or the response, or a response below the minimum speed.
     #[serde(with = "duration::list")]
     pub timeout: Vec<Duration>,
-    /// The server ended the connection in the middle, or spoke no HTTP.
+    /// The server closed the connection early, or the response is not HTTP.
     #[serde(with = "duration::list")]
     pub reset: Vec<Duration>,
-    /// Nobody listens, or no way leads there.
+    /// The connection was refused, or the network is unreachable.
     #[serde(with = "duration::list")]
     pub server_down: Vec<Duration>,
-    /// No TLS session.
+    /// The TLS handshake failed.
     #[serde(with = "duration::list")]
     pub tls: Vec<Duration>,
-    /// No name server answered.
+    /// No name server returned a usable answer.
     #[serde(with = "duration::list")]
     pub dns_failed: Vec<Duration>,
     /// The name does not exist.
     #[serde(with = "duration::list")]
     pub dns_not_found: Vec<Duration>,
-    /// 408, 425, 429: come back later.
+    /// Status 408, 425 or 429.
     #[serde(with = "duration::list")]
     pub slow_down: Vec<Duration>,
-    /// 500, 502, 503, 504 and the other 5xx, but for 501 and 505, which last.
+    /// Status 5xx, except 501 and 505, which are final.
     #[serde(with = "duration::list")]
     pub server_error: Vec<Duration>,
-    /// robots.txt could not be read.
+    /// robots.txt could not be fetched.
     #[serde(with = "duration::list")]
     pub robots_unreachable: Vec<Duration>,
-    /// The address guard refused: a name may lead elsewhere tomorrow, and the user may allow it.
+    /// The address guard refused. The name may get another address, or the user may allow this one.
     #[serde(with = "duration::list")]
     pub address_refused: Vec<Duration>,
 }
@@ -77,8 +77,8 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// When a page is asked again whose `tries`-th fetch in a row (1 for the first) ended like this at `now`; `None`:
-    /// not again.
+    /// The time of the next try after the `tries`-th failure in a row (1 for the first), which ended at `now`. `None` if the
+    /// page is not retried.
     pub fn next(&self, outcome: Outcome, tries: u8, now: i64) -> Option<i64> {
         let delay = self
             .delays(outcome)?
@@ -86,7 +86,7 @@ impl Retry {
         Some(now.saturating_add(i64::try_from(delay.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// The line of the table for this outcome; `None` for a lasting one.
+    /// The delays for this outcome; `None` if it is final.
     pub fn delays(&self, outcome: Outcome) -> Option<&[Duration]> {
         Some(match outcome {
             Outcome::Timeout | Outcome::ConnectTimeout | Outcome::Stalled => &self.timeout,
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn the_list_is_walked_and_ends() {
+    fn each_failure_takes_the_next_delay_until_the_list_ends() {
         check(Outcome::Timeout, 1, Some(1));
         check(Outcome::Timeout, 2, Some(60));
         check(Outcome::Timeout, 3, Some(12 * 60));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lasts_is_not_asked_again() {
+    fn final_outcomes_are_not_retried() {
         for outcome in [
             Outcome::Answer(200),
             Outcome::Answer(404),
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn configuration_is_written_in_words() {
+    fn delays_are_read_and_written_with_units() {
         let retry: Retry = toml::from_str("timeout = [\"5m\"]\ntls = []").expect("reads");
         assert_eq!(retry.next(Outcome::Timeout, 1, 0), Some(300_000));
         assert_eq!(retry.next(Outcome::TlsFailed, 1, 0), None);

@@ -4,5 +4,5 @@ use std::collections::HashSet;
 
 use aranha_url::IdentityBuildHasher;
 
-/// Keys seen so far: eight bytes a page.
+/// Path keys of a site, 8 bytes per page.
 pub type Seen = HashSet<u64, IdentityBuildHasher>;

@@ -1,157 +1,157 @@
-//! Answers to people's questions: where the crawl stands, and what the frontier knows about one URL.
+//! Totals of the crawl, and everything that the frontier knows about one URL.
 
 use aranha_url::SiteKey;
 use serde::Serialize;
 
 use crate::{Outcome, PageRecord, SiteFacts};
 
-/// Sites by state: the paper's lists to crawl / being crawled / crawled (F1; V 5).
+/// Sites by state. The states extend the lists of Viuva Negra 5: to crawl, being crawled, crawled (F1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct SiteTotals {
-    /// All.
+    /// All sites.
     pub known: u64,
-    /// With something to fetch, now or at a known time.
+    /// With pages to fetch, now or at a known time.
     pub waiting: u64,
-    /// Being visited.
+    /// Leased to a visit.
     pub leased: u64,
-    /// Nothing to fetch.
+    /// Without pages to fetch.
     pub idle: u64,
-    /// Blocked, by the user or as traps.
+    /// Blocked, by the user or as a trap.
     pub blocked: u64,
 }
 
 /// Pages by state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct PageTotals {
-    /// Ever admitted. Links still in inboxes are not counted: they may prove known.
+    /// Admitted pages. Links in inboxes are not counted, because they may be duplicates.
     pub known: u64,
-    /// To be fetched, including the pages held by visits.
+    /// To be fetched, including the windows of visits.
     pub queued: u64,
-    /// Failed, and waiting for a retry.
+    /// Waiting for a retry after a failure.
     pub retry: u64,
-    /// To be fetched, but their site is blocked.
+    /// To be fetched, on blocked sites.
     pub blocked: u64,
-    /// Fetched or given up.
+    /// Fetched, or failed without a further retry.
     pub done: u64,
-    /// Pages among `done` that will be visited again.
+    /// Pages among `done` that wait for a revisit.
     pub revisit: u64,
 }
 
-/// Where the crawl stands. Cheap: totals are kept beside the data, in the same transactions.
+/// Totals of the crawl. They are updated in the same transactions as the data, so reading them is cheap.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct FrontierStatus {
     /// Sites by state.
     pub sites: SiteTotals,
     /// Pages by state.
     pub pages: PageTotals,
-    /// Entries in the histories of all pages.
+    /// Page records.
     pub records: u64,
-    /// Entries by outcome, in the order of their codes.
+    /// Page records by outcome, ordered by code.
     pub outcomes: Vec<(Outcome, u64)>,
-    /// Bytes of all bodies fetched, decoded.
+    /// Bytes of all fetched bodies, decoded.
     pub bytes: u64,
-    /// Links to other sites that visits found.
+    /// Links to other sites found by visits.
     pub links: u64,
-    /// Of these, links that went to an inbox: not sent shortly before.
+    /// Links among these that were sent to an inbox. The others had been sent shortly before.
     pub links_sent: u64,
-    /// Links gathered but not yet sorted into a run.
+    /// Gathered links that are not in a link run yet.
     pub links_gathered: u64,
-    /// Runs on disk.
+    /// Link runs on disk.
     pub runs: u64,
-    /// Seeds given.
+    /// Seeds.
     pub seeds: u64,
-    /// Earliest time at which a check-out could hand out something; at or before `now`: at once. `None`: only new
-    /// seeds, or the check-ins of visits under way, can bring work.
+    /// Earliest time at which a check-out can return a lease; may be in the past. `None` if only new seeds or the check-ins of
+    /// visits can add work.
     pub next_due: Option<i64>,
-    /// When the next page that was answered is to be visited again, as far as its site has nothing else to do.
+    /// Time of the next revisit, among the sites with nothing else to fetch.
     pub next_revisit: Option<i64>,
-    /// Bytes of the database and its log on disk.
+    /// Bytes of the database, its write-ahead log and the link runs.
     pub disk: u64,
 }
 
-/// In which state a site is.
+/// State of a site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SiteState {
-    /// Waits for a visit, not before its due time.
+    /// Waits for a visit, from its due time on.
     Waiting,
-    /// A visit holds it.
+    /// Leased to a visit.
     Leased,
-    /// Has nothing to fetch.
+    /// Without pages to fetch.
     Idle,
     /// Blocked, by the user or as a trap.
     Blocked,
 }
 
-/// What the frontier knows about a site.
+/// A site in a listing.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SiteEntry {
-    /// Name.
+    /// Name of the site.
     pub site: String,
-    /// Key.
+    /// Key of `site`.
     pub key: SiteKey,
-    /// Whether a seed lies here.
+    /// Whether a seed is on this site.
     pub seed: bool,
     /// State.
     pub state: SiteState,
-    /// Not handed out before this time; `None` unless waiting.
+    /// Time from which the site can be leased; `None` unless it waits.
     pub due: Option<i64>,
-    /// Pages admitted.
+    /// Admitted pages.
     pub known: u64,
-    /// Pages to be fetched.
+    /// Pages to be fetched, in the window and in the queue.
     pub queued: u64,
-    /// Pages to be tried again later.
+    /// Pages that wait for a retry.
     pub retry: u64,
-    /// Pages answered, to be visited again.
+    /// Pages that wait for a revisit.
     pub revisit: u64,
-    /// Entries in the histories of its pages.
+    /// Page records.
     pub records: u64,
-    /// Whether links wait in its inbox that may prove known.
+    /// Whether its inbox has links; they may be duplicates.
     pub inbox: bool,
 }
 
 /// A lease in force.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LeaseEntry {
-    /// Number.
+    /// Number of the lease.
     pub id: u64,
-    /// Who holds it.
+    /// Node that holds it.
     pub node: String,
-    /// Since when.
+    /// Time of the check-out.
     pub since: i64,
-    /// Until when.
+    /// Expiry.
     pub expires: i64,
 }
 
-/// Why a page waits.
+/// Where a page waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waiting {
-    /// In the window of a visit, or of the next one.
+    /// In the window of the current or the next visit.
     Window,
-    /// Behind the window.
+    /// In the queue behind the window.
     Queue,
-    /// To be tried again at this time.
+    /// For a retry at this time.
     Retry(i64),
-    /// Answered, and to be visited again at this time.
+    /// For a revisit at this time.
     Revisit(i64),
 }
 
-/// Everything the frontier can say about one URL (invariant 9; `aranha why`).
+/// Everything that the frontier knows about one URL, for `aranha why`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Explanation {
-    /// The site, when it is known.
+    /// The site, if it is known.
     pub site: Option<SiteEntry>,
-    /// The site's facts.
+    /// Facts of the site.
     pub facts: Option<SiteFacts>,
-    /// Who visits the site.
+    /// The lease on the site, if there is one.
     pub lease: Option<LeaseEntry>,
-    /// Whether the page was ever admitted.
+    /// Whether the page was admitted.
     pub known: bool,
-    /// Whether it waits for a fetch.
+    /// Where the page waits, if it does.
     pub waiting: Option<Waiting>,
-    /// Whether a link to it lies in the site's inbox.
+    /// Whether a link to the page is in the site's inbox.
     pub inbox: bool,
-    /// Whether it is a seed.
+    /// Whether the page is a seed.
     pub seed: bool,
-    /// Its history, oldest first.
+    /// History of the page, oldest record first.
     pub records: Vec<PageRecord>,
 }

@@ -1,8 +1,8 @@
-//! Merging a site's inbox: which of the links that wait are new pages, and where those go (F4).
+//! Merging the inbox of a site at check-out: links to unknown pages are added to the window or the queue (F4).
 //!
-//! A site has many known keys and few links that wait, mostly: the links are gathered and looked for among the keys, one
-//! pass without a table of them all. Where more wait than fit a batch the table is made, and the pages go to the queue a
-//! batch at a time: a million links are not held in memory, only their keys.
+//! Most sites have many known keys and few links in the inbox. Then the links are collected and compared with the keys in one
+//! pass, without a hash table of all keys. If the links exceed one batch, the table is built, and the pages go to the queue
+//! one batch at a time. So only the keys of a large inbox are in memory, not its links.
 
 use aranha_url::PathKey;
 
@@ -15,22 +15,22 @@ use crate::Pending;
 use crate::codec::BlockBuffer;
 use crate::seen::Seen;
 
-/// Pages held at a time.
+/// Pages in memory at a time.
 const BATCH: usize = if cfg!(test) { 16 } else { 1024 };
 
-/// The merging of one inbox.
+/// The state of merging one inbox.
 pub(super) struct Admission<'a> {
     pub(super) store: &'a Store,
     pub(super) site: &'a mut SiteRow,
-    /// Keys of the site; those of the pages admitted are added.
+    /// Keys of the site; the keys of admitted pages are added.
     pub(super) known: &'a mut Vec<PathKey>,
     pub(super) window: &'a mut Vec<Pending>,
-    /// Pages in the window at most.
+    /// Maximum pages of the window.
     pub(super) limit: usize,
     pub(super) block: &'a mut BlockBuffer,
     batch: Vec<Pending>,
     unique: Unique,
-    /// Every key seen, once more than a batch has come.
+    /// All keys of the site and of the links so far, from the second batch on.
     seen: Option<Seen>,
     failed: Option<StoreError>,
 }
@@ -60,7 +60,7 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// Take a link; `None`: it cannot be read, or what came before could not be stored.
+    /// Add a link. `None` if it cannot be decoded, or if a batch could not be stored.
     pub(super) fn take(&mut self, link: &RunLink<'_>) -> Option<()> {
         let new = match &mut self.seen {
             Some(seen) => seen.insert(link.key.0),
@@ -88,13 +88,12 @@ impl<'a> Admission<'a> {
             self.batch.retain(|page| seen.insert(page.key.0));
             self.seen = Some(seen);
         }
-        self.failed = self.place().err();
+        self.failed = self.store_batch().err();
         self.failed.is_none().then_some(())
     }
 
-    /// Put the batch behind everything that waits already: what does not fit the window, or must not overtake, goes to
-    /// the queue.
-    fn place(&mut self) -> Result<(), StoreError> {
+    /// Append the batch to the window if the queue is empty, as far as there is room. The rest goes to the queue.
+    fn store_batch(&mut self) -> Result<(), StoreError> {
         let keys: Vec<PathKey> = self.batch.iter().map(|page| page.key).collect();
         let room = if self.site.queued > 0 {
             0
@@ -109,36 +108,36 @@ impl<'a> Admission<'a> {
         Ok(())
     }
 
-    /// The last batch. `newest`: the newest run that was looked into.
+    /// Store the last batch. `newest` is the newest link run that was read.
     pub(super) fn end(mut self, newest: Result<i64, StoreError>) -> Result<(), StoreError> {
-        if let Some(fault) = self.failed {
-            return Err(fault);
+        if let Some(error) = self.failed {
+            return Err(error);
         }
         self.site.consumed = newest?;
         self.site.inbox = false;
         if self.seen.is_none() {
             drop_known(self.known, &mut self.batch);
         }
-        self.place()
+        self.store_batch()
     }
 }
 
-/// Drop the pages whose keys are among these.
+/// Remove the pages whose keys are known.
 fn drop_known(known: &[PathKey], pages: &mut Vec<Pending>) {
     if pages.is_empty() {
         return;
     }
-    // A few bits of each key tell nearly all of the others apart.
+    // A bitmap of 16,384 bits excludes most of the known keys before the hash table is searched.
     let mut bits = [0u64; 256];
-    let place = |key: u64| ((key >> 6) as usize % 256, key % 64);
+    let position = |key: u64| ((key >> 6) as usize % 256, key % 64);
     for page in pages.iter() {
-        let (word, bit) = place(page.key.0);
+        let (word, bit) = position(page.key.0);
         bits[word] |= 1 << bit;
     }
     let wanted: Seen = pages.iter().map(|page| page.key.0).collect();
     let mut found = Seen::default();
     for key in known {
-        let (word, bit) = place(key.0);
+        let (word, bit) = position(key.0);
         if bits[word] & (1 << bit) != 0 && wanted.contains(&key.0) {
             found.insert(key.0);
         }

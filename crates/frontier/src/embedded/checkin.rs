@@ -1,52 +1,62 @@
-//! Check-in: one atomic batch for each lease, many in one transaction.
+//! Check-in: stores the results of visits, many entries in one transaction.
 //!
-//! The order of the pieces does not matter to the disk: they become durable together or not at all.
+//! The entries of a batch become durable together or not at all.
 
 use super::Embedded;
 use super::checkout::has_more;
-use super::gather::Mark;
+use super::gather::GatherPosition;
 use super::store_error::StoreError;
 use crate::{CheckIn, CheckedIn, LeaseLost, Then};
 
-/// Bytes of links in one journal entry, but for what one check-in brings; few in tests, so that they see several.
-const BULK: usize = if cfg!(test) { 200 } else { 64 << 20 };
+/// Links of this many bytes end a journal entry. Small in tests, so that a batch has several entries.
+const JOURNAL_ENTRY: usize = if cfg!(test) { 200 } else { 64 << 20 };
 
 impl Embedded {
-    pub(super) fn take_in(
+    pub(super) fn store_check_ins(
         &mut self,
         now: i64,
         batch: &mut dyn Iterator<Item = CheckIn>,
     ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, StoreError> {
-        let mut mark = self.inbox.mark();
-        let (mut links, mut paced) = (0, 0);
-        let mut answers = Vec::with_capacity(batch.size_hint().0);
+        let mut start = self.inbox.position();
+        let (mut links, mut written) = (0, 0);
+        let mut replies = Vec::with_capacity(batch.size_hint().0);
         for entry in batch {
             let lease = entry.lease;
             let outside = entry.outside.len();
-            let answer = self.take_one(now, entry)?;
-            if answer.is_some() {
+            let reply = self.store_check_in(now, entry)?;
+            if reply.is_some() {
                 links += outside;
             }
-            answers.push(answer.ok_or(LeaseLost { lease }));
-            // A group has no bound, what is kept in memory and in one journal entry has.
-            if self.inbox.bytes_since(mark) >= BULK {
-                self.write_links(now, mark, links - paced)?;
-                (mark, paced) = (self.inbox.mark(), links);
+            replies.push(reply.ok_or(LeaseLost { lease }));
+            // A batch has no maximum size; a journal entry has.
+            if self.inbox.bytes_since(start) >= JOURNAL_ENTRY {
+                self.write_links(now, start, links - written)?;
+                (start, written) = (self.inbox.position(), links);
             }
         }
-        self.write_links(now, mark, links - paced)?;
+        self.write_links(now, start, links - written)?;
         self.inbox.merge(&self.store, false)?;
-        Ok(answers)
+        Ok(replies)
     }
 
-    /// Make the links since `mark` durable with this transaction, and write as much of a run as they ask for.
-    fn write_links(&mut self, now: i64, mark: Mark, links: usize) -> Result<(), StoreError> {
-        self.inbox.journal(&self.store, mark, &mut self.block)?;
-        self.inbox.pace(&self.store, &mut self.totals, now, links)
+    /// Write the links from `start` on to the journal, and a part of a link run in proportion to their number.
+    fn write_links(
+        &mut self,
+        now: i64,
+        start: GatherPosition,
+        links: usize,
+    ) -> Result<(), StoreError> {
+        self.inbox.journal(&self.store, start, &mut self.block)?;
+        self.inbox
+            .write_in_pace(&self.store, &mut self.totals, now, links)
     }
 
-    /// Store one entry; `None`: its lease is lost.
-    fn take_one(&mut self, now: i64, entry: CheckIn) -> Result<Option<CheckedIn>, StoreError> {
+    /// Store one entry; `None` if its lease is lost.
+    fn store_check_in(
+        &mut self,
+        now: i64,
+        entry: CheckIn,
+    ) -> Result<Option<CheckedIn>, StoreError> {
         let id = entry.lease as i64;
         let Some(key) = self.store.lease_site(id)? else {
             return Ok(None);
@@ -68,18 +78,18 @@ impl Embedded {
         self.totals.records(&entry.done);
         self.inbox.send(&entry.outside, &mut self.totals);
 
-        let (left, mut pages) = entry.window.into_parts();
-        let mut answer = CheckedIn::default();
+        let (keep_last, mut pages) = entry.window.into_parts();
+        let mut reply = CheckedIn::default();
         match entry.then {
             Then::Keep { want } if !site.blocked => {
-                let more = &mut answer.more;
+                let more = &mut reply.more;
                 store.later_take(&mut site, now, want, more, block)?;
                 let want = want - more.len();
                 store.queue_take(&mut site, want, more, block)?;
                 pages.extend_from_slice(more);
-                answer.has_more = has_more(&site, now, store.horizon);
-                answer.expires = self.expiry(now);
-                self.store.lease_renew(id, answer.expires)?;
+                reply.has_more = has_more(&site, now, store.horizon);
+                reply.expires = self.expiry(now);
+                self.store.lease_renew(id, reply.expires)?;
             }
             then => {
                 match then {
@@ -87,17 +97,17 @@ impl Embedded {
                     Then::Block => site.blocked = true,
                     Then::Keep { .. } => {}
                 }
-                answer.released = true;
-                answer.expires = now;
+                reply.released = true;
+                reply.expires = now;
                 site.lease = None;
                 self.leased = self.leased.saturating_sub(1);
                 self.store.lease_delete(id)?;
             }
         }
-        self.store.window_keep(&mut site, left)?;
+        self.store.window_keep(&mut site, keep_last)?;
         self.store.window_push(&mut site, &pages, &mut self.block)?;
         site.schedule(now, self.store.horizon);
         self.save(&before, &site)?;
-        Ok(Some(answer))
+        Ok(Some(reply))
     }
 }

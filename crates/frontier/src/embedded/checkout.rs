@@ -1,101 +1,103 @@
-//! Check-out: which sites are handed out, and what a lease brings (F2, F6, F7; V 5).
+//! Check-out: chooses due sites and builds their leases (F2, F6, F7; Viuva Negra 5).
 //!
-//! A site's inbox is merged here and only here: links whose keys are known are dropped, the others are admitted behind
-//! what waits already. A site that was due for links that all proved known is passed over and goes idle.
+//! The inbox of a site is merged only here. Links to known pages are dropped; the others are appended to the window or the
+//! queue. A site whose inbox had only known pages becomes idle and is not leased.
 
 use aranha_url::SiteKey;
 
 use super::Embedded;
 use super::admission::Admission;
-use super::leases::Gone;
+use super::leases::AbandonedLease;
 use super::sites::SiteRow;
 use super::store_error::StoreError;
 use crate::{Lease, Pending};
 
-/// Sites looked at in one call, for each one asked for, and besides: bounds the work when many prove to have nothing new.
-/// When everything is known and a run has made a hundred thousand sites due, all must be looked at before the last one
-/// that has something to do: with sixteen besides, it waited for 51 seconds beside free slots.
-const LOOKS: usize = 4;
-const LOOKS_BESIDES: usize = 256;
-/// Expired leases taken back in one call.
-const RECLAIMED: usize = 1000;
-/// Links gathered are sorted into runs at most this often (milliseconds) while visits are under way.
-pub(super) const FLUSH_GAP: i64 = 250;
-/// Gathered links made visible at a time when a check-out runs dry, and how often in one call.
+/// Maximum number of sites that one call examines: a multiple of the requested number plus a constant. It bounds the work if many
+/// inboxes have only known pages. With a constant of 16, a site waited for 51 s beside free visits after a link run had made
+/// 100,000 such sites due.
+const EXAMINED_PER_LEASE: usize = 4;
+const EXAMINED_EXTRA: usize = 256;
+/// Maximum number of expired leases that one call reclaims.
+const MAX_RECLAIMED: usize = 1000;
+/// Minimum time between two flushes by check-outs while sites are leased, in milliseconds.
+pub(super) const MIN_FLUSH_INTERVAL: i64 = 250;
+/// Gathered links that a flush step writes, and the maximum number of steps in one call.
 const FLUSH_LINKS: usize = if cfg!(test) { 2 } else { 2000 };
-const FLUSH_STEPS: usize = 10;
+const MAX_FLUSH_STEPS: usize = 10;
 
 impl Embedded {
-    pub(super) fn hand_out(
+    pub(super) fn lease_due_sites(
         &mut self,
         now: i64,
         node: &str,
         room: usize,
     ) -> Result<Vec<Lease>, StoreError> {
-        for gone in self.store.leases_expired(now, RECLAIMED)? {
-            self.take_back(now, gone)?;
+        for lease in self.store.leases_expired(now, MAX_RECLAIMED)? {
+            self.reclaim(now, lease)?;
         }
-        if std::mem::take(&mut self.other_horizon) {
+        if std::mem::take(&mut self.horizon_changed) {
             self.store.sites_reschedule(now)?;
         }
         let mut leases = Vec::new();
-        let mut looks = room.saturating_mul(LOOKS).saturating_add(LOOKS_BESIDES);
-        let mut steps = FLUSH_STEPS;
-        while leases.len() < room && looks > 0 {
-            let count = (room - leases.len()).min(looks).min(512);
+        let mut budget = room
+            .saturating_mul(EXAMINED_PER_LEASE)
+            .saturating_add(EXAMINED_EXTRA);
+        let mut flush_steps = MAX_FLUSH_STEPS;
+        while leases.len() < room && budget > 0 {
+            let count = (room - leases.len()).min(budget).min(512);
             let sites = self.store.sites_due(now, count)?;
             if sites.is_empty() {
-                if steps == 0 || !self.wants_flush(now, leases.is_empty()) {
+                if flush_steps == 0 || !self.should_flush(now, leases.is_empty()) {
                     break;
                 }
-                steps -= 1;
+                flush_steps -= 1;
                 self.flush_step(now)?;
             }
-            looks -= sites.len();
+            budget -= sites.len();
             for site in sites {
-                leases.extend(self.lease(now, node, &site)?);
+                leases.extend(self.lease_site(now, node, &site)?);
             }
         }
         Ok(leases)
     }
 
-    /// Make some of the gathered links visible.
+    /// Write some of the gathered links to a link run, so that their sites become due.
     fn flush_step(&mut self, now: i64) -> Result<(), StoreError> {
         if !self.inbox.is_writing() {
-            self.inbox.freeze(&self.store)?;
+            self.inbox.begin_run(&self.store)?;
             self.last_flush = Some(now);
         }
         self.inbox
             .write(&self.store, &mut self.totals, now, FLUSH_LINKS)
     }
 
-    /// Whether links in memory should become visible now: room is left, and a run is being written anyway, or it is not
-    /// only a moment since the last one was begun, or nothing else can go on.
-    fn wants_flush(&self, now: i64, nothing_found: bool) -> bool {
-        let lately = self
+    /// Whether to write gathered links now: if a link run is being written, if the last flush was long enough ago, or if no
+    /// site is leased or due.
+    fn should_flush(&self, now: i64, no_leases: bool) -> bool {
+        let recent = self
             .last_flush
-            .is_some_and(|last| now.saturating_sub(last).abs() < FLUSH_GAP);
+            .is_some_and(|last| now.saturating_sub(last).abs() < MIN_FLUSH_INTERVAL);
         self.inbox.is_writing()
-            || self.inbox.gathered() > 0 && (!lately || (nothing_found && self.leased == 0))
+            || self.inbox.gathered() > 0 && (!recent || (no_leases && self.leased == 0))
     }
 
-    /// End a lease whose visit is gone: the site is due again with the window last checked in. It waits since it was
-    /// handed out, not since it was free for that visit.
-    pub(super) fn take_back(&mut self, now: i64, gone: Gone) -> Result<(), StoreError> {
-        self.store.lease_delete(gone.id)?;
+    /// End a lease whose visit is gone. The site is due with the window of the last check-in. Its wait counts from that
+    /// check-out.
+    pub(super) fn reclaim(&mut self, now: i64, lease: AbandonedLease) -> Result<(), StoreError> {
+        self.store.lease_delete(lease.id)?;
         self.leased = self.leased.saturating_sub(1);
-        if let Some(before) = self.store.site(gone.site)? {
+        if let Some(before) = self.store.site(lease.site)? {
             let mut row = before.clone();
             row.lease = None;
-            row.free = row.free.max(gone.since);
+            row.free = row.free.max(lease.since);
             row.schedule(now, self.store.horizon);
             self.save(&before, &row)?;
         }
         Ok(())
     }
 
-    /// Lease one site, unless it has nothing to fetch after all.
-    fn lease(
+    /// Lease one site; `None` if it has nothing to fetch after its inbox is merged.
+    fn lease_site(
         &mut self,
         now: i64,
         node: &str,
@@ -112,20 +114,21 @@ impl Embedded {
         store.queue_take(&mut site, room(&window), &mut window, block)?;
         if site.inbox {
             let (key, consumed) = (site.key, site.consumed);
-            let (runs, written) = (&self.inbox.runs, self.inbox.written());
+            let (runs, in_progress) = (&self.inbox.runs, self.inbox.links_in_progress());
             let mut admission =
                 Admission::new(store, &mut site, &mut known, &mut window, limit, block);
-            let newest =
-                store.inbox_walk(runs, written, key, consumed, |link| admission.take(&link));
+            let newest = store.inbox_walk(runs, in_progress, key, consumed, |link| {
+                admission.take(&link)
+            });
             admission.end(newest)?;
-            self.inbox.waiting.remove(key);
+            self.inbox.receiving_sites.remove(key);
         }
         self.store
             .window_push(&mut site, &window[held..], &mut self.block)?;
         if window.is_empty() {
             site.due = None;
             site.schedule(now, self.store.horizon);
-            // Also when all but its class stays: it must not be found again at once.
+            // Written even if the row is unchanged: the write updates the class, so that the site is not found again.
             self.store.site_update(&site)?;
             self.totals.site(Some(before), &site);
             return Ok(None);
@@ -157,7 +160,7 @@ impl Embedded {
     }
 }
 
-/// Whether the site has pages on disk that a visit could take now.
+/// Whether pages behind the window are due.
 pub(super) fn has_more(site: &SiteRow, now: i64, horizon: i64) -> bool {
     let due = |time: Option<i64>, until: i64| time.is_some_and(|time| time <= until);
     site.queued > 0 || due(site.later_due, now) || due(site.again_due, now.min(horizon))

@@ -1,4 +1,4 @@
-//! Claims from outside: pages that somebody says have changed, or are new (I5).
+//! Claims from outside that pages have changed or are new (I5).
 
 use std::collections::HashSet;
 
@@ -7,15 +7,15 @@ use super::store_error::StoreError;
 use crate::{Claim, Claimed, Outside, SiteFacts};
 
 impl Embedded {
-    pub(super) fn take_claims(
+    pub(super) fn apply_claims(
         &mut self,
         now: i64,
         claims: &[(Outside, Claim)],
         weigh: fn(&SiteFacts, u8) -> f64,
     ) -> Result<Claimed, StoreError> {
-        let mark = self.inbox.mark();
+        let start = self.inbox.position();
         let mut claimed = Claimed::default();
-        // By site: its keys and what waits are read once.
+        // Grouped by site, so that its keys and waiting pages are read once.
         let mut order: Vec<&(Outside, Claim)> = claims.iter().collect();
         order.sort_by_key(|(link, _)| link.site_key.0);
         for group in order.chunk_by(|a, b| a.0.site_key == b.0.site_key) {
@@ -31,21 +31,20 @@ impl Embedded {
                     })
                     .collect();
                 let mut site = before.clone();
-                let sooner =
+                claimed.brought_forward +=
                     self.store
                         .later_claim(&mut site, &weighed, now, true, &mut self.block)?;
-                claimed.brought_forward += sooner;
                 site.schedule(now, self.store.horizon);
                 self.save(&before, &site)?;
             }
             for (link, _) in group {
                 if known.insert(link.path_key) {
-                    self.inbox.send_seed(link);
+                    self.inbox.send_unfiltered(link);
                     claimed.new += 1;
                 }
             }
         }
-        self.inbox.journal(&self.store, mark, &mut self.block)?;
+        self.inbox.journal(&self.store, start, &mut self.block)?;
         Ok(claimed)
     }
 }

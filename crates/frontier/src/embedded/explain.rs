@@ -1,4 +1,4 @@
-//! Everything known about one URL, for the engine and for readers beside it (invariant 9).
+//! Everything known about one URL, for the writer and for readers.
 
 use aranha_url::CanonUrl;
 
@@ -7,15 +7,15 @@ use super::store::Store;
 use super::store_error::StoreError;
 use crate::{Explanation, Waiting};
 
-/// Times that the list of runs may change under a reader's hands.
-const TRIES: usize = 5;
+/// How often a reader retries when a link run is merged while it reads.
+const MAX_RETRIES: usize = 5;
 
 impl Store {
     pub(super) fn explain(&self, url: &CanonUrl) -> Result<Explanation, StoreError> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_RETRIES {
             match self.explain_once(url) {
-                // A writer beside us has merged the run away; the list names another now.
-                Err(fault) if fault.is_missing_file() => {}
+                // The writer has merged the link run and removed its file.
+                Err(error) if error.is_missing_file() => {}
                 result => return result,
             }
         }
@@ -23,7 +23,7 @@ impl Store {
     }
 
     fn explain_once(&self, url: &CanonUrl) -> Result<Explanation, StoreError> {
-        // One snapshot: what is in a run is not in the site's keys as well.
+        // One snapshot, so that a link is either in a link run or among the keys of its site.
         let snapshot = self.db.unchecked_transaction()?;
         let (site, path) = (url.site_key().0 as i64, url.path_key());
         let seed = self.seeds_has(site, path.0 as i64)?;
@@ -60,7 +60,7 @@ impl Store {
         } else {
             self.later_find(site, key)?
         };
-        // A run that is being written is in the journal still.
+        // The links of a link run that is being written are still in the journal.
         let mut runs = self.runs_read()?;
         self.runs_open(&mut runs)?;
         self.inbox_walk(&runs, None, site.key, site.consumed, |link| {
@@ -82,6 +82,6 @@ impl Store {
         Ok(gather
             .links
             .iter()
-            .any(|sent| sent.site == site && sent.key == path))
+            .any(|link| link.site == site && link.key == path))
     }
 }

@@ -1,4 +1,4 @@
-//! What visits learnt about their sites: postcard behind a version byte, in the envelope of every block.
+//! The facts of sites (table `facts`): a version byte and [`SiteFacts`] in postcard encoding, in the envelope of `codec.rs`.
 
 use rusqlite::params;
 
@@ -8,7 +8,7 @@ use super::store_error::StoreError;
 use crate::SiteFacts;
 use crate::codec::BlockBuffer;
 
-/// Layout of the bytes after it.
+/// Version of the encoding.
 const VERSION: u8 = 3;
 
 impl Store {
@@ -33,7 +33,7 @@ impl Store {
         Ok(())
     }
 
-    /// The facts; only the origin for a site that was never visited.
+    /// The facts of a site; only the origin if it was never visited.
     pub(super) fn facts_read(&self, site: &SiteRow) -> Result<SiteFacts, StoreError> {
         let sealed: Option<Vec<u8>> = self.first(
             "SELECT facts FROM facts WHERE site = ?1",

@@ -1,119 +1,116 @@
-//! Links on their way: gathered in memory, written to the journal in the same transaction as the pages they were found
-//! on (invariant 5), and sorted into a run when there are enough.
+//! Gathered links: links to other sites, in memory and in the journal (`journal.rs`), until there are enough for a link run.
 //!
-//! No look-up is made for a link that is sent (V 5.3; Mercator's sieve, the DRUM of `IRLbot`). A link here is
+//! A link is gathered without a look-up (Viuva Negra 5.3; the sieve of Mercator, the DRUM of `IRLbot`). Its encoding:
 //!
 //! ```text
-//! name              string: used when the site proves new
-//! origin            1 to 4: https://, http://, the same with www., and the name; 0: a string follows
+//! name              string; needed if the site is new
+//! origin            1 to 4 = https://, http://, https://www., http://www. and the name; 0 = a string follows
 //! depth, hop        varints
 //! path              string
-//! via               varint 0 and a string; or how far before this link that string stands
+//! via               varint 0 and a string, or the distance in bytes back to an earlier via
 //! ```
 //!
-//! with the keys of site and path beside it. A journal entry is the links of one group commit, one after the other, in an
-//! envelope: the links as text, the keys of site and path (8 bytes each) behind it. No link refers to an earlier entry.
+//! A journal entry is a block: `text` has the links of one transaction, `fixed` their site keys and path keys, 8 bytes each. A
+//! link refers only to a via in its own entry.
 
 use aranha_url::PathKey;
 
 use super::link_run_file::{RunLink, skip_str};
-use super::store::Store;
-use super::store_error::StoreError;
 use crate::codec::{BlockBuffer, Reader, put_str, put_varint};
 use crate::{External, Outside};
 
-/// Beginnings of origins that go on with the site's name, by their number less one.
+/// Prefixes of origins before the name of the site. Number 1 is the first.
 const ORIGINS: [&str; 4] = ["https://", "http://", "https://www.", "http://www."];
 
-/// A link that was sent: where it is.
+/// Keys and position of a gathered link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Sent {
+pub(super) struct LinkIndexEntry {
     pub(super) site: i64,
-    /// Of its first byte. Links of a site are in the order of arrival.
+    /// Position of its first byte, so that sorting keeps the links of a site in order of arrival.
     offset: u32,
     pub(super) key: u64,
 }
 
-/// Links gathered since the last run.
+/// Links gathered since the last link run.
 #[derive(Debug, Default)]
 pub(super) struct Gather {
-    /// The links, one after the other.
+    /// The encoded links.
     bytes: Vec<u8>,
-    /// Where each begins, with its keys.
-    pub(super) links: Vec<Sent>,
-    /// Newest journal entry that holds them.
+    /// Keys and position of each link.
+    pub(super) links: Vec<LinkIndexEntry>,
+    /// Newest journal entry with these links.
     pub(super) journal: i64,
-    /// Where the last via of this entry stands.
+    /// Position of the last via in the current journal entry.
     via: Option<usize>,
 }
 
-/// Offsets are 32 bits: a run is made before this many bytes are gathered.
-const MOST_BYTES: usize = 256 << 20;
+/// Maximum bytes before a link run is written. Positions have 32 bits.
+const MAX_BYTES: usize = 256 << 20;
 
-/// Bytes that the numbers of a link take at most.
-const MOST_NUMBERS: usize = 64;
+/// Maximum bytes of the numbers in a link.
+const MAX_NUMBERS: usize = 64;
 
-/// Room for more, an eighth of what is there at a time: a batch keeps its memory, and one that is a little larger than those
-/// before must not double it.
-fn make_room<T>(list: &mut Vec<T>, more: usize) {
+/// Reserve memory for `more` items, growing by an eighth. The memory is reused for later batches, and a batch that is a little
+/// larger must not double it.
+fn reserve<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         list.reserve_exact(more.max(list.len() / 8).max(1024));
     }
 }
 
-/// The end of what was gathered at some time.
+/// The number of bytes and links gathered at some time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
+pub(super) struct GatherPosition {
     bytes: usize,
     links: usize,
 }
 
 impl Gather {
     pub(super) fn is_full(&self, links: usize) -> bool {
-        self.links.len() >= links || self.bytes.len() >= MOST_BYTES
+        self.links.len() >= links || self.bytes.len() >= MAX_BYTES
     }
 
-    pub(super) fn bytes_since(&self, mark: Mark) -> usize {
-        self.bytes.len() - mark.bytes
+    pub(super) fn bytes_since(&self, start: GatherPosition) -> usize {
+        self.bytes.len() - start.bytes
     }
 
-    /// Forget the links and keep the memory.
+    /// Remove the links and keep the memory.
     pub(super) fn clear(&mut self) {
         self.bytes.clear();
         self.links.clear();
         (self.journal, self.via) = (0, None);
     }
 
-    pub(super) fn mark(&self) -> Mark {
-        Mark {
+    pub(super) fn position(&self) -> GatherPosition {
+        GatherPosition {
             bytes: self.bytes.len(),
             links: self.links.len(),
         }
     }
 
-    /// Append a link; under the home page policy it stands for its site's home page (F5).
+    /// Append a link. The home page policy replaces it by the home page of its site (F5).
     pub(super) fn push(&mut self, link: &Outside, policy: External, home: PathKey) {
         let (path, key) = match policy {
             External::HomePage => ("/", home),
             External::DeepLink | External::Combined => (link.path.as_str(), link.path_key),
         };
         let start = self.bytes.len();
-        make_room(&mut self.links, 1);
+        reserve(&mut self.links, 1);
         let texts = [&link.site, &link.origin, &link.path, &link.via];
-        make_room(
+        reserve(
             &mut self.bytes,
-            texts.map(String::len).iter().sum::<usize>() + MOST_NUMBERS,
+            texts.map(String::len).iter().sum::<usize>() + MAX_NUMBERS,
         );
-        self.links.push(Sent {
+        self.links.push(LinkIndexEntry {
             site: link.site_key.0 as i64,
             offset: start as u32,
             key: key.0,
         });
         let out = &mut self.bytes;
         put_str(out, &link.site);
-        let before = link.origin.strip_suffix(link.site.as_str());
-        if let Some(place) = ORIGINS.iter().position(|origin| before == Some(origin)) {
-            out.push(place as u8 + 1);
+        let prefix = link.origin.strip_suffix(link.site.as_str());
+        if let Some(index) = ORIGINS.iter().position(|origin| prefix == Some(origin)) {
+            out.push(index as u8 + 1);
         } else {
             out.push(0);
             put_str(out, &link.origin);
@@ -134,15 +131,30 @@ impl Gather {
         }
     }
 
-    /// Take up links read back from the journal.
-    fn extend(&mut self, text: &[u8], keys: &[u8]) -> Option<()> {
+    /// Encode the links from `start` on as a journal entry. False if there are none.
+    pub(super) fn encode_since(&mut self, start: GatherPosition, block: &mut BlockBuffer) -> bool {
+        self.via = None;
+        if self.links.len() == start.links {
+            return false;
+        }
+        block.clear();
+        block.text.extend_from_slice(&self.bytes[start.bytes..]);
+        for entry in &self.links[start.links..] {
+            block.fixed.extend_from_slice(&entry.site.to_le_bytes());
+            block.fixed.extend_from_slice(&entry.key.to_le_bytes());
+        }
+        true
+    }
+
+    /// Decode a journal entry and append its links.
+    pub(super) fn extend(&mut self, text: &[u8], keys: &[u8]) -> Option<()> {
         let base = self.bytes.len();
         self.bytes.extend_from_slice(text);
         let mut keys = Reader::new(keys);
         let mut offset = base;
         while offset < self.bytes.len() {
-            let (_, end) = Gathered::read(&self.bytes, offset)?;
-            self.links.push(Sent {
+            let (_, end) = GatheredLink::read(&self.bytes, offset)?;
+            self.links.push(LinkIndexEntry {
                 site: keys.word()? as i64,
                 offset: u32::try_from(offset).ok()?,
                 key: keys.word()?,
@@ -152,32 +164,33 @@ impl Gather {
         keys.is_empty().then_some(())
     }
 
-    pub(super) fn read(&self, sent: &Sent) -> Option<Gathered<'_>> {
-        Gathered::read(&self.bytes, sent.offset as usize).map(|(link, _)| link)
+    pub(super) fn read(&self, entry: &LinkIndexEntry) -> Option<GatheredLink<'_>> {
+        GatheredLink::read(&self.bytes, entry.offset as usize).map(|(link, _)| link)
     }
 
-    /// The links to one site, when they are sorted.
-    pub(super) fn of_site(&self, site: i64) -> &[Sent] {
-        let start = self.links.partition_point(|sent| sent.site < site);
-        let count = self.links[start..].partition_point(|sent| sent.site == site);
+    /// The links to one site. The links must be sorted.
+    pub(super) fn of_site(&self, site: i64) -> &[LinkIndexEntry] {
+        let start = self.links.partition_point(|entry| entry.site < site);
+        let count = self.links[start..].partition_point(|entry| entry.site == site);
         &self.links[start..start + count]
     }
 }
 
-/// One gathered link.
+/// A gathered link, decoded.
 #[derive(Debug)]
-pub(super) struct Gathered<'a> {
+pub(super) struct GatheredLink<'a> {
     pub(super) name: &'a str,
     origin: u8,
     other_origin: &'a str,
-    /// Depth, hop and path; then via: a run takes these bytes as they are.
+    /// Encoded depth, hop and path, copied to a link run.
     head: &'a [u8],
+    /// Encoded via, copied to a link run.
     via: &'a [u8],
 }
 
-impl<'a> Gathered<'a> {
-    /// The link at `offset`, and where it ends.
-    fn read(bytes: &'a [u8], offset: usize) -> Option<(Gathered<'a>, usize)> {
+impl<'a> GatheredLink<'a> {
+    /// The link at `offset`, and the position of its end.
+    fn read(bytes: &'a [u8], offset: usize) -> Option<(GatheredLink<'a>, usize)> {
         let mut reader = Reader::new(bytes.get(offset..)?);
         let name = reader.text()?;
         let origin = reader.byte()?;
@@ -191,7 +204,7 @@ impl<'a> Gathered<'a> {
             0 => skip_str(&mut reader)?,
             back => skip_str(&mut Reader::new(bytes.get(offset.checked_sub(back)?..)?))?,
         };
-        let link = Gathered {
+        let link = GatheredLink {
             name,
             origin,
             other_origin,
@@ -208,7 +221,7 @@ impl<'a> Gathered<'a> {
         }
     }
 
-    /// As a link of a run.
+    /// As a link of a link run.
     pub(super) fn link(&self, run: i64, key: u64) -> RunLink<'a> {
         RunLink {
             run,
@@ -216,140 +229,5 @@ impl<'a> Gathered<'a> {
             head: self.head,
             via: self.via,
         }
-    }
-}
-
-/// Remembers which links were sent lately, so that a popular one is not sent a thousand times: a table of hashes in
-/// which a newer link takes the place of an older one. Losing an entry costs a duplicate, never a link.
-#[derive(Debug)]
-pub(super) struct Recent {
-    slots: Vec<u64>,
-    /// Something was noted.
-    used: bool,
-}
-
-impl Recent {
-    pub(super) fn new(links: usize) -> Recent {
-        Recent {
-            slots: vec![0; links.next_power_of_two()],
-            used: false,
-        }
-    }
-
-    /// The table of a crawl that has just begun is memory that the system has not given yet, and most of it stays so while
-    /// the crawl is small: it is not touched without need.
-    pub(super) fn clear(&mut self) {
-        if self.used {
-            *self = Recent::new(self.slots.len());
-        }
-    }
-
-    /// Note the link; false when it was noted already.
-    pub(super) fn note(&mut self, site: u64, path: u64) -> bool {
-        let hash = (site ^ path.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let place = (hash >> 32) as usize & (self.slots.len() - 1);
-        self.used = true;
-        std::mem::replace(&mut self.slots[place], hash) != hash
-    }
-}
-
-/// Sites whose links are known to wait, so that another link to them needs no look-up: a table in which a newer site
-/// takes the place of an older one. Losing an entry costs a look-up.
-#[derive(Debug)]
-pub(super) struct SitesWithInbox {
-    sets: Vec<[i64; WAYS]>,
-    /// Insertions so far: they take turns to replace the ways of a set that is full.
-    turn: usize,
-}
-
-const WAYS: usize = 4;
-
-impl SitesWithInbox {
-    pub(super) fn new(sites: usize) -> SitesWithInbox {
-        SitesWithInbox {
-            sets: vec![[0; WAYS]; (sites / WAYS).next_power_of_two()],
-            turn: 0,
-        }
-    }
-
-    pub(super) fn clear(&mut self) {
-        if self.turn > 0 {
-            *self = SitesWithInbox::new(self.sets.len() * WAYS);
-        }
-    }
-
-    fn set(&mut self, site: i64) -> &mut [i64; WAYS] {
-        let place = (site as u64 >> 20) as usize & (self.sets.len() - 1);
-        &mut self.sets[place]
-    }
-
-    pub(super) fn has(&mut self, site: i64) -> bool {
-        site != 0 && self.set(site).contains(&site)
-    }
-
-    pub(super) fn insert(&mut self, site: i64) {
-        self.turn += 1;
-        let turn = self.turn % WAYS;
-        let set = self.set(site);
-        if !set.contains(&site) {
-            let place = set.iter().position(|other| *other == 0).unwrap_or(turn);
-            set[place] = site;
-        }
-    }
-
-    pub(super) fn remove(&mut self, site: i64) {
-        for slot in self.set(site) {
-            if *slot == site {
-                *slot = 0;
-            }
-        }
-    }
-}
-
-impl Store {
-    /// Make the links from `start` on durable with the transaction under way.
-    pub(super) fn journal_append(
-        &self,
-        gather: &mut Gather,
-        start: Mark,
-        block: &mut BlockBuffer,
-    ) -> Result<(), StoreError> {
-        gather.via = None;
-        if gather.links.len() == start.links {
-            return Ok(());
-        }
-        block.clear();
-        block.text.extend_from_slice(&gather.bytes[start.bytes..]);
-        for sent in &gather.links[start.links..] {
-            block.fixed.extend_from_slice(&sent.site.to_le_bytes());
-            block.fixed.extend_from_slice(&sent.key.to_le_bytes());
-        }
-        gather.journal = self.insert(
-            "INSERT INTO journal (links) VALUES (?1)",
-            [self.packer.seal_lightly(block)],
-        )?;
-        Ok(())
-    }
-
-    /// Read back the links of journal entries after `after`, up to `upto`.
-    pub(super) fn journal_read(&self, after: i64, upto: i64) -> Result<Gather, StoreError> {
-        let mut gather = Gather::default();
-        let mut statement =
-            self.statement("SELECT id, links FROM journal WHERE id > ?1 AND id <= ?2 ORDER BY id")?;
-        let mut rows = statement.query((after, upto))?;
-        while let Some(row) = rows.next()? {
-            let id = row.get(0)?;
-            self.packer
-                .open(row.get_ref(1)?.as_blob().unwrap_or_default())
-                .and_then(|(text, keys)| gather.extend(&text, keys))
-                .ok_or_else(|| StoreError::damaged("journal entry", id))?;
-            gather.journal = id;
-        }
-        Ok(gather)
-    }
-
-    pub(super) fn journal_delete(&self, upto: i64) -> Result<(), StoreError> {
-        self.run("DELETE FROM journal WHERE id <= ?1", [upto])?;
-        Ok(())
     }
 }

@@ -1,19 +1,21 @@
-//! The inbox: from gathered links to runs, in steps beside the crawl.
+//! The inboxes of all sites: gathers links and writes them as link runs, in steps between other work.
 //!
-//! Links are gathered ([`Gather`]) until there are enough for a run; then the batch is sorted by site and written in steps
-//! of a few thousand links. A site named for the first time gets its row there, and a site with nothing to do becomes due,
-//! inside a transaction that is made anyway; the file itself needs none, because the journal can make it anew until it
-//! is whole and synced. Merging is in `merge.rs`.
+//! Links are gathered ([`Gather`]) until there are enough for a link run. Then they are sorted by site and written in steps of a
+//! few thousand links. Each step creates the rows of new sites and makes idle sites due, in the transaction of its caller. The
+//! file needs no transaction: until it is complete and synced, it can be written again from the journal. Merging is in
+//! `merge.rs`.
 
 use std::path::PathBuf;
 
 use aranha_url::PathKey;
 
-use super::gather::{Gather, Mark, Recent, Sent, SitesWithInbox};
+use super::gather::{Gather, GatherPosition, LinkIndexEntry};
 use super::link_run_file::LinkRunWriter;
 use super::link_runs::LinkRun;
 use super::merge::Merge;
+use super::recent_links::RecentLinks;
 use super::sites::SiteRow;
+use super::sites_with_inbox::SitesWithInbox;
 use super::store::Store;
 use super::store_error::StoreError;
 use super::totals::{Count, Totals};
@@ -21,37 +23,36 @@ use super::unique::Unique;
 use crate::codec::BlockBuffer;
 use crate::{External, Hop, Options, Outside, Pending};
 
-/// Links of a run that a check-in writes at least; few in tests, so that they see runs half written.
-const LEAST: usize = if cfg!(test) { 1 } else { 500 };
-/// Sites that are known to wait for a visit already; 8 bytes each.
-const WAITING: usize = if cfg!(test) { 8 } else { 1 << 21 };
+/// Minimum number of links that a check-in writes. Small in tests, so that link runs are incomplete for some time.
+const MIN_STEP: usize = if cfg!(test) { 1 } else { 500 };
+/// Entries of the cache of sites with an inbox, 8 bytes each.
+const CACHED_SITES: usize = if cfg!(test) { 8 } else { 1 << 21 };
 
-/// A batch that is being written as a run.
+/// A link run that is being written.
 #[derive(Debug)]
-struct Frozen {
-    /// Sorted by site.
+struct RunInProgress {
+    /// Its links, sorted by site.
     gather: Gather,
-    /// Next link in `gather.links`.
+    /// Index of the next link to write.
     next: usize,
-    /// The run, by number.
+    /// Number of the link run.
     run: i64,
     file: LinkRunWriter,
 }
 
-/// The inbox's memory.
+/// Gathered links and link runs.
 #[derive(Debug)]
 pub(super) struct Inbox {
     gather: Gather,
-    frozen: Option<Frozen>,
-    /// Empty, with the memory of the last batch: two batches take turns, so that memory is the same all the time and
-    /// not a saw.
+    in_progress: Option<RunInProgress>,
+    /// Empty, with the memory of the last link run. It is reused for the next one, so that memory use stays constant.
     spare: Gather,
     pub(super) runs: Vec<LinkRun>,
     pub(super) merges: Vec<Merge>,
-    /// Files that the database no longer names; removed when that is durable.
-    pub(super) doomed: Vec<PathBuf>,
-    recent: Recent,
-    pub(super) waiting: SitesWithInbox,
+    /// Files of merged link runs, removed when the merge is durable.
+    pub(super) obsolete_files: Vec<PathBuf>,
+    recent: RecentLinks,
+    pub(super) receiving_sites: SitesWithInbox,
     unique: Unique,
     policy: External,
     home: PathKey,
@@ -62,13 +63,13 @@ impl Inbox {
     pub(super) fn new(options: &Options) -> Inbox {
         Inbox {
             gather: Gather::default(),
-            frozen: None,
+            in_progress: None,
             spare: Gather::default(),
             runs: Vec::new(),
             merges: Vec::new(),
-            doomed: Vec::new(),
-            recent: Recent::new(options.recent_links),
-            waiting: SitesWithInbox::new(WAITING),
+            obsolete_files: Vec::new(),
+            recent: RecentLinks::new(options.recent_links),
+            receiving_sites: SitesWithInbox::new(CACHED_SITES),
             unique: Unique::default(),
             policy: options.external_links,
             home: PathKey::of("/"),
@@ -76,95 +77,95 @@ impl Inbox {
         }
     }
 
-    /// Take up what is on disk: after opening, and after a transaction that failed.
+    /// Read the state from disk, after opening and after a failed transaction.
     pub(super) fn reload(&mut self, store: &Store) -> Result<(), StoreError> {
         self.recent.clear();
-        self.waiting.clear();
+        self.receiving_sites.clear();
         self.merges.clear();
-        self.frozen = None;
+        self.in_progress = None;
         self.runs = store.runs_read()?;
         store.runs_open(&mut self.runs)?;
-        self.remove_rubbish(store)?;
+        self.remove_unnamed_files(store)?;
         let mut after = 0;
         if let Some(run) = self.runs.iter().find(|run| run.upto.is_some()) {
             let mut gather = store.journal_read(0, run.journal)?;
             gather.links.sort_unstable();
             after = run.journal;
             let upto = run.upto.unwrap_or(i64::MIN);
-            let next = gather.links.partition_point(|sent| sent.site <= upto);
-            let mut frozen = Frozen {
+            let next = gather.links.partition_point(|entry| entry.site <= upto);
+            let mut progress = RunInProgress {
                 gather,
                 next: 0,
                 run: run.id,
                 file: LinkRunWriter::create(&store.run_path(run.id))?,
             };
-            // These were announced; the file is made anew.
-            while frozen.next < next {
-                let range = frozen.next_site();
-                frozen.write(store, range, &mut self.unique)?;
+            // The sites of these links are due already. Only the file is written again.
+            while progress.next < next {
+                let range = progress.next_site();
+                progress.write(store, range, &mut self.unique)?;
             }
-            self.frozen = Some(frozen);
+            self.in_progress = Some(progress);
         }
         self.gather = store.journal_read(after, i64::MAX)?;
         Ok(())
     }
 
     /// Remove files that the database does not name.
-    fn remove_rubbish(&mut self, store: &Store) -> Result<(), StoreError> {
+    fn remove_unnamed_files(&mut self, store: &Store) -> Result<(), StoreError> {
         let runs = &self.runs;
         let is_named = |path: &PathBuf| runs.iter().any(|run| store.run_path(run.id) == *path);
-        // They are rubbish like others, and their numbers may be given out again.
-        self.doomed.clear();
+        // They are removed here, and their numbers may be used again.
+        self.obsolete_files.clear();
         let folder = store.runs_folder();
-        let fault = StoreError::at_file(&folder);
-        std::fs::create_dir_all(&folder).map_err(&fault)?;
-        let mut rubbish = Vec::new();
-        for entry in std::fs::read_dir(&folder).map_err(&fault)? {
-            let path = entry.map_err(&fault)?.path();
+        let at_folder = StoreError::at_file(&folder);
+        std::fs::create_dir_all(&folder).map_err(&at_folder)?;
+        let mut unnamed = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(&at_folder)? {
+            let path = entry.map_err(&at_folder)?.path();
             if !is_named(&path) {
-                rubbish.push(path);
+                unnamed.push(path);
             }
         }
-        if !rubbish.is_empty() {
-            // The last state that is durable may name them yet.
+        if !unnamed.is_empty() {
+            // The last durable state may still name them.
             store.sync()?;
         }
-        for path in rubbish {
+        for path in unnamed {
             std::fs::remove_file(&path).map_err(StoreError::at_file(&path))?;
         }
         Ok(())
     }
 
-    /// What the last durable transaction left without a name.
-    pub(super) fn remove_doomed(&mut self) {
-        for path in self.doomed.drain(..) {
-            // A file that stays is removed when the frontier is next opened.
+    /// Remove the files that the last durable transaction no longer names.
+    pub(super) fn remove_obsolete_files(&mut self) {
+        for path in self.obsolete_files.drain(..) {
+            // A file that cannot be removed now is removed when the frontier is next opened.
             let _ = std::fs::remove_file(path);
         }
     }
 
-    /// The batch that is being written, for sites that look for their links.
-    pub(super) fn written(&self) -> Option<&Gather> {
-        self.frozen.as_ref().map(|frozen| &frozen.gather)
+    /// The links of the link run that is being written.
+    pub(super) fn links_in_progress(&self) -> Option<&Gather> {
+        self.in_progress.as_ref().map(|progress| &progress.gather)
     }
 
-    /// Links not yet to be found in a run.
+    /// Number of links that are in no link run yet.
     pub(super) fn gathered(&self) -> usize {
-        let frozen = self.frozen.as_ref();
-        self.gather.links.len() + frozen.map_or(0, |frozen| frozen.gather.links.len() - frozen.next)
+        let run = self.in_progress.as_ref();
+        self.gather.links.len() + run.map_or(0, |run| run.gather.links.len() - run.next)
     }
 
-    /// Where the next link will be: to be given to [`Inbox::journal`].
-    pub(super) fn mark(&self) -> Mark {
-        self.gather.mark()
+    /// Position of the next link, for [`Inbox::journal`].
+    pub(super) fn position(&self) -> GatherPosition {
+        self.gather.position()
     }
 
-    /// How much was gathered since then.
-    pub(super) fn bytes_since(&self, mark: Mark) -> usize {
-        self.gather.bytes_since(mark)
+    /// Bytes gathered since then.
+    pub(super) fn bytes_since(&self, start: GatherPosition) -> usize {
+        self.gather.bytes_since(start)
     }
 
-    /// Take links to other sites, but for those sent lately.
+    /// Gather links to other sites, except those entry recently.
     pub(super) fn send(&mut self, links: &[Outside], totals: &mut Totals) {
         let before = self.gather.links.len();
         for link in links {
@@ -172,7 +173,7 @@ impl Inbox {
                 External::HomePage => self.home,
                 External::DeepLink | External::Combined => link.path_key,
             };
-            if self.recent.note(link.site_key.0, key.0) {
+            if self.recent.insert(link.site_key.0, key.0) {
                 self.gather.push(link, self.policy, self.home);
             }
         }
@@ -180,24 +181,24 @@ impl Inbox {
         totals.add(Count::Sent, (self.gather.links.len() - before) as i64);
     }
 
-    /// Take a link as it is, whatever the policy and however recent: a seed of a site that is being visited.
-    pub(super) fn send_seed(&mut self, link: &Outside) {
+    /// Gather a link without the policy for links and without the test for recent links: for seeds of leased sites, and claims.
+    pub(super) fn send_unfiltered(&mut self, link: &Outside) {
         self.gather.push(link, External::DeepLink, self.home);
     }
 
-    /// Make what was sent since `mark` durable with this transaction.
+    /// Write the links from `start` on to the journal.
     pub(super) fn journal(
         &mut self,
         store: &Store,
-        mark: Mark,
+        start: GatherPosition,
         block: &mut BlockBuffer,
     ) -> Result<(), StoreError> {
-        store.journal_append(&mut self.gather, mark, block)
+        store.journal_append(&mut self.gather, start, block)
     }
 
-    /// Keep pace: write as much of a run as the crawl brings, twice over, so that one batch is on disk before the next
-    /// is full.
-    pub(super) fn pace(
+    /// Write twice as many links of the link run in progress as were just gathered, so that it is complete before the next
+    /// one is full.
+    pub(super) fn write_in_pace(
         &mut self,
         store: &Store,
         totals: &mut Totals,
@@ -206,13 +207,13 @@ impl Inbox {
     ) -> Result<(), StoreError> {
         if self.gather.is_full(self.run_links) {
             self.write(store, totals, now, usize::MAX)?;
-            self.freeze(store)?;
+            self.begin_run(store)?;
         }
-        let pace = if cfg!(test) { links / 2 } else { 2 * links };
-        self.write(store, totals, now, pace + LEAST)
+        let step = if cfg!(test) { links / 2 } else { 2 * links };
+        self.write(store, totals, now, step + MIN_STEP)
     }
 
-    /// Write everything gathered.
+    /// Write all gathered links.
     pub(super) fn flush(
         &mut self,
         store: &Store,
@@ -220,26 +221,26 @@ impl Inbox {
         now: i64,
     ) -> Result<(), StoreError> {
         self.write(store, totals, now, usize::MAX)?;
-        self.freeze(store)?;
+        self.begin_run(store)?;
         self.write(store, totals, now, usize::MAX)
     }
 
-    /// Whether a run is being written.
+    /// Whether a link run is being written.
     pub(super) fn is_writing(&self) -> bool {
-        self.frozen.is_some()
+        self.in_progress.is_some()
     }
 
-    /// Sort what was gathered; from here on it is written as a run.
-    pub(super) fn freeze(&mut self, store: &Store) -> Result<(), StoreError> {
+    /// Sort the gathered links and begin to write them as a link run.
+    pub(super) fn begin_run(&mut self, store: &Store) -> Result<(), StoreError> {
         if self.gather.links.is_empty() {
             return Ok(());
         }
         let next = std::mem::take(&mut self.spare);
         let mut gather = std::mem::replace(&mut self.gather, next);
-        // By site, and by offset within: the order of arrival.
+        // By site, then by position, which is the order of arrival.
         gather.links.sort_unstable();
         let run = store.run_create(gather.journal)?;
-        self.frozen = Some(Frozen {
+        self.in_progress = Some(RunInProgress {
             gather,
             next: 0,
             run: run.id,
@@ -249,7 +250,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Write about `links` links of the run under way.
+    /// Write about `links` links of the link run in progress.
     pub(super) fn write(
         &mut self,
         store: &Store,
@@ -257,73 +258,72 @@ impl Inbox {
         now: i64,
         links: usize,
     ) -> Result<(), StoreError> {
-        let Some(mut frozen) = self.frozen.take() else {
+        let Some(mut progress) = self.in_progress.take() else {
             return Ok(());
         };
-        let stop = frozen.next.saturating_add(links);
-        let place = self
+        let stop = progress.next.saturating_add(links);
+        let index = self
             .runs
             .iter()
-            .position(|run| run.id == frozen.run)
-            .expect("a run under way is in the list");
+            .position(|run| run.id == progress.run)
+            .expect("a link run in progress is in the list");
         let mut block = BlockBuffer::default();
-        while frozen.next < stop.min(frozen.gather.links.len()) {
-            let range = frozen.next_site();
-            let site = frozen.gather.links[range.start].site;
-            if self.announce(store, totals, now, &frozen, &range, &mut block)? {
-                frozen.write(store, range, &mut self.unique)?;
+        while progress.next < stop.min(progress.gather.links.len()) {
+            let range = progress.next_site();
+            let site = progress.gather.links[range.start].site;
+            if self.make_site_due(store, totals, now, &progress, &range, &mut block)? {
+                progress.write(store, range, &mut self.unique)?;
             } else {
-                frozen.next = range.end;
+                progress.next = range.end;
             }
-            self.runs[place].upto = Some(site);
+            self.runs[index].upto = Some(site);
         }
-        let run = &mut self.runs[place];
-        if frozen.next == frozen.gather.links.len() {
+        let run = &mut self.runs[index];
+        if progress.next == progress.gather.links.len() {
             run.upto = None;
             run.journal = 0;
-            run.file = Some(frozen.file.finish(&store.packer)?);
-            store.journal_delete(frozen.gather.journal)?;
-            frozen.gather.clear();
-            self.spare = frozen.gather;
+            run.file = Some(progress.file.finish(&store.packer)?);
+            store.journal_delete(progress.gather.journal)?;
+            progress.gather.clear();
+            self.spare = progress.gather;
         } else {
-            self.frozen = Some(frozen);
+            self.in_progress = Some(progress);
         }
-        store.run_update(&self.runs[place])
+        store.run_update(&self.runs[index])
     }
 
-    /// See to it that the site is among those that are due. False: its links are not wanted.
-    fn announce(
+    /// Make the site of these links due, and create its row if it is new. False if the policy drops the links.
+    fn make_site_due(
         &mut self,
         store: &Store,
         totals: &mut Totals,
         now: i64,
-        frozen: &Frozen,
+        run: &RunInProgress,
         range: &std::ops::Range<usize>,
         block: &mut BlockBuffer,
     ) -> Result<bool, StoreError> {
-        let damaged = || StoreError::damaged("journal before run", frozen.run);
-        let sent = &frozen.gather.links[range.start];
-        let site = sent.site;
-        let is_waiting = if self.waiting.has(site) {
+        let damaged = || StoreError::damaged("journal before run", run.run);
+        let entry = &run.gather.links[range.start];
+        let site = entry.site;
+        let has_inbox = if self.receiving_sites.has(site) {
             Some(true)
         } else {
             store.site_inbox(site)?
         };
-        // The home page policy drops links to known sites; what no page led to passes.
-        if is_waiting.is_some() && self.policy == External::HomePage && !frozen.is_asked_for(range)
-        {
+        // The home page policy drops links to known sites, except seeds and claims.
+        if has_inbox.is_some() && self.policy == External::HomePage && !run.has_request(range) {
             return Ok(false);
         }
-        if is_waiting != Some(true) {
+        if has_inbox != Some(true) {
             let before = store.site(site)?;
             let mut row = if let Some(row) = &before {
                 row.clone()
             } else {
-                let first = frozen.gather.read(sent).ok_or_else(damaged)?;
-                let mut row = SiteRow::new(site, first.name, &first.origin(), frozen.run - 1);
+                let first = run.gather.read(entry).ok_or_else(damaged)?;
+                let mut row = SiteRow::new(site, first.name, &first.origin(), run.run - 1);
                 if self.policy == External::Combined {
                     row.free = now;
-                    let link = first.link(frozen.run, sent.key);
+                    let link = first.link(run.run, entry.key);
                     let (depth, hop, _, via) = link.fields().ok_or_else(damaged)?;
                     let home = self.home_page(depth, hop, via);
                     store.keys_append(&mut row, &[home.key])?;
@@ -331,18 +331,18 @@ impl Inbox {
                 }
                 row
             };
-            row.receive(now, store.horizon);
+            row.receive_links(now, store.horizon);
             match &before {
                 Some(_) => store.site_update(&row)?,
                 None => store.site_insert(&row)?,
             }
             totals.site(before.as_ref(), &row);
         }
-        self.waiting.insert(site);
+        self.receiving_sites.insert(site);
         Ok(true)
     }
 
-    /// The home page of a new site, at the depth of the link that led there.
+    /// The home page of a new site, with the depth of the link to the site.
     fn home_page(&self, depth: u16, hop: Hop, via: &str) -> Pending {
         Pending {
             path: "/".to_owned(),
@@ -357,16 +357,16 @@ impl Inbox {
     }
 }
 
-impl Frozen {
+impl RunInProgress {
     /// The links of the next site.
     fn next_site(&self) -> std::ops::Range<usize> {
         let rest = &self.gather.links[self.next..];
         let site = rest[0].site;
-        let same = rest.iter().take_while(|sent| sent.site == site).count();
+        let same = rest.iter().take_while(|entry| entry.site == site).count();
         self.next..self.next + same
     }
 
-    /// Append the links of one site to the file, each page once.
+    /// Append the links of one site to the file, without duplicates.
     fn write(
         &mut self,
         store: &Store,
@@ -375,28 +375,28 @@ impl Frozen {
     ) -> Result<(), StoreError> {
         self.next = range.end;
         unique.begin(range.len());
-        for sent in &self.gather.links[range] {
-            if unique.is_new(sent.key) {
+        for entry in &self.gather.links[range] {
+            if unique.is_new(entry.key) {
                 let link = self
                     .gather
-                    .read(sent)
+                    .read(entry)
                     .ok_or_else(|| StoreError::damaged("journal before run", self.run))?;
-                let link = link.link(self.run, sent.key);
-                self.file.push(&store.packer, sent.site, &link)?;
+                let link = link.link(self.run, entry.key);
+                self.file.push(&store.packer, entry.site, &link)?;
             }
         }
         Ok(())
     }
 
-    /// Whether there is a seed among them, or a page that a signal told of: those were found on no page.
-    fn is_asked_for(&self, range: &std::ops::Range<usize>) -> bool {
-        let is_asked_for = |sent: &Sent| {
-            let link = self.gather.read(sent)?.link(self.run, sent.key);
+    /// Whether a seed or a claim is among these links. They have an empty via.
+    fn has_request(&self, range: &std::ops::Range<usize>) -> bool {
+        let is_request = |entry: &LinkIndexEntry| {
+            let link = self.gather.read(entry)?.link(self.run, entry.key);
             let (_, _, _, via) = link.fields()?;
             Some(via.is_empty())
         };
         self.gather.links[range.clone()]
             .iter()
-            .any(|sent| is_asked_for(sent) == Some(true))
+            .any(|entry| is_request(entry) == Some(true))
     }
 }

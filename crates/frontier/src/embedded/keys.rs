@@ -1,9 +1,9 @@
-//! Known keys: which pages of a site were ever admitted (the URL-seen test of F4, second step).
+//! Known keys: the keys of all admitted pages of a site (table `keys`; the URL-seen test of F4).
 //!
-//! A check-in appends one block, eight bytes a key, in no order; the blocks of a site are a chain from the newest back
-//! (`sites.keys`, then `keys.previous`). Appending goes to the end of the table whatever the site, so it never falls
-//! into a cold page. Eight blocks of a level are folded into one of the next, as an odometer turns: a site with n
-//! check-ins has at most seven blocks a level, log8(n) levels.
+//! A check-in appends one block of keys, 8 bytes each, unordered. The blocks of a site form a chain from the newest to the
+//! oldest (`sites.keys`, then `keys.previous`). A new block goes to the end of the table, so that inserts never read a cold
+//! database page. Eight blocks of a level are merged into one block of the next level. So a site with n check-ins has at most
+//! seven blocks per level and log8(n) levels.
 
 use aranha_url::PathKey;
 use rusqlite::params;
@@ -12,13 +12,13 @@ use super::sites::SiteRow;
 use super::store::Store;
 use super::store_error::StoreError;
 
-/// Blocks of a level that make one of the next.
-const FOLD: i64 = 8;
-/// Blocks above this level (about a million keys at thirty a check-in) are left alone: a fold must stay short.
-const LEVELS: u32 = 5;
+/// Blocks of a level that are merged into one of the next.
+const BLOCKS_PER_LEVEL: i64 = 8;
+/// Blocks of this level (about a million keys at 30 per check-in) are not merged further, so that a merge stays short.
+const MAX_LEVEL: u32 = 5;
 
 impl Store {
-    /// Append the keys of pages just admitted.
+    /// Append the keys of newly admitted pages.
     pub(super) fn keys_append(
         &self,
         site: &mut SiteRow,
@@ -34,13 +34,14 @@ impl Store {
         site.keys = self.keys_insert(site.key, site.keys, &bytes)?;
         site.known += keys.len() as i64;
         site.key_blocks += 1;
-        let mut turns = site.key_blocks;
-        for _ in 0..LEVELS {
-            if turns % FOLD != 0 {
+        // As in an odometer: a level is full when the number of blocks has that many factors of eight.
+        let mut blocks = site.key_blocks;
+        for _ in 0..MAX_LEVEL {
+            if blocks % BLOCKS_PER_LEVEL != 0 {
                 break;
             }
-            turns /= FOLD;
-            self.keys_fold(site)?;
+            blocks /= BLOCKS_PER_LEVEL;
+            self.keys_merge(site)?;
         }
         Ok(())
     }
@@ -52,11 +53,11 @@ impl Store {
         )
     }
 
-    /// Make one block of the newest eight.
-    fn keys_fold(&self, site: &mut SiteRow) -> Result<(), StoreError> {
-        let mut blocks = Vec::with_capacity(FOLD as usize);
+    /// Merge the eight newest blocks into one.
+    fn keys_merge(&self, site: &mut SiteRow) -> Result<(), StoreError> {
+        let mut blocks = Vec::with_capacity(BLOCKS_PER_LEVEL as usize);
         let mut id = site.keys;
-        for _ in 0..FOLD {
+        for _ in 0..BLOCKS_PER_LEVEL {
             let (previous, bytes) = self.keys_block(id)?;
             self.run("DELETE FROM keys WHERE id = ?1", [id])?;
             blocks.push(bytes);
@@ -75,7 +76,7 @@ impl Store {
         .ok_or_else(|| StoreError::damaged("chain of keys at", id))
     }
 
-    /// Every key of the site.
+    /// All keys of the site.
     pub(super) fn keys_read(&self, site: &SiteRow) -> Result<Vec<PathKey>, StoreError> {
         let mut keys = Vec::with_capacity(site.known as usize);
         let mut id = site.keys;

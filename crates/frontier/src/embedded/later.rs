@@ -1,4 +1,4 @@
-//! Pages that wait for a time (table `later`): retries after a failure, and revisits of answered pages.
+//! Pages that wait for a time (table `later`): retries after a failure, and revisits.
 
 use std::collections::HashMap;
 
@@ -12,10 +12,10 @@ use super::store_error::StoreError;
 use crate::codec::{BlockBuffer, Reader, put_signed};
 use crate::{Claim, PageRecord, Pending, Waiting};
 
-/// Maximum pages of a block.
+/// Maximum pages per block.
 const BLOCK: usize = 256;
 
-/// Pages with the time at which each is to be asked.
+/// Decode a block: pages with their due times.
 fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
     let (mut text, mut fixed) = (Reader::new(text), Reader::new(fixed));
     let mut pages = Vec::with_capacity(fixed.rest().len() / 8);
@@ -26,55 +26,55 @@ fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
     fixed.is_empty().then_some(pages)
 }
 
-/// Why a page waits for a later time.
+/// Why a page waits. The numbers are those of the column `again`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    /// To be tried again, or asked for whatever the horizon.
-    Later = 0,
-    /// Answered, and to be visited again.
-    Again = 1,
+enum WaitKind {
+    /// For a retry. Also a revisit that a claim made due beyond the horizon.
+    Retry = 0,
+    /// For a revisit.
+    Revisit = 1,
 }
 
-impl Kind {
-    const ALL: [Kind; 2] = [Kind::Later, Kind::Again];
+impl WaitKind {
+    const ALL: [WaitKind; 2] = [WaitKind::Retry, WaitKind::Revisit];
 
-    fn other(self) -> Kind {
+    fn other(self) -> WaitKind {
         match self {
-            Kind::Later => Kind::Again,
-            Kind::Again => Kind::Later,
+            WaitKind::Retry => WaitKind::Revisit,
+            WaitKind::Revisit => WaitKind::Retry,
         }
     }
 
     fn due(self, site: &mut SiteRow) -> &mut Option<i64> {
         match self {
-            Kind::Later => &mut site.later_due,
-            Kind::Again => &mut site.again_due,
+            WaitKind::Retry => &mut site.later_due,
+            WaitKind::Revisit => &mut site.again_due,
         }
     }
 
     fn count(self, site: &mut SiteRow) -> &mut i64 {
         match self {
-            Kind::Later => &mut site.later,
-            Kind::Again => &mut site.again,
+            WaitKind::Retry => &mut site.later,
+            WaitKind::Revisit => &mut site.again,
         }
     }
 }
 
-/// A page that failed after it was answered before is to be tried again first.
-fn is_again(page: &Pending) -> bool {
+/// Whether the page waits for a revisit. A page that was fetched before and then failed waits for a retry.
+fn is_revisit(page: &Pending) -> bool {
     page.past.is_some() && page.tries == 0
 }
 
 impl Store {
-    /// Keep the pages whose records ask for another fetch, and those that are put off.
+    /// Store the pages whose records have a next fetch, and the postponed pages.
     pub(super) fn later_append(
         &self,
         site: &mut SiteRow,
         records: &[PageRecord],
-        put_off: Vec<(i64, Pending)>,
+        postponed: Vec<(i64, Pending)>,
         block: &mut BlockBuffer,
     ) -> Result<(), StoreError> {
-        let again = records.iter().filter_map(|record| {
+        let scheduled = records.iter().filter_map(|record| {
             let page = Pending {
                 path: record.path.clone(),
                 key: record.key,
@@ -87,11 +87,15 @@ impl Store {
             };
             Some((record.next?, page))
         });
-        let (mut again, mut later): (Vec<_>, Vec<_>) =
-            again.chain(put_off).partition(|(_, page)| is_again(page));
-        site.later += later.len() as i64;
-        site.again += again.len() as i64;
-        for (pages, kind) in [(&mut later, Kind::Later), (&mut again, Kind::Again)] {
+        let (mut revisits, mut retries): (Vec<_>, Vec<_>) = scheduled
+            .chain(postponed)
+            .partition(|(_, page)| is_revisit(page));
+        site.later += retries.len() as i64;
+        site.again += revisits.len() as i64;
+        for (pages, kind) in [
+            (&mut retries, WaitKind::Retry),
+            (&mut revisits, WaitKind::Revisit),
+        ] {
             if let Some(due) = self.later_insert(site.key, kind, pages, block)? {
                 let earliest = kind.due(site);
                 *earliest = Some(earliest.map_or(due, |earlier| earlier.min(due)));
@@ -100,11 +104,11 @@ impl Store {
         Ok(())
     }
 
-    /// In blocks of pages whose times are near; answers with the earliest.
+    /// Write pages in blocks, in order of due time. Returns the earliest due time.
     fn later_insert(
         &self,
         site: i64,
-        kind: Kind,
+        kind: WaitKind,
         pages: &mut [(i64, Pending)],
         block: &mut BlockBuffer,
     ) -> Result<Option<i64>, StoreError> {
@@ -127,10 +131,10 @@ impl Store {
         self.packer
             .open(sealed)
             .and_then(|(text, fixed)| read_later(&text, fixed))
-            .ok_or_else(|| StoreError::damaged("block of pages for later", id))
+            .ok_or_else(|| StoreError::damaged("block of waiting pages", id))
     }
 
-    /// Take up to `count` pages whose time has come.
+    /// Take up to `count` due pages.
     pub(super) fn later_take(
         &self,
         site: &mut SiteRow,
@@ -140,7 +144,10 @@ impl Store {
         block: &mut BlockBuffer,
     ) -> Result<(), StoreError> {
         let full = out.len() + count;
-        for (kind, until) in [(Kind::Later, now), (Kind::Again, now.min(self.horizon))] {
+        for (kind, until) in [
+            (WaitKind::Retry, now),
+            (WaitKind::Revisit, now.min(self.horizon)),
+        ] {
             while out.len() < full && kind.due(site).is_some_and(|due| due <= until) {
                 self.later_take_block(site, kind, until, full, out, block)?;
             }
@@ -148,11 +155,11 @@ impl Store {
         Ok(())
     }
 
-    /// Take what is due of the earliest block.
+    /// Take the due pages of the earliest block.
     fn later_take_block(
         &self,
         site: &mut SiteRow,
-        kind: Kind,
+        kind: WaitKind,
         until: i64,
         full: usize,
         out: &mut Vec<Pending>,
@@ -164,7 +171,7 @@ impl Store {
             |row| Ok((row.get::<_, i64>(0)?, row.get::<_, Vec<u8>>(1)?)),
         )?;
         let (id, sealed) =
-            first.ok_or_else(|| StoreError::damaged("pages for later of site", site.key))?;
+            first.ok_or_else(|| StoreError::damaged("waiting pages of site", site.key))?;
         let mut rest = Vec::new();
         let before = out.len();
         for (due, page) in self.open_later(id, &sealed)? {
@@ -177,11 +184,11 @@ impl Store {
         *kind.count(site) -= (out.len() - before) as i64;
         self.run("DELETE FROM later WHERE id = ?1", [id])?;
         self.later_insert(site.key, kind, &mut rest, block)?;
-        self.later_look(site, kind)
+        self.later_update_due(site, kind)
     }
 
-    /// When the earliest page of this kind is due.
-    fn later_look(&self, site: &mut SiteRow, kind: Kind) -> Result<(), StoreError> {
+    /// Set the earliest due time of this kind in the row of the site.
+    fn later_update_due(&self, site: &mut SiteRow, kind: WaitKind) -> Result<(), StoreError> {
         *kind.due(site) = self
             .first(
                 "SELECT min(due) FROM later WHERE site = ?1 AND again = ?2",
@@ -192,25 +199,24 @@ impl Store {
         Ok(())
     }
 
-    /// All pages of the site that wait for a later try are due now; with `again`, which tells who wants it, those answered
-    /// before, too.
-    pub(super) fn later_hasten(
+    /// Make all retries of the site due now. With a source, make revisits due too and set it as their claim.
+    pub(super) fn later_make_due(
         &self,
         site: &mut SiteRow,
-        again: Option<u8>,
+        source: Option<u8>,
         now: i64,
         block: &mut BlockBuffer,
     ) -> Result<(), StoreError> {
-        let kinds: &[Kind] = match again {
-            Some(_) => &Kind::ALL,
-            None => &[Kind::Later],
+        let kinds: &[WaitKind] = match source {
+            Some(_) => &WaitKind::ALL,
+            None => &[WaitKind::Retry],
         };
         for kind in kinds.iter().copied() {
             self.later_change(site, kind, block, |due, page| {
                 let mut changed = *due > now;
                 *due = now.min(*due);
-                // Who told of it before is still to be judged by what is found.
-                if let (Some(source), Some(past)) = (again, &mut page.past)
+                // An earlier claim stays, because the visit will show whether it was right.
+                if let (Some(source), Some(past)) = (source, &mut page.past)
                     && past.claim == 0
                 {
                     past.claim = source;
@@ -222,29 +228,31 @@ impl Store {
         Ok(())
     }
 
-    /// Bring the visits of these pages forward; answers how many were. With `obey`, what is believed entirely also brings
-    /// forward pages that wait for another try, and is done in this run, wherever its horizon is.
+    /// Bring the visits of claimed pages forward. Returns their number. With `orders`, a claim of weight 1.0 is an order: it also
+    /// brings retries forward, and applies beyond the horizon.
     pub(super) fn later_claim(
         &self,
         site: &mut SiteRow,
         claims: &[Claim],
         now: i64,
-        obey: bool,
+        orders: bool,
         block: &mut BlockBuffer,
     ) -> Result<u64, StoreError> {
-        let is_order = |claim: &Claim| obey && claim.weight >= 1.0 && claim.at <= now;
-        let ordered = claims.iter().any(is_order) && site.later > 0;
-        if claims.is_empty() || (site.again == 0 && !ordered) {
+        let is_order = |claim: &Claim| orders && claim.weight >= 1.0 && claim.at <= now;
+        let has_orders = claims.iter().any(is_order) && site.later > 0;
+        if claims.is_empty() || (site.again == 0 && !has_orders) {
             return Ok(0);
         }
-        // Of several about one page the one that is believed most: the user's is never lost among others.
-        let mut order: Vec<&Claim> = claims.iter().collect();
-        order.sort_by(|a, b| a.weight.total_cmp(&b.weight));
-        let claims: HashMap<PathKey, &Claim> =
-            order.into_iter().map(|claim| (claim.key, claim)).collect();
-        let mut sooner = 0;
-        if ordered {
-            sooner += self.later_change(site, Kind::Later, block, |due, page| {
+        // Of several claims for a page, the one with the highest weight is used.
+        let mut by_weight: Vec<&Claim> = claims.iter().collect();
+        by_weight.sort_by(|a, b| a.weight.total_cmp(&b.weight));
+        let claims: HashMap<PathKey, &Claim> = by_weight
+            .into_iter()
+            .map(|claim| (claim.key, claim))
+            .collect();
+        let mut brought_forward = 0;
+        if has_orders {
+            brought_forward += self.later_change(site, WaitKind::Retry, block, |due, page| {
                 let claim = claims.get(&page.key).filter(|claim| is_order(claim))?;
                 let past = page.past.as_deref_mut();
                 let is_news = past.as_ref().is_none_or(|past| claim.is_news(past));
@@ -255,35 +263,35 @@ impl Store {
                 if let Some(past) = past {
                     past.claim = claim.source;
                 }
-                Some(Kind::Later)
+                Some(WaitKind::Retry)
             })?;
         }
-        sooner += self.later_change(site, Kind::Again, block, |due, page| {
+        brought_forward += self.later_change(site, WaitKind::Revisit, block, |due, page| {
             let (claim, past) = (claims.get(&page.key)?, page.past.as_mut()?);
             let kind = if is_order(claim) && claim.is_news(past) && now > self.horizon {
                 *due = now.min(*due);
-                Kind::Later
+                WaitKind::Retry
             } else {
-                *due = claim.sooner(past, *due, now)?;
-                Kind::Again
+                *due = claim.earlier_due(past, *due, now)?;
+                WaitKind::Revisit
             };
             past.claim = claim.source;
             Some(kind)
         })?;
-        Ok(sooner)
+        Ok(brought_forward)
     }
 
-    /// Show `change` every page of a kind that the site keeps for later; it answers of which kind a page is that it has
-    /// changed. Answers how many it has.
+    /// Call `change` for every page of this kind. It returns the new kind of a page that it changed. Returns the number of changed
+    /// pages.
     fn later_change(
         &self,
         site: &mut SiteRow,
-        kind: Kind,
+        kind: WaitKind,
         block: &mut BlockBuffer,
-        mut change: impl FnMut(&mut i64, &mut Pending) -> Option<Kind>,
+        mut change: impl FnMut(&mut i64, &mut Pending) -> Option<WaitKind>,
     ) -> Result<u64, StoreError> {
         let mut changed = 0;
-        let mut others = Vec::new();
+        let mut moved = Vec::new();
         for id in self.later_blocks(site.key, kind)? {
             let mut stay = Vec::new();
             let before = changed;
@@ -291,7 +299,7 @@ impl Store {
                 let after = change(&mut due, &mut page);
                 changed += u64::from(after.is_some());
                 match after {
-                    Some(after) if after != kind => others.push((due, page)),
+                    Some(after) if after != kind => moved.push((due, page)),
                     _ => stay.push((due, page)),
                 }
             }
@@ -300,21 +308,19 @@ impl Store {
                 self.later_insert(site.key, kind, &mut stay, block)?;
             }
         }
-        let moved = others.len() as i64;
-        if moved > 0 {
+        if !moved.is_empty() {
             let other = kind.other();
-            *kind.count(site) -= moved;
-            *other.count(site) += moved;
-            self.later_insert(site.key, other, &mut others, block)?;
-            self.later_look(site, other)?;
+            *kind.count(site) -= moved.len() as i64;
+            *other.count(site) += moved.len() as i64;
+            self.later_insert(site.key, other, &mut moved, block)?;
+            self.later_update_due(site, other)?;
         }
-        self.later_look(site, kind)?;
+        self.later_update_due(site, kind)?;
         Ok(changed)
     }
 
-    /// The blocks of one kind that the site keeps for later. By number: a large site has thousands, to be opened one after
-    /// the other.
-    fn later_blocks(&self, site: i64, kind: Kind) -> Result<Vec<i64>, StoreError> {
+    /// The ids of the blocks of this kind. A large site has thousands of blocks, which are read one by one.
+    fn later_blocks(&self, site: i64, kind: WaitKind) -> Result<Vec<i64>, StoreError> {
         self.all(
             "SELECT id FROM later WHERE site = ?1 AND again = ?2",
             params![site, kind as i64],
@@ -330,19 +336,19 @@ impl Store {
         self.open_later(id, &sealed.unwrap_or_default())
     }
 
-    /// When the page is to be asked again: reads all that the site keeps for later.
+    /// Where the page waits in this table. Reads all blocks of the site.
     pub(super) fn later_find(
         &self,
         site: &SiteRow,
         key: PathKey,
     ) -> Result<Option<Waiting>, StoreError> {
-        for kind in Kind::ALL {
+        for kind in WaitKind::ALL {
             for id in self.later_blocks(site.key, kind)? {
                 let pages = self.later_block(id)?;
                 if let Some((due, _)) = pages.iter().find(|(_, page)| page.key == key) {
                     return Ok(Some(match kind {
-                        Kind::Later => Waiting::Retry(*due),
-                        Kind::Again => Waiting::Revisit(*due),
+                        WaitKind::Retry => Waiting::Retry(*due),
+                        WaitKind::Revisit => Waiting::Revisit(*due),
                     }));
                 }
             }

@@ -1,4 +1,4 @@
-//! Who holds which site. One process writes, so all leases of a collection are released when it is opened.
+//! The leases on sites (table `leases`). Only one process writes, so all leases are released when the collection is opened.
 
 use rusqlite::Row;
 
@@ -6,18 +6,18 @@ use super::store::Store;
 use super::store_error::StoreError;
 use crate::LeaseEntry;
 
-/// A lease whose visit is gone.
+/// A lease that ends without a check-in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Gone {
+pub(super) struct AbandonedLease {
     pub(super) id: i64,
     pub(super) site: i64,
-    /// When the site was handed out.
+    /// Time of the check-out.
     pub(super) since: i64,
 }
 
-impl Gone {
-    fn read(row: &Row<'_>) -> rusqlite::Result<Gone> {
-        Ok(Gone {
+impl AbandonedLease {
+    fn read(row: &Row<'_>) -> rusqlite::Result<AbandonedLease> {
+        Ok(AbandonedLease {
             id: row.get(0)?,
             site: row.get(1)?,
             since: row.get(2)?,
@@ -39,14 +39,14 @@ impl Store {
         )
     }
 
-    /// The site of a lease in force.
+    /// The site of a lease; `None` if the lease is lost.
     pub(super) fn lease_site(&self, id: i64) -> Result<Option<i64>, StoreError> {
         self.first("SELECT site FROM leases WHERE id = ?1", [id], |row| {
             row.get(0)
         })
     }
 
-    /// False when the lease is lost.
+    /// Set the expiry. False if the lease is lost.
     pub(super) fn lease_renew(&self, id: i64, expires: i64) -> Result<bool, StoreError> {
         let changed = self.run(
             "UPDATE leases SET expires = ?2 WHERE id = ?1",
@@ -75,21 +75,25 @@ impl Store {
         )
     }
 
-    /// Leases that expired, the oldest first.
-    pub(super) fn leases_expired(&self, now: i64, count: usize) -> Result<Vec<Gone>, StoreError> {
+    /// Expired leases, the earliest expiry first.
+    pub(super) fn leases_expired(
+        &self,
+        now: i64,
+        count: usize,
+    ) -> Result<Vec<AbandonedLease>, StoreError> {
         self.all(
             "SELECT id, site, since FROM leases WHERE expires <= ?1 ORDER BY expires LIMIT ?2",
             (now, count as i64),
-            Gone::read,
+            AbandonedLease::read,
         )
     }
 
-    /// Leases of a node, or of all.
-    pub(super) fn leases_of(&self, node: Option<&str>) -> Result<Vec<Gone>, StoreError> {
+    /// Leases of a node, or all leases.
+    pub(super) fn leases_of(&self, node: Option<&str>) -> Result<Vec<AbandonedLease>, StoreError> {
         self.all(
             "SELECT id, site, since FROM leases WHERE ?1 IS NULL OR node = ?1",
             [node],
-            Gone::read,
+            AbandonedLease::read,
         )
     }
 }

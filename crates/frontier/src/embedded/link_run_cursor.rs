@@ -1,4 +1,4 @@
-//! Reads a whole run from front to back, a site at a time, for merging.
+//! Reads a link run from front to back, one site at a time, for merging.
 
 use aranha_url::PathKey;
 
@@ -6,7 +6,7 @@ use super::link_run_file::{LinkRunFile, RunLink, skip_link};
 use super::store_error::StoreError;
 use crate::codec::{Packer, Reader};
 
-/// A place in a run.
+/// A position in a link run.
 #[derive(Debug)]
 pub(super) struct LinkRunCursor {
     run: LinkRunFile,
@@ -14,24 +14,26 @@ pub(super) struct LinkRunCursor {
     sealed: Vec<u8>,
     text: Vec<u8>,
     fixed: Vec<u8>,
-    /// Places in text and fixed behind the site under way.
+    /// Positions in `text` and `fixed` after the current site.
     at: (usize, usize),
-    /// The site under way: its links as bounds into `text`, with run and key.
+    /// The current site, and its links.
     site: Option<i64>,
     links: Vec<LinkBounds>,
 }
 
+/// A link: its run and key, and its positions in `text`.
 #[derive(Clone, Copy, Debug)]
 struct LinkBounds {
     run: i64,
     key: u64,
     start: u32,
+    /// Start of the via.
     middle: u32,
     end: u32,
 }
 
 impl LinkRunCursor {
-    /// At the first site.
+    /// A cursor at the first site.
     pub(super) fn new(packer: &Packer, run: LinkRunFile) -> Result<LinkRunCursor, StoreError> {
         let mut cursor = LinkRunCursor {
             run,
@@ -47,22 +49,22 @@ impl LinkRunCursor {
         Ok(cursor)
     }
 
-    /// The site under way; `None` at the end. A site that goes on in the next block comes again.
+    /// The current site; `None` at the end. A site that continues in the next block occurs again.
     pub(super) fn site(&self) -> Option<i64> {
         self.site
     }
 
-    /// The links of the site under way.
+    /// The links of the current site.
     pub(super) fn links(&self) -> impl ExactSizeIterator<Item = RunLink<'_>> {
-        self.links.iter().map(|place| RunLink {
-            run: place.run,
-            key: PathKey(place.key),
-            head: &self.text[place.start as usize..place.middle as usize],
-            via: &self.text[place.middle as usize..place.end as usize],
+        self.links.iter().map(|link| RunLink {
+            run: link.run,
+            key: PathKey(link.key),
+            head: &self.text[link.start as usize..link.middle as usize],
+            via: &self.text[link.middle as usize..link.end as usize],
         })
     }
 
-    /// Go on to the next site.
+    /// Move to the next site.
     pub(super) fn advance(&mut self, packer: &Packer) -> Result<(), StoreError> {
         self.links.clear();
         self.site = None;
@@ -85,23 +87,23 @@ impl LinkRunCursor {
         let whole = &self.text[..];
         let mut text = Reader::new(whole.get(self.at.0..)?);
         let mut fixed = Reader::new(self.fixed.get(self.at.1..)?);
-        let place = |reader: &Reader<'_>| whole.len() - reader.rest().len();
+        let position = |reader: &Reader<'_>| whole.len() - reader.rest().len();
         let count: usize = text.number()?;
         self.site = Some(fixed.word()? as i64);
         let mut run = 0i64;
         for _ in 0..count {
             run = run.checked_add(text.number()?)?;
-            let start = place(&text);
+            let start = position(&text);
             let (head, _) = skip_link(&mut text)?;
             self.links.push(LinkBounds {
                 run,
                 key: fixed.word()?,
                 start: start as u32,
                 middle: (start + head.len()) as u32,
-                end: place(&text) as u32,
+                end: position(&text) as u32,
             });
         }
-        self.at = (place(&text), self.fixed.len() - fixed.rest().len());
+        self.at = (position(&text), self.fixed.len() - fixed.rest().len());
         Some(())
     }
 }

@@ -1,21 +1,21 @@
-//! A run's file: links sorted by site, in blocks, written once from front to back, then only read.
+//! The file of a link run: links sorted by site, in blocks. It is written once, from front to back, and never changed.
 //!
-//! Beside the database and not in it, because a run is large, is written in order and never changes: the log that a
-//! database keeps for safety would write every byte twice, and its trees would cost a look-up a row. The file is synced
-//! before the database names it; one that the database does not name is rubbish and removed when the frontier is opened.
+//! It is not in the database, because the write-ahead log would write every byte twice, and each insert would cost a tree
+//! look-up. The file is synced before the database names it. A file that the database does not name is removed when the
+//! frontier is opened.
 //!
 //! ```text
-//! blocks     each in the envelope of codec.rs, one after the other
-//!   text     a site's links: varint count; each link: varint newer-by (the run of level 0 that brought it, minus that
-//!            of the link before; the first: minus 0), varint depth, hop, str path, str via
-//!   fixed    the site's key, then the path keys; 8 bytes each
-//! filter     words of 8 bytes: a Bloom filter of the sites
-//! index      for each block: key of its first site, offset; 8 bytes each
-//! trailer    offset of the filter, of the index, number of links, mark; 8 bytes each
+//! blocks     each in the envelope of codec.rs
+//!   text     per site: varint number of links; per link: varint run (the link run of level 0 of the link, minus that of
+//!            the previous link of the site), varint depth, hop, string path, string via
+//!   fixed    per site: key of the site, then the path keys; 8 bytes each
+//! filter     Bloom filter of the sites, words of 8 bytes
+//! index      per block: key of its first site, offset; 8 bytes each
+//! trailer    offset of the filter, offset of the index, number of links, magic number; 8 bytes each
 //! ```
 //!
-//! What always holds: sites rise through the file; a site with many links goes on in the blocks that follow; runs never
-//! fall within a site.
+//! Invariants: Sites are in ascending order. The links of a site are in ascending order of their runs. A site with many links
+//! continues in the next blocks.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -30,29 +30,30 @@ use super::store_error::StoreError;
 use crate::Hop;
 use crate::codec::{BlockBuffer, Packer, Reader, put_varint};
 
-/// Text of a block before packing: small enough that a look-up costs little, large enough to pack well.
+/// Text of a block before compression: small for a fast look-up, large for good compression.
 const BLOCK: usize = if cfg!(test) { 256 } else { 4 << 10 };
-/// Bytes handed to the system at a time, and bytes after which the disk is asked to take them: one sync at the end of a
-/// large file would stop everything for a second.
+/// Bytes per write.
 const BUFFER: usize = 1 << 18;
-const SYNC: u64 = 8 << 20;
-const MARK: u64 = u64::from_le_bytes(*b"aranha1\n");
+/// Bytes between syncs. A single sync at the end of a large file would block for a second.
+const SYNC_INTERVAL: u64 = 8 << 20;
+const MAGIC: u64 = u64::from_le_bytes(*b"aranha1\n");
+/// Bytes of the trailer.
 const TRAILER: usize = 32;
 
-/// A link in a run.
+/// A link in a link run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunLink<'a> {
-    /// The run of level 0 that brought it.
+    /// The link run of level 0 that first held it.
     pub(super) run: i64,
     pub(super) key: PathKey,
-    /// Depth, hop and path, as they are written.
+    /// Encoded depth, hop and path.
     pub(super) head: &'a [u8],
-    /// The page it was found on: its length and its bytes.
+    /// Encoded URL of the page on which it was found.
     pub(super) via: &'a [u8],
 }
 
 impl<'a> RunLink<'a> {
-    /// Depth, hop, path and via, read.
+    /// Decode depth, hop, path and via.
     pub(super) fn fields(&self) -> Option<(u16, Hop, &'a str, &'a str)> {
         let mut head = Reader::new(self.head);
         let via = Reader::new(self.via).text()?;
@@ -61,24 +62,29 @@ impl<'a> RunLink<'a> {
     }
 }
 
-/// Where a block begins, and the first site in it.
+/// First site and offset of a block.
 type BlockIndexEntry = (i64, u64);
 
-/// A run on its way to the disk.
+/// Writes a link run.
 #[derive(Debug)]
 pub(super) struct LinkRunWriter {
     path: PathBuf,
     file: File,
     buffer: Vec<u8>,
-    /// Bytes given to the file, and of them synced.
+    /// Bytes written to the file.
     written: u64,
+    /// Bytes synced.
     synced: u64,
     block: BlockBuffer,
-    /// The links of the site under way in the block: where its count stands, how many, the run of the last.
+    /// The current site.
     site: i64,
+    /// Its encoded links.
     body: Vec<u8>,
+    /// Number of its links.
     count: u64,
+    /// Run of its last link.
     run: i64,
+    /// First site of the current block.
     first: Option<i64>,
     index: Vec<BlockIndexEntry>,
     sites: Vec<i64>,
@@ -86,7 +92,7 @@ pub(super) struct LinkRunWriter {
 }
 
 impl LinkRunWriter {
-    /// Begin the file anew.
+    /// Create the file, or truncate it.
     pub(super) fn create(path: &Path) -> Result<LinkRunWriter, StoreError> {
         let file = File::create(path).map_err(StoreError::at_file(path))?;
         Ok(LinkRunWriter {
@@ -107,7 +113,7 @@ impl LinkRunWriter {
         })
     }
 
-    /// Append a link; sites must not fall, nor runs within a site.
+    /// Append a link. Sites must be in ascending order, and runs within a site too.
     pub(super) fn push(
         &mut self,
         packer: &Packer,
@@ -116,7 +122,7 @@ impl LinkRunWriter {
     ) -> Result<(), StoreError> {
         if self.count > 0 && site != self.site {
             self.end_site();
-            self.cut(packer)?;
+            self.end_full_block(packer)?;
         } else if self.body.len() >= BLOCK {
             self.end_site();
             self.end_block(packer)?;
@@ -126,7 +132,7 @@ impl LinkRunWriter {
             self.run = 0;
             self.first.get_or_insert(site);
             self.block.fixed.extend_from_slice(&site.to_le_bytes());
-            if self.sites.last() != Some(&site) && self.sites.len() <= SiteFilter::MOST {
+            if self.sites.last() != Some(&site) && self.sites.len() <= SiteFilter::MAX_SITES {
                 self.sites.push(site);
             }
         }
@@ -150,7 +156,7 @@ impl LinkRunWriter {
         }
     }
 
-    fn cut(&mut self, packer: &Packer) -> Result<(), StoreError> {
+    fn end_full_block(&mut self, packer: &Packer) -> Result<(), StoreError> {
         if self.block.text.len() >= BLOCK {
             self.end_block(packer)?;
         }
@@ -161,27 +167,28 @@ impl LinkRunWriter {
         if let Some(first) = self.first.take() {
             let offset = self.written + self.buffer.len() as u64;
             self.index.push((first, offset));
-            packer.seal_lightly_into(&self.block, &mut self.buffer);
+            packer.seal_fast_into(&self.block, &mut self.buffer);
             self.block.clear();
             if self.buffer.len() >= BUFFER {
-                self.hand_over().map_err(StoreError::at_file(&self.path))?;
+                self.write_buffer()
+                    .map_err(StoreError::at_file(&self.path))?;
             }
         }
         Ok(())
     }
 
-    fn hand_over(&mut self) -> io::Result<()> {
+    fn write_buffer(&mut self) -> io::Result<()> {
         self.file.write_all(&self.buffer)?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
-        if self.written - self.synced >= SYNC {
+        if self.written - self.synced >= SYNC_INTERVAL {
             self.file.sync_data()?;
             self.synced = self.written;
         }
         Ok(())
     }
 
-    /// Write the rest and sync it: from here on the database may name the file.
+    /// Write the rest of the file and sync it. After that the database can name it.
     pub(super) fn finish(mut self, packer: &Packer) -> Result<LinkRunFile, StoreError> {
         self.end_site();
         self.end_block(packer)?;
@@ -195,12 +202,11 @@ impl LinkRunWriter {
             self.buffer.extend_from_slice(&site.to_le_bytes());
             self.buffer.extend_from_slice(&offset.to_le_bytes());
         }
-        for word in [blocks_end, index_start, self.links as u64, MARK] {
+        for word in [blocks_end, index_start, self.links as u64, MAGIC] {
             self.buffer.extend_from_slice(&word.to_le_bytes());
         }
         let path = self.path.clone();
-        let fault = StoreError::at_file(&path);
-        self.finish_file().map_err(fault)?;
+        self.finish_file().map_err(StoreError::at_file(&path))?;
         let file = File::open(&path).map_err(StoreError::at_file(&path))?;
         Ok(LinkRunFile {
             inner: Arc::new(OpenLinkRun {
@@ -216,9 +222,9 @@ impl LinkRunWriter {
     }
 
     fn finish_file(&mut self) -> io::Result<()> {
-        self.hand_over()?;
+        self.write_buffer()?;
         self.file.sync_data()?;
-        // The name too.
+        // The entry in the folder too.
         match self.path.parent() {
             Some(folder) => File::open(folder)?.sync_all(),
             None => Ok(()),
@@ -226,14 +232,14 @@ impl LinkRunWriter {
     }
 }
 
-/// Memory for a block that is looked into, used again for the next.
+/// Reused memory for reading blocks.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     sealed: Vec<u8>,
     text: Vec<u8>,
 }
 
-/// A whole run, open for reading.
+/// A complete link run, open for reading.
 #[derive(Clone, Debug)]
 pub(super) struct LinkRunFile {
     inner: Arc<OpenLinkRun>,
@@ -252,20 +258,20 @@ struct OpenLinkRun {
 
 impl LinkRunFile {
     pub(super) fn open(path: &Path) -> Result<LinkRunFile, StoreError> {
-        let fault = || StoreError::at_file(path);
-        let file = File::open(path).map_err(fault())?;
-        let bytes = file.metadata().map_err(fault())?.len();
+        let at_path = || StoreError::at_file(path);
+        let file = File::open(path).map_err(at_path())?;
+        let bytes = file.metadata().map_err(at_path())?.len();
         let damaged = || StoreError::Damaged(format!("run {}", path.display()));
         let start = bytes.checked_sub(TRAILER as u64).ok_or_else(damaged)?;
-        let words = read_words(&file, start, bytes).map_err(fault())?;
-        let [blocks_end, index_start, links, MARK] = words[..] else {
+        let words = read_words(&file, start, bytes).map_err(at_path())?;
+        let [blocks_end, index_start, links, MAGIC] = words[..] else {
             return Err(damaged());
         };
         if !(blocks_end <= index_start && index_start <= start) {
             return Err(damaged());
         }
-        let words = read_words(&file, blocks_end, index_start).map_err(fault())?;
-        let index = read_words(&file, index_start, start).map_err(fault())?;
+        let words = read_words(&file, blocks_end, index_start).map_err(at_path())?;
+        let index = read_words(&file, index_start, start).map_err(at_path())?;
         let index: Vec<BlockIndexEntry> = index
             .chunks_exact(2)
             .map(|pair| (pair[0] as i64, pair[1]))
@@ -302,7 +308,7 @@ impl LinkRunFile {
         StoreError::Damaged(format!("run {}", self.inner.path.display()))
     }
 
-    /// Visit the links of one site.
+    /// Call `visit` for each link of a site.
     pub(super) fn visit(
         &self,
         packer: &Packer,
@@ -314,7 +320,7 @@ impl LinkRunFile {
         if !inner.filter.may_have(site) {
             return Ok(());
         }
-        // The block before the first that begins with this site may end with it.
+        // The links of the site may begin in the block before the first one that starts with it.
         let after = inner.index.partition_point(|(first, _)| *first < site);
         let Scratch { sealed, text } = scratch;
         for number in after.saturating_sub(1)..inner.index.len() {
@@ -329,12 +335,12 @@ impl LinkRunFile {
         Ok(())
     }
 
-    /// How many blocks there are.
+    /// Number of blocks.
     pub(super) fn blocks(&self) -> usize {
         self.inner.index.len()
     }
 
-    /// Block `number` as it is on disk.
+    /// Read the envelope of a block.
     pub(super) fn read_block(&self, number: usize, sealed: &mut Vec<u8>) -> Result<(), StoreError> {
         let inner = &*self.inner;
         let start = inner.index[number].1;
@@ -357,7 +363,7 @@ fn read_words(file: &File, start: u64, end: u64) -> io::Result<Vec<u64>> {
     Ok(words.iter().map(|word| u64::from_le_bytes(*word)).collect())
 }
 
-/// Visit the links of one site in a block; `None`: damage.
+/// Call `visit` for each link of a site in a block. `None` if the block is damaged.
 fn visit_block(
     text: &[u8],
     fixed: &[u8],
@@ -389,7 +395,7 @@ fn visit_block(
     fixed.is_empty().then_some(())
 }
 
-/// Over depth, hop and path; then via. Answers both.
+/// Skip a link. Returns its encoded depth, hop and path, and its encoded via.
 pub(super) fn skip_link<'a>(text: &mut Reader<'a>) -> Option<(&'a [u8], &'a [u8])> {
     let start = text.rest();
     text.varint()?;
@@ -399,7 +405,7 @@ pub(super) fn skip_link<'a>(text: &mut Reader<'a>) -> Option<(&'a [u8], &'a [u8]
     Some((head, skip_str(text)?))
 }
 
-/// Over a string; answers its length and its bytes.
+/// Skip a string. Returns its encoding.
 pub(super) fn skip_str<'a>(text: &mut Reader<'a>) -> Option<&'a [u8]> {
     let start = text.rest();
     let length = text.number()?;
@@ -413,7 +419,7 @@ mod tests {
     use super::*;
     use crate::codec::put_str;
 
-    fn written(packer: &Packer, path: &Path, sites: i64, links: i64) -> LinkRunFile {
+    fn write_run(packer: &Packer, path: &Path, sites: i64, links: i64) -> LinkRunFile {
         let mut writer = LinkRunWriter::create(path).expect("creates");
         for site in 0..sites {
             for number in 0..links {
@@ -433,16 +439,16 @@ mod tests {
     }
 
     #[test]
-    fn links_come_back_by_site_and_in_order() {
+    fn links_are_read_by_site_and_in_order() {
         let folder = tempfile::tempdir().expect("a folder");
         let packer = Packer::new().expect("memory");
         let path = folder.path().join("1.run");
         for (sites, links) in [(1, 1), (40, 3), (3, 200), (0, 0)] {
-            let made = written(&packer, &path, sites, links);
+            let written = write_run(&packer, &path, sites, links);
             let opened = LinkRunFile::open(&path).expect("opens");
-            assert_eq!(opened.bytes(), made.bytes());
+            assert_eq!(opened.bytes(), written.bytes());
             assert_eq!(opened.links(), sites * links);
-            for run in [made, opened] {
+            for run in [written, opened] {
                 for site in -25..sites * 7 {
                     let mut found = Vec::new();
                     run.visit(&packer, &mut Scratch::default(), site, |link| {
@@ -472,21 +478,21 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_told() {
+    fn damaged_files_are_refused_or_read_without_panic() {
         let folder = tempfile::tempdir().expect("a folder");
         let packer = Packer::new().expect("memory");
         let path = folder.path().join("1.run");
-        drop(written(&packer, &path, 30, 5));
+        drop(write_run(&packer, &path, 30, 5));
         let whole = std::fs::read(&path).expect("reads");
         for cut in 0..whole.len() {
             std::fs::write(&path, &whole[..cut]).expect("writes");
             assert!(LinkRunFile::open(&path).is_err(), "{cut}");
         }
-        for place in 0..whole.len() {
+        for position in 0..whole.len() {
             let mut bytes = whole.clone();
-            bytes[place] ^= 0x41;
+            bytes[position] ^= 0x41;
             std::fs::write(&path, &bytes).expect("writes");
-            // No panic, whatever is made of it.
+            // A damaged file may open, but reading it must not panic.
             if let Ok(run) = LinkRunFile::open(&path) {
                 for site in [-20, 1, 50] {
                     let _ = run.visit(&packer, &mut Scratch::default(), site, |_| Some(()));

@@ -1,11 +1,11 @@
-//! The list of runs: which files hold the links that wait for their sites, and how a site finds its own.
+//! The list of link runs (table `runs`), and reading the inbox of a site from them.
 //!
-//! A run is one file (`link_run_file.rs`) and one row of `runs`. A site remembers the newest run that it has consumed; nothing is
-//! deleted link by link: the next merge drops what was consumed.
+//! A link run is one file (`link_run_file.rs`) and one row. A site stores the newest link run that it has consumed. Consumed links
+//! are not deleted one by one; the next merge drops them.
 //!
-//! What always holds: a run that the database calls whole has its file, synced. While a run of level 0 is written its
-//! links are in the journal, and in memory; a site sees it up to `upto`, which moves on in the same transaction that
-//! makes the sites due. A merge is not to be seen before it is done.
+//! Invariants: A link run that is complete in the database has a synced file. While a link run of level 0 is written, its links are
+//! in the journal and in memory. They are visible up to the site `upto`, which advances in the transaction that makes those
+//! sites due. A merged link run is visible only when it is complete.
 
 use std::path::PathBuf;
 
@@ -21,34 +21,35 @@ use super::store_error::StoreError;
 pub(super) struct LinkRun {
     pub(super) id: i64,
     pub(super) level: i64,
-    /// Newest run of level 0 whose links are here: its own number at level 0.
+    /// Newest link run of level 0 whose links it holds; its own number at level 0.
     pub(super) last: i64,
+    /// While it is written: newest journal entry that it will hold.
     pub(super) journal: i64,
-    /// While it is written: up to which site; `None` when whole.
+    /// While it is written: last site that is written; `None` if complete.
     pub(super) upto: Option<i64>,
-    /// When whole, and once it was needed.
+    /// The open file, if complete.
     pub(super) file: Option<LinkRunFile>,
 }
 
 impl LinkRun {
-    /// Whether a site that has consumed so much has to look for links here.
-    fn concerns(&self, site: i64, consumed: i64) -> bool {
+    /// Whether it can have links to the site that are newer than `consumed`.
+    fn may_have(&self, site: i64, consumed: i64) -> bool {
         self.last > consumed && self.upto.is_none_or(|upto| site <= upto)
     }
 }
 
 impl Store {
-    /// The folder of the runs, beside the database.
+    /// The folder of the link runs, beside the database.
     pub(super) fn runs_folder(&self) -> PathBuf {
         self.path.with_extension("runs")
     }
 
-    /// The file of a run.
+    /// The file of a link run.
     pub(super) fn run_path(&self, id: i64) -> PathBuf {
         self.runs_folder().join(format!("{id}.run"))
     }
 
-    /// All runs, the oldest links first.
+    /// All link runs, the oldest links first.
     pub(super) fn runs_read(&self) -> Result<Vec<LinkRun>, StoreError> {
         self.all(
             "SELECT run, level, last, journal, upto FROM runs ORDER BY last, run",
@@ -66,7 +67,7 @@ impl Store {
         )
     }
 
-    /// Open the files of whole runs.
+    /// Open the files of complete link runs.
     pub(super) fn runs_open(&self, runs: &mut [LinkRun]) -> Result<(), StoreError> {
         for run in runs.iter_mut().filter(|run| run.upto.is_none()) {
             run.file = Some(LinkRunFile::open(&self.run_path(run.id))?);
@@ -74,7 +75,7 @@ impl Store {
         Ok(())
     }
 
-    /// A number for a run: never used again.
+    /// Create the row of a new link run. Its number is never reused.
     pub(super) fn run_create(&self, journal: i64) -> Result<LinkRun, StoreError> {
         let id = self.insert(
             "INSERT INTO runs (level, last, links, bytes, journal, upto) VALUES (0, 0, 0, 0, ?1, ?2)",
@@ -91,7 +92,7 @@ impl Store {
         })
     }
 
-    /// Write how far a run has come.
+    /// Write the row of a link run.
     pub(super) fn run_update(&self, run: &LinkRun) -> Result<(), StoreError> {
         let (links, bytes) = run
             .file
@@ -104,7 +105,7 @@ impl Store {
         Ok(())
     }
 
-    /// A merged run.
+    /// Insert the row of a merged link run.
     pub(super) fn run_insert(&self, run: &LinkRun) -> Result<(), StoreError> {
         self.run(
             "INSERT INTO runs (run, level, last, links, bytes, journal) VALUES (?1, 0, 0, 0, 0, 0)",
@@ -118,19 +119,19 @@ impl Store {
         Ok(())
     }
 
-    /// Visit the links that wait for a site and that are newer than `consumed`, in whole runs and in the one that is
-    /// being written (`written`: its links, sorted); answers the newest run it can see.
+    /// Call `visit` for each link in the inbox of a site that is newer than `consumed`. `in_progress` has the sorted links of the
+    /// link run that is being written. Returns the newest link run that is visible to the site.
     pub(super) fn inbox_walk(
         &self,
         runs: &[LinkRun],
-        written: Option<&Gather>,
+        in_progress: Option<&Gather>,
         site: i64,
         consumed: i64,
         mut visit: impl FnMut(RunLink<'_>) -> Option<()>,
     ) -> Result<i64, StoreError> {
         let mut newest = consumed;
         let mut scratch = Scratch::default();
-        for run in runs.iter().filter(|run| run.concerns(site, consumed)) {
+        for run in runs.iter().filter(|run| run.may_have(site, consumed)) {
             newest = newest.max(run.last);
             if let Some(file) = &run.file {
                 file.visit(&self.packer, &mut scratch, site, |link| {
@@ -140,11 +141,11 @@ impl Store {
                         Some(())
                     }
                 })?;
-            } else if let Some(gather) = written {
+            } else if let Some(gather) = in_progress {
                 let damaged = || StoreError::damaged("journal before run", run.id);
-                for sent in gather.of_site(site) {
-                    let link = gather.read(sent).ok_or_else(damaged)?;
-                    visit(link.link(run.id, sent.key)).ok_or_else(damaged)?;
+                for entry in gather.of_site(site) {
+                    let link = gather.read(entry).ok_or_else(damaged)?;
+                    visit(link.link(run.id, entry.key)).ok_or_else(damaged)?;
                 }
             }
         }
@@ -157,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_under_way_is_seen_up_to_where_it_is_written() {
+    fn a_run_in_progress_is_visible_up_to_the_last_written_site() {
         let mut run = LinkRun {
             id: 9,
             level: 0,
@@ -166,9 +167,9 @@ mod tests {
             upto: Some(100),
             file: None,
         };
-        assert!(run.concerns(-5, 0) && run.concerns(100, 8));
-        assert!(!run.concerns(101, 0) && !run.concerns(100, 9));
+        assert!(run.may_have(-5, 0) && run.may_have(100, 8));
+        assert!(!run.may_have(101, 0) && !run.may_have(100, 9));
         run.upto = None;
-        assert!(run.concerns(101, 0));
+        assert!(run.may_have(101, 0));
     }
 }

@@ -1,6 +1,6 @@
-//! One writer a collection: an advisory lock on `DIR/lock`, with the holder's process number inside.
+//! One writer per collection: an advisory lock on the file `lock`, which holds the process id of the writer.
 //!
-//! The kernel drops the lock with the process, however that ends; a file left behind by a crash locks nobody out.
+//! The kernel releases the lock when the process ends, so a file that remains after a crash locks nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};
@@ -10,14 +10,14 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::FrontierError;
 
-/// Held as long as the engine lives.
+/// The lock, released on drop.
 #[derive(Debug)]
 pub(super) struct Lock {
     _file: File,
 }
 
 impl Lock {
-    /// Take it, or say who has it.
+    /// Take the lock, or fail with the process id of its holder.
     pub(super) fn take(folder: &Path) -> Result<Lock, FrontierError> {
         let path = folder.join("lock");
         let failed = |source| FrontierError::File {

@@ -1,83 +1,86 @@
-//! Merging runs: sixteen of a level become one of the next, on a thread beside the crawl.
+//! Merging link runs: sixteen of a level become one of the next level, on a thread of their own.
 //!
-//! A merge reads its sources, which never change, and writes the file of its target; nobody sees it before it is whole, and
-//! nothing of it is in the database: a crash, or a frontier that is closed, loses the work and nothing else. Then the
-//! target takes the place of its sources in one transaction, and their files are removed when that is durable. On the way
-//! a link that its site has consumed is dropped, and so is a link that an earlier run brought already. What was consumed is
-//! asked of the database as last committed, before the target has its place: a crash that takes the one back takes the
-//! other back, too, and finds the sources.
+//! A merge thread reads its sources, which never change, and writes the file of its target. The database names the target only
+//! when it is complete, so a crash or a close loses only the work of the merge. Then one transaction replaces the sources by the
+//! target. Their files are removed when that transaction is durable.
 //!
-//! A link is moved once a level, and a level has one merge under way at most: there are as many threads as ripe levels. Whoever
-//! brings runs faster than they are merged waits when so many are there that the number of runs would have no bound.
+//! Links that their site has consumed are dropped, and so are links that an older source holds too. The thread reads the consumed
+//! runs from the last committed state, before the target replaces its sources. If a crash undoes that state, it undoes the
+//! replacement too, and the sources still exist.
+//!
+//! A link is copied once per level, and each level has at most one merge at a time. If link runs are written faster than they are
+//! merged, check-ins wait for the merge, so that their number is bounded.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::JoinHandle;
 
+use super::connection;
 use super::inbox::Inbox;
 use super::link_run_cursor::LinkRunCursor;
 use super::link_run_file::{LinkRunFile, LinkRunWriter};
 use super::link_runs::LinkRun;
-use super::schema;
 use super::store::Store;
 use super::store_error::StoreError;
 use super::unique::Unique;
 use crate::codec::Packer;
 
-/// Runs of a level that make one of the next.
-pub(super) const FAN: usize = if cfg!(test) { 8 } else { 16 };
-/// Runs of a level for which its merge under way is waited for: a multiple of [`FAN`], because runs may be small, a merge large
-/// and the disk slow.
-const LATE: usize = 4 * FAN;
-/// Sites whose marks are read at a time.
-const WINDOW: usize = 256;
+/// Link runs of a level that are merged into one of the next.
+pub(super) const RUNS_PER_MERGE: usize = if cfg!(test) { 8 } else { 16 };
+/// With this number of further link runs in a level, its merge is waited for. A multiple of [`RUNS_PER_MERGE`], because link runs
+/// may be small, a merge large and the disk slow.
+const MAX_UNMERGED: usize = 4 * RUNS_PER_MERGE;
+/// Sites whose consumed link run is read at a time.
+const SITES_PER_QUERY: usize = 256;
 
-/// A merge under way. To drop it ends it; its file is rubbish then.
+/// A merge in progress. Dropping it stops the thread and leaves an unnamed file.
 #[derive(Debug)]
 pub(super) struct Merge {
     level: i64,
-    /// Number of the target and newest run in it.
+    /// Number of the target.
     target: i64,
+    /// Newest link run of level 0 in the target.
     last: i64,
     sources: Vec<i64>,
     files: Vec<PathBuf>,
-    unwanted: Arc<AtomicBool>,
-    /// Ends with the whole file; with none when it was unwanted.
+    stop: Arc<AtomicBool>,
+    /// Returns the complete file, or `None` if it was stopped.
     thread: Option<JoinHandle<Result<Option<LinkRunFile>, StoreError>>>,
 }
 
 impl Drop for Merge {
     fn drop(&mut self) {
-        self.unwanted.store(true, Relaxed);
+        self.stop.store(true, Relaxed);
         if let Some(thread) = self.thread.take() {
-            // Nobody wants to know what became of it.
+            // The result of a stopped merge is not needed.
             let _ = thread.join();
         }
     }
 }
 
 impl Inbox {
-    /// Whether merges are under way, or ought to be.
+    /// Whether a merge is in progress or should begin.
     pub(super) fn is_merging(&self) -> bool {
-        !self.merges.is_empty() || self.ripe_level().is_some()
+        !self.merges.is_empty() || self.mergeable_level().is_some()
     }
 
-    /// Whether [`Inbox::merge`] would do anything now.
-    pub(super) fn wants_merge(&self) -> bool {
-        self.ripe_level().is_some() || self.merges.iter().any(Merge::is_over)
+    /// Whether [`Inbox::merge`] has something to do without waiting.
+    pub(super) fn has_merge_work(&self) -> bool {
+        self.mergeable_level().is_some() || self.merges.iter().any(Merge::is_finished)
     }
 
-    /// The lowest level with enough whole runs that nothing is done with, and no merge under way.
-    fn ripe_level(&self) -> Option<i64> {
+    /// The lowest level with enough link runs and no merge in progress.
+    fn mergeable_level(&self) -> Option<i64> {
         let highest = self.runs.iter().map(|run| run.level).max()?;
         (0..=highest).find(|level| {
             self.merges.iter().all(|merge| merge.level != *level)
-                && self.resting(*level).count() >= FAN
+                && self.unmerged(*level).count() >= RUNS_PER_MERGE
         })
     }
 
-    fn resting(&self, level: i64) -> impl Iterator<Item = &LinkRun> {
+    /// The complete link runs of a level that are not being merged.
+    fn unmerged(&self, level: i64) -> impl Iterator<Item = &LinkRun> {
         self.runs.iter().filter(move |run| {
             run.level == level
                 && run.upto.is_none()
@@ -88,19 +91,19 @@ impl Inbox {
         })
     }
 
-    /// Takes what is merged and begins what is ripe, inside a transaction. Waits for a merge that is late, and with `all` for
-    /// every one.
+    /// Install finished merges and start new ones, inside a transaction. Waits for a merge if its level has too many link runs, and
+    /// with `all` for every merge.
     pub(super) fn merge(&mut self, store: &Store, all: bool) -> Result<(), StoreError> {
         loop {
-            let is_late = |merge: &Merge| self.resting(merge.level).count() >= LATE;
-            let over = |merge: &Merge| all || merge.is_over() || is_late(merge);
-            if let Some(place) = self.merges.iter().position(over) {
-                let mut merge = self.merges.remove(place);
-                let file = merge.end()?;
+            let is_late = |merge: &Merge| self.unmerged(merge.level).count() >= MAX_UNMERGED;
+            let is_next = |merge: &Merge| all || merge.is_finished() || is_late(merge);
+            if let Some(index) = self.merges.iter().position(is_next) {
+                let mut merge = self.merges.remove(index);
+                let file = merge.wait()?;
                 self.replace(store, &merge, file)?;
                 continue;
             }
-            let Some(level) = self.ripe_level() else {
+            let Some(level) = self.mergeable_level() else {
                 return Ok(());
             };
             if !self.start(store, level)? {
@@ -109,22 +112,22 @@ impl Inbox {
         }
     }
 
-    /// False when there is no thread to be had: there may be one later.
+    /// Start a merge. False if no thread can be created now.
     fn start(&mut self, store: &Store, level: i64) -> Result<bool, StoreError> {
-        let runs: Vec<&LinkRun> = self.resting(level).take(FAN).collect();
+        let runs: Vec<&LinkRun> = self.unmerged(level).take(RUNS_PER_MERGE).collect();
         let sources = runs.iter().map(|run| run.id).collect();
         let last = runs.iter().map(|run| run.last).max().unwrap_or(0);
         let files: Vec<LinkRunFile> = runs.iter().filter_map(|run| run.file.clone()).collect();
         let paths = files.iter().map(|file| file.path().to_owned()).collect();
-        // A number that is used for nothing else; the row comes when the run is whole.
+        // Reserve a number. The row is inserted when the file is complete.
         let target = store.run_create(0)?.id;
         store.run_delete(target)?;
-        let unwanted = Arc::new(AtomicBool::new(false));
+        let stop = Arc::new(AtomicBool::new(false));
         let (database, path) = (store.path.clone(), store.run_path(target));
-        let stop = Arc::clone(&unwanted);
+        let thread_stop = Arc::clone(&stop);
         let thread = std::thread::Builder::new()
             .name("frontier-merge".to_owned())
-            .spawn(move || Work::begin(&database, &path, files)?.finish(&stop));
+            .spawn(move || MergeWork::begin(&database, &path, files)?.finish(&thread_stop));
         let Ok(thread) = thread else {
             return Ok(false);
         };
@@ -134,13 +137,13 @@ impl Inbox {
             last,
             sources,
             files: paths,
-            unwanted,
+            stop,
             thread: Some(thread),
         });
         Ok(true)
     }
 
-    /// The target takes the place of its sources.
+    /// Replace the sources by the target.
     fn replace(
         &mut self,
         store: &Store,
@@ -159,7 +162,7 @@ impl Inbox {
         for id in &merge.sources {
             store.run_delete(*id)?;
         }
-        self.doomed.extend_from_slice(&merge.files);
+        self.obsolete_files.extend_from_slice(&merge.files);
         self.runs.retain(|run| !merge.sources.contains(&run.id));
         self.runs.push(run);
         self.runs.sort_by_key(|run| (run.last, run.id));
@@ -168,20 +171,20 @@ impl Inbox {
 }
 
 impl Merge {
-    fn is_over(&self) -> bool {
+    fn is_finished(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Waits for the end of it.
-    fn end(&mut self) -> Result<LinkRunFile, StoreError> {
-        let thread = self.thread.take().expect("a merge ends once");
-        let broken = || StoreError::damaged("merge into run", self.target);
-        thread.join().map_err(|_| broken())??.ok_or_else(broken)
+    /// Wait for the thread. Returns the complete file.
+    fn wait(&mut self) -> Result<LinkRunFile, StoreError> {
+        let thread = self.thread.take().expect("a merge is waited for once");
+        let failed = || StoreError::damaged("merge into run", self.target);
+        thread.join().map_err(|_| failed())??.ok_or_else(failed)
     }
 }
 
-/// What a merge's thread has in hand. It reads the database beside the crawl.
-struct Work {
+/// The state of a merge thread. It has its own connection, for reading.
+struct MergeWork {
     store: Store,
     cursors: Vec<LinkRunCursor>,
     writer: LinkRunWriter,
@@ -189,18 +192,22 @@ struct Work {
     unique: Unique,
 }
 
-impl Work {
+impl MergeWork {
     fn begin(
         database: &Path,
         target: &Path,
         sources: Vec<LinkRunFile>,
-    ) -> Result<Work, StoreError> {
+    ) -> Result<MergeWork, StoreError> {
         let packer = Packer::new().map_err(StoreError::at_file(database))?;
-        let store = Store::new(schema::open_reader(database)?, packer, database.to_owned());
+        let store = Store::new(
+            connection::open_reader(database)?,
+            packer,
+            database.to_owned(),
+        );
         let cursors = sources
             .into_iter()
             .map(|file| LinkRunCursor::new(&store.packer, file));
-        Ok(Work {
+        Ok(MergeWork {
             cursors: cursors.collect::<Result<_, _>>()?,
             writer: LinkRunWriter::create(target)?,
             store,
@@ -209,19 +216,19 @@ impl Work {
         })
     }
 
-    /// Moves all links; none when that is no longer wanted.
-    fn finish(mut self, unwanted: &AtomicBool) -> Result<Option<LinkRunFile>, StoreError> {
-        while !unwanted.load(Relaxed) {
+    /// Copy all links. `None` if the merge was stopped.
+    fn finish(mut self, stop: &AtomicBool) -> Result<Option<LinkRunFile>, StoreError> {
+        while !stop.load(Relaxed) {
             let Some(site) = self.cursors.iter().filter_map(LinkRunCursor::site).min() else {
                 return self.writer.finish(&self.store.packer).map(Some);
             };
-            self.take(site, unwanted)?;
+            self.copy_site(site, stop)?;
         }
         Ok(None)
     }
 
-    /// Move the links of one site, as long as that is wanted.
-    fn take(&mut self, site: i64, unwanted: &AtomicBool) -> Result<(), StoreError> {
+    /// Copy the links of one site, unless the merge is stopped.
+    fn copy_site(&mut self, site: i64, stop: &AtomicBool) -> Result<(), StoreError> {
         let consumed = self.consumed.of(&self.store, site)?;
         let several = self
             .cursors
@@ -235,9 +242,9 @@ impl Work {
             self.unique.begin(here.map(links).sum());
         }
         let packer = &self.store.packer;
-        // The older sources first: links are in the order of their runs.
+        // The oldest source first, so that links stay in the order of their runs.
         for cursor in &mut self.cursors {
-            while cursor.site() == Some(site) && !unwanted.load(Relaxed) {
+            while cursor.site() == Some(site) && !stop.load(Relaxed) {
                 for link in cursor.links() {
                     if link.run > consumed && (!several || self.unique.is_new(link.key.0)) {
                         self.writer.push(packer, site, &link)?;
@@ -250,20 +257,22 @@ impl Work {
     }
 }
 
-/// Which run each site has consumed, read in the order of their keys, some at a time.
+/// Reads the newest consumed link run of each site, in order of site keys.
 #[derive(Debug, Default)]
 struct Consumed {
-    window: Vec<(i64, i64)>,
+    /// Sites of the last query, with their consumed link run.
+    sites: Vec<(i64, i64)>,
     next: usize,
 }
 
 impl Consumed {
+    /// The newest link run that the site has consumed. Sites must be in ascending order.
     fn of(&mut self, store: &Store, site: i64) -> Result<i64, StoreError> {
-        if self.window.last().is_none_or(|(last, _)| *last < site) {
-            self.window = store.sites_consumed(site, WINDOW)?;
+        if self.sites.last().is_none_or(|(last, _)| *last < site) {
+            self.sites = store.sites_consumed(site, SITES_PER_QUERY)?;
             self.next = 0;
         }
-        while let Some((key, consumed)) = self.window.get(self.next) {
+        while let Some((key, consumed)) = self.sites.get(self.next) {
             if *key >= site {
                 return Ok(if *key == site { *consumed } else { 0 });
             }

@@ -1,30 +1,33 @@
-//! The embedded engine: SQLite with *blocks and runs*, one writer, made for one machine.
+//! The embedded engine: SQLite, one writer, for one machine.
 //!
-//! The layout thinks in sites, not in URLs: a check-in appends one block of page records and one of keys for its site, and
-//! links to other sites are gathered, sorted and written as immutable runs (files beside the database), so that the cost of a URL stays flat however
-//! large the crawl grows. `docs/decisions/0002-frontier-layout.md` draws every table and blob, and
-//! 0007-runs.md what became of runs and journal, with the figures.
+//! Data is grouped by site, not by URL. A check-in appends one block of page records and one block of keys for its site. Links
+//! to other sites are gathered, sorted by site, and written as immutable link runs (files beside the database). So the cost of a
+//! URL does not grow with the crawl. The layout and its figures are in `docs/decisions/0002-frontier-layout.md`, those of link
+//! runs and the journal in 0007-runs.md.
 //!
-//! What always holds:
-//! - **Only one process writes** (`lock.rs`); it releases all leases when it opens, for they were its predecessor's.
-//! - **Every call is one transaction**; one that fails is rolled back, memory included.
-//! - **A file that the database names is whole and synced**; it is removed when no durable state names it. Threads that merge
-//!   (`merge.rs`) write only files that it does not name yet, and read the database as it was last committed.
-//! - **A check-in is on the disk when the call returns**: `synchronous=FULL` in WAL mode, one fsync a group commit.
-//!   Check-outs and tidying are not synced: the log is a sequence, so they become durable with the next check-in, and to
-//!   lose them loses nothing that was checked in.
+//! Invariants:
+//! - **Only one process writes** (`lock.rs`). It releases all leases when it opens the collection, because their process is gone.
+//! - **Every call is one transaction** (`transaction.rs`). A call that fails is rolled back, in memory too.
+//! - **A link run that the database names is complete and synced.** Its file is removed after no durable state names it. Merge
+//!   threads (`merge.rs`) write only files that the database does not name yet, and read the last committed state.
+//! - **A check-in is on the disk when the call returns**: WAL mode with `synchronous=FULL`, one fsync per transaction.
+//!   Check-outs and tidying are not synced. They become durable with the next check-in, because the write-ahead log is
+//!   sequential. A crash before that loses nothing that was checked in.
 //!
-//! Read first: `schema.rs`, then `checkout.rs` and `checkin.rs`, then `gather.rs`, `inbox.rs`, `link_runs.rs`, `link_run_file.rs`,
-//! `merge.rs`.
+//! Read first: `schema.sql`, then `checkout.rs` and `checkin.rs`. A link to another site passes through `gather.rs`, `journal.rs`,
+//! `inbox.rs`, `link_runs.rs`, `link_run_file.rs` and `merge.rs`. A page waits in `window.rs`, `queue.rs` or `later.rs`.
 
 mod admission;
+mod blocking;
 mod checkin;
 mod checkout;
 mod claims;
+mod connection;
 mod explain;
 mod facts;
 mod gather;
 mod inbox;
+mod journal;
 mod keys;
 mod later;
 mod leases;
@@ -33,16 +36,19 @@ mod link_run_file;
 mod link_runs;
 mod lock;
 mod merge;
+mod migrations;
 mod page_block;
 mod pages;
 mod queue;
-mod schema;
+mod recent_links;
 mod seeds;
 mod site_filter;
 mod sites;
+mod sites_with_inbox;
 mod store;
 mod store_error;
 mod totals;
+mod transaction;
 mod unique;
 mod view;
 mod window;
@@ -55,7 +61,7 @@ mod tests;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use aranha_url::{CanonUrl, SiteKey};
+use aranha_url::CanonUrl;
 
 pub use view::{PageEntry, PageFilter, View};
 
@@ -66,36 +72,33 @@ use crate::{
 };
 use inbox::Inbox;
 use lock::Lock;
-use sites::SiteRow;
 use store::Store;
 use store_error::StoreError;
-use totals::{Count, Totals};
+use totals::Totals;
 
-/// The database's name in the collection's folder.
+/// Name of the database in the folder of the collection.
 const FILE: &str = "frontier.db";
 
-/// A transaction that takes longer is logged as a warning.
-const SLOW_TRANSACTION: Duration = Duration::from_secs(1);
-
-/// The embedded engine; the only writer of its collection.
+/// The embedded engine: the only writer of its collection.
 #[derive(Debug)]
 pub struct Embedded {
-    /// Before the store, and so dropped first: while a merge has the database open, to close it does not empty its log.
+    /// Declared before `store`, so that it is dropped first and merge threads close their connections. The last connection to
+    /// close empties the write-ahead log, and a reader cannot.
     inbox: Inbox,
     store: Store,
     options: Options,
     totals: Totals,
-    /// Leases in force.
+    /// Number of leases.
     leased: u64,
-    /// When the gathered links were last made visible because a check-out ran dry.
+    /// When a check-out last began to write gathered links, because no site was due.
     last_flush: Option<i64>,
-    /// Memory lent to whoever writes a block.
+    /// Reused buffer for encoding a block.
     block: BlockBuffer,
-    /// A failed transaction left memory behind the disk.
+    /// A transaction failed: the state in memory must be read again from the database.
     stale: bool,
-    /// When sites are due may have been set by another horizon than this one.
-    other_horizon: bool,
-    /// Whether the next commit is to be synced, as last told to the database.
+    /// The due times of sites may have been set with another horizon.
+    horizon_changed: bool,
+    /// Whether commits are synced, as last set in the database.
     durable: Option<bool>,
     _lock: Lock,
 }
@@ -109,7 +112,7 @@ impl Embedded {
             path: path.clone(),
             source,
         })?;
-        let db = schema::open_writer(&path, &options).map_err(|fault| fault.at(&path))?;
+        let db = connection::open_writer(&path, &options).map_err(|error| error.at(&path))?;
         let inbox = Inbox::new(&options);
         let mut engine = Embedded {
             store: Store::new(db, packer, path),
@@ -120,7 +123,7 @@ impl Embedded {
             last_flush: None,
             block: BlockBuffer::default(),
             stale: true,
-            other_horizon: true,
+            horizon_changed: true,
             durable: None,
             _lock: lock,
         };
@@ -129,121 +132,18 @@ impl Embedded {
         Ok(engine)
     }
 
-    /// Do `work` in one transaction; when it fails nothing has happened, in memory neither.
-    fn transact<T>(
-        &mut self,
-        durable: bool,
-        work: impl FnOnce(&mut Embedded) -> Result<T, StoreError>,
-    ) -> Result<T, FrontierError> {
-        let begun = Instant::now();
-        let result = self
-            .begin(durable)
-            .and_then(|()| work(self))
-            .and_then(|value| self.commit().map(|()| value));
-        let elapsed = begun.elapsed();
-        if elapsed > SLOW_TRANSACTION {
-            tracing::info!(ms = elapsed.as_millis() as u64, durable, "slow transaction");
-        }
-        result.map_err(|fault| {
-            if !self.store.db.is_autocommit() {
-                // The error that counts is the first one.
-                let _ = self.store.db.execute_batch("ROLLBACK");
-            }
-            self.stale = true;
-            fault.at(&self.store.path)
-        })
-    }
-
-    fn begin(&mut self, durable: bool) -> Result<(), StoreError> {
-        if self.durable != Some(durable) {
-            let level = if durable { "FULL" } else { "NORMAL" };
-            self.store.db.pragma_update(None, "synchronous", level)?;
-            self.durable = Some(durable);
-        }
-        if self.stale {
-            self.reload()?;
-        }
-        self.store.run("BEGIN IMMEDIATE", [])?;
-        Ok(())
-    }
-
-    fn reload(&mut self) -> Result<(), StoreError> {
-        self.totals = self.store.totals_read()?;
-        self.inbox.reload(&self.store)?;
-        self.leased = self.store.leases_of(None)?.len() as u64;
-        self.other_horizon = true;
-        self.stale = false;
-        Ok(())
-    }
-
-    fn commit(&mut self) -> Result<(), StoreError> {
-        self.totals
-            .set(Count::Gathered, self.inbox.gathered() as i64);
-        self.totals.set(Count::Runs, self.inbox.runs.len() as i64);
-        self.store.totals_write(&mut self.totals)?;
-        self.store.run("COMMIT", [])?;
-        // A transaction that changed nothing was not synced, and what came before it neither. It has been made, whatever comes of
-        // the sync: without one the files stay until the next.
-        let doomed = self.durable == Some(true) && !self.inbox.doomed.is_empty();
-        if doomed && self.store.sync().is_ok() {
-            self.inbox.remove_doomed();
-        }
-        Ok(())
-    }
-
-    /// Write a site's row when it changed.
-    fn save(&mut self, before: &SiteRow, after: &SiteRow) -> Result<(), StoreError> {
-        if before != after {
-            self.store.site_update(after)?;
-            self.totals.site(Some(before), after);
-        }
-        Ok(())
-    }
-
-    /// Release the leases of a node, or all.
+    /// Release the leases of a node, or all leases.
     fn release(&mut self, now: i64, node: Option<&str>) -> Result<u64, StoreError> {
         let leases = self.store.leases_of(node)?;
-        for gone in &leases {
-            self.take_back(now, *gone)?;
+        for lease in &leases {
+            self.reclaim(now, *lease)?;
         }
         Ok(leases.len() as u64)
     }
 
-    fn set_blocked(&mut self, now: i64, name: &str, blocked: bool) -> Result<bool, StoreError> {
-        let key = SiteKey::of(name).0 as i64;
-        let Some(before) = self.store.site(key)? else {
-            if blocked {
-                let mut row = SiteRow::new(key, name, &format!("https://{name}"), 0);
-                row.blocked = true;
-                self.store.site_insert(&row)?;
-                self.totals.site(None, &row);
-            }
-            return Ok(blocked);
-        };
-        let mut row = before.clone();
-        row.blocked = blocked;
-        if !blocked {
-            self.clear_blocked(&mut row)?;
-        }
-        row.schedule(now, self.store.horizon);
-        self.save(&before, &row)?;
-        Ok(before.blocked != blocked)
-    }
-
-    /// Clear the reason of a block, and the counters that led to it.
-    fn clear_blocked(&mut self, row: &mut SiteRow) -> Result<(), StoreError> {
-        let mut facts = self.store.facts_read(row)?;
-        if facts.blocked.take().is_some() {
-            facts.novelty = crate::Novelty::default();
-            facts.counters.duplicates = 0;
-            self.store.facts_write(row, &facts, &mut self.block)?;
-        }
-        Ok(())
-    }
-
-    /// Background work until `budget` is spent; true when there is more. Who has all the time there is waits for merges, too.
+    /// Write and merge link runs until `budget` is spent. Returns true if more is to be done. `Duration::MAX` waits for merges.
     fn work(&mut self, now: i64, budget: Duration) -> Result<bool, StoreError> {
-        /// Links of a run under way that are written between two looks at the clock.
+        /// Links that are written between two checks of the budget.
         const STEP: usize = if cfg!(test) { 2 } else { 2000 };
         let begun = Instant::now();
         while self.inbox.is_writing() {
@@ -259,17 +159,19 @@ impl Embedded {
 
 impl Frontier for Embedded {
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError> {
-        self.transact(true, |engine| engine.take_seeds(now, seeds))
+        self.transact(true, |engine| engine.add_seeds(now, seeds))
     }
 
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError> {
-        self.transact(true, |engine| engine.bring_forward(now, seeds))
+        self.transact(true, |engine| engine.make_sites_due(now, seeds))
     }
 
     fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError> {
         let mut after = None;
         loop {
-            after = self.transact(true, |engine| engine.bring_all_forward(now, source, after))?;
+            after = self.transact(true, |engine| {
+                engine.make_next_sites_due(now, source, after)
+            })?;
             if after.is_none() {
                 return Ok(());
             }
@@ -282,18 +184,18 @@ impl Frontier for Embedded {
         claims: &[(Outside, Claim)],
         weigh: fn(&SiteFacts, u8) -> f64,
     ) -> Result<Claimed, FrontierError> {
-        self.transact(true, |engine| engine.take_claims(now, claims, weigh))
+        self.transact(true, |engine| engine.apply_claims(now, claims, weigh))
     }
 
     fn revisit_until(&mut self, horizon: i64) {
         self.store.horizon = horizon;
-        self.other_horizon = true;
+        self.horizon_changed = true;
     }
 
     fn seeds(&self) -> Result<Vec<String>, FrontierError> {
         self.store
             .seeds_read()
-            .map_err(|fault| fault.at(&self.store.path))
+            .map_err(|error| error.at(&self.store.path))
     }
 
     fn check_out(
@@ -306,7 +208,7 @@ impl Frontier for Embedded {
             return Ok(Vec::new());
         }
         let begun = Instant::now();
-        let leases = self.transact(false, |engine| engine.hand_out(now, node, room))?;
+        let leases = self.transact(false, |engine| engine.lease_due_sites(now, node, room))?;
         let ms = begun.elapsed().as_millis() as u64;
         tracing::debug!(sites = leases.len(), room, ms, "check-out");
         Ok(leases)
@@ -329,9 +231,9 @@ impl Frontier for Embedded {
         batch: &mut dyn Iterator<Item = CheckIn>,
     ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError> {
         let begun = Instant::now();
-        let replies = self.transact(true, |engine| engine.take_in(now, batch))?;
+        let replies = self.transact(true, |engine| engine.store_check_ins(now, batch))?;
         let ms = begun.elapsed().as_millis() as u64;
-        tracing::debug!(groups = replies.len(), ms, "check-in");
+        tracing::debug!(entries = replies.len(), ms, "check-in");
         Ok(replies)
     }
 
@@ -356,10 +258,10 @@ impl Frontier for Embedded {
         let mut status = self
             .store
             .status()
-            .map_err(|fault| fault.at(&self.store.path))?;
+            .map_err(|error| error.at(&self.store.path))?;
         if status.links_gathered > 0 {
             let flush = match self.last_flush {
-                Some(last) if self.leased > 0 => last.saturating_add(checkout::FLUSH_GAP),
+                Some(last) if self.leased > 0 => last.saturating_add(checkout::MIN_FLUSH_INTERVAL),
                 _ => now,
             };
             status.next_due = Some(status.next_due.map_or(flush, |due| due.min(flush)));
@@ -370,7 +272,7 @@ impl Frontier for Embedded {
     fn explain(&self, url: &CanonUrl) -> Result<Explanation, FrontierError> {
         self.store
             .explain(url)
-            .map_err(|fault| fault.at(&self.store.path))
+            .map_err(|error| error.at(&self.store.path))
     }
 
     fn block(&mut self, now: i64, site: &str) -> Result<bool, FrontierError> {
@@ -383,8 +285,8 @@ impl Frontier for Embedded {
 
     fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError> {
         let merging = self.inbox.is_merging();
-        let waits = merging && budget == Duration::MAX;
-        if !(self.stale || self.inbox.is_writing() || self.inbox.wants_merge() || waits) {
+        let wait = merging && budget == Duration::MAX;
+        if !(self.stale || self.inbox.is_writing() || self.inbox.has_merge_work() || wait) {
             return Ok(merging);
         }
         self.transact(false, |engine| engine.work(now, budget))

@@ -22,7 +22,7 @@ pub(super) fn put_page(block: &mut BlockBuffer, page: &Pending) {
 
 pub(super) fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<Pending> {
     let key = PathKey(fixed.word()?);
-    let (tries, answered) = (text.byte()?, text.byte()? != 0);
+    let (tries, has_past) = (text.byte()?, text.byte()? != 0);
     let (depth, site_depth, letter) = (text.number()?, text.number()?, text.byte()?);
     let (path, via) = (text.text()?, text.text()?);
     let mut page = Pending {
@@ -35,16 +35,16 @@ pub(super) fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option
         via: via.to_owned(),
         past: None,
     };
-    if answered {
+    if has_past {
         page.past = Some(Box::new(Past::read(text, fixed)?));
     }
     Some(page)
 }
 
-/// Pass over a page.
+/// Skip a page.
 pub(super) fn skip_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<()> {
     fixed.word()?;
-    let (_, answered) = (text.byte()?, text.byte()? != 0);
+    let (_, has_past) = (text.byte()?, text.byte()? != 0);
     for _ in 0..3 {
         text.varint()?;
     }
@@ -52,7 +52,7 @@ pub(super) fn skip_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option
         let length = text.number()?;
         text.take(length)?;
     }
-    if answered {
+    if has_past {
         Past::read(text, fixed)?;
     }
     Some(())

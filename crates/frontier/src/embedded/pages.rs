@@ -1,7 +1,7 @@
-//! Page records: the history of every page, in blocks of one check-in.
+//! Page records: the history of all pages, one block per check-in (table `pages`).
 //!
-//! The blocks of a site are a chain from the newest back (`sites.pages`, then `pages.previous`), appended at the end of
-//! the table whatever the site. The bytes of a record are drawn in docs/decisions/0002-frontier-layout.md.
+//! The blocks of a site form a chain from the newest to the oldest (`sites.pages`, then `pages.previous`). A new block goes to the
+//! end of the table. The encoding of a record is described in docs/decisions/0002-frontier-layout.md.
 
 use aranha_url::PathKey;
 use rusqlite::params;
@@ -12,8 +12,8 @@ use super::store_error::StoreError;
 use crate::codec::{BlockBuffer, Reader, put_signed, put_str, put_varint};
 use crate::{Flags, Hop, Location, Outcome, PageRecord};
 
-/// Which optional fields follow.
-mod has {
+/// Bits of the byte that says which optional fields are present.
+mod present {
     pub(super) const DIGEST: u8 = 1;
     pub(super) const TEXT_DIGEST: u8 = 2;
     pub(super) const LOCATION: u8 = 4;
@@ -22,26 +22,26 @@ mod has {
     pub(super) const NEXT: u8 = 32;
 }
 
-/// Append `record` to a block; `time` is that of the record before.
+/// Append a record to a block. `time` is the time of the previous record.
 fn put_record(block: &mut BlockBuffer, record: &PageRecord, time: i64) {
     let fixed = &mut block.fixed;
     fixed.extend_from_slice(&record.key.0.to_le_bytes());
     let mut fields = 0;
     if let Some(digest) = &record.digest {
-        fields |= has::DIGEST;
+        fields |= present::DIGEST;
         fixed.extend_from_slice(digest);
     }
     if record.text_digest != 0 {
-        fields |= has::TEXT_DIGEST;
+        fields |= present::TEXT_DIGEST;
         fixed.extend_from_slice(&record.text_digest.to_le_bytes());
     }
-    for (present, bit) in [
-        (record.location.is_some(), has::LOCATION),
-        (record.revisit, has::REVISIT),
-        (record.redirect.is_some(), has::REDIRECT),
-        (record.next.is_some(), has::NEXT),
+    for (is_present, bit) in [
+        (record.location.is_some(), present::LOCATION),
+        (record.revisit, present::REVISIT),
+        (record.redirect.is_some(), present::REDIRECT),
+        (record.next.is_some(), present::NEXT),
     ] {
-        if present {
+        if is_present {
             fields |= bit;
         }
     }
@@ -89,17 +89,17 @@ fn read_record(text: &mut Reader<'_>, fixed: &mut Reader<'_>, time: i64) -> Opti
     let hop = Hop::from_stored(letter, &via)?;
     let time = time.wrapping_add(text.signed()?);
     let (size, duration_ms) = (text.varint()?, text.number()?);
-    let digest = if fields & has::DIGEST != 0 {
+    let digest = if fields & present::DIGEST != 0 {
         Some(fixed.take(20)?.try_into().ok()?)
     } else {
         None
     };
-    let text_digest = if fields & has::TEXT_DIGEST != 0 {
+    let text_digest = if fields & present::TEXT_DIGEST != 0 {
         fixed.word()?
     } else {
         0
     };
-    let location = if fields & has::LOCATION != 0 {
+    let location = if fields & present::LOCATION != 0 {
         Some(Location {
             volume: text.varint()?.into(),
             offset: text.varint()?,
@@ -108,12 +108,12 @@ fn read_record(text: &mut Reader<'_>, fixed: &mut Reader<'_>, time: i64) -> Opti
     } else {
         None
     };
-    let redirect = if fields & has::REDIRECT != 0 {
+    let redirect = if fields & present::REDIRECT != 0 {
         Some(text.text()?.to_owned())
     } else {
         None
     };
-    let next = if fields & has::NEXT != 0 {
+    let next = if fields & present::NEXT != 0 {
         Some(time.wrapping_add(text.signed()?))
     } else {
         None
@@ -130,7 +130,7 @@ fn read_record(text: &mut Reader<'_>, fixed: &mut Reader<'_>, time: i64) -> Opti
         digest,
         text_digest,
         location,
-        revisit: fields & has::REVISIT != 0,
+        revisit: fields & present::REVISIT != 0,
         duration_ms,
         tries,
         hop,
@@ -155,7 +155,7 @@ fn read_block(text: &[u8], fixed: &[u8]) -> Option<Vec<PageRecord>> {
 }
 
 impl Store {
-    /// Append a check-in's records; `block` lends its memory.
+    /// Append the records of a check-in.
     pub(super) fn pages_append(
         &self,
         site: &mut SiteRow,
@@ -179,7 +179,8 @@ impl Store {
         Ok(())
     }
 
-    /// Walk the site's records block by block, the newest block first; a block's records are in order of time.
+    /// Call `visit` for each block of records, the newest first, until it returns false. Records within a block are in
+    /// order of time.
     pub(super) fn pages_walk(
         &self,
         site: &SiteRow,
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn records_come_back() {
+    fn records_are_decoded() {
         let records: Vec<_> = (0..100).map(record).collect();
         let mut block = BlockBuffer::default();
         let mut time = 0;

@@ -1,7 +1,7 @@
 //! The queue of a site (table `pending`): pages behind the window (`window.rs`).
 //!
-//! The queue is first in, first out, in blocks of one check-in, so that a site is crawled breadth first (F3; Viuva Negra
-//! 5.1). A block of which only a part is taken is rewritten in place with the rest.
+//! The queue is first in, first out, so that a site is crawled breadth first (F3; Viuva Negra 5.1). A block that is taken in part
+//! is rewritten in place with the rest.
 
 use aranha_url::PathKey;
 use rusqlite::params;
@@ -13,7 +13,7 @@ use super::store_error::StoreError;
 use crate::Pending;
 use crate::codec::{BlockBuffer, Reader};
 
-/// Maximum pages of a block. A window then takes whole blocks with little left over.
+/// Maximum pages per block: the default size of a window, which mostly takes whole blocks.
 const BLOCK: usize = 256;
 
 fn read_pages(text: &[u8], fixed: &[u8]) -> Option<Vec<Pending>> {
@@ -31,7 +31,7 @@ impl Store {
         for page in pages {
             put_page(block, page);
         }
-        self.packer.seal_lightly(block)
+        self.packer.seal_fast(block)
     }
 
     fn open_pages(&self, sealed: &[u8]) -> Option<Vec<Pending>> {
@@ -39,7 +39,7 @@ impl Store {
         read_pages(&text, fixed)
     }
 
-    /// Append to the queue.
+    /// Append pages to the queue.
     pub(super) fn queue_append(
         &self,
         site: &mut SiteRow,
@@ -100,7 +100,7 @@ impl Store {
         Ok((id, pages))
     }
 
-    /// Whether the page is in the queue: reads all of it.
+    /// Whether the page is in the queue. Reads the whole queue.
     pub(super) fn queue_has(&self, site: &SiteRow, key: PathKey) -> Result<bool, StoreError> {
         let mut statement = self.statement("SELECT id, pages FROM pending WHERE site = ?1")?;
         let mut rows = statement.query([site.key])?;

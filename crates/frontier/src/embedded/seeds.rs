@@ -1,8 +1,7 @@
-//! Seeds: where a crawl starts (F6, F10; V 3.1).
+//! Seeds (F6, F10; Viuva Negra 3.1), and making sites due by order of the user.
 //!
-//! A seed of a site that nobody visits is admitted at once. While a visit holds the site its memory does not know about
-//! a page that comes in by another door, so the seed goes through the inbox like any link, and is merged when the site is
-//! next checked out.
+//! A seed of a site that is not leased is admitted at once. A visit under way has its own copy of the site's keys, so a seed of a
+//! leased site goes to the inbox like a link, and is admitted at the next check-out.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -14,15 +13,15 @@ use super::totals::Count;
 use crate::{Hop, Outside, Pending, Seed, Seeded};
 
 impl Embedded {
-    pub(super) fn take_seeds(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, StoreError> {
-        let mark = self.inbox.mark();
+    pub(super) fn add_seeds(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, StoreError> {
+        let start = self.inbox.position();
         let mut seeded = Seeded::default();
         for seed in seeds {
             if self.store.seed_insert(now, seed)? {
                 self.totals.add(Count::Seeds, 1);
             }
         }
-        // By site: a site's keys are read once however many seeds it has; the order within a site is kept.
+        // Grouped by site, so that its keys are read once. The sort is stable: seeds of a site keep their order.
         let mut order: Vec<&Seed> = seeds.iter().collect();
         order.sort_by_key(|seed| seed.site_key.0 as i64);
         for group in order.chunk_by(|a, b| a.site_key == b.site_key) {
@@ -30,11 +29,11 @@ impl Embedded {
             seeded.added += added;
             seeded.known += group.len() as u64 - added;
         }
-        self.inbox.journal(&self.store, mark, &mut self.block)?;
+        self.inbox.journal(&self.store, start, &mut self.block)?;
         Ok(seeded)
     }
 
-    /// Add the seeds of one site; answers how many were new.
+    /// Add the seeds of one site. Returns the number of new pages.
     fn seed_site(&mut self, now: i64, seeds: &[&Seed]) -> Result<u64, StoreError> {
         let first = seeds[0];
         let key = first.site_key.0 as i64;
@@ -50,7 +49,7 @@ impl Embedded {
             .collect();
         if site.lease.is_some() {
             for seed in &new {
-                self.inbox.send_seed(&outside(seed));
+                self.inbox.send_unfiltered(&outside(seed));
             }
         } else {
             let keys: Vec<_> = new.iter().map(|seed| seed.path_key).collect();
@@ -70,8 +69,9 @@ impl Embedded {
         Ok(new.len() as u64)
     }
 
-    pub(super) fn bring_forward(&mut self, now: i64, seeds: &[Seed]) -> Result<(), StoreError> {
-        // Once a site, however many of its pages are asked for: all that it keeps for later is read.
+    /// Make the sites of these seeds due, with their retries.
+    pub(super) fn make_sites_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), StoreError> {
+        // Each site once, because all its retries are read.
         let sites: BTreeSet<i64> = seeds.iter().map(|seed| seed.site_key.0 as i64).collect();
         for key in sites {
             let Some(before) = self.store.site(key)? else {
@@ -80,34 +80,34 @@ impl Embedded {
             let mut site = before.clone();
             site.free = site.free.min(now);
             self.store
-                .later_hasten(&mut site, None, now, &mut self.block)?;
+                .later_make_due(&mut site, None, now, &mut self.block)?;
             site.schedule(now, self.store.horizon);
             self.save(&before, &site)?;
         }
         Ok(())
     }
 
-    /// Every page of some sites that was asked before is due; answers with the last of these sites.
-    pub(super) fn bring_all_forward(
+    /// Make all retries and revisits of the next sites after the key `after` due. Returns the key of the last of these sites.
+    pub(super) fn make_next_sites_due(
         &mut self,
         now: i64,
         source: u8,
         after: Option<i64>,
     ) -> Result<Option<i64>, StoreError> {
-        /// Sites in one transaction.
+        /// Sites per transaction.
         const SITES: usize = 500;
         let sites = self.store.sites_after(after, SITES)?;
         for before in sites.iter().filter(|site| site.again + site.later > 0) {
             let mut site = before.clone();
             self.store
-                .later_hasten(&mut site, Some(source), now, &mut self.block)?;
+                .later_make_due(&mut site, Some(source), now, &mut self.block)?;
             site.schedule(now, self.store.horizon);
             self.save(before, &site)?;
         }
         Ok(sites.last().map(|site| site.key))
     }
 
-    /// Into the window while it has room and nothing waits behind it; the rest into the queue.
+    /// Append pages to the window if the queue is empty, as far as there is room. The rest goes to the queue.
     fn admit_seeds(
         &mut self,
         site: &mut SiteRow,
@@ -151,7 +151,7 @@ fn outside(seed: &Seed) -> Outside {
 }
 
 impl Store {
-    /// True when the seed is new to the list.
+    /// False if the seed is already in the table.
     fn seed_insert(&self, now: i64, seed: &Seed) -> Result<bool, StoreError> {
         let changed = self.run(
             "INSERT INTO seeds (url, site, path, time) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",

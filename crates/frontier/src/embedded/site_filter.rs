@@ -1,21 +1,21 @@
-//! Which sites a run holds links to, by a few bits each (Bloom): most look-ups of a site that few link to end here.
+//! Bloom filter of the sites in a link run. It avoids most look-ups of sites without links in it.
 
-/// Bits for each site: one look in a hundred is in vain.
+/// Bits per site: about 1% false positives.
 const BITS: u64 = 10;
 
-/// The sites of a run.
+/// Bloom filter of site keys.
 #[derive(Debug)]
 pub(super) struct SiteFilter {
     words: Vec<u64>,
 }
 
 impl SiteFilter {
-    /// Runs of more sites have no filter: nearly every site is in them, and memory is bounded.
-    pub(super) const MOST: usize = 1 << 21;
+    /// Link runs with more sites have no filter, which bounds memory. Nearly every site is in them.
+    pub(super) const MAX_SITES: usize = 1 << 21;
 
-    /// Of these sites; without any bits, which lets every site pass, where they are too many.
+    /// A filter of these sites. With too many sites it is empty, and every site passes.
     pub(super) fn of(sites: &[i64]) -> SiteFilter {
-        if sites.len() > SiteFilter::MOST {
+        if sites.len() > SiteFilter::MAX_SITES {
             return SiteFilter { words: Vec::new() };
         }
         let words = (sites.len() as u64 * BITS).div_ceil(64).next_power_of_two();
@@ -28,7 +28,7 @@ impl SiteFilter {
         filter
     }
 
-    /// Back from its words; `None`: damage.
+    /// The filter with these words; `None` if they are damaged.
     pub(super) fn read(words: Vec<u64>) -> Option<SiteFilter> {
         (words.is_empty() || words.len().is_power_of_two()).then_some(SiteFilter { words })
     }
@@ -40,7 +40,7 @@ impl SiteFilter {
     fn bits(&self, site: i64) -> [u64; 4] {
         let mask = self.words.len() as u64 * 64 - 1;
         let (low, high) = (site as u64, (site as u64).rotate_left(32) | 1);
-        [0, 1, 2, 3].map(|turn| low.wrapping_add(high.wrapping_mul(turn)) & mask)
+        [0, 1, 2, 3].map(|step| low.wrapping_add(high.wrapping_mul(step)) & mask)
     }
 
     fn insert(&mut self, site: i64) {
@@ -49,6 +49,7 @@ impl SiteFilter {
         }
     }
 
+    /// False if the site is certainly not in the link run.
     pub(super) fn may_have(&self, site: i64) -> bool {
         self.words.is_empty()
             || self
@@ -63,16 +64,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_put_in_is_there() {
+    fn inserted_sites_are_found_and_others_rarely() {
         let site = |n: i64| n.wrapping_mul(0x9e37_79b9_7f4a_7c15_u64 as i64);
         let sites: Vec<i64> = (1..2000).map(site).collect();
         let filter = SiteFilter::of(&sites);
         assert!(sites.iter().all(|site| filter.may_have(*site)));
         let wrong = (2000..12000).filter(|n| filter.may_have(site(*n))).count();
         assert!(wrong < 500, "{wrong} of 10000");
-        let filter = SiteFilter::read(filter.words().to_vec()).expect("whole");
+        let filter = SiteFilter::read(filter.words().to_vec()).expect("valid");
         assert!(sites.iter().all(|site| filter.may_have(*site)));
         assert!(SiteFilter::read(vec![0; 3]).is_none());
-        assert!(SiteFilter::read(Vec::new()).expect("whole").may_have(7));
+        assert!(SiteFilter::read(Vec::new()).expect("valid").may_have(7));
     }
 }

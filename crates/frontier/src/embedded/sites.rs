@@ -1,8 +1,8 @@
-//! The rows of `sites`, and when a site is due.
+//! The rows of `sites`, and the time at which a site is due.
 //!
-//! What always holds: `due` is set exactly when the site is neither leased nor blocked and has something to fetch, now
-//! or at a known time. The index on `(class, due)` is the order of check-out: seeds never visited first (F6), then the
-//! longest wait first (KLWF, F7).
+//! Invariant: `due` is set if and only if the site is neither leased nor blocked and has pages to fetch, now or at a known time.
+//! The index on `(class, due)` gives the order of check-out: first seeds that were never visited (F6), then the longest wait
+//! (KLWF, F7).
 
 use aranha_url::SiteKey;
 use rusqlite::{Row, params};
@@ -11,18 +11,18 @@ use super::store::Store;
 use super::store_error::StoreError;
 use crate::{SiteEntry, SiteState};
 
-/// A seed that was never visited. Seeds have the even classes.
+/// Class of a seed that was never visited. Seeds have even numbers.
 const SEED_NEW: i64 = 0;
-/// Found by links.
+/// Class of a site found by links.
 const FOUND: i64 = 1;
-/// A seed where nothing waits but pages that were answered before.
-const SEED_AGAIN: i64 = 2;
-/// The same for a site found by links.
-const FOUND_AGAIN: i64 = 3;
-/// A seed that was visited, with something else to fetch.
+/// Class of a seed with only revisits to do.
+const SEED_REVISIT: i64 = 2;
+/// Class of a site found by links with only revisits to do.
+const FOUND_REVISIT: i64 = 3;
+/// Class of a seed that was visited and has more than revisits to do.
 const SEED_VISITED: i64 = 4;
 
-/// One row of `sites`.
+/// One row of `sites`. The columns are described in `schema.sql`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct SiteRow {
     pub(super) key: i64,
@@ -52,7 +52,7 @@ pub(super) struct SiteRow {
 }
 
 impl SiteRow {
-    /// A site just heard of, with nothing to fetch yet.
+    /// A new site without pages.
     pub(super) fn new(key: i64, name: &str, origin: &str, consumed: i64) -> SiteRow {
         SiteRow {
             key,
@@ -84,7 +84,7 @@ impl SiteRow {
 
     fn read(row: &Row<'_>) -> rusqlite::Result<SiteRow> {
         let name: String = row.get(1)?;
-        let origin = whole_origin(row.get_ref(2)?.as_str()?, &name);
+        let origin = full_origin(row.get_ref(2)?.as_str()?, &name);
         Ok(SiteRow {
             key: row.get(0)?,
             name,
@@ -125,28 +125,28 @@ impl SiteRow {
         }
     }
 
-    /// Whether nothing waits but pages that were answered before.
+    /// Whether the site has nothing to fetch except revisits.
     fn has_only_revisits(&self) -> bool {
         self.held + self.queued == 0 && !self.inbox && self.later_due.is_none()
     }
 
-    /// A seed that nobody has visited yet comes before all others. From its first visit on it waits like them, or many
-    /// large seeds would keep everybody else from a turn. Of revisits that were due by the horizon only the site's pause can
-    /// put one off beyond it: that is work like any other.
+    /// The class for the order of check-out. A seed has precedence only until its first visit; otherwise many large seeds
+    /// would exclude all other sites. Revisits that were due at the horizon, but wait for the courtesy pause beyond it, count as
+    /// ordinary work.
     fn class(&self, horizon: i64) -> i64 {
         let paused = self.free > horizon && self.again_due.is_some_and(|due| due <= horizon);
         match (self.seed, self.has_only_revisits() && !paused) {
             (true, false) if self.records == 0 => SEED_NEW,
             (true, false) => SEED_VISITED,
             (false, false) => FOUND,
-            (true, true) => SEED_AGAIN,
-            (false, true) => FOUND_AGAIN,
+            (true, true) => SEED_REVISIT,
+            (false, true) => FOUND_REVISIT,
         }
     }
 
-    /// Links have arrived. A site that had nothing to do in this run has waited for nothing: a revisit beyond
-    /// the horizon, long past perhaps, gives it no place before those who did wait.
-    pub(super) fn receive(&mut self, now: i64, horizon: i64) {
+    /// Links have arrived in the inbox. A site that had only revisits beyond the horizon waits from now on: its old due time must
+    /// not put it before sites that have waited.
+    pub(super) fn receive_links(&mut self, now: i64, horizon: i64) {
         if self.has_only_revisits() && self.due.is_some_and(|due| due > horizon) {
             self.due = None;
         }
@@ -154,8 +154,8 @@ impl SiteRow {
         self.schedule(now, horizon);
     }
 
-    /// Set `due` from what there is to fetch; `now` counts for links that have just arrived. Pages to be visited again
-    /// after `horizon` do not count beside others, but keep their time where they are alone.
+    /// Set `due` from the pages to fetch. `now` is used for links that have just arrived. Revisits after the horizon are ignored if
+    /// the site has retries; if they are alone, their time is kept.
     pub(super) fn schedule(&mut self, now: i64, horizon: i64) {
         let before = self.due;
         self.due = if self.lease.is_some() || self.blocked {
@@ -163,7 +163,7 @@ impl SiteRow {
         } else if self.held + self.queued > 0 {
             Some(self.free)
         } else if self.inbox {
-            // Who waits already keeps the place in the queue.
+            // A site that waits already keeps its due time.
             let arrived = before.map_or(now, |due| due.min(now));
             Some(arrived.max(self.free))
         } else {
@@ -197,7 +197,7 @@ impl SiteRow {
     }
 }
 
-/// `https://www.` for `https://www.example.org` at `example.org`: the name is in the row already.
+/// The origin without the name of the site, such as `https://www.`, because the row has the name. The inverse of [`full_origin`].
 fn short_origin<'a>(origin: &'a str, name: &str) -> &'a str {
     match origin.strip_suffix(name) {
         Some(prefix) if prefix.ends_with(['/', '.']) => prefix,
@@ -205,7 +205,7 @@ fn short_origin<'a>(origin: &'a str, name: &str) -> &'a str {
     }
 }
 
-fn whole_origin(short: &str, name: &str) -> String {
+fn full_origin(short: &str, name: &str) -> String {
     if short.ends_with(['/', '.']) {
         format!("{short}{name}")
     } else {
@@ -218,14 +218,14 @@ impl Store {
         self.first("SELECT * FROM sites WHERE key = ?1", [key], SiteRow::read)
     }
 
-    /// Whether links wait in the site's inbox; `None` for a site never heard of.
+    /// Whether the site has links in its inbox; `None` for an unknown site.
     pub(super) fn site_inbox(&self, key: i64) -> Result<Option<bool>, StoreError> {
         self.first("SELECT inbox FROM sites WHERE key = ?1", [key], |row| {
             row.get(0)
         })
     }
 
-    /// Newest run whose links each site has merged: some sites in the order of their keys, from this one on.
+    /// Up to `count` sites in order of key, from `from` on, each with the newest link run that it has consumed.
     pub(super) fn sites_consumed(
         &self,
         from: i64,
@@ -289,8 +289,7 @@ impl Store {
         Ok(())
     }
 
-    /// The next sites to hand out, in order, at most `count`: seeds that were never visited first, then whoever has
-    /// waited longest, for a first visit or for another.
+    /// The next sites to lease, at most `count`: seeds that were never visited, or else the sites with the longest wait.
     pub(super) fn sites_due(&self, now: i64, count: usize) -> Result<Vec<SiteRow>, StoreError> {
         let sql = "SELECT * FROM sites WHERE class = ?1 AND due <= ?2 ORDER BY due LIMIT ?3";
         let of = |class: i64, until| self.all(sql, (class, until, count as i64), SiteRow::read);
@@ -299,8 +298,8 @@ impl Store {
             for (class, until) in [
                 (FOUND, now),
                 (SEED_VISITED, now),
-                (SEED_AGAIN, now.min(self.horizon)),
-                (FOUND_AGAIN, now.min(self.horizon)),
+                (SEED_REVISIT, now.min(self.horizon)),
+                (FOUND_REVISIT, now.min(self.horizon)),
             ] {
                 found.append(&mut of(class, until)?);
             }
@@ -310,10 +309,11 @@ impl Store {
         Ok(found)
     }
 
-    /// Set `due` and class by this run's horizon where another run may have left them by its own. As
-    /// [`SiteRow::schedule`] does: only sites with pages of both kinds and nothing else can differ. What is due by now is
-    /// handed out anyway and needs no look, so that the index leads to the few that wait for a later try. And as
-    /// [`SiteRow::class`] does: this looks at all sites, in the order of the table, in 0.15 s a million; by the index, 4 s.
+    /// Recompute `due` and `class` of all sites after the horizon changed.
+    ///
+    /// The first statement is [`SiteRow::schedule`] in SQL. Only sites with retries and revisits and nothing else depend on the
+    /// horizon. Sites that are due by now need no change, so the index restricts the search to the few others. The second
+    /// statement is [`SiteRow::class`] in SQL. It scans the table: 0.15 s per million sites, against 4 s by the index.
     pub(super) fn sites_reschedule(&self, now: i64) -> Result<(), StoreError> {
         self.run(
             "UPDATE sites SET due = max(free, iif(again_due <= ?2, min(again_due, later_due), later_due)) \
@@ -324,12 +324,18 @@ impl Store {
         self.run(
             "UPDATE sites NOT INDEXED SET class = iif(class = ?2, ?4, ?5) \
              WHERE class IN (?2, ?3) AND due > ?1 AND again_due <= ?1",
-            (self.horizon, SEED_AGAIN, FOUND_AGAIN, SEED_VISITED, FOUND),
+            (
+                self.horizon,
+                SEED_REVISIT,
+                FOUND_REVISIT,
+                SEED_VISITED,
+                FOUND,
+            ),
         )?;
         Ok(())
     }
 
-    /// When the next site is due, and when the next page is to be visited again, whether in this run or not.
+    /// The earliest due time of a site within the horizon, and the earliest due time of a site with only revisits.
     pub(super) fn sites_next(&self) -> Result<(Option<i64>, Option<i64>), StoreError> {
         let sql = "SELECT min(due) FROM sites WHERE class = ?1 AND due IS NOT NULL";
         let first = |classes: &[i64]| {
@@ -341,12 +347,12 @@ impl Store {
             Ok::<_, StoreError>(first)
         };
         let work = first(&[SEED_NEW, FOUND, SEED_VISITED])?;
-        let again = first(&[SEED_AGAIN, FOUND_AGAIN])?;
-        let now = again.filter(|due| *due <= self.horizon);
-        Ok((work.into_iter().chain(now).min(), again))
+        let revisit = first(&[SEED_REVISIT, FOUND_REVISIT])?;
+        let within_horizon = revisit.filter(|due| *due <= self.horizon);
+        Ok((work.into_iter().chain(within_horizon).min(), revisit))
     }
 
-    /// Sites in the order of their keys, from behind `after`.
+    /// Up to `count` sites in order of key, after the key `after`.
     pub(super) fn sites_after(
         &self,
         after: Option<i64>,

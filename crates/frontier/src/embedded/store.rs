@@ -1,7 +1,6 @@
-//! The database connection with what every table's code needs: statements kept prepared, and the packer.
+//! The database connection, with cached statements and the packer.
 //!
-//! Each table has its file, which extends [`Store`] by the few operations on it. The writer and the reader share
-//! them, so that a command sees a block exactly as the crawl does.
+//! Each table has a file that extends [`Store`] by the operations on that table. The writer and the readers share them.
 
 use std::fs::File;
 use std::io;
@@ -12,19 +11,28 @@ use rusqlite::{CachedStatement, Connection, OptionalExtension, Params, Row};
 use super::store_error::StoreError;
 use crate::codec::Packer;
 
-/// A database of a collection, open.
+/// The open database of a collection.
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) db: Connection,
     pub(super) packer: Packer,
     pub(super) path: PathBuf,
-    /// Pages to be visited again after this time wait for another run.
+    /// Revisits that are due after this time wait for another crawl.
     pub(super) horizon: i64,
 }
 
 impl Store {
-    /// Returns when every committed transaction is on the disk. All of them are in the log, or in the database, which is
-    /// synced whenever the log is emptied into it. (Locks are held on other files than the log.)
+    pub(super) fn new(db: Connection, packer: Packer, path: PathBuf) -> Store {
+        Store {
+            db,
+            packer,
+            path,
+            horizon: i64::MAX,
+        }
+    }
+
+    /// Sync all committed transactions to the disk. Syncing the write-ahead log is enough, because SQLite syncs the database
+    /// at every checkpoint. SQLite holds no locks on the log, so closing it here releases none.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         let mut log = self.path.as_os_str().to_owned();
         log.push("-wal");
@@ -40,25 +48,16 @@ impl Store {
         Ok(())
     }
 
-    pub(super) fn new(db: Connection, packer: Packer, path: PathBuf) -> Store {
-        Store {
-            db,
-            packer,
-            path,
-            horizon: i64::MAX,
-        }
-    }
-
     pub(super) fn statement(&self, sql: &str) -> Result<CachedStatement<'_>, StoreError> {
         Ok(self.db.prepare_cached(sql)?)
     }
 
-    /// Run a statement; returns how many rows it changed.
+    /// Run a statement. Returns the number of changed rows.
     pub(super) fn run(&self, sql: &str, params: impl Params) -> Result<usize, StoreError> {
         Ok(self.statement(sql)?.execute(params)?)
     }
 
-    /// Insert a row; answers its number.
+    /// Insert a row. Returns its id.
     pub(super) fn insert(&self, sql: &str, params: impl Params) -> Result<i64, StoreError> {
         Ok(self.statement(sql)?.insert(params)?)
     }

@@ -1,19 +1,18 @@
-//! Failures inside the engine, before the path of the database is added to them.
+//! Errors inside the engine, without the path of the database. [`StoreError::at`] adds it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::FrontierError;
 
-/// What went wrong while the database was at work.
 #[derive(Debug)]
 pub(super) enum StoreError {
     Database(rusqlite::Error),
-    /// A run's file.
+    /// An I/O error on a link run.
     File(PathBuf, io::Error),
     Damaged(String),
     Newer(i64),
-    /// A database without tables: laying them out failed, or has not happened yet.
+    /// A database without tables.
     Empty,
 }
 
@@ -24,22 +23,22 @@ impl From<rusqlite::Error> for StoreError {
 }
 
 impl StoreError {
-    /// A block that cannot be read.
+    /// A block that cannot be decoded, or a row that is missing.
     pub(super) fn damaged(what: &str, id: i64) -> StoreError {
         StoreError::Damaged(format!("{what} {id}"))
     }
 
-    /// What became of a file, for `map_err`.
+    /// For `map_err`: adds the path to an I/O error.
     pub(super) fn at_file(path: &Path) -> impl Fn(io::Error) -> StoreError {
         move |source| StoreError::File(path.to_owned(), source)
     }
 
-    /// A file that is not there.
+    /// Whether a file does not exist.
     pub(super) fn is_missing_file(&self) -> bool {
         matches!(self, StoreError::File(_, source) if source.kind() == io::ErrorKind::NotFound)
     }
 
-    /// The error as callers see it.
+    /// The error of the public interface, with the path of the database.
     pub(super) fn at(self, path: &Path) -> FrontierError {
         let path = path.to_owned();
         match self {
@@ -61,13 +60,13 @@ impl StoreError {
             StoreError::Newer(found) => FrontierError::Newer {
                 path,
                 found,
-                known: super::schema::LAYOUT,
+                known: super::migrations::LAYOUT,
             },
         }
     }
 }
 
-/// Also when the file shared with readers cannot grow, which SQLite reports as a failure of its own kind.
+/// Includes a shared memory file that cannot grow, for which SQLite has a separate code.
 fn is_full(error: &rusqlite::Error) -> bool {
     let extended = error.sqlite_error().map(|error| error.extended_code);
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)

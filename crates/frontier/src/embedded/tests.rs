@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use aranha_url::PathKey;
 use tempfile::TempDir;
 
-use super::merge::FAN;
+use super::merge::RUNS_PER_MERGE;
 use super::*;
 use crate::suite::{EngineFactory, link, page, record, release, seed, small, suite, url};
 use crate::{Outcome, SiteEntry, Then, WindowUpdate};
@@ -329,12 +329,12 @@ fn sources_of_a_merge_stay_until_that_is_durable() {
     let seeds = [seed("https://a.example/")];
     frontier.seed(0, &seeds).expect("seeds");
     // A flush makes a run and merges none.
-    for round in 0..FAN as u64 {
+    for round in 0..RUNS_PER_MERGE as u64 {
         send_links(&mut frontier, round..round + 1, 2);
         frontier.flush(0).expect("flushes");
     }
     let before = run_files(&folder);
-    assert_eq!(before.len(), FAN);
+    assert_eq!(before.len(), RUNS_PER_MERGE);
     while frontier.tidy(0, Duration::MAX).expect("tidies") {}
     assert_eq!(frontier.status(0).expect("status").runs, 1, "merged");
     let after = run_files(&folder);
@@ -363,7 +363,7 @@ fn a_close_beside_a_merge_leaves_no_log() {
     let mut frontier = folder.open(options());
     let seeds = [seed("https://a.example/")];
     frontier.seed(0, &seeds).expect("seeds");
-    for round in 0..FAN as u64 {
+    for round in 0..RUNS_PER_MERGE as u64 {
         send_links(&mut frontier, round..round + 1, 2000);
         frontier.flush(0).expect("flushes");
     }

@@ -1,4 +1,5 @@
-//! Counters for the status, changed in the same transactions as what they count: no question needs a scan.
+//! The totals of the crawl (tables `totals` and `outcomes`), updated in the same transactions as the data, so that the status needs
+//! no scan.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use super::store::Store;
 use super::store_error::StoreError;
 use crate::{FrontierStatus, Outcome, PageRecord, PageTotals, SiteState, SiteTotals};
 
-/// What is counted; the names are those in the table.
+/// The counters. Their names in the table are in [`NAMES`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Count {
     Waiting,
@@ -47,12 +48,12 @@ const NAMES: [&str; 16] = [
     "pages_again",
 ];
 
-/// The counters in memory, and what of them is on disk.
+/// The counters in memory, and their stored values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
     counts: [i64; NAMES.len()],
     stored: [i64; NAMES.len()],
-    /// Changes by outcome since the last store.
+    /// Changes by outcome since the last write.
     outcomes: BTreeMap<i64, i64>,
 }
 
@@ -72,7 +73,7 @@ impl Totals {
     pub(super) fn records(&mut self, records: &[PageRecord]) {
         self.add(Count::Records, records.len() as i64);
         for record in records {
-            // An answer 304 has the size of what it stands for; nothing was fetched.
+            // A record of a 304 has the size of the stored version, but no body was fetched.
             if record.outcome.status() != Some(304) {
                 self.add(Count::Bytes, record.size as i64);
             }
@@ -84,7 +85,7 @@ impl Totals {
         }
     }
 
-    /// A site's row changed; `None`: it did not exist.
+    /// Count a changed row; `before` is `None` for a new row.
     pub(super) fn site(&mut self, before: Option<&SiteRow>, after: &SiteRow) {
         self.tally(after, 1);
         if let Some(before) = before {
@@ -119,21 +120,21 @@ impl Store {
             Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
         })?;
         for (name, value) in rows {
-            if let Some(place) = NAMES.iter().position(|known| *known == name) {
-                totals.counts[place] = value;
+            if let Some(index) = NAMES.iter().position(|known| *known == name) {
+                totals.counts[index] = value;
             }
         }
         totals.stored = totals.counts;
         Ok(totals)
     }
 
-    /// Write what changed.
+    /// Write the changed counters.
     pub(super) fn totals_write(&self, totals: &mut Totals) -> Result<(), StoreError> {
-        for (place, name) in NAMES.iter().enumerate() {
-            if totals.counts[place] != totals.stored[place] {
+        for (index, name) in NAMES.iter().enumerate() {
+            if totals.counts[index] != totals.stored[index] {
                 self.run(
                     "INSERT INTO totals VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = excluded.value",
-                    (name, totals.counts[place]),
+                    (name, totals.counts[index]),
                 )?;
             }
         }
@@ -147,7 +148,7 @@ impl Store {
         Ok(())
     }
 
-    /// The status, but for what only the engine knows.
+    /// The status, without the gathered links in [`FrontierStatus::next_due`].
     pub(super) fn status(&self) -> Result<FrontierStatus, StoreError> {
         let totals = self.totals_read()?;
         let outcomes = self
@@ -207,20 +208,20 @@ impl Store {
         })
     }
 
-    /// Earliest time at which a check-out could hand out something: a due site, or a lease that expires. And the time of
-    /// the next visit of a page that was answered before.
+    /// The earliest time at which a check-out can return a lease, by a due site or an expired lease, and the earliest revisit.
     fn next_due(&self) -> Result<(Option<i64>, Option<i64>), StoreError> {
         let expires = self
             .first("SELECT min(expires) FROM leases", [], |row| row.get(0))?
             .flatten();
-        let (due, again) = self.sites_next()?;
+        let (due, revisit) = self.sites_next()?;
         let due = match (due, expires) {
             (Some(due), Some(expires)) => Some(due.min(expires)),
             (due, expires) => due.or(expires),
         };
-        Ok((due, again))
+        Ok((due, revisit))
     }
 
+    /// Bytes of the database, its write-ahead log and the link runs.
     fn disk(&self) -> Result<u64, StoreError> {
         let files = ["", "-wal"].iter().filter_map(|suffix| {
             let mut path = self.path.clone().into_os_string();

@@ -1,34 +1,36 @@
-//! The first of equal keys among the links of one site.
+//! Duplicate test for the links of one site.
 
 use crate::seen::Seen;
 
-/// Few keys are compared one by one: emptying a set costs what it once held, and most sites have few.
+/// Set of keys that is reused for many sites. Up to [`Unique::MAX_LISTED`] keys are in a list and compared one by one, because
+/// most sites have few, and clearing a hash table costs time in proportion to its capacity.
 #[derive(Debug, Default)]
 pub(super) struct Unique {
-    few: Vec<u64>,
-    many: Option<Seen>,
+    list: Vec<u64>,
+    table: Option<Seen>,
 }
 
 impl Unique {
-    const FEW: usize = 24;
+    const MAX_LISTED: usize = 24;
 
-    /// For about so many keys.
+    /// Empty the set, for about this number of keys.
     pub(super) fn begin(&mut self, keys: usize) {
-        self.few.clear();
-        self.many =
-            (keys > Self::FEW).then(|| Seen::with_capacity_and_hasher(keys, <_>::default()));
+        self.list.clear();
+        self.table =
+            (keys > Self::MAX_LISTED).then(|| Seen::with_capacity_and_hasher(keys, <_>::default()));
     }
 
+    /// Add a key. False if it is already in the set.
     pub(super) fn is_new(&mut self, key: u64) -> bool {
-        if let Some(many) = &mut self.many {
-            return many.insert(key);
+        if let Some(table) = &mut self.table {
+            return table.insert(key);
         }
-        if self.few.contains(&key) {
+        if self.list.contains(&key) {
             return false;
         }
-        self.few.push(key);
-        if self.few.len() > Self::FEW {
-            self.many = Some(self.few.drain(..).collect());
+        self.list.push(key);
+        if self.list.len() > Self::MAX_LISTED {
+            self.table = Some(self.list.drain(..).collect());
         }
         true
     }

@@ -1,52 +1,52 @@
-//! The reading side: commands look at a collection while a crawl writes it.
+//! Read-only access to a collection, also while a crawl writes it.
 //!
-//! Reading takes no lock that a writer would wait for. Long listings read site by site, so that the write-ahead log can
-//! be folded meanwhile; they show each site as it is when they come to it.
+//! Readers never block the writer. Long listings read a batch of sites at a time, so that the write-ahead log can be checkpointed in
+//! between. So a listing is not one snapshot: each batch shows the state at the time when it is read.
 
 use std::collections::HashSet;
 use std::path::Path;
 
 use aranha_url::{CanonUrl, SiteKey};
 
-use super::schema;
+use super::connection;
 use super::store::Store;
 use super::store_error::StoreError;
 use crate::codec::Packer;
 use crate::{Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, SiteEntry};
 
-/// Sites read at a time.
+/// Sites per query.
 const BATCH: usize = 500;
 
-/// A collection, open for reading.
+/// The frontier of a collection, open for reading.
 #[derive(Debug)]
 pub struct View {
     store: Store,
 }
 
-/// Which pages to list.
+/// Selects the page records of a listing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageFilter<'a> {
-    /// Only this site, by name.
+    /// Only the site with this name.
     pub site: Option<&'a str>,
-    /// Only entries with this outcome.
+    /// Only records with this outcome.
     pub outcome: Option<Outcome>,
-    /// Every entry of a page's history, not only the latest.
+    /// All records of a page, not only the latest.
     pub all: bool,
 }
 
-/// A page record with the site it belongs to.
+/// A page record with its site.
 #[derive(Clone, Copy, Debug)]
 pub struct PageEntry<'a> {
-    /// The site's name.
+    /// Name of the site.
     pub site: &'a str,
-    /// Its preferred origin; with the record's path it makes the URL.
+    /// Preferred origin of the site.
     pub origin: &'a str,
     /// The record.
     pub record: &'a PageRecord,
 }
 
 impl PageEntry<'_> {
-    /// The page's URL, under the site's preferred name.
+    /// The URL of the page, with the preferred origin of its site.
     pub fn url(&self) -> String {
         format!("{}{}", self.origin, self.record.path)
     }
@@ -65,13 +65,13 @@ impl View {
             path: path.clone(),
             source,
         })?;
-        let db = schema::open_reader(&path).map_err(|fault| fault.at(&path))?;
+        let db = connection::open_reader(&path).map_err(|error| error.at(&path))?;
         Ok(View {
             store: Store::new(db, packer, path),
         })
     }
 
-    /// Where the crawl stands.
+    /// The totals of the crawl.
     pub fn status(&self, now: i64) -> Result<FrontierStatus, FrontierError> {
         let mut status = self.read(Store::status)?;
         if status.links_gathered > 0 {
@@ -85,12 +85,12 @@ impl View {
         self.read(|store| store.explain(url))
     }
 
-    /// The seeds, in the order in which they were given.
+    /// All seeds, in the order in which they were added.
     pub fn seeds(&self) -> Result<Vec<String>, FrontierError> {
         self.read(Store::seeds_read)
     }
 
-    /// Show every site, in the order of their keys, until `visit` answers false.
+    /// Call `visit` for every site, in order of key, until it returns false.
     pub fn sites(&self, mut visit: impl FnMut(SiteEntry) -> bool) -> Result<(), FrontierError> {
         self.read(|store| {
             let mut after = None;
@@ -109,7 +109,8 @@ impl View {
         })
     }
 
-    /// Show page records, site by site, the newest first, until `visit` answers false. Memory: the keys of one site.
+    /// Call `visit` for every selected record, site by site, the newest record first, until it returns false. Memory is bounded by
+    /// the keys of one site.
     pub fn pages(
         &self,
         filter: &PageFilter<'_>,
@@ -142,11 +143,11 @@ impl View {
         &self,
         work: impl FnOnce(&Store) -> Result<T, StoreError>,
     ) -> Result<T, FrontierError> {
-        work(&self.store).map_err(|fault| fault.at(&self.store.path))
+        work(&self.store).map_err(|error| error.at(&self.store.path))
     }
 }
 
-/// False when the visitor has seen enough.
+/// List the records of one site. False if `visit` returned false.
 fn pages_of(
     store: &Store,
     site: &super::sites::SiteRow,
@@ -154,24 +155,24 @@ fn pages_of(
     visit: &mut impl FnMut(PageEntry<'_>) -> bool,
 ) -> Result<bool, StoreError> {
     let mut seen = HashSet::new();
-    let mut goes_on = true;
+    let mut wants_more = true;
     store.pages_walk(site, |records| {
         for record in records.iter().rev() {
             let latest = seen.insert(record.key);
             if (filter.all || latest)
                 && filter.outcome.is_none_or(|wanted| wanted == record.outcome)
             {
-                goes_on = visit(PageEntry {
+                wants_more = visit(PageEntry {
                     site: &site.name,
                     origin: &site.origin,
                     record,
                 });
-                if !goes_on {
+                if !wants_more {
                     break;
                 }
             }
         }
-        goes_on
+        wants_more
     })?;
-    Ok(goes_on)
+    Ok(wants_more)
 }

@@ -1,10 +1,9 @@
-//! The window: the pages of a site in the hands of a visit, or waiting for the next one (`held`).
+//! The window of a site: the pages that the current or the next visit holds in memory (table `held`).
 //!
-//! A visit takes pages from the front and adds others at the end, so the window is a chain of blocks from the newest back
-//! (`sites.window`, then `held.previous`), appended to the end of the table whatever the site, as keys are. What is in the
-//! window are the last `sites.held` pages of the chain, oldest block first: nothing is written about pages that left, and
-//! blocks of nothing else are not read. When pages come to a chain that has grown long, or that holds far more pages that
-//! left than others, all of it is written anew as one block.
+//! A visit takes pages from the front and appends others. So the window is stored as a chain of blocks from the newest to the
+//! oldest (`sites.window`, then `held.previous`), and consists of the last `sites.held` pages of the chain. Taking pages only
+//! changes that number. Appending writes one block. If the chain has become long, or most of its pages have left the window, it
+//! is rewritten as one block.
 
 use rusqlite::params;
 
@@ -15,16 +14,16 @@ use super::store_error::StoreError;
 use crate::Pending;
 use crate::codec::{BlockBuffer, Reader};
 
-/// Blocks of a chain at most; few in tests, so that they see it written anew.
-const LONGEST: i64 = if cfg!(test) { 3 } else { 8 };
-/// Pages that left, for each that did not, which a chain may hold when others come.
-const LEFT: i64 = 2;
+/// Maximum blocks of a chain. Small in tests, so that chains are rewritten.
+const MAX_BLOCKS: i64 = if cfg!(test) { 3 } else { 8 };
+/// Maximum ratio of pages that have left to pages in the window.
+const MAX_TAKEN_RATIO: i64 = 2;
 
-/// A block that the window reaches into.
-struct Part {
+/// A block with pages in the window.
+struct WindowBlock {
     id: i64,
-    /// How many of its first pages have left.
-    left: usize,
+    /// Number of its first pages that have left the window.
+    taken: usize,
     sealed: Vec<u8>,
 }
 
@@ -32,8 +31,8 @@ impl Store {
     /// The pages of the window, in order.
     pub(super) fn window_read(&self, site: &SiteRow) -> Result<Vec<Pending>, StoreError> {
         let mut pages = Vec::new();
-        for part in self.window_parts(site)? {
-            self.open_part(&part, |text, fixed| {
+        for window_block in self.window_read_blocks(site)? {
+            self.open_window_block(&window_block, |text, fixed| {
                 while !text.is_empty() {
                     pages.push(read_page(text, fixed)?);
                 }
@@ -46,20 +45,20 @@ impl Store {
         Ok(pages)
     }
 
-    /// Only the last `left` pages are still in the window.
-    pub(super) fn window_keep(&self, site: &mut SiteRow, left: usize) -> Result<(), StoreError> {
-        let left = left as i64;
-        if left > site.held {
+    /// Remove all but the last `count` pages from the window.
+    pub(super) fn window_keep(&self, site: &mut SiteRow, count: usize) -> Result<(), StoreError> {
+        let count = count as i64;
+        if count > site.held {
             return Err(damaged(site));
         }
-        site.held = left;
-        if left == 0 {
+        site.held = count;
+        if count == 0 {
             self.window_delete(site)?;
         }
         Ok(())
     }
 
-    /// Put pages behind those in the window.
+    /// Append pages to the window.
     pub(super) fn window_push(
         &self,
         site: &mut SiteRow,
@@ -71,8 +70,8 @@ impl Store {
         }
         block.clear();
         let after = site.held + pages.len() as i64;
-        let gone = site.window_pages - site.held;
-        if site.window_blocks >= LONGEST || gone > LEFT * after {
+        let taken = site.window_pages - site.held;
+        if site.window_blocks >= MAX_BLOCKS || taken > MAX_TAKEN_RATIO * after {
             self.window_copy(site, block)?;
             self.window_delete(site)?;
         }
@@ -80,7 +79,7 @@ impl Store {
             put_page(block, page);
         }
         let count = after - site.held;
-        let sealed = self.packer.seal_lightly(block);
+        let sealed = self.packer.seal_fast(block);
         site.window = self.insert(
             "INSERT INTO held (site, previous, count, pages) VALUES (?1, ?2, ?3, ?4)",
             params![site.key, site.window, count, sealed],
@@ -91,10 +90,10 @@ impl Store {
         Ok(())
     }
 
-    /// The bytes of the pages in the window, as they are.
+    /// Append the encoded pages of the window to `block`.
     fn window_copy(&self, site: &SiteRow, block: &mut BlockBuffer) -> Result<(), StoreError> {
-        for part in self.window_parts(site)? {
-            self.open_part(&part, |text, fixed| {
+        for window_block in self.window_read_blocks(site)? {
+            self.open_window_block(&window_block, |text, fixed| {
                 block.text.extend_from_slice(text.rest());
                 block.fixed.extend_from_slice(fixed.rest());
                 Some(())
@@ -103,26 +102,26 @@ impl Store {
         Ok(())
     }
 
-    /// Show `read` the pages of a block that have not left.
-    fn open_part(
+    /// Call `read` with the pages of a block that are in the window.
+    fn open_window_block(
         &self,
-        part: &Part,
+        window_block: &WindowBlock,
         read: impl FnOnce(&mut Reader<'_>, &mut Reader<'_>) -> Option<()>,
     ) -> Result<(), StoreError> {
         let open = || {
-            let (text, fixed) = self.packer.open(&part.sealed)?;
+            let (text, fixed) = self.packer.open(&window_block.sealed)?;
             let (mut text, mut fixed) = (Reader::new(&text), Reader::new(fixed));
-            for _ in 0..part.left {
+            for _ in 0..window_block.taken {
                 skip_page(&mut text, &mut fixed)?;
             }
             read(&mut text, &mut fixed)
         };
-        open().ok_or_else(|| StoreError::damaged("block of a window", part.id))
+        open().ok_or_else(|| StoreError::damaged("block of a window", window_block.id))
     }
 
-    /// The blocks that the window reaches into, oldest first.
-    fn window_parts(&self, site: &SiteRow) -> Result<Vec<Part>, StoreError> {
-        let mut parts = Vec::new();
+    /// The blocks with pages in the window, oldest first.
+    fn window_read_blocks(&self, site: &SiteRow) -> Result<Vec<WindowBlock>, StoreError> {
+        let mut blocks = Vec::new();
         let (mut id, mut wanted) = (site.window, site.held);
         while wanted > 0 {
             let (previous, count, sealed): (i64, i64, _) = self
@@ -133,16 +132,16 @@ impl Store {
                 )?
                 .filter(|(previous, count, _)| *previous < id && *count > 0)
                 .ok_or_else(|| damaged(site))?;
-            let left = (count - wanted).max(0) as usize;
-            parts.push(Part { id, left, sealed });
+            let taken = (count - wanted).max(0) as usize;
+            blocks.push(WindowBlock { id, taken, sealed });
             wanted -= count;
             id = previous;
         }
-        parts.reverse();
-        Ok(parts)
+        blocks.reverse();
+        Ok(blocks)
     }
 
-    /// Nothing is in the window. The last block of a chain has none before it: most chains are one block.
+    /// Delete the chain. Most chains have one block, for which the look-up of the previous block is skipped.
     fn window_delete(&self, site: &mut SiteRow) -> Result<(), StoreError> {
         while site.window != 0 {
             let id = site.window;
@@ -159,7 +158,7 @@ impl Store {
         Ok(())
     }
 
-    /// The block before the newest.
+    /// The id of the block before the newest.
     fn window_previous(&self, site: &SiteRow) -> Result<i64, StoreError> {
         let sql = "SELECT previous FROM held WHERE id = ?1";
         self.first(sql, [site.window], |row| row.get(0))?

@@ -1,0 +1,48 @@
+//! Blocking and unblocking sites.
+
+use aranha_url::SiteKey;
+
+use super::Embedded;
+use super::sites::SiteRow;
+use super::store_error::StoreError;
+use crate::Novelty;
+
+impl Embedded {
+    /// Set or remove the block. Returns whether that is a change. A block on an unknown site creates its row.
+    pub(super) fn set_blocked(
+        &mut self,
+        now: i64,
+        name: &str,
+        blocked: bool,
+    ) -> Result<bool, StoreError> {
+        let key = SiteKey::of(name).0 as i64;
+        let Some(before) = self.store.site(key)? else {
+            if blocked {
+                let mut row = SiteRow::new(key, name, &format!("https://{name}"), 0);
+                row.blocked = true;
+                self.store.site_insert(&row)?;
+                self.totals.site(None, &row);
+            }
+            return Ok(blocked);
+        };
+        let mut row = before.clone();
+        row.blocked = blocked;
+        if !blocked {
+            self.clear_blocked(&mut row)?;
+        }
+        row.schedule(now, self.store.horizon);
+        self.save(&before, &row)?;
+        Ok(before.blocked != blocked)
+    }
+
+    /// Clear the reason of a block, and the counters that led to it.
+    fn clear_blocked(&mut self, row: &mut SiteRow) -> Result<(), StoreError> {
+        let mut facts = self.store.facts_read(row)?;
+        if facts.blocked.take().is_some() {
+            facts.novelty = Novelty::default();
+            facts.counters.duplicates = 0;
+            self.store.facts_write(row, &facts, &mut self.block)?;
+        }
+        Ok(())
+    }
+}

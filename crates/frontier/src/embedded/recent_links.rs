@@ -1,0 +1,35 @@
+//! Links that were sent recently, so that a popular link is not sent again and again.
+
+/// Hash table without collision handling: a new link overwrites an older one in its slot. A lost entry costs a duplicate in an
+/// inbox, never a link.
+#[derive(Debug)]
+pub(super) struct RecentLinks {
+    slots: Vec<u64>,
+    /// Whether a link was added.
+    used: bool,
+}
+
+impl RecentLinks {
+    pub(super) fn new(links: usize) -> RecentLinks {
+        RecentLinks {
+            slots: vec![0; links.next_power_of_two()],
+            used: false,
+        }
+    }
+
+    /// Empty the table. An unused table is not touched: its zeroed memory is not resident yet, and most of it stays so in a small
+    /// crawl.
+    pub(super) fn clear(&mut self) {
+        if self.used {
+            *self = RecentLinks::new(self.slots.len());
+        }
+    }
+
+    /// Add a link. False if it was sent recently.
+    pub(super) fn insert(&mut self, site: u64, path: u64) -> bool {
+        let hash = (site ^ path.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let slot = (hash >> 32) as usize & (self.slots.len() - 1);
+        self.used = true;
+        std::mem::replace(&mut self.slots[slot], hash) != hash
+    }
+}
