@@ -1,43 +1,46 @@
-//! Crawls in simulated time: the engine as it is, a web made up from a seed, a clock that jumps to the next event.
+//! Crawls in simulated time: the production engine on a web that is generated from a seed.
 //!
 //! ```text
-//! Plan ─► site ─► page          pure: what a server says, from a seed     Watched: what the frontier hands out, and
-//!            │                                                                     how long it waited
-//!            └─► Network ─► judge: what the servers saw, held against         ▲
-//!                   ▲        the courtesy that they may expect                │
-//!                   └────────────── Node (the engine) ────────────────────────┘
-//!                                     Course: its lives one after the other, ended in order or killed
+//! WebPlan ─► SimulatedSite ─► page      what each server returns: pure functions of the seed
+//!                 │
+//!                 └─► SimulatedNetwork ─► RequestAudit     checks every request against the courtesy rules
+//!                            ▲
+//!                       Node (engine)
+//!                            ▼
+//!                     AuditedFrontier ─► WaitAudit         checks every check-out against KLWF
+//!
+//! Scenario: runs several crawls of one collection, each of which is stopped or killed
 //! ```
 //!
-//! Nothing below the engine's own seams is real: names, connections and answers come from [`Network`], the archive keeps
-//! nothing, time is tokio's paused clock (docs/decisions/0011-simulation.md). Everything above is the code that crawls:
-//! visits, courtesy, robots.txt, retries, group commits, the frontier in its files.
+//! Only the lowest layer is simulated: [`SimulatedNetwork`] replaces DNS, connections and servers, the archive discards its
+//! records, and tokio's paused clock jumps to the next timer (docs/decisions/0011-simulation.md). Visits, courtesy, robots.txt,
+//! retries, group commits and the frontier's files are production code.
 //!
-//! What always holds:
-//! - **The same seed, the same course**: [`Ledger::course`] is a hash over every request, its moment and its place in the
-//!   order; two runs of one plan and configuration end with the same one.
-//! - **Memory does not grow with what happened**: the judge keeps a few numbers a site, made before the start, and no log.
-//! - **The judge knows nothing of the engine**: it is told what a server could see.
+//! Invariants:
+//! - **The same plan and configuration give the same requests.** [`RequestAudit::request_hash`] covers the time, the site and
+//!   the path of every request, in order.
+//! - **Memory does not grow with the number of requests.** The audits have a fixed size per site and keep no log.
+//! - **The audits are independent of the engine.** They use only what a server or the frontier can observe.
 //!
-//! Read first: [`Course`], then `network.rs`. For tests and `bench/simulate`; nothing of it is in the program.
+//! Read first: [`Scenario`], then `network.rs`. Used by tests and `bench/simulate`; the `aranha` binary does not contain it.
 
-mod course;
-mod judge;
+mod audited_frontier;
 mod network;
 mod page;
-mod plan;
 mod plot;
 mod process;
+mod request_audit;
+mod scenario;
 mod site;
-mod waits;
-mod watched;
+mod wait_audit;
+mod web_plan;
 
-pub use course::{Course, CourseError, End, Life, Sample};
-pub use judge::{Ledger, Violation};
-pub use network::Network;
-pub use plan::Plan;
-pub use plot::{Axis, Line, Plot};
-pub use process::{memory, processor};
-pub use site::Site;
-pub use waits::{Turn, Waits};
-pub use watched::Watched;
+pub use audited_frontier::AuditedFrontier;
+pub use network::SimulatedNetwork;
+pub use plot::{Axis, Plot, Series};
+pub use process::{cpu_time, resident_bytes};
+pub use request_audit::{CourtesyViolation, RequestAudit};
+pub use scenario::{CrawlEnd, Sample, Scenario, ScenarioError, SimulatedCrawl};
+pub use site::SimulatedSite;
+pub use wait_audit::{CheckedOutSite, WaitAudit};
+pub use web_plan::WebPlan;

@@ -1,4 +1,4 @@
-//! The simulated network: names, connections and answers of the plan's web, and the judge beside them.
+//! The simulated network: DNS, connections and responses of the planned web. Every request goes to the [`RequestAudit`].
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -7,133 +7,135 @@ use std::time::Duration;
 use aranha_fetch::{Failure, SimulatedResponse, Simulation};
 use aranha_lab::Chance;
 
-use crate::judge::{Expected, Ledger};
-use crate::site::Fault;
-use crate::{Plan, Site, page};
+use crate::page;
+use crate::request_audit::{RequestAudit, RequestedDelays};
+use crate::site::{OutageKind, SimulatedSite};
+use crate::web_plan::WebPlan;
 
-/// What the name servers take.
-const LOOK_UP: Duration = Duration::from_millis(25);
-/// Longer than anybody waits.
-const NEVER: Duration = Duration::from_hours(24);
-/// A site's moods change this often.
-const MOOD_MS: i64 = 6 * 3_600_000;
+const LOOK_UP_TIME: Duration = Duration::from_millis(25);
+const CONNECT_TIME: Duration = Duration::from_millis(30);
+/// Longer than every time limit of the crawler.
+const NO_RESPONSE: Duration = Duration::from_hours(24);
+/// Periods in which a site may respond with Retry-After.
+const RETRY_AFTER_PERIOD_MS: i64 = 6 * 3_600_000;
 
-/// A web made up from a plan, with a judge who sees what its servers see.
+/// A web generated from a plan, with an audit of the requests that its servers receive.
 #[derive(Debug)]
-pub struct Network {
-    plan: Plan,
-    ledger: Mutex<Ledger>,
+pub struct SimulatedNetwork {
+    plan: WebPlan,
+    audit: Mutex<RequestAudit>,
 }
 
-impl Network {
-    /// `pause` and `longest`: the courtesy pause that the crawl promises, and the longest Crawl-delay that it obeys.
-    pub fn new(plan: Plan, pause: Duration, longest: Duration) -> Network {
-        let ledger = Ledger::new(&plan, pause, longest);
-        Network {
-            ledger: Mutex::new(ledger),
+impl SimulatedNetwork {
+    /// `pause` is the crawl's courtesy pause, and `max_pause` the longest Crawl-delay that it keeps.
+    pub fn new(plan: WebPlan, pause: Duration, max_pause: Duration) -> SimulatedNetwork {
+        let audit = RequestAudit::new(&plan, pause, max_pause);
+        SimulatedNetwork {
+            audit: Mutex::new(audit),
             plan,
         }
     }
 
-    /// What it is made from.
-    pub fn plan(&self) -> &Plan {
+    /// The parameters of the web.
+    pub fn plan(&self) -> &WebPlan {
         &self.plan
     }
 
-    /// What the servers saw.
-    pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The audit of the requests so far.
+    pub fn audit(&self) -> MutexGuard<'_, RequestAudit> {
+        self.audit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn mood(&self, site: &Site, now: i64, path: &str) -> Mood {
-        let place = |what: u64, when: i64| [3, u64::from(site.number), what, when as u64];
-        let mut window = Chance::of(self.plan.seed, &place(0, now / MOOD_MS));
-        if site.is_impatient && window.percent(10) {
-            return Mood::Patience(60 + window.below(5400) as u64);
+    fn reply(&self, site: &SimulatedSite, now: i64, path: &str) -> Reply {
+        let key = |what: u64, when: i64| [3, u64::from(site.number), what, when as u64];
+        let mut period = Chance::of(self.plan.seed, &key(0, now / RETRY_AFTER_PERIOD_MS));
+        if site.sends_retry_after && period.percent(10) {
+            return Reply::RetryAfter(60 + period.below(5400) as u64);
         }
         let hash = path.bytes().fold(0, |hash: u64, byte| {
             hash.wrapping_mul(31).wrapping_add(u64::from(byte))
         });
-        let mut request = Chance::of(self.plan.seed, &place(hash | 1, now / 3_600_000));
+        let mut request = Chance::of(self.plan.seed, &key(hash | 1, now / 3_600_000));
         match request.below(200) {
-            0 => Mood::Error,
-            _ => Mood::Good,
+            0 => Reply::Error,
+            _ => Reply::Page,
         }
     }
 }
 
-enum Mood {
-    Good,
+/// Kind of response of a site without an outage.
+enum Reply {
+    Page,
     Error,
     /// Seconds.
-    Patience(u64),
+    RetryAfter(u64),
 }
 
-impl Simulation for Network {
+impl Simulation for SimulatedNetwork {
     fn look_up(&self, _: i64, name: &str) -> (Duration, Result<Vec<IpAddr>, Failure>) {
-        let site = Site::number(&self.plan, name).map(|number| Site::of(&self.plan, number));
+        let number = SimulatedSite::number(&self.plan, name);
+        let site = number.map(|number| SimulatedSite::of(&self.plan, number));
         let found = site.filter(|site| site.exists).map(|site| site.address);
         let found = found.ok_or(Failure::DnsNotFound);
-        (LOOK_UP, found.map(|address| vec![address]))
+        (LOOK_UP_TIME, found.map(|address| vec![address]))
     }
 
     fn connect(&self, now: i64, target: SocketAddr) -> (Duration, Result<(), Failure>) {
-        self.ledger().connected(now, target.ip());
-        let alone = Site::alone_at(&self.plan, target.ip());
-        match alone.and_then(|site| site.fault(now)) {
-            Some(Fault::Refused) => {
+        self.audit().on_connect(now, target.ip());
+        let only_site = SimulatedSite::only_site_at(&self.plan, target.ip());
+        match only_site.and_then(|site| site.outage(now)) {
+            Some(OutageKind::ConnectionRefused) => {
                 let refused = Failure::ConnectFailed("connection refused".to_owned());
-                (Duration::from_millis(30), Err(refused))
+                (CONNECT_TIME, Err(refused))
             }
-            Some(Fault::Silent) => (NEVER, Err(Failure::ConnectTimeout)),
-            _ => (Duration::from_millis(30), Ok(())),
+            Some(OutageKind::ConnectTimeout) => (NO_RESPONSE, Err(Failure::ConnectTimeout)),
+            _ => (CONNECT_TIME, Ok(())),
         }
     }
 
     fn respond(&self, now: i64, target: SocketAddr, request: &[u8]) -> SimulatedResponse {
-        let (path, host) = read(request);
-        let number = Site::number(&self.plan, host);
-        // A name of the plan is the only one that leads here.
-        let site = Site::of(&self.plan, number.unwrap_or_default());
+        let (path, host) = path_and_host(request);
+        let number = SimulatedSite::number(&self.plan, host);
+        // The host is always one of the plan's: other names have no address.
+        let site = SimulatedSite::of(&self.plan, number.unwrap_or_default());
         let mut jitter = Chance::of(self.plan.seed, &[4, now as u64, u64::from(site.number)]);
-        let mut after = u64::from(site.latency_ms) / 2;
-        after += jitter.below(site.latency_ms as usize + 1) as u64;
-        let mut expected = Expected::of(path == "/robots.txt");
-        let bytes = match (site.fault(now), self.mood(&site, now, path)) {
-            (Some(Fault::Mute), _) => bytes::Bytes::new(),
-            (Some(_), _) | (None, Mood::Error) => {
-                page::refusal(&site, "500 Internal Server Error", None)
+        let mut delay_ms = u64::from(site.latency_ms) / 2;
+        delay_ms += jitter.below(site.latency_ms as usize + 1) as u64;
+        let mut delays = RequestedDelays::none(path == "/robots.txt");
+        let bytes = match (site.outage(now), self.reply(&site, now, path)) {
+            (Some(OutageKind::EmptyResponse), _) => bytes::Bytes::new(),
+            (Some(_), _) | (None, Reply::Error) => {
+                page::error(&site, "500 Internal Server Error", None)
             }
-            (None, Mood::Patience(seconds)) => {
-                expected.patience = Some(Duration::from_secs(seconds));
+            (None, Reply::RetryAfter(seconds)) => {
+                delays.retry_after = Some(Duration::from_secs(seconds));
                 let status = if seconds % 2 == 0 {
                     "503 Service Unavailable"
                 } else {
                     "429 Too Many Requests"
                 };
-                page::refusal(&site, status, Some(seconds))
+                page::error(&site, status, Some(seconds))
             }
-            (None, Mood::Good) => {
-                expected.delay = site.crawl_delay;
-                page::answer(&self.plan, &site, path)
+            (None, Reply::Page) => {
+                delays.crawl_delay = site.crawl_delay;
+                page::response(&self.plan, &site, path)
             }
         };
-        let mut ledger = self.ledger();
-        ledger.asked(now, site.number, target.ip(), path, &expected);
+        self.audit()
+            .on_request(now, site.number, target.ip(), path, &delays);
         SimulatedResponse {
             id: u64::from(site.number),
-            delay: Duration::from_millis(after),
+            delay: Duration::from_millis(delay_ms),
             bytes,
         }
     }
 
     fn exchange_ended(&self, now: i64, target: SocketAddr, id: u64) {
-        self.ledger().ended(now, id as u32, target.ip());
+        self.audit().on_response_end(now, id as u32, target.ip());
     }
 }
 
-/// Path and host of a request.
-fn read(request: &[u8]) -> (&str, &str) {
+fn path_and_host(request: &[u8]) -> (&str, &str) {
     let head = std::str::from_utf8(request).unwrap_or_default();
     let mut lines = head.split("\r\n");
     let path = lines.next().and_then(|line| line.split(' ').nth(1));

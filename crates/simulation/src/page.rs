@@ -1,54 +1,58 @@
-//! What the simulated servers say: robots.txt and pages, whole answers with their heads.
+//! Responses of the simulated servers, with status line and headers: robots.txt, pages and errors.
 //!
-//! A page has a link home, links to its children in the site's tree, links across it, and some to other sites: four of
-//! five stay inside (Viuva Negra 4). Its words are its own, so that a site is no trap (docs/decisions/0008-novelty.md).
+//! A page links to the home page, to its children in the site's tree, to other pages of the site and to other sites. Four of five
+//! links stay within the site (Viuva Negra 4). Every page has words of its own, so that no site is taken for a trap
+//! (docs/decisions/0008-novelty.md).
 
 use std::io::Write as _;
 
 use aranha_lab::Chance;
 use bytes::Bytes;
 
-use crate::{Plan, Site};
+use crate::site::SimulatedSite;
+use crate::web_plan::WebPlan;
 
 /// Children of a page in the tree of its site.
 const CHILDREN: u32 = 4;
-/// Links across the site.
-const ACROSS: usize = 3;
+/// Links to random pages of the same site.
+const INTERNAL_LINKS: usize = 3;
 /// Links to other sites.
-const OUTSIDE: usize = 2;
+const EXTERNAL_LINKS: usize = 2;
 /// Words of a page.
 const WORDS: usize = 40;
 
-/// The answer to a path, robots.txt included.
-pub(crate) fn answer(plan: &Plan, site: &Site, path: &str) -> Bytes {
+/// The response to a request for a path, `/robots.txt` included.
+pub(crate) fn response(plan: &WebPlan, site: &SimulatedSite, path: &str) -> Bytes {
     if path == "/robots.txt" {
-        return robots(site);
+        return robots_txt(site);
     }
-    match number(path).filter(|page| *page < site.pages) {
+    match page_number(path).filter(|page| *page < site.pages) {
         Some(page) => whole(site, "200 OK", "text/html", "", &html(plan, site, page)),
         None => whole(site, "404 Not Found", "text/html", "", b"<p>not here"),
     }
 }
 
-/// The server cannot, or does not want to.
-pub(crate) fn refusal(site: &Site, status: &str, patience: Option<u64>) -> Bytes {
-    let header = patience.map_or_else(String::new, |seconds| format!("Retry-After: {seconds}\r\n"));
+/// An error response with this status; `retry_after` is in seconds.
+pub(crate) fn error(site: &SimulatedSite, status: &str, retry_after: Option<u64>) -> Bytes {
+    let header =
+        retry_after.map_or_else(String::new, |seconds| format!("Retry-After: {seconds}\r\n"));
     whole(site, status, "text/plain", &header, b"not now")
 }
 
-fn robots(site: &Site) -> Bytes {
-    if !site.has_robots {
+fn robots_txt(site: &SimulatedSite) -> Bytes {
+    if !site.has_robots_txt {
         return whole(site, "404 Not Found", "text/plain", "", b"none");
     }
     let mut text = b"User-agent: *\nDisallow: /private/\n".to_vec();
     if let Some(delay) = site.crawl_delay {
         let delay = delay.as_secs();
-        writeln!(text, "Crawl-delay: {delay}").expect("a vector takes what it is given");
+        writeln!(text, "Crawl-delay: {delay}").expect("writing to a vector cannot fail");
     }
     whole(site, "200 OK", "text/plain", "", &text)
 }
 
-fn number(path: &str) -> Option<u32> {
+/// `None` if the path is not that of a page.
+fn page_number(path: &str) -> Option<u32> {
     if path == "/" {
         return Some(0);
     }
@@ -56,7 +60,7 @@ fn number(path: &str) -> Option<u32> {
     (number > 0).then_some(number)
 }
 
-fn html(plan: &Plan, site: &Site, page: u32) -> Vec<u8> {
+fn html(plan: &WebPlan, site: &SimulatedSite, page: u32) -> Vec<u8> {
     let mut chance = Chance::of(plan.seed, &[2, u64::from(site.number), u64::from(page)]);
     let mut html = Vec::with_capacity(1200);
     put(
@@ -74,7 +78,7 @@ fn html(plan: &Plan, site: &Site, page: u32) -> Vec<u8> {
         );
     }
     if site.pages > 1 {
-        for _ in 0..ACROSS {
+        for _ in 0..INTERNAL_LINKS {
             let other = 1 + chance.below(site.pages as usize - 1);
             put(
                 &mut html,
@@ -82,8 +86,8 @@ fn html(plan: &Plan, site: &Site, page: u32) -> Vec<u8> {
             );
         }
     }
-    for _ in 0..OUTSIDE {
-        outside(plan, &mut chance, &mut html);
+    for _ in 0..EXTERNAL_LINKS {
+        external_link(plan, &mut chance, &mut html);
     }
     html.extend_from_slice(b"<p>");
     for _ in 0..WORDS {
@@ -92,8 +96,9 @@ fn html(plan: &Plan, site: &Site, page: u32) -> Vec<u8> {
     html
 }
 
-/// A link to another site: half of them to those that everybody links to. One in four leads below the home page.
-fn outside(plan: &Plan, chance: &mut Chance, html: &mut Vec<u8>) {
+/// Appends a link to another site. Half of these links favour sites with low numbers, which are therefore popular. One in four
+/// leads to another page than the home page.
+fn external_link(plan: &WebPlan, chance: &mut Chance, html: &mut Vec<u8>) {
     let mut number = chance.below(plan.sites as usize);
     if chance.percent(50) {
         number = chance.below(number + 1);
@@ -107,7 +112,7 @@ fn outside(plan: &Plan, chance: &mut Chance, html: &mut Vec<u8>) {
     put(html, format_args!(">site {number}</a>"));
 }
 
-/// Eight letters that no other page has.
+/// Appends a random word of eight letters.
 fn word(chance: &mut Chance, html: &mut Vec<u8>) {
     let mut bits = chance.next();
     let mut letters = [b' '; 9];
@@ -118,7 +123,14 @@ fn word(chance: &mut Chance, html: &mut Vec<u8>) {
     html.extend_from_slice(&letters);
 }
 
-fn whole(site: &Site, status: &str, media_type: &str, headers: &str, body: &[u8]) -> Bytes {
+/// A complete HTTP response; `headers` are additional header lines.
+fn whole(
+    site: &SimulatedSite,
+    status: &str,
+    media_type: &str,
+    headers: &str,
+    body: &[u8],
+) -> Bytes {
     let mut bytes = Vec::with_capacity(160 + body.len());
     let close = if site.keeps_alive {
         ""
@@ -139,7 +151,7 @@ fn whole(site: &Site, status: &str, media_type: &str, headers: &str, body: &[u8]
 fn put(bytes: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
     bytes
         .write_fmt(text)
-        .expect("a vector takes what it is given");
+        .expect("writing to a vector cannot fail");
 }
 
 #[cfg(test)]
@@ -147,25 +159,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_the_same_each_time_and_four_of_five_links_stay() {
-        let plan = Plan::new(1, 1000);
+    fn pages_are_deterministic_and_four_of_five_links_are_internal() {
+        let plan = WebPlan::new(1, 1000);
         let site = (0..1000)
-            .map(|number| Site::of(&plan, number))
+            .map(|number| SimulatedSite::of(&plan, number))
             .find(|site| site.pages > 40)
-            .expect("a large one");
-        let (mut all, mut out) = (0, 0);
+            .expect("a site with more than 40 pages");
+        let (mut all, mut external) = (0, 0);
         for page in 0..10 {
             let text = html(&plan, &site, page);
             assert_eq!(text, html(&plan, &site, page));
             let text = String::from_utf8(text).expect("ASCII");
             all += text.matches("<a href").count();
-            out += text.matches("<a href=http").count();
+            external += text.matches("<a href=http").count();
         }
-        assert_eq!((all, out), (100, 20));
+        assert_eq!((all, external), (100, 20));
     }
 
     #[test]
-    fn paths_that_are_pages() {
+    fn page_numbers_of_paths() {
         for (path, expected) in [
             ("/", Some(0)),
             ("/page7", Some(7)),
@@ -173,7 +185,7 @@ mod tests {
             ("/pagex", None),
             ("/other", None),
         ] {
-            assert_eq!(number(path), expected, "{path}");
+            assert_eq!(page_number(path), expected, "{path}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Lines on axes, as SVG: what a run showed, small enough to be read as text.
+//! Line plots as SVG files that are small enough to be read as text.
 
 use std::fmt::Write as _;
 
@@ -15,16 +15,16 @@ const COLOURS: [&str; 6] = [
 /// One axis.
 #[derive(Clone, Debug)]
 pub struct Axis {
-    /// What it measures, with the unit.
+    /// The measured quantity, with its unit.
     pub label: String,
-    /// Whether equal distances are equal ratios; values must then be above 0.
+    /// Logarithmic scale; values must be above 0.
     pub is_log: bool,
-    /// Where it begins, unless the values decide.
+    /// Start of the axis; `None`: the smallest value.
     pub from: Option<f64>,
 }
 
 impl Axis {
-    /// An axis of equal steps from 0.
+    /// A linear axis from 0.
     pub fn linear(label: &str) -> Axis {
         Axis {
             label: label.to_owned(),
@@ -33,7 +33,7 @@ impl Axis {
         }
     }
 
-    /// An axis of equal ratios.
+    /// A logarithmic axis.
     pub fn log(label: &str) -> Axis {
         Axis {
             label: label.to_owned(),
@@ -50,7 +50,7 @@ impl Axis {
         }
     }
 
-    /// From where to where, in the units of the picture.
+    /// Start and end of the axis, scaled.
     fn range(&self, values: impl Iterator<Item = f64>) -> (f64, f64) {
         let mut range = (f64::INFINITY, f64::NEG_INFINITY);
         for value in values.map(|value| self.scale(value)) {
@@ -82,76 +82,76 @@ impl Axis {
         }
         let count = ((to - from) / step + 1e-6).floor() as i64;
         let first = (from / step).ceil();
-        let places = (0..=count).map(|tick| (first + tick as f64) * step);
-        let inside = places.filter(|place| *place <= to + 1e-9);
-        let name = |place: f64| {
+        let positions = (0..=count).map(|tick| (first + tick as f64) * step);
+        let inside = positions.filter(|position| *position <= to + 1e-9);
+        let label = |position: f64| {
             number(if self.is_log {
-                10_f64.powf(place)
+                10_f64.powf(position)
             } else {
-                place
+                position
             })
         };
-        inside.map(|place| (place, name(place))).collect()
+        inside.map(|position| (position, label(position))).collect()
     }
 }
 
-/// A named line.
+/// One line of a plot.
 #[derive(Clone, Debug)]
-pub struct Line {
-    /// For the legend; empty: none.
+pub struct Series {
+    /// Name in the legend; may be empty.
     pub name: String,
-    /// In their order.
+    /// The points, in drawing order.
     pub points: Vec<(f64, f64)>,
 }
 
-/// A picture.
+/// A plot.
 #[derive(Clone, Debug)]
 pub struct Plot {
-    /// What it shows.
+    /// Title above the plot.
     pub title: String,
-    /// To the right.
+    /// Horizontal axis.
     pub x: Axis,
-    /// Upwards.
+    /// Vertical axis.
     pub y: Axis,
-    /// What is drawn.
-    pub lines: Vec<Line>,
+    /// The lines.
+    pub series: Vec<Series>,
 }
 
 impl Plot {
-    /// The picture as a file of its own.
+    /// The plot as the text of an SVG file.
     pub fn svg(&self) -> String {
-        let points = || self.lines.iter().flat_map(|line| &line.points);
+        let points = || self.series.iter().flat_map(|series| &series.points);
         let (x, y) = (
             self.x.range(points().map(|point| point.0)),
             self.y.range(points().map(|point| point.1)),
         );
-        let across = |value: f64| LEFT + (value - x.0) / (x.1 - x.0) * (WIDTH - LEFT - RIGHT);
-        let up =
+        let x_of = |value: f64| LEFT + (value - x.0) / (x.1 - x.0) * (WIDTH - LEFT - RIGHT);
+        let y_of =
             |value: f64| HEIGHT - BOTTOM - (value - y.0) / (y.1 - y.0) * (HEIGHT - TOP - BOTTOM);
         let mut svg = format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
              font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
         );
         let bottom = HEIGHT - BOTTOM;
-        for (place, name) in self.x.ticks(x) {
-            let place = across(place);
+        for (tick, label) in self.x.ticks(x) {
+            let tick = x_of(tick);
             push(
                 &mut svg,
                 format_args!(
-                    "<path d=\"M{place:.1} {TOP}V{bottom}\" stroke=\"#ddd\"/><text x=\"{place:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{name}</text>\n",
+                    "<path d=\"M{tick:.1} {TOP}V{bottom}\" stroke=\"#ddd\"/><text x=\"{tick:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>\n",
                     bottom + 16.0
                 ),
             );
         }
-        for (place, name) in self.y.ticks(y) {
-            let place = up(place);
+        for (tick, label) in self.y.ticks(y) {
+            let tick = y_of(tick);
             push(
                 &mut svg,
                 format_args!(
-                    "<path d=\"M{LEFT} {place:.1}H{:.1}\" stroke=\"#ddd\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{name}</text>\n",
+                    "<path d=\"M{LEFT} {tick:.1}H{:.1}\" stroke=\"#ddd\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>\n",
                     WIDTH - RIGHT,
                     LEFT - 6.0,
-                    place + 4.0
+                    tick + 4.0
                 ),
             );
         }
@@ -179,12 +179,12 @@ impl Plot {
                 self.y.label
             ),
         );
-        for (number, line) in self.lines.iter().enumerate() {
+        for (number, series) in self.series.iter().enumerate() {
             let colour = COLOURS[number % COLOURS.len()];
             let mut path = String::new();
-            for point in &line.points {
+            for point in &series.points {
                 let letter = if path.is_empty() { 'M' } else { 'L' };
-                let (x, y) = (across(self.x.scale(point.0)), up(self.y.scale(point.1)));
+                let (x, y) = (x_of(self.x.scale(point.0)), y_of(self.y.scale(point.1)));
                 push(&mut path, format_args!("{letter}{x:.1} {y:.1}"));
             }
             push(
@@ -193,13 +193,13 @@ impl Plot {
                     "<path d=\"{path}\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"2\"/>\n"
                 ),
             );
-            let place = TOP + 16.0 + 16.0 * number as f64;
+            let legend_y = TOP + 16.0 + 16.0 * number as f64;
             push(
                 &mut svg,
                 format_args!(
-                    "<text x=\"{:.1}\" y=\"{place:.1}\" text-anchor=\"end\" fill=\"{colour}\">{}</text>\n",
+                    "<text x=\"{:.1}\" y=\"{legend_y:.1}\" text-anchor=\"end\" fill=\"{colour}\">{}</text>\n",
                     WIDTH - RIGHT - 8.0,
-                    line.name
+                    series.name
                 ),
             );
         }
@@ -209,9 +209,10 @@ impl Plot {
 
 fn push(text: &mut String, more: std::fmt::Arguments<'_>) {
     text.write_fmt(more)
-        .expect("a string takes what it is given");
+        .expect("writing to a string cannot fail");
 }
 
+/// At most three decimals, with the suffix k or M.
 fn number(value: f64) -> String {
     let (value, unit) = match value.abs() {
         size if size >= 999_999.5 => (value / 1e6, " M"),
@@ -228,27 +229,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_are_round_and_inside() {
-        let names = |axis: &Axis, range| -> Vec<String> {
+    fn ticks_are_round_numbers_within_the_range() {
+        let labels = |axis: &Axis, range| -> Vec<String> {
             axis.ticks(range).into_iter().map(|tick| tick.1).collect()
         };
         let linear = Axis::linear("");
-        assert_eq!(names(&linear, (0.0, 10.0)), ["0", "2", "4", "6", "8", "10"]);
-        assert_eq!(names(&linear, (0.0, 0.3)).len(), 7);
+        assert_eq!(
+            labels(&linear, (0.0, 10.0)),
+            ["0", "2", "4", "6", "8", "10"]
+        );
+        assert_eq!(labels(&linear, (0.0, 0.3)).len(), 7);
         let log = Axis::log("");
         assert_eq!(
-            names(&log, (0.0, 6.0)),
+            labels(&log, (0.0, 6.0)),
             ["1", "10", "100", "1000", "10 k", "100 k", "1 M"]
         );
     }
 
     #[test]
-    fn every_point_is_in_the_picture() {
+    fn every_point_is_drawn() {
         let plot = Plot {
             title: "waits".to_owned(),
             x: Axis::log("seconds"),
             y: Axis::linear("share"),
-            lines: vec![Line {
+            series: vec![Series {
                 name: "all".to_owned(),
                 points: vec![(0.5, 0.1), (30.0, 0.9), (7000.0, 1.0)],
             }],

@@ -1,24 +1,27 @@
-//! What a crawl takes grows neither with its web nor with its time. Counted are Rust's allocations, live and in all, which
-//! no busy machine changes. The database's pages are bounded by configuration and not in it. One test: the counts are of
-//! the whole process.
+//! Memory and cost of a crawl do not grow with the size of the web or with time.
+//!
+//! The test counts Rust allocations, because the load of the machine does not change them. They do not include the database
+//! cache, whose size is configured. The counters are those of the whole process, so this file has only one test.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use aranha_simulation::{Course, End, Life, Plan};
+use aranha_simulation::{CrawlEnd, Scenario, SimulatedCrawl, WebPlan};
 
+/// Bytes allocated and not freed.
 static LIVE: AtomicU64 = AtomicU64::new(0);
-static MADE: AtomicU64 = AtomicU64::new(0);
+/// Number of allocations.
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
-struct Counting;
+struct CountingAllocator;
 
-#[expect(unsafe_code, reason = "an allocator cannot be written without")]
-// SAFETY: every call goes to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
+#[expect(unsafe_code, reason = "GlobalAlloc is an unsafe trait")]
+// SAFETY: every call is passed unchanged to the system allocator.
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size() as u64, Relaxed);
-        MADE.fetch_add(1, Relaxed);
+        ALLOCATIONS.fetch_add(1, Relaxed);
         unsafe { System.alloc(layout) }
     }
 
@@ -29,47 +32,45 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// What one crawl took.
 #[derive(Debug)]
-struct Taken {
+struct Measurement {
     requests: u64,
-    /// Allocations a request.
-    made: f64,
-    /// Live bytes beyond what there was before, at each sample.
+    allocations_per_request: f64,
+    /// Live bytes of the crawl at each sample.
     live: Vec<u64>,
 }
 
-fn crawl(sites: u32, largest: u32, length: Duration) -> Taken {
-    let mut plan = Plan::new(3, sites);
-    plan.largest = largest;
-    let life = Life {
-        length,
-        end: End::Stopped,
-        rest: Duration::ZERO,
+fn crawl(sites: u32, max_pages: u32, duration: Duration) -> Measurement {
+    let mut plan = WebPlan::new(3, sites);
+    plan.max_pages = max_pages;
+    let crawl = SimulatedCrawl {
+        duration,
+        end: CrawlEnd::Stopped,
+        downtime: Duration::ZERO,
     };
     let before = LIVE.load(Relaxed);
-    let mut course = Course::new(plan, Duration::from_secs(2), 6, vec![life]);
-    course.every = Duration::from_mins(1);
-    // Smaller, so that a test can fill it.
-    course.config.frontier.recent_links = 1 << 10;
+    let mut scenario = Scenario::new(plan, Duration::from_secs(2), 6, vec![crawl]);
+    scenario.sample_interval = Duration::from_mins(1);
+    // Small enough to be filled in this test.
+    scenario.config.frontier.recent_links = 1 << 10;
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
-    let folder = folder.expect("a folder");
-    let made = MADE.load(Relaxed);
+    let folder = folder.expect("a temporary folder");
+    let allocations = ALLOCATIONS.load(Relaxed);
     let paused = || {
         let mut builder = tokio::runtime::Builder::new_current_thread();
         builder.enable_time().start_paused(true).build()
     };
     let mut live = Vec::with_capacity(1 << 16);
-    let status = course.run(folder.path(), paused, |_| {
+    let status = scenario.run(folder.path(), paused, |_| {
         live.push(LIVE.load(Relaxed) - before);
     });
-    status.expect("a course without failures");
-    let requests = course.network.ledger().requests;
-    Taken {
+    status.expect("a scenario without errors");
+    let requests = scenario.network.audit().requests;
+    Measurement {
         requests,
-        made: (MADE.load(Relaxed) - made) as f64 / requests as f64,
+        allocations_per_request: (ALLOCATIONS.load(Relaxed) - allocations) as f64 / requests as f64,
         live,
     }
 }
@@ -79,20 +80,20 @@ fn mean(live: &[u64]) -> f64 {
 }
 
 #[test]
-fn memory_and_cost_are_flat() {
+fn memory_and_cost_are_constant() {
     let hour = Duration::from_hours(1);
     let small = crawl(60, 20, 10 * hour);
     let large = crawl(240, 20, 10 * hour);
     assert!(large.requests > 3 * small.requests, "{}", large.requests);
     assert!(
-        large.made < 1.2 * small.made,
-        "allocations a request: {} and {}",
-        small.made,
-        large.made
+        large.allocations_per_request < 1.2 * small.allocations_per_request,
+        "allocations per request: {} and {}",
+        small.allocations_per_request,
+        large.allocations_per_request
     );
-    let most = |taken: &Taken| taken.live.iter().copied().max().unwrap_or(0);
-    let (one, four) = (most(&small), most(&large));
-    // A name, a gate and some counters for each of 180 sites more: nothing that is kept for ever.
+    let peak = |measured: &Measurement| measured.live.iter().copied().max().unwrap_or(0);
+    let (one, four) = (peak(&small), peak(&large));
+    // 180 more sites may need less than 1 MiB: a host name, an address gate and some counters each.
     assert!(four < one + (1 << 20), "live bytes: {one} and {four}");
 
     let steady = crawl(200, 4000, hour);

@@ -1,35 +1,37 @@
-//! What whole crawls of several sizes took, held against each other: a request must cost in a large web what it costs in a
-//! small one.
+//! Compares the cost of a request between webs of different sizes: it must not grow with the web.
 
 use std::error::Error;
 use std::path::Path;
 
-use crate::{Row, rows};
+use crate::{SampleRow, sample_rows};
 
-/// Sites.
+/// Sizes of the webs, in sites.
 pub(crate) const SIZES: [u32; 3] = [10_000, 100_000, 1_000_000];
 
-/// How much more a request may cost in a web ten times the size. Processor time on a shared machine is not exact.
-const MOST: f64 = 1.25;
+/// Maximum ratio of the costs of a request when the web grows tenfold. Processor time on a shared machine varies.
+const MAX_RATIO: f64 = 1.25;
 
-/// Fails when a request costs more in a larger web.
-pub(crate) fn judge(results: &Path) -> Result<(), Box<dyn Error>> {
+/// Fails if a request costs more than [`MAX_RATIO`] times as much as in the next smaller web.
+pub(crate) fn check(results: &Path) -> Result<(), Box<dyn Error>> {
     let mut last: Option<f64> = None;
     let mut grows = false;
     for sites in SIZES {
-        let samples = rows(&results.join(format!("crawl-{sites}.tsv")))?;
+        let samples = sample_rows(&results.join(format!("crawl-{sites}.tsv")))?;
         let (Some(first), Some(end)) = (samples.first(), samples.last()) else {
             continue;
         };
         let cost = cost(first, end);
-        let most = samples.iter().map(|row| row.memory).fold(0.0, f64::max);
+        let peak = samples
+            .iter()
+            .map(|row| row.resident_bytes)
+            .fold(0.0, f64::max);
         let ratio = last.map_or(1.0, |last| cost / last);
         println!(
-            "{sites} sites: {:.0} requests, {cost:.1} us a request, {ratio:.2} of the size before, at most {:.0} MB",
+            "{sites} sites: {:.0} requests, {cost:.1} us per request, {ratio:.2} times the previous size, peak {:.0} MB",
             end.requests,
-            most / 1e6
+            peak / 1e6
         );
-        grows |= ratio > MOST;
+        grows |= ratio > MAX_RATIO;
         last = Some(cost);
     }
     if grows {
@@ -38,13 +40,13 @@ pub(crate) fn judge(results: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Microseconds a request between two samples.
-fn cost(from: &Row, to: &Row) -> f64 {
-    (to.processor - from.processor) * 1e6 / (to.requests - from.requests).max(1.0)
+/// Microseconds of processor time per request between two samples.
+fn cost(from: &SampleRow, to: &SampleRow) -> f64 {
+    (to.cpu_seconds - from.cpu_seconds) * 1e6 / (to.requests - from.requests).max(1.0)
 }
 
-/// Requests so far, and the cost of one between samples that lie a twentieth of the crawl apart.
-pub(crate) fn costs(samples: &[Row]) -> Vec<(f64, f64)> {
+/// Points of the cost plot: requests so far, and the cost per request in the last twentieth of the crawl.
+pub(crate) fn costs(samples: &[SampleRow]) -> Vec<(f64, f64)> {
     let step = samples.last().map_or(1.0, |row| row.requests / 20.0);
     let mut points = Vec::new();
     let mut last = samples.first();

@@ -1,18 +1,18 @@
-//! Crawls in simulated time at full size; `bench/simulate` runs them all.
+//! Crawls in simulated time at full size; `bench/simulate` runs all experiments.
 //!
 //! ```text
 //! simulate month  --sites 1000000     a month with restarts
-//! simulate crawl  --sites 100000      a whole web: waits, memory, cost of a request
-//! simulate growth                     what the crawls of several sizes took, held against each other
-//! simulate steady --sites 200000      hours of the same work: memory must stay flat
-//! simulate plot                       the pictures
+//! simulate crawl  --sites 100000      one crawl of a whole web: waits, memory, cost of a request
+//! simulate growth                     compares the results of `crawl` for several sizes
+//! simulate steady --sites 200000      hours of constant load: memory must stay constant
+//! simulate plot                       draws the plots
 //! ```
 //!
-//! Every one fails when a server was asked too soon or a site starved. Samples are left in files in `--results`,
-//! tab-separated, one line a sample; `growth` and `plot` read them.
+//! Every simulation fails if a request came too early or a site starved. It writes its samples to a tab-separated file in
+//! `--results`; `growth` and `plot` read these files.
 
 mod growth;
-mod picture;
+mod plots;
 mod steady;
 
 use std::error::Error;
@@ -21,7 +21,9 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use aranha_simulation::{Course, End, Life, Plan, Sample, Waits, memory, processor};
+use aranha_simulation::{
+    CrawlEnd, Sample, Scenario, SimulatedCrawl, WaitAudit, WebPlan, cpu_time, resident_bytes,
+};
 use clap::{Parser, ValueEnum};
 
 #[global_allocator]
@@ -29,43 +31,47 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[derive(Parser)]
 struct Arguments {
-    what: What,
+    experiment: Experiment,
+    /// Sites of the web.
     #[arg(long, default_value_t = 10_000)]
     sites: u32,
+    /// Seed of the generated web.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Pages of the largest sites.
-    #[arg(long, default_value_t = 20)]
-    largest: u32,
-    /// Sites visited at once.
+    #[arg(long, alias = "largest", default_value_t = 20)]
+    max_pages: u32,
+    /// Sites visited at the same time.
     #[arg(long, default_value_t = 128)]
     visits: usize,
     /// Courtesy pause in seconds.
     #[arg(long, default_value_t = 2)]
     pause: u64,
-    /// Days of simulated time, at most.
+    /// Maximum simulated time, in days.
     #[arg(long, default_value_t = 30.0)]
     days: f64,
-    /// What the simulated disk takes to make a group of pages durable, milliseconds.
+    /// Simulated time that the disk takes to make a group of records durable, in milliseconds.
     #[arg(long, default_value_t = 200)]
     sync: u64,
-    /// Nodes that work one after the other in a month.
-    #[arg(long, default_value_t = 20)]
-    lives: u32,
-    /// Simulated seconds between two samples.
+    /// Crawls in a month, one after the other.
+    #[arg(long, alias = "lives", default_value_t = 20)]
+    crawls: u32,
+    /// Simulated time between two samples, in seconds.
     #[arg(long, default_value_t = 60)]
     every: u64,
-    /// The collection; in memory, because nothing of it is kept.
+    /// Folder for the temporary collection.
     #[arg(long, default_value = "/dev/shm")]
     folder: PathBuf,
+    /// Folder for the samples.
     #[arg(long, default_value = "target/simulate")]
     results: PathBuf,
+    /// Folder for the plots.
     #[arg(long, default_value = "bench/plots")]
     plots: PathBuf,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum What {
+enum Experiment {
     Month,
     Crawl,
     Growth,
@@ -76,16 +82,16 @@ enum What {
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     std::fs::create_dir_all(&arguments.results)?;
-    match arguments.what {
-        What::Month => month(&arguments),
-        What::Crawl => crawl(&arguments),
-        What::Growth => growth::judge(&arguments.results),
-        What::Steady => steady(&arguments),
-        What::Plot => picture::draw_all(&arguments.results, &arguments.plots),
+    match arguments.experiment {
+        Experiment::Month => month(&arguments),
+        Experiment::Crawl => crawl(&arguments),
+        Experiment::Growth => growth::check(&arguments.results),
+        Experiment::Steady => steady(&arguments),
+        Experiment::Plot => plots::draw_all(&arguments.results, &arguments.plots),
     }
 }
 
-fn paused() -> std::io::Result<tokio::runtime::Runtime> {
+fn paused_runtime() -> std::io::Result<tokio::runtime::Runtime> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     builder.enable_time().start_paused(true).build()
 }
@@ -94,87 +100,92 @@ fn days(days: f64) -> Duration {
     Duration::from_secs_f64(86_400.0 * days)
 }
 
-fn course(arguments: &Arguments, lives: Vec<Life>) -> Course {
-    let mut plan = Plan::new(arguments.seed, arguments.sites);
-    plan.largest = arguments.largest;
+fn scenario(arguments: &Arguments, crawls: Vec<SimulatedCrawl>) -> Scenario {
+    let mut plan = WebPlan::new(arguments.seed, arguments.sites);
+    plan.max_pages = arguments.max_pages;
     let pause = Duration::from_secs(arguments.pause);
-    let mut course = Course::new(plan, pause, arguments.visits, lives);
-    course.every = Duration::from_secs(arguments.every);
-    course.sync = Duration::from_millis(arguments.sync);
-    course.config.crawl.check_in_interval = Duration::from_secs(30).max(4 * pause);
-    course
+    let mut scenario = Scenario::new(plan, pause, arguments.visits, crawls);
+    scenario.sample_interval = Duration::from_secs(arguments.every);
+    scenario.sync = Duration::from_millis(arguments.sync);
+    scenario.config.crawl.check_in_interval = Duration::from_secs(30).max(4 * pause);
+    scenario
 }
 
-/// Runs a course and tells what came of it. Fails when courtesy was violated or somebody starved.
-fn run(course: &Course, arguments: &Arguments) -> Result<Vec<Sample>, Box<dyn Error>> {
+/// Runs a scenario and prints its results. Fails if the courtesy rules were violated or a site starved.
+fn run(scenario: &Scenario, arguments: &Arguments) -> Result<Vec<Sample>, Box<dyn Error>> {
     let folder = tempfile::tempdir_in(&arguments.folder)?;
-    let (begun, used) = (Instant::now(), processor());
-    let mut told = Instant::now();
+    let (start, used) = (Instant::now(), cpu_time());
+    let mut last_progress = Instant::now();
     let mut samples = Vec::with_capacity(1 << 16);
-    let status = course.run(folder.path(), paused, |sample| {
-        if told.elapsed() > Duration::from_secs(20) {
-            told = Instant::now();
+    let status = scenario.run(folder.path(), paused_runtime, |sample| {
+        if last_progress.elapsed() > Duration::from_secs(20) {
+            last_progress = Instant::now();
             eprintln!(
                 "{:.2} days, {} requests, {} MB",
                 sample.time.as_secs_f64() / 86_400.0,
                 sample.requests,
-                sample.memory / 1_000_000
+                sample.resident_bytes / 1_000_000
             );
         }
         samples.push(*sample);
     })?;
-    let (took, used) = (begun.elapsed(), processor().saturating_sub(used));
-    let ledger = course.network.ledger();
+    let (took, used) = (start.elapsed(), cpu_time().saturating_sub(used));
+    let audit = scenario.network.audit();
     let simulated = samples.last().map_or(Duration::ZERO, |sample| sample.time);
-    println!("sites {} of {} visited", ledger.visited(), arguments.sites);
+    println!(
+        "sites {} of {} visited",
+        audit.requested_sites(),
+        arguments.sites
+    );
     println!(
         "pages known {}, done {}",
         status.pages.known, status.pages.done
     );
     println!("outcomes {:?}", status.outcomes);
     println!(
-        "requests {}, connections {}, course {:016x}",
-        ledger.requests, ledger.connections, ledger.course
+        "requests {}, connections {}, request hash {:016x}",
+        audit.requests, audit.connections, audit.request_hash
     );
     println!(
-        "simulated {:.2} days in {:.1} s, {:.1} s of processor, {:.1} us a request, at most {} MB, {} MB of disk",
+        "simulated {:.2} days in {:.1} s, {:.1} s of processor, {:.1} us per request, peak {} MB, {} MB of disk",
         simulated.as_secs_f64() / 86_400.0,
         took.as_secs_f64(),
         used.as_secs_f64(),
-        used.as_secs_f64() * 1e6 / ledger.requests.max(1) as f64,
+        used.as_secs_f64() * 1e6 / audit.requests.max(1) as f64,
         samples
             .iter()
-            .map(|sample| sample.memory)
+            .map(|sample| sample.resident_bytes)
             .max()
-            .unwrap_or_else(memory)
+            .unwrap_or_else(resident_bytes)
             / 1_000_000,
         status.disk / 1_000_000
     );
-    println!("violations {:?}", ledger.broken);
-    for violation in &ledger.violations {
+    println!("violations {:?}", audit.violation_counts);
+    for violation in &audit.violations {
         println!("  {violation}");
     }
-    let is_courteous = ledger.broken.is_empty();
-    drop(ledger);
-    tell(&course.waited())?;
+    let is_courteous = audit.violation_counts.is_empty();
+    drop(audit);
+    check_waits(&scenario.waits())?;
     if !is_courteous {
-        return Err("courtesy was violated".into());
+        return Err("the courtesy rules were violated".into());
     }
     Ok(samples)
 }
 
-fn tell(waits: &Waits) -> Result<(), Box<dyn Error>> {
+/// Prints the waits. Fails if a site starved.
+fn check_waits(waits: &WaitAudit) -> Result<(), Box<dyn Error>> {
     println!(
-        "waits {}: half {:.0?}, 99 % {:.0?}, longest {} s, at most {:.2} of what the turns of others explain",
+        "waits {}: median {:.0?}, 99% {:.0?}, longest {} s, at most {:.2} of the bound",
         waits.count,
         waits.quantile(0.5),
         waits.quantile(0.99),
-        waits.longest / 1000,
-        waits.tightest
+        waits.longest_ms / 1000,
+        waits.max_bound_ratio
     );
     println!(
-        "passed over {}, left out {}, starved {}",
-        waits.passed_over, waits.left_out, waits.starved
+        "overtaken {}, left out {}, starved {}",
+        waits.overtaken, waits.left_out, waits.starved
     );
     if waits.is_fair() {
         Ok(())
@@ -183,39 +194,39 @@ fn tell(waits: &Waits) -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn once(arguments: &Arguments) -> Vec<Life> {
-    vec![Life {
-        length: days(arguments.days),
-        end: End::Stopped,
-        rest: Duration::ZERO,
+fn one_crawl(arguments: &Arguments) -> Vec<SimulatedCrawl> {
+    vec![SimulatedCrawl {
+        duration: days(arguments.days),
+        end: CrawlEnd::Stopped,
+        downtime: Duration::ZERO,
     }]
 }
 
-/// A month in many lives, long and short; every second one is killed.
+/// A month of crawls of different durations; every second one is killed.
 fn month(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let mean = days(arguments.days) / arguments.lives.max(1);
-    let lives = (0..arguments.lives).map(|number| Life {
-        length: mean * [8, 2, 14, 10, 16][number as usize % 5] / 10,
+    let mean = days(arguments.days) / arguments.crawls.max(1);
+    let crawls = (0..arguments.crawls).map(|number| SimulatedCrawl {
+        duration: mean * [8, 2, 14, 10, 16][number as usize % 5] / 10,
         end: if number % 2 == 0 {
-            End::Killed
+            CrawlEnd::Killed
         } else {
-            End::Stopped
+            CrawlEnd::Stopped
         },
-        rest: Duration::from_secs(u64::from(number % 3) * 20),
+        downtime: Duration::from_secs(u64::from(number % 3) * 20),
     });
-    let mut course = course(arguments, lives.collect());
-    course.config.crawl.continuous = true;
-    let samples = run(&course, arguments)?;
+    let mut scenario = scenario(arguments, crawls.collect());
+    scenario.config.crawl.continuous = true;
+    let samples = run(&scenario, arguments)?;
     save(&arguments.results.join("month.tsv"), &samples)
 }
 
-/// A whole web, once.
+/// One crawl of a whole web.
 fn crawl(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let course = course(arguments, once(arguments));
-    let samples = run(&course, arguments)?;
+    let scenario = scenario(arguments, one_crawl(arguments));
+    let samples = run(&scenario, arguments)?;
     let name = format!("waits-{}.tsv", arguments.sites);
     let mut file = File::create(arguments.results.join(name))?;
-    for (seconds, share) in course.waited().curve() {
+    for (seconds, share) in scenario.waits().distribution() {
         writeln!(file, "{seconds}\t{share}")?;
     }
     let name = format!("crawl-{}.tsv", arguments.sites);
@@ -223,18 +234,18 @@ fn crawl(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
 }
 
 fn steady(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
-    let samples = run(&course(arguments, once(arguments)), arguments)?;
+    let samples = run(&scenario(arguments, one_crawl(arguments)), arguments)?;
     save(&arguments.results.join("steady.tsv"), &samples)?;
-    steady::judge(&samples)
+    steady::check(&samples)
 }
 
-/// Two thousand lines are enough for a picture: each is the last of some samples, with the most memory of them.
+/// Writes about two thousand lines, enough for a plot. Each is the last of a group of samples, with the peak memory of the group.
 fn save(path: &Path, samples: &[Sample]) -> Result<(), Box<dyn Error>> {
     let mut file = File::create(path)?;
     for samples in samples.chunks((samples.len() / 2000).max(1)) {
-        let memory = samples
+        let peak = samples
             .iter()
-            .map(|sample| sample.memory)
+            .map(|sample| sample.resident_bytes)
             .max()
             .unwrap_or(0);
         let Some(Sample {
@@ -242,43 +253,41 @@ fn save(path: &Path, samples: &[Sample]) -> Result<(), Box<dyn Error>> {
             requests,
             pages,
             visits,
-            processor,
+            cpu_time,
             ..
         }) = samples.last()
         else {
             continue;
         };
-        let (time, processor) = (time.as_secs_f64(), processor.as_secs_f64());
+        let (time, cpu_seconds) = (time.as_secs_f64(), cpu_time.as_secs_f64());
         writeln!(
             file,
-            "{time}\t{requests}\t{pages}\t{visits}\t{memory}\t{processor}"
+            "{time}\t{requests}\t{pages}\t{visits}\t{peak}\t{cpu_seconds}"
         )?;
     }
     Ok(())
 }
 
-/// A line of such a file.
+/// A line of a file of samples.
 #[derive(Clone, Copy)]
-struct Row {
+struct SampleRow {
     /// Seconds of simulated time.
     time: f64,
     requests: f64,
-    /// Bytes.
-    memory: f64,
-    /// Seconds.
-    processor: f64,
+    resident_bytes: f64,
+    cpu_seconds: f64,
 }
 
-/// The lines of a file; none when there is no such file.
-fn rows(path: &Path) -> Result<Vec<Row>, Box<dyn Error>> {
+/// The lines of a file of samples; none if there is no such file.
+fn sample_rows(path: &Path) -> Result<Vec<SampleRow>, Box<dyn Error>> {
     let row = |columns: &[f64]| match *columns {
-        [time, requests, _, _, memory, processor] => Ok(Row {
+        [time, requests, _, _, resident_bytes, cpu_seconds] => Ok(SampleRow {
             time,
             requests,
-            memory,
-            processor,
+            resident_bytes,
+            cpu_seconds,
         }),
-        _ => Err(format!("{}: not six columns", path.display())),
+        _ => Err(format!("{}: expected six columns", path.display())),
     };
     Ok(table(path)?
         .iter()

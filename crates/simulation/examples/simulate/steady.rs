@@ -1,42 +1,41 @@
-//! Whether memory stays flat: resident memory is looked at every few seconds of simulated time, and after the warm-up no
-//! single look may be more than five percent from the mean of all.
+//! Checks that memory stays constant: after the warm-up, no sample of resident memory may differ by more than 5% from their mean.
 //!
-//! Two thirds are warm-up. By then the database's cache and the tables of the frontier are full, and so are the two batches of
-//! links that take turns, a million links each.
+//! The warm-up is the first two thirds of the samples. It fills the database cache, the tables of the frontier and its two
+//! alternating batches of a million links each.
 
 use std::error::Error;
 use std::time::Duration;
 
 use aranha_simulation::Sample;
 
-/// How far a look may be from the mean.
-const FLAT: f64 = 0.05;
-/// What is judged at least.
-const LEAST: Duration = Duration::from_mins(59);
+/// Maximum deviation of a sample from the mean.
+const MAX_DEVIATION: f64 = 0.05;
+/// Minimum simulated time after the warm-up.
+const MIN_DURATION: Duration = Duration::from_mins(59);
 
-pub(crate) fn judge(samples: &[Sample]) -> Result<(), Box<dyn Error>> {
+pub(crate) fn check(samples: &[Sample]) -> Result<(), Box<dyn Error>> {
     let warm = &samples[samples.len() * 2 / 3..];
     let (Some(first), Some(last)) = (warm.first(), warm.last()) else {
         return Err("no samples".into());
     };
-    let memory = || warm.iter().map(|sample| sample.memory as f64 / 1e6);
+    let memory = || warm.iter().map(|sample| sample.resident_bytes as f64 / 1e6);
     let mean = memory().sum::<f64>() / warm.len() as f64;
     let (least, most) = memory().fold((f64::MAX, 0.0_f64), |(least, most), here| {
         (least.min(here), most.max(here))
     });
-    let lasted = last.time.saturating_sub(first.time);
+    let duration = last.time.saturating_sub(first.time);
     println!(
-        "after warm-up, {:.0} minutes, {} requests, {} looks: {least:.0} to {most:.0} MB, mean {mean:.0}; at least {} visits",
-        lasted.as_secs_f64() / 60.0,
+        "after warm-up, {:.0} minutes, {} requests, {} samples: {least:.0} to {most:.0} MB, mean {mean:.0}; at least {} visits",
+        duration.as_secs_f64() / 60.0,
         last.requests - first.requests,
         warm.len(),
         warm.iter().map(|sample| sample.visits).min().unwrap_or(0)
     );
-    if lasted < LEAST {
-        return Err("that was no hour".into());
+    if duration < MIN_DURATION {
+        return Err("less than an hour after the warm-up".into());
     }
-    if least < (1.0 - FLAT) * mean || most > (1.0 + FLAT) * mean {
-        return Err("memory is not flat".into());
+    if least < (1.0 - MAX_DEVIATION) * mean || most > (1.0 + MAX_DEVIATION) * mean {
+        return Err("memory is not constant".into());
     }
     Ok(())
 }

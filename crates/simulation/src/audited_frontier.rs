@@ -1,5 +1,4 @@
-//! A frontier that is watched: every call goes through to the real one, and how long each site handed out had waited is
-//! written down.
+//! A frontier that passes every call to the embedded one and records the wait of each checked-out site.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,36 +10,34 @@ use aranha_frontier::{
 };
 use aranha_url::{CanonUrl, SiteKey};
 
-use crate::Waits;
-use crate::waits::Turn;
+use crate::wait_audit::{CheckedOutSite, WaitAudit};
 
-/// The embedded frontier, with somebody looking over its shoulder.
+/// The embedded frontier with a [`WaitAudit`].
 #[derive(Debug)]
-pub struct Watched {
+pub struct AuditedFrontier {
     inner: Embedded,
-    waits: Arc<Mutex<Waits>>,
-    /// Seeds that had their first visit.
-    seeds: HashSet<SiteKey>,
+    waits: Arc<Mutex<WaitAudit>>,
+    /// Sites of seeds that were visited in this crawl.
+    visited_seeds: HashSet<SiteKey>,
 }
 
-impl Watched {
-    /// The waits go to `waits`, which outlives this frontier.
-    pub fn new(inner: Embedded, waits: Arc<Mutex<Waits>>) -> Watched {
-        lock(&waits).begin();
-        Watched {
+impl AuditedFrontier {
+    /// Starts the audit of a new crawl; `waits` also holds the waits of the crawls before.
+    pub fn new(inner: Embedded, waits: Arc<Mutex<WaitAudit>>) -> AuditedFrontier {
+        lock(&waits).on_crawl_start();
+        AuditedFrontier {
             inner,
             waits,
-            seeds: HashSet::new(),
+            visited_seeds: HashSet::new(),
         }
     }
 }
 
-/// What was written down.
-pub(crate) fn lock(waits: &Mutex<Waits>) -> MutexGuard<'_, Waits> {
+pub(crate) fn lock(waits: &Mutex<WaitAudit>) -> MutexGuard<'_, WaitAudit> {
     waits.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Frontier for Watched {
+impl Frontier for AuditedFrontier {
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError> {
         self.inner.seed(now, seeds)
     }
@@ -77,14 +74,14 @@ impl Frontier for Watched {
         room: usize,
     ) -> Result<Vec<Lease>, FrontierError> {
         let leases = self.inner.check_out(now, node, room)?;
-        let turns: Vec<Turn> = leases
+        let sites: Vec<CheckedOutSite> = leases
             .iter()
-            .map(|lease| Turn {
+            .map(|lease| CheckedOutSite {
                 due: lease.due,
-                is_first: lease.seed && self.seeds.insert(lease.site_key),
+                is_first_visit_of_seed: lease.seed && self.visited_seeds.insert(lease.site_key),
             })
             .collect();
-        lock(&self.waits).hand_out(now, room, &turns);
+        lock(&self.waits).on_check_out(now, room, &sites);
         Ok(leases)
     }
 

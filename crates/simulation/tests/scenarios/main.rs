@@ -1,0 +1,38 @@
+//! Whole crawls in simulated time, small enough for every test run. `bench/simulate` runs larger ones.
+
+mod courtesy;
+mod fairness;
+
+use std::time::Duration;
+
+use aranha_frontier::FrontierStatus;
+use aranha_simulation::{CrawlEnd, Sample, Scenario, SimulatedCrawl};
+
+const MINUTE: Duration = Duration::from_mins(1);
+const HOUR: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_hours(24);
+
+/// A crawl that is stopped after `duration`.
+fn stopped_crawl(duration: Duration) -> SimulatedCrawl {
+    SimulatedCrawl {
+        duration,
+        end: CrawlEnd::Stopped,
+        downtime: Duration::ZERO,
+    }
+}
+
+/// Runs a scenario in a temporary folder, in memory if possible because a crawl syncs often.
+fn run(scenario: &Scenario) -> (FrontierStatus, Vec<Sample>) {
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    let folder = folder.expect("a temporary folder");
+    let mut samples = Vec::new();
+    let status = scenario.run(folder.path(), paused_runtime, |sample| {
+        samples.push(*sample);
+    });
+    (status.expect("a scenario without errors"), samples)
+}
+
+fn paused_runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.enable_time().start_paused(true).build()
+}
