@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use aranha_engine::config::{Config, Flags, Layers, Origins};
+use aranha_engine::config::{Config, FlagValues, Layers, Origins};
 use aranha_units::{duration, size};
 use clap::Args;
 use toml::Value;
@@ -137,8 +137,8 @@ impl Settings {
         }
     }
 
-    fn flags(&self) -> Flags {
-        let mut flags = Flags::default();
+    fn flags(&self) -> FlagValues {
+        let mut flags = FlagValues::default();
         let list = |values: &[String]| (!values.is_empty()).then(|| Value::from(values.to_vec()));
         let text = |value: &Option<String>| value.clone().map(Value::from);
         let number = |value: Option<u32>| value.map(|value| Value::from(i64::from(value)));

@@ -53,7 +53,7 @@ pub(crate) struct RobotsFetch {
     /// How it ended, for the retry table.
     pub(crate) outcome: Outcome,
     /// `Retry-After`, where the last answer had it.
-    pub(crate) patience: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
     /// For the archive and the log.
     pub(crate) done: Vec<Done>,
 }
@@ -73,7 +73,7 @@ pub(crate) async fn request(
             body: Vec::new(),
         },
         outcome: Outcome::Timeout,
-        patience: None,
+        retry_after: None,
         done: Vec::new(),
     };
     let mut url = start;
@@ -81,25 +81,25 @@ pub(crate) async fn request(
         tokio::time::sleep_until(*allowed).await;
         let began = context.clock.now();
         let (_, fetched) = ask(context, session, &url, &[], Wanted::Robots).await;
-        asked.patience = patience(&fetched);
+        asked.retry_after = patience(&fetched);
         *allowed = Instant::now() + context.config.crawl.pause;
         let (done, end) = keep(context, &url, began, fetched).await;
         asked.outcome = done.record.outcome;
         let reason = done.notes.clone();
         asked.done.push(done);
         match end {
-            End::Failed => {
+            RobotsResponse::Failed => {
                 // Instead of a file: why there is none, for whoever asks.
                 asked.file.body = reason.into_bytes();
                 return asked;
             }
-            End::Answer { status, body } => {
+            RobotsResponse::Answer { status, body } => {
                 asked.file.status = status;
                 asked.file.body = body;
                 asked.file.url = url.as_str().to_owned();
                 return asked;
             }
-            End::Redirect(href) => match context.canon.join(&Base::of(&url), &href) {
+            RobotsResponse::Redirect(href) => match context.canon.join(&Base::of(&url), &href) {
                 Ok(target) if context.is_blocked(&target) => {
                     // There may be rules: that we do not ask for them is no leave to do as we like.
                     let reason = format!("a redirect to {}, which is shut out", target.as_str());
@@ -122,7 +122,7 @@ fn patience(fetched: &Result<Fetched, aranha_fetch::Failure>) -> Option<Duration
     retry_after(answer, fetched.started_ms)
 }
 
-enum End {
+enum RobotsResponse {
     Failed,
     Answer { status: u16, body: Vec<u8> },
     Redirect(String),
@@ -133,7 +133,7 @@ async fn keep(
     url: &CanonUrl,
     began: i64,
     fetched: Result<Fetched, aranha_fetch::Failure>,
-) -> (Done, End) {
+) -> (Done, RobotsResponse) {
     let pending = Pending {
         path: url.path().to_owned(),
         key: url.path_key(),
@@ -156,7 +156,7 @@ async fn keep(
         Err(failure) => {
             done.record.outcome = outcome(&failure);
             done.notes = failure.to_string();
-            return (done, End::Failed);
+            return (done, RobotsResponse::Failed);
         }
     };
     done.record.duration_ms = fetched.timings.total.as_millis().min(u128::from(u32::MAX)) as u32;
@@ -165,7 +165,7 @@ async fn keep(
         Err(failure) => {
             done.record.outcome = outcome(failure);
             done.notes = failure.to_string();
-            return (done, End::Failed);
+            return (done, RobotsResponse::Failed);
         }
     };
     done.record.outcome = Outcome::Answer(answer.status);
@@ -188,7 +188,7 @@ async fn keep(
         Some(Truncated::Disconnect | Truncated::Time | Truncated::Unspecified) => {
             // Rules behind the cut would not exist for us: as if the file had not come.
             done.record.outcome = Outcome::Reset;
-            return (done, End::Failed);
+            return (done, RobotsResponse::Failed);
         }
         None => false,
     };
@@ -196,14 +196,14 @@ async fn keep(
         done.record.outcome = Outcome::Protocol;
         done.notes
             .push_str("its content coding could not be undone");
-        return (done, End::Failed);
+        return (done, RobotsResponse::Failed);
     }
     let target = answer.headers.get("location");
     let end = match (answer.status, target) {
         (301 | 302 | 303 | 307 | 308, Some(target)) => {
-            End::Redirect(String::from_utf8_lossy(target).into_owned())
+            RobotsResponse::Redirect(String::from_utf8_lossy(target).into_owned())
         }
-        (status, _) => End::Answer {
+        (status, _) => RobotsResponse::Answer {
             status,
             body: whole_lines(&answer.body, cut).to_vec(),
         },

@@ -23,15 +23,15 @@ use crate::commit::Shared;
 const TIDY_BUDGET: Duration = Duration::from_millis(20);
 
 /// How often the user's wishes (the black list, limits) are looked at.
-const GLANCE: Duration = Duration::from_secs(1);
+const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Where a node works. Made within the runtime that the node runs in.
 pub struct World {
     pub(crate) clock: Clock,
-    simulated: Option<Simulated>,
+    simulated: Option<SimulatedParts>,
 }
 
-struct Simulated {
+struct SimulatedParts {
     web: Arc<dyn Simulation>,
     sync: Duration,
 }
@@ -50,7 +50,7 @@ impl World {
     pub fn simulated(now: i64, web: Arc<dyn Simulation>, sync: Duration) -> Self {
         Self {
             clock: Clock::at(now),
-            simulated: Some(Simulated { web, sync }),
+            simulated: Some(SimulatedParts { web, sync }),
         }
     }
 
@@ -87,9 +87,9 @@ impl World {
     }
 
     /// How often the user's wishes are looked at; in a simulation there is no user.
-    pub(crate) fn glance(&self) -> Duration {
+    pub(crate) fn reload_interval(&self) -> Duration {
         match self.simulated {
-            None => GLANCE,
+            None => RELOAD_INTERVAL,
             Some(_) => Duration::from_hours(1),
         }
     }

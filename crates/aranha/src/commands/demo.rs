@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use aranha_engine::Clock;
-use aranha_engine::config::{Flags, Layers};
+use aranha_engine::config::{FlagValues, Layers};
 use aranha_lab::{Lab, Plan};
 use aranha_units::duration;
 use aranha_url::Canonicaliser;
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         let lab = Lab::start(Plan::demo()).await.map_err(|error| {
             CommandError::failed(format!("the demo's web cannot be served: {error}"))
         })?;
-        let mut flags = Flags::default();
+        let mut flags = FlagValues::default();
         flags.set("--pause", "crawl.pause", duration::format(arguments.pause));
         flags.set("--scope", "crawl.scope", "any");
         flags.set("--contact", "crawl.contact", "demo@localhost");

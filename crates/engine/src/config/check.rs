@@ -1,7 +1,7 @@
 //! What types cannot say: values that are well-formed and make no sense.
 
 use super::error::ConfigError;
-use super::{Config, Crawl, Origins};
+use super::{Config, CrawlOptions, Origins};
 
 /// The first complaint, with the key and who set it.
 pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigError> {
@@ -11,7 +11,7 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
         sentence,
         hint,
     };
-    for (key, test) in TESTS {
+    for (key, test) in CHECKS {
         test(&config.crawl).map_err(|complaint| complain(key, complaint))?;
     }
     proxy(&config.proxy_cache.proxy)
@@ -50,9 +50,9 @@ fn attribute(error: ConfigError, origins: &Origins) -> ConfigError {
 }
 
 type Complaint = (String, Option<String>);
-type Test = fn(&Crawl) -> Result<(), Complaint>;
+type ValueCheck = fn(&CrawlOptions) -> Result<(), Complaint>;
 
-const TESTS: &[(&str, Test)] = &[
+const CHECKS: &[(&str, ValueCheck)] = &[
     ("crawl.sites", |crawl| {
         at_least_one(crawl.sites, "no site could be visited")
     }),

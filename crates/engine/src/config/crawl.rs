@@ -14,7 +14,7 @@ use super::limit;
 /// What is crawled, how fast, and in whose name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Crawl {
+pub struct CrawlOptions {
     /// How far from the seeds the crawl reaches (U12).
     pub scope: Reach,
     /// Top-level domains that are in scope whatever the seeds are (`["pt", "br"]`).
@@ -52,7 +52,7 @@ pub struct Crawl {
     pub pause: Duration,
     /// The pause is at least this many times what the last answer took (R3); 0 switches that off.
     pub pause_factor: f64,
-    /// Neither `pause_factor` nor a site's Crawl-delay makes a pause longer than this.
+    /// Neither `pause_factor` nor a site's CrawlOptions-delay makes a pause longer than this.
     #[serde(with = "aranha_units::duration")]
     pub max_pause: Duration,
     /// A visit checks in this often: what a crash can repeat.
@@ -81,7 +81,7 @@ pub struct Crawl {
     pub soft_404: bool,
 }
 
-impl Default for Crawl {
+impl Default for CrawlOptions {
     fn default() -> Self {
         Self {
             scope: Reach::Host,
@@ -147,7 +147,7 @@ impl Default for Thresholds {
 /// The cache parasite (I5; C 2.6, 3): a proxy tells which pages people ask for, and the crawl takes its fresh copy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct ProxyCache {
+pub struct ProxyCacheOptions {
     /// Where the proxy listens, such as `127.0.0.1:3128`. Empty: pages that it tells of are asked of their own servers.
     pub proxy: String,
     /// From the signal to the visit: the proxy must have got the page first.
@@ -162,7 +162,7 @@ pub struct ProxyCache {
     pub hosts: Vec<String>,
 }
 
-impl Default for ProxyCache {
+impl Default for ProxyCacheOptions {
     fn default() -> Self {
         Self {
             proxy: String::new(),
@@ -174,7 +174,7 @@ impl Default for ProxyCache {
     }
 }
 
-impl ProxyCache {
+impl ProxyCacheOptions {
     /// The proxy, if there is one. A configuration that was loaded holds an address or nothing.
     pub fn address(&self) -> Option<SocketAddr> {
         self.proxy.parse().ok()
@@ -203,14 +203,14 @@ impl ProxyCache {
 /// What is written about the crawl, beside the archive.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Log {
+pub struct LogOptions {
     /// `logs/crawl.log`: one line a fetch, Heritrix's twelve fields.
     pub crawl: bool,
     /// What the program says of itself on stderr: `tracing` directives such as `warn` or `aranha_fetch=debug`.
     pub level: String,
 }
 
-impl Default for Log {
+impl Default for LogOptions {
     fn default() -> Self {
         Self {
             crawl: true,
@@ -225,9 +225,9 @@ mod tests {
 
     #[test]
     fn hosts_that_may_be_taken() {
-        let proxy_cache = |hosts: &[&str]| ProxyCache {
+        let proxy_cache = |hosts: &[&str]| ProxyCacheOptions {
             hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
-            ..ProxyCache::default()
+            ..ProxyCacheOptions::default()
         };
         assert!(proxy_cache(&[]).allows("example.org"));
         let listed = proxy_cache(&["example.org", ".example.com"]);

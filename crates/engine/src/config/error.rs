@@ -7,7 +7,7 @@ use super::Origin;
 
 /// A place in a configuration file; line and column count from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePosition {
     /// As it was named.
     pub path: PathBuf,
     /// Counted from 1.
@@ -16,7 +16,7 @@ pub struct Place {
     pub column: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePosition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             formatter,
@@ -59,7 +59,7 @@ pub enum ConfigError {
     #[error("{place}: {sentence}")]
     File {
         /// Where it stands.
-        place: Place,
+        place: FilePosition,
         /// What is wrong.
         sentence: String,
         /// What to do.

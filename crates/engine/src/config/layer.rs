@@ -10,7 +10,7 @@ use serde::Deserialize as _;
 use toml::de::DeTable;
 use toml::{Table, Value};
 
-use super::error::{ConfigError, Place};
+use super::error::{ConfigError, FilePosition};
 use super::leaf::{Leaf, leaves, leaves_of};
 use super::nearest::nearest;
 use super::profile::Profile;
@@ -19,19 +19,19 @@ use super::{Config, Origin};
 
 /// What the command line set: each value with its dotted key and the flag's name.
 #[derive(Clone, Debug, Default)]
-pub struct Flags(Vec<Setting>);
+pub struct FlagValues(Vec<FlagValue>);
 
 #[derive(Clone, Debug)]
-struct Setting {
+struct FlagValue {
     flag: String,
     key: &'static str,
     value: Value,
 }
 
-impl Flags {
+impl FlagValues {
     /// `flag` with its dashes (`--pause`); `key` is the dotted key it sets (`crawl.pause`).
     pub fn set(&mut self, flag: impl Into<String>, key: &'static str, value: impl Into<Value>) {
-        self.0.push(Setting {
+        self.0.push(FlagValue {
             flag: flag.into(),
             key,
             value: value.into(),
@@ -41,14 +41,14 @@ impl Flags {
 
 /// A layer that has been read and found good by itself.
 #[derive(Debug, Default)]
-pub(super) struct Layer {
+pub(super) struct ConfigLayer {
     pub(super) table: Table,
     pub(super) origins: Vec<(String, Origin)>,
     /// Old key names in this layer.
     pub(super) renamed: Vec<Renamed>,
 }
 
-impl Layer {
+impl ConfigLayer {
     /// A configuration file.
     pub(super) fn file(path: &Path) -> Result<Self, ConfigError> {
         let text = fs::read_to_string(path).map_err(|source| ConfigError::Read {
@@ -100,11 +100,11 @@ impl Layer {
     }
 
     /// The command line, one layer a flag.
-    pub(super) fn flags(flags: &Flags) -> Result<Vec<Self>, ConfigError> {
+    pub(super) fn flags(flags: &FlagValues) -> Result<Vec<Self>, ConfigError> {
         flags.0.iter().map(Self::flag).collect()
     }
 
-    fn flag(setting: &Setting) -> Result<Self, ConfigError> {
+    fn flag(setting: &FlagValue) -> Result<Self, ConfigError> {
         let table = nest(setting.key, setting.value.clone());
         match table.clone().try_into::<Config>() {
             Ok(_) => {
@@ -201,7 +201,7 @@ fn locate(path: &Path, text: &str, error: &DocumentError) -> ConfigError {
         }
     };
     let (line, column) = position(text, span.map_or(0, |span| span.start));
-    let place = Place {
+    let place = FilePosition {
         path: path.to_owned(),
         line,
         column,

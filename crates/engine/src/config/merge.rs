@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 use super::error::ConfigError;
-use super::layer::Layer;
+use super::layer::ConfigLayer;
 use super::nearest::nearest;
 use super::profile::{self, PROFILES, Profile};
 use super::{Config, Layers, Origin, Origins, check, derive};
@@ -12,15 +12,15 @@ pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
     let files = layers
         .files
         .iter()
-        .map(|path| Layer::file(path))
+        .map(|path| ConfigLayer::file(path))
         .collect::<Result<Vec<_>, _>>()?;
-    let named = files.iter().rev().find_map(Layer::named_profile);
+    let named = files.iter().rev().find_map(ConfigLayer::named_profile);
     let profile = choose(layers.profile.as_deref().or(named))?;
-    let flags = Layer::flags(&layers.flags)?;
+    let flags = ConfigLayer::flags(&layers.flags)?;
 
     let mut table = Table::try_from(Config::default()).expect("the defaults are TOML");
     let mut origins = Origins::default();
-    for layer in std::iter::once(Layer::profile(profile))
+    for layer in std::iter::once(ConfigLayer::profile(profile))
         .chain(files)
         .chain(flags)
     {

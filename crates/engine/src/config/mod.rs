@@ -8,7 +8,7 @@
 //! is refused with the file, line and column (or the flag) it stands in, never silently dropped; a [`Config`] that
 //! [`Config::load`] returns has passed every check in `check.rs`, and says in `fetch.user_agent` who we are.
 //!
-//! Read first: [`Crawl`] (the engine's own section; the other sections belong to the crates that act on them),
+//! Read first: [`CrawlOptions`] (the engine's own section; the other sections belong to the crates that act on them),
 //! then `layer.rs` (how a layer is read) and `merge.rs` (how they become one).
 
 mod check;
@@ -30,9 +30,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-pub use crawl::{Crawl, Log, ProxyCache, Thresholds};
-pub use error::{ConfigError, Place};
-pub use layer::Flags;
+pub use crawl::{CrawlOptions, LogOptions, ProxyCacheOptions, Thresholds};
+pub use error::{ConfigError, FilePosition};
+pub use layer::FlagValues;
 pub use origin::{Origin, Origins};
 pub use profile::{PROFILES, Profile};
 pub use renamed::Renamed;
@@ -44,7 +44,7 @@ pub struct Config {
     /// The profile whose values lie between the defaults and the files. A file may name it too.
     pub profile: String,
     /// `[crawl]`: what is crawled, how fast, by whom.
-    pub crawl: Crawl,
+    pub crawl: CrawlOptions,
     /// `[thresholds]`: what a site may cost before its links are no longer followed (D5).
     pub thresholds: Thresholds,
     /// `[load]`: what the crawl may take of this machine and its network (N13).
@@ -64,16 +64,16 @@ pub struct Config {
     /// `[revisit]`: when pages are visited again (I1 to I4).
     pub revisit: aranha_revisit::Options,
     /// `[proxy_cache]`: what a proxy near by tells and has (I5).
-    pub proxy_cache: ProxyCache,
+    pub proxy_cache: ProxyCacheOptions,
     /// `[log]`: what is written about the crawl.
-    pub log: Log,
+    pub log: LogOptions,
 }
 
 impl Default for Config {
     fn default() -> Self {
         Self {
             profile: profile::DEFAULT.to_owned(),
-            crawl: Crawl::default(),
+            crawl: CrawlOptions::default(),
             thresholds: Thresholds::default(),
             load: crate::limits::load::Caps::default(),
             url: aranha_url::UrlRules::default(),
@@ -83,15 +83,15 @@ impl Default for Config {
             frontier: aranha_frontier::Options::default(),
             retry: aranha_frontier::Retry::default(),
             revisit: aranha_revisit::Options::default(),
-            proxy_cache: ProxyCache::default(),
-            log: Log::default(),
+            proxy_cache: ProxyCacheOptions::default(),
+            log: LogOptions::default(),
         }
     }
 }
 
 /// One value in force.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct ConfigEntry {
     /// Its dotted key.
     pub key: String,
     /// As TOML has it.
@@ -108,7 +108,7 @@ pub struct Layers {
     /// Configuration files, a later one over an earlier one. A file that is missing is an error.
     pub files: Vec<PathBuf>,
     /// What was typed on the command line.
-    pub flags: Flags,
+    pub flags: FlagValues,
 }
 
 impl Config {
@@ -118,7 +118,7 @@ impl Config {
     }
 
     /// Every value in force with its key and origin, in the order of the sections.
-    pub fn entries(&self, origins: &Origins) -> Vec<Entry> {
+    pub fn entries(&self, origins: &Origins) -> Vec<ConfigEntry> {
         show::entries(self, origins)
     }
 

@@ -1,7 +1,7 @@
 //! What is in force, for people: TOML with the origin of each value beside it.
 
 use super::leaf::{Leaf, leaves};
-use super::{Config, Entry, Origin, Origins};
+use super::{Config, ConfigEntry, Origin, Origins};
 
 /// Comments begin here when the value is short enough.
 const COLUMN: usize = 44;
@@ -14,12 +14,12 @@ pub(super) fn written(config: &Config) -> (String, Vec<Leaf>) {
 }
 
 /// Every value, for programs.
-pub(super) fn entries(config: &Config, origins: &Origins) -> Vec<Entry> {
+pub(super) fn entries(config: &Config, origins: &Origins) -> Vec<ConfigEntry> {
     let (text, leaves) = written(config);
     let entry = |leaf: Leaf| {
         let value: toml::Table = text[leaf.span].parse().expect("a leaf's own text is TOML");
         let value = value.into_iter().next().expect("a leaf has a value").1;
-        Entry {
+        ConfigEntry {
             origin: origins.of(&leaf.key),
             key: leaf.key,
             value,

@@ -384,7 +384,7 @@ fn the_example_in_the_documentation_is_the_defaults() {
     assert_eq!(differing, None, "the example and the default");
     // The User-Agent holds the version; the example says how it is made instead.
     let left_out =
-        |entry: &Entry| entry.origin == Origin::Default && entry.key != "fetch.user_agent";
+        |entry: &ConfigEntry| entry.origin == Origin::Default && entry.key != "fetch.user_agent";
     let missing: Vec<_> = config
         .entries(&origins)
         .into_iter()

@@ -21,7 +21,7 @@ const SWEEP_AT: usize = 4096;
 
 /// The gate of every address this process has asked.
 #[derive(Debug)]
-pub(crate) struct Gates {
+pub(crate) struct AddressGates {
     pause: Duration,
     /// The end of the last answer assumed for an address not seen before: the start of the
     /// process when it continues an earlier one, whose last requests nobody wrote down.
@@ -62,7 +62,7 @@ impl Drop for Permit {
     }
 }
 
-impl Gates {
+impl AddressGates {
     /// `resumed` says that an earlier process worked on this collection: every address then
     /// counts as answered just now.
     pub(crate) fn new(pause: Duration, resumed: bool) -> Self {
@@ -123,7 +123,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_pause_counts_from_the_end_of_the_answer() {
-        let gates = Gates::new(Duration::from_secs(2), false);
+        let gates = AddressGates::new(Duration::from_secs(2), false);
         let begin = Instant::now();
         let permit = gates.enter(ADDRESS).await;
         assert_eq!(begin.elapsed(), Duration::ZERO);
@@ -135,7 +135,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn one_server_has_one_gate_however_its_address_is_written() {
-        let gates = Gates::new(Duration::from_secs(2), false);
+        let gates = AddressGates::new(Duration::from_secs(2), false);
         let begin = Instant::now();
         drop(gates.enter(ADDRESS).await);
         let mapped = "::ffff:127.0.0.9".parse().unwrap();
@@ -145,7 +145,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_resumed_crawl_waits_first() {
-        let gates = Gates::new(Duration::from_secs(2), true);
+        let gates = AddressGates::new(Duration::from_secs(2), true);
         let begin = Instant::now();
         let _permit = gates.enter(ADDRESS).await;
         assert_eq!(begin.elapsed(), Duration::from_secs(2));
@@ -153,7 +153,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn those_who_wait_are_served_in_order() {
-        let gates = Arc::new(Gates::new(Duration::from_secs(1), false));
+        let gates = Arc::new(AddressGates::new(Duration::from_secs(1), false));
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = Vec::new();
         for number in 0..5 {
@@ -177,7 +177,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn idle_addresses_are_forgotten_and_busy_ones_are_not() {
-        let gates = Gates::new(Duration::from_secs(2), false);
+        let gates = AddressGates::new(Duration::from_secs(2), false);
         for number in 0..SWEEP_AT as u32 {
             gates.enter(IpAddr::from(number.to_be_bytes())).await;
         }

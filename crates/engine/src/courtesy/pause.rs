@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use crate::config::Crawl;
+use crate::config::CrawlOptions;
 
 /// The pause after an answer that took this long, at a site that asks for `delay`.
-pub(crate) fn pause_after(crawl: &Crawl, delay: Duration, took: Duration) -> Duration {
+pub(crate) fn pause_after(crawl: &CrawlOptions, delay: Duration, took: Duration) -> Duration {
     if crawl.pause.is_zero() {
         return delay;
     }

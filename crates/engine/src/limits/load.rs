@@ -18,9 +18,9 @@ use crate::config::limit;
 use crate::status::tally::LiveCounters;
 
 /// How often the caps are held against what was observed.
-const GLANCE: Duration = Duration::from_secs(1);
+const ADJUST_INTERVAL: Duration = Duration::from_secs(1);
 /// Never more at once, cap or not.
-const MOST: usize = 1 << 20;
+const MAX_REQUESTS: usize = 1 << 20;
 
 /// What the crawl may take of this machine and its network; a limit is `"none"`, or a value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub struct Caps {
 
 /// What was seen since the last glance.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct LoadSample {
     requests: u32,
     failed: u32,
     answered: u32,
@@ -51,18 +51,18 @@ struct Seen {
 
 /// The caps, and the requests that may be under way.
 #[derive(Debug)]
-pub(crate) struct Load {
+pub(crate) struct LoadManager {
     caps: Caps,
     gate: Option<Semaphore>,
     allowed: AtomicU64,
-    seen: Mutex<Seen>,
+    seen: Mutex<LoadSample>,
 }
 
-impl Load {
+impl LoadManager {
     pub(crate) fn new(caps: Caps) -> Self {
-        let most = caps
-            .max_requests
-            .map_or(MOST, |cap| cap.clamp(1, MOST as u64) as usize);
+        let most = caps.max_requests.map_or(MAX_REQUESTS, |cap| {
+            cap.clamp(1, MAX_REQUESTS as u64) as usize
+        });
         let capped = caps != Caps::default();
         Self {
             gate: capped.then(|| Semaphore::new(most)),
@@ -101,7 +101,7 @@ impl Load {
         let mut allowed = most;
         let mut processor = Processor::start();
         loop {
-            tokio::time::sleep(GLANCE).await;
+            tokio::time::sleep(ADJUST_INTERVAL).await;
             let seen = {
                 let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
                 std::mem::take(&mut *seen)
@@ -126,7 +126,7 @@ impl Load {
         }
     }
 
-    fn exceeded(&self, seen: &Seen, cpu: u32) -> bool {
+    fn exceeded(&self, seen: &LoadSample, cpu: u32) -> bool {
         let Caps {
             max_cpu_percent,
             max_latency,
@@ -184,7 +184,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_cap_on_requests_holds_exactly() {
-        let load = Arc::new(Load::new(Caps {
+        let load = Arc::new(LoadManager::new(Caps {
             max_requests: Some(7),
             ..Caps::default()
         }));
@@ -205,7 +205,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn slow_answers_mean_fewer_requests_until_they_are_fast_again() {
-        let load = Arc::new(Load::new(Caps {
+        let load = Arc::new(LoadManager::new(Caps {
             max_requests: Some(100),
             max_latency: Some(Duration::from_millis(200)),
             ..Caps::default()
@@ -231,7 +231,7 @@ mod tests {
         }
         let mut settled = Vec::new();
         for second in 0..120 {
-            tokio::time::sleep(GLANCE).await;
+            tokio::time::sleep(ADJUST_INTERVAL).await;
             if second > 30 {
                 settled.push(counters.request_limit.load(Relaxed));
             }
@@ -247,20 +247,20 @@ mod tests {
 
     #[test]
     fn without_caps_nobody_waits() {
-        let load = Load::new(Caps::default());
+        let load = LoadManager::new(Caps::default());
         assert!(load.gate.is_none());
     }
 
     #[test]
     fn each_cap_is_held() {
-        let check = |caps: Caps, seen: Seen, cpu: u32, expected: bool| {
+        let check = |caps: Caps, seen: LoadSample, cpu: u32, expected: bool| {
             assert_eq!(
-                Load::new(caps.clone()).exceeded(&seen, cpu),
+                LoadManager::new(caps.clone()).exceeded(&seen, cpu),
                 expected,
                 "{caps:?} {seen:?}"
             );
         };
-        let seen = |failed: u32, answered: u32, milliseconds: u64| Seen {
+        let seen = |failed: u32, answered: u32, milliseconds: u64| LoadSample {
             requests: failed + answered,
             failed,
             answered,

@@ -6,14 +6,14 @@ use tokio::sync::Notify;
 
 /// The page limit: how many pages this process may still ask for, and how many have come.
 #[derive(Debug)]
-pub(crate) struct Budget {
+pub(crate) struct PageBudget {
     limit: Option<u64>,
     left: AtomicU64,
     answered: AtomicU64,
     freed: Notify,
 }
 
-impl Budget {
+impl PageBudget {
     pub(crate) fn new(limit: Option<u64>) -> Self {
         Self {
             limit,
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn what_is_given_back_can_be_taken_and_no_more() {
-        let budget = Budget::new(Some(2));
+        let budget = PageBudget::new(Some(2));
         assert!(budget.take() && budget.take() && !budget.take());
         std::thread::scope(|threads| {
             for _ in 0..4 {
@@ -70,6 +70,6 @@ mod tests {
             budget.give_back();
         });
         assert!(budget.take() && !budget.take());
-        assert!(Budget::new(None).take());
+        assert!(PageBudget::new(None).take());
     }
 }

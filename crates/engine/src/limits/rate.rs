@@ -10,13 +10,13 @@ use tokio::time::Instant;
 
 /// The bucket; without a limit it never holds anybody.
 #[derive(Debug)]
-pub(crate) struct Rate {
+pub(crate) struct RateLimit {
     limit: Option<u64>,
     /// When the bytes taken so far will have been paid for.
     paid: Mutex<Instant>,
 }
 
-impl Rate {
+impl RateLimit {
     pub(crate) fn new(limit: Option<u64>) -> Self {
         Self {
             limit,
@@ -48,7 +48,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_average_holds() {
-        let rate = Rate::new(Some(1000));
+        let rate = RateLimit::new(Some(1000));
         let begin = Instant::now();
         for _ in 0..10 {
             rate.wait().await;

@@ -20,10 +20,10 @@ use crate::clock::Clock;
 use crate::collect::deeper;
 use crate::commit::Submissions;
 use crate::config::Config;
-use crate::courtesy::address_gate::Gates;
-use crate::limits::load::Load;
-use crate::limits::page_budget::Budget;
-use crate::limits::rate::Rate;
+use crate::courtesy::address_gate::AddressGates;
+use crate::limits::load::LoadManager;
+use crate::limits::page_budget::PageBudget;
+use crate::limits::rate::RateLimit;
 use crate::links::link_cache::Repeats;
 use crate::node::stop::{Reason, Stop};
 use crate::status::notice::{Notice, Notices};
@@ -40,17 +40,17 @@ pub(crate) struct Context {
     /// For redirects to a page's own key: they are asked for as the server wrote them.
     pub(crate) literal: Canonicaliser,
     pub(crate) scope: RwLock<Scope>,
-    pub(crate) gates: Gates,
+    pub(crate) gates: AddressGates,
     pub(crate) schedule: Schedule,
     pub(crate) signals: PathBuf,
     pub(super) census: PathBuf,
-    pub(crate) rate: Rate,
-    pub(crate) load: Arc<Load>,
+    pub(crate) rate: RateLimit,
+    pub(crate) load: Arc<LoadManager>,
     pub(crate) clock: Clock,
     pub(crate) stop: Stop,
     pub(crate) counters: Arc<LiveCounters>,
     pub(crate) submissions: Submissions,
-    pub(crate) budget: Budget,
+    pub(crate) budget: PageBudget,
     pub(crate) domains: Domains,
     pub(crate) repeats: Repeats,
     pub(crate) dominance: Dominance,

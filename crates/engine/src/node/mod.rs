@@ -173,7 +173,7 @@ impl Node {
         let slots = context.config.crawl.sites.max(1);
         let deadline = context.config.crawl.time.map(|time| began + time);
         let mut looked = began;
-        self.hear().await?;
+        self.take_in_signals().await?;
         if !context.config.crawl.continuous {
             // A crawl that is to end must not run after its own revisits.
             let now = context.clock.now();
@@ -253,7 +253,7 @@ impl Node {
             &self.context.config,
             &self.context.census,
         );
-        self.hear().await
+        self.take_in_signals().await
     }
 
     /// With no visit under way: nothing comes due within the time that the user would wait.

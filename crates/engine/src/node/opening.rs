@@ -18,10 +18,10 @@ use crate::collection::Collection;
 use crate::collection::census;
 use crate::commit::{Committer, channel};
 use crate::config::{Config, ConfigError};
-use crate::courtesy::address_gate::Gates;
-use crate::limits::load::Load;
-use crate::limits::page_budget::Budget;
-use crate::limits::rate::Rate;
+use crate::courtesy::address_gate::AddressGates;
+use crate::limits::load::LoadManager;
+use crate::limits::page_budget::PageBudget;
+use crate::limits::rate::RateLimit;
 use crate::links::link_cache::Repeats;
 use crate::node::stop::Stop;
 use crate::status::crawl_log::CrawlLog;
@@ -70,13 +70,13 @@ impl Node {
         };
         let context = Context {
             web: world.web(config.fetch.clone(), blacklist)?,
-            gates: Gates::new(config.crawl.pause, resumed),
+            gates: AddressGates::new(config.crawl.pause, resumed),
             schedule: Schedule::new(&config.revisit),
             signals: collection.signals(),
             census: collection.census(),
-            rate: Rate::new(config.crawl.limit_rate),
-            load: Arc::new(Load::new(config.load.clone())),
-            budget: Budget::new(config.crawl.pages),
+            rate: RateLimit::new(config.crawl.limit_rate),
+            load: Arc::new(LoadManager::new(config.load.clone())),
+            budget: PageBudget::new(config.crawl.pages),
             product: config.crawl.product.clone(),
             archive,
             literal: Canonicaliser::new(UrlRules {
@@ -110,7 +110,7 @@ impl Node {
             frontier,
             committer: tokio::spawn(committer.run(receiver)),
             news,
-            glance: world.glance(),
+            glance: world.reload_interval(),
             repairs,
             heard: Some(heard),
             _watchers: watchers,

@@ -5,15 +5,15 @@ use std::time::Duration;
 use aranha_frontier::{Claim, FrontierError, Hop, Outside, Seed};
 
 use crate::node::{Context, Node};
-use crate::signals::{self, Signal, Source, Taken};
+use crate::signals::{self, Signal, SignalBatch, Source};
 use crate::status::notice::Notice;
 use crate::status::tally::add;
 
 impl Node {
     /// Takes up the signals from outside. What cannot be read is told, and is no reason to stop.
-    pub(crate) async fn hear(&self) -> Result<(), FrontierError> {
+    pub(crate) async fn take_in_signals(&self) -> Result<(), FrontierError> {
         let context = &self.context;
-        let taken = match Taken::take(&context.signals) {
+        let taken = match SignalBatch::take(&context.signals) {
             Ok(Some(taken)) => taken,
             Ok(None) => return Ok(()),
             Err(error) => {

@@ -93,14 +93,14 @@ fn trusts(facts: &SiteFacts) -> Vec<(u8, Trust)> {
 
 /// The signals of a collection that a crawl has taken over.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct SignalBatch {
     path: PathBuf,
     pub(crate) signals: Vec<Signal>,
     /// Lines that are no signal.
     pub(crate) broken: usize,
 }
 
-impl Taken {
+impl SignalBatch {
     /// Takes the signals of the file at `path`; those of an earlier crawl that did not get to remove them come first.
     pub(crate) fn take(path: &Path) -> io::Result<Option<Self>> {
         let taken = path.with_extension("taken");
@@ -154,7 +154,7 @@ mod tests {
     fn what_is_taken_and_not_done_comes_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("signals.jsonl");
-        assert!(Taken::take(&path).unwrap().is_none());
+        assert!(SignalBatch::take(&path).unwrap().is_none());
         signal(&path, &[page(1), page(2)]).unwrap();
         fs::write(
             &path,
@@ -162,19 +162,19 @@ mod tests {
         )
         .unwrap();
         signal(&path, &[page(4)]).unwrap();
-        let taken = Taken::take(&path).unwrap().unwrap();
+        let taken = SignalBatch::take(&path).unwrap().unwrap();
         assert_eq!(
             (&taken.signals[..], taken.broken),
             (&[page(1), page(2), page(4)][..], 2)
         );
         signal(&path, &[page(3)]).unwrap();
-        let taken = Taken::take(&path).unwrap().unwrap();
+        let taken = SignalBatch::take(&path).unwrap().unwrap();
         assert_eq!(taken.signals, [page(1), page(2), page(4)]);
         taken.done().unwrap();
-        let taken = Taken::take(&path).unwrap().unwrap();
+        let taken = SignalBatch::take(&path).unwrap().unwrap();
         assert_eq!(taken.signals, [page(3)]);
         taken.done().unwrap();
-        assert!(Taken::take(&path).unwrap().is_none());
+        assert!(SignalBatch::take(&path).unwrap().is_none());
     }
 
     #[test]
@@ -195,7 +195,7 @@ mod tests {
                 .collect();
             let mut ended = false;
             loop {
-                while let Some(taken) = Taken::take(&path).unwrap() {
+                while let Some(taken) = SignalBatch::take(&path).unwrap() {
                     assert_eq!(taken.broken, 0);
                     seen.extend(taken.signals.iter().map(|signal| signal.at));
                     taken.done().unwrap();

@@ -186,7 +186,7 @@ impl Visit {
             asked = self.ask_for_rules().await?;
         }
         self.facts_changed = true;
-        let (outcome, patience) = (asked.outcome, asked.patience);
+        let (outcome, patience) = (asked.outcome, asked.retry_after);
         self.batch.done.extend(asked.done);
         let rules = robots_txt::rules(&asked.file, &context.product);
         self.facts.robots = Some(asked.file);
