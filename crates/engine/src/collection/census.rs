@@ -1,7 +1,7 @@
-//! What the policy `optimal` knows of all pages together, kept over a restart: `census` in the collection.
+//! The file `census`: the counts of all pages that the revisit policy `optimal` needs, kept between crawls.
 //!
-//! An estimate, not a record: it is written now and then and at an orderly stop, and what a crash loses of it is learnt
-//! again from the pages' own histories. A file that cannot be read counts as none.
+//! The census is an estimate. It is written periodically and when a crawl ends. After a crash the missing part is learnt again
+//! from the histories of the pages. A file that cannot be read is ignored.
 
 use std::fs;
 use std::io;
@@ -11,25 +11,25 @@ use aranha_revisit::{Census, Policy, Schedule};
 
 use crate::config::Config;
 
-/// Takes over what an earlier run knew.
+/// Loads the census of an earlier crawl, if there is one.
 pub(crate) fn restore(schedule: &Schedule, path: &Path) {
-    let known = fs::read(path)
+    let saved = fs::read(path)
         .ok()
         .and_then(|bytes| postcard::from_bytes::<Census>(&bytes).ok());
-    if let Some(census) = known {
+    if let Some(census) = saved {
         schedule.restore(&census);
     }
 }
 
-/// Writes it beside the old one, then in its place.
-pub(crate) fn keep(schedule: &Schedule, config: &Config, path: &Path) -> io::Result<()> {
+/// Saves the census under a temporary name, then renames it.
+pub(crate) fn save(schedule: &Schedule, config: &Config, path: &Path) -> io::Result<()> {
     if config.revisit.policy != Policy::Optimal {
         return Ok(());
     }
     let bytes = postcard::to_stdvec(&schedule.census()).map_err(io::Error::other)?;
-    let beside = path.with_extension("new");
-    fs::write(&beside, bytes)?;
-    fs::rename(beside, path)
+    let temporary = path.with_extension("new");
+    fs::write(&temporary, bytes)?;
+    fs::rename(temporary, path)
 }
 
 #[cfg(test)]
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_restart_knows_what_was_known() {
+    fn the_census_is_restored_and_an_unreadable_file_is_ignored() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("census");
         let mut config = Config::default();
@@ -49,7 +49,7 @@ mod tests {
             let visit = PageVisit::new(1_700_000_000_000, PageState::New, key);
             schedule.plan(&mut History::default(), &visit);
         }
-        keep(&schedule, &config, &path).unwrap();
+        save(&schedule, &config, &path).unwrap();
         let next = Schedule::new(&config.revisit);
         restore(&next, &path);
         assert_eq!(

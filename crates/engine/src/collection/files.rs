@@ -1,11 +1,11 @@
-//! Small files of a collection that several processes may write, and that a crash must not leave half written.
+//! Writing of small files in a collection: appending by several processes at once, and atomic replacement.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::Path;
 
-/// Opens a file to append to, and to read, once nobody else has its lock; makes it where there is none.
+/// Opens a file for appending and reading, creates it if necessary, and waits for its lock.
 pub(crate) fn lock(path: &Path) -> io::Result<File> {
     loop {
         let file = OpenOptions::new()
@@ -14,47 +14,47 @@ pub(crate) fn lock(path: &Path) -> io::Result<File> {
             .append(true)
             .open(path)?;
         file.lock()?;
-        // Taken over or replaced between the opening and the lock: this is not the file any more.
-        let same = fs::metadata(path).is_ok_and(|named| {
+        // The file may have been renamed or replaced before the lock was held.
+        let is_current = fs::metadata(path).is_ok_and(|named| {
             file.metadata()
                 .is_ok_and(|own| own.ino() == named.ino() && own.dev() == named.dev())
         });
-        if same {
+        if is_current {
             return Ok(file);
         }
     }
 }
 
-/// Appends lines in one write, behind a whole line: one that was left open, by hand or by a full disk, would swallow the first.
-/// The file, locked, and the bytes written.
+/// Appends lines in one write. If the last line of the file has no newline (edited by hand, or cut off by a full disk), one is
+/// written first. Returns the locked file and the number of bytes written.
 pub(crate) fn append(path: &Path, lines: &[u8]) -> io::Result<(File, u64)> {
     let mut file = lock(path)?;
     let mut last = [b'\n'];
-    if let Some(place) = file.metadata()?.len().checked_sub(1) {
-        file.read_exact_at(&mut last, place)?;
+    if let Some(offset) = file.metadata()?.len().checked_sub(1) {
+        file.read_exact_at(&mut last, offset)?;
     }
-    let whole = if last == *b"\n" {
+    let bytes = if last == *b"\n" {
         lines.to_vec()
     } else {
         [b"\n", lines].concat()
     };
-    file.write_all(&whole)?;
-    Ok((file, whole.len() as u64))
+    file.write_all(&bytes)?;
+    Ok((file, bytes.len() as u64))
 }
 
-/// Writes a whole file: after a crash there is the old one or the new one, never a part. A full disk leaves the old one.
+/// Replaces a file atomically: after a crash or with a full disk it has either the old or the new content.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut fresh = path.as_os_str().to_owned();
-    fresh.push(".new");
-    let fresh = Path::new(&fresh);
-    let written = File::create(fresh)
+    let mut temporary = path.as_os_str().to_owned();
+    temporary.push(".new");
+    let temporary = Path::new(&temporary);
+    let written = File::create(temporary)
         .and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.sync_all()
         })
-        .and_then(|()| fs::rename(fresh, path));
+        .and_then(|()| fs::rename(temporary, path));
     if written.is_err() {
-        let _ = fs::remove_file(fresh);
+        let _ = fs::remove_file(temporary);
     }
     written?;
     let folder = path.parent().filter(|folder| *folder != Path::new(""));

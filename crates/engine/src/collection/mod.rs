@@ -1,4 +1,4 @@
-//! A collection on disk: one directory, named places in it.
+//! A collection on disk: one folder, and the paths of the files in it.
 
 pub(crate) mod census;
 pub(crate) mod files;
@@ -6,24 +6,24 @@ pub(crate) mod files;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The directory of a crawl. Knows where things are; opens none of them.
+/// The paths of a collection. Opens no file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collection {
     root: PathBuf,
 }
 
 impl Collection {
-    /// A collection at this path, which need not exist yet.
+    /// The collection in this folder, which need not exist yet.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The directory itself.
+    /// The folder.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// `aranha.toml`, the configuration in force.
+    /// `aranha.toml`: the configuration that later crawls use.
     pub fn configuration(&self) -> PathBuf {
         self.root.join("aranha.toml")
     }
@@ -33,22 +33,22 @@ impl Collection {
         self.root.join("frontier.db")
     }
 
-    /// `blacklist.txt`: what is never asked for in this collection. People and the crawl itself add to it.
+    /// `blacklist.txt`: URLs, domains and addresses that are never requested. The user and the crawl add to it.
     pub fn blacklist(&self) -> PathBuf {
         self.root.join("blacklist.txt")
     }
 
-    /// `signals.jsonl`: what others say has changed, until a crawl takes it up.
+    /// `signals.jsonl`: change signals that no crawl has read yet.
     pub fn signals(&self) -> PathBuf {
         self.root.join("signals.jsonl")
     }
 
-    /// `census`: what the revisit policy `optimal` knows of all pages together.
+    /// `census`: page counts for the revisit policy `optimal`.
     pub fn census(&self) -> PathBuf {
         self.root.join("census")
     }
 
-    /// `logs/crawl.log`, one line a fetch.
+    /// `logs/crawl.log`: one line per fetch.
     pub fn crawl_log(&self) -> PathBuf {
         self.root.join("logs").join("crawl.log")
     }
@@ -58,12 +58,12 @@ impl Collection {
         self.root.join("logs").join("events.jsonl")
     }
 
-    /// Whether a crawl has been here.
+    /// Whether the folder contains a frontier.
     pub fn exists(&self) -> bool {
         self.frontier().exists()
     }
 
-    /// Makes the directories.
+    /// Creates the folders.
     pub fn create(&self) -> io::Result<()> {
         std::fs::create_dir_all(self.root.join("logs"))
     }

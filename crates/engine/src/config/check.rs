@@ -1,21 +1,21 @@
-//! What types cannot say: values that are well-formed and make no sense.
+//! Checks of values that have the right type but cannot work.
 
 use super::error::ConfigError;
 use super::{Config, CrawlOptions, Origins};
 
-/// The first complaint, with the key and who set it.
+/// Returns the first error, with the key and its origin.
 pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigError> {
-    let complain = |key: &str, (sentence, hint): (String, Option<String>)| ConfigError::Value {
+    let error = |key: &str, (sentence, hint): Problem| ConfigError::Value {
         key: key.to_owned(),
         origin: origins.of(key),
         sentence,
         hint,
     };
-    for (key, test) in CHECKS {
-        test(&config.crawl).map_err(|complaint| complain(key, complaint))?;
+    for (key, check) in CHECKS {
+        check(&config.crawl).map_err(|problem| error(key, problem))?;
     }
     proxy(&config.proxy_cache.proxy)
-        .map_err(|complaint| complain("proxy_cache.proxy", complaint))?;
+        .map_err(|problem| error("proxy_cache.proxy", problem))?;
     let fetch = &config.fetch;
     for (key, value) in [
         ("fetch.user_agent", Some(&fetch.user_agent)),
@@ -23,16 +23,16 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
         ("fetch.accept", Some(&fetch.accept)),
         ("fetch.accept_language", fetch.accept_language.as_ref()),
     ] {
-        header(value.map_or("", String::as_str)).map_err(|complaint| complain(key, complaint))?;
+        header(value.map_or("", String::as_str)).map_err(|problem| error(key, problem))?;
     }
     config
         .scope()
         .map(drop)
-        .map_err(|error| attribute(error, origins))
+        .map_err(|error| add_origin(error, origins))
 }
 
-/// The scope does not know who set its filters; we do.
-fn attribute(error: ConfigError, origins: &Origins) -> ConfigError {
+/// Adds the origin, which `Config::scope` does not know.
+fn add_origin(error: ConfigError, origins: &Origins) -> ConfigError {
     match error {
         ConfigError::Value {
             key,
@@ -49,28 +49,29 @@ fn attribute(error: ConfigError, origins: &Origins) -> ConfigError {
     }
 }
 
-type Complaint = (String, Option<String>);
-type ValueCheck = fn(&CrawlOptions) -> Result<(), Complaint>;
+/// Sentence and hint.
+type Problem = (String, Option<String>);
+type ValueCheck = fn(&CrawlOptions) -> Result<(), Problem>;
 
 const CHECKS: &[(&str, ValueCheck)] = &[
     ("crawl.sites", |crawl| {
         at_least_one(crawl.sites, "no site could be visited")
     }),
     ("crawl.connections", |crawl| {
-        at_least_one(crawl.connections, "no page could be asked for")
+        at_least_one(crawl.connections, "no page could be requested")
     }),
     ("crawl.pause_factor", |crawl| {
         require(
             crawl.pause_factor.is_finite() && crawl.pause_factor >= 0.0,
             "must be 0 or more",
-            "0 switches the adaptation off",
+            "0 disables the adaptation",
         )
     }),
     ("crawl.limit_rate", |crawl| {
         require(
             crawl.limit_rate != Some(0),
-            "nothing could be fetched",
-            "\"none\" lifts the limit",
+            "is 0: nothing could be fetched",
+            "\"none\" removes the limit",
         )
     }),
     ("crawl.tlds", |crawl| {
@@ -97,13 +98,13 @@ const CHECKS: &[(&str, ValueCheck)] = &[
         let contact = &crawl.contact;
         require(
             contact.is_empty() || contact.contains("://") || contact.contains('@'),
-            "is neither the address of a web page nor a mail address",
+            "is neither the URL of a web page nor a mail address",
             "for example https://example.org/crawler or crawler@example.org",
         )
     }),
 ];
 
-fn require(holds: bool, sentence: &str, hint: &str) -> Result<(), Complaint> {
+fn require(holds: bool, sentence: &str, hint: &str) -> Result<(), Problem> {
     if holds {
         Ok(())
     } else {
@@ -111,19 +112,19 @@ fn require(holds: bool, sentence: &str, hint: &str) -> Result<(), Complaint> {
     }
 }
 
-fn proxy(text: &str) -> Result<(), Complaint> {
+fn proxy(text: &str) -> Result<(), Problem> {
     require(
         text.is_empty() || text.parse::<std::net::SocketAddr>().is_ok(),
         "is not the address and port of a proxy",
-        "for example 127.0.0.1:3128; a name is not looked up",
+        "for example 127.0.0.1:3128; host names are not supported",
     )
 }
 
-fn at_least_one(value: usize, otherwise: &str) -> Result<(), Complaint> {
+fn at_least_one(value: usize, otherwise: &str) -> Result<(), Problem> {
     require(value > 0, &format!("is 0: {otherwise}"), "use 1 or more")
 }
 
-fn header(value: &str) -> Result<(), Complaint> {
+fn header(value: &str) -> Result<(), Problem> {
     let good = value.chars().all(|c| !c.is_control() && c.is_ascii());
     require(
         good,

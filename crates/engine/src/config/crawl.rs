@@ -1,6 +1,6 @@
-//! The sections that the engine itself acts on: `[crawl]`, `[thresholds]`, `[proxy_cache]`, `[log]`.
+//! The sections of the engine: `[crawl]`, `[thresholds]`, `[proxy_cache]` and `[log]`.
 //!
-//! Times are texts (`"2s"`, `"1h30m"`), sizes are texts or bytes (`"10MiB"`, `4096`), limits may be `"none"`.
+//! Durations are texts (`"2s"`, `"1h30m"`). Sizes are texts or numbers of bytes (`"10MiB"`, `4096`). Limits may be `"none"`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,73 +11,73 @@ use serde::{Deserialize, Serialize};
 
 use super::limit;
 
-/// What is crawled, how fast, and in whose name.
+/// Scope, limits, courtesy and identity of the crawler.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CrawlOptions {
     /// How far from the seeds the crawl reaches (U12).
     pub scope: Reach,
-    /// Top-level domains that are in scope whatever the seeds are (`["pt", "br"]`).
+    /// Top-level domains that are in scope regardless of the seeds (`["pt", "br"]`).
     pub tlds: Vec<String>,
-    /// Links from a seed; 0 fetches the seeds only.
+    /// Maximum link depth from a seed; 0 fetches only the seeds.
     #[serde(with = "limit::count")]
     pub depth: Option<u16>,
-    /// Stop after this many pages.
+    /// Stop after this number of pages.
     #[serde(with = "limit::count")]
     pub pages: Option<u64>,
-    /// Stop after this long, counted anew at each start.
+    /// Stop after this time, counted from the start of each crawl.
     #[serde(with = "limit::time")]
     pub time: Option<Duration>,
-    /// Stop when this much has been written to volumes.
+    /// Stop when this number of bytes has been written to volumes.
     #[serde(with = "limit::size")]
     pub size: Option<u64>,
-    /// A URL must match one of these filters (U10); none given, all match.
+    /// A URL must match one of these filters (U10). Empty: all URLs are accepted.
     pub accept: Vec<String>,
-    /// A URL that matches one of these filters is refused.
+    /// URLs that match one of these filters are out of scope.
     pub reject: Vec<String>,
-    /// URLs, domains and address ranges never visited (U11).
+    /// URLs, domains and address ranges that are never requested (U11).
     pub blacklist: Vec<String>,
-    /// Files with one such entry a line; a relative name is looked for beside the configuration file.
+    /// Files with one such entry per line. Relative paths are relative to the configuration file.
     pub blacklist_files: Vec<PathBuf>,
 
-    /// Sites visited at once.
+    /// Sites visited at the same time.
     pub sites: usize,
-    /// Requests at once to one site. More than 1 only where the site's owner agrees.
+    /// Parallel requests to one site. Use more than 1 only with the consent of the site's owner.
     pub connections: usize,
-    /// Bytes a second taken from the network, all sites together.
+    /// Maximum download rate in bytes per second, over all sites.
     #[serde(with = "limit::size")]
     pub limit_rate: Option<u64>,
-    /// Courtesy pause: from the end of an answer to the next request to the same site or address (F7, F8).
+    /// Courtesy pause: time from the end of a response to the next request to the same site or address (F7, F8).
     #[serde(with = "aranha_units::duration")]
     pub pause: Duration,
-    /// The pause is at least this many times what the last answer took (R3); 0 switches that off.
+    /// The pause is at least this factor times the duration of the last response (R3). 0 disables it.
     pub pause_factor: f64,
-    /// Neither `pause_factor` nor a site's CrawlOptions-delay makes a pause longer than this.
+    /// Upper limit for pauses from `pause_factor` and from a Crawl-delay.
     #[serde(with = "aranha_units::duration")]
     pub max_pause: Duration,
-    /// A visit checks in this often: what a crash can repeat.
+    /// Time between check-ins of a visit. After a crash, at most the fetches of this time are repeated.
     #[serde(with = "aranha_units::duration")]
     pub check_in_interval: Duration,
-    /// A visit gives up its slot after this long when other sites wait (F7).
+    /// A visit ends after this time if other sites wait (F7).
     #[serde(with = "aranha_units::duration")]
     pub quantum: Duration,
-    /// A crawl with nothing to do waits this long for a retry to come due before it ends.
+    /// An idle crawl ends unless a page becomes due within this time.
     #[serde(with = "aranha_units::duration")]
     pub idle_wait: Duration,
 
-    /// Do not end when nothing is due: wait for the next page to be visited again (`[revisit]`).
+    /// Do not end when idle: wait for the next revisit (`[revisit]`).
     pub continuous: bool,
 
-    /// The name robots.txt files know us by, and the first word of the User-Agent.
+    /// Product token for robots.txt, and first word of the User-Agent.
     pub product: String,
-    /// Who is responsible: a web page or a mail address, sent with every request (N9). It goes into
-    /// `fetch.user_agent` and `fetch.from` where these are not set.
+    /// Web page or mail address of the operator, sent with every request (N9). It becomes part of `fetch.user_agent` and
+    /// `fetch.from` if these are not set.
     pub contact: String,
-    /// Follow links marked `rel=nofollow`. Pages whose robots meta tag says nofollow are obeyed always.
+    /// Follow links marked `rel=nofollow`. A robots meta tag with nofollow is always obeyed.
     pub follow_nofollow: bool,
-    /// Follow the sitemaps that robots.txt names.
+    /// Read the sitemaps that robots.txt names.
     pub sitemaps: bool,
-    /// Ask each site once for a page that cannot exist, to know its "not found" when it comes with status 200 (T8).
+    /// Request a page that cannot exist from each site once, to recognise "not found" pages with status 200 (T8).
     pub soft_404: bool,
 }
 
@@ -113,22 +113,22 @@ impl Default for CrawlOptions {
     }
 }
 
-/// What a site may cost before it is taken for a trap: its links are then no longer followed, what was fetched is
-/// kept (D5; V 5.4). What counts is what its pages bring, not how many there are: a large honest site is common.
+/// Limits beyond which a site is treated as a trap (D5; Viuva Negra 5.4): its links are no longer followed, and its stored pages
+/// are kept. By default only `trap_pages` is set, because large honest sites are common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Thresholds {
     /// Pages fetched from one site.
     #[serde(with = "limit::count")]
     pub urls: Option<u64>,
-    /// Pages of one site whose content another page of it had already.
+    /// Pages of one site with the content of another page of the site.
     #[serde(with = "limit::count")]
     pub duplicates: Option<u64>,
-    /// Links from where the site was entered.
+    /// Link depth from the page where the crawl entered the site.
     #[serde(with = "limit::count")]
     pub depth: Option<u16>,
-    /// Pages, about, that bring new links but nothing new to read; see `novelty`. Without it links that never lead
-    /// back are no sign either.
+    /// Approximate number of pages with new links but no new text (`traps/novelty.rs`). `"none"` also disables the check for
+    /// links that never lead back.
     #[serde(with = "limit::count")]
     pub trap_pages: Option<u32>,
 }
@@ -144,21 +144,21 @@ impl Default for Thresholds {
     }
 }
 
-/// The cache parasite (I5; C 2.6, 3): a proxy tells which pages people ask for, and the crawl takes its fresh copy.
+/// A caching proxy (I5; CoBWeb 2.6, 3) reports the pages that its users request, and the crawl fetches its fresh copies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProxyCacheOptions {
-    /// Where the proxy listens, such as `127.0.0.1:3128`. Empty: pages that it tells of are asked of their own servers.
+    /// Address of the proxy, such as `127.0.0.1:3128`. Empty: reported pages are requested from their own servers.
     pub proxy: String,
-    /// From the signal to the visit: the proxy must have got the page first.
+    /// Time from the signal to the visit, so that the proxy has received the page.
     #[serde(with = "aranha_units::duration")]
     pub delay: Duration,
-    /// A page that was fetched, or told of, less than this ago is left alone.
+    /// Signals are ignored for a page that was fetched or reported less than this time ago.
     #[serde(with = "aranha_units::duration")]
     pub min_interval: Duration,
-    /// Take URLs with a query string too. What people type into forms stands there.
+    /// Also accept URLs with a query string. They can contain what users typed into forms.
     pub queries: bool,
-    /// Hosts that may be taken; `.example.org` is that host and all beneath it. None: every host in the crawl's scope.
+    /// Accepted hosts; `.example.org` includes all its subdomains. Empty: all hosts in scope.
     pub hosts: Vec<String>,
 }
 
@@ -175,12 +175,12 @@ impl Default for ProxyCacheOptions {
 }
 
 impl ProxyCacheOptions {
-    /// The proxy, if there is one. A configuration that was loaded holds an address or nothing.
+    /// Address of the proxy, if one is configured.
     pub fn address(&self) -> Option<SocketAddr> {
         self.proxy.parse().ok()
     }
 
-    /// Whether pages of this host may be taken, as far as `hosts` goes.
+    /// Whether `hosts` accepts this host.
     pub fn allows(&self, host: &str) -> bool {
         self.hosts.is_empty()
             || self
@@ -200,13 +200,13 @@ impl ProxyCacheOptions {
     }
 }
 
-/// What is written about the crawl, beside the archive.
+/// Logs of the crawl.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LogOptions {
-    /// `logs/crawl.log`: one line a fetch, Heritrix's twelve fields.
+    /// Write `logs/crawl.log`: one line per fetch, with the twelve fields of Heritrix.
     pub crawl: bool,
-    /// What the program says of itself on stderr: `tracing` directives such as `warn` or `aranha_fetch=debug`.
+    /// Diagnostics on stderr: `tracing` directives such as `warn` or `aranha_fetch=debug`.
     pub level: String,
 }
 
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_that_may_be_taken() {
+    fn hosts_and_their_subdomains_are_matched() {
         let proxy_cache = |hosts: &[&str]| ProxyCacheOptions {
             hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
             ..ProxyCacheOptions::default()

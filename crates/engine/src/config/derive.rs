@@ -1,10 +1,10 @@
-//! Who we say we are, made from product and contact where nobody wrote it out (N9).
+//! `fetch.user_agent` and `fetch.from`, derived from product and contact (N9).
 
 use super::{Config, Origin, Origins};
 
 const CONTACT: &str = "crawl.contact";
 
-/// Fills in `fetch.user_agent` and `fetch.from` unless a layer set them.
+/// Sets `fetch.user_agent` and `fetch.from` unless a layer set them.
 pub(super) fn identity(config: &mut Config, origins: &mut Origins) {
     let contact = config
         .crawl
@@ -30,7 +30,7 @@ pub(super) fn identity(config: &mut Config, origins: &mut Origins) {
     }
 }
 
-/// `aranha/0.1.0 (+https://example.org/crawler)`: the plus sign is the trade's mark of a page about the crawler.
+/// `aranha/0.1.0 (+https://example.org/crawler)`. By convention, a plus sign marks a page about the crawler.
 fn user_agent(product: &str, contact: &str) -> String {
     let name = format!("{product}/{}", env!("CARGO_PKG_VERSION"));
     match contact {

@@ -1,14 +1,14 @@
-//! What can be wrong with a configuration: one sentence that says where, and a hint where there is one.
+//! Errors in a configuration: one sentence with the position, and a hint.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use super::Origin;
 
-/// A place in a configuration file; line and column count from 1.
+/// A position in a configuration file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FilePosition {
-    /// As it was named.
+    /// Path as given by the user.
     pub path: PathBuf,
     /// Counted from 1.
     pub line: usize,
@@ -28,84 +28,84 @@ impl fmt::Display for FilePosition {
     }
 }
 
-/// Why there is no configuration. The `Display` of each is one sentence; [`ConfigError::hint`] is the next step.
+/// Why a configuration could not be loaded. `Display` is one sentence; [`ConfigError::hint`] suggests a correction.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file could not be read.
     #[error("cannot read the configuration {path}: {source}", path = path.display())]
     Read {
-        /// As it was named.
+        /// Path as given by the user.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// A black list could not be read.
     #[error("cannot read the black list {path}: {source}", path = path.display())]
     ReadList {
-        /// As it was named.
+        /// Path as given by the user.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A black list has a line that is no entry.
+    /// A line of a black list is not an entry.
     #[error("{path}: {sentence}", path = path.display())]
     List {
-        /// As it was named.
+        /// Path as given by the user.
         path: PathBuf,
-        /// What is wrong, and in which line.
+        /// The problem, with its line.
         sentence: String,
     },
-    /// A file is not TOML, has a key nobody knows or a value of the wrong kind.
-    #[error("{place}: {sentence}")]
+    /// A file is not TOML, or has an unknown key or a value of the wrong type.
+    #[error("{position}: {sentence}")]
     File {
-        /// Where it stands.
-        place: FilePosition,
-        /// What is wrong.
+        /// Where the problem is.
+        position: FilePosition,
+        /// The problem.
         sentence: String,
-        /// What to do.
+        /// A suggested correction.
         hint: Option<String>,
     },
-    /// A flag's value is of the wrong kind.
+    /// The value of a flag has the wrong type.
     #[error("{flag}: {sentence}")]
     Flag {
-        /// With its dashes.
+        /// The flag, with its dashes.
         flag: String,
-        /// What is wrong.
+        /// The problem.
         sentence: String,
     },
-    /// No such profile.
+    /// The profile does not exist.
     #[error("there is no profile named `{name}`")]
     Profile {
-        /// As it was given.
+        /// Name as given by the user.
         name: String,
-        /// What to do.
+        /// A suggested correction.
         hint: String,
     },
-    /// Each layer reads by itself, but not all of them together.
-    #[error("the layers of the configuration do not fit together: {0}")]
+    /// Every layer is valid, but the merged configuration is not.
+    #[error("the configuration files and flags contradict each other: {0}")]
     Layers(String),
-    /// Each layer reads, but a value in force makes no sense.
+    /// A value has the right type but cannot work.
     #[error("{key} ({origin}): {sentence}")]
     Value {
         /// The dotted key.
         key: String,
-        /// Who set it.
+        /// The layer that set it.
         origin: Origin,
-        /// What is wrong.
+        /// The problem.
         sentence: String,
-        /// What to do.
+        /// A suggested correction.
         hint: Option<String>,
     },
 }
 
 impl ConfigError {
-    /// What the user can do about it.
+    /// A suggested correction.
     pub fn hint(&self) -> Option<&str> {
         match self {
             Self::File { hint, .. } | Self::Value { hint, .. } => hint.as_deref(),
             Self::Profile { hint, .. } => Some(hint),
             Self::List { .. } => Some(
-                "one entry a line: a URL, a domain, an address or a range such as 192.0.2.0/24",
+                "one entry per line: a URL, a domain, an IP address or a range such as 192.0.2.0/24",
             ),
             Self::Read { .. } | Self::ReadList { .. } | Self::Flag { .. } | Self::Layers(_) => None,
         }

@@ -1,7 +1,7 @@
-//! One layer of configuration: a table, and the origin of each of its leaves.
+//! One layer of the configuration: a TOML table, and the origin of each value.
 //!
-//! A layer is read on its own against [`Config`], because every section takes its missing values from its defaults:
-//! so the complaint about a key or a value carries the place where it stands.
+//! Each layer is deserialised into [`Config`] on its own; missing values take their defaults. So an error has the position of its
+//! key or value in the file.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::profile::Profile;
 use super::renamed::{self, OldName, Renamed};
 use super::{Config, Origin};
 
-/// What the command line set: each value with its dotted key and the flag's name.
+/// Values that the command line set, each with its dotted key and the name of the flag.
 #[derive(Clone, Debug, Default)]
 pub struct FlagValues(Vec<FlagValue>);
 
@@ -39,7 +39,7 @@ impl FlagValues {
     }
 }
 
-/// A layer that has been read and found good by itself.
+/// A valid layer.
 #[derive(Debug, Default)]
 pub(super) struct ConfigLayer {
     pub(super) table: Table,
@@ -60,15 +60,15 @@ impl ConfigLayer {
             leaves,
             old_names,
         } = read(&text).map_err(|error| locate(path, &text, &error))?;
-        settle_files(&mut table, path);
+        make_paths_absolute(&mut table, path);
         let renamed = |name: OldName| Renamed {
             path: path.to_owned(),
-            line: position(&text, name.span.start).0,
+            line: line_and_column(&text, name.span.start).0,
             old: name.old,
             new: name.new,
         };
         let origin = |leaf: Leaf| {
-            let (line, _) = position(&text, leaf.span.start);
+            let (line, _) = line_and_column(&text, leaf.span.start);
             (
                 leaf.key,
                 Origin::File {
@@ -84,10 +84,10 @@ impl ConfigLayer {
         })
     }
 
-    /// A built-in profile; the tests read them all.
+    /// A built-in profile.
     pub(super) fn profile(profile: &Profile) -> Self {
         let Document { table, leaves, .. } =
-            read(profile.text).expect("built-in profiles are tested");
+            read(profile.text).expect("the tests read every profile");
         let origin = || Origin::Profile(profile.name.to_owned());
         Self {
             table,
@@ -99,7 +99,7 @@ impl ConfigLayer {
         }
     }
 
-    /// The command line, one layer a flag.
+    /// The command line, one layer per flag.
     pub(super) fn flags(flags: &FlagValues) -> Result<Vec<Self>, ConfigError> {
         flags.0.iter().map(Self::flag).collect()
     }
@@ -122,7 +122,7 @@ impl ConfigLayer {
         }
     }
 
-    /// The profile this layer names.
+    /// The profile that this layer names.
     pub(super) fn named_profile(&self) -> Option<&str> {
         self.table.get("profile").and_then(Value::as_str)
     }
@@ -172,9 +172,9 @@ fn nest(key: &str, value: Value) -> Table {
     }
 }
 
-/// Names of files inside a configuration file are relative to it, not to where the program was started. They become
-/// absolute: a collection keeps them in a file of its own, in another folder.
-fn settle_files(table: &mut Table, path: &Path) {
+/// Makes paths absolute. They are relative to the configuration file, but a collection keeps a copy of the configuration in
+/// another folder.
+fn make_paths_absolute(table: &mut Table, path: &Path) {
     let Some(folder) = path.parent() else { return };
     let files = table
         .get_mut("crawl")
@@ -183,8 +183,8 @@ fn settle_files(table: &mut Table, path: &Path) {
         if let Value::String(name) = file {
             let named = folder.join(&*name);
             let absolute = std::path::absolute(&named).ok();
-            let settled = absolute.and_then(|path| path.into_os_string().into_string().ok());
-            *name = settled.unwrap_or_else(|| named.display().to_string());
+            let text = absolute.and_then(|path| path.into_os_string().into_string().ok());
+            *name = text.unwrap_or_else(|| named.display().to_string());
         }
     }
 }
@@ -200,21 +200,21 @@ fn locate(path: &Path, text: &str, error: &DocumentError) -> ConfigError {
             )
         }
     };
-    let (line, column) = position(text, span.map_or(0, |span| span.start));
-    let place = FilePosition {
+    let (line, column) = line_and_column(text, span.map_or(0, |span| span.start));
+    let position = FilePosition {
         path: path.to_owned(),
         line,
         column,
     };
     ConfigError::File {
-        place,
+        position,
         sentence,
         hint,
     }
 }
 
-/// Line and column of a byte, both from 1.
-fn position(text: &str, offset: usize) -> (usize, usize) {
+/// Line and column of a byte offset, both counted from 1.
+fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
     let before = &text[..text.floor_char_boundary(offset)];
     let start = before.rfind('\n').map_or(0, |newline| newline + 1);
     (
@@ -223,26 +223,27 @@ fn position(text: &str, offset: usize) -> (usize, usize) {
     )
 }
 
-/// The reader's message in the words of the configuration; the keys it expected become a hint.
+/// Turns a message of the TOML parser into a sentence and a hint.
 fn explain(message: &str) -> (String, Option<String>) {
     let Some(rest) = message.strip_prefix("unknown field `") else {
         return (message.trim_end().replace('\n', ", "), None);
     };
-    let mut words = rest.split('`');
-    let key = words.next().unwrap_or_default();
-    let known: Vec<&str> = words.skip(1).step_by(2).collect();
-    (format!("unknown key `{key}`"), Some(advise(key, &known)))
+    let mut quoted = rest.split('`');
+    let key = quoted.next().unwrap_or_default();
+    let known: Vec<&str> = quoted.skip(1).step_by(2).collect();
+    (format!("unknown key `{key}`"), Some(hint_for(key, &known)))
 }
 
-fn advise(key: &str, known: &[&str]) -> String {
-    let defaults = toml::to_string(&Config::default()).expect("the defaults are TOML");
-    let elsewhere = leaves(&defaults).expect("what was just written is TOML");
-    let home = |leaf: &&Leaf| leaf.key.rsplit('.').next() == Some(key) && !leaf.table.is_empty();
-    if let Some(leaf) = elsewhere.iter().find(home) {
+/// A hint for an unknown key.
+fn hint_for(key: &str, known: &[&str]) -> String {
+    let defaults = toml::to_string(&Config::default()).expect("the defaults can be serialised");
+    let all = leaves(&defaults).expect("serialised TOML can be parsed");
+    let is_in_section = |leaf: &&Leaf| leaf.key.rsplit('.').next() == Some(key) && !leaf.table.is_empty();
+    if let Some(leaf) = all.iter().find(is_in_section) {
         return format!("`{key}` belongs in [{}]", leaf.table);
     }
     match nearest(key, known.iter().copied()) {
-        Some(word) => format!("did you mean `{word}`?"),
+        Some(near) => format!("did you mean `{near}`?"),
         None => format!("the keys here are {}", known.join(", ")),
     }
 }
@@ -253,21 +254,21 @@ mod tests {
 
     #[test]
     fn positions_count_from_one_in_characters() {
-        assert_eq!(position("", 0), (1, 1));
-        assert_eq!(position("ab\ncd", 4), (2, 2));
-        assert_eq!(position("é = 1", 3), (1, 3));
-        assert_eq!(position("ab", 99), (1, 3));
+        assert_eq!(line_and_column("", 0), (1, 1));
+        assert_eq!(line_and_column("ab\ncd", 4), (2, 2));
+        assert_eq!(line_and_column("é = 1", 3), (1, 3));
+        assert_eq!(line_and_column("ab", 99), (1, 3));
     }
 
     #[test]
-    fn file_names_are_relative_to_their_file() {
+    fn paths_are_relative_to_the_configuration_file() {
         let mut table = nest(
             "crawl.blacklist_files",
             Value::from(vec!["black.txt", "/etc/black.txt"]),
         );
-        settle_files(&mut table, Path::new("somewhere/aranha.toml"));
-        let beside = std::env::current_dir().unwrap().join("somewhere/black.txt");
-        let expected = Value::from(vec![beside.to_str().unwrap(), "/etc/black.txt"]);
+        make_paths_absolute(&mut table, Path::new("somewhere/aranha.toml"));
+        let expected = std::env::current_dir().unwrap().join("somewhere/black.txt");
+        let expected = Value::from(vec![expected.to_str().unwrap(), "/etc/black.txt"]);
         assert_eq!(table["crawl"]["blacklist_files"], expected);
     }
 }

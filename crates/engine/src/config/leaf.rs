@@ -1,27 +1,27 @@
-//! The leaves of a TOML text, with their places: what a layer sets, and where.
+//! The leaves of a TOML document (values that are not tables), with their positions.
 
 use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// One value that is not a table.
+/// A value that is not a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Leaf {
-    /// The dotted key of the table it stands in; empty at the top.
+    /// Dotted key of its table; empty at the top level.
     pub(super) table: String,
-    /// Its own dotted key, table included.
+    /// Its dotted key, including the table.
     pub(super) key: String,
-    /// Bytes of the text from the key's first to the value's last.
+    /// Byte range from the start of the key to the end of the value.
     pub(super) span: Range<usize>,
 }
 
-/// The leaves of `text`, in the order in which they are written. An empty table has none.
+/// The leaves of `text`, in the order of the text.
 pub(super) fn leaves(text: &str) -> Result<Vec<Leaf>, toml::de::Error> {
     Ok(leaves_of(DeTable::parse(text)?.get_ref()))
 }
 
-/// The leaves of a parsed document, in the order in which they are written.
+/// The leaves of a parsed document, in the order of the text.
 pub(super) fn leaves_of(document: &DeTable<'_>) -> Vec<Leaf> {
     let mut found = Vec::new();
     walk(document, "", &mut found);
@@ -37,17 +37,17 @@ fn walk(table: &DeTable<'_>, prefix: &str, found: &mut Vec<Leaf>) {
             _ => found.push(Leaf {
                 table: prefix.to_owned(),
                 key,
-                span: whole(name, value),
+                span: span(name, value),
             }),
         }
     }
 }
 
-fn whole<A, B>(name: &Spanned<A>, value: &Spanned<B>) -> Range<usize> {
+fn span<A, B>(name: &Spanned<A>, value: &Spanned<B>) -> Range<usize> {
     name.span().start..value.span().end.max(name.span().end)
 }
 
-/// `name` below `prefix`; quoted where TOML would quote it.
+/// `prefix.name`, with the name quoted if TOML requires it.
 pub(super) fn dotted(prefix: &str, name: &str) -> String {
     let bare = !name.is_empty()
         && name
@@ -70,10 +70,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn leaves_come_in_the_order_written() {
+    fn leaves_are_in_the_order_of_the_text() {
         let text = "z = 1\n[b]\ny = [1,\n 2]\n\"a/b\" = \"x\" # note\n[b.c]\n[a]\nq.r = true\n";
         let found: Vec<_> = leaves(text)
-            .expect("this is TOML")
+            .expect("valid TOML")
             .into_iter()
             .map(|leaf| (leaf.table.clone(), leaf.key.clone(), &text[leaf.span]))
             .collect();

@@ -1,17 +1,17 @@
-//! Limits in configuration: a value, or the word `"none"`.
+//! Serialisation of optional limits: a value, or `"none"`.
 //!
-//! TOML has no null, and a limit that a profile sets must be removable by a file. So an absent limit is written out.
-//! Each module here is a serde `with` for an `Option`.
+//! TOML has no null, but a file must be able to remove a limit that a profile sets. Each module here is a serde `with` module for
+//! an `Option`.
 
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{self, Deserializer, Visitor};
 
-/// How a limit says that there is none.
+/// Value of an absent limit.
 pub(super) const NONE: &str = "none";
 
-/// Reads `"none"`, or what `number` and `text` make of a number or a text.
+/// Reads `"none"`, a number (converted by `number`) or a text (converted by `text`).
 struct Limit<T> {
     expected: &'static str,
     number: fn(u64) -> Option<T>,
@@ -27,14 +27,14 @@ impl<T> Visitor<'_> for Limit<T> {
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Self::Value, E> {
-        let refused = || E::invalid_value(de::Unexpected::Signed(value), &self.expected);
-        let value = u64::try_from(value).map_err(|_| refused())?;
-        (self.number)(value).map(Some).ok_or_else(refused)
+        let error = || E::invalid_value(de::Unexpected::Signed(value), &self.expected);
+        let value = u64::try_from(value).map_err(|_| error())?;
+        (self.number)(value).map(Some).ok_or_else(error)
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Self::Value, E> {
-        let refused = || E::invalid_value(de::Unexpected::Unsigned(value), &self.expected);
-        (self.number)(value).map(Some).ok_or_else(refused)
+        let error = || E::invalid_value(de::Unexpected::Unsigned(value), &self.expected);
+        (self.number)(value).map(Some).ok_or_else(error)
     }
 
     fn visit_str<E: de::Error>(self, value: &str) -> Result<Self::Value, E> {
@@ -59,13 +59,13 @@ fn read<'de, T, D: Deserializer<'de>>(
     })
 }
 
-/// A number of things: `5000` or `"none"`.
+/// A count: `5000` or `"none"`.
 pub(crate) mod count {
     use serde::{Deserializer, Serialize, Serializer};
 
     const EXPECTED: &str = "a whole number or \"none\"";
 
-    #[expect(clippy::ref_option, reason = "serde calls it so")]
+    #[expect(clippy::ref_option, reason = "signature required by serde")]
     pub(crate) fn serialize<T: Serialize, S: Serializer>(
         value: &Option<T>,
         serializer: S,
@@ -89,13 +89,13 @@ pub(crate) mod count {
     }
 }
 
-/// A time: `"8h"` or `"none"`.
+/// A duration: `"8h"` or `"none"`.
 pub(crate) mod time {
     use std::time::Duration;
 
     use serde::{Deserializer, Serializer};
 
-    #[expect(clippy::ref_option, reason = "serde calls it so")]
+    #[expect(clippy::ref_option, reason = "signature required by serde")]
     pub(crate) fn serialize<S: Serializer>(
         value: &Option<Duration>,
         serializer: S,
@@ -113,7 +113,7 @@ pub(crate) mod time {
             |text: &str| aranha_units::duration::parse(text).map_err(|error| error.to_string());
         super::read(
             deserializer,
-            "a time such as \"8h\", or \"none\"",
+            "a duration such as \"8h\", or \"none\"",
             |_| None,
             text,
         )
@@ -124,7 +124,7 @@ pub(crate) mod time {
 pub(crate) mod size {
     use serde::{Deserializer, Serializer};
 
-    #[expect(clippy::ref_option, reason = "serde calls it so")]
+    #[expect(clippy::ref_option, reason = "signature required by serde")]
     pub(crate) fn serialize<S: Serializer>(
         value: &Option<u64>,
         serializer: S,

@@ -1,4 +1,4 @@
-//! Layers become one configuration.
+//! Merges the layers into one configuration.
 
 use toml::{Table, Value};
 
@@ -15,10 +15,10 @@ pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
         .map(|path| ConfigLayer::file(path))
         .collect::<Result<Vec<_>, _>>()?;
     let named = files.iter().rev().find_map(ConfigLayer::named_profile);
-    let profile = choose(layers.profile.as_deref().or(named))?;
+    let profile = find_profile(layers.profile.as_deref().or(named))?;
     let flags = ConfigLayer::flags(&layers.flags)?;
 
-    let mut table = Table::try_from(Config::default()).expect("the defaults are TOML");
+    let mut table = Table::try_from(Config::default()).expect("the defaults can be serialised");
     let mut origins = Origins::default();
     for layer in std::iter::once(ConfigLayer::profile(profile))
         .chain(files)
@@ -39,12 +39,13 @@ pub(super) fn load(layers: &Layers) -> Result<(Config, Origins), ConfigError> {
         .map_err(|error: toml::de::Error| ConfigError::Layers(error.message().to_owned()))?;
     check::check(&config, &origins)?;
     derive::identity(&mut config, &mut origins);
+    // Sitemaps are unpacked at most as far as bodies are decoded.
     let decoded = usize::try_from(config.fetch.max_decoded).unwrap_or(usize::MAX);
     config.page.max_unpacked = config.page.max_unpacked.min(decoded);
     Ok((config, origins))
 }
 
-fn choose(name: Option<&str>) -> Result<&'static Profile, ConfigError> {
+fn find_profile(name: Option<&str>) -> Result<&'static Profile, ConfigError> {
     let name = name.unwrap_or(profile::DEFAULT);
     profile::find(name).ok_or_else(|| {
         let names = || PROFILES.iter().map(|profile| profile.name);
@@ -62,7 +63,7 @@ fn choose(name: Option<&str>) -> Result<&'static Profile, ConfigError> {
     })
 }
 
-/// `over` on top of `base`: tables are joined, everything else is replaced.
+/// Merges `over` into `base`: tables are merged, other values are replaced.
 fn overlay(base: &mut Table, over: Table) {
     for (key, value) in over {
         match (base.get_mut(&key), value) {

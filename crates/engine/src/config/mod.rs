@@ -1,15 +1,15 @@
-//! Configuration: what is in force in a crawl, and where each value came from (M9).
+//! The configuration of a crawl, and the origin of each value (M9).
 //!
-//! Four layers, each over the last: built-in defaults, a named profile, configuration files, command-line flags.
-//! They are merged as TOML tables, leaf by leaf, and the [`Origin`] of every leaf is remembered, so that
-//! `aranha config show` can say not only what holds but who said so.
+//! Four layers are merged, value by value: built-in defaults, a profile, configuration files and command-line flags. A later layer
+//! overrides an earlier one. The [`Origin`] of every value is kept for `aranha config show`.
 //!
-//! What always holds: every layer is read on its own against the same structs, so an unknown key or a wrong type
-//! is refused with the file, line and column (or the flag) it stands in, never silently dropped; a [`Config`] that
-//! [`Config::load`] returns has passed every check in `check.rs`, and says in `fetch.user_agent` who we are.
+//! Invariants:
+//! - Every layer is read on its own against the same structs. An unknown key or a wrong type is an error that names the file,
+//!   line and column, or the flag.
+//! - A [`Config`] from [`Config::load`] has passed all checks in `check.rs`, and its `fetch.user_agent` contains the contact.
 //!
-//! Read first: [`CrawlOptions`] (the engine's own section; the other sections belong to the crates that act on them),
-//! then `layer.rs` (how a layer is read) and `merge.rs` (how they become one).
+//! Read first: [`CrawlOptions`] (the engine's own section; the other sections belong to their crates), then `layer.rs` (reading
+//! a layer) and `merge.rs` (merging the layers).
 
 mod check;
 mod crawl;
@@ -37,35 +37,35 @@ pub use origin::{Origin, Origins};
 pub use profile::{PROFILES, Profile};
 pub use renamed::Renamed;
 
-/// The configuration in force: one field a section of `aranha.toml`.
+/// The configuration: one field per section of `aranha.toml`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// The profile whose values lie between the defaults and the files. A file may name it too.
+    /// Name of the profile, which a flag or a file can set.
     pub profile: String,
-    /// `[crawl]`: what is crawled, how fast, by whom.
+    /// `[crawl]`: scope, limits, courtesy and identity of the crawler.
     pub crawl: CrawlOptions,
-    /// `[thresholds]`: what a site may cost before its links are no longer followed (D5).
+    /// `[thresholds]`: limits beyond which a site is treated as a trap (D5).
     pub thresholds: Thresholds,
-    /// `[load]`: what the crawl may take of this machine and its network (N13).
+    /// `[load]`: limits on the load of this machine and its network (N13).
     pub load: crate::limits::load::Caps,
     /// `[url]`: the canonical form of URLs.
     pub url: aranha_url::UrlRules,
-    /// `[fetch]`: connections, limits of one fetch, DNS.
+    /// `[fetch]`: connections, limits of a fetch, DNS.
     pub fetch: aranha_fetch::Options,
-    /// `[page]`: what is read out of a page.
+    /// `[page]`: reading of pages.
     pub page: aranha_page::Options,
-    /// `[volume]`: the archive.
+    /// `[volume]`: the WARC files.
     pub volume: aranha_volume::Options,
     /// `[frontier]`: leases, windows, external links.
     pub frontier: aranha_frontier::Options,
-    /// `[retry]`: which outcomes are tried again, after how long, how often (F11).
+    /// `[retry]`: which outcomes are retried, when and how often (F11).
     pub retry: aranha_frontier::Retry,
-    /// `[revisit]`: when pages are visited again (I1 to I4).
+    /// `[revisit]`: when pages are revisited (I1 to I4).
     pub revisit: aranha_revisit::Options,
-    /// `[proxy_cache]`: what a proxy near by tells and has (I5).
+    /// `[proxy_cache]`: signals and copies from a caching proxy (I5).
     pub proxy_cache: ProxyCacheOptions,
-    /// `[log]`: what is written about the crawl.
+    /// `[log]`: logs of the crawl.
     pub log: LogOptions,
 }
 
@@ -89,46 +89,46 @@ impl Default for Config {
     }
 }
 
-/// One value in force.
+/// One value of the configuration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConfigEntry {
-    /// Its dotted key.
+    /// The dotted key.
     pub key: String,
-    /// As TOML has it.
+    /// The value in TOML.
     pub value: toml::Value,
-    /// Who set it.
+    /// The layer that set it.
     pub origin: Origin,
 }
 
-/// What to load a configuration from, above the built-in defaults.
+/// The layers of a configuration, except the built-in defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
-    /// A profile chosen on the command line; without it the last file that names one decides.
+    /// The profile from the command line. `None`: the profile that the last file names.
     pub profile: Option<String>,
-    /// Configuration files, a later one over an earlier one. A file that is missing is an error.
+    /// Configuration files; a later one overrides an earlier one. A missing file is an error.
     pub files: Vec<PathBuf>,
-    /// What was typed on the command line.
+    /// Values from the command line.
     pub flags: FlagValues,
 }
 
 impl Config {
-    /// Reads and merges the layers, then checks the whole.
+    /// Reads and merges the layers, then checks the result.
     pub fn load(layers: &Layers) -> Result<(Self, Origins), ConfigError> {
         merge::load(layers)
     }
 
-    /// Every value in force with its key and origin, in the order of the sections.
+    /// Every value with its key and origin, in the order of the sections.
     pub fn entries(&self, origins: &Origins) -> Vec<ConfigEntry> {
         show::entries(self, origins)
     }
 
-    /// All values in force as TOML, in the order of the sections, each with its origin as a comment.
+    /// All values as TOML, in the order of the sections, each with its origin as a comment.
     pub fn show(&self, origins: &Origins) -> String {
         show::all(self, origins)
     }
 
-    /// Only what files and flags set, as TOML: what a collection keeps so that a later run continues alike.
-    /// Profile values are left out, the profile's name is kept.
+    /// The values from files and flags, and the name of the profile, as TOML. A collection keeps this text, so that later
+    /// crawls have the same configuration.
     pub fn show_own(&self, origins: &Origins) -> String {
         show::own(self, origins)
     }

@@ -1,20 +1,20 @@
-//! The nearest known word to a misspelt one, for hints.
+//! The known name that is nearest to a misspelt one, for hints.
 
-/// The candidate with the fewest edits from `word`, if that is few enough to be a slip of the fingers.
+/// The candidate with the smallest edit distance from `word`, if a typing error is plausible.
 pub(super) fn nearest<'a>(
     word: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    let room = (word.chars().count() / 3).max(1) + 1;
+    let max_distance = (word.chars().count() / 3).max(1) + 1;
     candidates
         .into_iter()
         .map(|candidate| (distance(word, candidate), candidate))
-        .filter(|(distance, _)| *distance <= room)
+        .filter(|(distance, _)| *distance <= max_distance)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)
 }
 
-/// Levenshtein's distance, one row at a time.
+/// Levenshtein distance, computed one row at a time.
 fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_recognised_and_strangers_are_not() {
+    fn typing_errors_are_recognised_and_other_words_are_not() {
         check("puase", Some("pause"));
         check("page", Some("pages"));
         check("dept", Some("depth"));

@@ -1,4 +1,4 @@
-//! Where a value in force came from.
+//! The origin of each value in the configuration.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::Renamed;
 
-/// The layer that set a value. Its `Display` is what `aranha config show` prints beside the value.
+/// The layer that set a value. `aranha config show` prints its `Display` beside the value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// Built into the program.
@@ -15,12 +15,12 @@ pub enum Origin {
     Profile(String),
     /// A configuration file.
     File {
-        /// As it was named.
+        /// Path as given by the user.
         path: PathBuf,
-        /// Counted from 1.
+        /// Line, counted from 1.
         line: usize,
     },
-    /// Made from another value, named by its key.
+    /// Derived from the value with this key.
     Derived(&'static str),
     /// A command-line flag, with its dashes: `--pause`.
     Flag(String),
@@ -46,7 +46,7 @@ pub struct Origins {
 }
 
 impl Origins {
-    /// Who set this key.
+    /// The layer that set this key.
     pub fn of(&self, key: &str) -> Origin {
         self.by_key.get(key).cloned().unwrap_or(Origin::Default)
     }
@@ -61,7 +61,7 @@ impl Origins {
         self.renamed.extend(renamed);
     }
 
-    /// A later layer replaces the value, and all below it when it was a table.
+    /// Sets the origin of a key and forgets the origins below it, because the value may have been a table.
     pub(super) fn set(&mut self, key: &str, origin: Origin) {
         let below = format!("{key}.");
         self.by_key.retain(|known, _| !known.starts_with(&below));

@@ -1,27 +1,26 @@
-//! Named profiles: values that belong together, between the defaults and the user's file.
+//! Profiles: named sets of values for one kind of crawl, applied after the defaults and before the user's files.
 //!
-//! Each is a TOML file beside this one, with the reason for every value. A profile is kept only while it serves a
-//! kind of crawl that its name tells; single values belong in the user's own file.
+//! Each profile is a TOML file in `profiles/`, with the reason for every value.
 
-/// The name of the profile that changes nothing.
+/// The profile without values of its own.
 pub(super) const DEFAULT: &str = "default";
 
-/// One named set of values.
+/// A named set of values.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
-    /// As `--profile` takes it.
+    /// Name for `--profile`.
     pub name: &'static str,
-    /// One line for people.
+    /// Description in one line.
     pub about: &'static str,
-    /// Its values, TOML with comments.
+    /// Values as TOML with comments.
     pub text: &'static str,
 }
 
-/// All of them.
+/// All profiles.
 pub const PROFILES: &[Profile] = &[
     Profile {
         name: DEFAULT,
-        about: "today's sensible values for the public web",
+        about: "the defaults, for the public web",
         text: "",
     },
     Profile {
@@ -36,7 +35,7 @@ pub const PROFILES: &[Profile] = &[
     },
 ];
 
-/// The profile of that name.
+/// The profile with this name.
 pub(super) fn find(name: &str) -> Option<&'static Profile> {
     PROFILES.iter().find(|profile| profile.name == name)
 }

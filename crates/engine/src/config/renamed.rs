@@ -1,8 +1,7 @@
-//! Renamed keys. An old name is still read, and [`Renamed`] describes it so that a program can warn.
+//! Renamed keys. An old name is still accepted, and [`Renamed`] describes it so that the program can warn.
 //!
-//! Names are replaced in the parsed document, before a layer is read against [`Config`](super::Config). Errors and
-//! origins therefore still point at the line where the old name stands. Each entry is removed one release after the
-//! release that introduced the new name.
+//! Names are replaced in the parsed document, before it is deserialised into [`Config`](super::Config). So errors and origins have
+//! the line of the old name. An old name is removed one release after the new name was introduced.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::leaf::dotted;
 
-/// One renamed key: the section that holds it under its current name (empty for a section itself), the old name and the new name.
+/// Current name of the section (empty if the section itself was renamed), old name and new name of the key.
 type Rename = (&'static str, &'static str, &'static str);
 
 /// All renamed keys. A section is listed before the keys inside it.
@@ -74,16 +73,16 @@ impl fmt::Display for Renamed {
     }
 }
 
-/// An old name in a document, and where it stands.
+/// An old name in a document.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct OldName {
     pub(super) old: String,
     pub(super) new: String,
-    /// Bytes of the old name.
+    /// Byte range of the old name.
     pub(super) span: Range<usize>,
 }
 
-/// Replaces old names in a document. `Err` holds an old name that stands beside its new name.
+/// Replaces old names in a document. `Err` is an old name whose new name is also set.
 pub(super) fn replace(document: &mut DeTable<'_>) -> Result<Vec<OldName>, OldName> {
     let mut found = Vec::new();
     for (section, old, new) in RENAMED {

@@ -1,4 +1,4 @@
-//! The scope and the black list that a configuration describes, ready to judge URLs.
+//! Builds the scope and the black list from the configuration.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use aranha_url::{Blacklist, Filter, Scope};
 use super::{Config, ConfigError, Origin};
 
 impl Config {
-    /// The scope without its seeds (U12, U10, U11).
+    /// The scope, without seeds (U12, U10, U11).
     pub fn scope(&self) -> Result<Scope, ConfigError> {
         let crawl = &self.crawl;
         let accept = any_of("crawl.accept", &crawl.accept)?;
@@ -22,7 +22,7 @@ impl Config {
         ))
     }
 
-    /// All black list entries, those in files included.
+    /// The black list, including the entries from files.
     pub fn blacklist(&self) -> Result<Blacklist, ConfigError> {
         let mut lines = self.crawl.blacklist.join("\n");
         for path in &self.crawl.blacklist_files {
@@ -30,7 +30,7 @@ impl Config {
                 path: path.clone(),
                 source,
             })?;
-            // Each file is read by itself first, so that the complaint's line is that file's.
+            // Each file is parsed on its own first, so that an error has the line in that file.
             Blacklist::parse_lines(&text).map_err(|error| ConfigError::List {
                 path: path.clone(),
                 sentence: error.to_string(),
@@ -39,11 +39,11 @@ impl Config {
             lines.push_str(&text);
         }
         Blacklist::parse_lines(&lines)
-            .map_err(|error| wrong("crawl.blacklist", error.to_string(), None))
+            .map_err(|error| value_error("crawl.blacklist", error.to_string(), None))
     }
 }
 
-/// One filter that matches what any of them matches; none of none.
+/// One filter that matches if any of the filters matches; `None` if there are none.
 fn any_of(key: &str, texts: &[String]) -> Result<Option<Filter>, ConfigError> {
     for text in texts {
         parse(key, text)?;
@@ -61,12 +61,12 @@ fn any_of(key: &str, texts: &[String]) -> Result<Option<Filter>, ConfigError> {
 fn parse(key: &str, text: &str) -> Result<Filter, ConfigError> {
     Filter::parse(text).map_err(|error| {
         let sentence = format!("in `{text}`, column {}: {}", error.column, error.problem);
-        wrong(key, sentence, Some(error.hint))
+        value_error(key, sentence, Some(error.hint))
     })
 }
 
-/// Who set the key is known to the caller only: see `check.rs`.
-fn wrong(key: &str, sentence: String, hint: Option<String>) -> ConfigError {
+/// An error without its origin, which `check.rs` adds.
+fn value_error(key: &str, sentence: String, hint: Option<String>) -> ConfigError {
     ConfigError::Value {
         key: key.to_owned(),
         origin: Origin::Default,

@@ -1,23 +1,23 @@
-//! What is in force, for people: TOML with the origin of each value beside it.
+//! The configuration as text: TOML with the origin of each value in a comment.
 
 use super::leaf::{Leaf, leaves};
 use super::{Config, ConfigEntry, Origin, Origins};
 
-/// Comments begin here when the value is short enough.
-const COLUMN: usize = 44;
+/// Column of the comments, unless a value is longer.
+const COMMENT_COLUMN: usize = 44;
 
-/// The configuration as TOML in the order of its structs, and its leaves.
-pub(super) fn written(config: &Config) -> (String, Vec<Leaf>) {
-    let text = toml::to_string(config).expect("a configuration is TOML: every field came from it");
-    let leaves = leaves(&text).expect("what was just written is TOML");
+/// The configuration as TOML in the order of the structs, and its leaves.
+pub(super) fn to_toml(config: &Config) -> (String, Vec<Leaf>) {
+    let text = toml::to_string(config).expect("every configuration can be serialised");
+    let leaves = leaves(&text).expect("serialised TOML can be parsed");
     (text, leaves)
 }
 
-/// Every value, for programs.
+/// All values, one entry each.
 pub(super) fn entries(config: &Config, origins: &Origins) -> Vec<ConfigEntry> {
-    let (text, leaves) = written(config);
+    let (text, leaves) = to_toml(config);
     let entry = |leaf: Leaf| {
-        let value: toml::Table = text[leaf.span].parse().expect("a leaf's own text is TOML");
+        let value: toml::Table = text[leaf.span].parse().expect("the text of a leaf is TOML");
         let value = value.into_iter().next().expect("a leaf has a value").1;
         ConfigEntry {
             origin: origins.of(&leaf.key),
@@ -28,9 +28,9 @@ pub(super) fn entries(config: &Config, origins: &Origins) -> Vec<ConfigEntry> {
     leaves.into_iter().map(entry).collect()
 }
 
-/// Every value.
+/// All values as TOML.
 pub(super) fn all(config: &Config, origins: &Origins) -> String {
-    let (text, leaves) = written(config);
+    let (text, leaves) = to_toml(config);
     let mut shown = String::with_capacity(text.len() * 2);
     let mut done = 0;
     for leaf in leaves {
@@ -42,14 +42,14 @@ pub(super) fn all(config: &Config, origins: &Origins) -> String {
     shown
 }
 
-/// Only what a file or a flag set, and the profile's name.
+/// The values from files and flags, and the name of the profile.
 pub(super) fn own(config: &Config, origins: &Origins) -> String {
-    let (text, leaves) = written(config);
+    let (text, leaves) = to_toml(config);
     let mut shown = String::new();
     let mut table = String::new();
     for leaf in leaves {
-        let own = matches!(origins.of(&leaf.key), Origin::File { .. } | Origin::Flag(_));
-        if !own && leaf.key != "profile" {
+        let is_own = matches!(origins.of(&leaf.key), Origin::File { .. } | Origin::Flag(_));
+        if !is_own && leaf.key != "profile" {
             continue;
         }
         if leaf.table != table {
@@ -64,14 +64,14 @@ pub(super) fn own(config: &Config, origins: &Origins) -> String {
 
 fn push_leaf(shown: &mut String, text: &str, leaf: &Leaf, origins: &Origins) {
     let value = &text[leaf.span.clone()];
-    let gap = COLUMN.saturating_sub(value.chars().count()).max(2);
+    let gap = COMMENT_COLUMN.saturating_sub(value.chars().count()).max(2);
     shown.push_str(value);
     shown.extend(std::iter::repeat_n(' ', gap));
     shown.push_str("# ");
     shown.push_str(&one_line(&origins.of(&leaf.key).to_string()));
 }
 
-/// An origin may hold a path with anything in it; a comment ends at its line.
+/// Replaces control characters: a path may contain a newline, which would end the comment.
 fn one_line(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '\u{fffd}' } else { c })

@@ -1,12 +1,13 @@
-//! Whole configurations: layers, origins, complaints with their place.
+//! Tests of loading: layers, origins, and errors with their position.
 
 use std::path::Path;
 use std::time::Duration;
 
 use super::*;
 
+/// Layers with one file of this text, and the temporary folder of the file.
 fn layers(text: &str) -> (tempfile::TempDir, Layers) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("aranha.toml");
     std::fs::write(&path, text).expect("a file");
     (
@@ -18,11 +19,11 @@ fn layers(text: &str) -> (tempfile::TempDir, Layers) {
     )
 }
 
-/// What loading a file with this text complains about, as people see it (`FILE` for its path).
+/// Checks the error message and hint for a file with this text (`FILE` stands for its path).
 #[track_caller]
-fn complaint(text: &str, expected: &str) {
+fn check_error(text: &str, expected: &str) {
     let (_folder, layers) = layers(text);
-    let error = Config::load(&layers).expect_err("this configuration is wrong");
+    let error = Config::load(&layers).expect_err("an invalid configuration");
     let path = layers.files[0].display().to_string();
     let mut shown = error.to_string().replace(&path, "FILE");
     if let Some(hint) = error.hint() {
@@ -33,12 +34,12 @@ fn complaint(text: &str, expected: &str) {
 }
 
 fn table(config: &Config) -> toml::Table {
-    toml::Table::try_from(config).expect("a configuration is TOML")
+    toml::Table::try_from(config).expect("a configuration can be serialised")
 }
 
 #[test]
-fn defaults_survive_the_way_through_toml() {
-    let (config, origins) = Config::load(&Layers::default()).expect("the defaults are good");
+fn defaults_are_unchanged_by_serialisation() {
+    let (config, origins) = Config::load(&Layers::default()).expect("the defaults are valid");
     assert_eq!(table(&config), table(&Config::default()));
     assert!(
         config
@@ -62,7 +63,7 @@ fn every_profile_loads() {
 }
 
 #[test]
-fn vn2006_is_table_7() {
+fn vn2006_has_the_values_of_table_7() {
     let layers = Layers {
         profile: Some("vn2006".to_owned()),
         ..Layers::default()
@@ -89,12 +90,12 @@ fn vn2006_is_table_7() {
 }
 
 #[test]
-fn a_later_layer_wins_and_its_origin_is_kept() {
+fn a_later_layer_overrides_and_its_origin_is_kept() {
     let (_folder, mut layers) = layers(
         "profile = \"vn2006\"\n\n[thresholds]\nurls = 7\ndepth = \"none\"\n[crawl]\npause = \"9s\"\n",
     );
     layers.flags.set("--pause", "crawl.pause", "500ms");
-    let (config, origins) = Config::load(&layers).expect("all layers are good");
+    let (config, origins) = Config::load(&layers).expect("valid layers");
     assert_eq!(config.crawl.pause, Duration::from_millis(500));
     assert_eq!(
         config.thresholds,
@@ -122,87 +123,87 @@ fn a_later_layer_wins_and_its_origin_is_kept() {
 }
 
 #[test]
-fn a_profile_flag_is_stronger_than_the_file_s() {
+fn a_profile_flag_overrides_the_profile_of_a_file() {
     let (_folder, mut layers) = layers("profile = \"vn2006\"\n");
     layers.profile = Some("mysite".to_owned());
-    let (config, origins) = Config::load(&layers).expect("all layers are good");
+    let (config, origins) = Config::load(&layers).expect("valid layers");
     assert_eq!(config.profile, "mysite");
     assert_eq!(config.thresholds, Thresholds::default());
     assert_eq!(origins.of("profile"), Origin::Flag("--profile".to_owned()));
 }
 
 #[test]
-fn unknown_keys_are_refused_with_a_hint() {
-    complaint(
+fn unknown_keys_are_errors_with_a_hint() {
+    check_error(
         "[crawl]\nscope = \"host\"\n  puase = \"1s\"\n",
         "FILE, line 3, column 3: unknown key `puase`\nhint: did you mean `pause`?",
     );
-    complaint(
+    check_error(
         "pause = \"1s\"\n",
         "FILE, line 1, column 1: unknown key `pause`\nhint: `pause` belongs in [crawl]",
     );
-    complaint(
+    check_error(
         "[crawll]\n",
         "FILE, line 1, column 2: unknown key `crawll`\nhint: did you mean `crawl`?",
     );
-    complaint(
+    check_error(
         "[thresholds]\nzeitgeist = 1",
         "FILE, line 2, column 1: unknown key `zeitgeist`\nhint: the keys here are urls, duplicates, depth, trap_pages",
     );
 }
 
 #[test]
-fn wrong_kinds_are_refused_where_they_stand() {
-    complaint(
+fn wrong_types_are_errors_with_a_position() {
+    check_error(
         "[crawl]\nsites = \"many\"\n",
         "FILE, line 2, column 9: invalid type: string \"many\", expected usize",
     );
-    complaint(
+    check_error(
         "[thresholds]\nurls = -1\n",
         "FILE, line 2, column 8: invalid value: integer `-1`, expected a whole number or \"none\"",
     );
-    complaint(
+    check_error(
         "[crawl]\ndepth = 70000\n",
         "FILE, line 2, column 9: invalid value: integer `70000`, expected a whole number or \"none\"",
     );
-    complaint(
+    check_error(
         "[crawl]\npause = \"2 parsecs\"\n",
         "FILE, line 2, column 9: `2 parsecs` is not a duration: the unit is not known; write for example 500ms, 2s, 1h30m or 7d",
     );
 }
 
 #[test]
-fn broken_toml_is_refused_where_it_breaks() {
+fn invalid_toml_is_an_error_with_a_position() {
     let (_folder, layers) = layers("[crawl]\npause = \n");
-    let error = Config::load(&layers).expect_err("this is not TOML");
-    let ConfigError::File { place, .. } = error else {
+    let error = Config::load(&layers).expect_err("invalid TOML");
+    let ConfigError::File { position, .. } = error else {
         panic!("{error}")
     };
-    assert_eq!((place.line, place.column), (2, 9));
+    assert_eq!((position.line, position.column), (2, 9));
 }
 
 #[test]
-fn senseless_values_are_refused_with_who_set_them() {
-    complaint(
+fn impossible_values_are_errors_with_an_origin() {
+    check_error(
         "[crawl]\n\nsites = 0\n",
         "crawl.sites (FILE, line 3): is 0: no site could be visited\nhint: use 1 or more",
     );
-    complaint(
+    check_error(
         "[crawl]\nproduct = \"my bot/1\"",
         "crawl.product (FILE, line 2): is not a product token: letters, `-` and `_` only (RFC 9309, 2.2.1)\n\
          hint: put a version or an address into fetch.user_agent",
     );
-    complaint(
+    check_error(
         "[crawl]\ncontact = \"me\"",
-        "crawl.contact (FILE, line 2): is neither the address of a web page nor a mail address\n\
+        "crawl.contact (FILE, line 2): is neither the URL of a web page nor a mail address\n\
          hint: for example https://example.org/crawler or crawler@example.org",
     );
 }
 
 #[test]
-fn filters_and_black_lists_are_read_before_the_crawl() {
+fn filters_and_black_lists_are_checked_on_loading() {
     let (_folder, layers) = layers("[crawl]\nreject = [\"ext:zip\", \"domian:a.org\"]\n");
-    let error = Config::load(&layers).expect_err("there is no such test");
+    let error = Config::load(&layers).expect_err("an unknown filter");
     assert!(
         error
             .to_string()
@@ -212,7 +213,7 @@ fn filters_and_black_lists_are_read_before_the_crawl() {
     assert!(error.hint().is_some());
 
     let (folder, mut layers) = layers_with_list("192.0.2.0/24\n:::\n");
-    let error = Config::load(&layers).expect_err("the second line is no entry");
+    let error = Config::load(&layers).expect_err("an invalid second line");
     assert!(
         error
             .to_string()
@@ -223,8 +224,8 @@ fn filters_and_black_lists_are_read_before_the_crawl() {
     layers
         .flags
         .set("--reject", "crawl.reject", vec!["ext:zip", "ext:gz"]);
-    let (config, _) = Config::load(&layers).expect("good");
-    let blacklist = config.blacklist().expect("good");
+    let (config, _) = Config::load(&layers).expect("a valid configuration");
+    let blacklist = config.blacklist().expect("a valid configuration");
     assert!(
         blacklist
             .address("192.0.2.7".parse().expect("an address"))
@@ -240,22 +241,22 @@ fn layers_with_list(list: &str) -> (tempfile::TempDir, Layers) {
 }
 
 #[test]
-fn sitemaps_are_unpacked_as_far_as_bodies_are_decoded() {
-    for (text, most) in [
+fn max_decoded_limits_the_unpacking_of_sitemaps() {
+    for (text, expected) in [
         ("", 50 << 20),
         ("[fetch]\nmax_decoded = \"4MiB\"\n", 4 << 20),
     ] {
         let (_folder, layers) = layers(text);
-        let config = Config::load(&layers).expect("a good file").0;
-        assert_eq!(config.page.max_unpacked, most, "{text:?}");
+        let config = Config::load(&layers).expect("a valid file").0;
+        assert_eq!(config.page.max_unpacked, expected, "{text:?}");
     }
 }
 
 #[test]
-fn flags_are_named_in_complaints() {
+fn errors_name_the_flag() {
     let mut layers = Layers::default();
     layers.flags.set("--pause", "crawl.pause", "soon");
-    let error = Config::load(&layers).expect_err("no such duration");
+    let error = Config::load(&layers).expect_err("an invalid duration");
     assert!(
         error
             .to_string()
@@ -265,23 +266,23 @@ fn flags_are_named_in_complaints() {
 }
 
 #[test]
-fn an_unknown_profile_names_the_known_ones() {
+fn an_unknown_profile_gets_a_hint() {
     let layers = Layers {
         profile: Some("vn2005".to_owned()),
         ..Layers::default()
     };
-    let error = Config::load(&layers).expect_err("no such profile");
+    let error = Config::load(&layers).expect_err("an unknown profile");
     assert_eq!(error.to_string(), "there is no profile named `vn2005`");
     assert_eq!(error.hint(), Some("did you mean `vn2006`?"));
 }
 
 #[test]
-fn a_missing_file_is_named() {
+fn an_error_names_a_missing_file() {
     let layers = Layers {
         files: vec!["nowhere/aranha.toml".into()],
         ..Layers::default()
     };
-    let error = Config::load(&layers).expect_err("no such file");
+    let error = Config::load(&layers).expect_err("a missing file");
     assert!(
         error
             .to_string()
@@ -291,12 +292,12 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn the_contact_goes_into_what_is_sent() {
+fn the_contact_is_part_of_user_agent_and_from() {
     let mut layers = Layers::default();
     layers
         .flags
         .set("--contact", "crawl.contact", "bot@example.org");
-    let (config, origins) = Config::load(&layers).expect("good");
+    let (config, origins) = Config::load(&layers).expect("a valid configuration");
     assert_eq!(
         config.fetch.user_agent,
         concat!("aranha/", env!("CARGO_PKG_VERSION"), " (bot@example.org)")
@@ -310,7 +311,7 @@ fn the_contact_goes_into_what_is_sent() {
     layers
         .flags
         .set("--user-agent", "fetch.user_agent", "mine/2");
-    let (config, origins) = Config::load(&layers).expect("good");
+    let (config, origins) = Config::load(&layers).expect("a valid configuration");
     assert_eq!(config.fetch.user_agent, "mine/2");
     assert_eq!(
         origins.of("fetch.user_agent"),
@@ -319,19 +320,19 @@ fn the_contact_goes_into_what_is_sent() {
 }
 
 #[test]
-fn show_is_toml_again_and_says_where_from() {
+fn show_is_valid_toml_with_origins() {
     let (_folder, mut layers) = layers("[crawl]\npause = \"3s\"\n");
     layers.flags.set("--pages", "crawl.pages", 10);
-    let (config, origins) = Config::load(&layers).expect("good");
+    let (config, origins) = Config::load(&layers).expect("a valid configuration");
     let shown = config.show(&origins);
-    let again: Config = toml::from_str(&shown).expect("what is shown can be read");
+    let again: Config = toml::from_str(&shown).expect("the output of show can be parsed");
     assert_eq!(table(&again), table(&config));
     let path = layers.files[0].display();
     let line = |start: &str| {
         shown
             .lines()
             .find(|line| line.starts_with(start))
-            .expect("the key is shown")
+            .expect("a line for the key")
             .to_owned()
     };
     assert!(
@@ -343,7 +344,7 @@ fn show_is_toml_again_and_says_where_from() {
 }
 
 #[test]
-fn what_is_kept_gives_the_same_configuration_again() {
+fn show_own_gives_the_same_configuration_again() {
     let (folder, mut layers) = layers(
         "profile = \"vn2006\"\n[crawl]\npause = \"3s\"\n[fetch.max_body_by_type]\n\"text/html\" = 5\n",
     );
@@ -351,49 +352,49 @@ fn what_is_kept_gives_the_same_configuration_again() {
     layers
         .flags
         .set("--contact", "crawl.contact", "bot@example.org");
-    let (config, origins) = Config::load(&layers).expect("good");
-    let kept = config.show_own(&origins);
+    let (config, origins) = Config::load(&layers).expect("a valid configuration");
+    let own = config.show_own(&origins);
     assert!(
-        !kept.contains("user_agent") && !kept.contains("thresholds"),
-        "{kept}"
+        !own.contains("user_agent") && !own.contains("thresholds"),
+        "{own}"
     );
 
-    let path = folder.path().join("kept.toml");
-    std::fs::write(&path, &kept).expect("a file");
+    let path = folder.path().join("own.toml");
+    std::fs::write(&path, &own).expect("a file");
     let (again, _) = Config::load(&Layers {
         files: vec![path],
         ..Layers::default()
     })
-    .expect("good");
-    assert_eq!(table(&again), table(&config), "{kept}");
+    .expect("a valid configuration");
+    assert_eq!(table(&again), table(&config), "{own}");
 }
 
 #[test]
-fn the_example_in_the_documentation_is_the_defaults() {
+fn the_example_in_the_documentation_has_all_defaults() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/aranha.toml");
     let (config, origins) = Config::load(&Layers {
         files: vec![path],
         ..Layers::default()
     })
-    .expect("the example is good");
+    .expect("the example is valid");
     let differing = config
         .entries(&origins)
         .into_iter()
         .zip(Config::default().entries(&origins))
         .find(|(example, default)| example != default);
-    assert_eq!(differing, None, "the example and the default");
-    // The User-Agent holds the version; the example says how it is made instead.
-    let left_out =
+    assert_eq!(differing, None, "a value of the example differs from the default");
+    // The default User-Agent contains the version, so the example does not set it.
+    let is_missing =
         |entry: &ConfigEntry| entry.origin == Origin::Default && entry.key != "fetch.user_agent";
     let missing: Vec<_> = config
         .entries(&origins)
         .into_iter()
-        .filter(left_out)
+        .filter(is_missing)
         .collect();
-    assert!(missing.is_empty(), "the example leaves out {missing:?}");
+    assert!(missing.is_empty(), "missing in the example: {missing:?}");
 }
 
-/// A value for each renamed key that differs from its default.
+/// For each renamed key: a text that sets it to a value other than the default, its old name and its new name.
 const OLD_NAMES: &[(&str, &str, &str)] = &[
     (
         "[parasite]\nproxy = \"127.0.0.1:3128\"",
@@ -502,11 +503,11 @@ const OLD_NAMES: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn old_key_names_are_read_and_reported() {
+fn old_key_names_are_accepted_and_reported() {
     assert_eq!(OLD_NAMES.len(), renamed::RENAMED.len());
     for (text, old, new) in OLD_NAMES {
         let (_folder, old_layers) = layers(text);
-        let (config, origins) = Config::load(&old_layers).expect("old names are read");
+        let (config, origins) = Config::load(&old_layers).expect("old names are accepted");
         let path = &old_layers.files[0];
         let line = if old.contains('.') { 2 } else { 1 };
         let warnings: Vec<_> = origins.renamed().iter().map(Renamed::to_string).collect();
@@ -518,26 +519,26 @@ fn old_key_names_are_read_and_reported() {
         assert_ne!(
             table(&config),
             table(&Config::default()),
-            "{old} sets nothing"
+            "{old} has no effect"
         );
 
         let last = |key: &str| key.rsplit('.').next().unwrap_or_default().to_owned();
         let (_folder, new_layers) = layers(&text.replacen(&last(old), &last(new), 1));
-        let (current, origins) = Config::load(&new_layers).expect("new names are read");
+        let (current, origins) = Config::load(&new_layers).expect("new names are accepted");
         assert_eq!(origins.renamed(), []);
         assert_eq!(table(&config), table(&current), "{old}");
     }
 }
 
 #[test]
-fn an_old_section_with_an_old_key_is_read() {
+fn an_old_section_with_an_old_key_is_accepted() {
     for text in [
         "[parasite]\nagain = \"7h\"\n",
         "parasite = { again = \"7h\" }\n",
         "parasite.again = \"7h\"\n",
     ] {
         let (_folder, layers) = layers(text);
-        let (config, origins) = Config::load(&layers).expect("old names are read");
+        let (config, origins) = Config::load(&layers).expect("old names are accepted");
         assert_eq!(config.proxy_cache.min_interval, Duration::from_hours(7));
         let old: Vec<_> = origins.renamed().iter().map(|name| &*name.old).collect();
         assert_eq!(old, ["parasite", "proxy_cache.again"]);
@@ -554,13 +555,13 @@ fn an_old_name_in_one_file_is_overridden_by_the_new_name_in_another() {
     let second = folder.path().join("second.toml");
     std::fs::write(&second, "[crawl]\nidle_wait = \"9s\"\n").expect("a file");
     layers.files.push(second);
-    let (config, _) = Config::load(&layers).expect("good");
+    let (config, _) = Config::load(&layers).expect("a valid configuration");
     assert_eq!(config.crawl.idle_wait, Duration::from_secs(9));
 }
 
 #[test]
-fn an_old_name_beside_its_new_name_is_refused() {
-    complaint(
+fn an_old_name_beside_its_new_name_is_an_error() {
+    check_error(
         "[crawl]\nidle_wait = \"9s\"\nlinger = \"7s\"\n",
         "FILE, line 3, column 1: `crawl.linger` is the old name of `crawl.idle_wait`, which is set too\n\
          hint: remove `crawl.linger`",
@@ -568,8 +569,8 @@ fn an_old_name_beside_its_new_name_is_refused() {
 }
 
 #[test]
-fn an_error_in_the_value_of_an_old_name_is_located() {
-    complaint(
+fn an_error_in_the_value_of_an_old_name_has_a_position() {
+    check_error(
         "[load]\nrequests = -1\n",
         "FILE, line 2, column 12: invalid value: integer `-1`, expected a whole number or \"none\"",
     );

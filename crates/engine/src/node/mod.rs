@@ -139,7 +139,7 @@ impl Node {
             context.notices.log(),
         );
         // Only an estimate: not worth failing for.
-        let _ = census::keep(&context.schedule, &context.config, &context.census);
+        let _ = census::save(&context.schedule, &context.config, &context.census);
         // The last sender goes with the context, and with it the committer ends.
         drop(context);
         let _ = committer.await;
@@ -248,7 +248,7 @@ impl Node {
                     .send(Notice::BlacklistError { problem });
             }
         }
-        let _ = census::keep(
+        let _ = census::save(
             &self.context.schedule,
             &self.context.config,
             &self.context.census,
