@@ -1,16 +1,16 @@
-//! A fixed amount of the crawl's own work, to be counted in instructions: `bench/count` runs it under valgrind.
+//! A fixed amount of work of the crawler. `bench/count` runs it under valgrind to count instructions.
 //!
 //! ```text
 //! cargo run -p aranha-engine --example cost -- pages|read|links|archive|frontier
 //! ```
 //!
-//! - `pages` only makes the pages that the others work on;
-//! - `read` also reads them, as the collector does;
-//! - `links` also makes their links canonical, with their keys;
-//! - `archive` writes them to volumes: digests, duplicates, compression;
-//! - `frontier` checks sites out and in, with pages done and links found.
+//! - `pages` generates the pages for the other parts;
+//! - `read` also parses them, as the collector does;
+//! - `links` also makes their links canonical and computes the keys;
+//! - `archive` writes the pages to volumes: digests, duplicate index, compression;
+//! - `frontier` checks sites out and in, with fetched pages and new links.
 //!
-//! Pages, names and times are the same on every run: no clock, no chance, no network.
+//! Pages, names and times are the same each time: no clock, no randomness, no network.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -52,14 +52,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// URL and HTML of a page: a menu, paragraphs with links, tables, attributes; some 20 kB, all different.
+/// URL and HTML of a page: about 20 kB of paragraphs with links and attributes, different for each number.
 fn page(number: usize) -> (String, String) {
-    let mut dice = number as u64 * 0x9e37_79b9 + 1;
-    let mut roll = |limit: usize| {
-        dice ^= dice << 13;
-        dice ^= dice >> 7;
-        dice ^= dice << 17;
-        (dice % limit as u64) as usize
+    let mut state = number as u64 * 0x9e37_79b9 + 1;
+    let mut random = |limit: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % limit as u64) as usize
     };
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Page {number} &mdash; a page</title>\
@@ -69,13 +69,13 @@ fn page(number: usize) -> (String, String) {
         let _ = write!(
             html,
             "<div class='block' id=\"b{paragraph}\"><h3>{}</h3>\n<p>",
-            WORDS[roll(24)]
+            WORDS[random(24)]
         );
         for _ in 0..28 {
-            html.push_str(WORDS[roll(24)]);
+            html.push_str(WORDS[random(24)]);
             html.push(' ');
         }
-        let (site, target) = (roll(SITES), roll(1000));
+        let (site, target) = (random(SITES), random(1000));
         let _ = match paragraph % 3 {
             0 => write!(
                 html,
@@ -109,10 +109,10 @@ fn read((url, html): &(String, String)) -> Page {
     aranha_page::read(&input, &aranha_page::Options::default())
 }
 
-/// How many links are kept.
+/// Number of links with a valid URL.
 fn links((url, _): &(String, String), page: &Page) -> usize {
     let canon = Canonicaliser::new(UrlRules::default());
-    let url = canon.canon(url).expect("a good URL");
+    let url = canon.canon(url).expect("a valid URL");
     let base = Base::of(&url);
     let joined = page
         .links
@@ -162,14 +162,14 @@ fn exchange(number: usize, (url, html): &(String, String)) -> Exchange {
     }
 }
 
-/// Ten rounds: every site is checked out, has ten pages done, thirty found inside and thirty outside, and goes back.
+/// Ten rounds: every site is checked out and checked in with ten fetched pages, thirty links of its own and thirty to other sites.
 fn frontier() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let canon = Canonicaliser::new(UrlRules::default());
     let mut frontier = Embedded::open(folder.path(), aranha_frontier::Options::default())?;
     let seeds: Vec<Seed> = (0..SITES)
         .map(|site| canon.canon(&format!("http://www.site{site}.example/")))
-        .map(|url| Seed::of(&url.expect("a good URL")))
+        .map(|url| Seed::of(&url.expect("a valid URL")))
         .collect();
     let mut now = 1_794_764_880_000;
     frontier.seed(now, &seeds)?;
@@ -187,7 +187,7 @@ fn frontier() -> Result<(), Box<dyn Error>> {
                     "http://www.site{}.example/{round}/{number}.html",
                     number * 2
                 );
-                let url = canon.canon(&url).expect("a good URL");
+                let url = canon.canon(&url).expect("a valid URL");
                 Outside::of(&url, 2, Hop::Link, "http://www.site1.example/")
             });
             batch.push(CheckIn {

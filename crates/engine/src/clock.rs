@@ -1,14 +1,13 @@
-//! Time as a parameter: unix milliseconds that advance with tokio's clock.
+//! Unix milliseconds that advance with tokio's clock.
 //!
-//! Everything in the engine that asks for the time asks here, so that under tokio's paused
-//! clock a month passes in minutes and the calendar moves with the timers. A step of the
-//! machine's wall clock during a crawl does not disturb courtesy or leases.
+//! The engine takes all times from here. Under tokio's paused clock, calendar and timers advance together. A change of the
+//! system time during a crawl affects neither courtesy nor leases.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
-/// A calendar tied to tokio's monotonic clock.
+/// Calendar time based on tokio's monotonic clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     started: Instant,
@@ -16,7 +15,7 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The machine's calendar, read once.
+    /// Starts at the current system time.
     pub fn new() -> Self {
         let since = SystemTime::now()
             .duration_since(UNIX_EPOCH)
@@ -24,7 +23,7 @@ impl Clock {
         Self::at(since.as_millis() as i64)
     }
 
-    /// A calendar that begins at the given unix millisecond.
+    /// Starts at the given unix millisecond.
     pub fn at(started_ms: i64) -> Self {
         Self {
             started: Instant::now(),
@@ -32,17 +31,17 @@ impl Clock {
         }
     }
 
-    /// When this process began.
+    /// When this clock was created.
     pub fn started(&self) -> Instant {
         self.started
     }
 
-    /// Unix milliseconds now.
+    /// The current time in unix milliseconds.
     pub fn now(&self) -> i64 {
         self.started_ms + self.started.elapsed().as_millis() as i64
     }
 
-    /// The timer instant at which the calendar will show `ms`; now when that has passed.
+    /// The instant of the unix millisecond `ms`, or now if it has passed.
     pub fn instant(&self, ms: i64) -> Instant {
         let ahead = ms.saturating_sub(self.started_ms).max(0) as u64;
         (self.started + Duration::from_millis(ahead)).max(Instant::now())
@@ -60,7 +59,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_calendar_follows_the_timers() {
+    async fn calendar_time_advances_with_the_timers() {
         let clock = Clock::at(1_000);
         tokio::time::advance(Duration::from_hours(24)).await;
         assert_eq!(clock.now(), 86_401_000);

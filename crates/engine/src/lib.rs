@@ -1,25 +1,25 @@
-//! The engine joins the steps: it is the only crate that knows the loop.
+//! The engine runs the crawl: it is the only crate that knows the order of the steps.
 //!
 //! ```text
-//! node ──check-out──► visit (one task a site) ──► collect: resolve, gate, fetch, read, archive
+//! node ──check-out──► visit (one task per site) ─► collect: resolve, gate, fetch, read, archive
 //!   ▲                    │                                                  │
 //!   └── commit ◄─────────┴── check-in: pages done, queue left, links found ◄┘
 //! ```
 //!
-//! * [`Node`] keeps as many visits going as it has room for, until nothing is left or [`Stop`] is asked.
-//! * `visit` is one site: its Local Frontier, robots.txt, its courtesy pause, its thresholds.
-//! * `collect` is one page: from its URL to what is known about it.
-//! * `commit` keeps invariant 4: bytes durable first, then the record in the frontier.
-//! * `courtesy` keeps invariant 2: the pause per site and per address, and `Retry-After`.
+//! * [`Node`] keeps up to `crawl.sites` visits active until no site is due or [`Stop`] is requested.
+//! * `visit` works on one site: Local Frontier, robots.txt, courtesy pause, thresholds.
+//! * `collect` works on one page: from its URL to its record and links.
+//! * `commit` ensures invariant 4: the bytes are durable before the record is in the frontier.
+//! * `courtesy` ensures invariant 2: the pause per site and per address, and `Retry-After`.
 //! * `robots_txt` fetches a site's robots.txt file.
-//! * `links` has the cache of links that a visit has seen before.
-//! * `traps` recognises endless sites and domains, `blocking` watches the black list.
-//! * `signals` takes in what others say has changed.
-//! * `limits` holds the caps on what the crawl takes of the machine.
-//! * `status` is what the crawl reports: counters, notices, `crawl.log`.
-//! * `clock` makes time a parameter, `world` the network and the disk.
+//! * `links` caches the links that a visit has seen.
+//! * `traps` detects endless sites and domains, `blocking` reloads the black list.
+//! * `signals` receives change signals from outside.
+//! * `limits` enforces the limits on load, download rate and pages.
+//! * `status` reports: counters, notices, `crawl.log`.
+//! * `clock` and `world` make time, network and archive replaceable by a simulation.
 //!
-//! Read [`Node::run`] first, then `visit`.
+//! Read first: [`Node::run`], then `visit`.
 
 mod blocking;
 mod clock;

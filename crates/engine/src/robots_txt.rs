@@ -1,8 +1,8 @@
-//! robots.txt of the site being visited (R1): from the site's facts while it is fresh, else asked for.
+//! The robots.txt file of the visited site (R1). A visit uses the stored copy while it is fresh, and requests it otherwise.
 //!
-//! RFC 9309: an answer of 4xx means no rules, 5xx or no answer means that nothing may be fetched for
-//! now, up to five redirects are followed, a copy is used for at most a day. The file is archived and
-//! logged like a page, with the hop letter `P` (prerequisite), but it is no page of the frontier.
+//! RFC 9309: status 4xx means that there are no rules; 5xx or no response means that no page may be fetched for now. Up to five
+//! redirects are followed, and a copy is used for at most a day. The file is archived and logged like a page, with the hop letter
+//! `P` (prerequisite), but it is not a page of the frontier.
 
 use std::time::Duration;
 
@@ -18,18 +18,18 @@ use crate::commit::Done;
 use crate::courtesy::retry_after;
 use crate::node::Context;
 
-/// A copy may be used this long (RFC 9309, 2.4).
-const FRESH_MS: i64 = 24 * 3600 * 1000;
-/// Redirects followed (RFC 9309, 2.3.1.2).
-const REDIRECTS: usize = 5;
+/// Maximum age of a copy (RFC 9309, 2.4).
+const MAX_AGE_MS: i64 = 24 * 3600 * 1000;
+/// Redirects that are followed (RFC 9309, 2.3.1.2).
+const MAX_REDIRECTS: usize = 5;
 
-/// Whether the copy may still be used.
+/// Whether a copy may still be used.
 pub(crate) fn is_fresh(file: &RobotsFile, now: i64) -> bool {
-    // One from the future was fetched by a clock that was wrong.
-    (0..FRESH_MS).contains(&(now - file.fetched))
+    // A time in the future comes from a wrong clock, so such a copy is not used.
+    (0..MAX_AGE_MS).contains(&(now - file.fetched))
 }
 
-/// The rules of a copy; `None` when it says that the file could not be had, and so nothing may be fetched.
+/// The rules of a copy; `None` if the file was unavailable, so that no page may be fetched.
 pub(crate) fn rules(file: &RobotsFile, product: &str) -> Option<RobotsRules> {
     let status = (file.status != 0).then_some(file.status);
     match aranha_robots::access(status) {
@@ -47,25 +47,25 @@ pub(crate) fn sitemaps(file: &RobotsFile) -> Vec<String> {
     }
 }
 
-/// What asking brought.
+/// The result of a request for robots.txt.
 pub(crate) struct RobotsFetch {
     pub(crate) file: RobotsFile,
-    /// How it ended, for the retry table.
+    /// Outcome of the last request, for the retry table.
     pub(crate) outcome: Outcome,
-    /// `Retry-After`, where the last answer had it.
+    /// `Retry-After` of the last response.
     pub(crate) retry_after: Option<Duration>,
-    /// For the archive and the log.
+    /// The requests, for the log and the check-in.
     pub(crate) done: Vec<Done>,
 }
 
-/// Asks for the file, not before `allowed`, which it moves on by the pause after each answer.
+/// Requests the file, not before `allowed`. After each response, `allowed` becomes the end of the courtesy pause.
 pub(crate) async fn request(
     context: &Context,
     session: &mut FetchSession,
     start: CanonUrl,
     allowed: &mut Instant,
 ) -> RobotsFetch {
-    let mut asked = RobotsFetch {
+    let mut result = RobotsFetch {
         file: RobotsFile {
             fetched: context.clock.now(),
             status: 0,
@@ -77,58 +77,60 @@ pub(crate) async fn request(
         done: Vec::new(),
     };
     let mut url = start;
-    for _ in 0..=REDIRECTS {
+    for _ in 0..=MAX_REDIRECTS {
         tokio::time::sleep_until(*allowed).await;
         let began = context.clock.now();
         let (_, fetched) = ask(context, session, &url, &[], Wanted::Robots).await;
-        asked.retry_after = patience(&fetched);
+        result.retry_after = retry_after_of(&fetched);
         *allowed = Instant::now() + context.config.crawl.pause;
-        let (done, end) = keep(context, &url, began, fetched).await;
-        asked.outcome = done.record.outcome;
+        let (done, response) = archive(context, &url, began, fetched).await;
+        result.outcome = done.record.outcome;
         let reason = done.notes.clone();
-        asked.done.push(done);
-        match end {
+        result.done.push(done);
+        match response {
             RobotsResponse::Failed => {
-                // Instead of a file: why there is none, for whoever asks.
-                asked.file.body = reason.into_bytes();
-                return asked;
+                // The reason is kept in place of the file, for `aranha robots` and `aranha why`.
+                result.file.body = reason.into_bytes();
+                return result;
             }
-            RobotsResponse::Answer { status, body } => {
-                asked.file.status = status;
-                asked.file.body = body;
-                asked.file.url = url.as_str().to_owned();
-                return asked;
+            RobotsResponse::Complete { status, body } => {
+                result.file.status = status;
+                result.file.body = body;
+                result.file.url = url.as_str().to_owned();
+                return result;
             }
             RobotsResponse::Redirect(href) => match context.canon.join(&Base::of(&url), &href) {
                 Ok(target) if context.is_blocked(&target) => {
-                    // There may be rules: that we do not ask for them is no leave to do as we like.
-                    let reason = format!("a redirect to {}, which is shut out", target.as_str());
-                    asked.file.body = reason.into_bytes();
-                    return asked;
+                    // The rules are unknown, so no page may be fetched.
+                    let reason = format!("a redirect to {}, which is blocked", target.as_str());
+                    result.file.body = reason.into_bytes();
+                    return result;
                 }
                 Ok(target) => url = target,
                 Err(_) => break,
             },
         }
     }
-    // Too many redirects, or one to nowhere: as if there were no file (RFC 9309, 2.3.1.2).
-    asked.file.status = 404;
-    asked
+    // Too many redirects, or an invalid target: treated as if there were no file (RFC 9309, 2.3.1.2).
+    result.file.status = 404;
+    result
 }
 
-fn patience(fetched: &Result<Fetched, aranha_fetch::Failure>) -> Option<Duration> {
+fn retry_after_of(fetched: &Result<Fetched, aranha_fetch::Failure>) -> Option<Duration> {
     let fetched = fetched.as_ref().ok()?;
     let answer = fetched.result.as_ref().ok()?;
     retry_after(answer, fetched.started_ms)
 }
 
+/// A response to a request for robots.txt.
 enum RobotsResponse {
     Failed,
-    Answer { status: u16, body: Vec<u8> },
+    Complete { status: u16, body: Vec<u8> },
     Redirect(String),
 }
 
-async fn keep(
+/// Archives the response and interprets it.
+async fn archive(
     context: &Context,
     url: &CanonUrl,
     began: i64,
@@ -183,42 +185,43 @@ async fn keep(
         Ok(receipt) => done.receipt = Some(receipt),
         Err(error) => context.give_up(&error),
     }
-    let cut = match answer.truncated {
+    let is_cut = match answer.truncated {
         Some(Truncated::Length) => true,
         Some(Truncated::Disconnect | Truncated::Time | Truncated::Unspecified) => {
-            // Rules behind the cut would not exist for us: as if the file had not come.
+            // The missing part may contain rules, so the request counts as failed.
             done.record.outcome = Outcome::Reset;
             return (done, RobotsResponse::Failed);
         }
         None => false,
     };
-    if !cut && answer.remarks.iter().any(is_undecoded) {
+    if !is_cut && answer.remarks.iter().any(is_undecoded) {
         done.record.outcome = Outcome::Protocol;
         done.notes
-            .push_str("its content coding could not be undone");
+            .push_str("the content coding could not be decoded");
         return (done, RobotsResponse::Failed);
     }
     let target = answer.headers.get("location");
-    let end = match (answer.status, target) {
+    let response = match (answer.status, target) {
         (301 | 302 | 303 | 307 | 308, Some(target)) => {
             RobotsResponse::Redirect(String::from_utf8_lossy(target).into_owned())
         }
-        (status, _) => RobotsResponse::Answer {
+        (status, _) => RobotsResponse::Complete {
             status,
-            body: whole_lines(&answer.body, cut).to_vec(),
+            body: whole_lines(&answer.body, is_cut).to_vec(),
         },
     };
-    (done, end)
+    (done, response)
 }
 
 fn is_undecoded(remark: &ResponseRemark) -> bool {
     matches!(remark, ResponseRemark::DecodeError { .. })
 }
 
-/// As much of a file as is read. Half a line at the end of that might say something else than the line.
-fn whole_lines(body: &[u8], cut: bool) -> &[u8] {
+/// The part of the file that is parsed: at most [`ROBOTS_SIZE`] bytes. An incomplete last line is dropped, because it may have
+/// another meaning than the whole line.
+fn whole_lines(body: &[u8], is_cut: bool) -> &[u8] {
     let read = &body[..body.len().min(ROBOTS_SIZE)];
-    if !cut && read.len() == body.len() {
+    if !is_cut && read.len() == body.len() {
         return read;
     }
     let end = read.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
@@ -230,7 +233,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_a_line_is_no_rule() {
+    fn an_incomplete_last_line_is_dropped() {
         let rules = b"Disallow: /private/\nDisallow: /admin";
         assert_eq!(whole_lines(rules, false), rules);
         assert_eq!(whole_lines(rules, true), b"Disallow: /private/\n");

@@ -1,11 +1,11 @@
-//! The world that a node works in: its calendar, its network, its disk.
+//! The environment of a node: clock, network and archive, real or simulated.
 //!
-//! The real one, or a simulated one (DESIGN.md, last section): a web that is made up as it is asked, under tokio's paused
-//! clock, so that a month of crawling takes minutes. Node, visits, courtesy, commits and frontier are the same code in both.
+//! A simulated world has a generated web and tokio's paused clock, so that a month of crawling takes minutes. Node, visits,
+//! courtesy, commits and frontier are the same code in both.
 //!
-//! A simulated world is **deterministic** on a current-thread runtime: nothing runs on another thread, nothing is decided by
-//! the wall clock. The frontier is called in place, its housekeeping is never cut short by time, and the archive keeps
-//! nothing (docs/decisions/0011-simulation.md).
+//! A simulated world is **deterministic** on a current-thread runtime: it uses no other thread and no wall clock. The frontier is
+//! called on the same thread, its housekeeping has no time limit, and the archive stores nothing
+//! (docs/decisions/0011-simulation.md).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use aranha_volume::{Archive, Repairs, VolumeError};
 use crate::clock::Clock;
 use crate::commit::Shared;
 
-/// Longest that the frontier's housekeeping may keep a commit waiting.
+/// Maximum time that the frontier's housekeeping may delay a commit.
 const TIDY_BUDGET: Duration = Duration::from_millis(20);
 
-/// How often the user's wishes (the black list, limits) are looked at.
+/// Time between two checks of files that the user may change: black list, limits, signals.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Where a node works. Made within the runtime that the node runs in.
+/// The environment of a node. It must be created within the node's runtime.
 pub struct World {
     pub(crate) clock: Clock,
     simulated: Option<SimulatedParts>,
@@ -37,7 +37,7 @@ struct SimulatedParts {
 }
 
 impl World {
-    /// This machine, this network, now.
+    /// The real clock, network and archive.
     pub fn real() -> Self {
         Self {
             clock: Clock::new(),
@@ -45,8 +45,8 @@ impl World {
         }
     }
 
-    /// A web made up, at a time made up (unix milliseconds). `sync`: what the archive takes to make bytes durable; the
-    /// check-ins that come meanwhile are committed together, as on a real disk.
+    /// A simulated web that starts at `now` (unix milliseconds). `sync` is the simulated time that the archive takes to make
+    /// records durable; check-ins during that time are committed together, as with a real disk.
     pub fn simulated(now: i64, web: Arc<dyn Simulation>, sync: Duration) -> Self {
         Self {
             clock: Clock::at(now),
@@ -86,7 +86,7 @@ impl World {
         }
     }
 
-    /// How often the user's wishes are looked at; in a simulation there is no user.
+    /// Time between two checks of files that the user may change. A simulation has no user.
     pub(crate) fn reload_interval(&self) -> Duration {
         match self.simulated {
             None => RELOAD_INTERVAL,
@@ -94,7 +94,7 @@ impl World {
         }
     }
 
-    /// How long housekeeping may take: in a simulation until it is done, for the wall clock decides nothing there.
+    /// Time limit of the housekeeping. A simulation has none, because it must not depend on the wall clock.
     pub(crate) fn tidy_budget(&self) -> Duration {
         match self.simulated {
             None => TIDY_BUDGET,

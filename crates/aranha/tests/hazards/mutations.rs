@@ -105,7 +105,7 @@ fn traps() -> Vec<Mutation> {
                 Row,
                 Named(
                     "crates/engine/src/courtesy/address_gate.rs",
-                    "those_who_wait_are_served_in_order",
+                    "permits_are_issued_in_order_of_arrival",
                 ),
             ],
         ),
@@ -594,8 +594,8 @@ fn attacks() -> Vec<Mutation> {
             "`REDIRECTS` of 50",
             vec![Edit(
                 "crates/engine/src/robots_txt.rs",
-                "const REDIRECTS: usize = 5;",
-                "const REDIRECTS: usize = 50;",
+                "const MAX_REDIRECTS: usize = 5;",
+                "const MAX_REDIRECTS: usize = 50;",
             )],
             vec![Row],
         ),

@@ -75,9 +75,9 @@ pub(crate) async fn ask(
         let answered = fetched.result.is_ok();
         context
             .load
-            .note(answered.then_some(fetched.timings.first_byte));
+            .record(answered.then_some(fetched.timings.first_byte));
         let received = fetched.response.len() as u64;
-        context.rate.take(received);
+        context.rate.charge(received);
         add(&context.counters.bytes_received, received);
         let unreachable = matches!(
             fetched.result,

@@ -14,8 +14,7 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
     for (key, check) in CHECKS {
         check(&config.crawl).map_err(|problem| error(key, problem))?;
     }
-    proxy(&config.proxy_cache.proxy)
-        .map_err(|problem| error("proxy_cache.proxy", problem))?;
+    proxy(&config.proxy_cache.proxy).map_err(|problem| error("proxy_cache.proxy", problem))?;
     let fetch = &config.fetch;
     for (key, value) in [
         ("fetch.user_agent", Some(&fetch.user_agent)),

@@ -144,7 +144,7 @@ impl Default for Thresholds {
     }
 }
 
-/// A caching proxy (I5; CoBWeb 2.6, 3) reports the pages that its users request, and the crawl fetches its fresh copies.
+/// A caching proxy (I5; `CoBWeb` 2.6, 3) reports the pages that its users request, and the crawl fetches its fresh copies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProxyCacheOptions {

@@ -238,7 +238,8 @@ fn explain(message: &str) -> (String, Option<String>) {
 fn hint_for(key: &str, known: &[&str]) -> String {
     let defaults = toml::to_string(&Config::default()).expect("the defaults can be serialised");
     let all = leaves(&defaults).expect("serialised TOML can be parsed");
-    let is_in_section = |leaf: &&Leaf| leaf.key.rsplit('.').next() == Some(key) && !leaf.table.is_empty();
+    let is_in_section =
+        |leaf: &&Leaf| leaf.key.rsplit('.').next() == Some(key) && !leaf.table.is_empty();
     if let Some(leaf) = all.iter().find(is_in_section) {
         return format!("`{key}` belongs in [{}]", leaf.table);
     }

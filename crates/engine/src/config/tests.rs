@@ -382,7 +382,10 @@ fn the_example_in_the_documentation_has_all_defaults() {
         .into_iter()
         .zip(Config::default().entries(&origins))
         .find(|(example, default)| example != default);
-    assert_eq!(differing, None, "a value of the example differs from the default");
+    assert_eq!(
+        differing, None,
+        "a value of the example differs from the default"
+    );
     // The default User-Agent contains the version, so the example does not set it.
     let is_missing =
         |entry: &ConfigEntry| entry.origin == Origin::Default && entry.key != "fetch.user_agent";

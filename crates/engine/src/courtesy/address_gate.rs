@@ -1,12 +1,11 @@
-//! Courtesy per address (F8): one request at a time to one server, and a pause after it.
+//! The courtesy pause per address (F8): one request at a time to an IP address, and a pause after each response.
 //!
-//! A visit keeps its own site's pause by itself, because it is the only one that asks that
-//! site. Many sites can share one address, so before each request a visit takes the address's
-//! [`Permit`]; it is handed on in the order of arrival, the longest wait first (F7), and not
-//! before the pause has passed since the end of the last answer.
+//! A site's pause is kept by its visit, the only task that sends requests to the site. Many sites can share one address, so a
+//! visit takes the [`Permit`] of the address before each request. Permits are issued in order of arrival (F7), each not before
+//! the pause since the end of the last response is over.
 //!
-//! **Invariant 2** rests here: the permit is held until the answer has ended, and dropping it,
-//! for whatever reason, starts the pause. Only who has sent nothing may give it back.
+//! **Invariant 2**: a permit is held until the response has ended, and dropping it starts the pause. [`Permit::give_back`], which
+//! starts no pause, is only for a request that was not sent.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -16,15 +15,15 @@ use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
-/// Addresses held in memory before the idle ones are forgotten.
-const SWEEP_AT: usize = 4096;
+/// Number of addresses in memory at which idle ones are removed.
+const MIN_SWEEP: usize = 4096;
 
-/// The gate of every address this process has asked.
+/// The gates of all addresses.
 #[derive(Debug)]
 pub(crate) struct AddressGates {
     pause: Duration,
-    /// The end of the last answer assumed for an address not seen before: the start of the
-    /// process when it continues an earlier one, whose last requests nobody wrote down.
+    /// Assumed end of the last response of an unknown address. A resumed crawl does not know the last requests of the crawl
+    /// before, so it assumes its own start.
     assumed_end: Option<Instant>,
     table: Mutex<Table>,
 }
@@ -40,7 +39,7 @@ struct Gate {
     last_end: Option<Instant>,
 }
 
-/// The right to send one request to an address. Its drop is the end of the answer.
+/// The right to send one request to an address. It is dropped at the end of the response.
 #[derive(Debug)]
 pub(crate) struct Permit {
     gate: OwnedMutexGuard<Gate>,
@@ -48,7 +47,7 @@ pub(crate) struct Permit {
 }
 
 impl Permit {
-    /// Nothing was sent: whoever is next need not wait.
+    /// No request was sent, so the next permit needs no pause.
     pub(crate) fn give_back(mut self) {
         self.used = false;
     }
@@ -63,26 +62,24 @@ impl Drop for Permit {
 }
 
 impl AddressGates {
-    /// `resumed` says that an earlier process worked on this collection: every address then
-    /// counts as answered just now.
+    /// `resumed`: the collection was crawled before, so every address is treated as if it had just responded.
     pub(crate) fn new(pause: Duration, resumed: bool) -> Self {
         Self {
             pause,
             assumed_end: resumed.then(Instant::now),
             table: Mutex::new(Table {
                 by_address: HashMap::new(),
-                sweep_at: SWEEP_AT,
+                sweep_at: MIN_SWEEP,
             }),
         }
     }
 
-    /// Waits for the address; at once, and without a permit, where no pause is asked for.
-    /// May be cancelled: the place in the queue is given up.
+    /// Waits for the permit of an address; `None` if the pause is 0. Cancelling the wait gives up the position in the queue.
     pub(crate) async fn enter(&self, address: IpAddr) -> Option<Permit> {
         if self.pause.is_zero() {
             return None;
         }
-        // An IPv4 address written as IPv6 leads to the same server.
+        // An IPv4-mapped IPv6 address is the same server.
         let gate = self.gate(address.to_canonical()).lock_owned().await;
         if let Some(end) = gate.last_end.or(self.assumed_end) {
             tokio::time::sleep_until(end + self.pause).await;
@@ -98,13 +95,13 @@ impl AddressGates {
         if table.by_address.len() >= table.sweep_at {
             let pause = self.pause;
             table.by_address.retain(|_, gate| {
-                // Held or awaited, or its pause still runs: it must be remembered.
+                // Keep gates that are held or awaited, or whose pause is not over.
                 Arc::strong_count(gate) > 1
                     || gate.try_lock().map_or(true, |gate| {
                         gate.last_end.is_some_and(|end| end.elapsed() < pause)
                     })
             });
-            table.sweep_at = (table.by_address.len() * 2).max(SWEEP_AT);
+            table.sweep_at = (table.by_address.len() * 2).max(MIN_SWEEP);
         }
         Arc::clone(
             table
@@ -122,7 +119,7 @@ mod tests {
     const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(127, 0, 0, 9));
 
     #[tokio::test(start_paused = true)]
-    async fn the_pause_counts_from_the_end_of_the_answer() {
+    async fn the_pause_starts_at_the_end_of_the_response() {
         let gates = AddressGates::new(Duration::from_secs(2), false);
         let begin = Instant::now();
         let permit = gates.enter(ADDRESS).await;
@@ -134,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn one_server_has_one_gate_however_its_address_is_written() {
+    async fn an_ipv4_mapped_address_has_the_gate_of_its_ipv4_address() {
         let gates = AddressGates::new(Duration::from_secs(2), false);
         let begin = Instant::now();
         drop(gates.enter(ADDRESS).await);
@@ -144,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_resumed_crawl_waits_first() {
+    async fn a_resumed_crawl_pauses_before_its_first_request() {
         let gates = AddressGates::new(Duration::from_secs(2), true);
         let begin = Instant::now();
         let _permit = gates.enter(ADDRESS).await;
@@ -152,7 +149,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn those_who_wait_are_served_in_order() {
+    async fn permits_are_issued_in_order_of_arrival() {
         let gates = Arc::new(AddressGates::new(Duration::from_secs(1), false));
         let order = Arc::new(Mutex::new(Vec::new()));
         let mut tasks = Vec::new();
@@ -176,9 +173,9 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn idle_addresses_are_forgotten_and_busy_ones_are_not() {
+    async fn only_idle_addresses_are_removed() {
         let gates = AddressGates::new(Duration::from_secs(2), false);
-        for number in 0..SWEEP_AT as u32 {
+        for number in 0..MIN_SWEEP as u32 {
             gates.enter(IpAddr::from(number.to_be_bytes())).await;
         }
         let _held = gates.enter(ADDRESS).await;

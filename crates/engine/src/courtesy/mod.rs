@@ -1,4 +1,4 @@
-//! Courtesy towards servers: the pause between requests, per site and per address, and `Retry-After`.
+//! Courtesy towards servers: the pause between requests to a site and to an address, and `Retry-After`.
 
 pub(crate) mod address_gate;
 mod pause;

@@ -1,11 +1,10 @@
-//! The load manager (N13; K 2.3.8, figure 2.4): holds the crawl at the caps that the user set.
+//! The load manager (N13; Chakrabarti 2.3.8, figure 2.4): keeps the crawl within the limits in `[load]`.
 //!
-//! It watches the requests under way (open sockets, as near as makes no difference), how long answers take to begin,
-//! how many requests fail on the way, and this process's share of the processor. A cap on requests holds exactly. The
-//! others are held by allowing fewer requests at once: a fifth less each second while one is exceeded, a twentieth
-//! more while none is, as TCP does with its window. Bytes a second have a bucket of their own (`rate`).
+//! `max_requests` limits the active requests exactly. The other limits (latency, error rate, processor) are enforced by changing
+//! the number of active requests once a second: 20% fewer while a limit is exceeded, 5% more otherwise, similar to the congestion
+//! window of TCP. The download rate is limited in `rate`.
 //!
-//! Without a cap nothing is counted that costs anything, and nobody waits.
+//! Without limits nothing is measured, and no request waits.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,101 +16,103 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use crate::config::limit;
 use crate::status::tally::LiveCounters;
 
-/// How often the caps are held against what was observed.
+/// Time between two adjustments of the number of active requests.
 const ADJUST_INTERVAL: Duration = Duration::from_secs(1);
-/// Never more at once, cap or not.
+/// Maximum of active requests without a limit.
 const MAX_REQUESTS: usize = 1 << 20;
 
-/// What the crawl may take of this machine and its network; a limit is `"none"`, or a value.
+/// Limits on the load of this machine and its network; each is a value or `"none"`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Caps {
-    /// Requests under way at once, all sites together.
+    /// Active requests, over all sites.
     #[serde(with = "limit::count")]
     pub max_requests: Option<u64>,
-    /// Percent of all processors.
+    /// Processor use of this process, in percent of all processors.
     #[serde(with = "limit::count")]
     pub max_cpu_percent: Option<u16>,
-    /// Mean time until an answer begins.
+    /// Mean time to the first byte of a response.
     #[serde(with = "limit::time")]
     pub max_latency: Option<Duration>,
-    /// Percent of the requests that time out or break off.
+    /// Percentage of requests that time out or break off.
     #[serde(with = "limit::count")]
     pub max_error_percent: Option<u16>,
 }
 
-/// What was seen since the last glance.
+/// Measurements since the last adjustment.
 #[derive(Clone, Copy, Debug, Default)]
 struct LoadSample {
     requests: u32,
     failed: u32,
     answered: u32,
-    waited: Duration,
+    /// Sum of the times to the first byte.
+    latency: Duration,
 }
 
-/// The caps, and the requests that may be under way.
+/// Enforces the limits.
 #[derive(Debug)]
 pub(crate) struct LoadManager {
     caps: Caps,
+    /// One permit per allowed request; `None` without limits.
     gate: Option<Semaphore>,
     allowed: AtomicU64,
-    seen: Mutex<LoadSample>,
+    sample: Mutex<LoadSample>,
 }
 
 impl LoadManager {
     pub(crate) fn new(caps: Caps) -> Self {
-        let most = caps.max_requests.map_or(MAX_REQUESTS, |cap| {
+        let max_requests = caps.max_requests.map_or(MAX_REQUESTS, |cap| {
             cap.clamp(1, MAX_REQUESTS as u64) as usize
         });
-        let capped = caps != Caps::default();
+        let is_limited = caps != Caps::default();
         Self {
-            gate: capped.then(|| Semaphore::new(most)),
-            allowed: AtomicU64::new(most as u64),
-            seen: Mutex::default(),
+            gate: is_limited.then(|| Semaphore::new(max_requests)),
+            allowed: AtomicU64::new(max_requests as u64),
+            sample: Mutex::default(),
             caps,
         }
     }
 
-    /// Waits until one more request may be under way; it is until the permit is dropped.
+    /// Waits until one more request is allowed. The request is active until the permit is dropped.
     pub(crate) async fn enter(&self) -> Option<SemaphorePermit<'_>> {
         let gate = self.gate.as_ref()?;
         gate.acquire().await.ok()
     }
 
-    /// How a request went: the time until its answer began, or none.
-    pub(crate) fn note(&self, first_byte: Option<Duration>) {
+    /// Records a finished request: the time to the first byte of its response, or `None` if it failed.
+    pub(crate) fn record(&self, first_byte: Option<Duration>) {
         if self.gate.is_none() {
             return;
         }
-        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.requests += 1;
+        let mut sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner);
+        sample.requests += 1;
         match first_byte {
-            Some(waited) => {
-                seen.answered += 1;
-                seen.waited += waited;
+            Some(latency) => {
+                sample.answered += 1;
+                sample.latency += latency;
             }
-            None => seen.failed += 1,
+            None => sample.failed += 1,
         }
     }
 
-    /// Holds the caps until the crawl ends and drops it.
-    pub(crate) async fn watch(self: Arc<Self>, counters: Arc<LiveCounters>) {
+    /// Adjusts the number of allowed requests until the task is dropped.
+    pub(crate) async fn adjust(self: Arc<Self>, counters: Arc<LiveCounters>) {
         let Some(gate) = &self.gate else { return };
-        let most = self.allowed.load(Relaxed) as usize;
-        let mut allowed = most;
-        let mut processor = Processor::start();
+        let max_requests = self.allowed.load(Relaxed) as usize;
+        let mut allowed = max_requests;
+        let mut processor = ProcessorUse::start();
         loop {
             tokio::time::sleep(ADJUST_INTERVAL).await;
-            let seen = {
-                let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-                std::mem::take(&mut *seen)
+            let sample = {
+                let mut sample = self.sample.lock().unwrap_or_else(PoisonError::into_inner);
+                std::mem::take(&mut *sample)
             };
-            let busy = allowed.saturating_sub(gate.available_permits());
-            let wanted = if self.exceeded(&seen, processor.percent()) {
-                // From what is really under way: an allowance that nobody uses holds nobody.
-                (busy.min(allowed) * 4 / 5).max(1)
+            let active = allowed.saturating_sub(gate.available_permits());
+            let wanted = if self.exceeded(&sample, processor.percent()) {
+                // Reduce from the active requests: reducing unused permits would have no effect.
+                (active.min(allowed) * 4 / 5).max(1)
             } else {
-                (allowed + (allowed / 20).max(1)).min(most)
+                (allowed + (allowed / 20).max(1)).min(max_requests)
             };
             if wanted < allowed {
                 if let Ok(held) = gate.acquire_many((allowed - wanted) as u32).await {
@@ -126,31 +127,31 @@ impl LoadManager {
         }
     }
 
-    fn exceeded(&self, seen: &LoadSample, cpu: u32) -> bool {
+    fn exceeded(&self, sample: &LoadSample, cpu: u32) -> bool {
         let Caps {
             max_cpu_percent,
             max_latency,
             max_error_percent,
             ..
         } = self.caps;
-        let slow =
-            max_latency.is_some_and(|cap| seen.answered > 0 && seen.waited / seen.answered > cap);
+        let slow = max_latency
+            .is_some_and(|cap| sample.answered > 0 && sample.latency / sample.answered > cap);
         let failing = max_error_percent.is_some_and(|cap| {
-            // A handful says nothing.
-            seen.requests >= 20 && seen.failed * 100 > seen.requests * u32::from(cap)
+            // Too few requests give no meaningful rate.
+            sample.requests >= 20 && sample.failed * 100 > sample.requests * u32::from(cap)
         });
         slow || failing || max_cpu_percent.is_some_and(|cap| cpu > u32::from(cap))
     }
 }
 
-/// The share of the processors that this process takes.
-struct Processor {
+/// Measures the processor use of this process.
+struct ProcessorUse {
     used: Duration,
     at: std::time::Instant,
     count: u32,
 }
 
-impl Processor {
+impl ProcessorUse {
     fn start() -> Self {
         Self {
             used: process_time(),
@@ -159,7 +160,7 @@ impl Processor {
         }
     }
 
-    /// In percent of all of them, since it was last asked.
+    /// Percentage of all processors since the last call.
     fn percent(&mut self) -> u32 {
         let used = process_time();
         let now = std::time::Instant::now();
@@ -183,36 +184,36 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_cap_on_requests_holds_exactly() {
+    async fn max_requests_is_exact() {
         let load = Arc::new(LoadManager::new(Caps {
             max_requests: Some(7),
             ..Caps::default()
         }));
-        let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+        let (now, peak) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let mut tasks = tokio::task::JoinSet::new();
         for _ in 0..100 {
-            let (load, now, most) = (load.clone(), now.clone(), most.clone());
+            let (load, now, peak) = (load.clone(), now.clone(), peak.clone());
             tasks.spawn(async move {
                 let _permit = load.enter().await;
-                most.fetch_max(now.fetch_add(1, Relaxed) + 1, Relaxed);
+                peak.fetch_max(now.fetch_add(1, Relaxed) + 1, Relaxed);
                 tokio::time::sleep(Duration::from_millis(10)).await;
                 now.fetch_sub(1, Relaxed);
             });
         }
         tasks.join_all().await;
-        assert_eq!(most.load(Relaxed), 7);
+        assert_eq!(peak.load(Relaxed), 7);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn slow_answers_mean_fewer_requests_until_they_are_fast_again() {
+    async fn slow_responses_reduce_the_requests_until_they_are_fast_again() {
         let load = Arc::new(LoadManager::new(Caps {
             max_requests: Some(100),
             max_latency: Some(Duration::from_millis(200)),
             ..Caps::default()
         }));
         let counters = Arc::new(LiveCounters::default());
-        let watch = tokio::spawn(load.clone().watch(counters.clone()));
-        // Answers take five milliseconds for every request under way: forty at once are too many.
+        let adjuster = tokio::spawn(load.clone().adjust(counters.clone()));
+        // A response takes 5 ms per active request, so more than 40 active requests exceed the limit.
         let now = Arc::new(AtomicUsize::new(0));
         let mut tasks = tokio::task::JoinSet::new();
         for _ in 0..100 {
@@ -220,10 +221,10 @@ mod tests {
             tasks.spawn(async move {
                 loop {
                     let permit = load.enter().await;
-                    let busy = now.fetch_add(1, Relaxed) + 1;
-                    let waited = Duration::from_millis(5 * busy as u64);
-                    tokio::time::sleep(waited).await;
-                    load.note(Some(waited));
+                    let active = now.fetch_add(1, Relaxed) + 1;
+                    let latency = Duration::from_millis(5 * active as u64);
+                    tokio::time::sleep(latency).await;
+                    load.record(Some(latency));
                     now.fetch_sub(1, Relaxed);
                     drop(permit);
                 }
@@ -242,49 +243,49 @@ mod tests {
         tasks.shutdown().await;
         tokio::time::sleep(Duration::from_mins(5)).await;
         assert_eq!(counters.request_limit.load(Relaxed), 100);
-        watch.abort();
+        adjuster.abort();
     }
 
     #[test]
-    fn without_caps_nobody_waits() {
+    fn without_limits_there_is_no_gate() {
         let load = LoadManager::new(Caps::default());
         assert!(load.gate.is_none());
     }
 
     #[test]
-    fn each_cap_is_held() {
-        let check = |caps: Caps, seen: LoadSample, cpu: u32, expected: bool| {
+    fn each_limit_is_checked() {
+        let check = |caps: Caps, sample: LoadSample, cpu: u32, expected: bool| {
             assert_eq!(
-                LoadManager::new(caps.clone()).exceeded(&seen, cpu),
+                LoadManager::new(caps.clone()).exceeded(&sample, cpu),
                 expected,
-                "{caps:?} {seen:?}"
+                "{caps:?} {sample:?}"
             );
         };
-        let seen = |failed: u32, answered: u32, milliseconds: u64| LoadSample {
+        let sample = |failed: u32, answered: u32, milliseconds: u64| LoadSample {
             requests: failed + answered,
             failed,
             answered,
-            waited: Duration::from_millis(milliseconds) * answered,
+            latency: Duration::from_millis(milliseconds) * answered,
         };
         let cpu = Caps {
             max_cpu_percent: Some(80),
             ..Caps::default()
         };
-        check(cpu.clone(), seen(0, 10, 1), 81, true);
-        check(cpu, seen(0, 10, 1), 80, false);
+        check(cpu.clone(), sample(0, 10, 1), 81, true);
+        check(cpu, sample(0, 10, 1), 80, false);
         let latency = Caps {
             max_latency: Some(Duration::from_secs(1)),
             ..Caps::default()
         };
-        check(latency.clone(), seen(0, 10, 1001), 0, true);
-        check(latency.clone(), seen(0, 10, 1000), 0, false);
-        check(latency, seen(10, 0, 0), 0, false);
+        check(latency.clone(), sample(0, 10, 1001), 0, true);
+        check(latency.clone(), sample(0, 10, 1000), 0, false);
+        check(latency, sample(10, 0, 0), 0, false);
         let errors = Caps {
             max_error_percent: Some(10),
             ..Caps::default()
         };
-        check(errors.clone(), seen(3, 17, 1), 0, true);
-        check(errors.clone(), seen(2, 18, 1), 0, false);
-        check(errors, seen(5, 5, 1), 0, false);
+        check(errors.clone(), sample(3, 17, 1), 0, true);
+        check(errors.clone(), sample(2, 18, 1), 0, false);
+        check(errors, sample(5, 5, 1), 0, false);
     }
 }

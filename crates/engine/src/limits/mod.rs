@@ -1,4 +1,4 @@
-//! Limits that the user sets on the whole crawl: requests under way, bytes a second, pages.
+//! Limits of the user on the whole crawl: load, download rate, number of pages.
 
 pub(crate) mod load;
 pub(crate) mod page_budget;

@@ -1,10 +1,10 @@
-//! The page limit of the user's.
+//! The page limit (`crawl.pages`).
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tokio::sync::Notify;
 
-/// The page limit: how many pages this process may still ask for, and how many have come.
+/// Counts the pages that may still be requested and the pages that were received.
 #[derive(Debug)]
 pub(crate) struct PageBudget {
     limit: Option<u64>,
@@ -23,13 +23,13 @@ impl PageBudget {
         }
     }
 
-    /// Takes one page; false when all are taken by fetches under way.
+    /// Reserves one page; false if active fetches have reserved all of them.
     pub(crate) fn take(&self) -> bool {
         let one = |left: u64| left.checked_sub(1);
         self.limit.is_none() || self.left.fetch_update(Relaxed, Relaxed, one).is_ok()
     }
 
-    /// A fetch that brought no page does not count.
+    /// Returns the reservation of a fetch without a page.
     pub(crate) fn give_back(&self) {
         if self.limit.is_some() {
             self.left.fetch_add(1, Relaxed);
@@ -37,12 +37,12 @@ impl PageBudget {
         }
     }
 
-    /// Waits until a page may have been given back.
+    /// Waits until a reservation may have been returned.
     pub(crate) async fn freed(&self) {
         self.freed.notified().await;
     }
 
-    /// One page has come; true when it was the last.
+    /// Counts a received page; true if the limit is reached.
     pub(crate) fn answered(&self) -> bool {
         let count = self.answered.fetch_add(1, Relaxed) + 1;
         self.limit.is_some_and(|limit| count >= limit)
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_back_can_be_taken_and_no_more() {
+    fn only_returned_reservations_can_be_taken_again() {
         let budget = PageBudget::new(Some(2));
         assert!(budget.take() && budget.take() && !budget.take());
         std::thread::scope(|threads| {

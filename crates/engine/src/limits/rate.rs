@@ -1,18 +1,18 @@
-//! `--limit-rate`: bytes a second, all sites together.
+//! The download rate limit (`crawl.limit_rate`), over all sites.
 //!
-//! A bucket that may go into debt: a request starts when the debt of the earlier ones has been
-//! paid off by time, so the average holds whatever the size of single answers.
+//! A token bucket that may go into debt: a request starts when the bytes of the earlier ones are paid off. So the average rate is
+//! kept for responses of any size.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The bucket; without a limit it never holds anybody.
+/// The token bucket; without a limit no request waits.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     limit: Option<u64>,
-    /// When the bytes taken so far will have been paid for.
+    /// Time at which all received bytes are paid off.
     paid: Mutex<Instant>,
 }
 
@@ -24,7 +24,7 @@ impl RateLimit {
         }
     }
 
-    /// Waits until earlier bytes are paid for. May be cancelled.
+    /// Waits until all received bytes are paid off. May be cancelled.
     pub(crate) async fn wait(&self) {
         if self.limit.is_some() {
             let paid = *self.paid.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,8 +32,8 @@ impl RateLimit {
         }
     }
 
-    /// Bytes that came.
-    pub(crate) fn take(&self, bytes: u64) {
+    /// Charges received bytes.
+    pub(crate) fn charge(&self, bytes: u64) {
         if let Some(limit) = self.limit {
             let cost = Duration::from_secs_f64(bytes as f64 / limit.max(1) as f64);
             let mut paid = self.paid.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,12 +47,12 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn the_average_holds() {
+    async fn the_average_rate_is_kept() {
         let rate = RateLimit::new(Some(1000));
         let begin = Instant::now();
         for _ in 0..10 {
             rate.wait().await;
-            rate.take(500);
+            rate.charge(500);
         }
         rate.wait().await;
         assert_eq!(begin.elapsed(), Duration::from_secs(5));

@@ -104,7 +104,7 @@ impl Node {
         census::restore(&context.schedule, &context.census);
         let mut watchers = JoinSet::new();
         watchers.spawn(watch_names(&context));
-        watchers.spawn(Arc::clone(&context.load).watch(Arc::clone(&context.counters)));
+        watchers.spawn(Arc::clone(&context.load).adjust(Arc::clone(&context.counters)));
         Ok(Self {
             context: Arc::new(context),
             frontier,

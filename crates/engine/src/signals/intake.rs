@@ -1,4 +1,4 @@
-//! Signals from outside (`signals.rs`) become claims in the frontier: pages that somebody says have changed.
+//! Turns signals into claims in the frontier.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::status::notice::Notice;
 use crate::status::tally::add;
 
 impl Node {
-    /// Takes up the signals from outside. What cannot be read is told, and is no reason to stop.
+    /// Moves signals from the file to the frontier. Unreadable signals cause a notice, not an error.
     pub(crate) async fn take_in_signals(&self) -> Result<(), FrontierError> {
         let context = &self.context;
         let taken = match SignalBatch::take(&context.signals) {
@@ -39,13 +39,13 @@ impl Node {
             .await?;
         add(&context.counters.revisits_advanced, claimed.brought_forward);
         add(&context.counters.pages_announced, claimed.new);
-        let broken = taken.broken;
-        let removed = taken.done();
-        if broken > 0 || removed.is_err() {
+        let invalid_lines = taken.invalid_lines;
+        let removed = taken.remove();
+        if invalid_lines > 0 || removed.is_err() {
             let problem = match removed {
                 Err(error) => format!("{}: {error}", context.signals.display()),
                 Ok(()) => format!(
-                    "{}: {broken} lines are no signal",
+                    "{}: {invalid_lines} lines are not signals",
                     context.signals.display()
                 ),
             };
@@ -56,7 +56,7 @@ impl Node {
 }
 
 impl Context {
-    /// Signals as claims about pages in scope. What the user wants now is a seed, too.
+    /// Claims for signals about pages in scope. Pages that the user requested also become seeds.
     fn claims(&self, signals: &[Signal]) -> (Vec<(Outside, Claim)>, Vec<Seed>) {
         let (mut claims, mut seeds) = (Vec::new(), Vec::new());
         for signal in signals {
@@ -73,7 +73,7 @@ impl Context {
                 Source::Proxy => Hop::ProxyCache,
                 _ => Hop::Signal,
             };
-            let (delay, gap) = match signal.source {
+            let (delay, min_interval) = match signal.source {
                 Source::Proxy => (
                     self.config.proxy_cache.delay,
                     self.config.proxy_cache.min_interval,
@@ -85,7 +85,7 @@ impl Context {
                 at: signal.at.saturating_add(delay.as_millis() as i64),
                 source: signal.source as u8,
                 weight: 0.0,
-                gap: gap.as_millis() as i64,
+                gap: min_interval.as_millis() as i64,
             };
             claims.push((Outside::of(&url, 0, hop, ""), claim));
         }

@@ -1,12 +1,12 @@
-//! Signals from outside (I5): somebody says that a page has changed, or that there is a new one.
+//! Signals (I5): messages from outside that a page has changed or is new.
 //!
-//! Whoever hears of it (a push over HTTP, a proxy's helper, `aranha seed add --now`) appends a line to `signals.jsonl` in
-//! the collection, whether a crawl runs there or not, and goes on: no signal ever waits for the crawl. A running crawl
-//! takes the file over every second, by renaming it; what it has taken is in the frontier before the file is removed,
-//! so that a crash repeats signals and loses none. A signal only ever brings a visit forward (`crates/revisit`, `Trust`).
+//! A receiver (`aranha listen`, the Squid helper, `aranha seed add --now`) appends a line to `signals.jsonl` in the collection,
+//! whether a crawl is active or not, and never waits for the crawl. An active crawl takes the file every second by renaming it, and
+//! removes it when its signals are in the frontier. So a crash may repeat signals but loses none. A signal can only make a
+//! visit earlier (`crates/revisit`, `Trust`).
 //!
-//! Lines of several writers do not mix, and none is lost between the taking over and the reading: writers hold the
-//! file's lock while they write and look whether it is still the file of that name; the reader waits for them.
+//! Writers hold the lock of the file while they write, and check after locking that the file was not renamed. The reader waits for
+//! the lock. So lines of several writers do not mix, and no line is lost.
 
 mod intake;
 
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::collection::files;
 
-/// Who says so. The numbers are on disk.
+/// The sender of a signal. The numbers are stored on disk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[repr(u8)]
@@ -29,29 +29,28 @@ pub enum Source {
     Sitemap = 1,
     /// The date of an entry in a feed.
     Feed = 2,
-    /// IndexNow, pushed by the site.
+    /// IndexNow, sent by the site.
     IndexNow = 3,
-    /// WebSub, pushed by a hub.
+    /// WebSub, sent by a hub.
     WebSub = 4,
-    /// A proxy whose users were just served the page.
+    /// A proxy that has just served the page to a user.
     Proxy = 5,
-    /// The user, who wants it now.
+    /// The user, who requests an immediate visit.
     User = 6,
 }
 
-/// One line of the file.
+/// A signal: one line of the file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Signal {
-    /// The page, as the source wrote it.
+    /// URL of the page, as the source wrote it.
     pub url: String,
-    /// Who says so.
+    /// The sender.
     pub source: Source,
-    /// When it changed, or was served; Unix milliseconds.
+    /// When the page changed or was served, unix milliseconds.
     pub at: i64,
 }
 
-/// Appends signals to the file at `path`, in one write. Returns when they are handed to the system, not when they are
-/// on the disk: a signal is worth less than a sync.
+/// Appends signals to the file at `path` in one write. Does not sync: a lost signal costs less than a sync.
 pub fn signal(path: &Path, signals: &[Signal]) -> io::Result<()> {
     let mut lines = Vec::new();
     for signal in signals {
@@ -61,29 +60,29 @@ pub fn signal(path: &Path, signals: &[Signal]) -> io::Result<()> {
     files::append(path, &lines).map(|_| ())
 }
 
-/// How far a source is believed about a site, 0 to 1. The user is obeyed, and what a proxy served is there to be had.
+/// Weight of a source's signals about a site, 0 to 1. The user and the proxy always have weight 1.
 pub(crate) fn weigh(facts: &SiteFacts, source: u8) -> f64 {
     if source == Source::User as u8 || source == Source::Proxy as u8 {
         return 1.0;
     }
     trusts(facts)
         .iter()
-        .find(|(of, _)| *of == source)
+        .find(|(known, _)| *known == source)
         .map_or_else(Trust::default, |(_, trust)| *trust)
         .weight()
 }
 
-/// A page that the source said had changed was visited.
+/// Updates the trust in a source after a visit to a page that it reported as changed.
 pub(crate) fn learn(facts: &mut SiteFacts, source: u8, changed: bool) {
     let mut trusts = trusts(facts);
-    let place = trusts
+    let index = trusts
         .iter()
-        .position(|(of, _)| *of == source)
+        .position(|(known, _)| *known == source)
         .unwrap_or_else(|| {
             trusts.push((source, Trust::default()));
             trusts.len() - 1
         });
-    trusts[place].1.learn(true, changed);
+    trusts[index].1.learn(true, changed);
     facts.trust = postcard::to_stdvec(&trusts).unwrap_or_default();
 }
 
@@ -91,17 +90,17 @@ fn trusts(facts: &SiteFacts) -> Vec<(u8, Trust)> {
     postcard::from_bytes(&facts.trust).unwrap_or_default()
 }
 
-/// The signals of a collection that a crawl has taken over.
+/// Signals that a crawl has taken from the file.
 #[derive(Debug)]
 pub(crate) struct SignalBatch {
     path: PathBuf,
     pub(crate) signals: Vec<Signal>,
-    /// Lines that are no signal.
-    pub(crate) broken: usize,
+    /// Lines that are not signals.
+    pub(crate) invalid_lines: usize,
 }
 
 impl SignalBatch {
-    /// Takes the signals of the file at `path`; those of an earlier crawl that did not get to remove them come first.
+    /// Takes the signals from the file at `path`. If an earlier crawl took signals and did not remove them, returns those first.
     pub(crate) fn take(path: &Path) -> io::Result<Option<Self>> {
         let taken = path.with_extension("taken");
         if !taken.exists() {
@@ -112,28 +111,28 @@ impl SignalBatch {
             }
         }
         let file = File::open(&taken)?;
-        // Whoever was writing has written.
+        // Wait for a writer that opened the file before it was renamed.
         file.lock()?;
         let mut bytes = Vec::new();
         (&file).read_to_end(&mut bytes)?;
-        let mut broken = 0;
+        let mut invalid_lines = 0;
         let mut signals = Vec::new();
         let lines = bytes.split(|byte| *byte == b'\n');
         for line in lines.filter(|line| !line.is_empty()) {
             match serde_json::from_slice(line) {
                 Ok(signal) => signals.push(signal),
-                Err(_) => broken += 1,
+                Err(_) => invalid_lines += 1,
             }
         }
         Ok(Some(Self {
             path: taken,
             signals,
-            broken,
+            invalid_lines,
         }))
     }
 
-    /// They are in the frontier.
-    pub(crate) fn done(self) -> io::Result<()> {
+    /// Removes the signals, which are now in the frontier.
+    pub(crate) fn remove(self) -> io::Result<()> {
         fs::remove_file(self.path)
     }
 }
@@ -151,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_and_not_done_comes_again() {
+    fn signals_are_taken_again_until_they_are_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("signals.jsonl");
         assert!(SignalBatch::take(&path).unwrap().is_none());
@@ -164,16 +163,16 @@ mod tests {
         signal(&path, &[page(4)]).unwrap();
         let taken = SignalBatch::take(&path).unwrap().unwrap();
         assert_eq!(
-            (&taken.signals[..], taken.broken),
+            (&taken.signals[..], taken.invalid_lines),
             (&[page(1), page(2), page(4)][..], 2)
         );
         signal(&path, &[page(3)]).unwrap();
         let taken = SignalBatch::take(&path).unwrap().unwrap();
         assert_eq!(taken.signals, [page(1), page(2), page(4)]);
-        taken.done().unwrap();
+        taken.remove().unwrap();
         let taken = SignalBatch::take(&path).unwrap().unwrap();
         assert_eq!(taken.signals, [page(3)]);
-        taken.done().unwrap();
+        taken.remove().unwrap();
         assert!(SignalBatch::take(&path).unwrap().is_none());
     }
 
@@ -196,9 +195,9 @@ mod tests {
             let mut ended = false;
             loop {
                 while let Some(taken) = SignalBatch::take(&path).unwrap() {
-                    assert_eq!(taken.broken, 0);
+                    assert_eq!(taken.invalid_lines, 0);
                     seen.extend(taken.signals.iter().map(|signal| signal.at));
-                    taken.done().unwrap();
+                    taken.remove().unwrap();
                 }
                 if ended {
                     break;
