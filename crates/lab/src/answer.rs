@@ -123,7 +123,7 @@ impl Answer {
 impl Site {
     /// Text in the site's character set.
     fn encode(&self, text: &str) -> Vec<u8> {
-        if self.latin {
+        if self.latin_1 {
             text.chars()
                 .map(|c| u8::try_from(c).unwrap_or(b'?'))
                 .collect()
@@ -145,7 +145,7 @@ fn general(site: &Site) -> Vec<(&'static str, String)> {
 
 fn content_type(site: &Site, media_type: &str) -> String {
     match media_type {
-        "text/html" if site.latin => "text/html; charset=ISO-8859-1".to_owned(),
+        "text/html" if site.latin_1 => "text/html; charset=ISO-8859-1".to_owned(),
         "text/html" if site.number.is_multiple_of(2) => "text/html".to_owned(),
         "text/html" | "text/plain" => format!("{media_type}; charset=utf-8"),
         other => other.to_owned(),
@@ -158,8 +158,8 @@ fn body(web: &Web, site: &Site, resource: &Resource) -> Vec<u8> {
         Resource::Style => format!("body {{ margin: {}em }}\n", 1 + site.number % 5).into_bytes(),
         Resource::Logo => picture(site, 0),
         Resource::Picture(page) => picture(site, *page),
-        Resource::Note(page) => html::plain(site, *page).into_bytes(),
-        Resource::Data(page) => {
+        Resource::TextFile(page) => html::plain(site, *page).into_bytes(),
+        Resource::BinaryFile(page) => {
             let mut chance = Chance::of(site.seed, &[BYTES, site.number as u64, *page as u64]);
             (0..512).flat_map(|_| chance.next().to_le_bytes()).collect()
         }

@@ -16,7 +16,7 @@ use rustls::sign::{CertifiedKey, SigningKey};
 use tokio_rustls::TlsAcceptor;
 
 use crate::hazard::Hazard;
-use crate::site::Scheme;
+use crate::site::SchemeSupport;
 use crate::web::{Host, Web};
 
 /// What the TLS servers show.
@@ -149,7 +149,7 @@ impl ResolvesServerCert for ByName {
         let (Host::Site(site) | Host::Twin(site)) = self.web.host(name)? else {
             return None;
         };
-        if site.scheme == Scheme::Plain {
+        if site.scheme == SchemeSupport::Plain {
             return None;
         }
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);

@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use crate::hazard::{Lookup, Said};
 use crate::log::Question;
 use crate::packet::{self, A, Asked, Record};
-use crate::server::Shared;
+use crate::server::ServerState;
 
 /// Ports tried until one is free for both protocols.
 const ATTEMPTS: usize = 50;
@@ -35,7 +35,7 @@ pub(crate) async fn bind(port: u16) -> io::Result<(UdpSocket, TcpListener)> {
 }
 
 /// Answers datagrams for ever.
-pub(crate) async fn datagrams(socket: UdpSocket, shared: Arc<Shared>) {
+pub(crate) async fn datagrams(socket: UdpSocket, shared: Arc<ServerState>) {
     let mut buffer = [0; 4096];
     loop {
         // An error here is a client that closed its port before our answer arrived.
@@ -49,7 +49,7 @@ pub(crate) async fn datagrams(socket: UdpSocket, shared: Arc<Shared>) {
 }
 
 /// Answers TCP connections for ever.
-pub(crate) async fn connections(listener: TcpListener, shared: Arc<Shared>) {
+pub(crate) async fn connections(listener: TcpListener, shared: Arc<ServerState>) {
     let mut open = JoinSet::new();
     loop {
         tokio::select! {
@@ -65,7 +65,7 @@ pub(crate) async fn connections(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 /// RFC 7766: any number of questions, each with its length before it.
-async fn connection(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
+async fn connection(mut stream: TcpStream, shared: &ServerState) -> io::Result<()> {
     loop {
         let length = stream.read_u16().await?;
         let mut query = vec![0; usize::from(length)];
@@ -80,7 +80,7 @@ async fn connection(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
 }
 
 /// The answer to a query, which is logged; `None` for what is no query at all, and for silence.
-fn respond(shared: &Shared, query: &[u8], tcp: bool) -> Option<Vec<u8>> {
+fn respond(shared: &ServerState, query: &[u8], tcp: bool) -> Option<Vec<u8>> {
     if query.len() < packet::HEADER || query[2] & 0x80 != 0 {
         return None;
     }
@@ -116,7 +116,7 @@ fn respond(shared: &Shared, query: &[u8], tcp: bool) -> Option<Vec<u8>> {
 }
 
 /// What there is to say to a question.
-fn said(shared: &Shared, query: &[u8], asked: &Asked, ttl: u32, tcp: bool) -> Said {
+fn said(shared: &ServerState, query: &[u8], asked: &Asked, ttl: u32, tcp: bool) -> Said {
     if query[2] & 0x78 != 0 || asked.class != packet::INTERNET {
         return Said::Code(packet::NOT_IMPLEMENTED);
     }

@@ -61,7 +61,7 @@ fn text_key(resource: &Resource) -> (u64, usize) {
         Resource::Hidden(page) => (2, page),
         Resource::Refresh(page) => (3, page),
         Resource::Frames => (4, 0),
-        Resource::Map => (5, 0),
+        Resource::ImageMap => (5, 0),
         _ => (6, 0),
     }
 }
@@ -81,7 +81,7 @@ impl Writer<'_> {
             "<!DOCTYPE html>\n<html lang=\"{}\">\n<head>\n<title>{title}</title>\n",
             language.code
         );
-        if !self.site.latin {
+        if !self.site.latin_1 {
             self.out.push_str("<meta charset=\"utf-8\">\n");
         }
         let _ = writeln!(self.out, "<meta name=\"description\" content=\"{title}\">");

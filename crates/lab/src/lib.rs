@@ -69,7 +69,7 @@ pub use web::Web;
 /// A running lab: HTTP and DNS servers on loopback. They stop when it is dropped.
 #[derive(Debug)]
 pub struct Lab {
-    shared: Arc<server::Shared>,
+    shared: Arc<server::ServerState>,
     resolver: SocketAddr,
     canonicaliser: Canonicaliser,
     _vacuums: Vec<vacuum::Vacuum>,
@@ -93,7 +93,7 @@ impl Lab {
         let port = listeners[0].local_addr()?.port();
         if hostile {
             // Without IPv6 on this machine there are no IPv6 connections to count.
-            listeners.extend(server::bind_six(port).await.ok());
+            listeners.extend(server::bind_ipv6(port).await.ok());
         }
         let mut vacuums = Vec::new();
         for (address, hazard) in web.hazards() {
@@ -103,7 +103,7 @@ impl Lab {
         }
         let (udp, tcp) = dns::bind(web.plan().dns_port).await?;
         let resolver = udp.local_addr()?;
-        let shared = Arc::new(server::Shared {
+        let shared = Arc::new(server::ServerState {
             web: Web::new(web.plan().clone(), port),
             log: log::Log::new(keep_log),
             memory: memory::Memory::default(),

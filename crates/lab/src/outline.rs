@@ -6,8 +6,8 @@
 
 use crate::chance::Chance;
 use crate::layout::{Flavour, decode};
-use crate::resource::{CHAIN, PRIVATE_PAGES, Resource, path};
-use crate::site::{Scheme, Site, Twin};
+use crate::resource::{CHAIN_LENGTH, PRIVATE_PAGES, Resource, path};
+use crate::site::{SchemeSupport, Site, Twin};
 use crate::web::Web;
 
 /// The HTML element of a link.
@@ -70,7 +70,7 @@ pub(crate) fn outline(web: &Web, site: &Site, resource: &Resource) -> Outline {
             writer.inside(Markup::Anchor, "/private/open.html");
             writer.finish()
         }
-        Resource::Open => link_to_home(web, site, "/private/open.html"),
+        Resource::OpenPrivate => link_to_home(web, site, "/private/open.html"),
         Resource::Hidden(page) => link_to_home(web, site, &path("hidden", page)),
         Resource::Refresh(page) => {
             let mut writer = LinkWriter::new(web, site, &path("refresh", page));
@@ -78,7 +78,7 @@ pub(crate) fn outline(web: &Web, site: &Site, resource: &Resource) -> Outline {
             writer.finish()
         }
         Resource::Frames => links_to_sections(web, site, Markup::Frame, "/frames.html"),
-        Resource::Map => links_to_sections(web, site, Markup::Area, "/map.html"),
+        Resource::ImageMap => links_to_sections(web, site, Markup::Area, "/map.html"),
         _ => Outline::default(),
     }
 }
@@ -188,7 +188,7 @@ fn links_of_flavour(writer: &mut LinkWriter<'_>, site: &Site, page: usize, flavo
             Markup::Inline,
             site.page_path(writer.chance.below(site.size)),
         ),
-        Flavour::Chain => (Markup::Anchor, format!("/moved/{CHAIN}-{page}")),
+        Flavour::Chain => (Markup::Anchor, format!("/moved/{CHAIN_LENGTH}-{page}")),
         Flavour::Moved => (Markup::Anchor, path("old", page)),
         Flavour::Broken => {
             writer.inside(Markup::Anchor, &path("missing", page));
@@ -310,7 +310,7 @@ impl<'a> LinkWriter<'a> {
     fn outside(&mut self, markup: Markup, site: &Site, target: &str) {
         let twin = site.twin != Twin::Absent && self.chance.percent(25);
         let name = site.named(site.www != twin);
-        let secure = site.scheme != Scheme::Plain && self.chance.percent(50);
+        let secure = site.scheme != SchemeSupport::Plain && self.chance.percent(50);
         let scheme = if secure { "https" } else { "http" };
         let port = self.web.port();
         self.write(markup, format!("{scheme}://{name}:{port}{target}"));

@@ -1,89 +1,94 @@
-//! The head of a request as the lab's servers read it: the few fields that answers depend on.
+//! Parses the head of a request into the fields that responses depend on.
 
-/// A request head, owned.
+/// The request line and the header fields that are used.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Head {
+pub(crate) struct RequestHead {
     pub(crate) method: String,
-    /// Path and query as sent; the path of an absolute target.
+    /// Path and query as sent. Scheme and host of an absolute target are removed.
     pub(crate) target: String,
-    /// `Host`, lower case, without port and final dot.
+    /// `Host` in lower case, without port and final dot.
     pub(crate) host: String,
+    /// `User-Agent`, empty if absent.
     pub(crate) agent: String,
-    /// `Cookie`, empty when absent.
+    /// `Cookie`, empty if absent.
     pub(crate) cookie: String,
-    /// `Authorization`, empty when absent.
+    /// `Authorization`, empty if absent.
     pub(crate) authorization: String,
-    /// A `Range` was asked for.
+    /// Whether there is a `Range`.
     pub(crate) range: bool,
+    /// Whether `Accept-Encoding` allows gzip.
     pub(crate) gzip: bool,
-    /// HTTP/1.0.
-    pub(crate) old: bool,
+    /// Whether the version is HTTP/1.0.
+    pub(crate) http_1_0: bool,
     pub(crate) keep_alive: bool,
     pub(crate) if_none_match: Option<String>,
     pub(crate) if_modified_since: Option<String>,
-    /// Bytes of body to read past.
-    pub(crate) length: usize,
+    /// `Content-Length`: bytes of the body, which is skipped.
+    pub(crate) body_length: usize,
 }
 
-/// What the bytes read so far are.
+/// The result of parsing the bytes received so far.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Parsed {
-    /// A head and how many bytes it took.
-    Head(Box<Head>, usize),
-    More,
+pub(crate) enum ParsedHead {
+    /// A complete head and its length in bytes.
+    Complete(Box<RequestHead>, usize),
+    /// More bytes are needed.
+    Partial,
     Malformed,
 }
 
+/// Maximum number of header fields.
 const MAX_HEADERS: usize = 100;
 
-pub(crate) fn parse(bytes: &[u8]) -> Parsed {
+pub(crate) fn parse(bytes: &[u8]) -> ParsedHead {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut request = httparse::Request::new(&mut headers);
     let length = match request.parse(bytes) {
         Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) => return Parsed::More,
-        Err(_) => return Parsed::Malformed,
+        Ok(httparse::Status::Partial) => return ParsedHead::Partial,
+        Err(_) => return ParsedHead::Malformed,
     };
-    let mut head = Head {
+    let mut head = RequestHead {
         method: request.method.unwrap_or_default().to_owned(),
         target: origin_form(request.path.unwrap_or_default()).to_owned(),
-        old: request.version == Some(0),
+        http_1_0: request.version == Some(0),
         keep_alive: request.version == Some(1),
-        ..Head::default()
+        ..RequestHead::default()
     };
     for header in request.headers.iter() {
         let value = String::from_utf8_lossy(header.value);
-        head.field(header.name, value.trim());
+        head.set_field(header.name, value.trim());
     }
-    Parsed::Head(Box::new(head), length)
+    ParsedHead::Complete(Box::new(head), length)
 }
 
-impl Head {
-    fn field(&mut self, name: &str, value: &str) {
+impl RequestHead {
+    fn set_field(&mut self, name: &str, value: &str) {
         match name.to_ascii_lowercase().as_str() {
-            "host" => self.host = host(value),
+            "host" => self.host = host_name(value),
             "user-agent" => value.clone_into(&mut self.agent),
             "cookie" => value.clone_into(&mut self.cookie),
             "authorization" => value.clone_into(&mut self.authorization),
             "range" => self.range = true,
             "accept-encoding" => self.gzip = value.contains("gzip") || value.contains('*'),
             "connection" => {
-                let has = |word| value.to_ascii_lowercase().contains(word);
+                let has = |token| value.to_ascii_lowercase().contains(token);
                 self.keep_alive = !has("close") && (self.keep_alive || has("keep-alive"));
             }
             "if-none-match" => self.if_none_match = Some(value.to_owned()),
             "if-modified-since" => self.if_modified_since = Some(value.to_owned()),
-            "content-length" => self.length = value.parse().unwrap_or(0),
+            "content-length" => self.body_length = value.parse().unwrap_or(0),
             _ => {}
         }
     }
 }
 
-fn host(value: &str) -> String {
+fn host_name(value: &str) -> String {
     let name = value.split(':').next().unwrap_or(value);
     name.trim_end_matches('.').to_ascii_lowercase()
 }
 
+/// Removes scheme and host from an absolute target.
 fn origin_form(target: &str) -> &str {
     match target.split_once("://") {
         Some((scheme, rest)) if !scheme.contains('/') => {
@@ -98,17 +103,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn heads_are_read() {
+    fn complete_partial_and_malformed_heads() {
         let text = b"GET http://x/a?b=http://c HTTP/1.1\r\nHOST: WWW.Site001.lab.:80\r\n\
             Accept-Encoding: br, gzip\r\nConnection: close\r\n\r\nrest";
-        let Parsed::Head(head, length) = parse(text) else {
-            panic!("a whole head");
+        let ParsedHead::Complete(head, length) = parse(text) else {
+            panic!("head not complete");
         };
         assert_eq!(length, text.len() - 4);
         assert_eq!(head.host, "www.site001.lab");
         assert_eq!(head.target, "/a?b=http://c");
-        assert!(head.gzip && !head.keep_alive && !head.old);
-        assert_eq!(parse(b"GET / HT"), Parsed::More);
-        assert_eq!(parse(b"\x16\x03\x01"), Parsed::Malformed);
+        assert!(head.gzip && !head.keep_alive && !head.http_1_0);
+        assert_eq!(parse(b"GET / HT"), ParsedHead::Partial);
+        assert_eq!(parse(b"\x16\x03\x01"), ParsedHead::Malformed);
     }
 }

@@ -1,78 +1,80 @@
-//! What a site has under each path: pages of the tree and all that surrounds them.
+//! Maps the paths of a site to resources.
 //!
-//! `layout` knows the tree; this adds copies, private and hidden pages, redirects, files and what is gone.
-//! The reading is total: every path is some resource, at worst [`Resource::Missing`]. Session identifiers are
-//! taken off first, as servers that hand them out do (U4).
+//! `layout` defines the tree of pages. This module adds copies, private and hidden pages, redirects, files and deleted
+//! pages. Every path has a resource: unknown paths are [`Resource::Missing`]. Session identifiers are removed first, as
+//! servers with session URLs do (U4).
 
 use crate::layout::{Flavour, decode, last_number};
 use crate::robots;
 use crate::site::Site;
 
-/// One thing that can be asked for.
+/// A resource of a site. Numbers are those of pages in the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
     /// A page of the tree.
     Page(usize),
-    /// `/index.html` or `/copy/N.html`: the same bytes as page N.
+    /// `/index.html` or `/copy/N.html`: the same bytes as page 0 or N.
     Copy(usize),
-    /// The version to print of a leaf: the same text without its frame.
+    /// The printable version of a leaf: the same text without navigation.
     Print(usize),
-    /// A page that most robots.txt files exclude.
+    /// A page that most robots.txt files disallow.
     Private(usize),
-    /// The one private page that some of them allow.
-    Open,
-    /// Linked only where links are not to be followed.
+    /// The one private page that some robots.txt files allow.
+    OpenPrivate,
+    /// Linked only with `nofollow` or from pages with a robots meta tag.
     Hidden(usize),
-    /// Goes to page N by a meta refresh.
+    /// Redirects to page N by a `meta` refresh.
     Refresh(usize),
-    /// A set of frames.
+    /// A frameset.
     Frames,
-    /// An image map.
-    Map,
-    /// Goes elsewhere; the target is a path.
+    /// A page with an image map.
+    ImageMap,
+    /// An HTTP redirect with this status to this path.
     Redirect(u16, String),
-    /// The site's robots.txt, absent on some sites.
+    /// robots.txt; `None` if the site has none.
     Robots(Option<&'static str>),
     Style,
     Logo,
     Picture(usize),
-    /// Plain text.
-    Note(usize),
-    /// Bytes of no known type.
-    Data(usize),
+    /// A plain text file.
+    TextFile(usize),
+    /// A file of unknown type.
+    BinaryFile(usize),
+    /// Status 410.
     Gone,
+    /// Status 404.
     Missing,
 }
 
-/// Private pages of each site.
+/// Number of private pages per site.
 pub(crate) const PRIVATE_PAGES: usize = 3;
-/// Redirects before a chain arrives.
-pub(crate) const CHAIN: usize = 3;
+/// Number of redirects in a chain.
+pub(crate) const CHAIN_LENGTH: usize = 3;
 
 impl Resource {
-    /// The resource under a path and query.
+    /// The resource at a path and query.
     pub(crate) fn at(site: &Site, target: &str) -> Resource {
         let target = without_session(target);
         if let Some(page) = site.page_at(&target) {
             return Resource::Page(page);
         }
         match target.as_str() {
-            "/robots.txt" => return Resource::Robots(robots::text(site.manners)),
+            "/robots.txt" => return Resource::Robots(robots::text(site.robots)),
             "/index.html" => return Resource::Copy(0),
             "/style.css" => return Resource::Style,
             "/logo.png" => return Resource::Logo,
             "/frames.html" => return Resource::Frames,
-            "/map.html" => return Resource::Map,
-            "/private/open.html" => return Resource::Open,
+            "/map.html" => return Resource::ImageMap,
+            "/private/open.html" => return Resource::OpenPrivate,
             _ => {}
         }
         if let Some(section) = site.section_at(&format!("{target}/")) {
             return Resource::Redirect(301, site.page_path(section + 1));
         }
-        numbered(site, &decode(&target)).unwrap_or(Resource::Missing)
+        numbered_resource(site, &decode(&target)).unwrap_or(Resource::Missing)
     }
 
-    /// Status of the answer.
+    /// Status of the response.
     pub(crate) fn status(&self) -> u16 {
         match self {
             Resource::Redirect(status, _) => *status,
@@ -82,21 +84,21 @@ impl Resource {
         }
     }
 
-    /// Media type of the answer, without parameters.
+    /// Media type of the response, without parameters.
     pub(crate) fn media_type(&self) -> &'static str {
         match self {
-            Resource::Robots(_) | Resource::Note(_) => "text/plain",
+            Resource::Robots(_) | Resource::TextFile(_) => "text/plain",
             Resource::Style => "text/css",
             Resource::Logo | Resource::Picture(_) => "image/png",
-            Resource::Data(_) => "application/octet-stream",
+            Resource::BinaryFile(_) => "application/octet-stream",
             _ => "text/html",
         }
     }
 }
 
-/// Resources whose path carries a number. The path that the number would have is compared with the one
-/// asked for, so that `/old/007.html` and `/old/7.html?x` are missing.
-fn numbered(site: &Site, target: &str) -> Option<Resource> {
+/// The resource of a path that contains a number. The path must be exactly that of the number, so `/old/007.html` and
+/// `/old/7.html?x` are missing.
+fn numbered_resource(site: &Site, target: &str) -> Option<Resource> {
     let number = last_number(target)?;
     let leaf = site.is_leaf(number);
     let folder = target.split('/').nth(1)?;
@@ -107,11 +109,11 @@ fn numbered(site: &Site, target: &str) -> Option<Resource> {
         "refresh" if leaf => Resource::Refresh(number),
         "print" if leaf => Resource::Print(number),
         "pictures" if leaf => Resource::Picture(number),
-        "notes" if leaf => Resource::Note(number),
-        "data" if leaf => Resource::Data(number),
+        "notes" if leaf => Resource::TextFile(number),
+        "data" if leaf => Resource::BinaryFile(number),
         "gone" => Resource::Gone,
-        "old" if leaf => Resource::Redirect(old_status(number), site.page_path(number)),
-        "moved" => return moved(site, target, number),
+        "old" if leaf => Resource::Redirect(redirect_status(number), site.page_path(number)),
+        "moved" => return chain_redirect(site, target, number),
         _ => return None,
     };
     (path(folder, number) == target).then_some(resource)
@@ -128,29 +130,29 @@ pub(crate) fn path(folder: &str, number: usize) -> String {
     }
 }
 
-/// A link of the chain `/moved/3-N` → `/moved/2-N` → … → page N.
-fn moved(site: &Site, target: &str, leaf: usize) -> Option<Resource> {
+/// A redirect of the chain `/moved/3-N` → `/moved/2-N` → … → page N.
+fn chain_redirect(site: &Site, target: &str, leaf: usize) -> Option<Resource> {
     let step: usize = target
         .strip_prefix("/moved/")?
         .split('-')
         .next()?
         .parse()
         .ok()?;
-    if step > CHAIN || !site.is_leaf(leaf) || target != format!("/moved/{step}-{leaf}") {
+    if step > CHAIN_LENGTH || !site.is_leaf(leaf) || target != format!("/moved/{step}-{leaf}") {
         return None;
     }
     let next = match step {
         0 => site.page_path(leaf),
         _ => format!("/moved/{}-{leaf}", step - 1),
     };
-    Some(Resource::Redirect(old_status(leaf + step), next))
+    Some(Resource::Redirect(redirect_status(leaf + step), next))
 }
 
-fn old_status(number: usize) -> u16 {
+fn redirect_status(number: usize) -> u16 {
     [301, 302, 307, 308, 303][number % 5]
 }
 
-/// The target without `;jsessionid=…` and without a query parameter `PHPSESSID`.
+/// Removes `;jsessionid=…` and the query parameter `PHPSESSID`.
 fn without_session(target: &str) -> String {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let path = path.split(";jsessionid=").next().unwrap_or(path);
@@ -181,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_read() {
+    fn resources_of_paths() {
         let site = site();
         let check = |target: &str, expected: Resource| {
             assert_eq!(Resource::at(&site, target), expected, "{target}");
@@ -214,9 +216,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(500))]
 
-        /// Clients may ask for anything.
         #[test]
-        fn every_path_is_some_resource(
+        fn every_path_has_a_response(
             folder in "/?(noticias|news|old|moved|copy|print|private|gone|day)?[-/;?%]{0,3}",
             number in prop_oneof![Just(u64::MAX), any::<u64>(), 0..200u64],
             rest in "[a-z0-9%;/?=é.-]{0,12}",

@@ -1,50 +1,50 @@
-//! robots.txt of the honest sites, and what each means.
+//! The robots.txt files of the honest sites, and the URLs that each allows.
 //!
-//! The meaning is written out by hand beside the file instead of being parsed from it: the truth must not
-//! depend on a robots parser, least of all on the one under test. RFC 9309; the untidy file is tidy enough
-//! that every tolerant parser reads it alike (R1).
+//! [`allowed`] states the meaning of each file in code. The truth must not depend on a robots.txt parser, because the
+//! parser is under test. The files follow RFC 9309. The malformed file has only faults that every tolerant parser reads
+//! in the same way (R1).
 
-use crate::site::Manners;
+use crate::site::RobotsFile;
 
-const PRIVATE: &str = "User-agent: *\nDisallow: /private/\n";
+const PRIVATE_DIRECTORY: &str = "User-agent: *\nDisallow: /private/\n";
 const GROUPS: &str = "# Known visitors first.\nUser-agent: badbot\nDisallow: /\n\n\
     User-agent: aranha\nUser-agent: labtest\nDisallow: /private/\nAllow: /private/open.html\n\n\
     User-agent: *\nDisallow: /\n";
 const PATTERN: &str = "User-agent: *\nDisallow: /*?print=\nDisallow: /private/*.html$\n\nUser-agent: otherbot\nDisallow: /\n";
-const UNTIDY: &str = "\u{feff}\r\n<!-- robots -->\r\nuser-AGENT : *\r\n\
+const MALFORMED: &str = "\u{feff}\r\n<!-- robots -->\r\nuser-AGENT : *\r\n\
     Disalow /everything\r\n  DISALLOW:/private/   # not for robots\r\nNoindex: /\r\n";
-const CLOSED: &str = "User-agent: *\nDisallow: /\n";
+const DISALLOW_ALL: &str = "User-agent: *\nDisallow: /\n";
 
-/// The file; `None` when the site has none.
-pub(crate) fn text(manners: Manners) -> Option<&'static str> {
-    match manners {
-        Manners::None => None,
-        Manners::Empty => Some(""),
-        Manners::Private => Some(PRIVATE),
-        Manners::Groups => Some(GROUPS),
-        Manners::Pattern => Some(PATTERN),
-        Manners::Untidy => Some(UNTIDY),
-        Manners::Closed => Some(CLOSED),
+/// The content of the file. `None` if the site has none.
+pub(crate) fn text(file: RobotsFile) -> Option<&'static str> {
+    match file {
+        RobotsFile::None => None,
+        RobotsFile::Empty => Some(""),
+        RobotsFile::PrivateDirectory => Some(PRIVATE_DIRECTORY),
+        RobotsFile::Groups => Some(GROUPS),
+        RobotsFile::Pattern => Some(PATTERN),
+        RobotsFile::Malformed => Some(MALFORMED),
+        RobotsFile::DisallowAll => Some(DISALLOW_ALL),
     }
 }
 
-/// Whether a crawler with this product token may ask for this path and query.
-pub(crate) fn allowed(manners: Manners, agent: &str, path: &str) -> bool {
+/// Whether a crawler with this product token may request this path and query.
+pub(crate) fn allowed(file: RobotsFile, agent: &str, path: &str) -> bool {
     let is = |name: &str| agent.eq_ignore_ascii_case(name);
     let private = path.starts_with("/private/");
-    match manners {
-        Manners::None | Manners::Empty => true,
-        Manners::Private | Manners::Untidy => !private,
-        Manners::Groups => {
+    match file {
+        RobotsFile::None | RobotsFile::Empty => true,
+        RobotsFile::PrivateDirectory | RobotsFile::Malformed => !private,
+        RobotsFile::Groups => {
             (is("aranha") || is("labtest")) && (!private || path.starts_with("/private/open.html"))
         }
-        Manners::Pattern => {
-            let page = path
+        RobotsFile::Pattern => {
+            let html = path
                 .rsplit_once('.')
-                .is_some_and(|(_, ending)| ending == "html");
-            !(is("otherbot") || path.contains("?print=") || private && page)
+                .is_some_and(|(_, extension)| extension == "html");
+            !(is("otherbot") || path.contains("?print=") || private && html)
         }
-        Manners::Closed => false,
+        RobotsFile::DisallowAll => false,
     }
 }
 
@@ -53,28 +53,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_mean_what_is_said() {
-        let check = |manners, agent, path, expected| {
+    fn allowed_paths_of_each_file() {
+        let check = |file, agent, path, expected| {
             assert_eq!(
-                allowed(manners, agent, path),
+                allowed(file, agent, path),
                 expected,
-                "{manners:?} {agent} {path}"
+                "{file:?} {agent} {path}"
             );
         };
-        check(Manners::None, "aranha", "/private/0.html", true);
-        check(Manners::Private, "aranha", "/private/0.html", false);
-        check(Manners::Private, "aranha", "/privately", true);
-        check(Manners::Groups, "aranha", "/private/0.html", false);
-        check(Manners::Groups, "Aranha", "/private/open.html", true);
-        check(Manners::Groups, "badbot", "/", false);
-        check(Manners::Groups, "unheard", "/", false);
+        check(RobotsFile::None, "aranha", "/private/0.html", true);
         check(
-            Manners::Pattern,
+            RobotsFile::PrivateDirectory,
+            "aranha",
+            "/private/0.html",
+            false,
+        );
+        check(RobotsFile::PrivateDirectory, "aranha", "/privately", true);
+        check(RobotsFile::Groups, "aranha", "/private/0.html", false);
+        check(RobotsFile::Groups, "Aranha", "/private/open.html", true);
+        check(RobotsFile::Groups, "badbot", "/", false);
+        check(RobotsFile::Groups, "unknown", "/", false);
+        check(
+            RobotsFile::Pattern,
             "aranha",
             "/a/show.php?print=1&id=3",
             false,
         );
-        check(Manners::Pattern, "aranha", "/a/show.php?id=3", true);
-        check(Manners::Closed, "aranha", "/", false);
+        check(RobotsFile::Pattern, "aranha", "/a/show.php?id=3", true);
+        check(RobotsFile::DisallowAll, "aranha", "/", false);
     }
 }

@@ -1,8 +1,8 @@
-//! Connections over TLS: to the hazards that misbehave there, and to honest sites that speak it.
+//! TLS connections, to hazards that misbehave in TLS and to honest sites with HTTPS.
 //!
-//! A server knows by its own address which hazard it is; there the first bytes should be a TLS greeting and not a
-//! request. One request is answered over each connection. A connection on which no request was read is logged with
-//! an empty method. Honest sites are known by the name in the greeting, and keep their connections.
+//! The local address identifies a hazard, whose connections should begin with a TLS handshake and serve one request. A
+//! connection without a request is logged with an empty method. Honest sites are identified by the server name in the
+//! handshake, and their connections are kept alive.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -15,33 +15,30 @@ use tokio_rustls::server::TlsStream;
 use crate::exchange::{Exchange, Pipe};
 use crate::hazard::{Hazard, Visit};
 use crate::log::Request;
-use crate::request::{Head, Parsed, parse};
-use crate::server::{IDLE, MAX_HEAD, Shared};
+use crate::request::{ParsedHead, RequestHead, parse};
+use crate::server::{IDLE_TIMEOUT, MAX_HEAD, ServerState};
 
-/// First byte of a TLS record that carries a handshake.
-const GREETING: u8 = 0x16;
+/// First byte of a TLS handshake record.
+const HANDSHAKE_RECORD: u8 = 0x16;
 const REFUSAL: &str = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n\
-    <title>400 Bad Request</title><p>One of us speaks TLS and the other does not.</p>\n";
+    <title>400 Bad Request</title><p>This server and the client do not both use TLS.</p>\n";
 
-/// Serves a connection; `entry` makes the log's line for a request's head.
-pub(crate) async fn serve(
+/// Serves a connection to a hazard. `log_entry` creates the log entry of a request.
+pub(crate) async fn serve_hazard(
     mut stream: TcpStream,
     (hazard, host): (Hazard, &str),
-    shared: &Shared,
-    entry: impl Fn(&Head) -> Request,
+    state: &ServerState,
+    log_entry: impl Fn(&RequestHead) -> Request,
 ) -> io::Result<()> {
-    let greeted = greeted(&stream).await?;
-    let nobody = Head {
+    let is_tls = begins_with_handshake(&stream).await?;
+    let no_request = RequestHead {
         host: host.to_owned(),
-        ..Head::default()
+        ..RequestHead::default()
     };
-    let acceptor = shared
-        .certificates
-        .as_ref()
-        .and_then(|c| c.acceptor(hazard));
-    let Some(acceptor) = acceptor.filter(|_| greeted) else {
-        let _greeting = stream.read(&mut [0; 4096]).await?;
-        let mut exchange = Exchange::new(Pipe::Plain(&stream), &shared.log, entry(&nobody));
+    let acceptor = state.certificates.as_ref().and_then(|c| c.acceptor(hazard));
+    let Some(acceptor) = acceptor.filter(|_| is_tls) else {
+        let _discarded = stream.read(&mut [0; 4096]).await?;
+        let mut exchange = Exchange::new(Pipe::Plain(&stream), &state.log, log_entry(&no_request));
         if hazard == Hazard::Handshake {
             return exchange.wait(Duration::from_hours(24)).await;
         }
@@ -53,71 +50,76 @@ pub(crate) async fn serve(
     let mut stream = match acceptor.accept(stream).await {
         Ok(stream) => stream,
         Err(error) => {
-            let mut record = entry(&nobody); // the client did not like the certificate
-            record.closed = Instant::now();
-            shared.log.request(record);
+            // The client rejected the certificate.
+            let mut request = log_entry(&no_request);
+            request.closed = Instant::now();
+            state.log.request(request);
             return Err(error);
         }
     };
-    let Some((head, _)) = next(&mut stream, &mut Vec::new()).await? else {
+    let Some((head, _)) = next_request(&mut stream, &mut Vec::new()).await? else {
         return Ok(());
     };
     let visit = Visit {
-        exchange: Exchange::new(Pipe::Secure(&mut stream), &shared.log, entry(&head)),
+        exchange: Exchange::new(Pipe::Secure(&mut stream), &state.log, log_entry(&head)),
         head: &head,
-        web: &shared.web,
-        memory: &shared.memory,
+        web: &state.web,
+        memory: &state.memory,
     };
     hazard.serve(visit).await?;
     stream.shutdown().await
 }
 
-/// The client's first byte is one of TLS; waits for it without taking it.
-pub(crate) async fn greeted(stream: &TcpStream) -> io::Result<bool> {
+/// Whether the client's first byte begins a TLS handshake. Waits for the byte and leaves it in the socket.
+pub(crate) async fn begins_with_handshake(stream: &TcpStream) -> io::Result<bool> {
     let mut first = [0];
-    Ok(stream.peek(&mut first).await? == 1 && first[0] == GREETING)
+    Ok(stream.peek(&mut first).await? == 1 && first[0] == HANDSHAKE_RECORD)
 }
 
-/// Serves a connection to an honest site until either side has had enough.
+/// Serves a connection to an honest site until either side closes it.
 pub(crate) async fn serve_honest(
     stream: TcpStream,
-    shared: &Shared,
-    entry: impl Fn(&Head, Instant) -> Request,
+    state: &ServerState,
+    log_entry: impl Fn(&RequestHead, Instant) -> Request,
 ) -> io::Result<()> {
-    let Some(certificates) = &shared.certificates else {
+    let Some(certificates) = &state.certificates else {
         return Ok(());
     };
     let mut stream = certificates.honest.accept(stream).await?;
     let mut buffer = Vec::new();
     let mut served = 0;
-    while let Some((head, started)) = next(&mut stream, &mut buffer).await? {
+    while let Some((head, started)) = next_request(&mut stream, &mut buffer).await? {
         served += 1;
-        let record = entry(&head, started);
-        let mut exchange = Exchange::new(Pipe::Secure(&mut stream), &shared.log, record);
-        if shared.honest(&mut exchange, &head, served, true).await? {
+        let request = log_entry(&head, started);
+        let mut exchange = Exchange::new(Pipe::Secure(&mut stream), &state.log, request);
+        if state
+            .serve_honest(&mut exchange, &head, served, true)
+            .await?
+        {
             break;
         }
     }
     stream.shutdown().await
 }
 
-/// The next request and when its first byte was read; `None` when the client is done or talks nonsense.
-async fn next(
+/// The next request and the time of its first byte. `None` if the client closed the connection, was idle too long, or
+/// sent a malformed or too long head.
+async fn next_request(
     stream: &mut TlsStream<TcpStream>,
     buffer: &mut Vec<u8>,
-) -> io::Result<Option<(Box<Head>, Instant)>> {
+) -> io::Result<Option<(Box<RequestHead>, Instant)>> {
     let mut started = Instant::now();
     loop {
         match parse(buffer) {
-            Parsed::Head(head, length) => {
+            ParsedHead::Complete(head, length) => {
                 buffer.drain(..length);
                 return Ok(Some((head, started)));
             }
-            Parsed::More if buffer.len() < MAX_HEAD => {}
-            Parsed::More | Parsed::Malformed => return Ok(None),
+            ParsedHead::Partial if buffer.len() < MAX_HEAD => {}
+            ParsedHead::Partial | ParsedHead::Malformed => return Ok(None),
         }
         let first = buffer.is_empty();
-        let Ok(read) = timeout(IDLE, stream.read_buf(buffer)).await else {
+        let Ok(read) = timeout(IDLE_TIMEOUT, stream.read_buf(buffer)).await else {
             return Ok(None);
         };
         if read? == 0 {

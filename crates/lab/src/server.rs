@@ -1,8 +1,8 @@
-//! HTTP/1.1 servers for all sites, on raw sockets: hazards must be able to misbehave at the level of bytes.
+//! HTTP/1.1 servers for all sites, on raw sockets, so that hazards control every byte.
 //!
-//! One port, many addresses. Few addresses are bound one by one; many share one bind of all interfaces, and
-//! whoever does not come from loopback is dropped before a byte is read. The site is chosen by the `Host`
-//! header alone, as virtual hosts are. Everything stops when the [`JoinSet`] is dropped.
+//! All servers use one port on many addresses. Up to 256 addresses are bound one by one. More addresses share one socket
+//! bound to all interfaces, and connections from other machines are closed before a byte is read. The site is selected by
+//! the `Host` header, as for virtual hosts. All servers stop when the [`JoinSet`] is dropped.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,41 +20,43 @@ use crate::exchange::{Exchange, Pipe};
 use crate::hazard::{Hazard, Visit};
 use crate::log::{Log, Request};
 use crate::memory::Memory;
-use crate::request::{Head, Parsed, parse};
+use crate::request::{ParsedHead, RequestHead, parse};
 use crate::secure;
 use crate::trespass::{self, Trespass};
 use crate::vacuum;
 use crate::web::{Host, Web};
 use crate::wire;
 
-/// More addresses than this share one bind.
-const SEPARATE_BINDS: usize = 256;
-/// Free ports tried until one is free on all addresses.
-const ATTEMPTS: usize = 50;
-/// Connections that may wait where one socket serves all addresses.
+/// Maximum number of addresses that are bound one by one.
+const MAX_SEPARATE_BINDS: usize = 256;
+/// Maximum number of ports tried until one is free on all addresses.
+const MAX_PORT_ATTEMPTS: usize = 50;
+/// Listen backlog of the socket that serves all addresses.
 const BACKLOG: u32 = 1024;
+/// Maximum bytes of a request head.
 pub(crate) const MAX_HEAD: usize = 64 * 1024;
-/// How long an idle connection is kept.
-pub(crate) const IDLE: Duration = Duration::from_secs(75);
+/// Idle connections are closed after this time.
+pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 
-/// What all connections share.
+/// The state shared by all connections.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct ServerState {
     pub(crate) web: Web,
     pub(crate) log: Log,
     pub(crate) memory: Memory,
     pub(crate) certificates: Option<Certificates>,
-    /// Who is at an address and under which name, for what must be known before the first byte.
+    /// Hazard and host name at each hostile address, for decisions before the first byte.
     pub(crate) hostile: HashMap<IpAddr, (Hazard, String)>,
+    /// Number of connections accepted so far.
     pub(crate) connections: AtomicU64,
 }
 
-impl Shared {
-    /// Answers for an honest site, or for an unknown host; true when the connection is to end.
-    pub(crate) async fn honest(
+impl ServerState {
+    /// Responds for an honest site or an unknown host. Returns whether the connection must be closed.
+    pub(crate) async fn serve_honest(
         &self,
         exchange: &mut Exchange<'_>,
-        head: &Head,
+        head: &RequestHead,
         served: usize,
         secure: bool,
     ) -> io::Result<bool> {
@@ -62,7 +64,7 @@ impl Shared {
             Some(Host::Site(site) | Host::Twin(site)) => Some(site),
             _ => None,
         };
-        let last = site.is_some_and(|site| served >= site.patience);
+        let last = site.is_some_and(|site| served >= site.max_requests);
         let answer = self.web.answer_over(secure, &head.host, &head.target);
         let reply = wire::reply(site.as_ref(), head, answer, last);
         exchange
@@ -75,22 +77,22 @@ impl Shared {
     }
 }
 
-/// Listeners on one common port of all addresses; port 0 looks for a free one.
+/// Listens on the same port of all addresses. Port 0 selects a port that is free on all of them.
 pub(crate) async fn bind(addresses: &[Ipv4Addr], port: u16) -> io::Result<Vec<TcpListener>> {
-    let everywhere = [Ipv4Addr::UNSPECIFIED];
-    let addresses = if addresses.len() > SEPARATE_BINDS {
-        &everywhere
+    let all_interfaces = [Ipv4Addr::UNSPECIFIED];
+    let addresses = if addresses.len() > MAX_SEPARATE_BINDS {
+        &all_interfaces
     } else {
         addresses
     };
-    let mut last = None;
-    for _ in 0..if port == 0 { ATTEMPTS } else { 1 } {
+    let mut last_error = None;
+    for _ in 0..if port == 0 { MAX_PORT_ATTEMPTS } else { 1 } {
         match bind_all(addresses, port).await {
             Ok(listeners) => return Ok(listeners),
-            Err(error) => last = Some(error),
+            Err(error) => last_error = Some(error),
         }
     }
-    Err(last.expect("at least one attempt failed"))
+    Err(last_error.expect("at least one attempt"))
 }
 
 async fn bind_all(addresses: &[Ipv4Addr], mut port: u16) -> io::Result<Vec<TcpListener>> {
@@ -107,22 +109,22 @@ async fn bind_all(addresses: &[Ipv4Addr], mut port: u16) -> io::Result<Vec<TcpLi
     Ok(listeners)
 }
 
-/// A listener on the one loopback address of version six.
-pub(crate) async fn bind_six(port: u16) -> io::Result<TcpListener> {
+/// Listens on the loopback address of IPv6.
+pub(crate) async fn bind_ipv6(port: u16) -> io::Result<TcpListener> {
     TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await
 }
 
-/// Accepts for ever. Connections end with this task.
-pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+/// Accepts connections until the task is aborted, which also closes them.
+pub(crate) async fn accept(listener: TcpListener, state: Arc<ServerState>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => {
                 if let Ok((stream, peer)) = accepted && peer.ip().is_loopback() {
-                    let shared = Arc::clone(&shared);
+                    let state = Arc::clone(&state);
                     connections.spawn(async move {
-                        // The client went away or the hazard is over: both are how connections end.
-                        let _ = Connection::new(stream, &shared)?.run().await;
+                        // Errors are normal: clients disconnect and hazards break connections.
+                        let _ = HttpConnection::new(stream, &state)?.run().await;
                         io::Result::Ok(())
                     });
                 }
@@ -132,69 +134,71 @@ pub(crate) async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-struct Connection<'a> {
+struct HttpConnection<'a> {
     stream: TcpStream,
-    shared: &'a Shared,
+    state: &'a ServerState,
     number: u64,
+    /// The local address.
     address: IpAddr,
     buffer: Vec<u8>,
     /// When the last bytes were read.
-    arrived: Instant,
+    last_read: Instant,
 }
 
-impl Connection<'_> {
-    fn new(stream: TcpStream, shared: &Shared) -> io::Result<Connection<'_>> {
+impl HttpConnection<'_> {
+    fn new(stream: TcpStream, state: &ServerState) -> io::Result<HttpConnection<'_>> {
         stream.set_nodelay(true)?;
-        Ok(Connection {
+        Ok(HttpConnection {
             address: stream.local_addr()?.ip(),
             stream,
-            shared,
-            number: shared.connections.fetch_add(1, Ordering::Relaxed),
+            state,
+            number: state.connections.fetch_add(1, Ordering::Relaxed),
             buffer: Vec::new(),
-            arrived: Instant::now(),
+            last_read: Instant::now(),
         })
     }
 
     async fn run(mut self) -> io::Result<()> {
         if trespass::is_refused(self.address) {
-            self.shared.log.trespass(Trespass {
+            self.state.log.trespass(Trespass {
                 address: self.address,
-                at: self.arrived,
+                at: self.last_read,
             });
             return Ok(());
         }
-        match self.shared.hostile.get(&self.address) {
+        match self.state.hostile.get(&self.address) {
             Some((Hazard::Down, _)) => return self.stream.set_zero_linger(),
             Some((hazard, host)) if hazard.is_secure() => {
-                let (address, number, started) = (self.address, self.number, self.arrived);
-                let entry = |head: &Head| record(head, address, number, started);
-                return secure::serve(self.stream, (*hazard, host), self.shared, entry).await;
+                let (address, number, started) = (self.address, self.number, self.last_read);
+                let log_entry = |head: &RequestHead| log_entry(head, address, number, started);
+                return secure::serve_hazard(self.stream, (*hazard, host), self.state, log_entry)
+                    .await;
             }
             _ => {}
         }
-        if self.shared.web.plan().secure > 0 && secure::greeted(&self.stream).await? {
+        if self.state.web.plan().secure > 0 && secure::begins_with_handshake(&self.stream).await? {
             let (address, number) = (self.address, self.number);
-            let entry = |head: &Head, started| record(head, address, number, started);
-            return secure::serve_honest(self.stream, self.shared, entry).await;
+            let log_entry = |head: &RequestHead, started| log_entry(head, address, number, started);
+            return secure::serve_honest(self.stream, self.state, log_entry).await;
         }
         let mut served = 0;
-        while let Some((head, started)) = self.head().await? {
+        while let Some((head, started)) = self.next_request().await? {
             served += 1;
             let mut exchange = self.exchange(&head, started);
-            match self.shared.web.host(&head.host) {
+            match self.state.web.host(&head.host) {
                 Some(Host::Hazard(spot)) => {
                     let visit = Visit {
                         exchange,
                         head: &head,
-                        web: &self.shared.web,
-                        memory: &self.shared.memory,
+                        web: &self.state.web,
+                        memory: &self.state.memory,
                     };
                     return spot.hazard.serve(visit).await;
                 }
                 _ => {
                     if self
-                        .shared
-                        .honest(&mut exchange, &head, served, false)
+                        .state
+                        .serve_honest(&mut exchange, &head, served, false)
                         .await?
                     {
                         return Ok(());
@@ -205,34 +209,35 @@ impl Connection<'_> {
         Ok(())
     }
 
-    fn exchange(&self, head: &Head, started: Instant) -> Exchange<'_> {
-        let record = record(head, self.address, self.number, started);
-        Exchange::new(Pipe::Plain(&self.stream), &self.shared.log, record)
+    fn exchange(&self, head: &RequestHead, started: Instant) -> Exchange<'_> {
+        let request = log_entry(head, self.address, self.number, started);
+        Exchange::new(Pipe::Plain(&self.stream), &self.state.log, request)
     }
 
-    /// The next request, its body read past, and when its first byte was read; `None` when the client is done
-    /// or talks nonsense.
-    async fn head(&mut self) -> io::Result<Option<(Box<Head>, Instant)>> {
-        let mut started = self.arrived;
+    /// The next request and the time of its first byte. Its body is skipped. `None` if the client closed the connection,
+    /// was idle too long, or sent a malformed or too long head.
+    async fn next_request(&mut self) -> io::Result<Option<(Box<RequestHead>, Instant)>> {
+        let mut started = self.last_read;
         loop {
             match parse(&self.buffer) {
-                Parsed::Head(head, length) => {
-                    self.skip(length + head.length).await?;
+                ParsedHead::Complete(head, length) => {
+                    self.skip(length + head.body_length).await?;
                     return Ok(Some((head, started)));
                 }
-                Parsed::More if self.buffer.len() < MAX_HEAD => {}
-                Parsed::More | Parsed::Malformed => return Ok(None),
+                ParsedHead::Partial if self.buffer.len() < MAX_HEAD => {}
+                ParsedHead::Partial | ParsedHead::Malformed => return Ok(None),
             }
             let first = self.buffer.is_empty();
             if !self.read().await? {
                 return Ok(None);
             }
             if first {
-                started = self.arrived;
+                started = self.last_read;
             }
         }
     }
 
+    /// Discards the next `length` bytes.
     async fn skip(&mut self, mut length: usize) -> io::Result<()> {
         while length > self.buffer.len() {
             length -= self.buffer.len();
@@ -245,17 +250,17 @@ impl Connection<'_> {
         Ok(())
     }
 
-    /// Reads what there is; false at the end or when nothing came for too long.
+    /// Waits for bytes and appends them to the buffer. Returns false at the end of the stream or after the idle timeout.
     async fn read(&mut self) -> io::Result<bool> {
         loop {
-            let Ok(ready) = timeout(IDLE, self.stream.readable()).await else {
+            let Ok(ready) = timeout(IDLE_TIMEOUT, self.stream.readable()).await else {
                 return Ok(false);
             };
             ready?;
             let mut piece = [0; 4096];
             match self.stream.try_read(&mut piece) {
                 Ok(read) => {
-                    self.arrived = Instant::now();
+                    self.last_read = Instant::now();
                     self.buffer.extend(&piece[..read]);
                     return Ok(read > 0);
                 }
@@ -266,8 +271,8 @@ impl Connection<'_> {
     }
 }
 
-/// The log's line for a request that has just been read.
-fn record(head: &Head, address: IpAddr, connection: u64, started: Instant) -> Request {
+/// The log entry of a request that has just been read.
+fn log_entry(head: &RequestHead, address: IpAddr, connection: u64, started: Instant) -> Request {
     Request {
         host: head.host.clone(),
         address,

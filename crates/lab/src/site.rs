@@ -1,7 +1,7 @@
-//! One honest site: everything that is decided once per site, from its number alone.
+//! One honest site: all properties that follow from the plan and the number of the site.
 //!
-//! Traits go round in turns of different length instead of by dice, so that even a web of a dozen sites has
-//! each of them; the seed only turns the wheels. What a site serves under a path is in `resource`.
+//! Properties are assigned by remainders of the site's number, not at random, so that a web of twelve sites has every
+//! property. The seed only shifts the numbers. `resource` determines what a site serves under a path.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -10,78 +10,85 @@ use crate::chance::Chance;
 use crate::language::{LANGUAGES, Language};
 use crate::plan::Plan;
 
-/// What the other name of a site does (`www.site001.lab` and `site001.lab`).
+/// How the second name of a site behaves (`www.site001.lab` and `site001.lab`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Twin {
-    /// Serves the same.
+    /// Serves the same pages.
     Same,
-    /// Redirects every path to the preferred name, robots.txt too.
+    /// Redirects every path to the preferred name, including robots.txt.
     Redirects,
-    /// Has no address.
+    /// Does not resolve.
     Absent,
 }
 
-/// Which schemes a site answers.
+/// The schemes that a site supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Scheme {
+pub(crate) enum SchemeSupport {
     /// Plain HTTP only.
     Plain,
-    /// The same pages over both.
+    /// The same pages over HTTP and HTTPS.
     Both,
-    /// TLS; plain HTTP redirects every path to it, robots.txt too.
+    /// HTTPS. Plain HTTP redirects every path to it, including robots.txt.
     Secure,
 }
 
-/// How the end of a body is told.
+/// How the end of a body is signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Framing {
+pub(crate) enum BodyFraming {
+    /// `Content-Length`.
     Length,
+    /// `Transfer-Encoding: chunked`.
     Chunked,
+    /// The end of the connection.
     Close,
 }
 
-/// What the site's robots.txt looks like; see `robots`.
+/// The robots.txt file of a site; `robots` has their content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Manners {
+pub(crate) enum RobotsFile {
     None,
     Empty,
-    Private,
+    /// Disallows `/private/`.
+    PrivateDirectory,
+    /// Several groups of user agents.
     Groups,
+    /// Rules with `*` and `$`.
     Pattern,
-    Untidy,
-    Closed,
+    /// Disallows `/private/`, with faults that parsers tolerate.
+    Malformed,
+    DisallowAll,
 }
 
-/// The decided traits of a site.
+/// The properties of a site.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Site {
-    /// The plan's.
+    /// The seed of the plan.
     pub(crate) seed: u64,
     pub(crate) number: usize,
-    /// Pages in the tree: home, sections, leaves. Extras (redirects, copies …) come on top.
+    /// Pages in the tree: home, sections and leaves, without redirects, copies and other extras.
     pub(crate) size: usize,
     pub(crate) language: &'static Language,
-    /// The preferred name has `www.`.
+    /// Whether the preferred name begins with `www.`.
     pub(crate) www: bool,
     pub(crate) twin: Twin,
-    pub(crate) scheme: Scheme,
+    pub(crate) scheme: SchemeSupport,
     pub(crate) address: Ipv4Addr,
-    pub(crate) manners: Manners,
+    pub(crate) robots: RobotsFile,
     pub(crate) gzip: bool,
-    pub(crate) framing: Framing,
+    pub(crate) framing: BodyFraming,
     pub(crate) cookies: bool,
-    /// Pages are encoded in Latin-1 and say so in the header.
-    pub(crate) latin: bool,
-    /// Requests answered on one connection.
-    pub(crate) patience: usize,
+    /// Whether pages are encoded in Latin-1, as their header declares.
+    pub(crate) latin_1: bool,
+    /// Maximum number of requests per connection.
+    pub(crate) max_requests: usize,
     pub(crate) latency: Duration,
 }
 
 impl Site {
     pub(crate) fn new(plan: &Plan, number: usize) -> Site {
-        let mut chance = Chance::of(plan.seed, &[TURN]);
-        let turn = number + chance.below(60);
-        let (www, twin) = match turn % 6 {
+        let mut chance = Chance::of(plan.seed, &[SHIFT]);
+        let shifted = number + chance.below(60);
+        let (www, twin) = match shifted % 6 {
             0 => (true, Twin::Redirects),
             1 => (false, Twin::Same),
             2 => (true, Twin::Same),
@@ -93,35 +100,35 @@ impl Site {
             seed: plan.seed,
             number,
             size: size(plan, number),
-            language: &LANGUAGES[turn / 2 % LANGUAGES.len()],
+            language: &LANGUAGES[shifted / 2 % LANGUAGES.len()],
             www,
             twin,
             scheme: scheme(plan, number),
-            address: address(place(plan, number)),
-            manners: manners(turn),
-            gzip: turn.is_multiple_of(3),
-            framing: match turn % 5 {
-                0 | 2 => Framing::Length,
-                4 => Framing::Close,
-                _ => Framing::Chunked,
+            address: address(address_index(plan, number)),
+            robots: robots_file(shifted),
+            gzip: shifted.is_multiple_of(3),
+            framing: match shifted % 5 {
+                0 | 2 => BodyFraming::Length,
+                4 => BodyFraming::Close,
+                _ => BodyFraming::Chunked,
             },
-            cookies: turn % 4 == 1,
-            latin: turn % 7 == 5,
-            patience: if turn % 7 == 3 { 5 } else { 1000 },
+            cookies: shifted % 4 == 1,
+            latin_1: shifted % 7 == 5,
+            max_requests: if shifted % 7 == 3 { 5 } else { 1000 },
             latency: latency(plan, number),
         }
     }
 
-    /// Bare name, without `www.`.
+    /// The name without `www.`.
     pub(crate) fn bare(&self) -> String {
         format!("site{:03}.lab", self.number)
     }
 
-    /// Scheme and authority of the site's own absolute links: `http://www.site000.lab:PORT`.
+    /// Scheme and authority of the absolute links of the site to itself: `http://www.site000.lab:PORT`.
     pub(crate) fn origin(&self, port: u16) -> String {
         let scheme = match self.scheme {
-            Scheme::Plain => "http",
-            Scheme::Both | Scheme::Secure => "https",
+            SchemeSupport::Plain => "http",
+            SchemeSupport::Both | SchemeSupport::Secure => "https",
         };
         format!("{scheme}://{}:{port}", self.name())
     }
@@ -131,13 +138,14 @@ impl Site {
         self.named(self.www)
     }
 
+    /// The name with or without `www.`.
     pub(crate) fn named(&self, www: bool) -> String {
         let prefix = if www { "www." } else { "" };
         format!("{prefix}site{:03}.lab", self.number)
     }
 }
 
-/// The number of the site with this name, lower case, and whether the name has `www.`.
+/// The number of the site with this lower-case name, and whether the name begins with `www.`.
 pub(crate) fn parse(host: &str) -> Option<(usize, bool)> {
     let bare = host.strip_prefix("www.");
     let digits = bare
@@ -148,8 +156,8 @@ pub(crate) fn parse(host: &str) -> Option<(usize, bool)> {
     (format!("{number:03}") == digits).then_some((number, bare.is_some()))
 }
 
-/// The n-th address, spread over 127.0.0.0/8 by a multiplication that is one to one modulo 2^22; never
-/// 127.0.0.1, which is the resolver's.
+/// The loopback address with this index. A multiplication, which is bijective modulo 2^22, spreads the addresses over
+/// 127.16.0.0 to 127.143.255.255. 127.0.0.1 is the address of the resolver.
 pub(crate) fn address(number: usize) -> Ipv4Addr {
     let spread = (number as u32).wrapping_mul(2_654_435) & 0x3F_FFFF;
     Ipv4Addr::new(
@@ -160,23 +168,24 @@ pub(crate) fn address(number: usize) -> Ipv4Addr {
     )
 }
 
-const TURN: u64 = 1;
-const PLACE: u64 = 2;
+// Labels of the random sequences, so that each property has its own.
+const SHIFT: u64 = 1;
+const ADDRESS: u64 = 2;
 const RANK: u64 = 3;
 const LATENCY: u64 = 4;
 const SCHEME: u64 = 5;
 
-/// Which address a site is at: the first sites have one each, the others join them.
-fn place(plan: &Plan, number: usize) -> usize {
+/// The index of the address of a site. The first sites have one each; the others share them.
+fn address_index(plan: &Plan, number: usize) -> usize {
     if number < plan.addresses {
         number
     } else {
-        Chance::of(plan.seed, &[PLACE, number as u64]).below(plan.addresses)
+        Chance::of(plan.seed, &[ADDRESS, number as u64]).below(plan.addresses)
     }
 }
 
-/// Zipf by rank; ranks are the numbers multiplied by a number prime to their count: a permutation without a
-/// table.
+/// The number of pages by Zipf's law. The rank is the site's number times a factor coprime to the number of sites: a
+/// permutation without a table.
 fn size(plan: &Plan, number: usize) -> usize {
     let sites = plan.sites.max(1);
     let mut chance = Chance::of(plan.seed, &[RANK]);
@@ -192,26 +201,26 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-fn manners(turn: usize) -> Manners {
-    if turn % 12 == 7 {
-        return Manners::Closed;
+fn robots_file(shifted: usize) -> RobotsFile {
+    if shifted % 12 == 7 {
+        return RobotsFile::DisallowAll;
     }
-    match turn % 6 {
-        0 => Manners::Private,
-        1 => Manners::None,
-        2 => Manners::Groups,
-        3 => Manners::Empty,
-        4 => Manners::Pattern,
-        _ => Manners::Untidy,
+    match shifted % 6 {
+        0 => RobotsFile::PrivateDirectory,
+        1 => RobotsFile::None,
+        2 => RobotsFile::Groups,
+        3 => RobotsFile::Empty,
+        4 => RobotsFile::Pattern,
+        _ => RobotsFile::Malformed,
     }
 }
 
-fn scheme(plan: &Plan, number: usize) -> Scheme {
+fn scheme(plan: &Plan, number: usize) -> SchemeSupport {
     let mut chance = Chance::of(plan.seed, &[SCHEME, number as u64]);
     match number % 3 {
-        _ if !chance.percent(plan.secure) => Scheme::Plain,
-        0 => Scheme::Both,
-        _ => Scheme::Secure,
+        _ if !chance.percent(plan.secure) => SchemeSupport::Plain,
+        0 => SchemeSupport::Both,
+        _ => SchemeSupport::Secure,
     }
 }
 
@@ -228,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_parse_back() {
+    fn host_names_are_parsed() {
         let check = |host, expected| assert_eq!(parse(host), expected, "{host}");
         check("site000.lab", Some((0, false)));
         check("www.site042.lab", Some((42, true)));
@@ -241,14 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_distinct_loopback() {
+    fn addresses_are_distinct_and_loopback() {
         let all: HashSet<_> = (0..100_000).map(address).collect();
         assert_eq!(all.len(), 100_000);
         assert!(all.iter().all(|a| a.is_loopback() && a.octets()[3] > 1));
     }
 
     #[test]
-    fn the_total_does_not_depend_on_the_seed() {
+    fn total_pages_do_not_depend_on_the_seed() {
         let total = |seed| {
             let plan = Plan::small(seed);
             (0..plan.sites)
@@ -259,21 +268,21 @@ mod tests {
     }
 
     #[test]
-    fn a_dozen_sites_have_every_trait() {
+    fn twelve_sites_have_every_property() {
         for seed in 0..20 {
             let plan = Plan::small(seed);
             let sites: Vec<_> = (0..12).map(|n| Site::new(&plan, n)).collect();
             let has = |test: fn(&Site) -> bool| assert!(sites.iter().any(test), "seed {seed}");
-            has(|s| s.gzip && s.framing == Framing::Chunked);
-            has(|s| s.gzip && s.framing == Framing::Length);
-            has(|s| s.framing == Framing::Close);
+            has(|s| s.gzip && s.framing == BodyFraming::Chunked);
+            has(|s| s.gzip && s.framing == BodyFraming::Length);
+            has(|s| s.framing == BodyFraming::Close);
             has(|s| s.www && s.twin == Twin::Redirects);
             has(|s| !s.www && s.twin == Twin::Redirects);
             has(|s| s.www && s.twin == Twin::Absent);
-            has(|s| s.manners == Manners::Closed);
-            has(|s| s.manners == Manners::Groups);
+            has(|s| s.robots == RobotsFile::DisallowAll);
+            has(|s| s.robots == RobotsFile::Groups);
             has(|s| s.cookies);
-            has(|s| s.latin);
+            has(|s| s.latin_1);
             assert!(
                 sites
                     .iter()

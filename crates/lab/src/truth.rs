@@ -140,7 +140,7 @@ impl Walk<'_> {
         };
         let crawler = self.crawler;
         let outside = crawler.outside || self.inside.contains(&site.number);
-        let allowed = || robots::allowed(site.manners, &crawler.agent, url.path());
+        let allowed = || robots::allowed(site.robots, &crawler.agent, url.path());
         (outside && (!crawler.robots || allowed())).then_some(site)
     }
 

@@ -11,7 +11,7 @@ use crate::hazard::Hazard;
 use crate::plan::Plan;
 use crate::resource::Resource;
 use crate::robots;
-use crate::site::{self, Scheme, Site, Twin};
+use crate::site::{self, SchemeSupport, Site, Twin};
 
 /// A plan and the port that its absolute links name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,7 +121,7 @@ impl Web {
     pub(crate) fn answer_over(&self, secure: bool, host: &str, target: &str) -> Answer {
         match self.host(host) {
             Some(Host::Site(site) | Host::Twin(site))
-                if !secure && site.scheme == Scheme::Secure =>
+                if !secure && site.scheme == SchemeSupport::Secure =>
             {
                 let location = format!("{}{target}", site.origin(self.port));
                 Answer::redirect(&site, 301, &location, target)
@@ -163,7 +163,7 @@ impl Web {
     pub(crate) fn seed_sites(&self) -> impl Iterator<Item = Site> {
         (0..self.plan.sites)
             .map(|number| Site::new(&self.plan, number))
-            .filter(|site| robots::allowed(site.manners, "aranha", "/"))
+            .filter(|site| robots::allowed(site.robots, "aranha", "/"))
             .take(self.plan.seeds)
     }
 }

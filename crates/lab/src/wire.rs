@@ -11,8 +11,8 @@ use flate2::write::GzEncoder;
 
 use crate::answer::Answer;
 use crate::chance::Chance;
-use crate::request::Head;
-use crate::site::{Framing, Site};
+use crate::request::RequestHead;
+use crate::site::{BodyFraming, Site};
 
 /// An answer ready to send.
 #[derive(Debug)]
@@ -27,16 +27,16 @@ pub(crate) struct Reply {
 #[derive(Clone, Copy, Debug)]
 struct Manner {
     gzip: bool,
-    framing: Framing,
+    framing: BodyFraming,
     lower: bool,
     seed: u64,
 }
 
 /// Writes the answer of a site, or of nobody when the host is unknown. `last` closes the connection.
-pub(crate) fn reply(site: Option<&Site>, head: &Head, answer: Answer, last: bool) -> Reply {
+pub(crate) fn reply(site: Option<&Site>, head: &RequestHead, answer: Answer, last: bool) -> Reply {
     let manner = manner(site, head, &answer);
     let answer = condition(head, answer);
-    let close = last || !head.keep_alive || manner.framing == Framing::Close;
+    let close = last || !head.keep_alive || manner.framing == BodyFraming::Close;
     let bodiless = answer.status == 304;
     let body = if manner.gzip && !bodiless {
         gzip(&answer.body)
@@ -61,17 +61,17 @@ pub(crate) fn reply(site: Option<&Site>, head: &Head, answer: Answer, last: bool
     }
     match manner.framing {
         _ if bodiless => {}
-        Framing::Length => header("Content-Length", &body.len().to_string()),
-        Framing::Chunked => header("Transfer-Encoding", "chunked"),
-        Framing::Close => {}
+        BodyFraming::Length => header("Content-Length", &body.len().to_string()),
+        BodyFraming::Chunked => header("Transfer-Encoding", "chunked"),
+        BodyFraming::Close => {}
     }
     header("Connection", if close { "close" } else { "keep-alive" });
     text.push_str("\r\n");
     let mut bytes = text.into_bytes();
     if !bodiless && head.method != "HEAD" {
         match manner.framing {
-            Framing::Chunked => chunk(&mut bytes, &body, manner.seed),
-            Framing::Length | Framing::Close => bytes.extend(body),
+            BodyFraming::Chunked => chunk(&mut bytes, &body, manner.seed),
+            BodyFraming::Length | BodyFraming::Close => bytes.extend(body),
         }
     }
     Reply {
@@ -81,11 +81,11 @@ pub(crate) fn reply(site: Option<&Site>, head: &Head, answer: Answer, last: bool
     }
 }
 
-fn manner(site: Option<&Site>, head: &Head, answer: &Answer) -> Manner {
+fn manner(site: Option<&Site>, head: &RequestHead, answer: &Answer) -> Manner {
     let Some(site) = site else {
         return Manner {
             gzip: false,
-            framing: Framing::Length,
+            framing: BodyFraming::Length,
             lower: false,
             seed: 0,
         };
@@ -97,8 +97,8 @@ fn manner(site: Option<&Site>, head: &Head, answer: &Answer) -> Manner {
     Manner {
         gzip: site.gzip && text && head.gzip && answer.status == 200,
         framing: match site.framing {
-            _ if known_length => Framing::Length,
-            Framing::Chunked if head.old => Framing::Close,
+            _ if known_length => BodyFraming::Length,
+            BodyFraming::Chunked if head.http_1_0 => BodyFraming::Close,
             framing => framing,
         },
         lower: site.number % 5 == 3,
@@ -107,7 +107,7 @@ fn manner(site: Option<&Site>, head: &Head, answer: &Answer) -> Manner {
 }
 
 /// RFC 9110 13.2.2: the tag counts when both are sent.
-fn condition(head: &Head, answer: Answer) -> Answer {
+fn condition(head: &RequestHead, answer: Answer) -> Answer {
     let unchanged = match (&head.if_none_match, &head.if_modified_since) {
         _ if answer.status != 200 => false,
         (Some(tag), _) => answer.header("ETag") == Some(tag),

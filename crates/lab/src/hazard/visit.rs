@@ -13,7 +13,7 @@ use crate::html::escape;
 use crate::language::LANGUAGES;
 use crate::layout::last_number;
 use crate::memory::Memory;
-use crate::request::Head;
+use crate::request::RequestHead;
 use crate::web::Web;
 
 const HAZARD: u64 = 60;
@@ -23,7 +23,7 @@ const PIECE: usize = 64 * 1024;
 /// One request to a hostile site.
 pub(crate) struct Visit<'a> {
     pub(crate) exchange: Exchange<'a>,
-    pub(crate) head: &'a Head,
+    pub(crate) head: &'a RequestHead,
     pub(crate) web: &'a Web,
     pub(crate) memory: &'a Memory,
 }
