@@ -7,7 +7,7 @@
 use std::io::{self, Write};
 use std::sync::OnceLock;
 
-use tracing_subscriber::filter::Targets;
+use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
@@ -32,7 +32,7 @@ pub(crate) fn flag() -> Option<&'static str> {
 
 /// Starts logging with this filter, unless it has been started.
 pub(crate) fn start(filter: &str) -> Result<(), CommandError> {
-    let targets: Targets = filter.parse().map_err(|_| {
+    let targets = parse(filter).ok_or_else(|| {
         CommandError::usage(format!("`{filter}` is not a log filter")).hint(
             "write a level (error, warn, info, debug, trace), or levels by crate: aranha_fetch=debug,info",
         )
@@ -45,6 +45,13 @@ pub(crate) fn start(filter: &str) -> Result<(), CommandError> {
         .with(lines)
         .try_init();
     Ok(())
+}
+
+/// `Targets` takes any word without a level for the name of a crate. Here such a word must be a level, because it is
+/// more likely a misspelt one.
+fn parse(filter: &str) -> Option<Targets> {
+    let valid = |part: &str| part.contains('=') || part.parse::<LevelFilter>().is_ok();
+    filter.split(',').all(valid).then(|| filter.parse().ok())?
 }
 
 /// Writes each log line to stderr as a whole.

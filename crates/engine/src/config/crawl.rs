@@ -206,7 +206,7 @@ impl ProxyCacheOptions {
 pub struct LogOptions {
     /// Write `logs/crawl.log`: one line per fetch, with the twelve fields of Heritrix.
     pub crawl: bool,
-    /// Diagnostics on stderr: `tracing` directives such as `warn` or `aranha_fetch=debug`.
+    /// Filter of the log messages on stderr: a level such as `warn`, or levels by crate such as `aranha_fetch=debug,info`.
     pub level: String,
 }
 
@@ -214,7 +214,7 @@ impl Default for LogOptions {
     fn default() -> Self {
         Self {
             crawl: true,
-            level: "warn".to_owned(),
+            level: "error".to_owned(),
         }
     }
 }

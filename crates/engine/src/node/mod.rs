@@ -19,6 +19,7 @@ use aranha_volume::Repairs;
 use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use tracing::Instrument as _;
 
 use self::context::reason_of;
 use self::stop::{Reason, Stop};
@@ -108,7 +109,12 @@ impl Node {
     }
 
     /// Crawls. Returns when every visit has checked in and the volume is closed.
-    pub async fn run(self) -> Result<Summary, EngineError> {
+    pub fn run(self) -> impl Future<Output = Result<Summary, EngineError>> {
+        self.crawl().instrument(tracing::info_span!("crawl"))
+    }
+
+    async fn crawl(self) -> Result<Summary, EngineError> {
+        tracing::info!(sites = self.context.config.crawl.sites, "crawl started");
         let began = Instant::now();
         let mut visits = JoinSet::new();
         let outcome = self.pull(&mut visits, began).await;
@@ -164,6 +170,7 @@ impl Node {
             events.append(&Event::notice(now, Notice::DiskFull { problem }));
         }
         events.append(&Event::end(now, &summary));
+        tracing::info!(reason = %summary.reason, pages = summary.tally.pages, "crawl ended");
         Ok(summary)
     }
 

@@ -124,6 +124,7 @@ impl Notices {
     }
 
     pub(crate) fn send(&self, notice: Notice) {
+        tracing::info!("{notice}");
         self.log
             .append(&Event::notice(self.clock.now(), notice.clone()));
         let _ = self.sender.try_send(notice);
