@@ -1,6 +1,6 @@
-//! Each hazard does what its header says.
+//! Tests of the hazard table and of the first hazards; `zoo/` has the others.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 mod client;
 
@@ -25,7 +25,7 @@ async fn get(lab: &Lab, hazard: Hazard, target: &str) -> client::Got {
 }
 
 #[tokio::test]
-async fn hazards_are_linked_and_have_addresses_of_their_own() {
+async fn hazards_are_linked_and_have_their_own_addresses() {
     let lab = zoo().await;
     let mut links = Vec::new();
     for seed in lab.seeds() {
@@ -45,24 +45,24 @@ async fn hazards_are_linked_and_have_addresses_of_their_own() {
 }
 
 #[test]
-fn the_truth_does_not_know_them() {
+fn the_expected_contents_exclude_hazards() {
     let plain = Web::new(Plan::large(40), 80);
     let zoo = Web::new(Plan::zoo(40, 150), 80);
     assert_eq!(zoo.plan().hazards.len(), 150);
     let crawler = Crawler::default();
     assert!(plain.truth(&crawler) == zoo.truth(&crawler));
     let names: BTreeSet<String> = zoo.hazard_seeds().into_iter().collect();
-    assert_eq!(names.len(), 150, "each has a name of its own");
+    assert_eq!(names.len(), 150, "each hazard has its own host name");
     assert!(names.contains("http://calendar2.lab:80/"));
     assert_eq!(zoo.address("calendar9.lab"), None);
 }
 
 #[test]
-fn the_table_is_complete() {
+fn every_hazard_has_a_description_and_a_host() {
     let names: BTreeSet<&str> = Hazard::ALL.iter().map(|h| h.name()).collect();
     assert_eq!(names.len(), Hazard::ALL.len());
     for hazard in Hazard::ALL {
-        assert!(hazard.line().ends_with('.'), "{hazard:?}");
+        assert!(hazard.description().ends_with('.'), "{hazard:?}");
         assert_eq!(hazard.host(), format!("{}.lab", hazard.name()));
     }
     let groups: BTreeSet<Group> = Hazard::ALL.iter().map(|h| h.group()).collect();
@@ -70,7 +70,7 @@ fn the_table_is_complete() {
 }
 
 #[tokio::test]
-async fn without_hazards_they_do_not_exist() {
+async fn a_lab_without_hazards_has_no_hazard_hosts() {
     let lab = Lab::start(Plan::small(1)).await.unwrap();
     assert!(
         Hazard::ALL
@@ -80,7 +80,7 @@ async fn without_hazards_they_do_not_exist() {
 }
 
 #[tokio::test]
-async fn the_calendar_always_has_a_next_month() {
+async fn every_month_links_to_the_next() {
     let lab = zoo().await;
     let mut target = "/".to_owned();
     for _ in 0..10 {
@@ -93,7 +93,7 @@ async fn the_calendar_always_has_a_next_month() {
 }
 
 #[tokio::test]
-async fn circles_close() {
+async fn redirect_loops_close() {
     let lab = zoo().await;
     let mut target = "/step/0".to_owned();
     for _ in 0..5 {
@@ -108,7 +108,7 @@ async fn circles_close() {
 }
 
 #[tokio::test]
-async fn silence_says_nothing_until_the_client_leaves() {
+async fn silence_sends_nothing_until_the_client_disconnects() {
     let lab = zoo().await;
     let mut client = Client::to(&lab, Hazard::Silence.host()).await;
     client.ask(Hazard::Silence.host(), "/", "").await;
@@ -120,12 +120,12 @@ async fn silence_says_nothing_until_the_client_leaves() {
     drop(client);
     timeout(Duration::from_secs(5), lab.wait_for_requests(1))
         .await
-        .expect("logged");
+        .expect("the log has the request");
     assert_eq!(lab.log()[0].bytes, 0);
 }
 
 #[tokio::test]
-async fn drips_come_one_by_one() {
+async fn drip_sends_single_bytes() {
     let lab = zoo().await;
     let mut client = Client::to(&lab, Hazard::Drip.host()).await;
     client.ask(Hazard::Drip.host(), "/", "").await;
@@ -139,7 +139,7 @@ async fn drips_come_one_by_one() {
 }
 
 #[tokio::test]
-async fn the_endless_body_goes_on() {
+async fn endless_bodies_do_not_end() {
     let lab = zoo().await;
     for target in ["/", "/stream"] {
         let mut client = Client::to(&lab, Hazard::Endless.host()).await;
@@ -151,12 +151,12 @@ async fn the_endless_body_goes_on() {
     }
     timeout(Duration::from_secs(5), lab.wait_for_requests(2))
         .await
-        .expect("both ended");
+        .expect("both connections ended");
     assert!(lab.log().iter().all(|r| !r.complete && r.bytes >= 300_000));
 }
 
 #[tokio::test]
-async fn lengths_lie_both_ways() {
+async fn content_length_is_too_large_or_too_small() {
     let lab = zoo().await;
     for (target, more) in [("/more", true), ("/less", false)] {
         let host = Hazard::Length.host();

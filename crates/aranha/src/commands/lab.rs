@@ -157,7 +157,7 @@ fn kinds(names: &[String]) -> Result<Vec<Hazard>, CommandError> {
 fn list(kinds: &[Hazard], json: bool) -> Result<ExitStatus, CommandError> {
     let mut output = Output::new();
     for hazard in kinds {
-        let (name, line) = (hazard.name(), hazard.line());
+        let (name, line) = (hazard.name(), hazard.description());
         let group = report::group(hazard.group());
         if json {
             output.json(&json!({ "name": name, "group": group, "does": line }))?;

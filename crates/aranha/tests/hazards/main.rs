@@ -535,7 +535,7 @@ fn table() -> String {
          |---|---|---|---|---|---|\n",
     );
     for row in rows() {
-        let (hazard, line) = (row.hazard.name(), row.hazard.line());
+        let (hazard, line) = (row.hazard.name(), row.hazard.description());
         let (taken_out, test) = proof(row);
         let (must, defence, file) = (row.must, row.defence, row.file);
         let _ = writeln!(

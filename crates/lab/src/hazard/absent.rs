@@ -1,6 +1,6 @@
-//! A name that is linked and does not exist.
+//! A linked host name that does not exist (NXDOMAIN).
 //!
-//! NXDOMAIN, the commonest end of a link: F11, Castillo A.2.2 (ask again a week later), RFC 2308 for how long it holds.
+//! F11; Castillo A.2.2 recommends a retry a week later. RFC 2308 says how long the negative answer may be cached.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};

@@ -1,6 +1,6 @@
-//! Redirects that lead nowhere: without Location, with an empty one, with two, with one that is no URL.
+//! Redirects without a usable target: no Location, an empty one, two of them, or one that is not a URL.
 //!
-//! Castillo A.3.3 (incomplete headers), N10: a redirect without a target is an error. RFC 9110 10.2.2, 15.4.
+//! N10, Castillo A.3.3 (incomplete headers): a redirect without a target is an error. RFC 9110, 10.2.2 and 15.4.
 
 use std::io;
 

@@ -1,12 +1,12 @@
-//! A name behind a chain of eight aliases.
+//! A host name behind a chain of eight CNAME records.
 //!
-//! CNAME chains, RFC 1034 3.6.2, as content networks build them: the address at the end is good and must be found.
+//! Content delivery networks build such chains (RFC 1034, 3.6.2). The crawler must find the address at the end.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};
 use crate::packet::{A, Record};
 
-const LINKS: usize = 8;
+const CHAIN_LENGTH: usize = 8;
 
 pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
     let asked = &lookup.asked.name;
@@ -21,7 +21,7 @@ pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
         .unwrap_or(asked);
     let mut name = asked.clone();
     let mut records = Vec::new();
-    for step in first.map_or(1, |n: usize| n + 1)..=LINKS {
+    for step in first.map_or(1, |n: usize| n + 1)..=CHAIN_LENGTH {
         let next = format!("step{step}.{domain}");
         records.push(Record::alias(&next, lookup.ttl).of(&name));
         name = next;

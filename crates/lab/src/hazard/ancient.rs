@@ -1,7 +1,7 @@
-//! Answers without a head, and heads of no known protocol.
+//! Responses without a header section, and status lines of unknown protocols.
 //!
-//! HTTP/0.9 as Castillo A.3.3 found it in the wild (a protocol error, N10), the `ICY 200 OK` of radio stations (D8),
-//! `HTTP/2.0` said over HTTP/1, status codes that are none.
+//! HTTP/0.9 (Castillo A.3.3; a protocol error, N10), the `ICY 200 OK` of radio stations (D8), `HTTP/2.0` in an HTTP/1
+//! status line, and invalid status codes.
 
 use std::io;
 

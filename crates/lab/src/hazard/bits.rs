@@ -1,15 +1,15 @@
-//! Compressed streams of nothing but zeros, of any multiple of 16 megabytes, made without compressing them.
+//! Compressed streams of zeros, of any multiple of 16 megabytes, written without compressing the zeros.
 //!
-//! Deflate: one megabyte is compressed, ended on a byte's edge, and repeated. Zstandard: run-length blocks
-//! (RFC 8878 3.1.1.2). Brotli: one command per meta-block, written bit by bit (RFC 7932 9, 10). Not a hazard itself.
+//! Not a hazard itself: `bomb` uses it. Deflate: one compressed megabyte, flushed to a byte boundary, is repeated.
+//! Zstandard: run-length blocks (RFC 8878, 3.1.1.2). Brotli: one command per meta-block (RFC 7932, 9 and 10).
 
 use flate2::{Compress, Compression, Crc, FlushCompress};
 
 const MEGABYTE: u64 = 1 << 20;
-/// Empty last block with fixed codes.
+/// An empty last block with fixed codes.
 const END: [u8; 2] = [0x03, 0x00];
 
-/// RFC 1951.
+/// A raw deflate stream (RFC 1951).
 pub(super) fn deflate(size: u64) -> Vec<u8> {
     let mut piece = Vec::with_capacity(4096);
     let zeros = vec![0; MEGABYTE as usize];
@@ -22,7 +22,7 @@ pub(super) fn deflate(size: u64) -> Vec<u8> {
     out
 }
 
-/// RFC 1952.
+/// A gzip stream (RFC 1952).
 pub(super) fn gzip(size: u64) -> Vec<u8> {
     let mut crc = Crc::new();
     let mut one = Crc::new();
@@ -37,7 +37,7 @@ pub(super) fn gzip(size: u64) -> Vec<u8> {
     out
 }
 
-/// RFC 1950; the Adler sum of zeros is their number.
+/// A zlib stream (RFC 1950). The Adler-32 checksum of zeros depends on their number only.
 pub(super) fn zlib(size: u64) -> Vec<u8> {
     let mut out = vec![0x78, 0xDA];
     out.extend(deflate(size));
@@ -46,7 +46,7 @@ pub(super) fn zlib(size: u64) -> Vec<u8> {
     out
 }
 
-/// RFC 8878: four bytes for every 128 KB.
+/// A Zstandard stream (RFC 8878) with four bytes for every 128 KB.
 pub(super) fn zstd(size: u64) -> Vec<u8> {
     const BLOCK: u64 = 128 << 10;
     let mut out = vec![0x28, 0xB5, 0x2F, 0xFD, 0, 0x38]; // magic, no options, a window of 128 KB
@@ -59,37 +59,37 @@ pub(super) fn zstd(size: u64) -> Vec<u8> {
     out
 }
 
-/// RFC 7932: thirteen bytes for every 16 MB.
+/// A Brotli stream (RFC 7932) with thirteen bytes for every 16 MB.
 pub(super) fn brotli(size: u64) -> Vec<u8> {
     let mut bits = Bits::default();
     bits.push(0, 1); // window of 64 KB
     for _ in 0..size / (16 * MEGABYTE) {
         bits.push(0, 1); // not the last meta-block
-        bits.push(2, 2); // its length in six nibbles
+        bits.push(2, 2); // length in six nibbles
         bits.push(0xFF_FFFF, 24);
         bits.push(0, 1); // compressed
-        bits.push(0, 3); // one type of block of each kind
+        bits.push(0, 3); // one block type per category
         bits.push(0, 6); // distances without postfix or direct codes
-        bits.push(0, 2); // a context mode that does not matter
-        bits.push(0, 2); // one tree for literals, one for distances
+        bits.push(0, 2); // context mode: unused
+        bits.push(0, 2); // one prefix tree for literals, one for distances
         for (symbol, width) in [(0, 8), (COMMAND, 10), (DISTANCE, 6)] {
-            bits.push(1, 2); // a simple code
-            bits.push(0, 2); // of one symbol, which takes no bits
+            bits.push(1, 2); // a simple prefix code
+            bits.push(0, 2); // with one symbol, which takes no bits
             bits.push(symbol, width);
         }
-        bits.push((1 << 24) - 1 - 2118, 24); // copy so many more than 2118
-        bits.push(0, 1); // from one byte back
+        bits.push((1 << 24) - 1 - 2118, 24); // copy length minus 2118
+        bits.push(0, 1); // distance 1
     }
     bits.push(3, 2); // last and empty
     bits.bytes
 }
 
-/// Insert one literal, copy 2118 bytes and more.
+/// Insert-and-copy command: one literal, copy length of at least 2118.
 const COMMAND: u32 = 384 + (1 << 3) + 7;
-/// Distances 1 and 2.
+/// The distance code for 1 and 2.
 const DISTANCE: u32 = 16;
 
-/// Bits from the lowest up.
+/// Writes bits, lowest bit first.
 #[derive(Default)]
 struct Bits {
     bytes: Vec<u8>,

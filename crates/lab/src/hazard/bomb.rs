@@ -1,7 +1,7 @@
-//! Decompression bombs: a gigabyte of nothing in gzip, deflate, zstd and brotli, and gzip inside gzip.
+//! Decompression bombs: a gigabyte of zeros in gzip, deflate, zstd and brotli, and gzip inside gzip.
 //!
-//! RFC 9110 8.4 (codings may be layered). Known since 42.zip. The crawler must count what comes out, not what goes
-//! in, and stop: N6. `bits` makes the streams; each is valid to its last byte, checksum included.
+//! RFC 9110, 8.4 allows several codings in layers. The crawler must limit the decoded size, not the size on the wire
+//! (N6). `bits` writes the streams. Each stream is valid to its last byte, including the checksum.
 
 use std::io;
 use std::sync::OnceLock;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use super::{Visit, bits};
 use crate::wire::gzip;
 
-/// Size when unpacked.
+/// Decoded size.
 const GIGABYTE: u64 = 1 << 30;
 
 pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
@@ -45,7 +45,7 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     visit.answer(200, &header, body).await
 }
 
-/// The gzip bomb packed again until it has so many layers; made once.
+/// The gzip bomb in `count` layers, computed once.
 fn layers(count: usize) -> &'static [u8] {
     static TWO: OnceLock<Vec<u8>> = OnceLock::new();
     static THREE: OnceLock<Vec<u8>> = OnceLock::new();
@@ -56,7 +56,7 @@ fn layers(count: usize) -> &'static [u8] {
     }
 }
 
-/// A small page in a hundred layers, all of them named in the header.
+/// A small page in a hundred layers of gzip, all listed in Content-Encoding.
 async fn hundred(visit: &mut Visit<'_>) -> io::Result<()> {
     let mut body = b"<title>Onion</title>".to_vec();
     for _ in 0..100 {

@@ -1,7 +1,7 @@
-//! A site for one browser only: everybody else is told that theirs is not supported.
+//! A site that serves one browser only and reports an unsupported browser to every other client.
 //!
-//! Cloaking, Viuva Negra 4.2, T9: recognised and reported; posing as a browser is no way out (N9). Every path has the same
-//! page.
+//! Cloaking (Viuva Negra 4.2, T9). The crawler recognises and reports it. It does not pose as a browser (N9).
+//! Every path serves the same page.
 
 use std::io;
 

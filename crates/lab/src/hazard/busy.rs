@@ -1,7 +1,7 @@
-//! A server that asks for patience: 429 and 503 with Retry-After in seconds, as a date, and as nonsense.
+//! A server that answers 429 and 503 with Retry-After in seconds, as a date, and as an invalid value.
 //!
-//! RFC 6585 4, RFC 9110 10.2.3 (both forms). The first two requests for a page are refused, later ones answered;
-//! `/never` and `/year` ask for more than anyone should grant.
+//! RFC 6585, 4; RFC 9110, 10.2.3 (both forms). The first two requests for a page are refused, later ones are served.
+//! `/never` refuses always; `/year` asks for a delay of one year.
 
 use std::io;
 use std::time::{Duration, SystemTime};

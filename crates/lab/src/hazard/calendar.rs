@@ -1,8 +1,7 @@
-//! A calendar: each month links to its days and to the month after it, for ever.
+//! A calendar without end: each month links to its days and to the next month.
 //!
-//! Imitates the generated agendas that crawlers of 1999 and of today get lost in: D8, Viuva Negra 4.1, Castillo A.6.2, Bouras 4. Each
-//! page differs from the last in its dates only, so that duplicates by digest do not catch it; text novelty and
-//! thresholds (D5) do.
+//! D8, Viuva Negra 4.1, Castillo A.6.2, Bouras 4. Pages differ only in their dates, so an exact digest does not
+//! recognise them as duplicates. Text novelty and the thresholds (D5) do.
 
 use std::fmt::Write as _;
 use std::io;

@@ -1,6 +1,6 @@
-//! A robots.txt that redirects for ever.
+//! A robots.txt that redirects without end.
 //!
-//! RFC 9309 2.3.1.2: five redirects are to be followed, then the file may be taken as absent. R1.
+//! R1; RFC 9309, 2.3.1.2: a crawler follows five redirects and may then treat the file as absent.
 
 use std::io;
 

@@ -1,7 +1,7 @@
-//! Character sets that are wrong, contradict each other, change in the middle or do not exist.
+//! Character encodings that are wrong, contradictory, unknown, or change within the page.
 //!
-//! Viuva Negra 4.2 (malformed pages); the WHATWG encoding sniffing order is what browsers do: mark, header, meta, guess.
-//! The text is the same under every path: "São João, coração, ação".
+//! Viuva Negra 4.2 (malformed pages). Browsers use the WHATWG sniffing order: byte order mark, header, meta element,
+//! guess. Every path has the same text: "São João, coração, ação".
 
 use std::io;
 
@@ -82,7 +82,7 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     visit.answer(200, &header, body).await
 }
 
-/// In Mac OS Roman, which no detector guesses: who does not read the declaration reads something else.
+/// Text in Mac OS Roman, which detectors do not guess: only the declared encoding decodes it correctly.
 fn macintosh(text: &str) -> Vec<u8> {
     let byte = |c| match c {
         '\u{e3}' => 0x8B,

@@ -1,13 +1,13 @@
-//! Chunked bodies that break the rules, one way under each path.
+//! Chunked bodies that break the syntax, one fault per path.
 //!
-//! RFC 9112 7.1 and 6.1; N10, Castillo A.3.3. What can be read is to be kept and marked, sizes are not to be believed,
-//! and a body framed in two ways is how answers are smuggled.
+//! N10, Castillo A.3.3; RFC 9112, 6.1 and 7.1. The crawler keeps what it can read and marks it, and does not trust
+//! announced sizes. A body with two framings must not be used to smuggle a second response.
 
 use std::io;
 
 use super::Visit;
 
-/// Path and what follows the head.
+/// The path, and the bytes after the header section.
 const VARIANTS: [(&str, &str); 12] = [
     ("/word", "zebra\r\n<p>a size that is no number\r\n0\r\n\r\n"),
     ("/short", "40\r\n<p>closes inside the chunk"),
@@ -52,7 +52,7 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
         }
         "/sizes" => {
             framed(visit, "", "").await?;
-            visit.forever(b"0").await // a chunk size that is all zeros and has no end
+            visit.forever(b"0").await // a chunk size of zeros without end
         }
         _ => {
             let mut links = vec!["/both", "/twice", "/trailers", "/sizes"];

@@ -1,8 +1,7 @@
-//! Redirects in a circle of five, in one of sixty, to itself at `/self`, and onward for ever at `/on/N`.
+//! Redirect loops of five and of sixty URLs, a redirect to itself at `/self`, and an endless chain at `/on/N`.
 //!
-//! Imitates servers that redirect to set a cookie, for ever, for those who take none: N10, Viuva Negra 3.4 (redirects are
-//! links, N11: a crawler that treats them so goes round once). The way onward never repeats a URL: only a limit on
-//! the length of chains or on the site ends it.
+//! Imitates servers that redirect until the client returns a cookie. N10; N11 and Viuva Negra 3.4 (a redirect is a
+//! link, so a loop is followed once). The chain never repeats a URL: a limit on its length or on the site must end it.
 
 use std::io;
 

@@ -1,7 +1,8 @@
-//! Cookies by the thousand, of four kilobytes each, and cookies for domains that are not the site's.
+//! Thousands of cookies of four kilobytes each, and cookies for domains that do not belong to the site.
 //!
-//! RFC 6265 5.3 (public suffixes, domains that do not match), 6.1 (limits: 50 a domain, 3,000 in all, 4,096 bytes);
-//! N12. A jar must stay small, and nothing set here may be sent to an honest site: the log keeps what was.
+//! N12; RFC 6265, 5.3 (public suffixes, domains that do not match) and 6.1 (50 per domain, 3,000 in total, 4,096
+//! bytes). The cookie jar must stay small, and no cookie set here may be sent to another site. The log records sent
+//! cookies.
 
 use std::fmt::Write as _;
 use std::io;

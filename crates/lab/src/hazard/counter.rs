@@ -1,7 +1,7 @@
-//! A page that links to itself with a counter one higher, in the query, in the path and in a fragment.
+//! A page that links to itself with the next number, in the query, in the path and in a fragment.
 //!
-//! Endless self links: D8, Bouras 4, Chakrabarti 2.3.6. But for the number the page is the same, so that only its near
-//! duplicates (D3) or a threshold tell.
+//! D8, Bouras 4, Chakrabarti 2.3.6. Pages differ only in the number: near-duplicate detection (D3) or a threshold ends
+//! it.
 
 use std::io;
 

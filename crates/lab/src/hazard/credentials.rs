@@ -1,8 +1,7 @@
-//! A site that wants credentials and hands visitors on to others.
+//! A site that asks for credentials and redirects to other sites.
 //!
-//! RFC 9110 11.6 and 4.2.4 (user information in URLs is not to be used), 15.4 (what to leave out when a redirect
-//! changes the host). Nothing given to this site, in cookies, in URLs or in answer to 401, may reach another: the
-//! log keeps `Authorization` and `Cookie` of every request.
+//! RFC 9110, 4.2.4 (user information in URLs), 11.6 (401) and 15.4 (fields to drop when a redirect changes the host).
+//! Cookies and credentials of this site must not reach another one. The log records both fields of every request.
 
 use std::io;
 

@@ -1,6 +1,6 @@
-//! A name whose answer has a good address and after it a record that is broken.
+//! A DNS response with a valid address record, followed by a malformed record.
 //!
-//! Castillo A.2.3: be tolerant, and take the address even if other portions of the record are malformed: N4.
+//! N4; Castillo A.2.3: use the address even if other parts of the response are malformed.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};

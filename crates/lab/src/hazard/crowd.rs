@@ -1,7 +1,7 @@
-//! A page of a hundred thousand links, each to a page that exists.
+//! A page of 100,000 links, each to a page that exists.
 //!
-//! Link farms and site maps made by scripts: D5 (URLs per site), F14 (the pending set lives on disk). The page is
-//! four megabytes and may be cut (N6).
+//! Link farms and generated site maps: D5 (URLs per site), F14 (the queue is on disk). The page has four megabytes and
+//! may be truncated (N6).
 
 use std::io;
 

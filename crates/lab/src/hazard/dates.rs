@@ -1,7 +1,7 @@
-//! Last-Modified before the web, after tomorrow, a few hours ahead, or no date at all.
+//! Last-Modified before 1993, hours or days in the future, and invalid dates.
 //!
-//! Castillo A.3.5 and Figure A.2 (17% of servers), N15: before 1993 ignored, up to 24 hours ahead taken as now, further
-//! ahead ignored. RFC 9110 5.6.7 for the three forms that are dates.
+//! N15, Castillo A.3.5 and Figure A.2 (17% of servers): dates before 1993 are ignored, dates up to 24 hours ahead count
+//! as now, later ones are ignored. RFC 9110, 5.6.7 defines the three valid forms.
 
 use std::io;
 use std::time::{Duration, SystemTime};

@@ -1,7 +1,6 @@
-//! Aliases without end: each leads to one that was never asked for before.
+//! An endless chain of CNAME records: each name points to one that was never queried before.
 //!
-//! CNAME chains, RFC 1034 3.6.2; unlike the ring (`ring`) no name comes twice, so that only a limit on the length ends
-//! it: N4.
+//! N4; RFC 1034, 3.6.2. Unlike in `ring`, no name repeats, so only a limit on the length ends the chain.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};

@@ -1,7 +1,7 @@
-//! A robots.txt that begins and never ends, a byte every half second.
+//! A robots.txt response that never ends: one byte every half second.
 //!
-//! N5 where it is easily forgotten: the file is asked for before the visit's own limits apply, and a site that waits
-//! for it holds its place. RFC 9309 2.3.1.4: what cannot be had in time is unreachable. R1.
+//! R1, N5: robots.txt is fetched before the limits of the visit apply, and the site waits for it. RFC 9309, 2.3.1.4: a
+//! file that cannot be fetched in time is unreachable.
 
 use std::io;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! A name with an address where nobody listens.
+//! A host name whose address refuses connections.
 //!
-//! Castillo A.1.1: servers are down for days and come back; F11. Where one socket serves the whole network (many
-//! addresses) the connection is reset at once instead of refused.
+//! F11; Castillo A.1.1: servers are down for days and return. Where one socket serves every address of the lab, the
+//! connection is reset immediately instead of refused.
 
 pub(super) use super::visit::ordinary as serve;

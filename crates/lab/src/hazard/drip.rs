@@ -1,7 +1,7 @@
-//! A byte of the body every half second, of a page that announces a megabyte.
+//! One byte of the body every half second, for a page that announces a megabyte.
 //!
-//! Imitates overloaded servers and slow-read attacks turned on the client: N5, Viuva Negra 4.1, Castillo A.1.3: an idle time-out
-//! never fires, only a lowest speed or a limit on the whole page ends it.
+//! Imitates overloaded servers and slow-response attacks (N5, Viuva Negra 4.1, Castillo A.1.3). An idle timeout never
+//! fires; only a minimum speed or a limit on the total time ends the fetch.
 
 use std::io;
 use std::time::Duration;

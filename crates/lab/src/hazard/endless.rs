@@ -1,7 +1,7 @@
-//! A body that never ends: chunks without a last one, or at `/stream` a connection that is never closed.
+//! A body that never ends: chunks without a last chunk, or an open connection at `/stream`.
 //!
-//! Imitates radio streams and runaway scripts: D8, N6, Viuva Negra 4.1, Castillo A.3.2. The crawler must cut at its maximum size
-//! and keep what it has. It is written a little at a time so that a test does not fill the machine's pipes.
+//! D8, N6, Viuva Negra 4.1, Castillo A.3.2. The crawler must stop at its maximum size and keep what it has. The server
+//! writes small pieces so that a test does not fill the socket buffers.
 
 use std::io;
 

@@ -1,7 +1,7 @@
-//! Text that is not for terminals: CR, LF, ESC, bells, HTML and long lines in titles, headers, URLs and reasons.
+//! Control characters and markup (CR, LF, ESC, BEL, HTML) and long lines in titles, headers, URLs and reasons.
 //!
-//! Terminal escape injection (CWE-150), log forging (CWE-117), header injection (CWE-93): nothing of it may reach
-//! the terminal, the logs, the records of the archive or a later request as it is.
+//! Terminal escape injection (CWE-150), log forging (CWE-117), header injection (CWE-93). None of it may reach the
+//! terminal, the logs, the WARC records or a later request without escaping.
 
 use std::io;
 

@@ -1,6 +1,7 @@
-//! A certificate that was good until 2001.
+//! A certificate that expired in 2001.
 //!
-//! RFC 5280 4.1.2.5; kept and marked by choice. Signed by the lab's authority ([`crate::Lab::authority`]), so that
-//! this is its only fault for who trusts it.
+//! RFC 5280, 4.1.2.5. The crawler can be configured to keep such pages, marked. The lab's authority
+//! ([`crate::Lab::authority`]) signs the certificate, so the date is its only fault for a client that trusts the
+//! authority.
 
 pub(super) use super::visit::ordinary as serve;

@@ -1,7 +1,7 @@
-//! A catalogue with filters that combine in any order: a few articles under millions of URLs.
+//! A catalogue with filters that combine in any order: twelve articles under millions of URLs.
 //!
-//! Faceted navigation, the commonest trap of today's shops (Google's advice to webmasters names it): D5, Chakrabarti 2.3.6.
-//! The list below the filters holds the same twelve articles, fewer as filters add up.
+//! Faceted navigation, common in shops (D5, Chakrabarti 2.3.6). Each selected filter removes one of the twelve
+//! articles.
 
 use std::fmt::Write as _;
 use std::io;

@@ -1,14 +1,14 @@
-//! Header fields that are missing, doubled, folded or misspelt.
+//! Header fields that are missing, repeated, folded or malformed.
 //!
-//! RFC 9112 5.1 (space before the colon), 5.2 (folding), 6.3 (two lengths that differ), RFC 9110 5.5; N10,
-//! Castillo A.3.3, Castillo A.4.1 (unterminated strings in headers). The body is a page that deserves to be kept.
+//! N10, Castillo A.3.3 and A.4.1 (unterminated strings in headers); RFC 9112, 5.1 (space before the colon), 5.2
+//! (folding), 6.3 (two different lengths); RFC 9110, 5.5. The body is a valid page that should be kept.
 
 use std::io;
 
 use super::Visit;
 
 const BODY: &str = "<title>Fields</title><p>A page behind a strange head.</p>\n";
-/// Path and header lines; a body of 58 bytes follows.
+/// The path and the header lines. A body of 58 bytes follows.
 const VARIANTS: [(&str, &[u8]); 13] = [
     ("/none", b""),
     ("/lengths", b"Content-Length: 58\r\nContent-Length: 20\r\n"),

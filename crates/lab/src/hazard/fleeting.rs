@@ -1,7 +1,7 @@
-//! A name whose address holds for no time at all: TTL 0, or past the end of 31 bits.
+//! A host name whose address record has a TTL of 0 or of more than 31 bits.
 //!
-//! RFC 1035 3.2.1 (zero: use for the transaction in progress only), RFC 2181 8 (the highest bit set means zero).
-//! A cache that obeys to the letter asks before every request: N3.
+//! N3; RFC 1035, 3.2.1 (0: use for the current transaction only); RFC 2181, 8 (a set highest bit means 0). A cache that
+//! obeys literally sends a query before every request.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};

@@ -1,7 +1,7 @@
-//! A robots.txt of a gigabyte.
+//! A robots.txt of one gigabyte.
 //!
-//! RFC 9309 2.5: at least 500 kibibytes must be read; the rest may be left. R1. The rule that counts, `/private/`,
-//! comes first; the pages are ordinary.
+//! R1; RFC 9309, 2.5: a crawler must read at least 500 kibibytes and may ignore the rest. The rule that the test
+//! checks, `/private/`, comes first. The pages are ordinary.
 
 use std::io;
 

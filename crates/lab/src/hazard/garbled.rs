@@ -1,7 +1,7 @@
-//! A name whose answers are broken packets, each question its own kind.
+//! A host name whose DNS responses are malformed packets, a different fault for each query.
 //!
-//! Malformed responses: N4, Castillo A.2.3, RFC 1035 4.1.4 (pointers that go round), RFC 5452 (answers to what was not
-//! asked must not be believed). No address can be had.
+//! N4, Castillo A.2.3; RFC 1035, 4.1.4 (compression loops); RFC 5452 (responses to other questions must be ignored).
+//! The name has no usable address.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};
@@ -19,11 +19,11 @@ pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
     match lookup.times() % 7 {
         0 => bytes.truncate(end + 5), // ends inside the record
         1 => bytes[6] = 0xFF,         // announces 65281 records
-        2 => bytes[end..end + 2].copy_from_slice(&[0xC0, end as u8]), // a name that points to itself
-        3 => bytes[1] ^= 0xFF, // the answer to another question
-        4 => bytes[end + 10..end + 12].fill(0xFF), // data longer than the packet
-        5 => bytes.truncate(7), // half a header
-        _ => bytes[12] = 63,   // the question's labels run over its end
+        2 => bytes[end..end + 2].copy_from_slice(&[0xC0, end as u8]), // a name that is a pointer to itself
+        3 => bytes[1] ^= 0xFF,                                        // another query ID
+        4 => bytes[end + 10..end + 12].fill(0xFF),                    // data longer than the packet
+        5 => bytes.truncate(7),                                       // half a header
+        _ => bytes[12] = 63, // a label longer than the question
     }
     Said::Bytes(bytes)
 }

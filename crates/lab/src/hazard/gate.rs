@@ -1,7 +1,7 @@
-//! A robots.txt that cannot be had: 503, each time.
+//! A robots.txt that answers 503 to every request.
 //!
-//! RFC 9309 2.3.1.4: unreachable means that nothing may be fetched, for a while; Viuva Negra 5.4 says unrestricted. Whichever
-//! the crawler chooses, it must not ask in a loop. R1.
+//! R1. RFC 9309, 2.3.1.4: nothing may be fetched for some time; Viuva Negra 5.4: no restrictions. With either rule, the
+//! crawler must not request the file in a loop.
 
 use std::io;
 

@@ -1,7 +1,7 @@
-//! One tag of ten megabytes, and other single things of that size.
+//! A single tag, word, comment, script or entity of ten megabytes.
 //!
-//! T1, Castillo A.4.1 (unterminated or long strings), T5 (strings without white space are no words). A link follows each,
-//! `/after.html`; it need not be found where the page is cut (N6), but nothing may break.
+//! T1, Castillo A.4.1 (unterminated or long strings); T5 (very long strings are not words). A link to `/after.html`
+//! follows. It need not be found if the page is truncated (N6), but nothing may fail.
 
 use std::io;
 

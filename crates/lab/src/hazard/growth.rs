@@ -1,8 +1,7 @@
-//! Paths that grow: every page has a relative link that should have been absolute, and one that carries the whole
-//! history of the visitor.
+//! Paths that grow: every page has a relative link that should be absolute, and a link that contains the current URL.
 //!
-//! Imitates forgotten root slashes (`a/b/c/c/c/c`: U6, Castillo A.6.2, Chakrabarti 2.3.6) and advertisers that embed the URLs
-//! followed so far (Viuva Negra 4.1, growing URLs). The page is the same at every depth.
+//! Imitates missing root slashes (`a/b/c/c/c/c`: U6, Castillo A.6.2, Chakrabarti 2.3.6) and advertisements that embed
+//! the URLs followed so far (Viuva Negra 4.1, growing URLs). The page is the same at every depth.
 
 use std::fmt::Write as _;
 use std::io;

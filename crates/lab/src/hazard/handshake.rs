@@ -1,5 +1,5 @@
-//! A TLS handshake that is never finished: the greeting is read, and then there is silence.
+//! A TLS handshake that never finishes: the server reads the `ClientHello` and sends nothing.
 //!
-//! Castillo A.1.3 one layer up: every network operation has a time-out, the handshake too (N5).
+//! N5, Castillo A.1.3: every network operation needs a timeout, including the handshake.
 
 pub(super) use super::visit::ordinary as serve;

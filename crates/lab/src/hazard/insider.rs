@@ -1,7 +1,7 @@
-//! A name that resolves to an address that is refused, in both versions of IP.
+//! A host name that resolves to a refused address, in IPv4 and IPv6.
 //!
-//! Server-side request forgery by DNS (OWASP's SSRF pages): the URL looks public, the address is not. The check
-//! belongs after the look-up; connections are counted (`trespass`).
+//! Server-side request forgery by DNS (OWASP): the URL looks public, the address is not. The guard must check the
+//! address after the lookup. `trespass` counts connections.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};

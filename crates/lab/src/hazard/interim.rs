@@ -1,6 +1,6 @@
-//! Interim answers without a final one: `100 Continue` for ever, or thirty early hints and then the page.
+//! Interim responses without a final one: endless `100 Continue`, or thirty early hints before the page.
 //!
-//! RFC 9110 15.2: a client must be able to read any number of 1xx answers, and must not do so for ever.
+//! RFC 9110, 15.2: a client must accept several 1xx responses, but must limit their number.
 
 use std::io;
 

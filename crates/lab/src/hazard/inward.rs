@@ -1,14 +1,13 @@
-//! Links and redirects to addresses that are refused and listened on, in every way to write them.
+//! Links and redirects to refused loopback addresses, in every notation.
 //!
-//! Server-side request forgery (OWASP; Tsai, "A New Era of SSRF", 2017): the URL parser of one component and the
-//! address check of another disagree. All forms mean 127.166.0.1 or loopback; each connection is counted
-//! (`trespass`).
+//! Server-side request forgery (OWASP; Tsai, "A New Era of SSRF", 2017): a URL parser and an address check disagree
+//! about the host. All forms mean 127.166.0.1 or loopback. `trespass` counts connections.
 
 use std::io;
 
 use super::Visit;
 
-/// Hosts and what is around them; `P` stands for the port, `H` for the site itself.
+/// URLs. `P` stands for the port, `H` for the site's host.
 const FORMS: [&str; 25] = [
     "http://127.166.0.1:P/dotted",
     "http://2141585409:P/decimal",

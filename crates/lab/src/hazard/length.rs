@@ -1,9 +1,8 @@
-//! A Content-Length that lies: more than is sent at `/more`, less than is sent at `/less`, no number at `/word`,
-//! below zero at `/negative`, larger than any memory at `/huge`.
+//! A wrong Content-Length: too large at `/more`, too small at `/less`, not a number at `/word`, negative at
+//! `/negative`, larger than any memory at `/huge`.
 //!
-//! Imitates scripts that count characters instead of bytes, and broken proxies: N10, Castillo A.3.3, RFC 9112 6.3. What
-//! came must be kept and marked; the surplus must not be read as the next answer, nor memory set aside for a
-//! number.
+//! N10, Castillo A.3.3; RFC 9112, 6.3. The crawler keeps and marks what arrived. It must not read surplus bytes as the
+//! next response, nor allocate memory by the announced number.
 
 use std::io;
 

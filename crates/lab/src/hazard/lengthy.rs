@@ -1,6 +1,7 @@
-//! URLs of 68 KB: in a link, in a redirect, in a base, in a host name; and one of 3 KB, which servers still read.
+//! URLs of 68 KB in a link, a redirect, a base and a host name, and one of 3 KB, which servers accept.
 //!
-//! U6, T1, Chakrabarti 2.3.6, Viuva Negra 5.4 (URLs beyond a maximum length are discarded). RFC 9110 4.1 asks for 8,000 octets at least.
+//! U6, T1, Chakrabarti 2.3.6, Viuva Negra 5.4 (longer URLs are discarded). RFC 9110, 4.1 recommends support for 8,000
+//! octets.
 
 use std::io;
 

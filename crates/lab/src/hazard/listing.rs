@@ -1,7 +1,7 @@
-//! Directory listings with links that sort them anew: eight URLs for one page, in every directory.
+//! Directory listings with links that sort them: eight URLs for one page, in every directory.
 //!
-//! Apache's `mod_autoindex`, `?C=M;O=A` since 2.0 and `?M=A` before (under `/old/`): U5, Viuva Negra 4.1 Figure 2, Viuva Negra 5.4 (0.5%
-//! of 1.2 million URLs).
+//! U5, Viuva Negra 4.1 (Figure 2) and 5.4 (0.5% of 1.2 million URLs). Apache's `mod_autoindex` uses `?C=M;O=A` since
+//! version 2.0; older versions used `?M=A` (under `/old/`).
 
 use std::fmt::Write as _;
 use std::io;

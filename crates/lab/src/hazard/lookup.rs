@@ -1,42 +1,43 @@
-//! A DNS question about a hostile name, and what can be said to it.
+//! A DNS query for the name of a hazard, and the possible responses.
 
 use std::net::Ipv4Addr;
 
 use crate::memory::Memory;
 use crate::packet::{A, Asked, Record};
 
-/// A question in the hands of a hazard.
+/// A DNS query that a hazard answers.
 pub(crate) struct Lookup<'a> {
     /// The whole query.
     pub(crate) query: &'a [u8],
     pub(crate) asked: &'a Asked,
-    /// Where the hazard's server is.
+    /// The address of the hazard's server.
     pub(crate) address: Ipv4Addr,
-    /// The plan's.
+    /// The TTL of the plan, in seconds.
     pub(crate) ttl: u32,
     pub(crate) tcp: bool,
     pub(crate) memory: &'a Memory,
 }
 
-/// What is said; `dns` makes a packet of it.
+/// A response, which `dns` encodes as a packet.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Said {
-    /// None: the name exists but has no such records.
+    /// Records. An empty list: the name exists but has no records of this type.
     Records(Vec<Record>),
-    /// An answer code instead.
+    /// A response code without records.
     Code(u16),
-    /// A packet as it is.
+    /// A complete packet.
     Bytes(Vec<u8>),
+    /// No response.
     Nothing,
 }
 
 impl Lookup<'_> {
-    /// What an honest server says: one address, none of version six.
+    /// The correct response: one IPv4 address and no IPv6 address.
     pub(super) fn usual(&self) -> Said {
         self.at(&[self.address], self.ttl)
     }
 
-    /// These addresses to who asks for addresses.
+    /// The given addresses, for a query of type A.
     pub(super) fn at(&self, addresses: &[Ipv4Addr], ttl: u32) -> Said {
         if self.asked.kind != A {
             return Said::Records(Vec::new());
@@ -45,7 +46,7 @@ impl Lookup<'_> {
         Said::Records(records.collect())
     }
 
-    /// How often this was asked before.
+    /// The number of earlier queries for this name and type.
     pub(super) fn times(&self) -> u64 {
         let key = format!("dns {} {}", self.asked.name, self.asked.kind);
         self.memory.count(&key)

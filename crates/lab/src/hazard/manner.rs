@@ -1,4 +1,4 @@
-//! What hazards have in common: their names, who answers for them, and where they differ from a site over HTTP.
+//! Properties of hazards outside HTTP: host names, DNS responses, TLS, listening servers, robots.txt.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use super::{absent, alias, crooked, descent, fleeting, garbled, insider, mixed, 
 use super::{ring, servfail, shifting, tenants, truncated, tunnel};
 
 impl Hazard {
-    /// The name of its n-th site in a plan, from 1.
+    /// The host name of copy `copy` of this hazard; the first copy is 1.
     pub fn host_of(self, copy: usize) -> String {
         match copy {
             0 | 1 => self.host().to_owned(),
@@ -15,7 +15,7 @@ impl Hazard {
         }
     }
 
-    /// The hazard and the copy that a name belongs to, subdomains included where there are any.
+    /// The hazard and the copy that a host name, or one of its subdomains, belongs to.
     pub(crate) fn parse(host: &str) -> Option<(Hazard, usize)> {
         let bare = host.strip_suffix(".lab")?;
         let (below, label) = match bare.rsplit_once('.') {
@@ -33,12 +33,12 @@ impl Hazard {
             .then_some((hazard, copy))
     }
 
-    /// Scheme of the links that lead to it.
+    /// The scheme of links to this hazard.
     pub(crate) fn scheme(self) -> &'static str {
         if self.is_secure() { "https" } else { "http" }
     }
 
-    /// Its server speaks TLS, or should.
+    /// Whether links to it use https.
     pub(crate) fn is_secure(self) -> bool {
         use Hazard::{Expired, Handshake, OtherName, PlainText, SelfSigned};
         matches!(
@@ -47,7 +47,7 @@ impl Hazard {
         )
     }
 
-    /// A server is at its address.
+    /// Whether a server listens at its address.
     pub(crate) fn listens(self) -> bool {
         !matches!(self, Hazard::Down | Hazard::Void)
     }
@@ -57,7 +57,7 @@ impl Hazard {
         matches!(self, Wildcard | Tenants | Alias | Ring | Descent)
     }
 
-    /// It has a robots.txt of its own.
+    /// Whether it serves its own robots.txt.
     fn has_robots(self) -> bool {
         use Hazard::{Carousel, Doorman, Flood, Gate, Patterns, Ribbon, Sitemaps};
         matches!(
@@ -66,15 +66,15 @@ impl Hazard {
         )
     }
 
-    /// Answers one request, in its way. robots.txt is absent on most of them, so that crawlers do come in.
+    /// Answers one request. Most hazards have no robots.txt, so that crawlers visit them.
     pub(crate) async fn serve(self, mut visit: Visit<'_>) -> io::Result<()> {
         if visit.target() == "/robots.txt" && !self.has_robots() {
             return visit.answer(404, "", "").await;
         }
-        self.act(&mut visit).await
+        self.dispatch(&mut visit).await
     }
 
-    /// What the DNS server says about its names.
+    /// The DNS response for one of its names.
     pub(crate) fn resolve(self, lookup: &Lookup<'_>) -> Said {
         match self {
             Hazard::Insider => insider::resolve(lookup),

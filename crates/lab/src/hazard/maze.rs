@@ -1,7 +1,7 @@
-//! A maze that invents text: every path is a page of fresh sentences with links to ten more.
+//! A maze of generated text: every path is a new page with links to ten more.
 //!
-//! Imitates Iocaine and the link mazes of 2024 and after that feed crawlers generated text as fast as they ask.
-//! A page is the same each time it is asked for; no two are alike, so duplicates do not give it away (D5, D7).
+//! Imitates Iocaine and similar tools since 2024. A page is the same at every request. No two pages are alike, so
+//! duplicate detection does not recognise the maze (D5, D7).
 
 use std::fmt::Write as _;
 use std::io;
@@ -14,7 +14,7 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     visit.page(&body).await
 }
 
-/// The page of a path.
+/// The page at a path.
 pub(super) fn page(visit: &Visit<'_>) -> String {
     let mut chance = visit.chance();
     let mut body = Visit::prose(&mut chance, 6);

@@ -1,9 +1,9 @@
 //! Links and redirects to private networks and to the metadata services of hosting companies.
 //!
-//! 169.254.169.254 and its kin (SSRF in its commonest form), RFC 1918, RFC 6598, RFC 4193, and the forms of version
-//! six that carry an address of version four: mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo
-//! (RFC 4380). These addresses are outside the lab, which cannot count who connects: refuse them all
-//! ([`crate::BLACK_LIST`]) or leave this hazard out.
+//! Server-side request forgery: 169.254.169.254 and similar addresses, RFC 1918, RFC 6598, RFC 4193, and IPv6 addresses
+//! that embed an IPv4 address: mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380). These addresses
+//! are outside the lab, which cannot count connections to them. Refuse them all ([`crate::BLACK_LIST`]) or omit this
+//! hazard.
 
 use std::io;
 

@@ -1,7 +1,7 @@
-//! A name with two addresses in one answer, one good and one refused.
+//! A host name with two addresses in one response, one valid and one refused.
 //!
-//! The other half of DNS rebinding (Jackson et al. 2007, multiple A records): a client that falls back to the
-//! second address when the first fails must check each.
+//! DNS rebinding with several A records (Jackson et al. 2007): a client that tries the second address after the first
+//! fails must check each address.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};

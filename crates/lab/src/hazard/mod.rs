@@ -1,10 +1,9 @@
-//! Hostile sites, one small file each: what the web does to crawlers.
+//! Hazards: hostile sites that imitate what the web does to crawlers, one small file each.
 //!
-//! A hazard is a site of its own, named after it, at an address of its own, linked from the home page of one of
-//! the seeds when the plan has it. Its file has `serve`, which is given the visit and may do with the bytes what
-//! it likes (the connection ends when it returns), or `resolve`, where the DNS server misbehaves, or both. To add
-//! one: the file and a line in the table. Hazards have no part in the truth: what a crawler makes of them is
-//! judged by the log.
+//! A hazard is a site with its own name and address. If the plan has it, the home page of a seed links to it. Its file
+//! has `serve`, which answers one request in any way (the connection closes when it returns), or `resolve`, which
+//! answers DNS queries, or both. To add a hazard, add its file and a line in the table below. The expected contents of
+//! the lab (`truth`) do not include hazards; tests judge a crawler by the request log.
 //!
 //! A plan may name a hazard several times: `calendar.lab`, `calendar2.lab` and so on.
 
@@ -94,55 +93,55 @@ use std::pin::Pin;
 pub(crate) use lookup::{Lookup, Said};
 pub(crate) use visit::Visit;
 
-/// What a hazard attacks.
+/// The part of a crawler that a hazard attacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Group {
-    /// Webs without end.
+    /// Endless or deceptive link structures.
     Trap,
-    /// Servers that break the protocol, the connection or their word.
+    /// Servers that violate the protocol or break connections.
     Server,
-    /// Bodies that are not what they should be.
+    /// Malformed or mislabelled contents.
     Content,
-    /// Meant to harm: memory, other hosts, terminals, archives.
+    /// Attacks on memory, other hosts, terminals or archives.
     Attack,
-    /// Names that do not resolve as they should.
+    /// Faulty DNS responses.
     Name,
 }
 
-/// The table: group, variant, name and file, one line for people.
+/// Declares the hazards: group, variant, name of the host and file, description.
 macro_rules! hazards {
     ($($group:ident { $($variant:ident $file:ident $line:literal)* })*) => {
-        /// Which hostile sites a plan can have.
+        /// The hostile sites that a plan can have.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Hazard {
             $($(#[doc = $line] $variant,)*)*
         }
 
         impl Hazard {
-            /// All of them, by group.
+            /// All hazards, by group.
             pub const ALL: &'static [Hazard] = &[$($(Hazard::$variant,)*)*];
 
-            /// Its name, which is also the first part of its site's.
+            /// The name, which is also the first label of the host name.
             pub const fn name(self) -> &'static str {
                 match self { $($(Hazard::$variant => stringify!($file),)*)* }
             }
 
-            /// The name of its first site: `calendar.lab`.
+            /// The host name of the first copy, such as `calendar.lab`.
             pub const fn host(self) -> &'static str {
                 match self { $($(Hazard::$variant => concat!(stringify!($file), ".lab"),)*)* }
             }
 
-            /// One line on what it does.
-            pub const fn line(self) -> &'static str {
+            /// A description in one sentence.
+            pub const fn description(self) -> &'static str {
                 match self { $($(Hazard::$variant => $line,)*)* }
             }
 
-            /// What it attacks.
+            /// The part of a crawler that it attacks.
             pub const fn group(self) -> Group {
                 match self { $($(Hazard::$variant => Group::$group,)*)* }
             }
 
-            fn act<'v>(self, visit: &'v mut Visit<'_>) -> Acting<'v> {
+            fn dispatch<'v>(self, visit: &'v mut Visit<'_>) -> ServeFuture<'v> {
                 match self { $($(Hazard::$variant => Box::pin($file::serve(visit)),)*)* }
             }
         }
@@ -151,91 +150,91 @@ macro_rules! hazards {
 
 hazards! {
     Trap {
-        Calendar calendar "A calendar that has a next month for ever."
-        Growth growth "Paths that grow by a relative link, URLs that carry their history."
-        Symlink symlink "A directory that is a link to its own root: every page at every depth."
+        Calendar calendar "A calendar in which every month links to the next one."
+        Growth growth "Relative links that lengthen the path, and URLs that contain the previous URL."
+        Symlink symlink "A directory that is a symbolic link to the root: every page exists at every depth."
         Session session "Session identifiers in path and query, new on every visit."
-        Listing listing "Directory listings with links that sort them anew."
-        Wildcard wildcard "Every name under a domain exists: hosts without end."
-        Tenants tenants "Two dozen slow hosts at one address."
-        Maze maze "A maze of links and invented text, as fast as it is asked."
-        Tarpit tarpit "The maze again, ten seconds a page."
-        Counter counter "Links to itself with a counter one higher."
-        Facets facets "Filters that combine in any order: a few articles, millions of URLs."
+        Listing listing "Directory listings with links that sort them."
+        Wildcard wildcard "A DNS wildcard: every name under the domain exists."
+        Tenants tenants "Twenty-four slow hosts at one address."
+        Maze maze "An endless maze of links and generated text, served fast."
+        Tarpit tarpit "The same maze, ten seconds per page."
+        Counter counter "Pages that link to themselves with the next number."
+        Facets facets "Filters that combine in any order: twelve articles, millions of URLs."
     }
     Server {
-        Silence silence "Takes the request and says nothing."
-        Drip drip "One byte of the body every half second."
-        Trickle trickle "A head that comes a byte every half second."
-        Endless endless "A body that never ends."
-        Radio radio "A radio station and a camera that never end."
-        Preamble preamble "A head that never ends: lines, one line, the status line."
-        Interim interim "Interim answers (1xx) without a final one."
-        Length length "A Content-Length that is not the body's length, both ways, or no length."
-        Chunks chunks "Chunked bodies that break the rules in sixteen ways."
-        Ancient ancient "HTTP/0.9, ICY, HTTP/2.0 in words, and status lines that are none."
-        Fields fields "Header fields missing, doubled, folded, misspelt, five thousand."
-        Ranges ranges "416 to whoever asks for a range."
-        Aimless aimless "Redirects without Location, with two, with one that is no URL."
-        Circle circle "Redirects in circles, short and long, to themselves, and onward for ever."
-        Soft soft "200 that says not found, or a redirect to it."
-        Storm storm "Errors of the server of every number, some only the first time."
-        Busy busy "429 and 503 with Retry-After in seconds, as a date, and as nonsense."
+        Silence silence "Reads the request and sends nothing."
+        Drip drip "Sends one byte of the body every half second."
+        Trickle trickle "Sends one byte of the headers every half second."
+        Endless endless "Sends a body that never ends."
+        Radio radio "Audio and camera streams that never end."
+        Preamble preamble "Endless header lines, an endless header line, an endless status line."
+        Interim interim "Interim responses (1xx) without a final one."
+        Length length "A Content-Length that is too large, too small or not a number."
+        Chunks chunks "Chunked bodies with sixteen different syntax errors."
+        Ancient ancient "HTTP/0.9, ICY, HTTP/2.0 in an HTTP/1 status line, invalid status lines."
+        Fields fields "Header fields that are missing, repeated, folded, malformed, or 5,000 in number."
+        Ranges ranges "Answers 416 to every range request."
+        Aimless aimless "Redirects without Location, with two, or with one that is not a URL."
+        Circle circle "Redirect loops, short and long, redirects to themselves, and endless chains."
+        Soft soft "Missing pages that answer 200, or redirect to a page that does."
+        Storm storm "Server errors of every status code, some for the first request only."
+        Busy busy "429 and 503 with Retry-After in seconds, as a date, and as an invalid value."
         Reset reset "Connections reset at byte N, for every N."
-        Down down "An address where nobody listens."
-        Void void "An address that does not answer at all."
-        Expired expired "TLS: a certificate that has expired."
-        SelfSigned selfsigned "TLS: a certificate that nobody vouches for."
-        OtherName othername "TLS: a certificate for another name."
+        Down down "An address that refuses connections."
+        Void void "An address that never answers."
+        Expired expired "TLS: an expired certificate."
+        SelfSigned selfsigned "TLS: a self-signed certificate."
+        OtherName othername "TLS: a certificate for another host name."
         PlainText plaintext "Plain HTTP where TLS is expected."
         Handshake handshake "A TLS handshake that never ends."
     }
     Content {
-        Types types "Media types that lie, are missing or are none."
-        Nulls nulls "Nulls in URLs, one or 68 KB of them."
+        Types types "Media types that are wrong, missing or invalid."
+        Nulls nulls "Null bytes in URLs, up to 68 KB of them."
         Lengthy lengthy "URLs of 68 KB in links, redirects and host names."
-        Unterminated unterminated "Attributes, strings, comments and tags left open."
-        Nested nested "A hundred thousand tags, one inside the other."
+        Unterminated unterminated "Attributes, strings, comments and tags without an end."
+        Nested nested "100,000 nested tags."
         Giant giant "A single tag, word or comment of ten megabytes."
-        Charsets charsets "Character sets that are wrong, mixed or unknown."
-        Dates dates "Dates before the web, after tomorrow, or none."
-        Browser browser "Your browser is not supported."
-        Crowd crowd "A page of a hundred thousand links."
+        Charsets charsets "Character encodings that are wrong, mixed or unknown."
+        Dates dates "Last-Modified dates before 1993, in the future, or invalid."
+        Browser browser "A site that reports an unsupported browser."
+        Crowd crowd "A page of 100,000 links."
     }
     Attack {
-        Bomb bomb "A gigabyte of nothing in gzip, deflate, zstd and brotli, and in layers."
-        Inward inward "Links and redirects to refused loopback addresses in every way to write them."
-        Metadata metadata "Links and redirects to private networks and metadata services; outside the lab."
-        Schemes schemes "Links and redirects to file:, gopher:, data: and others."
-        Insider insider "A name that resolves to a refused address."
-        Rebind rebind "A name whose address is good when checked and refused afterwards."
-        Mixed mixed "A name with a refused and a good address in one answer."
-        Tunnel tunnel "A name with addresses of version six that carry a refused one."
-        Cookies cookies "Cookies by the thousand, and for domains that are not the site's."
-        Credentials credentials "Asks for credentials and hands visitors on to others."
-        Flood flood "A robots.txt of a gigabyte."
-        Ribbon ribbon "A robots.txt of one line, 64 megabytes long."
-        Patterns patterns "A robots.txt with patterns built to explode."
-        Gate gate "A robots.txt that answers 503 each time."
-        Doorman doorman "A robots.txt that begins and never ends."
-        Carousel carousel "A robots.txt that redirects for ever."
+        Bomb bomb "Decompression bombs: a gigabyte of zeros in gzip, deflate, zstd, brotli and in layers."
+        Inward inward "Links and redirects to refused loopback addresses in every notation."
+        Metadata metadata "Links and redirects to private networks and metadata services outside the lab."
+        Schemes schemes "Links and redirects to file:, gopher:, data: and other schemes."
+        Insider insider "A host name that resolves to a refused address."
+        Rebind rebind "A host name with a valid address at the first lookup and a refused one later."
+        Mixed mixed "A host name with a refused and a valid address in one response."
+        Tunnel tunnel "A host name with IPv6 addresses that embed a refused IPv4 address."
+        Cookies cookies "Thousands of cookies, some for domains of other sites."
+        Credentials credentials "Asks for credentials and redirects to other sites."
+        Flood flood "A robots.txt of one gigabyte."
+        Ribbon ribbon "A robots.txt of one line of 64 megabytes."
+        Patterns patterns "A robots.txt with patterns that take exponential time in a backtracking matcher."
+        Gate gate "A robots.txt that always answers 503."
+        Doorman doorman "A robots.txt response that never ends."
+        Carousel carousel "A robots.txt that redirects without end."
         Escape escape "CR, LF, ESC and HTML in titles, headers, URLs and reasons."
-        Sitemaps sitemaps "Sitemaps with entity bombs, in circles, without end."
+        Sitemaps sitemaps "Sitemaps with entity bombs, loops and endless depth."
     }
     Name {
-        Absent absent "A name that does not exist."
-        ServFail servfail "A name whose servers fail or refuse."
-        Mute mute "A name about which the DNS server says nothing."
-        Garbled garbled "A name whose answers are broken packets."
-        Crooked crooked "A good address and after it a broken record."
-        Shifting shifting "Another good address with each question."
-        Alias alias "A chain of eight aliases with a good end."
-        Ring ring "Aliases that lead back to the start."
-        Descent descent "Aliases without end."
-        Fleeting fleeting "Addresses that hold for no time at all."
-        Truncated truncated "An answer that fits into TCP only."
+        Absent absent "A host name that does not exist."
+        ServFail servfail "A host name whose name servers fail or refuse."
+        Mute mute "A host name for which the DNS server sends no response."
+        Garbled garbled "A host name with malformed DNS responses."
+        Crooked crooked "A DNS response with a valid address and a malformed record."
+        Shifting shifting "A host name that alternates between two valid addresses."
+        Alias alias "A chain of eight CNAME records with a valid end."
+        Ring ring "CNAME records that form a loop."
+        Descent descent "An endless chain of CNAME records."
+        Fleeting fleeting "Address records with a TTL of 0."
+        Truncated truncated "A DNS response that is complete over TCP only."
     }
 }
 
-/// Boxed: otherwise every connection is as large as the largest hazard.
-type Acting<'v> = Pin<Box<dyn Future<Output = io::Result<()>> + Send + 'v>>;
+/// Boxed so that a connection's future does not have the size of the largest hazard's.
+type ServeFuture<'v> = Pin<Box<dyn Future<Output = io::Result<()>> + Send + 'v>>;

@@ -1,6 +1,6 @@
-//! A name about which the DNS server says nothing, not even that it does not know.
+//! A host name for which the DNS server sends no response at all.
 //!
-//! N4, Castillo A.2.1: servers that drop questions under load. The look-up must time out without holding others.
+//! N4, Castillo A.2.1: servers drop queries under load. The lookup must time out without delaying others.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};

@@ -1,7 +1,7 @@
-//! A hundred thousand tags, one inside the other, with a link at the bottom.
+//! 100,000 nested tags, with a link at the bottom.
 //!
-//! T1: a reader that builds a tree by recursion overflows its stack; one that closes formatting elements by the
-//! book (`/fonts`, the adoption agency) takes the square of the time; `/tables` moves text out of each table.
+//! T1. A parser that recurses per element overflows its stack. Misnested formatting elements (`/fonts`) make the
+//! adoption agency algorithm quadratic; `/tables` moves text out of each table.
 
 use std::io;
 

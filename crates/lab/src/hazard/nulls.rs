@@ -1,7 +1,7 @@
-//! Links with nulls in them: raw, encoded, and 68 KB of them in one.
+//! Links that contain null bytes: raw, encoded, and 68 KB of them in one link.
 //!
-//! T1, Chakrabarti 2.3.6 ("URLs that contain a large number of nulls", up to 68 KB in one case): strings that end early in
-//! one component of a crawler and not in the next.
+//! T1, Chakrabarti 2.3.6 (URLs with up to 68 KB of nulls): one component of a crawler may end the string at the null
+//! and another may not.
 
 use std::io;
 

@@ -1,5 +1,6 @@
-//! A certificate for another host's name.
+//! A certificate for another host name.
 //!
-//! RFC 6125 6.4, RFC 9110 4.3.4: virtual hosts without certificates of their own. Kept and marked by choice.
+//! RFC 6125, 6.4; RFC 9110, 4.3.4: virtual hosts without their own certificates. The crawler can be configured to keep
+//! such pages, marked.
 
 pub(super) use super::visit::ordinary as serve;

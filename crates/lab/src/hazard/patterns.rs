@@ -1,7 +1,7 @@
-//! A robots.txt whose patterns are built to explode: `*a*a*a…b$`, thousands of them, and URLs that nearly match.
+//! A robots.txt with 3,000 patterns such as `*a*a*a…b$`, and URLs that nearly match.
 //!
-//! `ReDoS` by robots.txt: RFC 9309 2.2.3 patterns turned into backtracking regular expressions take exponential
-//! time; matched by the book they take the product of the two lengths. R1.
+//! R1. Patterns of RFC 9309, 2.2.3 that are translated into backtracking regular expressions take exponential time
+//! (`ReDoS`). A direct match takes the product of both lengths.
 
 use std::fmt::Write as _;
 use std::io;

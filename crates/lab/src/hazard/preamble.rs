@@ -1,7 +1,6 @@
-//! A head that never ends: header lines at `/lines`, one header line at `/line`, a status line at `/status`.
+//! A header section that never ends: header lines at `/lines`, one header line at `/line`, a status line at `/status`.
 //!
-//! The mirror image of Slowloris, and of the header limits that RFC 9110 5.4 leaves to the client: N5. Memory must
-//! not grow with it.
+//! N5. RFC 9110, 5.4 leaves limits on headers to the client. Memory must not grow.
 
 use std::io;
 

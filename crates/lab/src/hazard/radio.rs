@@ -1,15 +1,15 @@
-//! A radio station and a camera: streams that never end, at the speed at which they are listened to.
+//! A radio station and a camera: streams that never end, sent at playback speed.
 //!
-//! D8, Viuva Negra 4.1 (infinite size: streaming media), N6: the size limit of a page is reached after an hour, the lowest speed
-//! is kept for ever; only the media type or a limit on the time ends it. Icecast's `audio/mpeg`, Shoutcast's `ICY`, the
-//! `multipart/x-mixed-replace` of web cameras, and a playlist that is a page of text with the stream's URL in it.
+//! D8, N6, Viuva Negra 4.1 (streaming media). A size limit is reached only after an hour, and the minimum speed is
+//! never violated; only the media type or a time limit ends the fetch. Icecast's `audio/mpeg`, Shoutcast's `ICY`,
+//! `multipart/x-mixed-replace` of web cameras, and a playlist in text form that contains the stream's URL.
 
 use std::io;
 use std::time::Duration;
 
 use super::Visit;
 
-/// 128 kbit/s.
+/// Bytes per interval: 128 kbit/s.
 const PIECE: usize = 4096;
 const INTERVAL: Duration = Duration::from_millis(250);
 const FRAME: &[u8] = b"\xff\xfb\x90\x64";

@@ -1,6 +1,7 @@
-//! A server that answers 416 to whoever asks for a range, however small the page.
+//! A server that answers 416 to every range request.
 //!
-//! Castillo A.3.2, N7: range errors on files smaller than the range; ask a second time without `Range`. RFC 9110 14.2.
+//! N7, Castillo A.3.2: range errors on files smaller than the range. The crawler repeats the request without `Range`.
+//! RFC 9110, 14.2.
 
 use std::io;
 

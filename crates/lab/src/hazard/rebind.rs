@@ -1,7 +1,7 @@
-//! A name that has a good address when it is checked and a refused one when it is connected to.
+//! A host name whose first DNS response has a valid address and all later ones a refused address.
 //!
-//! DNS rebinding (Princeton 1996; Jackson et al. 2007): TTL 0, the first answer is good, all later ones are not.
-//! The crawler must connect to the very address it checked, and check each new answer.
+//! DNS rebinding (Princeton 1996; Jackson et al. 2007), with TTL 0. The crawler must connect to the address that it
+//! checked, and check every new response.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};

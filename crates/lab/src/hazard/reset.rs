@@ -1,7 +1,7 @@
-//! A connection that is reset, or closed, at byte N of the answer, for every N.
+//! A connection that is reset, or closed, at byte N of the response, for every N.
 //!
-//! Castillo A.1.3: at any point of the download the crawler could stop receiving data; N5. `/reset/0` comes before the
-//! first byte, the last N after the whole answer. A home page links to all of them.
+//! N5; Castillo A.1.3: the crawler may stop receiving data at any point. `/reset/0` resets before the first byte, the
+//! last N after the whole response. The home page links to all of them.
 
 use std::io;
 

@@ -1,6 +1,7 @@
-//! A robots.txt of one line, sixty-four megabytes long.
+//! A robots.txt of one line of 64 megabytes.
 //!
-//! RFC 9309 2.5; R1: a reader that goes by lines holds it all. Viuva Negra 5.4: 64.3% of the files break the rules somehow.
+//! R1; RFC 9309, 2.5: a parser that buffers whole lines holds all of it. Viuva Negra 5.4: 64.3% of the files violate
+//! the rules in some way.
 
 use std::io;
 

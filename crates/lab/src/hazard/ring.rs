@@ -1,6 +1,6 @@
-//! A name whose aliases lead back to it.
+//! A host name whose CNAME records form a loop.
 //!
-//! CNAME loops, RFC 1034 3.6.2 ("should be signalled as an error"): a resolver that follows goes round for ever.
+//! RFC 1034, 3.6.2: a loop is an error. A resolver without a limit follows it without end.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};

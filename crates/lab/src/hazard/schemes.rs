@@ -1,7 +1,7 @@
-//! Links and redirects to schemes that are not the web: file, gopher, data, dict, ftp, jar, javascript.
+//! Links and redirects to other schemes: file, gopher, data, dict, ftp, jar, javascript.
 //!
-//! SSRF by scheme (gopher speaks to mail servers and caches; file reads the crawler's own disk): a redirect must
-//! not reach what a link cannot. RFC 8089, RFC 4266, RFC 2397.
+//! Server-side request forgery by scheme: gopher can talk to mail servers and caches, file reads the local disk. A
+//! redirect must not reach what a link cannot. RFC 8089, RFC 4266, RFC 2397.
 
 use std::io;
 

@@ -1,7 +1,7 @@
-//! A name whose servers fail: SERVFAIL, or REFUSED to every fourth question.
+//! A host name whose name servers fail: SERVFAIL, and REFUSED to every fourth query.
 //!
-//! Castillo A.2.2: the name server went down with the web server and nobody noticed for a week; N4, F11. Not the same as
-//! a name that does not exist.
+//! N4, F11; Castillo A.2.2: the name server fails together with the web server. This is not the same as a name that
+//! does not exist.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};

@@ -1,8 +1,8 @@
 //! Session identifiers in path and query that change on every visit.
 //!
-//! U4, Viuva Negra 4.1 5.4 (27% of URLs before cookies were accepted, 3.5% after), Castillo A.6.1. The shop stops writing them for
-//! visitors who return its cookie, as PHP does; the forum never stops. The nine articles of each are the same
-//! whatever the identifier.
+//! U4, Viuva Negra 4.1 and 5.4 (27% of URLs without cookies, 3.5% with them), Castillo A.6.1. The shop omits them for
+//! clients that return its cookie, as PHP does; the forum always writes them. Each has nine articles, which do not
+//! depend on the identifier.
 
 use std::fmt::Write as _;
 use std::io;
@@ -43,7 +43,7 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
             0 => format!("/forum/{next};jsessionid={session}"),
             1 => format!("/forum/{next}?sid={session}"),
             2 => format!("/forum/{next}?CFID=7&amp;CFTOKEN={session}"),
-            // ASP.NET's are of 24 letters and digits.
+            // ASP.NET identifiers have 24 letters and digits.
             _ => format!("/(S({session}55vlm25s))/forum/{next}"),
         };
         let _ = writeln!(

@@ -1,7 +1,7 @@
-//! Takes the request and says nothing.
+//! A server that reads the request and sends nothing.
 //!
-//! Imitates hung servers behind a live kernel, and tarpits: N5, Viuva Negra 4.1, Castillo A.1.3 A.6.3: without a time-out for the
-//! first byte the crawler waits for ever.
+//! N5, Viuva Negra 4.1, Castillo A.1.3 and A.6.3: hung servers. Without a timeout for the first byte the crawler waits
+//! without end.
 
 use std::io;
 use std::time::Duration;

@@ -1,7 +1,7 @@
-//! Sitemaps that explode, go round, go down without end, and read the crawler's own files.
+//! Sitemaps with entity expansion, loops, endless depth, and external entities that name local files.
 //!
-//! sitemaps.org protocol; "billion laughs" (entity expansion, 2003) and external entities (XXE, CWE-611); indexes
-//! that name themselves and each other. Named in robots.txt, as the protocol asks.
+//! "Billion laughs" (2003), external entities (XXE, CWE-611), and sitemap indexes that list themselves and each other.
+//! robots.txt names the sitemaps, as the sitemaps.org protocol specifies.
 
 use std::fmt::Write as _;
 use std::io;
@@ -65,7 +65,7 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     visit.answer(200, xml, body).await
 }
 
-/// Ten entities, each ten times the one before it.
+/// Ten entities, each of which expands to ten copies of the previous one.
 fn laughs(origin: &str) -> String {
     let mut text = "<?xml version=\"1.0\"?><!DOCTYPE urlset [<!ENTITY l0 \"ha\">\n".to_owned();
     for level in 1..10 {

@@ -1,7 +1,7 @@
-//! Pages that are not there and do not say so: 200 with an apology, or under `/shop/` a redirect to one.
+//! Missing pages that answer 200 with an apology, or under `/shop/` redirect to one.
 //!
-//! Soft 404 (Bar-Yossef et al. 2004; Castillo A.3.4: 29% of dead links), T8: ask once for a page that cannot exist and
-//! compare.
+//! T8: soft 404 (Bar-Yossef et al. 2004; Castillo A.3.4: 29% of dead links). The crawler requests a URL that cannot
+//! exist and compares.
 
 use std::io;
 

@@ -1,7 +1,6 @@
-//! Errors of the server, of every number, at forty URLs; under `/once/` only the first time.
+//! Server errors of every status code at forty URLs; under `/once/` only for the first request.
 //!
-//! A broken database behind a live server: Viuva Negra 4.1 (unavailable services), F11. The error page is the same each
-//! time, and is not content.
+//! F11, Viuva Negra 4.1 (unavailable services). The error page is always the same and is not content.
 
 use std::io;
 

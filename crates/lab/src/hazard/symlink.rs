@@ -1,6 +1,6 @@
 //! A directory `/spider` that is a symbolic link to `/`: every page exists at every depth.
 //!
-//! The trap of Viuva Negra 4.1 (growing URLs) as it is drawn there, with the page that links into it: U6, Chakrabarti 2.3.6.
+//! U6, Chakrabarti 2.3.6; Viuva Negra 4.1 shows this trap (growing URLs).
 
 use std::io;
 

@@ -1,7 +1,7 @@
-//! The maze again, at the speed of tar: a page takes ten seconds to come.
+//! The maze with slow responses: each page takes ten seconds.
 //!
-//! Imitates Nepenthes: generated pages, each sent in small pieces with pauses, to hold the crawler's connections as
-//! well as to fill its store. Never slow enough for an idle time-out; N5's lowest speed and D5 must work together.
+//! Imitates Nepenthes: generated pages, sent in small pieces with pauses, occupy the crawler's connections and its
+//! archive. An idle timeout never fires; the minimum speed (N5) and the thresholds (D5) must work together.
 
 use std::io;
 use std::time::Duration;

@@ -1,8 +1,8 @@
-//! Two dozen hosts at one address, each of them slow.
+//! Twenty-four slow hosts at one address.
 //!
-//! Virtual hosts of a parking company or a spammer: F8, Castillo A.1.2, Chakrabarti 2.3.9. To a frontier that counts by host they are
-//! two dozen sites that can be asked at once; to the one machine behind them that is an attack. Other names under the
-//! domain do not exist, so that this is no wildcard.
+//! F8, Castillo A.1.2, Chakrabarti 2.3.9: virtual hosts of a parking company or a spammer. A frontier that counts by
+//! host may visit all at the same time, which overloads the one server. Other names under the domain do not exist, so
+//! this is not a DNS wildcard.
 
 use std::io;
 use std::time::Duration;
@@ -37,7 +37,7 @@ pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
     lookup.usual()
 }
 
-/// The number of a tenant: 17 of `h17.tenants.lab`.
+/// The number of a host: 17 for `h17.tenants.lab`.
 fn number(host: &str) -> Option<usize> {
     let (label, rest) = host.split_once('.')?;
     let number = label.strip_prefix('h')?.parse().ok()?;

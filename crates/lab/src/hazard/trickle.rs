@@ -1,8 +1,7 @@
-//! A head that comes a byte every half second and has no end.
+//! A header section that arrives one byte every half second and never ends.
 //!
-//! Slowloris (2009) turned on the client: N5, Castillo A.1.3. Something always arrives, so that an idle time-out never fires,
-//! and no body begins, so that a lowest speed for bodies does not count: only the time for the first byte of an answer,
-//! or for the whole of it, ends the wait.
+//! N5, Castillo A.1.3: Slowloris (2009) against a client. An idle timeout never fires, and a minimum speed for bodies
+//! does not apply. Only a limit on the time to the first body byte, or on the total time, ends the fetch.
 
 use std::io;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! A name whose answer does not fit: over UDP always cut short, whole over TCP.
+//! A host name whose DNS response is always truncated over UDP and complete over TCP.
 //!
-//! RFC 7766 5, RFC 1035 4.2.1: the TC bit means ask again by TCP.
+//! RFC 1035, 4.2.1; RFC 7766, 5: the TC bit means that the client repeats the query over TCP.
 
 pub(super) use super::visit::ordinary as serve;
 use super::{Lookup, Said};

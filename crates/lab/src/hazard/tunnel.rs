@@ -1,8 +1,8 @@
-//! A name with addresses of version six only, each of which carries or is a refused one.
+//! A host name with IPv6 addresses only, each of which is refused or embeds a refused IPv4 address.
 //!
-//! IPv4-mapped and -compatible (RFC 4291 2.5.5), NAT64 (RFC 6052), 6to4 (RFC 3056), loopback, link-local and unique
-//! local: a guard that knows version four only lets them pass. Connections to the mapped one and to `::1` are counted
-//! (`trespass`); the others lead nowhere here.
+//! IPv4-mapped and -compatible (RFC 4291, 2.5.5), NAT64 (RFC 6052), 6to4 (RFC 3056), loopback, link-local and unique
+//! local. A guard that checks IPv4 only accepts them. `trespass` counts connections to the mapped address and to `::1`;
+//! the others lead nowhere in the lab.
 
 use std::net::Ipv6Addr;
 

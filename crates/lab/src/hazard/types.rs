@@ -1,6 +1,6 @@
-//! Media types that lie, are missing or are no types.
+//! Media types that are wrong, missing or invalid.
 //!
-//! Viuva Negra 4.2 (wrong identification of media type), T3, N8, Castillo A.3.1 (large binaries as HTML).
+//! T3, N8, Viuva Negra 4.2 (wrong media type), Castillo A.3.1 (large binaries served as HTML).
 
 use std::io;
 
@@ -13,7 +13,7 @@ const PDF: &[u8] =
     b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n";
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR <a href=/not-a-link>";
 
-/// Path, header line, body.
+/// The path, the header line and the body.
 const VARIANTS: [(&str, &str, &[u8]); 11] = [
     ("/archive.html", "Content-Type: text/html\r\n", ZIP),
     (

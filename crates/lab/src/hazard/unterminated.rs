@@ -1,6 +1,6 @@
-//! Markup that is left open: attributes, strings, comments, scripts, tags; and the other faults of hand-made HTML.
+//! Markup without an end: attributes, strings, comments, scripts, tags; and other faults of hand-written HTML.
 //!
-//! T1, Castillo A.4.1 with its list: mixed quotes, mixed empty tags, unbalanced tags, mixed case, unterminated strings.
+//! T1, Castillo A.4.1: mixed quotes, mixed empty tags, unbalanced tags, mixed case, unterminated strings.
 //! Each page has a link before the fault, `/before.html`, and one after it, `/after.html`.
 
 use std::io;

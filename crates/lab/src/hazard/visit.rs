@@ -1,7 +1,7 @@
-//! A request in the hands of a hostile site: what it may read and the ways to answer.
+//! One request to a hazard, with the ways to answer it.
 //!
-//! [`Visit::answer`] is for the parts in which a hazard behaves; [`Visit::raw`] sends bytes as they are. All goes
-//! through the exchange, so that all of it is logged.
+//! [`Visit::answer`] sends a correct response; [`Visit::raw`] sends arbitrary bytes. Both write through the exchange,
+//! which logs everything.
 
 use std::fmt::Write as _;
 use std::io;
@@ -17,10 +17,10 @@ use crate::request::RequestHead;
 use crate::web::Web;
 
 const HAZARD: u64 = 60;
-/// Bytes handed over at a time when a body is made on the way.
+/// Bytes per write of a generated body.
 const PIECE: usize = 64 * 1024;
 
-/// One request to a hostile site.
+/// One request to a hazard.
 pub(crate) struct Visit<'a> {
     pub(crate) exchange: Exchange<'a>,
     pub(crate) head: &'a RequestHead,
@@ -49,30 +49,30 @@ impl Visit<'_> {
         format!("http://{}:{}", self.head.host, self.web.port())
     }
 
-    /// Numbers that depend on host and target only.
+    /// Random numbers that depend on host and target only.
     pub(super) fn chance(&self) -> Chance {
         self.chance_at(self.target())
     }
 
-    /// Numbers that depend on the host and on a place of the hazard's choice.
+    /// Random numbers that depend on the host and on `place`.
     pub(super) fn chance_at(&self, place: &str) -> Chance {
         let bytes = self.head.host.bytes().chain(place.bytes());
         let place: Vec<u64> = bytes.map(u64::from).collect();
         Chance::of(self.web.plan().seed ^ HAZARD, &place)
     }
 
-    /// How often this target of this host was asked for before.
+    /// The number of earlier requests for this host and target.
     pub(super) fn times(&self) -> u64 {
         let key = format!("{}{}", self.head.host, self.target());
         self.memory.count(&key)
     }
 
-    /// A correct page.
+    /// Sends a correct page.
     pub(super) async fn page(&mut self, body: &str) -> io::Result<()> {
         self.answer(200, "", body).await
     }
 
-    /// A correct page with a link to each of the hazard's variants.
+    /// Sends a correct page with a link to each variant.
     pub(super) async fn index(&mut self, title: &str, links: &[&str]) -> io::Result<()> {
         let mut body = format!("<title>{title}</title><h1>{title}</h1>\n");
         for link in links {
@@ -83,7 +83,7 @@ impl Visit<'_> {
         self.page(&body).await
     }
 
-    /// A correct page with a link to each target; `/to/N` redirects to the N-th.
+    /// Sends a correct page with a link to each target and to `/to/N`, which redirects to target N.
     pub(super) async fn elsewhere(
         &mut self,
         title: &str,
@@ -99,7 +99,7 @@ impl Visit<'_> {
         self.index(title, &links).await
     }
 
-    /// A correct answer with header lines of the hazard's own; HTML unless they say otherwise.
+    /// Sends a correct response with additional header lines. The default Content-Type is HTML.
     pub(super) async fn answer(
         &mut self,
         status: u16,
@@ -114,13 +114,13 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// A redirect.
+    /// Sends a redirect.
     pub(super) async fn redirect(&mut self, status: u16, location: &str) -> io::Result<()> {
         let header = format!("Location: {location}\r\n");
         self.answer(status, &header, "moved").await
     }
 
-    /// The head of an answer whose body follows by [`Visit::send`] until the connection closes.
+    /// Sends a status line and headers. The body follows by [`Visit::send`] until the connection closes.
     pub(super) async fn start(&mut self, status: u16, header: &str) -> io::Result<()> {
         let reason = crate::wire::reason(status);
         let kind = if header.contains("Content-Type") {
@@ -133,7 +133,7 @@ impl Visit<'_> {
         self.send(text.as_bytes()).await
     }
 
-    /// These bytes and no others; the status is what the log shall say.
+    /// Sends exactly these bytes. `status` is written to the log.
     pub(super) async fn raw(&mut self, status: u16, bytes: impl AsRef<[u8]>) -> io::Result<()> {
         self.exchange.status(status);
         self.send(bytes.as_ref()).await?;
@@ -145,7 +145,7 @@ impl Visit<'_> {
         self.exchange.send(bytes).await
     }
 
-    /// A piece of text so many times, in large writes.
+    /// Sends `piece` `times` times, in large writes.
     pub(super) async fn repeat(&mut self, piece: &[u8], times: usize) -> io::Result<()> {
         let block = piece.repeat((PIECE / piece.len()).clamp(1, times.max(1)));
         let mut left = piece.len() * times;
@@ -157,7 +157,7 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// A piece of text for ever, at most some sixteen megabytes a second, until the client leaves.
+    /// Sends `piece` repeatedly, at most about 16 MB/s, until the client disconnects.
     pub(super) async fn forever(&mut self, piece: &[u8]) -> io::Result<()> {
         loop {
             self.repeat(piece, (16 * 1024 / piece.len()).max(1)).await?;
@@ -165,7 +165,7 @@ impl Visit<'_> {
         }
     }
 
-    /// Some paragraphs of invented text, from a stock of words.
+    /// Generated text with a title and `paragraphs` paragraphs.
     pub(super) fn prose(chance: &mut Chance, paragraphs: usize) -> String {
         let language = &LANGUAGES[chance.below(LANGUAGES.len())];
         let title = language.title(chance);
@@ -179,7 +179,7 @@ impl Visit<'_> {
     }
 }
 
-/// A small correct site, for hazards whose misbehaviour is not in HTTP.
+/// A small correct site, for hazards that misbehave outside HTTP.
 pub(super) async fn ordinary(visit: &mut Visit<'_>) -> io::Result<()> {
     let mut body = Visit::prose(&mut visit.chance(), 3);
     match visit.path() {

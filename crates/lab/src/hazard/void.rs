@@ -1,7 +1,7 @@
-//! A name with an address that does not answer, not even by refusing: connections are never made.
+//! A host name whose address never completes or refuses a connection.
 //!
-//! A machine that is switched off, or a firewall that drops: Castillo A.1.1 A.1.3, N5, F11. Only a time-out for connecting
-//! ends it. On loopback, where something always answers, it is made of a socket whose queue of connections that wait
-//! to be accepted is full (see `server`): the kernel drops those that come after.
+//! N5, F11, Castillo A.1.1 and A.1.3: a machine that is switched off, or a firewall that drops packets. Only a connect
+//! timeout ends it. Loopback always answers, so the lab uses a socket with a full accept queue (see `server`): the
+//! kernel drops further connections.
 
 pub(super) use super::visit::ordinary as serve;

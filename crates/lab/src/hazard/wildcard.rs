@@ -1,7 +1,7 @@
-//! Hosts without end: every name under `wildcard.lab` has the same address, and each page links to five new ones.
+//! Endless hosts: every name under `wildcard.lab` has the same address, and each page links to five new names.
 //!
-//! DNS wildcards, RFC 4592; D6, Viuva Negra 4.1 5.4: found by asking for absurd names under the domain. Each host is a site
-//! of its own to a frontier that counts by host.
+//! D6, Viuva Negra 4.1 and 5.4: DNS wildcards (RFC 4592). The crawler detects them with queries for random names. A
+//! frontier that counts by host sees every name as a new site.
 
 use std::fmt::Write as _;
 use std::io;

@@ -1,8 +1,8 @@
-//! A plain HTTP client and a plain reader of links, for judging the lab from outside.
+//! A simple HTTP client and link reader for the tests of the lab.
 //!
-//! Written apart from the lab on purpose: nothing of its code is used but the names' addresses.
+//! It shares no code with the lab, so that a fault in the lab cannot hide itself. It only asks the lab for addresses.
 
-#![expect(dead_code, reason = "each test file uses its part")]
+#![expect(dead_code, reason = "each test file uses a part")]
 
 use std::io::Read as _;
 use std::net::{IpAddr, SocketAddr};
@@ -11,7 +11,7 @@ use aranha_lab::Lab;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-/// An answer, framing and coding removed.
+/// A decoded response.
 #[derive(Debug)]
 pub(crate) struct Got {
     pub(crate) status: u16,
@@ -26,18 +26,18 @@ impl Got {
         found.map(|(_, value)| value.as_str())
     }
 
-    /// The body as text, in the character set of the header.
+    /// The body as text, decoded with the encoding in the header.
     pub(crate) fn text(&self) -> String {
         let kind = self.header("content-type").unwrap_or_default();
         if kind.contains("8859-1") {
             self.body.iter().map(|b| char::from(*b)).collect()
         } else {
-            String::from_utf8(self.body.clone()).expect("pages are UTF-8")
+            String::from_utf8(self.body.clone()).expect("the page is UTF-8")
         }
     }
 }
 
-/// A connection that is kept alive.
+/// A persistent connection.
 pub(crate) struct Client {
     stream: TcpStream,
     buffer: Vec<u8>,
@@ -68,12 +68,12 @@ impl Client {
         self.stream.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     pub(crate) async fn send(&mut self, text: &str) {
         self.stream.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// Of an answer read to its end: the length its header claims, and the length it has.
+    /// After a complete response: the announced length and the actual length.
     pub(crate) fn announced_and_sent(&self) -> (usize, usize) {
         let end = find(&self.buffer, b"\r\n\r\n").unwrap() + 4;
         let head = String::from_utf8(self.buffer[..end].to_vec()).unwrap();
@@ -87,14 +87,17 @@ impl Client {
             if let Some(at) = find(&self.buffer, b"\r\n\r\n") {
                 break at + 4;
             }
-            assert!(self.more().await, "closed inside the head");
+            assert!(
+                self.more().await,
+                "the connection closed inside the headers"
+            );
         };
         let head: Vec<u8> = self.buffer.drain(..end).collect();
         let head = String::from_utf8(head).unwrap();
         let mut lines = head.trim_end().split("\r\n");
         let status = lines.next().unwrap()[9..12].parse().unwrap();
         let headers: Vec<(String, String)> = lines
-            .map(|line| line.split_once(": ").expect("a header"))
+            .map(|line| line.split_once(": ").expect("the line is a header field"))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
         let mut got = Got {
@@ -128,19 +131,22 @@ impl Client {
             return self.take(length).await;
         }
         if got.header("transfer-encoding") != Some("chunked") {
-            assert!(got.close, "no framing and no close");
+            assert!(
+                got.close,
+                "the response has neither a length nor Connection: close"
+            );
             while self.more().await {}
             return std::mem::take(&mut self.buffer);
         }
         let mut body = Vec::new();
         loop {
             while find(&self.buffer, b"\r\n").is_none() {
-                assert!(self.more().await, "closed inside a chunk");
+                assert!(self.more().await, "the connection closed inside a chunk");
             }
             let end = find(&self.buffer, b"\r\n").unwrap();
             let line = String::from_utf8(self.take(end + 2).await).unwrap();
             let size = line.trim_end().split(';').next().unwrap();
-            let size = usize::from_str_radix(size, 16).expect("a chunk size");
+            let size = usize::from_str_radix(size, 16).expect("the line is a chunk size");
             body.extend(self.take(size).await);
             assert_eq!(self.take(2).await, b"\r\n");
             if size == 0 {
@@ -151,7 +157,7 @@ impl Client {
 
     async fn take(&mut self, length: usize) -> Vec<u8> {
         while self.buffer.len() < length {
-            assert!(self.more().await, "closed inside the body");
+            assert!(self.more().await, "the connection closed inside the body");
         }
         self.buffer.drain(..length).collect()
     }
@@ -169,7 +175,7 @@ fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
     bytes.windows(needle.len()).position(|w| w == needle)
 }
 
-/// What a simple reader sees of a page: base, whether links are to be followed, links.
+/// The parts of a page: base, whether links may be followed, links.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) base: Option<String>,
@@ -177,17 +183,17 @@ pub(crate) struct Seen {
     pub(crate) links: Vec<String>,
 }
 
-/// Reads tags one by one; comments and scripts are passed over.
+/// Reads a page tag by tag. Comments and scripts are skipped.
 pub(crate) fn read(html: &str) -> Seen {
     let mut seen = Seen::default();
     let mut rest = html;
     while let Some(at) = rest.find('<') {
         rest = &rest[at..];
         if rest.starts_with("<!--") {
-            rest = &rest[rest.find("-->").expect("closed comment")..];
+            rest = &rest[rest.find("-->").expect("the comment has an end")..];
             continue;
         }
-        let end = rest.find('>').expect("closed tag");
+        let end = rest.find('>').expect("the tag has an end");
         tag(&rest[1..end], &mut seen);
         rest = &rest[end..];
     }
@@ -200,7 +206,7 @@ fn tag(text: &str, seen: &mut Seen) {
     while let Some((key, value)) = rest.split_once('=') {
         let quote = value.chars().next().unwrap_or(' ');
         let (value, tail) = if quote == '"' || quote == '\'' {
-            value[1..].split_once(quote).expect("closed quote")
+            value[1..].split_once(quote).expect("the quote has an end")
         } else {
             value.split_once(' ').unwrap_or((value, ""))
         };

@@ -1,4 +1,4 @@
-//! What is meant to harm: bombs, addresses, cookies, control characters.
+//! Tests of the attacks: decompression bombs, refused addresses, cookies, control characters.
 
 use std::io::{Read, Write};
 
@@ -11,13 +11,13 @@ use super::{Client, body, get, links, raw, text, with};
 
 const ENOUGH: u64 = 80 << 20;
 
-/// Zeros that come out, up to a limit: nobody wants to wait for all of them.
+/// Counts decoded zeros, up to a limit that keeps the test fast.
 fn unpacked(reader: impl Read) -> u64 {
     let mut reader = reader.take(ENOUGH);
     let mut piece = vec![0; 1 << 16];
     let mut count = 0;
     loop {
-        let read = reader.read(&mut piece).expect("a valid stream");
+        let read = reader.read(&mut piece).expect("the stream is valid");
         if read == 0 {
             return count;
         }
@@ -37,7 +37,7 @@ async fn coded(lab: &Lab, target: &str, coding: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn bombs_are_small_and_valid() {
+async fn bombs_are_small_and_decode_without_errors() {
     let lab = with(Hazard::Bomb).await;
     let gzip = coded(&lab, "/gzip", "gzip").await;
     assert!(gzip.len() < 1_100_000);
@@ -68,9 +68,9 @@ async fn bombs_are_small_and_valid() {
     );
 }
 
-/// The whole gigabyte of the two that are quick to unpack, with their ends.
+/// Decodes the two formats that decode quickly completely, including their checksums.
 #[tokio::test]
-async fn bombs_have_a_gigabyte_and_a_good_end() {
+async fn bombs_decode_to_one_gigabyte_with_a_valid_checksum() {
     struct Count(u64);
     impl Write for Count {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -89,7 +89,7 @@ async fn bombs_have_a_gigabyte_and_a_good_end() {
 }
 
 #[tokio::test]
-async fn onions_have_a_hundred_skins() {
+async fn a_page_in_a_hundred_gzip_layers_decodes() {
     let lab = with(Hazard::Bomb).await;
     let onion = coded(&lab, "/hundred", &["gzip"; 100].join(", ")).await;
     let mut bytes = onion;
@@ -102,7 +102,7 @@ async fn onions_have_a_hundred_skins() {
 }
 
 #[tokio::test]
-async fn inward_links_and_redirects_have_every_form() {
+async fn inward_links_to_refused_addresses_in_every_notation() {
     let lab = with(Hazard::Inward).await;
     let all = links(&lab, "/").await;
     assert_eq!(all.len(), 50);
@@ -135,7 +135,7 @@ async fn inward_links_and_redirects_have_every_form() {
 }
 
 #[tokio::test]
-async fn whoever_connects_to_a_refused_address_is_counted() {
+async fn connections_to_refused_addresses_are_counted() {
     let lab = with(Hazard::Inward).await;
     assert!(lab.trespasses().is_empty());
     let addresses = [
@@ -164,7 +164,7 @@ async fn whoever_connects_to_a_refused_address_is_counted() {
 }
 
 #[tokio::test]
-async fn many_addresses_in_one_bind_are_counted_too() {
+async fn connections_are_counted_when_one_socket_serves_all_addresses() {
     let plan = aranha_lab::Plan {
         addresses: 300,
         hazards: Hazard::ALL.to_vec(),
@@ -187,7 +187,7 @@ async fn many_addresses_in_one_bind_are_counted_too() {
 }
 
 #[tokio::test]
-async fn private_networks_and_schemes_are_linked_and_redirected_to() {
+async fn metadata_and_schemes_link_and_redirect_to_their_targets() {
     let lab = with(Hazard::Metadata).await;
     let all = links(&lab, "/").await;
     assert!(all.contains(&"http://169.254.169.254/latest/meta-data/".to_owned()));
@@ -206,7 +206,7 @@ async fn private_networks_and_schemes_are_linked_and_redirected_to() {
 }
 
 #[tokio::test]
-async fn cookies_flood_and_reach_for_others() {
+async fn cookies_are_many_and_name_foreign_domains() {
     let lab = with(Hazard::Cookies).await;
     let got = get(&lab, "/").await;
     let cookies: Vec<&str> = got
@@ -232,7 +232,7 @@ async fn cookies_flood_and_reach_for_others() {
 }
 
 #[tokio::test]
-async fn credentials_are_asked_for_and_led_away() {
+async fn credentials_are_requested_and_redirects_leave_the_site() {
     let lab = with(Hazard::Credentials).await;
     let got = get(&lab, "/private").await;
     assert_eq!(got.status, 401);
@@ -249,7 +249,7 @@ async fn credentials_are_asked_for_and_led_away() {
 }
 
 #[tokio::test]
-async fn control_characters_are_everywhere() {
+async fn control_characters_are_in_headers_titles_and_links() {
     let lab = with(Hazard::Escape).await;
     let seen = raw(&lab, "/", 10_000).await;
     let (head, page) = (&seen[..seen.len() - body(&seen).len()], body(&seen));

@@ -1,11 +1,11 @@
-//! Bodies that are not what they should be.
+//! Tests of malformed and mislabelled contents.
 
 use aranha_lab::Hazard;
 
 use super::{Client, body, get, links, raw, text, with};
 
 #[tokio::test]
-async fn types_lie() {
+async fn media_types_do_not_match_the_contents() {
     let lab = with(Hazard::Types).await;
     let check = async |target: &str, kind: Option<&str>, start: &[u8]| {
         let seen = raw(&lab, target, 4000).await;
@@ -29,7 +29,7 @@ async fn types_lie() {
 }
 
 #[tokio::test]
-async fn nulls_are_in_urls() {
+async fn urls_contain_nulls() {
     let lab = with(Hazard::Nulls).await;
     let seen = raw(&lab, "/", 200_000).await;
     let nulls = text(&seen).matches('\0').count();
@@ -39,7 +39,7 @@ async fn nulls_are_in_urls() {
 }
 
 #[tokio::test]
-async fn urls_are_long() {
+async fn urls_have_68_kilobytes() {
     let lab = with(Hazard::Lengthy).await;
     let all = links(&lab, "/").await;
     assert!(
@@ -56,7 +56,7 @@ async fn urls_are_long() {
 }
 
 #[tokio::test]
-async fn markup_is_left_open_between_two_links() {
+async fn markup_without_an_end_is_between_two_links() {
     let lab = with(Hazard::Unterminated).await;
     let all = links(&lab, "/").await;
     assert_eq!(all.len(), 12);
@@ -70,7 +70,7 @@ async fn markup_is_left_open_between_two_links() {
 }
 
 #[tokio::test]
-async fn tags_are_nested_a_hundred_thousand_deep() {
+async fn tags_are_nested_100_000_deep() {
     let lab = with(Hazard::Nested).await;
     for (target, tag) in [
         ("/blocks", "<div>"),
@@ -84,7 +84,7 @@ async fn tags_are_nested_a_hundred_thousand_deep() {
 }
 
 #[tokio::test]
-async fn giants_are_single_things() {
+async fn giants_are_single_tokens_of_ten_megabytes() {
     let lab = with(Hazard::Giant).await;
     let page = get(&lab, "/tag").await.body;
     assert!(page.len() > 10_400_000);
@@ -98,7 +98,7 @@ async fn giants_are_single_things() {
 }
 
 #[tokio::test]
-async fn charsets_disagree() {
+async fn declared_encodings_contradict_the_contents() {
     let lab = with(Hazard::Charsets).await;
     let check = async |target: &str, charset: Option<&str>, expected: &[u8]| {
         let got = get(&lab, target).await;
@@ -133,7 +133,7 @@ async fn charsets_disagree() {
 }
 
 #[tokio::test]
-async fn dates_are_wrong() {
+async fn last_modified_is_early_late_or_invalid() {
     let lab = with(Hazard::Dates).await;
     let date = async |target: &str| {
         get(&lab, target)
@@ -150,7 +150,7 @@ async fn dates_are_wrong() {
 }
 
 #[tokio::test]
-async fn browsers_are_let_in() {
+async fn a_browser_gets_the_page_and_others_a_notice() {
     let lab = with(Hazard::Browser).await;
     assert!(get(&lab, "/").await.text().contains("not supported"));
     let host = Hazard::Browser.host();
@@ -164,7 +164,7 @@ async fn browsers_are_let_in() {
 }
 
 #[tokio::test]
-async fn the_crowd_is_real() {
+async fn the_page_of_100_000_links_has_existing_targets() {
     let lab = with(Hazard::Crowd).await;
     let all = links(&lab, "/").await;
     assert_eq!(all.len(), 100_000);

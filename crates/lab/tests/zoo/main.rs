@@ -1,8 +1,8 @@
-//! Each hazard of the zoo, seen by a client that takes bytes as they come.
+//! Tests of the hazards with a client that reads raw bytes, one file per group.
 //!
-//! What was there before the zoo (calendar, drip, silence, endless, circle, length) is in `../hazards.rs`.
+//! The first hazards (calendar, drip, silence, endless, circle, length) are tested in `../hazards.rs`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
 #[path = "../client/mod.rs"]
 mod client;
@@ -33,23 +33,23 @@ async fn with(hazard: Hazard) -> Lab {
     Lab::start(plan).await.unwrap()
 }
 
-/// An answer that is HTTP, of the lab's only hazard.
+/// Sends a request to the lab's only hazard and reads an HTTP response.
 async fn get(lab: &Lab, target: &str) -> Got {
     let host = lab.plan().hazards[0].host();
     Client::to(lab, host).await.get(host, target, "").await
 }
 
-/// Links of a page, by a plain reader.
+/// The links of a page.
 async fn links(lab: &Lab, target: &str) -> Vec<String> {
     client::read(&get(lab, target).await.text()).links
 }
 
-/// Bytes as they come, until the connection ends, it is reset, so many have come or nothing comes any more.
+/// Reads raw bytes until the connection ends, is reset or is idle, or until `limit` bytes were read.
 async fn raw(lab: &Lab, target: &str, limit: usize) -> Vec<u8> {
     raw_with(lab, target, "", limit).await.0
 }
 
-/// The same with header lines; true when it ended with a reset.
+/// Like [`raw`], with request headers. Returns true if the connection was reset.
 async fn raw_with(lab: &Lab, target: &str, headers: &str, limit: usize) -> (Vec<u8>, bool) {
     let host = lab.plan().hazards[0].host();
     let address = lab.web().address(host).unwrap();
@@ -69,13 +69,13 @@ async fn raw_with(lab: &Lab, target: &str, headers: &str, limit: usize) -> (Vec<
     (bytes, false)
 }
 
-/// What follows the first empty line.
+/// The bytes after the first empty line.
 fn body(bytes: &[u8]) -> &[u8] {
     let end = bytes.windows(4).position(|w| w == b"\r\n\r\n").unwrap();
     &bytes[end + 4..]
 }
 
-/// Bytes with what is not UTF-8 replaced.
+/// The bytes as text; invalid UTF-8 is replaced.
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Names that do not resolve as they should, asked in bytes and read by hickory.
+//! Tests of the DNS hazards: raw queries, with responses parsed by hickory.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn query(name: &str, kind: RecordType) -> Vec<u8> {
     message.to_vec().unwrap()
 }
 
-/// The packet that comes back, if any.
+/// The response packet, if any.
 async fn packet(lab: &Lab, name: &str, kind: RecordType) -> Option<Vec<u8>> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     socket
@@ -41,7 +41,7 @@ async fn message(lab: &Lab, name: &str, kind: RecordType) -> Message {
     Message::from_vec(&packet).unwrap()
 }
 
-/// Addresses and the times they hold.
+/// The addresses and their TTLs.
 async fn addresses(lab: &Lab, name: &str) -> Vec<(Ipv4Addr, u32)> {
     let message = message(lab, name, RecordType::A).await;
     let records = message.answers.iter();
@@ -58,7 +58,7 @@ fn is_refused(address: Ipv4Addr) -> bool {
 }
 
 #[tokio::test]
-async fn codes_say_why() {
+async fn response_codes_are_nxdomain_servfail_and_refused() {
     let code = async |hazard: Hazard| {
         let lab = with(hazard).await;
         message(&lab, hazard.host(), RecordType::A)
@@ -77,14 +77,14 @@ async fn codes_say_why() {
 }
 
 #[tokio::test]
-async fn the_mute_say_nothing() {
+async fn a_mute_name_gets_no_response() {
     let lab = with(Hazard::Mute).await;
     assert_eq!(packet(&lab, "mute.lab", RecordType::A).await, None);
     assert_eq!(lab.questions()[0].code, Question::UNANSWERED);
 }
 
 #[tokio::test]
-async fn the_garbled_cannot_be_believed() {
+async fn garbled_responses_have_no_usable_address() {
     let lab = with(Hazard::Garbled).await;
     let good = lab.web().address("garbled.lab").unwrap();
     let mut different = std::collections::BTreeSet::new();
@@ -108,7 +108,7 @@ async fn the_garbled_cannot_be_believed() {
 }
 
 #[tokio::test]
-async fn the_crooked_have_an_address_before_the_fault() {
+async fn a_crooked_response_has_an_address_before_the_fault() {
     let lab = with(Hazard::Crooked).await;
     let packet = packet(&lab, "crooked.lab", RecordType::A).await.unwrap();
     let address = lab.web().address("crooked.lab").unwrap().octets();
@@ -121,7 +121,7 @@ async fn the_crooked_have_an_address_before_the_fault() {
 }
 
 #[tokio::test]
-async fn shifting_names_are_served_at_both_addresses() {
+async fn a_shifting_name_is_served_at_both_addresses() {
     let lab = with(Hazard::Shifting).await;
     let first = addresses(&lab, "shifting.lab").await[0].0;
     let second = addresses(&lab, "shifting.lab").await[0].0;
@@ -134,7 +134,7 @@ async fn shifting_names_are_served_at_both_addresses() {
 }
 
 #[tokio::test]
-async fn aliases_end_well_or_go_round() {
+async fn alias_chains_end_and_ring_chains_loop() {
     let lab = with(Hazard::Alias).await;
     let chain = message(&lab, "alias.lab", RecordType::A).await.answers;
     assert_eq!(chain.len(), 9);
@@ -168,14 +168,14 @@ async fn aliases_end_well_or_go_round() {
 }
 
 #[tokio::test]
-async fn fleeting_names_hold_for_no_time() {
+async fn fleeting_names_have_a_ttl_of_zero() {
     let lab = with(Hazard::Fleeting).await;
     assert_eq!(addresses(&lab, "fleeting.lab").await[0].1, 0);
     assert_eq!(addresses(&lab, "fleeting.lab").await.len(), 1);
 }
 
 #[tokio::test]
-async fn truncated_answers_are_whole_by_tcp() {
+async fn truncated_responses_are_complete_over_tcp() {
     let lab = with(Hazard::Truncated).await;
     let cut = message(&lab, "truncated.lab", RecordType::A).await;
     assert!(cut.metadata.truncation && cut.answers.is_empty());
@@ -189,7 +189,7 @@ async fn truncated_answers_are_whole_by_tcp() {
 }
 
 #[tokio::test]
-async fn attackers_names_lead_inside() {
+async fn insider_rebind_and_mixed_resolve_to_refused_addresses() {
     let lab = with(Hazard::Insider).await;
     assert!(is_refused(addresses(&lab, "insider.lab").await[0].0));
     let six = message(&lab, "insider.lab", RecordType::AAAA).await.answers;
@@ -217,7 +217,7 @@ async fn attackers_names_lead_inside() {
 }
 
 #[tokio::test]
-async fn every_name_of_the_wildcard_has_its_address() {
+async fn every_name_under_the_wildcard_has_its_address() {
     let lab = with(Hazard::Wildcard).await;
     let own = lab.web().address("wildcard.lab").unwrap();
     for name in [
@@ -230,12 +230,12 @@ async fn every_name_of_the_wildcard_has_its_address() {
 }
 
 #[tokio::test]
-async fn the_descent_has_no_bottom() {
+async fn the_descent_adds_one_alias_per_query() {
     let lab = with(Hazard::Descent).await;
     let mut name = "descent.lab".to_owned();
     for step in 1..=20 {
         let answer = message(&lab, &name, RecordType::A).await;
-        assert_eq!(answer.answers.len(), 1, "an alias and no address");
+        assert_eq!(answer.answers.len(), 1, "one CNAME record and no address");
         let RData::CNAME(next) = &answer.answers[0].data else {
             panic!("{answer:?}");
         };
@@ -245,7 +245,7 @@ async fn the_descent_has_no_bottom() {
 }
 
 #[tokio::test]
-async fn tunnels_lead_to_refused_addresses() {
+async fn tunnel_addresses_embed_a_refused_address() {
     let lab = with(Hazard::Tunnel).await;
     let none = message(&lab, "tunnel.lab", RecordType::A).await;
     assert!(none.answers.is_empty() && none.metadata.response_code == ResponseCode::NoError);
@@ -268,7 +268,7 @@ async fn tunnels_lead_to_refused_addresses() {
 }
 
 #[tokio::test]
-async fn tenants_share_one_address_and_are_slow() {
+async fn tenants_share_one_address_and_respond_slowly() {
     let lab = with(Hazard::Tenants).await;
     let hosts = super::links(&lab, "/").await;
     assert_eq!(hosts.len(), 24);

@@ -1,11 +1,11 @@
-//! robots.txt and sitemaps as weapons.
+//! Tests of hostile robots.txt files and sitemaps.
 
 use aranha_lab::Hazard;
 
 use super::{get, raw, text, with};
 
 #[tokio::test]
-async fn the_flood_does_not_stop() {
+async fn the_flood_starts_with_the_rule_and_goes_on() {
     let lab = with(Hazard::Flood).await;
     let seen = text(&raw(&lab, "/robots.txt", 5_000_000).await);
     assert!(seen.len() >= 5_000_000);
@@ -14,7 +14,7 @@ async fn the_flood_does_not_stop() {
 }
 
 #[tokio::test]
-async fn the_ribbon_has_no_second_line() {
+async fn the_ribbon_is_one_line() {
     let lab = with(Hazard::Ribbon).await;
     let seen = raw(&lab, "/robots.txt", 5_000_000).await;
     assert!(seen.len() >= 5_000_000);
@@ -22,7 +22,7 @@ async fn the_ribbon_has_no_second_line() {
 }
 
 #[tokio::test]
-async fn patterns_are_many_and_nearly_match() {
+async fn patterns_nearly_match_the_linked_urls() {
     let lab = with(Hazard::Patterns).await;
     let robots = get(&lab, "/robots.txt").await.text();
     assert!(robots.lines().count() > 3000);
@@ -36,7 +36,7 @@ async fn patterns_are_many_and_nearly_match() {
 }
 
 #[tokio::test]
-async fn gate_and_carousel_never_let_anyone_read() {
+async fn gate_answers_503_and_carousel_redirects() {
     let lab = with(Hazard::Gate).await;
     assert_eq!(get(&lab, "/robots.txt").await.status, 503);
     assert_eq!(get(&lab, "/").await.status, 200);
@@ -54,7 +54,7 @@ async fn gate_and_carousel_never_let_anyone_read() {
 }
 
 #[tokio::test]
-async fn sitemaps_are_named_and_none_is_good() {
+async fn robots_txt_names_eight_faulty_sitemaps() {
     let lab = with(Hazard::Sitemaps).await;
     let robots = get(&lab, "/robots.txt").await.text();
     assert_eq!(robots.matches("Sitemap: http://sitemaps.lab:").count(), 8);
@@ -100,7 +100,7 @@ async fn sitemaps_are_named_and_none_is_good() {
 }
 
 #[tokio::test]
-async fn the_doorman_talks_for_ever() {
+async fn the_doorman_sends_robots_txt_without_end() {
     let lab = with(Hazard::Doorman).await;
     let host = Hazard::Doorman.host();
     let mut client = super::Client::to(&lab, host).await;

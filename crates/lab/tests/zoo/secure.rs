@@ -1,4 +1,4 @@
-//! TLS and its faults, judged by rustls with the lab's authority trusted.
+//! Tests of TLS faults, with a rustls client that trusts the lab's authority.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use tokio_rustls::TlsConnector;
 
 use super::{raw, text, with};
 
-/// One request over TLS: the answer, or what was wrong with the certificate or the handshake.
+/// Sends one request over TLS. Returns the response, or the fault of the certificate or handshake.
 async fn ask(lab: &Lab, name: &str) -> Result<String, String> {
     let host = lab.plan().hazards[0].host();
     let mut roots = RootCertStore::empty();
@@ -41,7 +41,7 @@ async fn ask(lab: &Lab, name: &str) -> Result<String, String> {
 }
 
 #[tokio::test]
-async fn certificates_have_one_fault_each() {
+async fn each_certificate_has_one_fault() {
     let lab = with(Hazard::Expired).await;
     let fault = ask(&lab, "expired.lab").await.unwrap_err();
     assert!(fault.to_lowercase().contains("expired"), "{fault}");
@@ -65,7 +65,7 @@ async fn certificates_have_one_fault_each() {
 }
 
 #[tokio::test]
-async fn plain_text_meets_tls() {
+async fn plain_http_answers_a_tls_handshake() {
     let lab = with(Hazard::PlainText).await;
     assert!(
         ask(&lab, "plaintext.lab")
@@ -79,19 +79,19 @@ async fn plain_text_meets_tls() {
 }
 
 #[tokio::test]
-async fn the_handshake_does_not_end() {
+async fn the_handshake_never_finishes() {
     let lab = with(Hazard::Handshake).await;
     let attempt = timeout(Duration::from_millis(150), ask(&lab, "handshake.lab"));
     assert!(attempt.await.is_err());
     timeout(Duration::from_secs(5), lab.wait_for_requests(1))
         .await
-        .expect("logged when the client leaves");
+        .expect("the log has the connection after the client disconnects");
     assert_eq!(lab.log()[0].bytes, 0);
 }
 
-/// Several of a kind are several sites, also where no request says which.
+/// Copies of a hazard are separate sites, even if no request names the host.
 #[tokio::test]
-async fn handshakes_are_logged_under_the_name_of_the_copy() {
+async fn handshakes_are_logged_with_the_name_of_the_copy() {
     let plan = aranha_lab::Plan {
         hazards: vec![Hazard::PlainText, Hazard::PlainText],
         ..aranha_lab::Plan::small(1)

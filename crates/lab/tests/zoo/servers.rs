@@ -1,4 +1,4 @@
-//! Servers that break the protocol, the connection or their word.
+//! Tests of servers that violate the protocol or break connections.
 
 use std::time::{Duration, SystemTime};
 
@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::{Client, body, get, links, raw, raw_with, text, with};
 
 #[tokio::test]
-async fn preambles_never_end() {
+async fn header_sections_never_end() {
     let lab = with(Hazard::Preamble).await;
     for (target, repeated) in [
         ("/lines", "\r\nX-Filler:"),
@@ -27,7 +27,7 @@ async fn preambles_never_end() {
 }
 
 #[tokio::test]
-async fn interim_answers_come_first_or_alone() {
+async fn interim_responses_come_first_or_alone() {
     let lab = with(Hazard::Interim).await;
     let seen = text(&raw(&lab, "/continue", 100_000).await);
     assert!(seen.matches("HTTP/1.1 100 ").count() > 3000 && !seen.contains("HTTP/1.1 200"));
@@ -37,7 +37,7 @@ async fn interim_answers_come_first_or_alone() {
 }
 
 #[tokio::test]
-async fn chunks_are_broken_each_in_its_way() {
+async fn each_chunked_body_has_one_fault() {
     let lab = with(Hazard::Chunks).await;
     let check = async |target: &str, expected: &str| {
         let seen = text(&raw(&lab, target, 4000).await);
@@ -77,7 +77,7 @@ async fn chunks_are_broken_each_in_its_way() {
 }
 
 #[tokio::test]
-async fn the_ancient_have_no_head() {
+async fn ancient_responses_have_invalid_status_lines() {
     let lab = with(Hazard::Ancient).await;
     let check = async |target: &str, expected: &str| {
         let seen = text(&raw(&lab, target, 4000).await);
@@ -98,7 +98,7 @@ async fn the_ancient_have_no_head() {
 }
 
 #[tokio::test]
-async fn fields_are_strange_and_the_body_is_there() {
+async fn malformed_header_fields_precede_a_valid_body() {
     let lab = with(Hazard::Fields).await;
     let check = async |target: &str, expected: &[u8]| {
         let seen = raw(&lab, target, 200_000).await;
@@ -107,7 +107,11 @@ async fn fields_are_strange_and_the_body_is_there() {
             "{target}: {}",
             text(&seen)
         );
-        assert_eq!(body(&seen).len(), 58, "{target}: the lengths announced fit");
+        assert_eq!(
+            body(&seen).len(),
+            58,
+            "{target}: the announced length is correct"
+        );
     };
     check("/none", b"HTTP/1.1 200 OK\r\n\r\n").await;
     check("/lengths", b"Content-Length: 58\r\nContent-Length: 20\r\n").await;
@@ -123,7 +127,7 @@ async fn fields_are_strange_and_the_body_is_there() {
 }
 
 #[tokio::test]
-async fn ranges_are_refused_and_pages_are_not() {
+async fn range_requests_get_416_and_others_the_page() {
     let lab = with(Hazard::Ranges).await;
     let (seen, _) = raw_with(&lab, "/", "Range: bytes=0-400000\r\n", 4000).await;
     assert!(text(&seen).starts_with("HTTP/1.1 416 "));
@@ -131,7 +135,7 @@ async fn ranges_are_refused_and_pages_are_not() {
 }
 
 #[tokio::test]
-async fn the_aimless_redirect_nowhere() {
+async fn redirects_have_no_usable_location() {
     let lab = with(Hazard::Aimless).await;
     let check = async |target: &str, locations: usize, expected: &str| {
         let seen = text(&raw(&lab, target, 4000).await);
@@ -148,7 +152,7 @@ async fn the_aimless_redirect_nowhere() {
 }
 
 #[tokio::test]
-async fn long_circles_close_and_the_way_onward_does_not() {
+async fn long_loops_close_and_the_chain_goes_on() {
     let lab = with(Hazard::Circle).await;
     let next = async |target: &str| {
         let got = get(&lab, target).await;
@@ -165,7 +169,7 @@ async fn long_circles_close_and_the_way_onward_does_not() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_with_200() {
+async fn missing_pages_answer_200() {
     let lab = with(Hazard::Soft).await;
     let absent = get(&lab, "/no-such-page-4711").await;
     assert_eq!(absent.status, 200);
@@ -183,7 +187,7 @@ async fn what_is_not_there_is_said_with_200() {
 }
 
 #[tokio::test]
-async fn storms_pass_for_some() {
+async fn server_errors_under_once_happen_once() {
     let lab = with(Hazard::Storm).await;
     let all = links(&lab, "/").await;
     assert_eq!(all.len(), 40);
@@ -195,7 +199,7 @@ async fn storms_pass_for_some() {
 }
 
 #[tokio::test]
-async fn the_busy_relent_after_two() {
+async fn busy_pages_are_served_at_the_third_request() {
     let lab = with(Hazard::Busy).await;
     let got = get(&lab, "/seconds").await;
     assert_eq!((got.status, got.header("retry-after")), (429, Some("1")));
@@ -226,7 +230,7 @@ fn seconds(time: SystemTime) -> u64 {
         .as_secs()
 }
 
-/// Seconds of the day in `Sun, 06 Nov 1994 08:49:37 GMT`, put on today's date.
+/// The time of day of `Sun, 06 Nov 1994 08:49:37 GMT`, on today's date.
 fn httpdate_seconds(date: &str) -> u64 {
     let clock: Vec<u64> = date[17..25]
         .split(':')
@@ -237,11 +241,11 @@ fn httpdate_seconds(date: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn resets_come_at_every_byte() {
+async fn connections_are_reset_at_every_byte() {
     let lab = with(Hazard::Reset).await;
     let all = links(&lab, "/").await;
     let whole = raw(&lab, "/close/9999", 4000).await;
-    assert_eq!(body(&whole).len(), 44, "the whole answer is correct");
+    assert_eq!(body(&whole).len(), 44, "the complete response is correct");
     assert_eq!(all.len(), whole.len() + 3);
     for n in [0, 1, 16, 17, 60, 66, 70, whole.len()] {
         let (seen, reset) = raw_with(&lab, &format!("/reset/{n}"), "", 4000).await;
@@ -256,7 +260,7 @@ async fn resets_come_at_every_byte() {
 }
 
 #[tokio::test]
-async fn nobody_is_where_a_site_is_down() {
+async fn a_site_that_is_down_refuses_connections() {
     let lab = with(Hazard::Down).await;
     let address = lab.web().address("down.lab").unwrap();
     let attempt = timeout(
@@ -268,7 +272,7 @@ async fn nobody_is_where_a_site_is_down() {
 }
 
 #[tokio::test]
-async fn nothing_answers_from_the_void() {
+async fn the_void_never_completes_a_connection() {
     let many = aranha_lab::Plan {
         addresses: 300,
         ..aranha_lab::Plan::small(1)
@@ -291,7 +295,7 @@ async fn nothing_answers_from_the_void() {
 }
 
 #[tokio::test]
-async fn heads_trickle() {
+async fn header_bytes_arrive_one_by_one() {
     let lab = with(Hazard::Trickle).await;
     let mut client = Client::to(&lab, Hazard::Trickle.host()).await;
     client.ask(Hazard::Trickle.host(), "/", "").await;
@@ -302,7 +306,7 @@ async fn heads_trickle() {
 }
 
 #[tokio::test]
-async fn the_radio_plays_on() {
+async fn radio_streams_never_end() {
     let lab = with(Hazard::Radio).await;
     let all = links(&lab, "/").await;
     assert_eq!(all.len(), 5);

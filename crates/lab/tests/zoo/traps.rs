@@ -1,4 +1,4 @@
-//! Webs without end.
+//! Tests of the traps: endless or deceptive link structures.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -8,7 +8,7 @@ use aranha_lab::Hazard;
 use super::{Client, get, links, with};
 
 #[tokio::test]
-async fn growth_is_the_same_page_at_every_depth() {
+async fn growing_paths_serve_the_same_page() {
     let lab = with(Hazard::Growth).await;
     let top = links(&lab, "/").await;
     assert_eq!(top[0], "catalogue/articles/");
@@ -22,7 +22,7 @@ async fn growth_is_the_same_page_at_every_depth() {
 }
 
 #[tokio::test]
-async fn symlinks_lead_to_the_root() {
+async fn the_symlink_serves_the_root_at_every_depth() {
     let lab = with(Hazard::Symlink).await;
     let home = get(&lab, "/").await.body;
     assert_eq!(get(&lab, "/spider/spider/spider/").await.body, home);
@@ -36,7 +36,7 @@ async fn symlinks_lead_to_the_root() {
 }
 
 #[tokio::test]
-async fn sessions_change_on_every_visit_and_articles_do_not() {
+async fn session_identifiers_change_and_articles_do_not() {
     let lab = with(Hazard::Session).await;
     let (first, second) = (links(&lab, "/").await, links(&lab, "/").await);
     assert_eq!(first.len(), second.len());
@@ -77,11 +77,11 @@ async fn sessions_change_on_every_visit_and_articles_do_not() {
         .into_iter()
         .partition(|link| link.starts_with("/shop/"));
     assert!(with_cookie.iter().all(|link| !link.contains("SESS")));
-    assert_eq!(rest.len(), 9, "the forum does not care");
+    assert_eq!(rest.len(), 9, "the forum ignores the cookie");
 }
 
 #[tokio::test]
-async fn listings_are_the_same_files_in_another_order() {
+async fn sorted_listings_have_the_same_files() {
     let lab = with(Hazard::Listing).await;
     let sorted = |links: &[String]| -> BTreeSet<String> {
         links
@@ -101,7 +101,7 @@ async fn listings_are_the_same_files_in_another_order() {
 }
 
 #[tokio::test]
-async fn the_wildcard_answers_to_every_name() {
+async fn the_wildcard_serves_every_name() {
     let lab = with(Hazard::Wildcard).await;
     let address = lab.web().address("wildcard.lab").unwrap();
     for name in ["absurd-4711.wildcard.lab", "a.b.c.wildcard.lab"] {
@@ -119,7 +119,7 @@ async fn the_wildcard_answers_to_every_name() {
 }
 
 #[tokio::test]
-async fn the_maze_invents_and_remembers() {
+async fn maze_pages_differ_and_each_stays_the_same() {
     let lab = with(Hazard::Maze).await;
     let mut seen = BTreeSet::new();
     let mut target = "/".to_owned();
@@ -142,7 +142,7 @@ async fn the_maze_invents_and_remembers() {
 }
 
 #[tokio::test]
-async fn the_tarpit_is_slow() {
+async fn the_tarpit_sends_small_pieces_slowly() {
     let lab = with(Hazard::Tarpit).await;
     let mut client = Client::to(&lab, Hazard::Tarpit.host()).await;
     client.ask(Hazard::Tarpit.host(), "/", "").await;
@@ -151,18 +151,21 @@ async fn the_tarpit_is_slow() {
         assert!(client.more().await);
     }
     assert!(started.elapsed() > Duration::from_millis(200));
-    assert!(client.pending() < 1000, "in small pieces");
+    assert!(
+        client.pending() < 1000,
+        "the response arrives in small pieces"
+    );
 }
 
 #[tokio::test]
-async fn counters_go_up() {
+async fn counter_pages_link_to_the_next_number() {
     let lab = with(Hazard::Counter).await;
     assert_eq!(links(&lab, "/").await, ["/?n=1", "/guest/1.html", "#1"]);
     assert_eq!(links(&lab, "/guest/41.html").await[0], "/?n=42");
 }
 
 #[tokio::test]
-async fn facets_multiply() {
+async fn filters_combine_in_any_order() {
     let lab = with(Hazard::Facets).await;
     let home = links(&lab, "/").await;
     assert_eq!(home.iter().filter(|link| link.contains('?')).count(), 32);
