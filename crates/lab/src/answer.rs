@@ -1,6 +1,6 @@
-//! An answer before it goes on the wire: status, headers and a body in no coding.
+//! The response of an honest site before encoding: status, headers, and a body without content coding.
 //!
-//! `wire` adds content coding and framing. Bodies that are no page (style, pictures, files) are made here.
+//! `wire.rs` adds content coding and framing. Pages are made by `html.rs`; style sheets, pictures and files are made here.
 
 use std::io::Write as _;
 use std::time::{Duration, SystemTime};
@@ -15,21 +15,22 @@ use crate::resource::Resource;
 use crate::site::Site;
 use crate::web::Web;
 
-/// What a site says to one request.
+/// The response of a site to one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// Status code.
     pub status: u16,
-    /// Headers but for those that `wire` adds for coding and framing.
+    /// Headers, without those for coding and framing.
     pub headers: Vec<(&'static str, String)>,
     /// The body without content coding.
     pub body: Vec<u8>,
 }
 
+// Random streams.
 const DATES: u64 = 40;
 const PIXELS: u64 = 41;
 const BYTES: u64 = 42;
-/// 1 January 2026: no page changed after it.
+/// 1 January 2026, Unix time: the latest `Last-Modified`.
 const NEWEST: u64 = 1_767_225_600;
 
 impl Answer {
@@ -43,7 +44,7 @@ impl Answer {
     pub(crate) fn of(web: &Web, site: &Site, resource: &Resource, target: &str) -> Answer {
         if let Resource::Redirect(status, path) = resource {
             let location = match status {
-                302 => path.clone(), // RFC 9110 10.2.2: a relative reference will do
+                302 => path.clone(), // RFC 9110, 10.2.2: may be a relative reference
                 _ => format!("{}{path}", site.origin(web.port())),
             };
             return Answer::redirect(site, *status, &location, target);
@@ -77,7 +78,7 @@ impl Answer {
         answer
     }
 
-    /// For names that are not served here.
+    /// For host names that the lab does not have.
     pub(crate) fn unknown_host() -> Answer {
         Answer {
             status: 404,
@@ -86,18 +87,24 @@ impl Answer {
         }
     }
 
-    /// The same answer to one who has it already: no body.
+    /// The 304 response to a conditional request.
     pub(crate) fn not_modified(mut self) -> Answer {
         self.status = 304;
         self.body.clear();
         self
     }
 
-    fn notice(site: &Site, status: u16, heading: &str, asked: &str, to: Option<&str>) -> Answer {
+    fn notice(
+        site: &Site,
+        status: u16,
+        heading: &str,
+        requested: &str,
+        to: Option<&str>,
+    ) -> Answer {
         let mut answer = Answer {
             status,
             headers: general(site),
-            body: site.encode(&html::notice(heading, asked, to)),
+            body: site.encode(&html::notice(heading, requested, to)),
         };
         answer.push("Content-Type", content_type(site, "text/html"));
         answer
@@ -108,11 +115,11 @@ impl Answer {
     }
 
     fn dates(&mut self, site: &Site, target: &str) {
-        let place = target
+        let target_hash = target
             .bytes()
             .map(u64::from)
             .fold(DATES, |sum, byte| sum.wrapping_mul(257).wrapping_add(byte));
-        let mut chance = Chance::of(site.seed, &[DATES, site.number as u64, place]);
+        let mut chance = Chance::of(site.seed, &[DATES, site.number as u64, target_hash]);
         let age = chance.below(20 * 365 * 86_400) as u64;
         let date = SystemTime::UNIX_EPOCH + Duration::from_secs(NEWEST - age);
         self.push("Last-Modified", httpdate::fmt_http_date(date));
@@ -121,7 +128,7 @@ impl Answer {
 }
 
 impl Site {
-    /// Text in the site's character set.
+    /// The text in the character set of the site.
     fn encode(&self, text: &str) -> Vec<u8> {
         if self.latin_1 {
             text.chars()
@@ -167,7 +174,7 @@ fn body(web: &Web, site: &Site, resource: &Resource) -> Vec<u8> {
     }
 }
 
-/// A PNG of 8 by 8 pixels, each site and page its own.
+/// A PNG of 8 by 8 pixels, different for every site and page.
 fn picture(site: &Site, page: usize) -> Vec<u8> {
     let mut chance = Chance::of(site.seed, &[PIXELS, site.number as u64, page as u64]);
     let mut pixels = ZlibEncoder::new(Vec::new(), Compression::fast());
@@ -176,20 +183,23 @@ fn picture(site: &Site, page: usize) -> Vec<u8> {
         row[1..]
             .iter_mut()
             .for_each(|byte| *byte = chance.next() as u8);
-        pixels.write_all(&row).expect("writing to memory");
+        pixels
+            .write_all(&row)
+            .expect("a write to memory cannot fail");
     }
     let mut out = b"\x89PNG\r\n\x1a\n".to_vec();
-    part(&mut out, *b"IHDR", &[0, 0, 0, 8, 0, 0, 0, 8, 8, 2, 0, 0, 0]);
-    part(
+    png_chunk(&mut out, *b"IHDR", &[0, 0, 0, 8, 0, 0, 0, 8, 8, 2, 0, 0, 0]);
+    png_chunk(
         &mut out,
         *b"IDAT",
-        &pixels.finish().expect("writing to memory"),
+        &pixels.finish().expect("a write to memory cannot fail"),
     );
-    part(&mut out, *b"IEND", &[]);
+    png_chunk(&mut out, *b"IEND", &[]);
     out
 }
 
-fn part(out: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
+/// Appends a PNG chunk.
+fn png_chunk(out: &mut Vec<u8>, name: [u8; 4], data: &[u8]) {
     out.extend((data.len() as u32).to_be_bytes());
     let mut sum = Crc::new();
     for piece in [&name, data] {

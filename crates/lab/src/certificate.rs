@@ -1,7 +1,7 @@
-//! TLS: certificates of a few faults for the hazards that misbehave there, made when the lab starts, and good ones for
-//! the honest sites that speak it, each made when it is first asked for.
+//! TLS certificates. Those of hazards have one fault each and are made when the lab starts. Those of honest sites are valid
+//! and are made at the first connection.
 //!
-//! The servers are in `secure`. The lab's authority signs what is not self-signed: who trusts it ([`crate::Lab::authority`]) sees one fault each.
+//! The lab's root certificate ([`crate::Lab::authority`]) signs all except the self-signed one. `secure.rs` has the servers.
 
 use std::collections::HashMap;
 use std::io;
@@ -19,12 +19,12 @@ use crate::hazard::Hazard;
 use crate::site::SchemeSupport;
 use crate::web::{Host, Web};
 
-/// What the TLS servers show.
+/// The certificates of the TLS servers.
 pub(crate) struct Certificates {
     acceptors: HashMap<Hazard, TlsAcceptor>,
-    /// For all honest sites.
+    /// Of all honest sites.
     pub(crate) honest: TlsAcceptor,
-    /// DER of the authority's certificate.
+    /// Root certificate in DER.
     pub(crate) authority: Vec<u8>,
 }
 
@@ -37,7 +37,7 @@ impl std::fmt::Debug for Certificates {
 }
 
 impl Certificates {
-    /// For the sites of a plan; `None` when none of them speaks TLS.
+    /// The certificates of a plan; `None` when it has no TLS.
     pub(crate) fn new(web: &Web) -> io::Result<Option<Certificates>> {
         let plan = web.plan();
         if plan.secure == 0 && !plan.hazards.iter().any(|hazard| hazard.is_secure()) {
@@ -51,9 +51,9 @@ impl Certificates {
     }
 }
 
-type Fault = Box<dyn std::error::Error + Send + Sync>;
+type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
-fn make(web: &Web) -> Result<Certificates, Fault> {
+fn make(web: &Web) -> Result<Certificates, BoxedError> {
     let plan = web.plan();
     let key = KeyPair::generate()?;
     let mut params = CertificateParams::new(Vec::<String>::new())?;
@@ -82,7 +82,7 @@ fn make(web: &Web) -> Result<Certificates, Fault> {
         };
         acceptors.insert(hazard, acceptor(certificate.der().clone(), &key)?);
     }
-    let names = ByName::new(web.clone(), issuer)?;
+    let names = IssuedOnDemand::new(web.clone(), issuer)?;
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
@@ -94,7 +94,10 @@ fn make(web: &Web) -> Result<Certificates, Fault> {
     })
 }
 
-fn acceptor(certificate: CertificateDer<'static>, key: &KeyPair) -> Result<TlsAcceptor, Fault> {
+fn acceptor(
+    certificate: CertificateDer<'static>,
+    key: &KeyPair,
+) -> Result<TlsAcceptor, BoxedError> {
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
@@ -103,36 +106,38 @@ fn acceptor(certificate: CertificateDer<'static>, key: &KeyPair) -> Result<TlsAc
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Certificates of honest sites by the name in the greeting; no name that does not speak TLS has one.
-struct ByName {
+/// Certificates of honest sites, by the server name in the `ClientHello`. Names without HTTPS have none.
+struct IssuedOnDemand {
     web: Web,
     issuer: Issuer<'static, KeyPair>,
-    /// One key for all: only the names differ.
+    /// Shared by all certificates.
     key: KeyPair,
     signing: Arc<dyn SigningKey>,
-    made: Mutex<HashMap<String, Arc<CertifiedKey>>>,
+    issued: Mutex<HashMap<String, Arc<CertifiedKey>>>,
 }
 
-impl std::fmt::Debug for ByName {
+impl std::fmt::Debug for IssuedOnDemand {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("ByName").finish_non_exhaustive()
+        formatter
+            .debug_struct("IssuedOnDemand")
+            .finish_non_exhaustive()
     }
 }
 
-impl ByName {
-    fn new(web: Web, issuer: Issuer<'static, KeyPair>) -> Result<ByName, Fault> {
+impl IssuedOnDemand {
+    fn new(web: Web, issuer: Issuer<'static, KeyPair>) -> Result<IssuedOnDemand, BoxedError> {
         let key = KeyPair::generate()?;
         let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        Ok(ByName {
+        Ok(IssuedOnDemand {
             web,
             issuer,
             signing: ring::sign::any_supported_type(&private)?,
             key,
-            made: Mutex::default(),
+            issued: Mutex::default(),
         })
     }
 
-    fn make(&self, name: &str) -> Result<Arc<CertifiedKey>, Fault> {
+    fn issue(&self, name: &str) -> Result<Arc<CertifiedKey>, BoxedError> {
         let params = CertificateParams::new(vec![name.to_owned()])?;
         let certificate = params.signed_by(&self.key, &self.issuer)?;
         let chain = vec![certificate.der().clone()];
@@ -143,21 +148,21 @@ impl ByName {
     }
 }
 
-impl ResolvesServerCert for ByName {
-    fn resolve(&self, greeting: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        let name = greeting.server_name()?;
+impl ResolvesServerCert for IssuedOnDemand {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        let name = hello.server_name()?;
         let (Host::Site(site) | Host::Twin(site)) = self.web.host(name)? else {
             return None;
         };
         if site.scheme == SchemeSupport::Plain {
             return None;
         }
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = made.get(name) {
+        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = issued.get(name) {
             return Some(Arc::clone(known));
         }
-        let new = self.make(name).ok()?;
-        made.insert(name.to_owned(), Arc::clone(&new));
+        let new = self.issue(name).ok()?;
+        issued.insert(name.to_owned(), Arc::clone(&new));
         Some(new)
     }
 }

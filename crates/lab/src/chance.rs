@@ -1,17 +1,17 @@
-//! Chance without state: numbers that depend only on where they are asked for.
+//! Reproducible random numbers.
 //!
-//! A [`Chance`] is opened for a place (seed, site, page, purpose) and gives the same numbers each time it is
-//! opened there. That is what makes every answer of the lab a pure function of the plan. `SplitMix64` (Steele,
-//! Lea, Flood 2014): integers only, so that the numbers are the same on every machine.
+//! A [`Chance`] is a stream of numbers for a key, such as seed, purpose, site and page. The same key always gives the same
+//! numbers, which makes every response of the lab a pure function of the plan. The generator is `SplitMix64` (Steele, Lea,
+//! Flood 2014). It uses integers only, so the numbers are the same on every machine.
 
-/// A stream of numbers for one place.
+/// The stream of random numbers of one key.
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
 
 impl Chance {
-    /// Opens the stream of a place; different places have unrelated streams.
-    pub fn of(seed: u64, place: &[u64]) -> Chance {
-        Chance(place.iter().fold(mix(seed), |state, part| {
+    /// The stream of a key. Different keys have unrelated streams.
+    pub fn of(seed: u64, key: &[u64]) -> Chance {
+        Chance(key.iter().fold(mix(seed), |state, part| {
             mix(state ^ mix(part.wrapping_add(1)))
         }))
     }
@@ -19,24 +19,24 @@ impl Chance {
     /// The next 64 bits.
     #[expect(
         clippy::should_implement_trait,
-        reason = "a stream without an end is no iterator to collect"
+        reason = "the stream is infinite and not meant to be collected"
     )]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         mix(self.0)
     }
 
-    /// A number below `bound`, 0 for a bound of 0. The bias of the shortcut is below 2^-32 for all our bounds.
+    /// A number below `bound`; 0 if `bound` is 0. For bounds below 2^32 the bias is less than 2^-32.
     pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next()) * bound as u128) >> 64) as usize
     }
 
-    /// True in so many of a hundred places.
+    /// True with this probability in percent.
     pub fn percent(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// One of the choices, which are not none.
+    /// One of the choices. Panics if there are none.
     pub fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
         choices[self.below(choices.len())]
     }
@@ -53,8 +53,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_has_its_own_numbers() {
-        let draw = |place: &[u64]| Chance::of(7, place).next();
+    fn every_key_has_its_own_numbers() {
+        let draw = |key: &[u64]| Chance::of(7, key).next();
         assert_eq!(draw(&[1, 2]), draw(&[1, 2]));
         assert_ne!(draw(&[1, 2]), draw(&[2, 1]));
         assert_ne!(draw(&[0]), draw(&[0, 0]));
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_hold() {
+    fn numbers_are_below_the_bound_and_evenly_distributed() {
         let mut chance = Chance::of(1, &[]);
         let mut seen = [0; 10];
         for _ in 0..1000 {

@@ -1,8 +1,8 @@
-//! The lab's DNS server: UDP and TCP on one port of 127.0.0.1.
+//! The lab's DNS server, over UDP and TCP on one port of 127.0.0.1.
 //!
-//! Names of the plan have one A record each; all else does not exist. Answers carry the question in the letters
-//! in which it was asked, and a SOA record when they are negative, so that resolvers know for how long. Hostile
-//! names answer in their own way ([`Hazard::resolve`](crate::Hazard)); the bytes are made in `packet`.
+//! Every name of the plan has one A record; other names do not exist. Responses repeat the question with its upper and lower
+//! case. Negative responses have a SOA record, which limits their lifetime in caches. Hazards make their own responses
+//! ([`Hazard::resolve`](crate::Hazard)). `packet.rs` encodes the messages.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -18,13 +18,13 @@ use crate::log::Question;
 use crate::packet::{self, A, Asked, Record};
 use crate::server::ServerState;
 
-/// Ports tried until one is free for both protocols.
-const ATTEMPTS: usize = 50;
+/// Number of ports tried until one is free for both protocols.
+const MAX_ATTEMPTS: usize = 50;
 
-/// Both sockets on one port; 0 looks for a free one.
+/// Opens both sockets on one port (0 = a free port).
 pub(crate) async fn bind(port: u16) -> io::Result<(UdpSocket, TcpListener)> {
     let mut last = None;
-    for _ in 0..if port == 0 { ATTEMPTS } else { 1 } {
+    for _ in 0..if port == 0 { MAX_ATTEMPTS } else { 1 } {
         let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, port)).await?;
         match TcpListener::bind(udp.local_addr()?).await {
             Ok(tcp) => return Ok((udp, tcp)),
@@ -34,11 +34,11 @@ pub(crate) async fn bind(port: u16) -> io::Result<(UdpSocket, TcpListener)> {
     Err(last.expect("at least one attempt failed"))
 }
 
-/// Answers datagrams for ever.
+/// Answers datagrams until the task is aborted.
 pub(crate) async fn datagrams(socket: UdpSocket, shared: Arc<ServerState>) {
     let mut buffer = [0; 4096];
     loop {
-        // An error here is a client that closed its port before our answer arrived.
+        // An error means that a client closed its port before a response arrived.
         let Ok((length, peer)) = socket.recv_from(&mut buffer).await else {
             continue;
         };
@@ -48,7 +48,7 @@ pub(crate) async fn datagrams(socket: UdpSocket, shared: Arc<ServerState>) {
     }
 }
 
-/// Answers TCP connections for ever.
+/// Answers TCP connections until the task is aborted.
 pub(crate) async fn connections(listener: TcpListener, shared: Arc<ServerState>) {
     let mut open = JoinSet::new();
     loop {
@@ -64,7 +64,7 @@ pub(crate) async fn connections(listener: TcpListener, shared: Arc<ServerState>)
     }
 }
 
-/// RFC 7766: any number of questions, each with its length before it.
+/// Answers any number of questions, each preceded by its length (RFC 7766).
 async fn connection(mut stream: TcpStream, shared: &ServerState) -> io::Result<()> {
     loop {
         let length = stream.read_u16().await?;
@@ -79,7 +79,7 @@ async fn connection(mut stream: TcpStream, shared: &ServerState) -> io::Result<(
     }
 }
 
-/// The answer to a query, which is logged; `None` for what is no query at all, and for silence.
+/// Logs a query and returns the response. `None` when the message is not a query, or when the hazard sends no response.
 fn respond(shared: &ServerState, query: &[u8], tcp: bool) -> Option<Vec<u8>> {
     if query.len() < packet::HEADER || query[2] & 0x80 != 0 {
         return None;
@@ -115,7 +115,7 @@ fn respond(shared: &ServerState, query: &[u8], tcp: bool) -> Option<Vec<u8>> {
     bytes
 }
 
-/// What there is to say to a question.
+/// The response to a question.
 fn said(shared: &ServerState, query: &[u8], asked: &Asked, ttl: u32, tcp: bool) -> Said {
     if query[2] & 0x78 != 0 || asked.class != packet::INTERNET {
         return Said::Code(packet::NOT_IMPLEMENTED);

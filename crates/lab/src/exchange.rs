@@ -1,8 +1,7 @@
-//! One request being answered on one connection, and its line in the log.
+//! One request and its response on a connection, with its entry in the log.
 //!
-//! Honest sites and hazards both write through this, so that whatever they do to the client is logged: the
-//! entry is made when the exchange is dropped, also when the task is aborted or the client goes away. See
-//! `log` for how times are taken.
+//! Honest sites and hazards both send through an [`Exchange`], so every response is logged. The entry is written when the
+//! exchange is dropped, also when the task is aborted or the client disconnects. `log.rs` explains the times.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -14,14 +13,14 @@ use tokio_rustls::server::TlsStream;
 
 use crate::log::{Log, Request};
 
-/// What the bytes go through.
+/// The connection, with or without TLS.
 #[derive(Debug)]
 pub(crate) enum Pipe<'a> {
     Plain(&'a TcpStream),
     Secure(&'a mut TlsStream<TcpStream>),
 }
 
-/// An exchange under way.
+/// An exchange in progress.
 #[derive(Debug)]
 pub(crate) struct Exchange<'a> {
     pipe: Pipe<'a>,
@@ -38,27 +37,27 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// The status that the bytes to be sent announce.
+    /// Records the status of the response.
     pub(crate) fn status(&mut self, status: u16) {
         self.record().status = status;
     }
 
-    /// All that was meant to be said has been said.
+    /// Records that the whole response was sent.
     pub(crate) fn complete(&mut self) {
         self.record().complete = true;
     }
 
-    /// Number of the connection, which no two visits of a hazard share.
+    /// Number of the connection. Every request to a hazard has its own.
     pub(crate) fn connection(&self) -> u64 {
         self.record.as_ref().map_or(0, |record| record.connection)
     }
 
-    /// Ends the connection with a reset instead of a farewell, as soon as it is dropped.
+    /// Makes the connection end with a TCP reset when it is dropped.
     pub(crate) fn reset(&self) -> io::Result<()> {
         self.socket().set_zero_linger()
     }
 
-    /// Hands all bytes to the socket.
+    /// Writes all bytes to the socket.
     pub(crate) async fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let now;
@@ -96,7 +95,7 @@ impl<'a> Exchange<'a> {
         }
     }
 
-    /// Waits, and fails as soon as the client hangs up.
+    /// Waits for this time. Fails as soon as the client disconnects.
     pub(crate) async fn wait(&self, duration: Duration) -> io::Result<()> {
         if duration.is_zero() {
             return Ok(());
@@ -110,19 +109,19 @@ impl<'a> Exchange<'a> {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             },
         }
-        timer.await; // the client has more to say and can wait
+        timer.await; // the client sent more bytes, which are read later
         Ok(())
     }
 
     fn record(&mut self) -> &mut Request {
-        self.record.as_mut().expect("taken on drop only")
+        self.record.as_mut().expect("only drop takes the record")
     }
 }
 
 impl Drop for Exchange<'_> {
     fn drop(&mut self) {
         if let Some(mut record) = self.record.take() {
-            // Now is late when the scheduler held us; of a complete answer the end is known better.
+            // The time of a complete response is known. The current time may be late, if the scheduler delayed this task.
             record.closed = if record.complete {
                 record.ended
             } else {
