@@ -1,7 +1,6 @@
-//! From what was typed to a command, or to a complaint in our own form.
+//! Parses the command line, and converts clap's errors to a sentence and a hint.
 //!
-//! clap's own errors are good, but look different from ours: the sentence is kept, its tip becomes our hint, the
-//! usage text is left to `--help`.
+//! clap's sentence is kept, its tip becomes the hint, and its usage text is dropped.
 
 use std::io::{self, Write};
 
@@ -20,8 +19,8 @@ Examples:
   echo 'HTTP://Example.ORG:80/a/../b#c' | aranha url canon
   aranha robots allowed --agent aranha --file robots.txt https://example.org/private/
 
-Exit status: 0 finished, 1 failed, 2 wrong usage or configuration,
-3 stopped by a full disk, 130 interrupted (3 and 130: the same command continues).";
+Exit status: 0 finished, 1 failed, 2 wrong usage or configuration, 3 stopped by a full disk,
+130 interrupted. After 3 and 130 the same command continues.";
 
 /// A polite, incremental, archival web crawler.
 #[derive(Parser, Debug)]
@@ -35,7 +34,7 @@ pub(crate) struct Arguments {
     log: Option<String>,
 }
 
-/// The command that was typed. Help and the version are printed here, and end the program.
+/// Parses the command line. `--help` and `--version` print their text here and end the program.
 pub(crate) fn read() -> Result<Command, CommandError> {
     match Arguments::try_parse() {
         Ok(arguments) => {
@@ -50,33 +49,33 @@ pub(crate) fn read() -> Result<Command, CommandError> {
                 |()| CommandError::quiet(),
             ))
         }
-        Err(error) => Err(complain(&error, &command(typed()))),
+        Err(error) => Err(usage_error(&error, &command_path(words()))),
     }
 }
 
-/// The words of the command line. One that is no UTF-8 names no command, but may well stand beside one.
-fn typed() -> impl Iterator<Item = String> {
+/// The words of the command line; invalid UTF-8 is replaced.
+fn words() -> impl Iterator<Item = String> {
     std::env::args_os().map(|word| word.to_string_lossy().into_owned())
 }
 
-/// clap's description of the whole command line, for completions.
-pub(crate) fn description() -> clap::Command {
+/// The definition of all commands and flags, for completions and man pages.
+pub(crate) fn definition() -> clap::Command {
     Arguments::command()
 }
 
-fn complain(error: &clap::Error, command: &str) -> CommandError {
+fn usage_error(error: &clap::Error, command: &str) -> CommandError {
     let text = error.to_string();
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
         || error.kind() == ErrorKind::MissingSubcommand
     {
         return CommandError::usage("a command is missing")
-            .hint(format!("`{command} --help` lists them"));
+            .hint(format!("`{command} --help` lists the commands"));
     }
     let sentence = first_paragraph(&text);
     match tip(&text) {
         Some(tip) => CommandError::usage(sentence).hint(tip),
         None => CommandError::usage(sentence)
-            .hint(format!("`{command} --help` shows what can be written")),
+            .hint(format!("`{command} --help` describes the arguments")),
     }
 }
 
@@ -94,16 +93,16 @@ fn tip(text: &str) -> Option<&str> {
         .find_map(|line| line.trim_start().strip_prefix("tip: "))
 }
 
-/// How far the words that were typed name a command: `aranha url canon` out of `aranha url canon --jsn`.
-fn command(words: impl IntoIterator<Item = String>) -> String {
-    let mut description = Arguments::command();
-    let mut path = description.get_name().to_owned();
+/// The command that the first words name: `aranha url canon` of `aranha url canon --jsn`.
+fn command_path(words: impl IntoIterator<Item = String>) -> String {
+    let mut definition = Arguments::command();
+    let mut path = definition.get_name().to_owned();
     for word in words.into_iter().skip(1) {
-        let Some(below) = description.find_subcommand(&word) else {
+        let Some(subcommand) = definition.find_subcommand(&word) else {
             break;
         };
         path = format!("{path} {word}");
-        description = below.clone();
+        definition = subcommand.clone();
     }
     path
 }
@@ -113,22 +112,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_description_holds_together() {
-        description().debug_assert();
+    fn the_definition_is_consistent() {
+        definition().debug_assert();
     }
 
     #[track_caller]
     fn check(line: &str, sentence: &str, hint: &str) {
         let words = || line.split(' ').map(str::to_owned);
-        let error = Arguments::try_parse_from(words()).expect_err("this line is wrong");
+        let error = Arguments::try_parse_from(words()).expect_err("the line is invalid");
         let text = error.to_string();
         assert_eq!(first_paragraph(&text), sentence);
-        let hinted = tip(&text).map_or_else(|| command(words()), str::to_owned);
+        let hinted = tip(&text).map_or_else(|| command_path(words()), str::to_owned);
         assert_eq!(hinted, hint);
     }
 
     #[test]
-    fn clap_s_errors_in_our_form() {
+    fn clap_errors_become_a_sentence_and_a_hint() {
         check(
             "aranha crawl --puase 2s",
             "unexpected argument '--puase' found",

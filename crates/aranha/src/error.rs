@@ -132,14 +132,14 @@ impl From<FrontierError> for CommandError {
 
 impl From<ConfigError> for CommandError {
     fn from(error: ConfigError) -> Self {
-        let complaint = Self::usage(error.to_string());
+        let usage = Self::usage(error.to_string());
         if let Some(hint) = error.hint() {
-            return complaint.hint(hint);
+            return usage.hint(hint);
         }
-        complaint.hint(match error {
-            ConfigError::Read { .. } => "it must be a TOML file in UTF-8 that you may read",
-            ConfigError::ReadList { .. } => "it must be a text file that you may read",
-            _ => "`aranha config show` prints every key with a value that is good",
+        usage.hint(match error {
+            ConfigError::Read { .. } => "it must be a readable TOML file in UTF-8",
+            ConfigError::ReadList { .. } => "it must be a readable text file",
+            _ => "`aranha config show` prints every key with a valid value",
         })
     }
 }

@@ -1,4 +1,4 @@
-//! What a line-by-line command works on: its arguments, or else the lines of stdin.
+//! Input of commands: arguments, the lines of stdin, or the lines of a file.
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::path::Path;
@@ -6,14 +6,13 @@ use std::path::Path;
 use crate::error::CommandError;
 use crate::output::message;
 
-/// One thing to work on, and where it stands for complaints: `argument 2`, `line 17`.
+/// An input with its position for messages: `argument 2`, `line 17`.
 pub(crate) struct Item {
     pub(crate) place: String,
     pub(crate) text: String,
 }
 
-/// The arguments if there are any, else stdin: one item a line, blank lines left out, bytes that are no UTF-8
-/// replaced.
+/// The arguments, or without arguments the lines of stdin. Blank lines are skipped and invalid UTF-8 is replaced.
 pub(crate) fn items(
     arguments: Vec<String>,
 ) -> Box<dyn Iterator<Item = Result<Item, CommandError>>> {
@@ -27,23 +26,23 @@ pub(crate) fn items(
         return Box::new(arguments.into_iter().enumerate().map(item));
     }
     if io::stdin().is_terminal() {
-        message("reading from the keyboard, one a line; Ctrl-D ends");
+        message("reading from the terminal, one input per line; Ctrl-D ends the input");
     }
     let lines = BufReader::new(io::stdin().lock()).split(b'\n').enumerate();
     Box::new(lines.filter_map(|(index, line)| item(index, line).transpose()))
 }
 
-/// Words of the command line with their place.
+/// Arguments with their positions.
 pub(crate) fn named(arguments: &[String]) -> impl Iterator<Item = (String, String)> {
-    let place = |(index, text): (usize, &String)| (format!("argument {}", index + 1), text.clone());
-    arguments.iter().enumerate().map(place)
+    let item = |(index, text): (usize, &String)| (format!("argument {}", index + 1), text.clone());
+    arguments.iter().enumerate().map(item)
 }
 
-/// The lines of a file, `-` for stdin, with their places; blank lines and lines that begin with `#` are left out.
+/// The lines of a file (`-` is stdin) with their positions. Blank lines and lines that begin with `#` are skipped.
 pub(crate) fn lines(path: &Path) -> Result<Vec<(String, String)>, CommandError> {
     let failed = |error| {
         CommandError::usage(format!("cannot read {}: {error}", path.display()))
-            .hint("one URL a line; `-` reads from stdin")
+            .hint("name a text file with one URL per line, or `-` for stdin")
     };
     let bytes = if path == Path::new("-") {
         let mut bytes = Vec::new();
@@ -69,7 +68,7 @@ pub(crate) fn lines(path: &Path) -> Result<Vec<(String, String)>, CommandError> 
 
 fn unreadable(error: &io::Error) -> CommandError {
     CommandError::failed(format!("cannot read stdin: {error}"))
-        .hint("give what to work on as arguments, or pipe it in")
+        .hint("give the input as arguments or through a pipe")
 }
 
 fn item(index: usize, line: io::Result<Vec<u8>>) -> Result<Option<Item>, CommandError> {

@@ -1,8 +1,9 @@
 //! The command line as a script sees it: stdout, stderr, exit status. No crawl runs here.
 
-mod harness;
+mod command_line;
+mod help;
 
-use harness::{Run, aranha};
+use command_line::{Run, aranha};
 
 #[test]
 fn url_canon_prints_canonical_urls() {
@@ -14,7 +15,7 @@ fn url_canon_prints_canonical_urls() {
 }
 
 #[test]
-fn url_canon_gives_the_reason_why_not() {
+fn url_canon_prints_the_reason_of_a_rejection() {
     let run = aranha(&["url", "canon"]).input("https://example.org/\nmailto:a@example.org\n");
     assert_eq!(run.stdout_text(), "https://example.org/\n");
     let complaint = run.stderr_text();
@@ -27,7 +28,7 @@ fn url_canon_gives_the_reason_why_not() {
 }
 
 #[test]
-fn url_canon_escapes_what_could_move_the_cursor() {
+fn url_canon_escapes_control_characters() {
     let run = aranha(&["url", "canon", "mailto:\u{1b}[2Jx"]).input("");
     assert!(!run.stderr_text().contains('\u{1b}'));
     assert!(
@@ -38,7 +39,7 @@ fn url_canon_escapes_what_could_move_the_cursor() {
 }
 
 #[test]
-fn json_escapes_what_could_move_the_cursor() {
+fn json_output_escapes_control_characters() {
     aranha(&["url", "canon", "--json"])
         .input("nothing\u{9b}2J\u{7f}\u{202e}\n")
         .stdout(
@@ -71,7 +72,7 @@ fn url_canon_json_keeps_the_order() {
 }
 
 #[test]
-fn url_canon_takes_its_rules_from_a_profile() {
+fn url_canon_uses_the_rules_of_a_profile() {
     aranha(&[
         "url",
         "canon",
@@ -120,7 +121,7 @@ fn robots_allowed_names_the_rule() {
 }
 
 #[test]
-fn robots_allowed_wants_its_file() {
+fn robots_allowed_reports_a_missing_file() {
     let run = aranha(&["robots", "allowed", "--agent", "x", "--file", "nowhere.txt"]).input("/\n");
     assert!(
         run.stderr_text()
@@ -132,7 +133,7 @@ fn robots_allowed_wants_its_file() {
 }
 
 #[test]
-fn config_show_says_where_each_value_came_from() {
+fn config_show_prints_the_origin_of_each_value() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("mine.toml");
     std::fs::write(&file, "[crawl]\nsites = 5\n").expect("a file");
@@ -174,7 +175,7 @@ fn config_show_json_is_one_object() {
 }
 
 #[test]
-fn config_show_reads_the_collection_s_file() {
+fn config_show_reads_the_file_of_the_collection() {
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("aranha.toml"), "[crawl]\ndepth = 3\n").expect("a file");
     let collection = folder.path().display().to_string();
@@ -201,8 +202,8 @@ fn config_check(text: &str, stdout: &str, stderr: &str, status: i32) {
 }
 
 #[test]
-fn config_check_points_at_the_fault() {
-    config_check("[crawl]\npause = \"1s\"\n", "FILE: good\n", "", 0);
+fn config_check_reports_line_and_column() {
+    config_check("[crawl]\npause = \"1s\"\n", "FILE: valid\n", "", 0);
     config_check(
         "[crawl]\npuase = \"1s\"\n",
         "",
@@ -213,13 +214,13 @@ fn config_check_points_at_the_fault() {
         "[crawl]\nsites = \"all\"\n",
         "",
         "error: FILE, line 2, column 9: invalid type: string \"all\", expected usize\n\
-         hint: `aranha config show` prints every key with a value that is good\n",
+         hint: `aranha config show` prints every key with a valid value\n",
         2,
     );
 }
 
 #[test]
-fn config_profiles_lists_and_prints() {
+fn config_profiles_lists_all_and_prints_one() {
     let run = aranha(&["config", "profiles"]).input("");
     let names: Vec<_> = run
         .stdout_text()
@@ -251,11 +252,11 @@ fn usage(arguments: &[&str], stderr: &str) {
 fn wrong_usage_is_one_sentence_and_a_hint() {
     usage(
         &[],
-        "error: a command is missing\nhint: `aranha --help` lists them\n",
+        "error: a command is missing\nhint: `aranha --help` lists the commands\n",
     );
     usage(
         &["url"],
-        "error: a command is missing\nhint: `aranha url --help` lists them\n",
+        "error: a command is missing\nhint: `aranha url --help` lists the commands\n",
     );
     usage(
         &["crwal"],
@@ -268,24 +269,24 @@ fn wrong_usage_is_one_sentence_and_a_hint() {
     usage(
         &["crawl", "--scope", "world"],
         "error: invalid value 'world' for '--scope <REACH>' [possible values: page, prefix, host, domain, any]\n\
-         hint: `aranha crawl --help` shows what can be written\n",
+         hint: `aranha crawl --help` describes the arguments\n",
     );
     usage(
         &["crawl", "--pause", "soon"],
         "error: invalid value 'soon' for '--pause <TIME>': `soon` is not a duration: the unit is not known; \
          write for example 500ms, 2s, 1h30m or 7d\n\
-         hint: `aranha crawl --help` shows what can be written\n",
+         hint: `aranha crawl --help` describes the arguments\n",
     );
     usage(
         &["crawl", "--pause", "-1"],
         "error: invalid value '-1' for '--pause <TIME>': a duration cannot be negative\n\
-         hint: `aranha crawl --help` shows what can be written\n",
+         hint: `aranha crawl --help` describes the arguments\n",
     );
     usage(
         &["crawl", "--resolver", "nonsense"],
         "error: invalid value 'nonsense' for '--resolver <IP[:PORT]>': expected an IP address, with or without a port, such as \
          192.0.2.1, 127.0.0.1:5353 or [2001:db8::1]:53\n\
-         hint: `aranha crawl --help` shows what can be written\n",
+         hint: `aranha crawl --help` describes the arguments\n",
     );
     usage(
         &["config", "show", "--sites", "0"],
@@ -294,7 +295,7 @@ fn wrong_usage_is_one_sentence_and_a_hint() {
 }
 
 #[test]
-fn a_pause_may_be_written_in_several_ways() {
+fn a_pause_can_be_written_in_several_forms() {
     for pause in ["0", "0s", "0.5s", "2", "1m30s"] {
         aranha(&["config", "show", "--pause", pause])
             .input("")
@@ -332,7 +333,7 @@ fn help_and_version_go_to_stdout() {
 }
 
 #[test]
-fn completions_know_the_commands() {
+fn completions_contain_the_commands() {
     for shell in ["bash", "zsh", "fish"] {
         let run = aranha(&["completions", shell]).input("").stderr("");
         assert!(run.stdout_text().contains("canon"), "{shell}");
@@ -341,7 +342,27 @@ fn completions_know_the_commands() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_fault() {
+fn man_pages_describe_every_command_and_flag() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let man = folder.path().join("share/man1");
+    aranha(&["man", &man.display().to_string()])
+        .input("")
+        .stdout("")
+        .stderr("")
+        .status(0);
+    for command in help::commands() {
+        let name = command.name().replace(' ', "-");
+        let page = std::fs::read_to_string(man.join(format!("{name}.1")))
+            .unwrap_or_else(|error| panic!("{name}.1: {error}"));
+        for flag in &command.flags {
+            let escaped = flag.replace('-', "\\-");
+            assert!(page.contains(&escaped), "{flag} is missing in {name}.1");
+        }
+    }
+}
+
+#[test]
+fn a_closed_stdout_is_not_an_error() {
     let Run { output, .. } = aranha(&["config", "show"]).stdout_closed();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));

@@ -1,7 +1,7 @@
 //! A disk that fills up (issue: "It must show"): the crawl ends in order with status 3 and says so in one sentence and
 //! a hint; with more room the same command finds exactly what there is, and the archive is valid.
 
-mod running;
+mod process;
 mod support;
 
 use std::ffi::OsStr;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use aranha_lab::{Lab, Plan, Sizes};
-use running::{Running, assert_complaint, run};
+use process::{Running, assert_error, run};
 use support::{answered, aranha, assert_status, assert_valid, expected};
 
 /// A disk of a few kilobytes for one command: a tmpfs in a mount namespace of its own, gone when the command ends.
@@ -70,7 +70,7 @@ impl SmallDisk {
 /// The disk fills up before anything is laid out, at the first pages, in the middle: status 3, and with more room the
 /// same command finds exactly what there is.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_disk_that_fills_up() {
+async fn a_full_disk_stops_the_crawl_and_the_same_command_continues() {
     let Some(way) = SmallDisk::namespace() else {
         println!("left out: no mount namespace can be had here, so no disk can be made small");
         return;
@@ -115,7 +115,7 @@ async fn a_disk_that_fills_up() {
         let stopped = Running::start(disk.wrap(way, kilobytes, &command))
             .ended()
             .await;
-        assert_complaint(&stopped, 3, &folder.display().to_string());
+        assert_error(&stopped, 3, &folder.display().to_string());
         let said = String::from_utf8_lossy(&stopped.stderr);
         assert!(
             said.contains("full") || said.contains("no space left"),

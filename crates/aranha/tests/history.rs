@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-mod story;
+mod scripted_site;
 mod support;
 mod versions;
 
@@ -61,7 +61,7 @@ fn refused(arguments: &[&str], collection: &Path, status: i32) -> String {
 }
 
 #[test]
-fn history_tells_what_every_visit_found() {
+fn history_lists_the_finding_of_every_visit() {
     let folder = tempfile::tempdir().unwrap();
     collection(folder.path());
     let history = read(&["history", PAGE], folder.path());
@@ -113,7 +113,7 @@ fn history_tells_what_every_visit_found() {
 }
 
 #[test]
-fn a_page_is_read_as_it_was_at_a_time() {
+fn a_time_selects_the_version_of_a_page() {
     let folder = tempfile::tempdir().unwrap();
     collection(folder.path());
     let text = |at: &str| read(&["text", PAGE, "--at", at], folder.path());
@@ -149,8 +149,8 @@ fn a_page_is_read_as_it_was_at_a_time() {
     assert_eq!(
         early,
         format!(
-            "error: there was no version of {PAGE} at 2026-10-31 23:59:59 UTC: the first is of 2026-11-01 10:00:00 UTC\n\
-             hint: `aranha history {PAGE} -c {}` lists them all\n",
+            "error: there is no version of {PAGE} at 2026-10-31 23:59:59 UTC; the first version is from 2026-11-01 10:00:00 UTC\n\
+             hint: `aranha history {PAGE} -c {}` lists all versions\n",
             folder.path().display()
         )
     );
@@ -160,7 +160,7 @@ fn a_page_is_read_as_it_was_at_a_time() {
 
 /// A payload that was stored before is kept as a revisit record: all three visits have bytes.
 #[test]
-fn the_same_bytes_again_are_found_by_their_original() {
+fn a_repeated_payload_is_read_from_its_first_record() {
     let folder = tempfile::tempdir().unwrap();
     let body = format!("<p>{}", "the same words again and again. ".repeat(40));
     versions::write(
@@ -181,7 +181,7 @@ fn the_same_bytes_again_are_found_by_their_original() {
 }
 
 #[test]
-fn diff_shows_words_that_came_and_went() {
+fn diff_shows_added_and_removed_words() {
     let folder = tempfile::tempdir().unwrap();
     collection(folder.path());
     let expected = "--- 2026-11-03 10:00:00 UTC\n\
@@ -208,18 +208,21 @@ fn diff_shows_words_that_came_and_went() {
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),
         format!(
-            "The text of {PAGE} is the same on 2026-11-03 10:00:00 and 2026-11-03 10:00:00 UTC.\n"
+            "The text of {PAGE} is the same at 2026-11-03 10:00:00 and 2026-11-03 10:00:00 UTC.\n"
         )
     );
     let early = refused(&["diff", PAGE, "--from", "2026-10-01"], folder.path(), 1);
-    assert!(early.contains("the first is of 2026-11-01"), "{early}");
+    assert!(
+        early.contains("the first version is from 2026-11-01"),
+        "{early}"
+    );
     let turned = ["diff", PAGE, "--from", "2026-11-02", "--to", "2026-11-01"];
     assert!(refused(&turned, folder.path(), 2).contains("--from is later"));
 }
 
 /// What a page says cannot move the cursor, and nothing is coloured that goes into a file.
 #[test]
-fn diff_is_plain() {
+fn diff_prints_no_colours_and_no_control_characters() {
     let folder = tempfile::tempdir().unwrap();
     versions::write(
         folder.path(),
@@ -248,8 +251,8 @@ fn diff_is_plain() {
 
 /// Three crawls by the real binary: the page is new, the server says that it has not changed, then it has.
 #[test]
-fn a_page_that_was_crawled_again() {
-    let site = story::Site::tell(|path, _, before| match (path, before) {
+fn history_of_a_page_after_three_crawls() {
+    let site = scripted_site::ScriptedSite::start(|path, _, before| match (path, before) {
         ("/robots.txt", _) => String::new(),
         ("/", 1) => "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\nConnection: close\r\n\r\n".into(),
         ("/", _) => {
@@ -265,14 +268,14 @@ fn a_page_that_was_crawled_again() {
                  Content-Length: {length}\r\n\r\n{body}"
             )
         }
-        _ => story::status("404 Not Found"),
+        _ => scripted_site::status("404 Not Found"),
     });
     let folder = tempfile::tempdir().unwrap();
     let store = folder.path().join("c");
     let home = site.url("/");
-    story::run(&mut story::crawl(&store, &home));
-    story::run(story::crawl(&store, &home).arg("--again"));
-    story::run(story::crawl(&store, &home).arg("--again"));
+    scripted_site::run(&mut scripted_site::crawl(&store, &home));
+    scripted_site::run(scripted_site::crawl(&store, &home).arg("--again"));
+    scripted_site::run(scripted_site::crawl(&store, &home).arg("--again"));
     let json: Value = serde_json::from_str(&read(&["history", "--json", &home], &store)).unwrap();
     let found: Vec<_> = json["history"]
         .as_array()

@@ -1,7 +1,7 @@
 //! Bad input and bad places (issue: "It must show"): one clear sentence, a hint, the right exit status, nothing on
 //! stdout, nothing lost, and no folder where nothing could begin. The real binary throughout; crawls go to the lab.
 
-mod running;
+mod process;
 mod support;
 
 use std::ffi::OsStr;
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use aranha_lab::{Lab, Plan};
-use running::{Running, assert_complaint, run};
+use process::{Running, assert_error, run};
 use support::{answered, aranha, assert_status, assert_valid, crawl, expected, finish};
 
 /// `aranha` with these arguments and `-c` at a folder that does not exist is refused, and the folder does not appear.
@@ -26,12 +26,12 @@ fn refused(arguments: &[impl AsRef<OsStr>], sentence: &str) {
         command.args(["--resolver", "127.0.0.1:9"]);
     }
     let output = run(&mut command);
-    assert_complaint(&output, 2, sentence);
+    assert_error(&output, 2, sentence);
     assert!(!folder.exists(), "a folder was made");
 }
 
 #[test]
-fn a_url_that_cannot_be_read() {
+fn invalid_urls_are_rejected() {
     let web = ["crawl", "--contact", "test@localhost"];
     for (url, sentence) in [
         ("http://[::1", "argument 1: `http://[::1` is not a URL"),
@@ -57,7 +57,7 @@ fn a_url_that_cannot_be_read() {
 
 /// One bad line among ten thousand: it is named, and none of the others begins anything.
 #[test]
-fn a_seed_file_with_one_bad_line() {
+fn one_invalid_line_rejects_a_seed_file() {
     let place = tempfile::tempdir().expect("a folder");
     let file = place.path().join("seeds.txt");
     let mut text: Vec<_> = (1..=10_000)
@@ -75,7 +75,7 @@ fn a_seed_file_with_one_bad_line() {
 }
 
 #[test]
-fn seed_files_without_a_seed() {
+fn empty_and_missing_seed_files_are_rejected() {
     let place = tempfile::tempdir().expect("a folder");
     let file = place.path().join("empty.txt");
     std::fs::write(&file, "\n# nothing yet\n\n").unwrap();
@@ -85,7 +85,7 @@ fn seed_files_without_a_seed() {
         &[&["crawl", "-i", file][..], &contact].concat(),
         "no seed was given",
     );
-    refused(&["seed", "import", file], "no seed to add");
+    refused(&["seed", "import", file], "there are no seeds in the input");
     refused(
         &["crawl", "-i", "/nowhere/seeds.txt"],
         "cannot read /nowhere/seeds.txt",
@@ -93,7 +93,7 @@ fn seed_files_without_a_seed() {
 }
 
 #[test]
-fn a_flag_nobody_knows() {
+fn unknown_flags_and_invalid_values_are_rejected() {
     refused(
         &["crawl", "http://127.0.0.1:9/", "--puase", "1s"],
         "unexpected argument '--puase'",
@@ -116,7 +116,7 @@ fn a_flag_nobody_knows() {
 }
 
 #[test]
-fn reading_where_there_is_nothing() {
+fn commands_report_a_missing_collection() {
     let page = "https://example.org/";
     for command in [
         &["status"][..],
@@ -137,7 +137,7 @@ fn reading_where_there_is_nothing() {
 
 /// Line and column, whichever command reads the file; beside the file nothing appears.
 #[test]
-fn a_broken_configuration() {
+fn configuration_errors_name_line_and_column() {
     for (text, sentence) in [
         (
             "[crawl]\npuase = \"1s\"\n",
@@ -163,7 +163,7 @@ fn a_broken_configuration() {
             [&["seed", "add", web[0]][..], &collection].concat(),
             [&["config", "show"][..], &collection].concat(),
         ] {
-            assert_complaint(&run(aranha().args(&command)), 2, &sentence);
+            assert_error(&run(aranha().args(&command)), 2, &sentence);
         }
         let left: Vec<_> = std::fs::read_dir(place.path()).unwrap().collect();
         assert_eq!(left.len(), 1, "{left:?}");
@@ -175,7 +175,7 @@ fn a_broken_configuration() {
 }
 
 #[test]
-fn a_file_where_the_collection_should_be() {
+fn a_collection_path_that_is_a_file_is_rejected() {
     let place = tempfile::tempdir().expect("a folder");
     let file = place.path().join("file");
     std::fs::write(&file, "mine").unwrap();
@@ -190,10 +190,10 @@ fn a_file_where_the_collection_should_be() {
             &["seed", "add", "http://127.0.0.1:9/"],
         ] {
             let output = run(aranha().args(command).arg("-c").arg(&folder));
-            assert_complaint(
+            assert_error(
                 &output,
                 1,
-                &format!("cannot make the collection {}: ", folder.display()),
+                &format!("cannot create the collection {}: ", folder.display()),
             );
         }
     }
@@ -232,7 +232,7 @@ impl Drop for ReadOnly<'_> {
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_to() {
+fn a_read_only_folder_is_rejected() {
     let place = tempfile::tempdir().expect("a folder");
     let _closed = ReadOnly::new(place.path());
     for folder in [place.path().join("crawl"), place.path().to_owned()] {
@@ -247,10 +247,10 @@ fn a_folder_that_may_not_be_written_to() {
         ] {
             let output = run(bound().args(command).arg("-c").arg(&folder));
             let sentence = format!(
-                "cannot make the collection {}: Permission denied",
+                "cannot create the collection {}: Permission denied",
                 folder.display()
             );
-            assert_complaint(&output, 1, &sentence);
+            assert_error(&output, 1, &sentence);
         }
     }
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
@@ -259,7 +259,7 @@ fn a_folder_that_may_not_be_written_to() {
 /// The second crawl of a collection is refused and told who has it; readers are not; the first takes no notice, and
 /// ends in order when it is asked to.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_collection_in_use() {
+async fn a_locked_collection_can_be_read_but_not_crawled() {
     // Long enough that the first crawl is still at work when it is asked to stop.
     const PAUSE: &str = "200ms";
     let lab = Lab::start(Plan::small(11)).await.unwrap();
@@ -269,8 +269,8 @@ async fn a_collection_in_use() {
     lab.wait_for_requests(20).await;
     let sentence = format!("in use by process {}", first.0.id());
     let seed = ["seed", "add", "http://127.0.0.1:9/", "-c"];
-    assert_complaint(&finish(crawl(&lab, &folder, PAUSE)).await, 1, &sentence);
-    assert_complaint(&run(aranha().args(seed).arg(&folder)), 1, &sentence);
+    assert_error(&finish(crawl(&lab, &folder, PAUSE)).await, 1, &sentence);
+    assert_error(&run(aranha().args(seed).arg(&folder)), 1, &sentence);
     for reader in [
         &["status"][..],
         &["pages"],
@@ -303,7 +303,7 @@ async fn a_collection_in_use() {
 
 /// A crawl whose words nobody reads any more goes on to its end.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crawl_that_nobody_watches() {
+async fn a_crawl_continues_when_its_output_is_closed() {
     let lab = Lab::start(Plan::small(13)).await.unwrap();
     let place = tempfile::tempdir().expect("a folder");
     for (name, data) in [("words", &[][..]), ("data", &["--json"])] {

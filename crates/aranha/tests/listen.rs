@@ -50,7 +50,7 @@ impl Listener {
         let mut said = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         said.read_line(&mut line).unwrap();
-        let address = line.strip_prefix("listening at http://").unwrap();
+        let address = line.strip_prefix("listening on http://").unwrap();
         let address = address.split('/').next().unwrap().parse().unwrap();
         // Nobody reads its log any more, which must not matter.
         drop(said);
@@ -117,7 +117,7 @@ impl Listener {
 }
 
 #[test]
-fn index_now() {
+fn indexnow_notifications_become_signals() {
     let listener = Listener::start(&["--key", &format!("example.org={KEY}")]);
     let push = |urls: &[&str]| json!({"host": "example.org", "key": KEY, "urlList": urls});
     let query = |url: &str, key: &str| listener.get(&format!("/indexnow?url={url}&key={key}")).0;
@@ -179,7 +179,7 @@ fn index_now() {
 }
 
 #[test]
-fn web_sub() {
+fn websub_notifications_become_signals() {
     let listener = Listener::start(&["--topic", FEED, "--secret", "s3cret"]);
     let ask = |mode: &str, topic: &str| {
         listener.get(&format!(
@@ -234,7 +234,7 @@ fn web_sub() {
 }
 
 #[test]
-fn what_is_no_push() {
+fn invalid_requests_get_error_responses() {
     let mut listener = Listener::start(&["--json"]);
     assert_eq!(listener.get("/").0, 404);
     assert_eq!(listener.raw(b"PUT /indexnow HTTP/1.1\r\n\r\n").0, 405);
@@ -271,7 +271,7 @@ fn what_is_no_push() {
 }
 
 #[test]
-fn what_cannot_be_listened_with() {
+fn invalid_arguments_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     for arguments in [
         &["--port", "0"][..],

@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-mod story;
+mod scripted_site;
 mod support;
 mod versions;
 
@@ -173,7 +173,7 @@ fn collection(folder: &Path) {
 }
 
 #[test]
-fn a_mirror_can_be_browsed_without_the_web() {
+fn links_between_exported_pages_lead_to_files() {
     let folder = tempfile::tempdir().unwrap();
     let (store, copy) = (folder.path().join("c"), folder.path().join("copy"));
     collection(&store);
@@ -228,7 +228,7 @@ fn a_mirror_can_be_browsed_without_the_web() {
 }
 
 #[test]
-fn every_date_has_its_own_versions() {
+fn an_export_contains_the_versions_of_its_date() {
     let folder = tempfile::tempdir().unwrap();
     let (store, copy) = (folder.path().join("c"), folder.path().join("copy"));
     collection(&store);
@@ -256,7 +256,7 @@ fn every_date_has_its_own_versions() {
     assert_status(&early, 1);
     let words = String::from_utf8(early.stderr).unwrap();
     assert!(
-        words.starts_with("error: there was no page to export at 2026-10-01 23:59:59 UTC\nhint: "),
+        words.starts_with("error: no page was stored at or before 2026-10-01 23:59:59 UTC\nhint: "),
         "{words}"
     );
     assert!(!copy.join("2026-10-01").exists());
@@ -264,7 +264,7 @@ fn every_date_has_its_own_versions() {
 
 /// URLs made to escape, to clash, and to be no file names.
 #[test]
-fn names_stay_in_the_folder_and_apart() {
+fn file_names_are_distinct_and_inside_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     let (store, copy) = (folder.path().join("c"), folder.path().join("deep/er/copy"));
     let long = format!("http://a.example/{}", "long".repeat(100));
@@ -315,7 +315,7 @@ fn names_stay_in_the_folder_and_apart() {
 }
 
 #[test]
-fn links_on_the_disk_are_not_followed() {
+fn symbolic_links_are_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let (store, copy) = (folder.path().join("c"), folder.path().join("copy"));
     collection(&store);
@@ -360,15 +360,15 @@ fn links_on_the_disk_are_not_followed() {
 
 /// A crawl by the real binary, assets and all.
 #[test]
-fn a_crawl_can_be_mirrored() {
-    let site = story::Site::tell(|path, _, _| match path {
+fn a_crawled_site_can_be_exported() {
+    let site = scripted_site::ScriptedSite::start(|path, _, _| match path {
         "/robots.txt" => String::new(),
-        "/" => story::page(
+        "/" => scripted_site::page(
             "<link rel=stylesheet href=/s.css><a href=/sub/page?n=1>1</a><a href=/sub/>sub</a><a href=/none>none</a>",
         ),
-        "/sub/page?n=1" => story::page("<a href='?n=2'>2</a><a href=..>up</a>"),
-        "/sub/page?n=2" => story::page("<a href='page?n=1'>1</a><a href=/>home</a>"),
-        "/sub/" => story::page("<a href=page?n=2>2</a>"),
+        "/sub/page?n=1" => scripted_site::page("<a href='?n=2'>2</a><a href=..>up</a>"),
+        "/sub/page?n=2" => scripted_site::page("<a href='page?n=1'>1</a><a href=/>home</a>"),
+        "/sub/" => scripted_site::page("<a href=page?n=2>2</a>"),
         "/s.css" => {
             let sheet = "a{b:url(none.png)}";
             let length = sheet.len();
@@ -376,14 +376,14 @@ fn a_crawl_can_be_mirrored() {
                 "HTTP/1.1 200 OK\r\nContent-Type: text/css\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{sheet}"
             )
         }
-        _ => story::status("404 Not Found"),
+        _ => scripted_site::status("404 Not Found"),
     });
     let folder = tempfile::tempdir().unwrap();
     let (store, copy) = (folder.path().join("c"), folder.path().join("copy"));
     let settings = folder.path().join("settings.toml");
     std::fs::write(&settings, "[page]\nassets = true\n").unwrap();
-    story::run(
-        story::crawl(&store, &site.url("/"))
+    scripted_site::run(
+        scripted_site::crawl(&store, &site.url("/"))
             .arg("--config")
             .arg(&settings),
     );

@@ -109,7 +109,7 @@ impl Nginx {
 }
 
 #[test]
-fn every_page_that_wget_reaches_is_reached_once() {
+fn every_page_that_wget_finds_is_fetched_once() {
     let nginx = Nginx::start();
     let seed = format!("http://127.0.0.1:{}/", nginx.port);
     let wget = Command::new("wget")

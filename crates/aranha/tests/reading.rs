@@ -2,13 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-mod story;
+mod scripted_site;
 mod support;
 
 use std::path::Path;
 
+use scripted_site::{ScriptedSite, crawl, page, run};
 use serde_json::Value;
-use story::{Site, crawl, page, run};
 use support::{aranha, assert_status};
 
 const HOME: &str = "<html lang=pt><title>Casa\u{1b}[31m</title><meta name=description content=lar>\
@@ -16,8 +16,8 @@ const HOME: &str = "<html lang=pt><title>Casa\u{1b}[31m</title><meta name=descri
     <a href=/fundo#x>fundo</a> <a href='/nao' rel=nofollow>nao</a> <img src=/pic.png> <a href=mailto:a@b>m</a>";
 
 /// A small site with one page that robots.txt forbids.
-fn site() -> Site {
-    Site::tell(|path, _, _| match path {
+fn site() -> ScriptedSite {
+    ScriptedSite::start(|path, _, _| match path {
         "/robots.txt" => {
             let rules = "User-agent: *\nDisallow: /proibido\n";
             format!(
@@ -27,7 +27,7 @@ fn site() -> Site {
         }
         "/" => page(HOME),
         "/fundo" => page("<a href=/proibido>p</a> fim"),
-        _ => story::status("404 Not Found"),
+        _ => scripted_site::status("404 Not Found"),
     })
 }
 
@@ -43,7 +43,7 @@ fn read(arguments: &[&str], collection: &Path) -> String {
 }
 
 #[test]
-fn what_was_fetched_can_be_read() {
+fn reading_commands_print_what_the_server_sent() {
     let site = site();
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
@@ -119,7 +119,7 @@ fn what_was_fetched_can_be_read() {
 }
 
 #[test]
-fn every_refusal_has_a_reason() {
+fn why_names_the_rule_of_every_refusal() {
     let site = site();
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
@@ -134,7 +134,7 @@ fn every_refusal_has_a_reason() {
     assert!(refused.contains("robots.txt refused"), "{refused}");
     let outside = why("http://example.org/");
     assert!(outside.contains("outside: "), "{outside}");
-    assert!(outside.contains("is not known"), "{outside}");
+    assert!(outside.contains("is unknown"), "{outside}");
     let done = why(&site.url("/fundo"));
     assert!(done.contains("200  text/html"), "{done}");
     assert!(
@@ -144,7 +144,7 @@ fn every_refusal_has_a_reason() {
     let unknown = why(&site.url("/nao"));
     assert!(
         unknown.contains(
-            "not known: no page read so far has a link to it that is followed (not where"
+            "unknown: no link that was followed leads to it (not followed: links on pages with nofollow"
         ),
         "{unknown}"
     );

@@ -10,7 +10,7 @@ use aranha_lab::{Crawler, Lab, Plan};
 use support::{answered, assert_status, assert_valid, crawl, expected, finish};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_arrive_over_either_scheme() {
+async fn pages_are_fetched_once_over_http_or_https() {
     let plan = Plan {
         secure: 70,
         ..Plan::small(7)

@@ -139,7 +139,7 @@ fn crawl(folder: &Path, [apache, nginx]: [&Daemon; 2], names: &Daemon, name: &st
 }
 
 #[test]
-fn every_file_behind_a_listing_is_fetched_once_and_no_listing_anew() {
+fn directory_listings_and_their_files_are_fetched_once() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path();
     // Apache gives up root for www-data, which must be able to read.

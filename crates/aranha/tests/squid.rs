@@ -264,7 +264,7 @@ impl Client {
 }
 
 #[test]
-fn what_people_ask_for_is_told_and_nothing_else() {
+fn requested_pages_in_scope_become_signals() {
     let (origin, other, squid) = (Origin::start(), Origin::start(), Squid::start(true));
     squid.collect(&origin, "[proxy_cache]\nhosts = [\"127.0.0.1\"]\n");
     // The helper was started before there was a collection: it looks again.
@@ -291,7 +291,7 @@ fn what_people_ask_for_is_told_and_nothing_else() {
 }
 
 #[test]
-fn the_proxy_serves_whatever_happens() {
+fn the_proxy_works_whatever_happens_to_the_collection() {
     let (origin, squid) = (Origin::start(), Squid::start(true));
     squid.collect(&origin, "[proxy_cache]\nmin_interval = \"0s\"\n");
     until("a signal", || {
@@ -351,7 +351,7 @@ impl Drop for Crawl {
 /// A client asks through the proxy, the new version appears in the collection, and the origin server sees no request more
 /// than the proxy's own.
 #[test]
-fn the_copy_is_taken_from_the_proxy() {
+fn pages_are_fetched_from_the_cache_of_the_proxy() {
     let (origin, squid) = (Origin::start(), Squid::start(true));
     let settings = format!(
         "[crawl]\npause = \"10ms\"\ncheck_in_interval = \"100ms\"\ncontinuous = true\ncontact = \"test@localhost\"\n\
@@ -423,7 +423,7 @@ fn many(squid: &Squid, origin: &Origin, requests: usize) -> (Duration, Duration)
 /// With the helper and without it everybody is served. The figures of docs/squid.md come of more requests:
 /// `ARANHA_MEASURE=1 cargo test --release -p aranha --test squid latency -- --nocapture`.
 #[test]
-fn latency_with_and_without() {
+fn proxy_latency_with_and_without_the_helper() {
     let measure = std::env::var_os("ARANHA_MEASURE").is_some();
     let (rounds, requests) = if measure { (3, 30_000) } else { (1, 500) };
     let origin = Origin::start();

@@ -29,7 +29,7 @@ fn assert_complete(lab: &Lab, collection: &Path) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn honest_pages_arrive_among_hostile_sites() {
+async fn honest_pages_are_fetched_among_hostile_sites() {
     let lab = Lab::start(Plan::zoo(40, Hazard::ALL.len())).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("crawl");
@@ -92,7 +92,7 @@ async fn fragile_resolver(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_crawl_waits_while_names_do_not_resolve() {
+async fn a_crawl_waits_during_a_dns_outage() {
     let lab = Lab::start(Plan {
         seeds: 60,
         ..Plan::zoo(60, 0)
@@ -152,7 +152,7 @@ async fn a_crawl_waits_while_names_do_not_resolve() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_site_is_shut_out_while_the_crawl_runs_and_opened_again() {
+async fn block_and_unblock_work_during_a_crawl() {
     let lab = Lab::start(Plan {
         hazards: vec![Hazard::Calendar],
         ..Plan::small(3)
@@ -162,7 +162,7 @@ async fn a_site_is_shut_out_while_the_crawl_runs_and_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("crawl");
     let mut command = crawl(&lab, &collection, "50ms");
-    // Nothing but the user's word ends this calendar.
+    // Without a trap limit only the block ends this calendar.
     let settings = "[crawl]\ncheck_in_interval = \"100ms\"\npause_factor = 0\nidle_wait = \"1s\"\n[thresholds]\ntrap_pages = \"none\"\n";
     std::fs::write(collection.with_extension("settings.toml"), settings).unwrap();
     command.args(["--time", "60s"]);
@@ -187,10 +187,7 @@ async fn a_site_is_shut_out_while_the_crawl_runs_and_opened_again() {
     assert_status(&ended, 0);
     assert_complete(&lab, &collection);
     let requests = seen();
-    assert!(
-        requests < 120,
-        "{requests} requests to a site that is shut out"
-    );
+    assert!(requests < 120, "{requests} requests to a blocked site");
     let aside = run(&["status", "--blocked"]).await;
     let said = String::from_utf8(aside.stdout).unwrap();
     assert_eq!(said, "calendar.lab  1 site  blocked by the black list\n");
@@ -209,7 +206,7 @@ async fn a_site_is_shut_out_while_the_crawl_runs_and_opened_again() {
     let why = run(&["why", &home]).await;
     assert!(
         seen() > requests,
-        "the site is open again: {again:?} {}",
+        "the site is not blocked any more: {again:?} {}",
         String::from_utf8_lossy(&why.stdout)
     );
 }

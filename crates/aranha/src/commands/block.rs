@@ -1,6 +1,6 @@
-//! `aranha block` and `aranha unblock`: what is shut out of a collection, also while its crawl runs (D7, U11).
+//! `aranha block` and `aranha unblock`: block sites, domains, URLs and addresses, also during a crawl (D7, U11).
 //!
-//! Both work on the collection's own black list, `blacklist.txt`, which a running crawl reads again when it changes.
+//! Both edit the collection's own black list, `blacklist.txt`. A running crawl reloads it when it changes.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -15,45 +15,44 @@ use crate::collection;
 use crate::collection_reader::CollectionReader;
 use crate::error::{CommandError, ExitStatus};
 use crate::output::{Output, counted, message};
-use crate::shared_args::CollectionArg;
+use crate::shared_args::{CollectionArg, JsonObjectArg};
 
 const EXAMPLES: &str = "\
 Examples:
   aranha block spam.example -c national --reason \"a link farm\"
   aranha block '*.example.net' https://example.org/calendar/* 192.0.2.0/24 -c national
-  aranha status --blocked -c national                 what is set aside, and why
+  aranha status --blocked -c national               list the blocked sites with the reason
   aranha unblock spam.example -c national";
 
-/// Shut a site, a domain, URLs or addresses out, also while the crawl runs
+/// Block sites, domains, URLs or addresses; also works during a crawl
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Block {
-    /// A host or domain with all below it, `*.domain` for those below only, a URL (`…*` for all that begin so), an
-    /// address or a range
+    /// Host or domain with its subdomains, `*.domain` for the subdomains only, URL (a final `*` matches any rest), IP
+    /// address or range
     #[arg(value_name = "ENTRY", required = true)]
     entries: Vec<String>,
-    /// Written beside the entries
+    /// Reason, written beside the entries in the black list
     #[arg(long, default_value = "by hand")]
     reason: String,
     #[command(flatten)]
     collection: CollectionArg,
 }
 
-/// Take entries off the black list, and open sites again that were set aside
+/// Remove entries from the black list, and unblock sites
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Unblock {
-    /// Entries of the black list, or sites and domains that were set aside as traps
+    /// Entries of the black list, or sites and domains that were blocked as traps
     #[arg(value_name = "ENTRY", required = true)]
     entries: Vec<String>,
     #[command(flatten)]
     collection: CollectionArg,
-    /// The counts as one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonObjectArg,
 }
 
-/// Adds to the list.
+/// Adds entries to the black list.
 pub(crate) fn block(arguments: &Block) -> Result<ExitStatus, CommandError> {
     let folder = collection::existing(&arguments.collection.folder)?;
     let reason = arguments.reason.replace(char::is_control, " ");
@@ -64,33 +63,33 @@ pub(crate) fn block(arguments: &Block) -> Result<ExitStatus, CommandError> {
         .collect();
     for entry in &entries {
         let problem = match Blacklist::parse_lines(entry) {
-            Ok(list) if list.is_empty() => "nothing that could be shut out".to_owned(),
+            Ok(list) if list.is_empty() => "not an entry of a black list".to_owned(),
             Ok(_) => continue,
             Err(error) => error.problem,
         };
         return Err(CommandError::usage(format!("`{entry}` is {problem}"))
-            .hint("write a host, a domain, a URL, an address or a range: example.org, *.example.org, 192.0.2.0/24"));
+            .hint("write a host, domain, URL, IP address or range: example.org, *.example.org, 192.0.2.0/24"));
     }
     let path = folder.blacklist();
     let written = aranha_engine::add_to_blacklist(&path, &entries, &reason);
     written.map_err(|error| cannot_write(&path, &error))?;
     message(format_args!(
-        "{} added to the black list of {}; a crawl that runs obeys within a second",
+        "{} added to the black list of {}; a running crawl applies it within a second",
         counted(arguments.entries.len() as u64, "line"),
         arguments.collection.folder.display()
     ));
     Ok(ExitStatus::Done)
 }
 
-/// Takes off the list, and opens the sites that it, or their own contents, had closed.
+/// Removes entries from the black list, and unblocks the sites that they name.
 pub(crate) fn unblock(arguments: &Unblock) -> Result<ExitStatus, CommandError> {
     let folder = collection::existing(&arguments.collection.folder)?;
     let collection = CollectionReader::open(&arguments.collection)?;
     let mut frontier = Embedded::open(&arguments.collection.folder, Options::default())?;
-    let mut wanted: Vec<Named> = arguments
+    let mut wanted: Vec<EntryMatcher> = arguments
         .entries
         .iter()
-        .map(|entry| Named::new(&collection.canon, entry))
+        .map(|entry| EntryMatcher::new(&collection.canon, entry))
         .collect();
     let path = folder.blacklist();
     let list = match std::fs::read_to_string(&path) {
@@ -105,7 +104,7 @@ pub(crate) fn unblock(arguments: &Unblock) -> Result<ExitStatus, CommandError> {
         .filter_map(|line| line.split_whitespace().next())
         .filter(|entry| !entry.starts_with('#'))
         .filter(|entry| {
-            let line = Named::new(&collection.canon, entry);
+            let line = EntryMatcher::new(&collection.canon, entry);
             find(&mut wanted, |named| named.key == line.key)
         })
         .collect();
@@ -113,7 +112,7 @@ pub(crate) fn unblock(arguments: &Unblock) -> Result<ExitStatus, CommandError> {
         .map_err(|error| cannot_write(&path, &error))?;
     let mut sites = Vec::new();
     collection.view.sites(|site| {
-        let is_wanted = |named: &Named| named.covers(&site.site);
+        let is_wanted = |named: &EntryMatcher| named.covers(&site.site);
         if site.state == SiteState::Blocked && find(&mut wanted, is_wanted) {
             sites.push(site.site);
         }
@@ -124,7 +123,7 @@ pub(crate) fn unblock(arguments: &Unblock) -> Result<ExitStatus, CommandError> {
         frontier.unblock(now, site)?;
     }
     if wanted.iter().any(|named| named.found) {
-        tell_opened(removed, sites.len() as u64, arguments.json)?;
+        report(removed, sites.len() as u64, arguments.output.json)?;
     }
     if wanted.iter().any(|named| !named.found) {
         return Err(unknown(&wanted, &arguments.collection));
@@ -132,31 +131,31 @@ pub(crate) fn unblock(arguments: &Unblock) -> Result<ExitStatus, CommandError> {
     Ok(ExitStatus::Done)
 }
 
-/// Names the entries that nothing was found of.
-fn unknown(wanted: &[Named], collection: &CollectionArg) -> CommandError {
+/// The error for entries that match nothing.
+fn unknown(wanted: &[EntryMatcher], collection: &CollectionArg) -> CommandError {
     let entries: Vec<_> = wanted
         .iter()
         .filter(|named| !named.found)
         .map(|named| format!("`{}`", named.entry))
         .collect();
     CommandError::failed(format!(
-        "nothing named {} is on the black list or set aside",
+        "{} is neither on the black list nor a blocked site",
         entries.join(" or ")
     ))
     .hint(format!(
-        "aranha status --blocked -c {} tells what is",
+        "`aranha status --blocked -c {}` lists the blocked sites",
         collection.folder.display()
     ))
 }
 
-fn tell_opened(lines: u64, sites: u64, json: bool) -> Result<(), CommandError> {
+fn report(lines: u64, sites: u64, json: bool) -> Result<(), CommandError> {
     if json {
         let mut output = Output::new();
         output.json(&json!({"entries": lines, "sites": sites}))?;
         output.finish()?;
     } else {
         message(format_args!(
-            "{} taken off the black list, {} opened again",
+            "{} removed from the black list, {} unblocked",
             counted(lines, "line"),
             counted(sites, "site")
         ));
@@ -164,19 +163,19 @@ fn tell_opened(lines: u64, sites: u64, json: bool) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// An entry, in the one spelling that all have who name the same.
-struct Named<'a> {
-    /// As it was written.
+/// An entry in normal form: two entries with the same key mean the same.
+struct EntryMatcher<'a> {
+    /// As typed.
     entry: &'a str,
-    /// A site by its own name, without `www.` where that is left out; hosts below one with `*.`; a URL without its scheme.
+    /// For a host: the site name (`www.` folded); for subdomains: `*.` and the host; for a URL: the URL without its scheme.
     key: String,
-    /// The host, if it names one, with all below it.
+    /// The host, for entries that name a host or its subdomains.
     host: Option<String>,
-    /// There was something of that name.
+    /// Whether it matched a line of the black list or a blocked site.
     found: bool,
 }
 
-impl<'a> Named<'a> {
+impl<'a> EntryMatcher<'a> {
     fn new(canon: &Canonicaliser, entry: &'a str) -> Self {
         let text = without_port(entry.trim());
         let (key, host) = if text.contains("://") {
@@ -192,7 +191,7 @@ impl<'a> Named<'a> {
                 None => (text, false),
             };
             let url = canon.canon(&format!("http://{name}/"));
-            // A range has a `/`, and is no host.
+            // An address range has a `/`, so it is not a host.
             match url.ok().filter(|url| url.path() == "/") {
                 Some(url) if below => (
                     Some(format!("*.{}", url.host())),
@@ -210,7 +209,7 @@ impl<'a> Named<'a> {
         }
     }
 
-    /// Whether it names a site: itself, or one below it.
+    /// Whether the entry names this site or a parent domain of it.
     fn covers(&self, site: &str) -> bool {
         let name = without_port(site);
         let below = |host: &String| {
@@ -221,8 +220,8 @@ impl<'a> Named<'a> {
     }
 }
 
-/// Whether one of the entries fits. All that do are found.
-fn find(wanted: &mut [Named], fits: impl Fn(&Named) -> bool) -> bool {
+/// Whether any entry matches; marks all that do as found.
+fn find(wanted: &mut [EntryMatcher], fits: impl Fn(&EntryMatcher) -> bool) -> bool {
     let mut any = false;
     for named in wanted.iter_mut() {
         let fits = fits(named);
@@ -232,7 +231,7 @@ fn find(wanted: &mut [Named], fits: impl Fn(&Named) -> bool) -> bool {
     any
 }
 
-/// `example.org` for `example.org:8080`: who shuts a site out means the host.
+/// `example.org` for `example.org:8080`: black list entries name hosts.
 fn without_port(entry: &str) -> &str {
     match entry.rsplit_once(':') {
         Some((host, port))
@@ -271,13 +270,13 @@ mod tests {
             ("example.org", "badexample.org", false),
             ("shop.example.org", "example.org", false),
         ] {
-            let named = Named::new(&canon, entry);
+            let named = EntryMatcher::new(&canon, entry);
             assert_eq!(named.covers(site), expected, "{entry} {site}");
         }
     }
 
     #[test]
-    fn entries_that_name_the_same() {
+    fn equal_entries_have_equal_keys() {
         let canon = Canonicaliser::new(aranha_url::UrlRules::default());
         for (one, other, expected) in [
             ("Foo.Example", "FOO.example", true),
@@ -291,13 +290,13 @@ mod tests {
             ("https://foo.example/a*", "https://foo.example/A*", false),
             ("https://foo.example/a*", "https://foo.example/a", false),
         ] {
-            let key = |entry| Named::new(&canon, entry).key;
+            let key = |entry| EntryMatcher::new(&canon, entry).key;
             assert_eq!(key(one) == key(other), expected, "{one} {other}");
         }
     }
 
     #[test]
-    fn ports_are_left_out() {
+    fn ports_are_removed() {
         for (entry, expected) in [
             ("example.org:8080", "example.org"),
             ("example.org", "example.org"),

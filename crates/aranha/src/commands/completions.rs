@@ -1,4 +1,4 @@
-//! `aranha completions`: for the shell, made from the same description as `--help`.
+//! `aranha completions`: shell completion scripts, generated from the flag definitions.
 
 use clap::Args;
 use clap_complete::{Shell, generate};
@@ -13,11 +13,11 @@ Examples:
   aranha completions zsh > ~/.zfunc/_aranha
   aranha completions fish > ~/.config/fish/completions/aranha.fish";
 
-/// Print a script that completes aranha's commands and flags in a shell
+/// Print a shell completion script
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The shell
+    /// Shell to generate the script for
     shell: Shell,
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let mut script = Vec::new();
     generate(
         arguments.shell,
-        &mut arguments::description(),
+        &mut arguments::definition(),
         "aranha",
         &mut script,
     );

@@ -1,4 +1,4 @@
-//! `aranha config`: what is in force, and whether a file is good.
+//! `aranha config`: shows the configuration, and checks configuration files.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,14 @@ use serde_json::json;
 use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
 use crate::settings::{self, Settings};
-use crate::shared_args::CollectionArg;
+use crate::shared_args::{CollectionArg, JsonObjectArg};
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
-  aranha config show                                everything, with its defaults
-  aranha config show -c example                     what the collection `example` is crawled with
+  aranha config show                                all keys with their default values
+  aranha config show -c example                     the configuration of the collection `example`
   aranha config show --profile vn2006 | grep -v '# default'
-  aranha config show --config mine.toml --pause 1s  what these would do to a crawl
+  aranha config show --config mine.toml --pause 1s  the configuration of a crawl with these flags
   aranha config show --json | jq '.\"crawl.pause\".origin'";
 
 const CHECK_EXAMPLES: &str = "\
@@ -27,26 +27,26 @@ Examples:
 const PROFILES_EXAMPLES: &str = "\
 Examples:
   aranha config profiles
-  aranha config profiles vn2006                     its values, with their reasons
-  aranha config profiles vn2006 > mine.toml         a file to start from";
+  aranha config profiles vn2006                     its values, with comments
+  aranha config profiles vn2006 > mine.toml         a configuration file to edit";
 
-/// What is in force, where it came from, and whether a file is good
+/// Show and check configurations
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Print every value in force, as TOML, with its origin
+    /// Print every configuration value with its origin, as TOML
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Show),
-    /// Read a configuration file and complain about what is wrong with it
+    /// Check a configuration file and report the first error
     #[command(after_help = CHECK_EXAMPLES)]
     Check {
-        /// The file
+        /// Configuration file
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
     /// List the profiles, or print one
     #[command(after_help = PROFILES_EXAMPLES)]
     Profiles {
-        /// Print this one as TOML
+        /// Print this profile as TOML
         #[arg(value_name = "NAME")]
         name: Option<String>,
     },
@@ -58,9 +58,8 @@ pub(crate) struct Show {
     collection: CollectionArg,
     #[command(flatten)]
     settings: Box<Settings>,
-    /// One JSON object: each dotted key with its value and origin
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonObjectArg,
 }
 
 pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
@@ -78,7 +77,7 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
 fn print(show: &Show, output: &mut Output) -> Result<(), CommandError> {
     let layers = show.settings.layers(show.collection.configuration());
     let (config, origins) = settings::load(&layers)?;
-    if !show.json {
+    if !show.output.json {
         return output.text(&config.show(&origins));
     }
     let entries = config.entries(&origins).into_iter().map(|entry| {
@@ -94,7 +93,7 @@ fn check(file: PathBuf, output: &mut Output) -> Result<(), CommandError> {
         files: vec![file],
         ..Layers::default()
     })?;
-    output.line(format_args!("{shown}: good"))
+    output.line(format_args!("{shown}: valid"))
 }
 
 fn list(output: &mut Output) -> Result<(), CommandError> {
@@ -105,7 +104,7 @@ fn list(output: &mut Output) -> Result<(), CommandError> {
 }
 
 fn profile(name: &str, output: &mut Output) -> Result<(), CommandError> {
-    // Loading it gives the complaint about a name that nobody knows.
+    // Loading reports an unknown name, with a similar one as hint.
     settings::load(&Layers {
         profile: Some(name.to_owned()),
         ..Layers::default()

@@ -1,7 +1,7 @@
-//! `aranha demo`: a small web on loopback, crawled before your eyes.
+//! `aranha demo`: serves a small web on loopback and crawls it.
 //!
-//! Nothing is pretended: the sites are served by real sockets, their names come from a real DNS server, and what is
-//! left behind is a collection like any other. Nothing outside this machine is asked.
+//! The sites are served over real sockets and resolved by a real DNS server on loopback. The result is an ordinary
+//! collection. Nothing outside this machine is contacted.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,24 +22,24 @@ use crate::settings::{self, span};
 
 const EXAMPLES: &str = "\
 Examples:
-  aranha demo                  into a new folder under the system's temporary folder
+  aranha demo                  into a new folder in the temporary directory
   aranha demo -c try           into ./try
-  aranha demo --pause 500ms    slower, to watch";
+  aranha demo --pause 500ms    slower";
 
-/// Crawl a small web that this program serves on loopback: nothing to install, no network needed
+/// Crawl a small web that aranha serves on loopback; works offline
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// The collection's folder [default: a new one under the system's temporary folder]
+    /// Folder of the collection [default: a new one in the temporary directory]
     #[arg(short = 'c', long = "collection", value_name = "DIR")]
     folder: Option<PathBuf>,
     /// Courtesy pause between requests to one site or address
     #[arg(long, value_name = "TIME", default_value = "40ms", value_parser = span, allow_hyphen_values = true)]
     pause: Duration,
-    /// Progress and summary as JSON, one object a line on stdout
+    /// Print progress and summary as JSON, one object per line
     #[arg(long)]
     json: bool,
-    /// No progress display; complaints only
+    /// Print errors only
     #[arg(short = 'q', long)]
     quiet: bool,
 }
@@ -48,9 +48,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let mode = OutputMode::choose(arguments.json, arguments.quiet);
     let folder = arguments.folder.clone().unwrap_or_else(fresh_folder);
     crawl::runtime()?.block_on(async {
-        let lab = Lab::start(Plan::demo()).await.map_err(|error| {
-            CommandError::failed(format!("the demo's web cannot be served: {error}"))
-        })?;
+        let lab = Lab::start(Plan::demo())
+            .await
+            .map_err(|error| CommandError::failed(format!("cannot serve the demo web: {error}")))?;
         let mut flags = FlagValues::default();
         flags.set("--pause", "crawl.pause", duration::format(arguments.pause));
         flags.set("--scope", "crawl.scope", "any");
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             .map(|seed| ("seed".to_owned(), seed));
         let seeds = session::parse_seeds(&canon, seeds)?;
         mode.message(&format!(
-            "a web of {} sites is up on loopback (names from {}); crawling it into {}",
+            "serving {} sites on loopback (DNS server {}); crawling into {}",
             lab.plan().sites,
             lab.resolver(),
             folder.display()
@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         let status = session.run().await?;
         let name = folder.display();
         mode.message(&format!(
-            "\nLook at what came of it:\n  \
+            "\nRead the result:\n  \
              aranha status -c {name}\n  \
              aranha pages -c {name}\n  \
              aranha text {first} -c {name}\n  \

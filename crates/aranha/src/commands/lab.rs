@@ -1,7 +1,7 @@
-//! `aranha lab`: the lab's web, honest and hostile sites, served on loopback for anyone to crawl.
+//! `aranha lab`: serves the lab's web on loopback, honest and hostile sites, for any crawler.
 //!
-//! It serves until Ctrl-C and then tells what its servers saw: the judge of a crawl is the web, not the crawler.
-//! `bench/zoo` and `bench/zoo-peers` run it as a process of its own, with `--json`.
+//! It serves until Ctrl-C, then reports the requests that its servers received. `bench/zoo` and `bench/zoo-peers` start it
+//! as a separate process with `--json`.
 
 mod report;
 
@@ -21,80 +21,80 @@ use crate::error::{CommandError, ExitStatus};
 use crate::output::Output;
 use crate::session::raise_open_file_limit;
 use crate::settings::span;
+use crate::shared_args::JsonLinesArg;
 
 const EXAMPLES: &str = "\
 Examples:
   aranha lab                              100 honest sites and one hostile site of each kind
-  aranha lab --list                       which kinds there are
+  aranha lab --list                       list the kinds of hostile sites
   aranha lab --hostile 0                  honest sites only
   aranha lab --only maze,bomb,rebind      these hostile sites
   aranha lab --honest 1000 --hostile 300 --json
 
-It prints a command line that crawls it. Ctrl-C ends it and tells what its servers saw.
-Everything is on loopback; some hostile sites link to private networks outside this machine:
-crawl them with the black list that is printed.";
+The lab prints a command that crawls it. Ctrl-C stops the lab and prints a report of the requests
+that its servers received. All servers are on loopback, but some hostile sites link to private
+networks outside this machine: use the black list that is printed.";
 
-/// Serve a web to try crawlers on: honest sites, and hostile ones of every kind
+/// Serve honest and hostile sites on loopback to test crawlers
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
-    /// Honest sites
+    /// Number of honest sites
     #[arg(long, value_name = "N", default_value_t = 100)]
     honest: usize,
-    /// Pages of the smallest honest sites and of the largest; sizes fall by rank [default: by the number of sites]
+    /// Pages of the smallest and of the largest honest site [default: depends on the number of sites]
     #[arg(long, value_name = "LEAST..MOST", value_parser = sizes)]
     pages: Option<Sizes>,
-    /// Addresses that honest sites share [default: one for every four sites]
+    /// Number of IP addresses that honest sites share [default: one per four sites]
     #[arg(long, value_name = "N")]
     addresses: Option<usize>,
-    /// How many honest sites are seeds; the others are found by links [default: one in a hundred]
+    /// Number of honest sites that are seeds [default: one in a hundred]
     #[arg(long, value_name = "N")]
     seeds: Option<usize>,
-    /// Hostile sites, of every kind in turn [default: one of each]
+    /// Number of hostile sites, kinds in turn [default: one of each kind]
     #[arg(long, value_name = "N")]
     hostile: Option<usize>,
-    /// Hostile sites of these kinds only, in turn
+    /// Only these kinds of hostile sites
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     only: Vec<String>,
-    /// List the kinds of hostile sites, and end
+    /// List the kinds of hostile sites and exit
     #[arg(long)]
     list: bool,
-    /// The same seed and port give the same web
+    /// Random seed; the same seed and port give the same web
     #[arg(long, value_name = "S", default_value_t = 1)]
     seed: u64,
-    /// Port of all web servers [default: a free one]
+    /// Port of all web servers [default: a free port]
     #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
     port: u16,
-    /// Port of the DNS server [default: a free one]
+    /// Port of the DNS server [default: a free port]
     #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
     dns_port: u16,
-    /// How long honest sites take to answer: 20ms, or 5ms..60ms for each its own
+    /// Response time of honest sites: 20ms for all, or 5ms..60ms for a different one per site
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = latency)]
     latency: Latency,
-    /// How many honest sites in a hundred speak TLS, with certificates of the lab's own
+    /// Percentage of honest sites with TLS, with certificates of the lab's own authority
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
     secure: usize,
-    /// The courtesy pause to judge by, and to crawl with in the command line that is printed
+    /// Courtesy pause by which requests are judged; also in the command that is printed
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = span, allow_hyphen_values = true)]
     pause: Duration,
-    /// Judge courtesy and speed only, and do not work out which URLs a crawl must find: for webs of many pages
+    /// Judge courtesy and speed only, not which URLs were found; for large webs
     #[arg(long)]
     courtesy_only: bool,
-    /// What robots.txt files know the crawler by that is to be judged
+    /// Name of the crawler in robots.txt files
     #[arg(long, value_name = "NAME", default_value = "aranha")]
     agent: String,
-    /// Where to write the seeds and the black list [default: a new folder under the system's temporary folder]
+    /// Folder for the seeds and the black list [default: a new one in the temporary directory]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
-    /// What is served and what was seen, as one JSON object a line on stdout
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonLinesArg,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let kinds = kinds(&arguments.only)?;
     if arguments.list {
-        return list(&kinds, arguments.json);
+        return list(&kinds, arguments.output.json);
     }
     let hostile = arguments.hostile.unwrap_or(kinds.len());
     let zoo = Plan::zoo(arguments.honest.max(1), 0);
@@ -121,8 +121,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
         let mut interrupt = signal(SignalKind::interrupt()).map_err(failed)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(failed)?;
         let lab = Lab::start(plan).await.map_err(|error| {
-            CommandError::failed(format!("the lab's web cannot be served: {error}")).hint(
-                "ports below 1024 need privileges; leave --port and --dns-port out for free ones",
+            CommandError::failed(format!("cannot serve the lab: {error}")).hint(
+                "ports below 1024 need privileges; without --port and --dns-port free ports are used",
             )
         })?;
         write(&lab, &folder)?;
@@ -132,12 +132,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
             _ = terminate.recv() => {}
         }
         let crawler = (!arguments.courtesy_only).then_some(&crawler);
-        report::message(&lab, crawler, arguments.pause, arguments.json)?;
+        report::print(&lab, crawler, arguments.pause, arguments.output.json)?;
         Ok(ExitStatus::Done)
     })
 }
 
-/// Kinds by name, all of them for none.
+/// Kinds by name; all kinds if no name is given.
 fn kinds(names: &[String]) -> Result<Vec<Hazard>, CommandError> {
     if names.is_empty() {
         return Ok(Hazard::ALL.to_vec());
@@ -147,8 +147,8 @@ fn kinds(names: &[String]) -> Result<Vec<Hazard>, CommandError> {
         all.find(|hazard| hazard.name() == name.trim())
             .copied()
             .ok_or_else(|| {
-                CommandError::usage(format!("`{name}` is no kind of hostile site"))
-                    .hint("`aranha lab --list` has their names")
+                CommandError::usage(format!("`{name}` is not a kind of hostile site"))
+                    .hint("`aranha lab --list` lists the kinds")
             })
     };
     names.iter().map(find).collect()
@@ -177,11 +177,11 @@ fn settings_file(folder: &Path) -> PathBuf {
     folder.join("lab.toml")
 }
 
-/// The seeds and the black list as files for `--seeds` and `--config`.
+/// Writes seeds and black list to files for `--seeds` and `--config`.
 fn write(lab: &Lab, folder: &Path) -> Result<(), CommandError> {
     let seeds = lab.seeds().join("\n") + "\n";
     let settings = format!(
-        "# What must not be touched: the lab counts who does.\n[crawl]\nblacklist = {BLACK_LIST:?}\n"
+        "# Addresses that must not be contacted; the lab counts connections to them.\n[crawl]\nblacklist = {BLACK_LIST:?}\n"
     );
     std::fs::create_dir_all(folder)
         .and_then(|()| std::fs::write(seeds_file(folder), seeds))
@@ -192,7 +192,7 @@ fn write(lab: &Lab, folder: &Path) -> Result<(), CommandError> {
         })
 }
 
-/// What is served, and how to crawl it.
+/// Prints what is served, and a command that crawls it.
 fn announce(
     lab: &Lab,
     arguments: &Arguments,
@@ -214,7 +214,7 @@ fn announce(
         lab.truth(crawler).len()
     };
     let mut output = Output::new();
-    if arguments.json {
+    if arguments.output.json {
         output.json(&json!({
             "event": "serving",
             "resolver": lab.resolver().to_string(),
@@ -231,7 +231,7 @@ fn announce(
         }))?;
     } else {
         let mut text = format!(
-            "{} honest sites with {expected} URLs that a crawl must find, and {} hostile ones, on loopback, port {}.\n\
+            "{} honest sites with {expected} URLs that a crawl must find, and {} hostile sites, on loopback, port {}.\n\
              resolver    {}\nseeds       {}\nblack list  {}\n",
             plan.sites,
             plan.hazards.len(),
@@ -242,7 +242,7 @@ fn announce(
         );
         let _ = writeln!(
             text,
-            "\nTo crawl it:\n  {command}\n\nCtrl-C ends it and tells what was seen."
+            "\nTo crawl it:\n  {command}\n\nCtrl-C stops the lab and prints a report."
         );
         output.text(&text)?;
     }
@@ -258,10 +258,16 @@ fn sizes(text: &str) -> Result<Sizes, String> {
     let (least, most) = text
         .split_once("..")
         .ok_or("write two numbers, like 8..250")?;
-    let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number"));
+    let number = |text: &str| {
+        text.parse()
+            .map_err(|_| format!("`{text}` is not a number"))
+    };
     let (smallest, largest) = (number(least)?, number(most)?);
     if smallest == 0 || largest < smallest {
-        return Err("the smallest site has a page at least, the largest no fewer".to_owned());
+        return Err(
+            "the first number must be at least 1, the second at least as large as the first"
+                .to_owned(),
+        );
     }
     Ok(Sizes { smallest, largest })
 }

@@ -1,14 +1,14 @@
-//! `aranha listen`: sites and hubs push what has changed, over HTTP (IndexNow, WebSub).
+//! `aranha listen`: an HTTP server that receives change notifications (IndexNow, WebSub) and passes them to the crawl.
 //!
 //! ```text
-//! connection ─► request (limits) ─► indexnow | websub: is it to be believed? ─► scope ─► signals.jsonl
+//! connection ─► request (size and time limits) ─► indexnow | websub (authentication) ─► scope ─► signals.jsonl
 //! ```
 //!
-//! A push is believed only with a key, a topic or a signature that the user knows, and even then it only ever brings a visit
-//! of a page in scope forward: no request of a stranger makes the crawl go anywhere. One request a connection; size, time
-//! and number of connections are bounded. For the open Internet a web server that speaks TLS belongs before it.
+//! **Always holds**: a notification is accepted only with a key, topic or signature that the user configured. It can only
+//! bring forward the visit of a page that is in scope. Each connection carries one request; size, time and number of
+//! connections are limited. There is no TLS: put a web server in front of it on a public network.
 //!
-//! Read first: `answer` here, then `indexnow.rs` and `websub.rs`.
+//! Read first: [`Listener::respond`], then [`indexnow`] and [`websub`].
 
 mod indexnow;
 mod request;
@@ -44,53 +44,53 @@ Examples:
   aranha listen -c example --port 8080 --topic https://example.org/feed.xml --secret @secret.txt
   curl 'http://127.0.0.1:8080/indexnow?url=https://example.org/new&key=5f0c7e1a9b3d4c26'
 
-IndexNow pushes go to /indexnow, WebSub hubs call /websub. More keys stand in indexnow-keys.txt
-in the collection, a line each: example.org=5f0c7e1a9b3d4c26. Ctrl-C ends.";
+The paths are /indexnow for IndexNow and /websub for WebSub hubs. IndexNow keys can also be written to
+indexnow-keys.txt in the collection, one per line: example.org=5f0c7e1a9b3d4c26. Ctrl-C stops the server.";
 
-/// Connections served at once; others wait.
-const CONNECTIONS: usize = 32;
+/// Maximum number of concurrent connections; others wait in the accept queue.
+const MAX_CONNECTIONS: usize = 32;
 
-/// From a connection to its answer.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit of a connection, from accepting it to the end of the response.
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Receive what sites and hubs say has changed (IndexNow, WebSub), and note it for the crawl
+/// Receive change notifications over HTTP (IndexNow, WebSub), and pass them to the crawl
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     collection: CollectionArg,
-    /// Where to listen; 0 takes a free one and tells it
+    /// TCP port; 0 selects a free one and prints it
     #[arg(long, value_name = "N")]
     port: u16,
-    /// The address to listen at
+    /// IP address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     address: IpAddr,
-    /// An IndexNow key that a host has published; may be repeated
+    /// Accept IndexNow notifications of this host with this key (repeatable)
     #[arg(long = "key", value_name = "HOST=KEY")]
     keys: Vec<String>,
-    /// A WebSub topic that was subscribed to; may be repeated
+    /// Accept WebSub notifications of this topic (repeatable)
     #[arg(long = "topic", value_name = "URL")]
     topics: Vec<String>,
-    /// What the hub signs its pushes with; `@FILE` reads it from a file
+    /// Secret with which WebSub hubs sign; `@FILE` reads it from a file
     #[arg(long, value_name = "TEXT")]
     secret: Option<String>,
-    /// A JSON object on stdout for every request
+    /// Print one JSON object per request on stdout
     #[arg(long)]
     json: bool,
 }
 
-/// What is said to a request.
+/// The response to a notification.
 #[derive(Debug, Default)]
-struct Answer {
+struct Response {
     status: u16,
-    /// Escaped text.
+    /// Plain text.
     body: String,
     signals: Vec<Signal>,
-    /// For our own log, not for the other side.
+    /// For the log only; not sent.
     remark: String,
 }
 
-impl Answer {
+impl Response {
     fn new(status: u16, remark: impl Into<String>) -> Self {
         Self {
             status,
@@ -142,25 +142,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let listener = Arc::new(Listener {
         signals: Folder::at(&arguments.collection.folder).signals(),
         subscription: Subscription::new(&arguments.topics, arguments.secret.as_deref())?,
-        state: Mutex::new(State {
-            wanted: LiveScope::new(&arguments.collection),
+        state: Mutex::new(ListenerState {
+            scope: LiveScope::new(&arguments.collection),
             keys,
         }),
         json: arguments.json,
     });
-    if let Err(reason) = listener.state().wanted.current() {
+    if let Err(reason) = listener.state().scope.current() {
         return Err(CommandError::usage(reason)
-            .hint("name a collection with -c, or make one with `aranha seed add`"));
+            .hint("name a collection with -c, or create one with `aranha seed add`"));
     }
     let target = SocketAddr::new(arguments.address, arguments.port);
     crawl::runtime()?.block_on(async {
         let socket = TcpListener::bind(target).await.map_err(|error| {
-            CommandError::failed(format!("cannot listen at {target}: {error}"))
+            CommandError::failed(format!("cannot listen on {target}: {error}"))
                 .hint("choose another --port or --address")
         })?;
         let bound = socket.local_addr().unwrap_or(target);
         message(format_args!(
-            "listening at http://{bound}/indexnow and http://{bound}/websub; Ctrl-C ends"
+            "listening on http://{bound}/indexnow and http://{bound}/websub; Ctrl-C stops"
         ));
         tokio::select! {
             () = accept(socket, listener) => {}
@@ -171,19 +171,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
 }
 
 async fn accept(socket: TcpListener, listener: Arc<Listener>) {
-    let slots = Arc::new(Semaphore::new(CONNECTIONS));
+    let slots = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let Ok(slot) = slots.clone().acquire_owned().await else {
             return;
         };
-        // What fails here is the other side's connection, or a table that is full for now.
+        // The client has gone, or there are too many open files at the moment.
         let Ok((stream, from)) = socket.accept().await else {
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
         };
         let listener = listener.clone();
         tokio::spawn(async move {
-            let _ = timeout(PATIENCE, serve(stream, from, listener)).await;
+            let _ = timeout(CONNECTION_TIMEOUT, serve(stream, from, listener)).await;
             drop(slot);
         });
     }
@@ -191,15 +191,15 @@ async fn accept(socket: TcpListener, listener: Arc<Listener>) {
 
 async fn serve(mut stream: TcpStream, from: SocketAddr, listener: Arc<Listener>) {
     let read = request::read(&mut stream).await;
-    let answered = tokio::task::spawn_blocking(move || {
-        let (line, answer) = match read {
-            Ok(request) => (request.line(), listener.answer(&request)),
-            Err(status) => (String::new(), Answer::new(status, "cannot be read")),
+    let responded = tokio::task::spawn_blocking(move || {
+        let (line, response) = match read {
+            Ok(request) => (request.line(), listener.respond(&request)),
+            Err(status) => (String::new(), Response::new(status, "invalid request")),
         };
-        listener.log(from, &line, &answer);
-        answer.bytes()
+        listener.log(from, &line, &response);
+        response.bytes()
     });
-    if let Ok(bytes) = answered.await {
+    if let Ok(bytes) = responded.await {
         let _ = stream.write_all(&bytes).await;
         let _ = stream.shutdown().await;
     }
@@ -208,63 +208,64 @@ async fn serve(mut stream: TcpStream, from: SocketAddr, listener: Arc<Listener>)
 struct Listener {
     signals: PathBuf,
     subscription: Subscription,
-    state: Mutex<State>,
+    state: Mutex<ListenerState>,
     json: bool,
 }
 
-struct State {
-    wanted: LiveScope,
+struct ListenerState {
+    scope: LiveScope,
     keys: Keys,
 }
 
 impl Listener {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        // Every change is one assignment: a panic elsewhere leaves it whole.
+    fn state(&self) -> std::sync::MutexGuard<'_, ListenerState> {
+        // Every update is one assignment, so a panic leaves the state valid.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is said to a request; signals are written before it is said.
-    fn answer(&self, request: &Request) -> Answer {
+    /// Responds to a request. Its signals are written to the file before the response is sent.
+    fn respond(&self, request: &Request) -> Response {
         let now = Clock::new().now();
         let mut state = self.state();
-        let State { wanted, keys } = &mut *state;
-        let snapshot = match wanted.current() {
+        let ListenerState { scope, keys } = &mut *state;
+        let snapshot = match scope.current() {
             Ok(snapshot) => snapshot,
-            Err(reason) => return Answer::new(503, reason),
+            Err(reason) => return Response::new(503, reason),
         };
-        let mut answer = match (request.path.as_str(), request.method.as_str()) {
-            ("/indexnow", "GET" | "POST") => keys.answer(request, snapshot, now),
+        let mut response = match (request.path.as_str(), request.method.as_str()) {
+            ("/indexnow", "GET" | "POST") => keys.respond(request, snapshot, now),
             ("/websub", "GET") => self.subscription.verify(request),
-            ("/websub", "POST") => self.subscription.push(request, snapshot, now),
-            ("/indexnow" | "/websub", _) => Answer::new(405, "method"),
-            _ => Answer::new(404, "path"),
+            ("/websub", "POST") => self.subscription.receive(request, snapshot, now),
+            ("/indexnow" | "/websub", _) => Response::new(405, "method not allowed"),
+            _ => Response::new(404, "unknown path"),
         };
-        if !answer.signals.is_empty()
-            && let Err(error) = signal(&self.signals, &answer.signals)
+        if !response.signals.is_empty()
+            && let Err(error) = signal(&self.signals, &response.signals)
         {
-            answer = Answer::new(503, format!("{}: {error}", self.signals.display()));
+            let remark = format!("cannot write {}: {error}", self.signals.display());
+            response = Response::new(503, remark);
         }
-        answer
+        response
     }
 
-    fn log(&self, from: SocketAddr, line: &str, answer: &Answer) {
+    fn log(&self, from: SocketAddr, line: &str, response: &Response) {
         let now = Clock::new().now();
-        let (status, signals) = (answer.status, answer.signals.len());
+        let (status, signals) = (response.status, response.signals.len());
         if self.json {
             let mut output = Output::new();
             let _ = output
                 .json(
                     &json!({"time": calendar::rfc3339(now), "from": from.ip(), "request": line,
-                              "status": status, "signals": signals, "remark": answer.remark}),
+                              "status": status, "signals": signals, "remark": response.remark}),
                 )
                 .and_then(|()| output.finish());
         } else {
             message(format_args!(
-                "{} {} {} {status}, {signals} noted{}",
+                "{} {} {} {status}, {signals} passed to the crawl{}",
                 calendar::date_time(now),
                 from.ip(),
                 Escaped(line),
-                Escaped(&match answer.remark.as_str() {
+                Escaped(&match response.remark.as_str() {
                     "" => String::new(),
                     remark => format!(": {remark}"),
                 })
@@ -273,7 +274,7 @@ impl Listener {
     }
 }
 
-/// A page in scope, as the collection writes it.
-fn wanted(snapshot: &ScopeSnapshot, url: &aranha_url::CanonUrl) -> Option<String> {
+/// The URL of a signal for a page, if it is in scope.
+fn in_scope(snapshot: &ScopeSnapshot, url: &aranha_url::CanonUrl) -> Option<String> {
     snapshot.accepts(url).then(|| url.as_str().to_owned())
 }

@@ -1,4 +1,4 @@
-//! The verbs, one file each: its arguments, its help with examples, and what it does.
+//! The commands, one file each: flag definitions, help with examples, and the function that runs it.
 
 mod block;
 mod cat;
@@ -13,6 +13,7 @@ mod history;
 mod lab;
 mod links;
 mod listen;
+mod man;
 mod pages;
 mod robots;
 mod seed;
@@ -26,7 +27,7 @@ use clap::Subcommand;
 
 use crate::error::{CommandError, ExitStatus};
 
-/// What can be done.
+/// A command with its arguments.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
     Demo(demo::Arguments),
@@ -56,9 +57,10 @@ pub(crate) enum Command {
     Listen(listen::Arguments),
     Lab(lab::Arguments),
     Completions(completions::Arguments),
+    Man(man::Arguments),
 }
 
-/// Does it.
+/// Runs a command.
 pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
     match command {
         Command::Demo(arguments) => demo::run(&arguments),
@@ -83,5 +85,6 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
         Command::Listen(arguments) => listen::run(&arguments),
         Command::Lab(arguments) => lab::run(&arguments),
         Command::Completions(arguments) => completions::run(&arguments),
+        Command::Man(arguments) => man::run(&arguments),
     }
 }

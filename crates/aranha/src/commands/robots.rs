@@ -1,4 +1,4 @@
-//! `aranha robots`: what a robots.txt file allows, with the rule that decides.
+//! `aranha robots`: whether a robots.txt file allows URLs, and by which rule.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use crate::error::{CommandError, ExitStatus};
 use crate::input::{Item, items};
 use crate::output::{Output, message};
+use crate::shared_args::JsonLinesArg;
 use crate::terminal_escape::Escaped;
 
 const ALLOWED_EXAMPLES: &str = "\
@@ -20,32 +21,30 @@ Examples:
   aranha robots allowed --agent Googlebot --file robots.txt < urls.txt | grep ^refused
   aranha robots allowed --agent aranha --file robots.txt --json < urls.txt
 
-A line is `allowed` or `refused`, the URL, and the rule that decided, separated by tabs.
-Input that is neither a URL nor a path goes to stderr and makes the exit status 1;
-with --json it is an object on stdout like the rest, with a reason.";
+Columns, separated by tabs: `allowed` or `refused`, URL, matching rule. Input that is neither a URL nor
+a path goes to stderr with the reason, and the exit status is 1. With --json it goes to stdout.";
 
-/// What a robots.txt file allows (RFC 9309)
+/// Test robots.txt files (RFC 9309)
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Say for each URL whether it may be fetched, and which rule says so
+    /// Print for each URL whether the file allows it, and by which rule
     #[command(after_help = ALLOWED_EXAMPLES)]
     Allowed(Allowed),
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Allowed {
-    /// The crawler's product token, as robots.txt files name it
+    /// Product token of the crawler, as in the User-agent lines of robots.txt
     #[arg(long, value_name = "NAME")]
     agent: String,
-    /// The robots.txt file
+    /// robots.txt file
     #[arg(long, value_name = "FILE")]
     file: PathBuf,
-    /// URLs or paths; without any, stdin is read, one a line
+    /// URLs or paths [default: the lines of stdin]
     #[arg(value_name = "URL")]
     urls: Vec<String>,
-    /// One JSON object a line
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonLinesArg,
 }
 
 pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
@@ -57,10 +56,10 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
     for item in items(allowed.urls) {
         let item = item?;
         match path(&canonicaliser, &item) {
-            Ok(path) => answer(&rules, &item, &path, allowed.json, &mut output)?,
+            Ok(path) => print(&rules, &item, &path, allowed.output.json, &mut output)?,
             Err(reason) => {
                 status = ExitStatus::Failed;
-                if allowed.json {
+                if allowed.output.json {
                     output.json(&json!({ "url": item.text, "reason": reason }))?;
                 } else {
                     message(format_args!(
@@ -80,12 +79,12 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
 fn read(file: &Path) -> Result<Robots, CommandError> {
     let bytes = fs::read(file).map_err(|error| {
         CommandError::failed(format!("cannot read {}: {error}", file.display()))
-            .hint("give a robots.txt file with --file")
+            .hint("name a robots.txt file with --file")
     })?;
     Ok(Robots::parse(&bytes))
 }
 
-/// The path and query that the rules are about. A path may be given as it is.
+/// Path and query of an input, which is a URL or a path.
 fn path(canonicaliser: &Canonicaliser, item: &Item) -> Result<String, String> {
     if item.text.starts_with('/') && !item.text.starts_with("//") {
         return Ok(item.text.clone());
@@ -96,7 +95,7 @@ fn path(canonicaliser: &Canonicaliser, item: &Item) -> Result<String, String> {
     Ok(url.path().to_owned())
 }
 
-fn answer(
+fn print(
     rules: &RobotsRules,
     item: &Item,
     path: &str,
@@ -105,7 +104,7 @@ fn answer(
 ) -> Result<(), CommandError> {
     let decision = rules.judge(path);
     if json {
-        return output.json(&describe(item, &decision));
+        return output.json(&decision_json(item, &decision));
     }
     let word = if decision.allowed {
         "allowed"
@@ -123,7 +122,7 @@ fn answer(
     ))
 }
 
-fn describe(item: &Item, decision: &Decision) -> Value {
+fn decision_json(item: &Item, decision: &Decision) -> Value {
     let rule = decision
         .rule
         .as_ref()

@@ -1,4 +1,4 @@
-//! `aranha seed`: the seeder (M5), a tool of its own. Seeds come first in a crawl (F6).
+//! `aranha seed`: adds seeds to a collection (M5). A crawl fetches seeds before other pages (F6).
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::collection;
 use crate::display::grouped;
 use crate::error::{CommandError, ExitStatus};
 use crate::output::{Output, counted, message};
-use crate::shared_args::{CREATED_IF_MISSING, CollectionArg};
+use crate::shared_args::{CREATED_IF_MISSING, CollectionArg, JsonObjectArg};
 use crate::{input, session, settings};
 
 const EXAMPLES: &str = "\
@@ -21,89 +21,86 @@ Examples:
   aranha seed add https://example.org https://example.com -c example
   aranha seed import hosts.txt -c national
   zcat urls.gz | aranha seed import - -c national
-  aranha seed add --now https://example.org/news -c example   also while it is crawled, and though it is known
-  aranha crawl -c national --contact you@example.org        then crawls them";
+  aranha seed add --now https://example.org/news -c example   fetch it again soon; also works during a crawl
+  aranha crawl -c national --contact you@example.org";
 
-/// Add places to begin to a collection, which is made when it does not exist
+/// Add seeds to a collection
 #[derive(Subcommand, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) enum Command {
-    /// Add the URLs given
+    /// Add URLs
     Add(Add),
-    /// Add the URLs in a file, one a line
+    /// Add the URLs in a file, one per line
     Import(Import),
 }
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(CREATED_IF_MISSING)))]
 pub(crate) struct Add {
-    /// Where to begin
+    /// URLs or host names
     #[arg(value_name = "URL", required = true)]
     urls: Vec<String>,
     #[command(flatten)]
     collection: CollectionArg,
-    /// Visit them as soon as courtesy allows, known pages too; a crawl that runs takes them up at once
+    /// Fetch them as soon as possible, even if they were fetched before; also works during a crawl
     #[arg(long)]
     now: bool,
-    /// The counts as one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonObjectArg,
 }
 
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, mut_arg("folder", |folder| folder.help(CREATED_IF_MISSING)))]
 pub(crate) struct Import {
-    /// One URL or host name a line, `-` for stdin; lines that begin with # are left out
+    /// Files with one URL or host name per line; `-` is stdin, lines that begin with # are ignored
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
     #[command(flatten)]
     collection: CollectionArg,
-    /// Leave out lines that are no URL, and say so, instead of refusing the whole file
+    /// Skip invalid lines with a message, instead of rejecting the whole file
     #[arg(long)]
     lenient: bool,
-    /// The counts as one JSON object
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonObjectArg,
 }
 
 pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
     match command {
-        Command::Add(add) => plant(
+        Command::Add(add) => add_seeds(
             &add.collection,
             input::named(&add.urls).collect(),
-            How {
+            SeedOptions {
                 now: add.now,
-                ..How::default()
+                ..SeedOptions::default()
             },
-            add.json,
+            add.output.json,
         ),
         Command::Import(import) => {
             let mut texts = Vec::new();
             for file in &import.files {
                 texts.extend(input::lines(file)?);
             }
-            let how = How {
+            let options = SeedOptions {
                 lenient: import.lenient,
-                ..How::default()
+                ..SeedOptions::default()
             };
-            plant(&import.collection, texts, how, import.json)
+            add_seeds(&import.collection, texts, options, import.output.json)
         }
     }
 }
 
-/// How seeds are taken.
 #[derive(Clone, Copy, Default)]
-struct How {
-    /// Lines that are no URL are left out.
+struct SeedOptions {
+    /// Skip invalid lines.
     lenient: bool,
-    /// They are due at once.
+    /// The pages are due immediately, even if they were fetched before.
     now: bool,
 }
 
-fn plant(
+fn add_seeds(
     collection: &CollectionArg,
     texts: Vec<(String, String)>,
-    how: How,
+    options: SeedOptions,
     json: bool,
 ) -> Result<ExitStatus, CommandError> {
     let files = collection.configuration().into_iter().collect();
@@ -117,7 +114,7 @@ fn plant(
     for text in texts {
         match session::parse_seeds(&canon, [text]) {
             Ok(found) => urls.extend(found),
-            Err(error) if how.lenient => {
+            Err(error) if options.lenient => {
                 refused += 1;
                 error.print_skipped();
             }
@@ -126,8 +123,8 @@ fn plant(
     }
     if urls.is_empty() {
         return Err(
-            CommandError::usage("there is no URL in what was given: no seed to add").hint(
-                "one URL or host name a line; blank lines and lines that begin with # are left out",
+            CommandError::usage("there are no seeds in the input").hint(
+                "write one URL or host name per line; blank lines and lines that begin with # are ignored",
             ),
         );
     }
@@ -135,14 +132,14 @@ fn plant(
     collection::create(&collection.folder)?;
     let now = Clock::new().now();
     let mut frontier = match Embedded::open(&collection.folder, config.frontier) {
-        Err(FrontierError::Locked { .. }) if how.now => {
-            return tell_the_crawl(collection, &urls, now, json);
+        Err(FrontierError::Locked { .. }) if options.now => {
+            return signal_running_crawl(collection, &urls, now, json);
         }
         opened => opened?,
     };
     let seeds: Vec<_> = urls.iter().map(Seed::of).collect();
     let seeded = frontier.seed(now, &seeds)?;
-    if how.now {
+    if options.now {
         let claims: Vec<_> = urls.iter().map(|url| claim(url, now)).collect();
         frontier
             .make_due(now, &seeds)
@@ -154,7 +151,7 @@ fn plant(
         output.finish()?;
     } else {
         message(format_args!(
-            "{} added, {} known before, {} refused",
+            "{} added, {} already known, {} invalid",
             counted(seeded.added, "seed"),
             grouped(seeded.known),
             grouped(refused)
@@ -163,7 +160,7 @@ fn plant(
     Ok(ExitStatus::Done)
 }
 
-/// The page is due now: the user says so.
+/// A claim of the user that the page has changed now. With weight 1.0 it makes the page due immediately.
 fn claim(url: &CanonUrl, now: i64) -> (Outside, Claim) {
     let claim = Claim {
         key: url.path_key(),
@@ -175,8 +172,8 @@ fn claim(url: &CanonUrl, now: i64) -> (Outside, Claim) {
     (Outside::of(url, 0, Hop::Seed, ""), claim)
 }
 
-/// A crawl holds the collection: it takes the URLs up within a second or so.
-fn tell_the_crawl(
+/// Writes the URLs to `signals.jsonl`, which a running crawl reads about once per second.
+fn signal_running_crawl(
     collection: &CollectionArg,
     urls: &[CanonUrl],
     now: i64,
@@ -193,7 +190,7 @@ fn tell_the_crawl(
     let path = aranha_engine::Collection::at(&collection.folder).signals();
     aranha_engine::signal(&path, &signals).map_err(|error| {
         CommandError::failed(format!("cannot write {}: {error}", path.display()))
-            .hint("the collection must be yours to write to")
+            .hint("you must be allowed to write to the collection")
     })?;
     if json {
         let mut output = Output::new();
@@ -201,7 +198,7 @@ fn tell_the_crawl(
         output.finish()?;
     } else {
         message(format_args!(
-            "the crawl that runs was told of {}",
+            "{} passed to the running crawl",
             counted(urls.len() as u64, "URL")
         ));
     }

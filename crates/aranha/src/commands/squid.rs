@@ -1,15 +1,15 @@
-//! `aranha squid`: the helper by which a Squid proxy tells which pages people ask for (I5; C 2.6, 3).
+//! `aranha squid`: a Squid helper that passes the pages requested by users to the crawl (I5; CoBWeb 2.6 and 3).
 //!
 //! ```text
-//! Squid ─ stdin ─► line ─► answer: no rewriting ─ stdout ─► Squid
-//!                   └► bounded queue ─► clerk: filters ─► signals.jsonl ─► a running crawl
+//! Squid ─ stdin ─► request line ─► reply ERR (URL unchanged) ─ stdout ─► Squid
+//!                        └► bounded queue ─► signal writer: filters ─► signals.jsonl ─► crawl
 //! ```
 //!
-//! What always holds: **every line is answered at once and alike, and nothing that happens to the collection delays or ends
-//! the answering**. The thread that answers touches no file; the clerk, a thread of its own, may be as late as it likes, and
-//! what finds the queue full is dropped and counted. The program ends at the end of its input, as Squid wants it.
+//! **Always holds**: every line gets the same reply at once, whatever happens to the collection. The thread that replies
+//! opens no file. The signal writer has its own thread; requests that find its queue full are dropped and counted. The
+//! program ends at the end of its input, as Squid requires.
 //!
-//! Read first: `line.rs` (Squid's protocol), then `clerk.rs` (what is taken, and what never).
+//! Read first: [`protocol`], then [`signal_writer`] for the filters.
 
 mod protocol;
 mod recently_noted;
@@ -37,17 +37,17 @@ In squid.conf:
   acl aranha browser ^aranha/
   url_rewrite_access deny aranha
 
-What is taken is set under [proxy_cache] in the collection's aranha.toml; by default pages in
-scope without a query string, once a day. Try it by hand:
+The section [proxy_cache] of the collection's aranha.toml selects the pages. By default these are pages
+in scope without a query string, at most once a day each. To test it:
   echo '0 http://example.org/ 192.0.2.1/- - GET' | aranha squid -c example";
 
-/// Requests that wait for the clerk.
-const QUEUE: usize = 4096;
+/// Capacity of the queue to the signal writer.
+const QUEUE_CAPACITY: usize = 4096;
 
-/// How long the clerk may take to finish when Squid has ended.
-const FAREWELL: Duration = Duration::from_secs(2);
+/// Time for the signal writer to finish after the end of the input.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
-/// Answer a Squid proxy at once, and note for the crawl which pages its users ask for
+/// Run as a helper of a Squid proxy: pass the pages that its users request to the crawl
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -56,28 +56,30 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments) -> ExitStatus {
-    let (sender, receiver) = mpsc::sync_channel(QUEUE);
+    let (sender, receiver) = mpsc::sync_channel(QUEUE_CAPACITY);
     let (done, ended) = mpsc::channel::<()>();
     let tally = Arc::new(Tally::default());
-    let clerk = SignalWriter::new(&arguments.collection, tally.clone());
+    let writer = SignalWriter::new(&arguments.collection, tally.clone());
     let spawned = std::thread::Builder::new()
-        .name("clerk".to_owned())
+        .name("signal writer".to_owned())
         .spawn(move || {
-            clerk.work(&receiver);
+            writer.run(&receiver);
             drop(done);
         });
     if let Err(error) = spawned {
-        message(format_args!("aranha squid: no pages are taken: {error}"));
+        message(format_args!(
+            "aranha squid: no pages are passed to the crawl: cannot start a thread: {error}"
+        ));
     }
     serve(io::stdin().lock(), io::stdout().lock(), &sender, &tally);
     drop(sender);
-    // Whatever holds the clerk up, Squid does not wait for it.
-    let _ = ended.recv_timeout(FAREWELL);
+    // Squid must not wait for a slow disk.
+    let _ = ended.recv_timeout(SHUTDOWN_GRACE);
     message(format_args!("aranha squid: {tally}"));
     ExitStatus::Done
 }
 
-/// Answers until the input ends.
+/// Replies to every line until the end of the input.
 fn serve(
     mut input: impl BufRead,
     mut output: impl Write,
@@ -86,7 +88,7 @@ fn serve(
 ) {
     let clock = Clock::new();
     let mut lines = LineSplitter::default();
-    let mut answers = Vec::new();
+    let mut replies = Vec::new();
     loop {
         let bytes = match input.fill_buf() {
             Ok([]) => break,
@@ -95,26 +97,26 @@ fn serve(
             Err(_) => break,
         };
         let count = bytes.len();
-        answers.clear();
-        let mut told = Vec::new();
+        replies.clear();
+        let mut urls = Vec::new();
         lines.push(bytes, |line| {
-            let RequestLine { channel, url } = protocol::read(line);
-            answers.extend_from_slice(channel);
-            answers.extend_from_slice(if channel.is_empty() {
+            let RequestLine { channel, url } = protocol::parse(line);
+            replies.extend_from_slice(channel);
+            replies.extend_from_slice(if channel.is_empty() {
                 b"ERR\n"
             } else {
                 b" ERR\n"
             });
-            tally.requests();
-            told.extend(url.map(str::to_owned));
+            tally.count_request();
+            urls.extend(url.map(str::to_owned));
         });
         input.consume(count);
-        // A proxy that does not listen any more has closed our input too, or will.
-        let _ = output.write_all(&answers).and_then(|()| output.flush());
-        for url in told {
+        // If Squid has closed our output, our input ends soon.
+        let _ = output.write_all(&replies).and_then(|()| output.flush());
+        for url in urls {
             let at = clock.now();
             if queue.try_send(ProxyRequest { url, at }).is_err() {
-                tally.dropped();
+                tally.count_dropped();
             }
         }
     }
@@ -124,18 +126,18 @@ fn serve(
 mod tests {
     use super::*;
 
-    /// What comes of an input: the answers, and the URLs that reach the queue.
-    fn answered(input: &[u8], room: usize) -> (String, Vec<String>) {
-        let (sender, receiver) = mpsc::sync_channel(room);
+    /// The replies to an input, and the URLs that reach the queue.
+    fn replies(input: &[u8], capacity: usize) -> (String, Vec<String>) {
+        let (sender, receiver) = mpsc::sync_channel(capacity);
         let mut output = Vec::new();
         serve(input, &mut output, &sender, &Tally::default());
         drop(sender);
-        let urls = receiver.iter().map(|heard| heard.url).collect();
-        (String::from_utf8(output).expect("answers are text"), urls)
+        let urls = receiver.iter().map(|request| request.url).collect();
+        (String::from_utf8(output).expect("replies are text"), urls)
     }
 
     #[test]
-    fn every_line_has_its_answer() {
+    fn every_line_gets_one_reply() {
         let input = b"0 http://a.example/ 127.0.0.1/- - GET myip=- myport=3128\n\
             7 http://b.example/ 127.0.0.1/- - POST\n\
             12 c.example:443 127.0.0.1/- - CONNECT\n\
@@ -144,26 +146,26 @@ mod tests {
             \n\
             99\n\
             3 http://\xff.example/ 127.0.0.1/- - GET\n";
-        let (answers, urls) = answered(input, 100);
+        let (replies, urls) = replies(input, 100);
         assert_eq!(
-            answers,
+            replies,
             "0 ERR\n7 ERR\n12 ERR\nERR\nERR\nERR\n99 ERR\n3 ERR\n"
         );
         assert_eq!(urls, ["http://a.example/", "http://d.example/"]);
     }
 
     #[test]
-    fn a_line_without_end_costs_no_memory_and_is_answered_once() {
+    fn an_overlong_line_gets_one_reply_and_no_url_is_taken() {
         let mut input = b"5 http://a.example/".to_vec();
         input.resize(3 << 20, b'x');
         input.extend_from_slice(b" 127.0.0.1/- - GET\n6 http://b.example/ 127.0.0.1/- - GET\n");
-        let (answers, urls) = answered(&input, 100);
-        assert_eq!(answers, "5 ERR\n6 ERR\n");
+        let (replies, urls) = replies(&input, 100);
+        assert_eq!(replies, "5 ERR\n6 ERR\n");
         assert_eq!(urls, ["http://b.example/"]);
     }
 
     #[test]
-    fn a_full_queue_delays_nothing() {
+    fn a_full_queue_does_not_delay_replies() {
         let line = "1 http://a.example/ 127.0.0.1/- - GET\n";
         let (sender, _receiver) = mpsc::sync_channel(2);
         let tally = Tally::default();

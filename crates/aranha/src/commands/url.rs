@@ -1,4 +1,4 @@
-//! `aranha url`: the canonical form of URLs, line by line.
+//! `aranha url`: canonical forms of URLs.
 
 use aranha_engine::config::Layers;
 use aranha_url::{CanonUrl, Canonicaliser, Rejected};
@@ -10,6 +10,7 @@ use crate::error::{CommandError, ExitStatus};
 use crate::input::{Item, items};
 use crate::output::{Output, message};
 use crate::settings;
+use crate::shared_args::JsonLinesArg;
 use crate::terminal_escape::Escaped;
 
 const CANON_EXAMPLES: &str = "\
@@ -19,31 +20,30 @@ Examples:
   aranha url canon --profile vn2006 https://example.org/index.html
   aranha url canon --json < urls.txt | jq -r 'select(.reason) | .input'
 
-Canonical URLs go to stdout; what is no URL for us goes to stderr with the reason, and
-makes the exit status 1. With --json both go to stdout, one object a line, in order.";
+Canonical URLs go to stdout. Rejected input goes to stderr with the reason, and the exit status is 1.
+With --json both go to stdout in the order of the input.";
 
-/// Canonical URLs, line by line
+/// Convert URLs to their canonical form
 #[derive(Subcommand, Debug)]
 pub(crate) enum Command {
-    /// Print URLs in canonical form, or the reason why not
+    /// Print the canonical form of URLs, or the reason why they are rejected
     #[command(after_help = CANON_EXAMPLES)]
     Canon(Canon),
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Canon {
-    /// URLs; without any, stdin is read, one a line
+    /// URLs [default: the lines of stdin]
     #[arg(value_name = "URL")]
     urls: Vec<String>,
-    /// Take the URL rules from this configuration
+    /// Use the URL rules of this configuration file
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Take the rules from this profile
+    /// Use the URL rules of this profile
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
-    /// One JSON object a line: input, and url, site, key, or reason
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: JsonLinesArg,
 }
 
 pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
@@ -59,12 +59,12 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
     let mut status = ExitStatus::Done;
     for item in items(canon.urls) {
         let item = item?;
-        let answer = canonicaliser.canon(&item.text);
-        if answer.is_err() {
+        let canonical = canonicaliser.canon(&item.text);
+        if canonical.is_err() {
             status = ExitStatus::Failed;
         }
-        match (canon.json, &answer) {
-            (true, answer) => output.json(&describe(&item, answer))?,
+        match (canon.output.json, &canonical) {
+            (true, canonical) => output.json(&json(&item, canonical))?,
             (false, Ok(url)) => output.line(url)?,
             (false, Err(reason)) => message(format_args!(
                 "{}: {}: {}",
@@ -78,8 +78,8 @@ pub(crate) fn run(command: Command) -> Result<ExitStatus, CommandError> {
     Ok(status)
 }
 
-fn describe(item: &Item, answer: &Result<CanonUrl, Rejected>) -> Value {
-    match answer {
+fn json(item: &Item, canonical: &Result<CanonUrl, Rejected>) -> Value {
+    match canonical {
         Ok(url) => {
             let key = url.key();
             let key = format!("{:016x}{:016x}", key.site.0, key.path.0);

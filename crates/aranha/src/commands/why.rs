@@ -68,7 +68,7 @@ struct Decisions {
     known: Explanation,
     /// The collection, as typed.
     folder: String,
-    /// The links that are never followed.
+    /// The links that are not followed.
     limits: String,
 }
 
@@ -87,7 +87,7 @@ fn scope(
     Ok((judgement.inside, judgement.rule.to_string()))
 }
 
-/// The links that are never followed, by the configuration.
+/// The links that are not followed, by the configuration.
 fn limits(config: &Config) -> String {
     let depths = [
         ("crawl.depth", config.crawl.depth),
@@ -95,13 +95,12 @@ fn limits(config: &Config) -> String {
     ];
     let mut limits: Vec<_> = depths
         .into_iter()
-        .filter_map(|(key, depth)| Some(format!("not beyond {key} = {}", depth?)))
+        .filter_map(|(key, depth)| Some(format!("links beyond {key} = {}", depth?)))
         .collect();
-    limits.push(if config.crawl.follow_nofollow {
-        "not where a page says nofollow".to_owned()
-    } else {
-        "not where a page or a link says nofollow".to_owned()
-    });
+    limits.push("links on pages with nofollow".to_owned());
+    if !config.crawl.follow_nofollow {
+        limits.push("links with nofollow".to_owned());
+    }
     limits.join(", ")
 }
 
@@ -112,12 +111,12 @@ fn robots(config: &Config, url: &CanonUrl, known: &Explanation) -> Option<(bool,
     Some(match aranha_robots::access(status) {
         Access::AllowAll => (
             true,
-            format!("no rules: {fetched} answered {}", file.status),
+            format!("there is no file: {fetched}, status {}", file.status),
         ),
         Access::DenyAll => (
             false,
             format!(
-                "{}, so nothing may be fetched for now: {fetched}",
+                "{}, so no page of the site is fetched: {fetched}",
                 unreachable(file)
             ),
         ),
@@ -125,7 +124,7 @@ fn robots(config: &Config, url: &CanonUrl, known: &Explanation) -> Option<(bool,
             let rules = Robots::parse(&file.body).agent(&config.crawl.product);
             let decision = rules.judge(url.path());
             let rule = decision.rule.map_or_else(
-                || "no rule is about it".to_owned(),
+                || "no rule matches".to_owned(),
                 |rule| format!("line {}: {}", rule.line, rule.text),
             );
             (decision.allowed, format!("{rule} ({fetched})"))
@@ -138,7 +137,7 @@ fn unreachable(file: &RobotsFile) -> String {
     match (file.status, String::from_utf8_lossy(&file.body).trim()) {
         (0, "") => "unreachable".to_owned(),
         (0, reason) => format!("unreachable ({reason})"),
-        (status, _) => format!("unreachable (it answered {status})"),
+        (status, _) => format!("unreachable (status {status})"),
     }
 }
 
@@ -156,7 +155,7 @@ impl Decisions {
             match &self.robots {
                 Some((true, rule)) => format!("allowed: {rule}"),
                 Some((false, rule)) => format!("refused: {rule}"),
-                None => "not asked for yet".to_owned(),
+                None => "not fetched yet".to_owned(),
             },
         ));
         lines.push(("site", self.site()));
@@ -202,7 +201,7 @@ impl Decisions {
 
     fn site(&self) -> String {
         let Some(site) = &self.known.site else {
-            return format!("{} is not known", self.url.site());
+            return format!("{} is unknown", self.url.site());
         };
         let state = match site.state {
             SiteState::Waiting => match site.due {
@@ -212,11 +211,11 @@ impl Decisions {
                 _ => "waits for a visit".to_owned(),
             },
             SiteState::Leased => "is being visited".to_owned(),
-            SiteState::Idle => "has nothing to fetch".to_owned(),
-            SiteState::Blocked => "is set aside".to_owned(),
+            SiteState::Idle => "is idle: no page is due".to_owned(),
+            SiteState::Blocked => "is blocked".to_owned(),
         };
         format!(
-            "{} {state}; {} pages known, {} queued, {} later",
+            "{} {state}; {} pages known, {} queued, {} waiting for a retry",
             site.site,
             grouped(site.known),
             grouped(site.queued),
@@ -226,29 +225,28 @@ impl Decisions {
 
     fn page(&self) -> String {
         let known = &self.known;
-        let mut words = match known.waiting {
-            Some(Waiting::Window) => "waits, among the next of its site".to_owned(),
-            Some(Waiting::Queue) => "waits in its site's queue".to_owned(),
+        let mut state = match known.waiting {
+            Some(Waiting::Window) => "queued, among the next pages of its site".to_owned(),
+            Some(Waiting::Queue) => "queued".to_owned(),
             Some(Waiting::Retry(due)) => {
-                format!("is tried again at {} UTC", calendar::date_time(due))
+                format!("retried from {} UTC", calendar::date_time(due))
             }
             Some(Waiting::Revisit(due)) => {
-                format!(
-                    "done; visited again from {} UTC on",
-                    calendar::date_time(due)
-                )
+                format!("done; revisited from {} UTC", calendar::date_time(due))
             }
             None if known.known => "done".to_owned(),
-            None if known.inbox => "linked from another site, not yet taken up".to_owned(),
+            None if known.inbox => {
+                "linked from another site; queued at the next visit of its site".to_owned()
+            }
             None => format!(
-                "not known: no page read so far has a link to it that is followed ({})",
+                "unknown: no link that was followed leads to it (not followed: {})",
                 self.limits
             ),
         };
         if known.seed {
-            words.push_str(" (a seed)");
+            state.push_str(" (a seed)");
         }
-        words
+        state
     }
 
     fn json(&self) -> Value {

@@ -454,14 +454,14 @@ async fn names() {
 }
 
 #[test]
-fn no_kind_is_missing() {
+fn every_hazard_has_a_row() {
     let rows = rows().into_iter().map(|row| row.hazard);
     assert_eq!(rows.collect::<Vec<_>>(), Hazard::ALL);
 }
 
 /// No row may be without a proof.
 #[test]
-fn every_defence_can_be_taken_out() {
+fn every_row_has_a_switch_or_a_mutation() {
     for row in rows() {
         let name = row.hazard.name();
         assert!(root().join(row.file).exists(), "{name}: {}", row.file);

@@ -112,7 +112,8 @@ fn traps() -> Vec<Mutation> {
     ]
 }
 
-const SITE: &str = "crates/aranha/tests/site.rs";
+const REDIRECT_TESTS: &str = "crates/aranha/tests/site/redirects.rs";
+const RETRY_TESTS: &str = "crates/aranha/tests/site/retries.rs";
 const VERDICT: &str = "crates/engine/src/visit/verdict.rs";
 const REQUEST: &str = "crates/engine/src/collect/request.rs";
 const EXCHANGE: &str = "crates/fetch/src/http/exchange.rs";
@@ -242,7 +243,10 @@ fn servers() -> Vec<Mutation> {
                 "const OWN_HOPS: u8 = 3;",
                 "const OWN_HOPS: u8 = 200;",
             )],
-            vec![Named(SITE, "a_page_that_redirects_to_itself_for_ever_ends")],
+            vec![Named(
+                REDIRECT_TESTS,
+                "endless_redirects_to_itself_are_given_up",
+            )],
         ),
         mutation(
             Hazard::Aimless,
@@ -262,10 +266,7 @@ fn servers() -> Vec<Mutation> {
                 "self.be_patient(outcome, patience, context.clock.now());",
                 "let _ = (outcome, patience);",
             )],
-            vec![Named(
-                SITE,
-                "patience_that_is_asked_for_instead_of_robots_txt_is_kept",
-            )],
+            vec![Named(RETRY_TESTS, "retry_after_of_robots_txt_is_obeyed")],
         ),
         mutation(
             Hazard::Busy,
@@ -276,8 +277,8 @@ fn servers() -> Vec<Mutation> {
                 "",
             )],
             vec![Named(
-                SITE,
-                "patience_that_the_page_that_never_was_is_answered_with_is_kept",
+                RETRY_TESTS,
+                "retry_after_of_the_soft_404_probe_is_obeyed",
             )],
         ),
         mutation(
@@ -288,10 +289,7 @@ fn servers() -> Vec<Mutation> {
                 "self.be_patient(outcome, patience, now);\n            return false;",
                 "return false;",
             )],
-            vec![Named(
-                SITE,
-                "patience_that_is_asked_for_at_the_last_try_is_kept",
-            )],
+            vec![Named(RETRY_TESTS, "retry_after_of_the_last_try_is_obeyed")],
         ),
     ]
 }
@@ -584,8 +582,8 @@ fn attacks() -> Vec<Mutation> {
             vec![
                 Row,
                 Named(
-                    SITE,
-                    "without_robots_txt_nothing_is_asked_until_it_can_be_read",
+                    "crates/aranha/tests/site/robots_txt.rs",
+                    "no_page_is_fetched_while_robots_txt_is_unreachable",
                 ),
             ],
         ),

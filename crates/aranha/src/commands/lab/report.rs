@@ -1,4 +1,4 @@
-//! What the lab's servers saw, in words and as JSON.
+//! The report of the lab: the requests that its servers received, as text or JSON.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use crate::error::CommandError;
 use crate::output::Output;
 use crate::terminal_escape::Escaped;
 
-/// Examples of what went wrong; the number is told in full.
+/// Maximum number of examples per kind of violation. All are counted.
 const EXAMPLES: usize = 20;
 
-/// What a kind of hostile site attacks, as one word.
+/// The group of a hazard, as printed.
 pub(super) fn group(group: Group) -> &'static str {
     match group {
         Group::Trap => "trap",
@@ -24,8 +24,8 @@ pub(super) fn group(group: Group) -> &'static str {
     }
 }
 
-/// Adds up and prints.
-pub(super) fn message(
+/// Prints the report.
+pub(super) fn print(
     lab: &Lab,
     crawler: Option<&Crawler>,
     pause: Duration,
@@ -88,7 +88,7 @@ fn violation(violation: &Violation) -> String {
 fn words(output: &mut Output, tally: &Tally) -> Result<(), CommandError> {
     let count = |number: usize| grouped(number as u64);
     output.line(format_args!(
-        "\nrequests    {}: {} to honest sites, {} to hostile ones ({} in traps), {} to names unknown here",
+        "\nrequests    {}: {} to honest sites, {} to hostile sites ({} in traps), {} to unknown names",
         grouped(tally.requests),
         grouped(tally.honest),
         grouped(tally.hostile()),
@@ -96,7 +96,7 @@ fn words(output: &mut Output, tally: &Tally) -> Result<(), CommandError> {
         grouped(tally.unknown)
     ))?;
     output.line(format_args!(
-        "honest      {} of {} URLs arrived, the last after {:.1} s; the last request ended after {:.1} s",
+        "honest      {} of {} URLs were requested, the last after {:.1} s; the last response ended after {:.1} s",
         count(tally.arrived),
         count(tally.expected),
         tally.honest_time.as_secs_f64(),
@@ -105,16 +105,16 @@ fn words(output: &mut Output, tally: &Tally) -> Result<(), CommandError> {
     for url in tally.missed.iter().take(EXAMPLES) {
         output.line(format_args!("  missed    {url}"))?;
     }
-    output.line(format_args!("questions   {}", count(tally.questions)))?;
+    output.line(format_args!("DNS queries {}", count(tally.questions)))?;
     output.line(format_args!(
-        "courtesy    {} requests came too early",
+        "courtesy    {} requests within the pause",
         count(tally.violations.len())
     ))?;
     for early in tally.violations.iter().take(EXAMPLES) {
         output.line(format_args!("  {}", Escaped(&violation(early))))?;
     }
     output.line(format_args!(
-        "trespasses  {} connections to refused addresses",
+        "trespasses  {} connections to blocked addresses",
         count(tally.trespasses)
     ))?;
     let mut costs: Vec<(&Hazard, &Cost)> = tally.hazards.iter().collect();

@@ -1,14 +1,15 @@
-//! IndexNow: a site says which of its pages are new, changed or gone (<https://www.indexnow.org/documentation>).
+//! IndexNow: a site announces new, changed and deleted pages (<https://www.indexnow.org/documentation>).
 //!
-//! A site proves that a push is its own by a key that it publishes. We do not go and look, which would be a request that a
-//! stranger makes us send: the keys that are believed are known beforehand, from `--key` and `indexnow-keys.txt`.
+//! The protocol authenticates a notification by a key that the site publishes at a URL of its own. This server does not
+//! fetch that URL, because any client could then make it send requests. The user configures the keys instead, with `--key`
+//! or in `indexnow-keys.txt`.
 //!
-//! | status | means |
+//! | status | meaning |
 //! |---|---|
-//! | 200 | received; what is in scope is noted |
-//! | 400 | cannot be read |
-//! | 403 | the key is not known for that host |
-//! | 422 | the key is none, or a URL is not the host's or not below the key's place |
+//! | 200 | accepted; URLs in scope are passed to the crawl |
+//! | 400 | invalid notification |
+//! | 403 | the key is not configured for the host |
+//! | 422 | the key has an invalid form, or a URL is of another host or not below the folder of `keyLocation` |
 //! | 429 | too many URLs of one host within an hour |
 
 use std::collections::{HashMap, HashSet};
@@ -21,111 +22,114 @@ use aranha_url::CanonUrl;
 use serde_json::Value;
 
 use super::request::Request;
-use super::{Answer, wanted};
+use super::{Response, in_scope};
 use crate::error::CommandError;
 use crate::live_scope::ScopeSnapshot;
 
-/// URLs in one push, by the protocol.
-const MOST: usize = 10_000;
+/// Maximum number of URLs in one notification, by the protocol.
+const MAX_URLS: usize = 10_000;
 
-/// URLs of one host in an hour.
-const RATE: usize = 100_000;
+/// Maximum number of URLs of one host per hour.
+const MAX_URLS_PER_HOUR: usize = 100_000;
 const HOUR: Duration = Duration::from_hours(1);
 
-/// Keys that are believed, and how much their hosts have pushed.
+/// Accepted keys, and the number of URLs by host in the current hour.
 pub(super) struct Keys {
-    given: HashSet<(String, String)>,
+    /// Hosts and keys of `--key`.
+    flags: HashSet<(String, String)>,
     file: PathBuf,
-    pushed: HashMap<String, (Instant, usize)>,
+    url_counts: HashMap<String, (Instant, usize)>,
 }
 
-/// What a push says.
-struct Push {
+/// A parsed notification.
+struct Notification {
     host: String,
     key: String,
-    place: Option<String>,
+    key_location: Option<String>,
     urls: Vec<String>,
 }
 
 impl Keys {
-    pub(super) fn new(given: &[String], file: PathBuf) -> Result<Self, CommandError> {
+    pub(super) fn new(flags: &[String], file: PathBuf) -> Result<Self, CommandError> {
         let pair = |text: &String| {
             pair(text).ok_or_else(|| {
-                CommandError::usage(format!("`{text}` is no host with its key")).hint(
-                    "for example example.org=5f0c7e1a9b3d4c26: 8 to 128 letters, digits or dashes",
+                CommandError::usage(format!("`{text}` is not HOST=KEY")).hint(
+                    "write for example example.org=5f0c7e1a9b3d4c26; a key has 8 to 128 letters, digits or dashes",
                 )
             })
         };
         Ok(Self {
-            given: given.iter().map(pair).collect::<Result<_, _>>()?,
+            flags: flags.iter().map(pair).collect::<Result<_, _>>()?,
             file,
-            pushed: HashMap::new(),
+            url_counts: HashMap::new(),
         })
     }
 
-    pub(super) fn answer(
+    pub(super) fn respond(
         &mut self,
         request: &Request,
         snapshot: &ScopeSnapshot,
         now: i64,
-    ) -> Answer {
-        let push = match request.method.as_str() {
-            "GET" => of_query(request),
-            _ => of_body(&request.body),
+    ) -> Response {
+        let notification = match request.method.as_str() {
+            "GET" => from_query(request),
+            _ => from_body(&request.body),
         };
-        let Some(push) = push else {
-            return Answer::new(400, "no push that can be read");
+        let Some(notification) = notification else {
+            return Response::new(400, "invalid notification");
         };
-        if !is_key(&push.key) {
-            return Answer::new(422, "no key by the protocol");
+        if !is_key(&notification.key) {
+            return Response::new(422, "the key has an invalid form");
         }
-        if !self.knows(&push.host, &push.key) {
-            return Answer::new(403, format!("the key is not known for {}", push.host));
+        let host = notification.host.as_str();
+        if !self.accepts(host, &notification.key) {
+            return Response::new(403, format!("the key is not configured for {host}"));
         }
-        let Some(pages) = pages(&push, snapshot) else {
-            return Answer::new(422, format!("not all URLs are those of {}", push.host));
+        let Some(pages) = pages(&notification, snapshot) else {
+            return Response::new(422, format!("some URLs do not belong to {host}"));
         };
-        if !self.may(&push.host, pages.len()) {
-            return Answer::new(429, format!("too many URLs of {}", push.host));
+        if !self.within_rate(host, pages.len()) {
+            return Response::new(429, format!("too many URLs of {host}"));
         }
         let signal = |url| Signal {
             url,
             source: Source::IndexNow,
             at: now,
         };
-        let inside = pages.iter().filter_map(|url| wanted(snapshot, url));
-        Answer {
+        let inside = pages.iter().filter_map(|url| in_scope(snapshot, url));
+        Response {
             signals: inside.map(signal).collect(),
-            ..Answer::new(200, "")
+            ..Response::new(200, "")
         }
     }
 
-    /// The file is read each time: it is small, and people add to it.
-    fn knows(&self, host: &str, key: &str) -> bool {
+    /// Reads the file every time, so that added keys work at once.
+    fn accepts(&self, host: &str, key: &str) -> bool {
         let wanted = (host.to_ascii_lowercase(), key.to_owned());
-        self.given.contains(&wanted)
+        self.flags.contains(&wanted)
             || fs::read_to_string(&self.file)
                 .is_ok_and(|text| text.lines().filter_map(pair).any(|pair| pair == wanted))
     }
 
-    fn may(&mut self, host: &str, count: usize) -> bool {
+    /// Counts the URLs, unless they would exceed the hourly limit of the host.
+    fn within_rate(&mut self, host: &str, count: usize) -> bool {
         let fresh = (Instant::now(), 0);
-        let pushed = self
-            .pushed
+        let urls = self
+            .url_counts
             .entry(host.to_ascii_lowercase())
             .or_insert(fresh);
-        if pushed.0.elapsed() >= HOUR {
-            *pushed = fresh;
+        if urls.0.elapsed() >= HOUR {
+            *urls = fresh;
         }
-        if pushed.1 + count > RATE {
+        if urls.1 + count > MAX_URLS_PER_HOUR {
             return false;
         }
-        pushed.1 += count;
+        urls.1 += count;
         true
     }
 }
 
-/// `HOST=KEY`.
+/// Parses `HOST=KEY`.
 fn pair(text: impl AsRef<str>) -> Option<(String, String)> {
     let (host, key) = text.as_ref().trim().split_once('=')?;
     let (host, key) = (host.trim(), key.trim());
@@ -138,19 +142,19 @@ fn is_key(text: &str) -> bool {
     (8..=128).contains(&text.len()) && text.bytes().all(good)
 }
 
-fn of_query(request: &Request) -> Option<Push> {
+fn from_query(request: &Request) -> Option<Notification> {
     let url = request.parameter("url")?;
     let rest = url.split_once("://")?.1;
     let host = rest.split(['/', '?', '#']).next()?;
-    Some(Push {
+    Some(Notification {
         host: host.to_owned(),
         key: request.parameter("key")?,
-        place: request.parameter("keyLocation"),
+        key_location: request.parameter("keyLocation"),
         urls: vec![url],
     })
 }
 
-fn of_body(body: &[u8]) -> Option<Push> {
+fn from_body(body: &[u8]) -> Option<Notification> {
     let body: Value = serde_json::from_slice(body).ok()?;
     let text = |name: &str| body[name].as_str().map(str::to_owned);
     let urls = body["urlList"].as_array()?;
@@ -158,33 +162,33 @@ fn of_body(body: &[u8]) -> Option<Push> {
         .iter()
         .map(|url| url.as_str().map(str::to_owned))
         .collect();
-    Some(Push {
+    Some(Notification {
         host: text("host")?,
         key: text("key")?,
-        place: text("keyLocation"),
-        urls: urls.filter(|urls| (1..=MOST).contains(&urls.len()))?,
+        key_location: text("keyLocation"),
+        urls: urls.filter(|urls| (1..=MAX_URLS).contains(&urls.len()))?,
     })
 }
 
-/// The pages, if all are the host's and lie below the place of its key. URLs that the collection's rules refuse are left
-/// out.
-fn pages(push: &Push, snapshot: &ScopeSnapshot) -> Option<Vec<CanonUrl>> {
+/// The pages, if all belong to the host and are below the folder of `keyLocation`. URLs that the rules of the collection
+/// reject are skipped.
+fn pages(notification: &Notification, snapshot: &ScopeSnapshot) -> Option<Vec<CanonUrl>> {
     let own = |url: &CanonUrl| {
-        let host = push.host.as_str();
+        let host = notification.host.as_str();
         url.authority().eq_ignore_ascii_case(host) || url.host().eq_ignore_ascii_case(host)
     };
-    let below = match &push.place {
+    let folder = match &notification.key_location {
         None => "/".to_owned(),
-        Some(place) => {
-            let place = snapshot.canon.canon(place).ok().filter(&own)?;
-            let path = place.path_only();
+        Some(url) => {
+            let url = snapshot.canon.canon(url).ok().filter(&own)?;
+            let path = url.path_only();
             path[..=path.rfind('/')?].to_owned()
         }
     };
-    let mut pages = Vec::with_capacity(push.urls.len());
-    for url in &push.urls {
+    let mut pages = Vec::with_capacity(notification.urls.len());
+    for url in &notification.urls {
         match snapshot.canon.canon(url) {
-            Ok(url) if own(&url) && url.path().starts_with(&below) => pages.push(url),
+            Ok(url) if own(&url) && url.path().starts_with(&folder) => pages.push(url),
             Ok(_) => return None,
             Err(_) => {}
         }
@@ -197,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_read() {
+    fn keys_are_parsed() {
         let good = |text: &str| pair(text).is_some();
         assert!(good("Example.org=5f0c7e1a-9b3d"));
         assert!(good(" example.org = 12345678 "));
@@ -213,10 +217,10 @@ mod tests {
     }
 
     #[test]
-    fn a_host_may_push_so_many() {
-        let mut keys = Keys::new(&[], PathBuf::new()).expect("no keys");
-        assert!(keys.may("a.example", RATE));
-        assert!(!keys.may("a.example", 1));
-        assert!(keys.may("b.example", 1));
+    fn urls_of_a_host_are_limited_per_hour() {
+        let mut keys = Keys::new(&[], PathBuf::new()).expect("an empty list is valid");
+        assert!(keys.within_rate("a.example", MAX_URLS_PER_HOUR));
+        assert!(!keys.within_rate("a.example", 1));
+        assert!(keys.within_rate("b.example", 1));
     }
 }

@@ -1,13 +1,13 @@
-//! One HTTP request, read within limits (RFC 9112): the server side is this small because a push is one request.
+//! Reads one HTTP request with size limits (RFC 9112). A notification is one request, so keep-alive is not needed.
 
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-/// Longest head and longest body. IndexNow allows ten thousand URLs in a push.
-const MOST_HEAD: usize = 16 << 10;
-const MOST_BODY: usize = 8 << 20;
-const MOST_HEADERS: usize = 64;
+/// Maximum bytes of head and body. An IndexNow notification can hold 10,000 URLs.
+const MAX_HEAD: usize = 16 << 10;
+const MAX_BODY: usize = 8 << 20;
+const MAX_HEADERS: usize = 64;
 
-/// A request that came whole.
+/// A complete request.
 #[derive(Debug, Default)]
 pub(super) struct Request {
     pub(super) method: String,
@@ -36,47 +36,47 @@ impl Request {
         pairs.find_map(|(key, value)| (key == name).then(|| value.into_owned()))
     }
 
-    /// For the log: without the query, which holds keys.
+    /// Method and path for the log. The query is omitted because it can contain a key.
     pub(super) fn line(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 }
 
-/// Reads a request, or gives the status that refuses it. May be cancelled.
+/// Reads a request, or returns the status of the error response.
 pub(super) async fn read<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
 ) -> Result<Request, u16> {
     let mut buffer = Vec::new();
     let (mut request, head) = loop {
-        if let Some(found) = parse(&buffer)? {
+        if let Some(found) = parse_head(&buffer)? {
             break found;
         }
-        if buffer.len() > MOST_HEAD {
+        if buffer.len() > MAX_HEAD {
             return Err(431);
         }
-        more(stream, &mut buffer).await?;
+        read_more(stream, &mut buffer).await?;
     };
     let rest = buffer.split_off(head);
     let coding = request.header("transfer-encoding").map(str::to_lowercase);
     let length = request.header("content-length").map(str::parse::<usize>);
     if request.header("expect").is_some() && rest.is_empty() {
-        let going_on = stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await;
-        going_on.map_err(|_| 400_u16)?;
+        let sent = stream.write_all(b"HTTP/1.1 100 Continue\r\n\r\n").await;
+        sent.map_err(|_| 400_u16)?;
     }
     request.body = match (coding.as_deref(), length) {
-        (Some("chunked"), None) => chunked(stream, rest).await?,
-        (None, Some(Ok(length))) => sized(stream, rest, length).await?,
+        (Some("chunked"), None) => read_chunked(stream, rest).await?,
+        (None, Some(Ok(length))) => read_sized(stream, rest, length).await?,
         (None, None) if request.method == "POST" => return Err(411),
         (None, None) => Vec::new(),
-        // Two lengths, or none that can be read: nobody knows where the body ends.
+        // Contradictory or invalid lengths: the end of the body is unknown.
         _ => return Err(400),
     };
     Ok(request)
 }
 
 /// The head and its length, once it is complete.
-fn parse(buffer: &[u8]) -> Result<Option<(Request, usize)>, u16> {
-    let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+fn parse_head(buffer: &[u8]) -> Result<Option<(Request, usize)>, u16> {
+    let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut head = httparse::Request::new(&mut headers);
     let length = match head.parse(buffer) {
         Ok(httparse::Status::Complete(length)) => length,
@@ -105,43 +105,43 @@ fn parse(buffer: &[u8]) -> Result<Option<(Request, usize)>, u16> {
     Ok(Some((request, length)))
 }
 
-async fn more<S: AsyncRead + Unpin>(stream: &mut S, buffer: &mut Vec<u8>) -> Result<(), u16> {
+async fn read_more<S: AsyncRead + Unpin>(stream: &mut S, buffer: &mut Vec<u8>) -> Result<(), u16> {
     match stream.read_buf(buffer).await {
         Ok(1..) => Ok(()),
         _ => Err(400),
     }
 }
 
-async fn sized<S: AsyncRead + Unpin>(
+async fn read_sized<S: AsyncRead + Unpin>(
     stream: &mut S,
     mut body: Vec<u8>,
     length: usize,
 ) -> Result<Vec<u8>, u16> {
-    if length > MOST_BODY {
+    if length > MAX_BODY {
         return Err(413);
     }
     while body.len() < length {
-        more(stream, &mut body).await?;
+        read_more(stream, &mut body).await?;
     }
     body.truncate(length);
     Ok(body)
 }
 
-/// A body in chunks (RFC 9112, 7.1). Trailers are not looked at: nobody needs the connection any more.
-async fn chunked<S: AsyncRead + Unpin>(
+/// Reads a chunked body (RFC 9112, 7.1). Trailers are not read, because the connection is closed after the response.
+async fn read_chunked<S: AsyncRead + Unpin>(
     stream: &mut S,
     mut buffer: Vec<u8>,
 ) -> Result<Vec<u8>, u16> {
     let mut body = Vec::new();
-    // What lies before it is taken off only when more is read: else a body of tiny chunks is moved once for each.
-    let mut place = 0;
+    // Bytes before `position` are removed only before a read: removing each chunk would move the rest once per chunk.
+    let mut position = 0;
     loop {
         let (start, size) = loop {
-            match httparse::parse_chunk_size(&buffer[place..]) {
-                Ok(httparse::Status::Complete((start, size))) => break (place + start, size),
-                Ok(httparse::Status::Partial) if buffer.len() - place < MOST_HEAD => {
-                    buffer.drain(..std::mem::take(&mut place));
-                    more(stream, &mut buffer).await?;
+            match httparse::parse_chunk_size(&buffer[position..]) {
+                Ok(httparse::Status::Complete((start, size))) => break (position + start, size),
+                Ok(httparse::Status::Partial) if buffer.len() - position < MAX_HEAD => {
+                    buffer.drain(..std::mem::take(&mut position));
+                    read_more(stream, &mut buffer).await?;
                 }
                 _ => return Err(400),
             }
@@ -149,18 +149,18 @@ async fn chunked<S: AsyncRead + Unpin>(
         if size == 0 {
             return Ok(body);
         }
-        if size > (MOST_BODY - body.len()) as u64 {
+        if size > (MAX_BODY - body.len()) as u64 {
             return Err(413);
         }
         let end = start + size as usize;
         while buffer.len() < end + 2 {
-            more(stream, &mut buffer).await?;
+            read_more(stream, &mut buffer).await?;
         }
         if &buffer[end..end + 2] != b"\r\n" {
             return Err(400);
         }
         body.extend_from_slice(&buffer[start..end]);
-        place = end + 2;
+        position = end + 2;
     }
 }
 
@@ -168,7 +168,7 @@ async fn chunked<S: AsyncRead + Unpin>(
 mod tests {
     use super::*;
 
-    /// What is read of bytes that come in pieces of every size.
+    /// Reads a request that arrives in pieces of several sizes.
     async fn check(bytes: &str, expected: Result<&str, u16>) {
         for size in [1, 3, 7, bytes.len()] {
             let (mut near, mut far) = tokio::io::duplex(64);
@@ -184,19 +184,20 @@ mod tests {
                 let _ = far.read_to_end(&mut rest).await;
             });
             let read = read(&mut near).await;
-            let body = read.map(|request| String::from_utf8(request.body).expect("text"));
+            let body =
+                read.map(|request| String::from_utf8(request.body).expect("the body is UTF-8"));
             assert_eq!(
                 body.as_deref(),
                 expected.as_ref().copied(),
                 "pieces of {size}"
             );
             drop(near);
-            writing.await.expect("no panic");
+            writing.await.expect("the writer does not panic");
         }
     }
 
     #[tokio::test]
-    async fn bodies() {
+    async fn bodies_are_read() {
         check("GET / HTTP/1.1\r\n\r\n", Ok("")).await;
         check(
             "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello",
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn refusals() {
+    async fn invalid_requests_get_an_error_status() {
         check("POST / HTTP/1.1\r\n\r\n", Err(411)).await;
         check(
             "POST / HTTP/1.1\r\nContent-Length: 99\r\n\r\nhello",
@@ -232,7 +233,7 @@ mod tests {
         let large = "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffff\r\n";
         check(large, Err(413)).await;
         check("\u{16}\u{3}\u{1}", Err(400)).await;
-        let endless = format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(MOST_HEAD));
+        let endless = format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(MAX_HEAD));
         check(&endless, Err(431)).await;
     }
 }

@@ -1,8 +1,8 @@
-//! WebSub, the subscriber's side (W3C Recommendation, 23 January 2018): a hub sends a feed when it changes.
+//! The subscriber side of WebSub (W3C Recommendation, 23 January 2018): a hub sends a feed when it changes.
 //!
-//! Subscribing is done by hand, with one POST to the hub (docs/commands.md): here the hub's question whether that was meant is
-//! answered (5.3), and what it then sends is read (7). A subscription is meant if its topic is among those given. With a
-//! secret, what is not signed with it is taken for not received; the hub is told the same as ever (8).
+//! The user subscribes with a POST request to the hub (docs/commands.md). This module confirms the subscription to the hub
+//! (section 5.3) if its topic was given with `--topic`, and reads the feeds that the hub sends (section 7). With `--secret`
+//! a feed without a valid signature is ignored; the hub gets the same response as otherwise (section 8).
 
 use std::fs;
 
@@ -13,11 +13,11 @@ use data_encoding::HEXLOWER_PERMISSIVE;
 use ring::hmac;
 
 use super::request::Request;
-use super::{Answer, wanted};
+use super::{Response, in_scope};
 use crate::error::CommandError;
 use crate::live_scope::ScopeSnapshot;
 
-/// Topics subscribed to, and the secret shared with their hubs.
+/// Topics of the user, and the secret shared with their hubs.
 pub(super) struct Subscription {
     topics: Vec<String>,
     secret: Option<Vec<u8>>,
@@ -41,39 +41,44 @@ impl Subscription {
         })
     }
 
-    /// Was this subscription meant?
-    pub(super) fn verify(&self, request: &Request) -> Answer {
+    /// Confirms or rejects a subscription.
+    pub(super) fn verify(&self, request: &Request) -> Response {
         let parameter = |name: &str| request.parameter(name).unwrap_or_default();
         let (mode, topic) = (parameter("hub.mode"), parameter("hub.topic"));
         let remark = format!("{mode} {topic}");
         let known = self.topics.contains(&topic);
         match mode.as_str() {
-            "subscribe" if known => Answer {
+            "subscribe" if known => Response {
                 body: parameter("hub.challenge"),
-                ..Answer::new(200, remark)
+                ..Response::new(200, remark)
             },
-            "denied" if known => Answer::new(200, remark),
-            _ => Answer::new(404, remark),
+            "denied" if known => Response::new(200, remark),
+            _ => Response::new(404, remark),
         }
     }
 
-    /// What a hub sends.
-    pub(super) fn push(&self, request: &Request, snapshot: &ScopeSnapshot, now: i64) -> Answer {
+    /// Receives a feed.
+    pub(super) fn receive(
+        &self,
+        request: &Request,
+        snapshot: &ScopeSnapshot,
+        now: i64,
+    ) -> Response {
         let Some(topic) = self.topic(request) else {
-            return Answer::new(404, "no topic that was subscribed to");
+            return Response::new(404, "not a topic of --topic");
         };
-        if !self.signed(request) {
-            return Answer::new(202, format!("{topic}: the signature is missing or wrong"));
+        if !self.is_signed(request) {
+            return Response::new(202, format!("{topic}: the signature is missing or wrong"));
         }
-        Answer {
+        Response {
             signals: signals(topic, request, snapshot, now),
-            ..Answer::new(202, topic)
+            ..Response::new(202, topic)
         }
     }
 
-    /// The topic, by the link to itself that a push carries; the only one there is, if it carries none.
+    /// The topic that the `rel=self` links of a request name; without such links the only topic, if there is one.
     fn topic(&self, request: &Request) -> Option<&str> {
-        let mut links = request.headers("link").flat_map(own_links).peekable();
+        let mut links = request.headers("link").flat_map(self_links).peekable();
         if links.peek().is_none() && self.topics.len() == 1 {
             return self.topics.first().map(String::as_str);
         }
@@ -81,7 +86,7 @@ impl Subscription {
         own.map(String::as_str)
     }
 
-    fn signed(&self, request: &Request) -> bool {
+    fn is_signed(&self, request: &Request) -> bool {
         let Some(secret) = &self.secret else {
             return true;
         };
@@ -90,7 +95,7 @@ impl Subscription {
             return false;
         };
         let algorithm = match method.trim() {
-            // Most hubs still sign with SHA-1; as a signature with a key it is not broken.
+            // Most hubs still sign with SHA-1, which is not broken as an HMAC.
             "sha1" => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
             "sha256" => hmac::HMAC_SHA256,
             "sha384" => hmac::HMAC_SHA384,
@@ -105,7 +110,7 @@ impl Subscription {
 }
 
 /// Targets with `rel=self` in a `Link` header (RFC 8288).
-fn own_links(value: &str) -> impl Iterator<Item = &str> {
+fn self_links(value: &str) -> impl Iterator<Item = &str> {
     value.split('<').skip(1).filter_map(|link| {
         let (target, parameters) = link.split_once('>')?;
         let own = parameters.split([';', ',']).any(|parameter| {
@@ -118,7 +123,7 @@ fn own_links(value: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The topic itself and the entries of its feed, as far as they are in scope.
+/// Signals for the topic and for the entries of its feed that are in scope.
 fn signals(topic: &str, request: &Request, snapshot: &ScopeSnapshot, now: i64) -> Vec<Signal> {
     let Ok(own) = snapshot.canon.canon(topic) else {
         return Vec::new();
@@ -139,7 +144,7 @@ fn signals(topic: &str, request: &Request, snapshot: &ScopeSnapshot, now: i64) -
         source: Source::WebSub,
         at: at.min(now),
     };
-    let mut signals: Vec<_> = wanted(snapshot, &own)
+    let mut signals: Vec<_> = in_scope(snapshot, &own)
         .map(|url| signal(url, now))
         .into_iter()
         .collect();
@@ -149,10 +154,10 @@ fn signals(topic: &str, request: &Request, snapshot: &ScopeSnapshot, now: i64) -
         }
         let dated = page
             .link_dates
-            .binary_search_by_key(&index, |(place, _)| *place);
+            .binary_search_by_key(&index, |(link, _)| *link);
         let at = dated.map_or(now, |found| page.link_dates[found].1);
         let url = snapshot.canon.join(&base, &link.href).ok();
-        let url = url.and_then(|url| wanted(snapshot, &url));
+        let url = url.and_then(|url| in_scope(snapshot, &url));
         signals.extend(url.map(|url| signal(url, at)));
     }
     signals
@@ -163,8 +168,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_to_oneself() {
-        let links = |value| own_links(value).collect::<Vec<_>>();
+    fn self_links_are_found() {
+        let links = |value| self_links(value).collect::<Vec<_>>();
         let both = "<https://hub.example/>; rel=\"hub\", <https://a.example/feed>; rel=\"self\"";
         assert_eq!(links(both), ["https://a.example/feed"]);
         assert_eq!(links("<a>; title=x; rel=self"), ["a"]);

@@ -1,24 +1,23 @@
-//! Squid's lines for a `url_rewrite_program`: `[ID] URL client/fqdn ident method [key=value…]`.
+//! The request lines of a Squid `url_rewrite_program`: `[ID] URL client/fqdn ident method [key=value…]`.
 //!
-//! With `concurrency=N` a line begins with the number of its channel, without it with the URL. Nothing here fails: what
-//! cannot be read has an answer like everything else, and no URL.
+//! The channel ID is present if Squid is configured with `concurrency=N`. Parsing never fails: an invalid line has no URL.
 
-/// Longer lines are not kept, only their beginning, where the channel stands. Squid's own URLs end at 8 KiB.
-const LONGEST: usize = 16 << 10;
+/// Only this many bytes of a line are kept. Squid's own URLs have at most 8 KiB.
+const MAX_LINE: usize = 16 << 10;
 
-/// Longer URLs are not taken: canonical ones end at 2,000 bytes by default.
-const LONGEST_URL: usize = 4 << 10;
+/// Longer URLs are ignored. Canonical URLs have at most 2,000 bytes by default.
+const MAX_URL: usize = 4 << 10;
 
-/// What a line says.
+/// A parsed line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct RequestLine<'a> {
-    /// The number, as written; empty without one.
+    /// The channel ID; empty if there is none.
     pub(super) channel: &'a [u8],
-    /// Asked for by GET over HTTP.
+    /// The URL, if it was requested with GET over plain HTTP.
     pub(super) url: Option<&'a str>,
 }
 
-pub(super) fn read(line: &[u8]) -> RequestLine<'_> {
+pub(super) fn parse(line: &[u8]) -> RequestLine<'_> {
     let mut words = line
         .split(|byte| matches!(byte, b' ' | b'\t' | b'\r'))
         .filter(|word| !word.is_empty());
@@ -29,8 +28,8 @@ pub(super) fn read(line: &[u8]) -> RequestLine<'_> {
     } else {
         (&b""[..], first)
     };
-    let plain = line.len() < LONGEST
-        && url.len() <= LONGEST_URL
+    let plain = line.len() < MAX_LINE
+        && url.len() <= MAX_URL
         && url
             .get(..7)
             .is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"http://"));
@@ -43,28 +42,29 @@ pub(super) fn read(line: &[u8]) -> RequestLine<'_> {
     }
 }
 
-/// Cuts what comes into lines.
+/// Splits a byte stream into lines.
 #[derive(Debug, Default)]
 pub(super) struct LineSplitter {
-    /// The beginning of a line whose end has not come.
-    begun: Vec<u8>,
+    /// The beginning of an incomplete line, at most [`MAX_LINE`] bytes.
+    partial: Vec<u8>,
 }
 
 impl LineSplitter {
-    /// Shows every line that is complete now, without its end.
+    /// Calls `visit` for every line that is now complete, without its line end.
     pub(super) fn push(&mut self, bytes: &[u8], mut visit: impl FnMut(&[u8])) {
         let mut parts = bytes.split(|byte| *byte == b'\n').peekable();
         while let Some(part) = parts.next() {
             let ends = parts.peek().is_some();
-            if ends && self.begun.is_empty() {
-                visit(&part[..part.len().min(LONGEST)]);
+            if ends && self.partial.is_empty() {
+                visit(&part[..part.len().min(MAX_LINE)]);
                 continue;
             }
-            let room = LONGEST - self.begun.len();
-            self.begun.extend_from_slice(&part[..part.len().min(room)]);
+            let room = MAX_LINE - self.partial.len();
+            self.partial
+                .extend_from_slice(&part[..part.len().min(room)]);
             if ends {
-                visit(&self.begun);
-                self.begun.clear();
+                visit(&self.partial);
+                self.partial.clear();
             }
         }
     }
@@ -78,14 +78,14 @@ mod tests {
     fn check(line: &str, channel: &str, url: Option<&str>) {
         let channel = channel.as_bytes();
         assert_eq!(
-            read(line.as_bytes()),
+            parse(line.as_bytes()),
             RequestLine { channel, url },
             "{line}"
         );
     }
 
     #[test]
-    fn lines() {
+    fn request_lines_are_parsed() {
         check(
             "0 http://a.example/ 127.0.0.1/localhost - GET myip=127.0.0.1 myport=3128",
             "0",
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_in_pieces() {
+    fn lines_may_arrive_in_pieces() {
         let text = b"one\ntwo three\n\nfour\nrest";
         for size in 1..=text.len() {
             let mut lines = LineSplitter::default();

@@ -1,17 +1,17 @@
-//! Pages told of lately, so that nobody is told of them twice (C 3: not within 24 hours).
+//! Pages that were passed to the crawl recently, so that each is passed only once per interval (CoBWeb 3: 24 hours).
 //!
-//! Two generations: when the younger is full it becomes the older, and what was the older is forgotten. A page that is
-//! forgotten too early is told of once more, which the crawl knows to leave alone.
+//! The memory is bounded by two generations: a full young generation replaces the old one. A page that is dropped too
+//! early is passed once more, which does no harm.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use aranha_url::PageKey;
 
-/// Pages in a generation.
-const GENERATION: usize = 1 << 16;
+/// Maximum number of pages in a generation.
+const GENERATION_SIZE: usize = 1 << 16;
 
-/// A bounded memory of pages.
+/// Pages with the time (Unix milliseconds) at which they were passed.
 #[derive(Default)]
 pub(super) struct RecentlyNoted {
     young: HashMap<PageKey, i64>,
@@ -19,14 +19,13 @@ pub(super) struct RecentlyNoted {
 }
 
 impl RecentlyNoted {
-    /// Whether a page is new at this time (unix milliseconds), or was told of longer than `again` ago; it is then
-    /// remembered.
-    pub(super) fn is_news(&mut self, page: PageKey, at: i64, again: Duration) -> bool {
+    /// Returns true and stores the page, unless it was stored less than `interval` before `at`.
+    pub(super) fn insert(&mut self, page: PageKey, at: i64, interval: Duration) -> bool {
         let last = self.young.get(&page).or_else(|| self.old.get(&page));
-        if last.is_some_and(|last| u128::from(at.abs_diff(*last)) < again.as_millis()) {
+        if last.is_some_and(|last| u128::from(at.abs_diff(*last)) < interval.as_millis()) {
             return false;
         }
-        if self.young.len() >= GENERATION {
+        if self.young.len() >= GENERATION_SIZE {
             self.old = std::mem::take(&mut self.young);
         }
         self.young.insert(page, at);
@@ -48,28 +47,31 @@ mod tests {
     }
 
     #[test]
-    fn not_twice_within_the_time() {
+    fn a_page_is_passed_once_per_interval() {
         let mut recent = RecentlyNoted::default();
-        let again = Duration::from_millis(100);
-        assert!(recent.is_news(page(1), 1000, again));
-        assert!(!recent.is_news(page(1), 1099, again));
-        assert!(recent.is_news(page(2), 1099, again));
-        assert!(recent.is_news(page(1), 1100, again));
+        let interval = Duration::from_millis(100);
+        assert!(recent.insert(page(1), 1000, interval));
+        assert!(!recent.insert(page(1), 1099, interval));
+        assert!(recent.insert(page(2), 1099, interval));
+        assert!(recent.insert(page(1), 1100, interval));
         assert!(
-            !recent.is_news(page(1), 1101, again),
-            "counted from the last"
+            !recent.insert(page(1), 1101, interval),
+            "the interval begins at the last insertion"
         );
-        assert!(recent.is_news(page(1), 1101, Duration::ZERO), "0s: always");
+        assert!(
+            recent.insert(page(1), 1101, Duration::ZERO),
+            "an interval of 0 passes every request"
+        );
     }
 
     #[test]
     fn the_memory_is_bounded() {
         let mut recent = RecentlyNoted::default();
-        let again = Duration::from_hours(24);
-        for number in 0..5 * GENERATION as u64 {
-            assert!(recent.is_news(page(number), 0, again));
+        let interval = Duration::from_hours(24);
+        for number in 0..5 * GENERATION_SIZE as u64 {
+            assert!(recent.insert(page(number), 0, interval));
         }
-        assert!(recent.young.len() + recent.old.len() <= 2 * GENERATION);
-        assert!(!recent.is_news(page(5 * GENERATION as u64 - 1), 0, again));
+        assert!(recent.young.len() + recent.old.len() <= 2 * GENERATION_SIZE);
+        assert!(!recent.insert(page(5 * GENERATION_SIZE as u64 - 1), 0, interval));
     }
 }

@@ -1,9 +1,10 @@
-//! What becomes of a page that somebody asked the proxy for: the filters, then a line in `signals.jsonl`.
+//! Filters the pages requested from the proxy, and writes the rest to `signals.jsonl`.
 //!
-//! Privacy: **nothing is written down, not even a count by name, of what the collection does not want**. A page is taken if
-//! it is in scope and not on a black list, its host is allowed (`proxy_cache.hosts`), it has no query string
-//! (`proxy_cache.queries`), and it was not told of within `proxy_cache.min_interval`. Who asked is not looked at. A collection that is
-//! away or cannot be read wants nothing.
+//! A page is written if it is in scope and not on a black list, its host is allowed (`proxy_cache.hosts`), it has no query
+//! string (or `proxy_cache.queries` is set), and it was not written within `proxy_cache.min_interval`.
+//!
+//! **Always holds** (privacy): other pages leave no trace except in the total count, and nothing about the user is read. If
+//! the collection cannot be read, no page is written.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -21,65 +22,67 @@ use crate::output::message;
 use crate::shared_args::CollectionArg;
 use crate::terminal_escape::Escaped;
 
-/// Signals are gathered for this long, or until there are so many.
-const GATHER: Duration = Duration::from_millis(200);
-const BATCH: usize = 1000;
+/// A batch of signals is written after this time, or when it has [`MAX_BATCH`] signals.
+const BATCH_TIME: Duration = Duration::from_millis(200);
+const MAX_BATCH: usize = 1000;
 
-/// The same trouble is told this often.
-const REMIND: Duration = Duration::from_hours(1);
+/// Interval between two messages about the same problem.
+const REPEAT_INTERVAL: Duration = Duration::from_hours(1);
 
-/// Somebody asked for a page.
+/// A request of a user to the proxy.
 pub(super) struct ProxyRequest {
     pub(super) url: String,
     /// Unix milliseconds.
     pub(super) at: i64,
 }
 
-/// What became of the requests.
+/// Counts of requests.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     requests: AtomicU64,
-    told: AtomicU64,
-    again: AtomicU64,
+    written: AtomicU64,
+    /// Written before, within the interval.
+    repeated: AtomicU64,
+    /// Lost because the queue was full or the file could not be written.
     dropped: AtomicU64,
 }
 
 impl Tally {
-    pub(super) fn requests(&self) {
+    pub(super) fn count_request(&self) {
         self.requests.fetch_add(1, Relaxed);
     }
 
-    pub(super) fn dropped(&self) {
+    pub(super) fn count_dropped(&self) {
         self.dropped.fetch_add(1, Relaxed);
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [requests, told, again, dropped] =
-            [&self.requests, &self.told, &self.again, &self.dropped]
+        let [requests, written, repeated, dropped] =
+            [&self.requests, &self.written, &self.repeated, &self.dropped]
                 .map(|count| count.load(Relaxed));
-        let rest = requests.saturating_sub(told + again + dropped);
+        let excluded = requests.saturating_sub(written + repeated + dropped);
         write!(
             f,
-            "{} requests: {} told to the crawl, {} told before, {} not wanted, {} dropped",
+            "{} requests: {} passed to the crawl, {} repeated, {} excluded, {} dropped",
             grouped(requests),
-            grouped(told),
-            grouped(again),
-            grouped(rest),
+            grouped(written),
+            grouped(repeated),
+            grouped(excluded),
             grouped(dropped)
         )
     }
 }
 
-/// The thread that writes.
+/// Writes signals, in a thread of its own.
 pub(super) struct SignalWriter {
     collection: CollectionArg,
     signals: PathBuf,
     tally: Arc<Tally>,
     recent: RecentlyNoted,
-    /// What hinders, and when that was told.
-    trouble: Option<(String, Instant)>,
+    /// The last problem, and when it was reported.
+    problem: Option<(String, Instant)>,
 }
 
 impl SignalWriter {
@@ -89,100 +92,102 @@ impl SignalWriter {
             signals: Folder::at(&collection.folder).signals(),
             tally,
             recent: RecentlyNoted::default(),
-            trouble: None,
+            problem: None,
         }
     }
 
-    /// Works until nobody can tell anything any more.
-    pub(super) fn work(mut self, queue: &Receiver<ProxyRequest>) {
-        let mut wanted = LiveScope::new(&self.collection);
+    /// Writes batches until the queue is closed.
+    pub(super) fn run(mut self, queue: &Receiver<ProxyRequest>) {
+        let mut scope = LiveScope::new(&self.collection);
         let mut open = true;
         while open {
             let mut batch = Vec::new();
             let mut until = None;
-            while batch.len() < BATCH {
-                let heard = match until {
+            while batch.len() < MAX_BATCH {
+                let received = match until {
                     None => queue.recv().map_err(|_| RecvTimeoutError::Disconnected),
                     Some(until) => queue
                         .recv_timeout(Instant::saturating_duration_since(&until, Instant::now())),
                 };
-                match heard {
-                    Ok(heard) => batch.push(heard),
+                match received {
+                    Ok(request) => batch.push(request),
                     Err(RecvTimeoutError::Timeout) => break,
                     Err(RecvTimeoutError::Disconnected) => {
                         open = false;
                         break;
                     }
                 }
-                until.get_or_insert_with(|| Instant::now() + GATHER);
+                until.get_or_insert_with(|| Instant::now() + BATCH_TIME);
             }
-            self.file(&mut wanted, &batch);
+            self.write(&mut scope, &batch);
         }
     }
 
-    fn file(&mut self, wanted: &mut LiveScope, batch: &[ProxyRequest]) {
+    fn write(&mut self, scope: &mut LiveScope, batch: &[ProxyRequest]) {
         if batch.is_empty() {
             return;
         }
-        let snapshot = match wanted.current() {
+        let snapshot = match scope.current() {
             Ok(snapshot) => snapshot,
-            Err(reason) => return self.complain(&format!("no pages are taken: {reason}")),
+            Err(reason) => {
+                return self.report(&format!("no pages are passed to the crawl: {reason}"));
+            }
         };
         let signals: Vec<Signal> = batch
             .iter()
-            .filter_map(|heard| self.take(snapshot, heard))
+            .filter_map(|request| self.filter(snapshot, request))
             .collect();
         if signals.is_empty() {
             return;
         }
         match signal(&self.signals, &signals) {
             Ok(()) => {
-                self.tally.told.fetch_add(signals.len() as u64, Relaxed);
-                self.trouble = None;
+                self.tally.written.fetch_add(signals.len() as u64, Relaxed);
+                self.problem = None;
             }
             Err(error) => {
-                // Nobody was told.
+                // These pages were not written: later requests for them must pass the filter.
                 self.recent = RecentlyNoted::default();
                 let count = signals.len() as u64;
                 self.tally.dropped.fetch_add(count, Relaxed);
                 let path = self.signals.display();
-                self.complain(&format!("pages are dropped: {path}: {error}"));
+                self.report(&format!("pages are dropped: cannot write {path}: {error}"));
             }
         }
     }
 
-    fn take(&mut self, snapshot: &ScopeSnapshot, heard: &ProxyRequest) -> Option<Signal> {
-        let url = snapshot.canon.canon(&heard.url).ok()?;
+    fn filter(&mut self, snapshot: &ScopeSnapshot, request: &ProxyRequest) -> Option<Signal> {
+        let url = snapshot.canon.canon(&request.url).ok()?;
         let proxy_cache = &snapshot.config.proxy_cache;
-        let taken = (proxy_cache.queries || url.query().is_none())
+        let selected = (proxy_cache.queries || url.query().is_none())
             && proxy_cache.allows(url.host())
             && snapshot.accepts(&url);
-        if !taken {
+        if !selected {
             return None;
         }
         if !self
             .recent
-            .is_news(url.key(), heard.at, proxy_cache.min_interval)
+            .insert(url.key(), request.at, proxy_cache.min_interval)
         {
-            self.tally.again.fetch_add(1, Relaxed);
+            self.tally.repeated.fetch_add(1, Relaxed);
             return None;
         }
         Some(Signal {
             url: url.as_str().to_owned(),
             source: Source::Proxy,
-            at: heard.at,
+            at: request.at,
         })
     }
 
-    /// Tells what is wrong, once and then rarely: Squid's cache.log is where it ends.
-    fn complain(&mut self, sentence: &str) {
-        if let Some((told, at)) = &self.trouble
-            && told == sentence
-            && at.elapsed() < REMIND
+    /// Prints a problem to stderr, which Squid writes to its cache.log. The same problem is printed once per hour.
+    fn report(&mut self, sentence: &str) {
+        if let Some((last, at)) = &self.problem
+            && last == sentence
+            && at.elapsed() < REPEAT_INTERVAL
         {
             return;
         }
         message(format_args!("aranha squid: {}", Escaped(sentence)));
-        self.trouble = Some((sentence.to_owned(), Instant::now()));
+        self.problem = Some((sentence.to_owned(), Instant::now()));
     }
 }

@@ -1,0 +1,116 @@
+//! `aranha lab`: what it prints is enough to crawl it, and what it tells afterwards is what happened.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod process;
+mod support;
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+use process::{assert_error, run};
+use serde_json::Value;
+use support::{aranha, assert_status};
+
+/// A lab in a process of its own; it ends with the test.
+struct Served {
+    child: Child,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Served {
+    fn start(arguments: &[&str]) -> Self {
+        let mut command = aranha();
+        command.arg("lab").args(arguments).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        Self { child, stdout }
+    }
+
+    fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).unwrap();
+        line
+    }
+
+    fn interrupt(&mut self) -> String {
+        let pid = self.child.id().to_string();
+        assert_status(&run(Command::new("kill").args(["-s", "INT", &pid])), 0);
+        let mut rest = String::new();
+        self.stdout.read_to_string(&mut rest).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        rest
+    }
+}
+
+#[test]
+fn the_printed_command_crawls_the_lab() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    let common = [
+        "--honest",
+        "8",
+        "--only",
+        "inward,escape",
+        "--pause",
+        "10ms",
+        "--folder",
+        place,
+    ];
+    let mut lab = Served::start(&[&common[..], &["--json"]].concat());
+    let served: Value = serde_json::from_str(&lab.line()).unwrap();
+    assert_eq!(
+        (&served["event"], &served["hostile_sites"]),
+        (&"serving".into(), &2.into())
+    );
+    let words: Vec<_> = served["command"].as_str().unwrap().split(' ').collect();
+    assert_eq!(words[..2], ["aranha", "crawl"]);
+    assert_status(
+        &run(aranha()
+            .args(&words[1..])
+            .args(["--quiet", "--time", "60s"])),
+        0,
+    );
+    let seen: Value = serde_json::from_str(&lab.interrupt()).unwrap();
+    assert_eq!(seen["event"], "ended");
+    assert_eq!(seen["arrived"], served["expected"], "{seen}");
+    assert_eq!(
+        (&seen["trespasses"], &seen["violations"]),
+        (&0.into(), &0.into()),
+        "{seen}"
+    );
+    assert!(
+        seen["hazards"]["inward"]["requests"].as_u64() > Some(1),
+        "{seen}"
+    );
+}
+
+#[test]
+fn the_report_is_text_without_the_json_flag() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().to_str().unwrap();
+    let mut lab = Served::start(&["--honest", "3", "--hostile", "0", "--folder", place]);
+    assert!(lab.line().starts_with("3 honest sites with "));
+    let rest = lab.interrupt();
+    for words in [
+        "resolver    127.0.0.1:",
+        "aranha crawl -i ",
+        "requests    0: ",
+        "trespasses  0 ",
+    ] {
+        assert!(rest.contains(words), "no `{words}` in {rest}");
+    }
+    let list = run(aranha().args(["lab", "--list"]));
+    assert_status(&list, 0);
+    let list = String::from_utf8(list.stdout).unwrap();
+    assert_eq!(list.lines().count(), aranha_lab::Hazard::ALL.len());
+    let unknown = run(aranha().args(["lab", "--only", "unicorn"]));
+    assert_error(&unknown, 2, "`unicorn` is not a kind of hostile site");
+}

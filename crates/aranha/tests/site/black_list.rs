@@ -1,0 +1,144 @@
+//! The black list of the configuration and of the collection.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::scripted_site::{ScriptedSite, crawl, links, page, run};
+use crate::support::{aranha, assert_status};
+use crate::{outcomes, resolver_to_loopback, settings};
+
+#[test]
+fn a_seed_on_the_black_list_is_not_fetched() {
+    let site = ScriptedSite::start(|_, _, _| page("never"));
+    let folder = tempfile::tempdir().unwrap();
+    let file = settings(
+        folder.path(),
+        &format!("[crawl]\nblacklist = [\"{}\"]\n", site.url("/")),
+    );
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    assert_eq!(site.asked(), Vec::<String>::new());
+    assert_eq!(outcomes(&collection)["/"], "blocked");
+}
+
+/// A range shuts out every host that has such an address, by whatever name.
+/// A list named beside a configuration file is found again from the collection that keeps the name.
+#[test]
+fn a_black_list_file_is_found_relative_to_its_configuration() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/" => links(&["/open", "/shut"]),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("cfg")).unwrap();
+    std::fs::write(folder.path().join("cfg/list.txt"), site.url("/shut")).unwrap();
+    std::fs::write(
+        folder.path().join("cfg/mine.toml"),
+        "[crawl]\nblacklist_files = [\"list.txt\"]\n",
+    )
+    .unwrap();
+    let here = |command: &mut Command| run(command.current_dir(folder.path()));
+    here(crawl(Path::new("c"), &site.url("/")).args(["--config", "cfg/mine.toml"]));
+    here(&mut crawl(Path::new("c"), &site.url("/")));
+    here(aranha().args(["why", &site.url("/shut"), "-c", "c"]));
+    assert_eq!(site.asked(), ["/", "/open"]);
+}
+
+/// One byte that is no UTF-8 must not open everything that the list shuts out.
+#[test]
+fn an_unreadable_black_list_is_an_error() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    let why = || {
+        let mut command = aranha();
+        command.args(["why", &site.url("/"), "-c"]).arg(&collection);
+        command
+    };
+    run(&mut why());
+    std::fs::write(collection.join("blacklist.txt"), b"127.0.0.1 # caf\xe9\n").unwrap();
+    let output = why().output().unwrap();
+    assert_status(&output, 1);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("blacklist.txt: "), "{said}");
+}
+
+#[test]
+fn an_address_range_on_the_black_list_blocks_host_names() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let seed = format!("http://localhost:{}/", site.port);
+    run(&mut crawl(&collection, &seed));
+    assert_eq!(site.asked(), ["/"]);
+    run(aranha()
+        .args(["block", "127.0.0.0/8", "::1", "-c"])
+        .arg(&collection));
+    run(crawl(&collection, &seed).arg("--again"));
+    assert_eq!(site.asked(), ["/"]);
+    assert_eq!(outcomes(&collection)["/"], "address refused");
+}
+
+/// A site is named without `www.`, and names have no capitals; people write both.
+#[test]
+fn unblock_accepts_other_spellings_of_a_host() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let resolver = resolver_to_loopback();
+    let home = format!("http://www.foo.example:{}/", site.port);
+    let visit = || {
+        run(crawl(&collection, &home).args(["--again", "--resolver", &resolver]));
+        site.asked().len()
+    };
+    let told = |arguments: &[&str]| {
+        let mut command = aranha();
+        let output = command.args(arguments).arg("-c").arg(&collection);
+        let output = output.output().unwrap();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8(text).unwrap();
+        (output.status.code().unwrap(), text)
+    };
+    assert_eq!(visit(), 1);
+    for empty in ["", " ", "#foo"] {
+        let (status, said) = told(&["block", empty]);
+        assert_eq!(status, 2, "{said}");
+        assert!(said.contains("hint: "), "{said}");
+    }
+    assert_eq!(told(&["block", "WWW.Foo.Example"]).0, 0);
+    assert_eq!(visit(), 1);
+    let (_, aside) = told(&["status", "--blocked"]);
+    assert_eq!(
+        aside,
+        "WWW.Foo.Example  1 site  blocked by the black list\n"
+    );
+    let (_, aside) = told(&["status", "--blocked", "--json"]);
+    assert!(aside.contains(r#""entry":"WWW.Foo.Example""#), "{aside}");
+    let place = format!("-c {}", collection.display());
+    let (_, why) = told(&["why", &home]);
+    let hint = format!("aranha unblock 'WWW.Foo.Example' {place} unblocks it");
+    assert!(why.contains(&hint), "{why}");
+    let (status, said) = told(&["unblock", "www.foo.EXAMPLE", "typo.example"]);
+    assert_eq!(status, 1);
+    assert!(
+        said.contains("1 line removed from the black list, 1 site unblocked"),
+        "{said}"
+    );
+    assert!(
+        said.contains("`typo.example` is neither on the black list nor a blocked site"),
+        "{said}"
+    );
+    assert!(said.contains(&place), "{said}");
+    assert_eq!(visit(), 2);
+}

@@ -1,0 +1,112 @@
+//! Collections with missing frontier files: reported, and nothing is overwritten.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::scripted_site::{ScriptedSite, crawl, links, page, run};
+use crate::support::{aranha, assert_status};
+
+/// Without its frontier a crawl would begin anew in the same folder, and nobody would notice.
+#[test]
+fn an_archive_without_its_frontier_is_an_error() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    for end in [
+        |path: &Path| std::fs::write(path, ""),
+        |path: &Path| std::fs::remove_file(path),
+    ] {
+        end(&collection.join("frontier.db")).unwrap();
+        assert_frontier_missing(&mut crawl(&collection, &site.url("/")));
+        assert_frontier_missing(&mut again(&collection));
+        assert_frontier_missing(&mut seed(&collection));
+    }
+    assert_eq!(site.asked(), ["/"]);
+}
+
+/// Links that wait for their sites are in files beside the database: a new one would not name them.
+#[test]
+fn link_runs_without_their_frontier_are_not_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let file = collection.join("frontier.runs/7.run");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "links").unwrap();
+    assert_frontier_missing(&mut seed(&collection));
+    assert_frontier_missing(&mut crawl(&collection, "http://127.0.0.1:9/"));
+    std::fs::write(collection.join("frontier.db"), "").unwrap();
+    assert_frontier_missing(&mut seed(&collection));
+    assert_frontier_missing(&mut again(&collection));
+    assert_eq!(std::fs::read_to_string(file).unwrap(), "links");
+}
+
+/// The links that wait are in files beside the database: who copies one without the other is told so.
+#[test]
+fn missing_link_runs_are_reported() {
+    let other = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => page("there"),
+    });
+    let link = other.url("/");
+    let site = ScriptedSite::start(move |path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => links(&[&link]),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).args(["--scope", "any"]));
+    assert_eq!(other.asked(), ["/"]);
+    let check = || {
+        aranha()
+            .args(["check", "-c"])
+            .arg(&collection)
+            .output()
+            .unwrap()
+    };
+    assert_status(&check(), 0);
+    std::fs::remove_dir_all(collection.join("frontier.runs")).unwrap();
+    let output = check();
+    assert_status(&output, 1);
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains("frontier.runs/"), "{said}");
+    let output = again(&collection).output().unwrap();
+    assert_status(&output, 1);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.contains("hint: restore frontier.db and frontier.runs/"),
+        "{said}"
+    );
+}
+
+/// `aranha crawl` without a URL.
+fn again(collection: &Path) -> Command {
+    let mut command = aranha();
+    command
+        .args(["crawl", "--allow-private", "--quiet", "-c"])
+        .arg(collection);
+    command
+}
+
+fn seed(collection: &Path) -> Command {
+    let mut command = aranha();
+    command
+        .args(["seed", "add", "http://127.0.0.1:9/", "-c"])
+        .arg(collection);
+    command
+}
+
+#[track_caller]
+fn assert_frontier_missing(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert_status(&output, 1);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("frontier.db is missing or empty"), "{said}");
+    assert!(
+        said.contains("restore frontier.db and frontier.runs/"),
+        "{said}"
+    );
+}

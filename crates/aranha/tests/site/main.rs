@@ -1,0 +1,71 @@
+//! How the crawl reacts to one site that behaves in a particular way.
+//!
+//! Each test starts a server of a few lines, crawls it with the real binary, and checks the requests that the server
+//! received. Read first: `scripted_site`.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+mod black_list;
+mod frontier_files;
+mod limits;
+mod page_content;
+mod redirects;
+mod retries;
+mod robots_txt;
+#[path = "../scripted_site/mod.rs"]
+mod scripted_site;
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::collections::BTreeMap;
+use std::net::UdpSocket;
+use std::path::Path;
+
+use support::pages;
+
+/// Path to outcome, newest record.
+pub(crate) fn outcomes(folder: &Path) -> BTreeMap<String, String> {
+    let path = |url: &str| {
+        url.splitn(4, '/')
+            .nth(3)
+            .map(|rest| format!("/{rest}"))
+            .unwrap()
+    };
+    pages(folder)
+        .into_iter()
+        .map(|(url, page)| (path(&url), page["outcome"].as_str().unwrap().to_owned()))
+        .collect()
+}
+
+pub(crate) fn settings(folder: &Path, text: &str) -> std::path::PathBuf {
+    let file = folder.join("settings.toml");
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// A name server for which every name is on loopback; its address.
+pub(crate) fn resolver_to_loopback() -> String {
+    let names = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let resolver = names.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        let mut query = [0; 512];
+        while let Ok((length, from)) = names.recv_from(&mut query) {
+            // The question comes back with one answer: its own name, A, IN, 60 s, 127.0.0.1.
+            let end = 12
+                + query[12..length]
+                    .iter()
+                    .position(|byte| *byte == 0)
+                    .unwrap()
+                + 5;
+            let address = query[end - 4..end - 2] == [0, 1];
+            let mut answer = query[..end].to_vec();
+            answer[2..4].copy_from_slice(&[0x81, 0x80]);
+            answer[6..12].copy_from_slice(&[0, u8::from(address), 0, 0, 0, 0]);
+            if address {
+                answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 127, 0, 0, 1]);
+            }
+            let _ = names.send_to(&answer, from);
+        }
+    });
+    resolver
+}

@@ -1,0 +1,216 @@
+//! Servers that fail: retries, Retry-After, and truncated responses.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::scripted_site::{ScriptedSite, crawl, links, page, run, status};
+use crate::support::{aranha, pages};
+use crate::{outcomes, settings};
+
+/// A site that was away in the first rounds, its robots.txt first and then the page, has another chance in each.
+#[test]
+fn a_page_whose_server_failed_is_tried_again_every_round() {
+    let site = ScriptedSite::start(|path, _, before| match (path, before) {
+        ("/robots.txt" | "/", 0 | 1) => status("503 Service Unavailable"),
+        ("/robots.txt", _) => String::new(),
+        ("/", _) => links(&["/nowhere"]),
+        _ => status("404 Not Found"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = settings(
+        folder.path(),
+        "[crawl]\nidle_wait = \"100ms\"\npause = \"0s\"\n[fetch]\nallow_private = true\n[retry]\nserver_error = [\"1ms\"]\nrobots_unreachable = [\"1ms\"]\n\
+         [revisit]\npolicy = \"fixed\"\nevery = \"1s\"\nspread = 0\n",
+    );
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    let began = Instant::now();
+    while outcomes(&collection)
+        .get("/")
+        .is_none_or(|found| found != "200")
+    {
+        assert!(began.elapsed() < Duration::from_secs(30));
+        run(aranha().args(["crawl", "--quiet", "-c"]).arg(&collection));
+    }
+    assert_eq!(site.asked()[..3], ["/", "/", "/"]);
+    // What has an answer, and be it that there is nothing, is not asked for in vain.
+    let asked = site.asked();
+    assert_eq!(asked.iter().filter(|path| *path == "/nowhere").count(), 1);
+}
+
+/// Its pages wait for the next round together; they do not fail one by one, a request for every windowful of them.
+#[test]
+fn an_unreachable_site_gets_one_request_for_all_its_pages() {
+    let asked = Arc::new(Mutex::new(0));
+    let told = Arc::clone(&asked);
+    let site = ScriptedSite::start(move |_, _, _| {
+        *told.lock().unwrap() += 1;
+        status("503 Service Unavailable")
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = settings(
+        folder.path(),
+        "[crawl]\nidle_wait = \"100ms\"\n[retry]\nrobots_unreachable = [\"1ms\"]\n[revisit]\nevery = \"7d\"\n",
+    );
+    let seeds: Vec<_> = (0..600).map(|n| site.url(&format!("/{n}"))).collect();
+    let list = folder.path().join("seeds.txt");
+    std::fs::write(&list, seeds.join("\n")).unwrap();
+    let collection = folder.path().join("c");
+    let mut command = aranha();
+    command.args(["crawl", "--allow-private", "--pause", "0", "--quiet"]);
+    run(command
+        .arg("-i")
+        .arg(list)
+        .arg("--config")
+        .arg(file)
+        .arg("-c")
+        .arg(&collection));
+    assert_eq!(*asked.lock().unwrap(), 2, "and by the retry table");
+    run(aranha()
+        .args(["crawl", "--quiet", "--allow-private", "-c"])
+        .arg(&collection));
+    assert_eq!(*asked.lock().unwrap(), 2);
+    let found = outcomes(&collection);
+    assert!(found.keys().all(|path| path == "/robots.txt"), "{found:?}");
+}
+
+#[test]
+fn a_failing_page_does_not_stop_its_site() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/" => links(&["/a", "/broken", "/b", "/c"]),
+        "/broken" => status("503 Service Unavailable"),
+        "/robots.txt" => String::new(),
+        _ => page(path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(site.asked(), ["/", "/a", "/broken", "/b", "/c"]);
+    let page = &pages(&collection)[&site.url("/broken")];
+    assert!(page["next"].is_string(), "it is tried again later: {page}");
+    // Asking for the site again is asking now.
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(site.asked().last().unwrap(), "/broken");
+}
+
+#[test]
+fn a_truncated_response_is_used_and_retried() {
+    let site = ScriptedSite::start(|path, _, before| {
+        match (path, before) {
+        ("/", 0) => "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 5000\r\n\r\n<a href=/early>early</a>".to_owned(),
+        ("/", _) => links(&["/early", "/late"]),
+        ("/robots.txt", _) => String::new(),
+        _ => page(path),
+    }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let file = settings(folder.path(), "[retry]\nreset = [\"1ms\"]\n");
+    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    let outcomes = outcomes(&collection);
+    assert_eq!(outcomes.get("/early").map(String::as_str), Some("200"));
+    assert_eq!(outcomes.get("/late").map(String::as_str), Some("200"));
+}
+
+#[test]
+fn retry_after_is_obeyed_and_the_crawl_continues() {
+    let site = ScriptedSite::start(|path, _, before| {
+        match (path, before) {
+        ("/", _) => links(&["/busy", "/other"]),
+        ("/busy", 0) => {
+            "HTTP/1.1 429 Too Many\r\nRetry-After: 1\r\nContent-Length: 0\r\nConnection: close\r\n\r\n".to_owned()
+        }
+        ("/robots.txt", _) => String::new(),
+        _ => page(path),
+    }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let file = settings(folder.path(), "[retry]\nslow_down = [\"1ms\"]\n");
+    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    let asked = site.asked();
+    assert_eq!(
+        asked.iter().filter(|path| *path == "/busy").count(),
+        2,
+        "{asked:?}"
+    );
+    assert_eq!(outcomes(&collection)["/busy"], "200");
+    assert_eq!(outcomes(&collection)["/other"], "200");
+}
+
+/// Refuses this request, for a second: whatever is asked next, it comes later, and all pages come in the end.
+#[track_caller]
+fn check_retry_after(retry: &str, is_refused: fn(&str, usize) -> bool) {
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&log);
+    let site = ScriptedSite::start(move |path, _, before| {
+        let refused = is_refused(path, before);
+        told.lock().unwrap().push((Instant::now(), refused));
+        let others: Vec<_> = (0..20).map(|number| format!("/{number}")).collect();
+        let others: Vec<_> = others.iter().map(String::as_str).collect();
+        match path {
+            _ if refused => status("503 Service Unavailable\r\nRetry-After: 1"),
+            "/robots.txt" => String::new(),
+            "/" => links(&others),
+            path if others.contains(&path) => page(path),
+            _ => status("404 Not Found"),
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let file = settings(folder.path(), &format!("[retry]\n{retry}\n"));
+    let mut command = crawl(&collection, &site.url("/"));
+    run(command.args(["--connections", "1", "--config"]).arg(file));
+    let log = log.lock().unwrap();
+    let refused = log.iter().position(|(_, refused)| *refused);
+    let refused = refused.expect("it was asked for");
+    let [(refusal, _), (next, _), ..] = log[refused..] else {
+        panic!("nothing was asked for afterwards");
+    };
+    let gap = next - refusal;
+    assert!(gap >= Duration::from_secs(1), "{gap:?}");
+    let outcomes = outcomes(&collection);
+    let found = outcomes.values().filter(|outcome| *outcome == "200");
+    assert!(found.count() >= 20, "{outcomes:?}");
+}
+
+#[test]
+fn retry_after_of_robots_txt_is_obeyed() {
+    check_retry_after("robots_unreachable = [\"1ms\"]", |path, before| {
+        path == "/robots.txt" && before == 0
+    });
+}
+
+#[test]
+fn retry_after_of_the_soft_404_probe_is_obeyed() {
+    check_retry_after("", |path, _| path.starts_with("/aranha-"));
+}
+
+/// The same command continues a crawl: it must not begin with what the server asked not to do.
+#[test]
+fn retry_after_is_obeyed_by_the_next_crawl() {
+    for refused in ["/robots.txt", "/"] {
+        let site = ScriptedSite::start(move |path, _, _| match path {
+            path if path == refused => status("429 Too Many Requests\r\nRetry-After: 3600"),
+            "/robots.txt" => String::new(),
+            _ => links(&["/other"]),
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let collection = folder.path().join("c");
+        let file = settings(folder.path(), "[crawl]\nidle_wait = \"100ms\"\n");
+        run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+        let asked = site.all();
+        assert_eq!(asked.last().map(String::as_str), Some(refused));
+        for flag in ["--quiet", "--again"] {
+            run(aranha()
+                .args(["crawl", &site.url("/"), flag, "--allow-private", "-c"])
+                .arg(&collection));
+            assert_eq!(site.all(), asked, "{flag}");
+        }
+    }
+}
+
+#[test]
+fn retry_after_of_the_last_try_is_obeyed() {
+    check_retry_after("server_error = []", |path, _| path == "/7");
+}

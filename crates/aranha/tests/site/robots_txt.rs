@@ -1,0 +1,98 @@
+//! robots.txt: files that are incomplete, unreachable or redirected, and Crawl-delay.
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::scripted_site::{ScriptedSite, crawl, links, page, run, status};
+use crate::{outcomes, settings};
+
+/// Rules that cannot be read whole are not taken for all the rules; a wrong label does not hide them.
+#[test]
+fn an_incomplete_robots_txt_allows_nothing() {
+    let check = |answer: &'static str, expected: &[&str]| {
+        let site = ScriptedSite::start(move |path, _, _| match path {
+            "/robots.txt" => format!("HTTP/1.1 200 OK\r\nConnection: close\r\n{answer}"),
+            "/" => links(&["/open", "/shut"]),
+            _ => page("here"),
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let file = settings(folder.path(), "[crawl]\nidle_wait = \"0s\"\n");
+        let collection = folder.path().join("c");
+        run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+        assert_eq!(site.asked(), expected, "{answer}");
+    };
+    check(
+        "Content-Encoding: br\r\n\r\nUser-agent: *\nDisallow: /shut\n",
+        &["/", "/open"],
+    );
+    check(
+        "Transfer-Encoding: chunked\r\n\r\nd\r\nUser-agent: *\r\nno size\r\n",
+        &[],
+    );
+}
+
+#[test]
+fn no_page_is_fetched_while_robots_txt_is_unreachable() {
+    let site = ScriptedSite::start(|path, _, before| {
+        match (path, before) {
+        ("/robots.txt", 0) => status("500 Internal Server Error"),
+        ("/robots.txt", _) => "HTTP/1.1 200 OK\r\nContent-Length: 33\r\nConnection: close\r\n\r\nUser-agent: *\r\nDisallow: /private".to_owned(),
+        ("/", _) => links(&["/private", "/open"]),
+        _ => page(path),
+    }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(site.asked(), Vec::<String>::new());
+    run(&mut crawl(&collection, &site.url("/")));
+    assert_eq!(site.asked(), ["/", "/open"]);
+    assert_eq!(outcomes(&collection)["/private"], "robots.txt refused");
+}
+
+#[test]
+fn a_robots_txt_redirect_to_a_blocked_host_is_not_followed() {
+    let shut = ScriptedSite::start(|_, _, _| page("never"));
+    let target = shut.url("/rules");
+    let site = ScriptedSite::start(move |path, _, _| match path {
+        "/robots.txt" => format!(
+            "HTTP/1.1 302 Found\r\nLocation: {target}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+        ),
+        _ => page("here"),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = settings(
+        folder.path(),
+        &format!("[crawl]\nblacklist = [\"{}*\"]\n", shut.url("/")),
+    );
+    let collection = folder.path().join("c");
+    run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
+    assert_eq!(shut.asked(), Vec::<String>::new());
+    assert_eq!(site.asked(), Vec::<String>::new(), "there may be rules");
+}
+
+#[test]
+fn a_crawl_delay_longer_than_the_pause_is_obeyed() {
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&times);
+    let site = ScriptedSite::start(move |path, _, _| {
+        log.lock().unwrap().push(Instant::now());
+        match path {
+            "/robots.txt" => {
+                "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nUser-agent: *\nCrawl-delay: 0.3\n"
+                    .to_owned()
+            }
+            "/" => links(&["/a", "/b"]),
+            _ => page(path),
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = crawl(&folder.path().join("c"), &site.url("/"));
+    run(command.args(["--connections", "8"]));
+    let times = times.lock().unwrap();
+    assert_eq!(times.len(), 4);
+    for pair in times.windows(2) {
+        let gap = pair[1] - pair[0];
+        assert!(gap >= Duration::from_millis(300), "{gap:?}");
+    }
+}
