@@ -2,18 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-mod story;
+mod scripted_site;
 mod support;
 
 use std::process::Command;
 
-use story::{Site, crawl, page};
+use scripted_site::{ScriptedSite, crawl, page};
 use support::{aranha, assert_status};
 
-fn site() -> Site {
-    Site::tell(|path, _, _| match path {
+fn site() -> ScriptedSite {
+    ScriptedSite::start(|path, _, _| match path {
         "/" => page("<p>One page."),
-        _ => story::status("404 Not Found"),
+        _ => scripted_site::status("404 Not Found"),
     })
 }
 
