@@ -534,6 +534,23 @@ fn old_key_names_are_accepted_and_reported() {
 }
 
 #[test]
+fn the_documentation_lists_the_renamed_keys() {
+    let text = include_str!("../../../../docs/configuration.md");
+    let (_, table) = text.split_once("| old name | new name |").expect("a table");
+    let documented: Vec<_> = table
+        .lines()
+        .filter(|line| line.starts_with("| "))
+        .collect();
+    let expected = renamed::RENAMED
+        .iter()
+        .map(|(section, old, new)| match *section {
+            "" => format!("| `[{old}]` | `[{new}]` |"),
+            section => format!("| `{section}.{old}` | `{section}.{new}` |"),
+        });
+    assert_eq!(documented, expected.collect::<Vec<_>>());
+}
+
+#[test]
 fn an_old_section_with_an_old_key_is_accepted() {
     for text in [
         "[parasite]\nagain = \"7h\"\n",
