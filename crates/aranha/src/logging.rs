@@ -22,7 +22,7 @@ static FLAG: OnceLock<String> = OnceLock::new();
 /// Starts logging for any command if `--log` was given. `crawl` and `demo` otherwise use `log.level`.
 pub(crate) fn set_flag(filter: Option<String>) -> Result<(), CommandError> {
     let Some(filter) = filter else { return Ok(()) };
-    start(FLAG.get_or_init(|| filter))
+    start("--log", FLAG.get_or_init(|| filter))
 }
 
 /// The value of `--log`, if it was given.
@@ -30,10 +30,10 @@ pub(crate) fn flag() -> Option<&'static str> {
     FLAG.get().map(String::as_str)
 }
 
-/// Starts logging with this filter, unless it has been started.
-pub(crate) fn start(filter: &str) -> Result<(), CommandError> {
+/// Starts logging with the filter that this flag or key has, unless logging has been started.
+pub(crate) fn start(name: &str, filter: &str) -> Result<(), CommandError> {
     let targets = parse(filter).ok_or_else(|| {
-        CommandError::usage(format!("`{filter}` is not a log filter")).hint(
+        CommandError::usage(format!("{name}: `{filter}` is not a log filter")).hint(
             "write a level (error, warn, info, debug, trace), or levels by crate: aranha_fetch=debug,info",
         )
     })?;

@@ -1,10 +1,10 @@
-//! The command line: what people type, what they read, and the exit status.
+//! The command-line program: arguments, output, exit status.
 //!
-//! One file a verb under `commands/`. Data goes to stdout through [`output`], everything else to stderr; text that
-//! came from the web goes through [`terminal_escape`] first. Whatever goes wrong ends as a [`error::CommandError`]: one
-//! sentence, a hint, a status.
+//! Each command has a file in `commands/`. Data goes to stdout through [`output`], everything else to stderr. Text from the web
+//! passes through [`terminal_escape`] before it is printed. Every failure is a [`error::CommandError`]: one sentence, a hint and
+//! an exit status.
 //!
-//! Read first: [`commands`], then [`error`].
+//! Read first: [`commands`], then [`error`]. A crawl is run by [`session`] and reported by [`display`].
 
 mod allocator;
 mod arguments;
@@ -33,11 +33,10 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     allocator::set_purge_delay();
-    // Pages come and go in buffers of a few kilobytes: with huge pages the system clears two megabytes for each of many.
+    // Buffers of pages are a few kilobytes large and short-lived. With huge pages the kernel would clear 2 MB for many of them.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
-    let ended = arguments::read().and_then(commands::run);
-    match ended {
+    match arguments::read().and_then(commands::run) {
         Ok(status) => status.into(),
-        Err(complaint) => complaint.report(),
+        Err(error) => error.report(),
     }
 }

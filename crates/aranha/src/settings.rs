@@ -143,14 +143,14 @@ impl Settings {
         let text = |value: &Option<String>| value.clone().map(Value::from);
         let number = |value: Option<u32>| value.map(|value| Value::from(i64::from(value)));
         let log = logging::flag().filter(|_| !self.permanent_only);
-        let goes_on = !self.permanent_only && (self.continuous || self.every.is_some());
+        let keeps_running = !self.permanent_only && (self.continuous || self.every.is_some());
         let continuous = (
             if self.continuous {
                 "--continuous"
             } else {
                 "--every"
             },
-            goes_on.then_some(Value::Boolean(true)),
+            keeps_running.then_some(Value::Boolean(true)),
         );
         let resolvers: Vec<_> = self.resolver.iter().map(ToString::to_string).collect();
         for (flag, key, value) in [
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn times() {
+    fn durations_as_typed() {
         check(time, "0", Some("\"0s\""));
         check(time, "0s", Some("\"0s\""));
         check(time, "2", Some("\"2s\""));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_sizes() {
+    fn numbers_and_sizes_as_typed() {
         check(count, "12", Some("12"));
         check(count, "none", Some("\"none\""));
         check(count, "-3", None);
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn resolvers() {
+    fn resolvers_have_a_default_port() {
         check(resolver, "127.0.0.1:5353", Some("127.0.0.1:5353"));
         check(resolver, "192.0.2.1", Some("192.0.2.1:53"));
         check(resolver, "2001:db8::1", Some("[2001:db8::1]:53"));

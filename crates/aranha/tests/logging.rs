@@ -87,7 +87,7 @@ fn an_invalid_filter_is_refused() {
     assert_status(&output, 2);
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.starts_with("error: `loud` is not a log filter\nhint: "),
+        said.starts_with("error: --log: `loud` is not a log filter\nhint: "),
         "{said}"
     );
 }

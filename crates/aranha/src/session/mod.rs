@@ -60,7 +60,7 @@ impl Session<'_> {
             ))
             .hint(format!("aranha crawl https://example.org -c {name}")));
         }
-        logging::start(&config.log.level)?;
+        logging::start("log.level", &config.log.level)?;
         raise_open_file_limit();
         warn_about_connections(&config, mode);
         collection::create(folder)?;

@@ -1,12 +1,12 @@
-//! `logs/crawl.log`: one line a fetch, Heritrix's twelve fields, so that its tools read it (F13).
+//! `logs/crawl.log`: one line per fetch with the twelve fields of Heritrix, so that its tools can read the file (F13).
 //!
 //! ```text
 //! time status size url hop via type visit fetched+ms digest source notes
 //! ```
 //!
-//! What has no status of its own gets Heritrix's negative code. Fields never hold white space
-//! or control characters: URLs are canonical, the rest is escaped. A line is written when its
-//! page is committed, so the log never tells of a page that a crash could take back.
+//! A fetch without an HTTP status has a negative code of Heritrix. Fields contain no white space and no control characters:
+//! URLs are canonical, and other text is escaped. A line is written after its page is committed, so a crash never leaves a line
+//! about a page that the frontier does not have.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -17,7 +17,7 @@ use aranha_frontier::{Outcome, PageRecord};
 use aranha_units::calendar;
 use data_encoding::BASE32;
 
-/// One fetch, as the log tells it.
+/// One fetch.
 #[derive(Debug)]
 pub(crate) struct Line<'a> {
     pub(crate) url: &'a str,
@@ -26,11 +26,11 @@ pub(crate) struct Line<'a> {
     pub(crate) notes: &'a str,
 }
 
-/// The open log. Appends what was prepared, once a group commit.
+/// The open log, written once per group commit.
 #[derive(Debug)]
 pub(crate) struct CrawlLog {
     file: File,
-    /// Lines of pages that are on their way to the disk.
+    /// Lines of pages that are not yet committed.
     prepared: Vec<u8>,
 }
 
@@ -43,7 +43,7 @@ impl CrawlLog {
         })
     }
 
-    /// A line for the next [`write`](Self::write).
+    /// Formats a line for the next [`write`](Self::write).
     pub(crate) fn prepare(&mut self, line: &Line<'_>) {
         let record = line.record;
         let digest = record.digest.map_or_else(
@@ -81,7 +81,7 @@ impl CrawlLog {
         );
     }
 
-    /// The pages of all prepared lines are durable.
+    /// Appends the prepared lines. Call it when their pages are committed.
     pub(crate) fn write(&mut self) -> io::Result<()> {
         let written = self.file.write_all(&self.prepared);
         self.prepared.clear();
@@ -99,7 +99,7 @@ fn push_note(notes: &mut String, note: &str) {
     notes.push_str(note);
 }
 
-/// A field without white space and control characters; "-" when there is nothing to say.
+/// Replaces white space and control characters by `_`. An empty field is `-`.
 fn field(text: &str) -> Cow<'_, str> {
     if text.is_empty() {
         return "-".into();
@@ -118,7 +118,7 @@ fn field(text: &str) -> Cow<'_, str> {
         .collect()
 }
 
-/// Heritrix's fetch status codes.
+/// The HTTP status, or the fetch status code of Heritrix.
 fn code(outcome: Outcome) -> i32 {
     match outcome {
         Outcome::Answer(status) | Outcome::Unwanted(status) => i32::from(status),
