@@ -123,8 +123,8 @@ fn said(shared: &ServerState, query: &[u8], asked: &Asked, ttl: u32, tcp: bool) 
     let Some(address) = shared.web.address(&asked.name) else {
         return Said::Code(packet::NO_SUCH_NAME);
     };
-    match shared.web.spot(&asked.name) {
-        Some(spot) => spot.hazard.resolve(&Lookup {
+    match shared.web.hazard_site(&asked.name) {
+        Some(site) => site.hazard.resolve(&Lookup {
             query,
             asked,
             address,

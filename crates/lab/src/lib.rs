@@ -87,7 +87,7 @@ impl Lab {
         let mut addresses = web.addresses();
         let hostile = !web.plan().hazards.is_empty();
         if hostile {
-            addresses.extend(trespass::listened());
+            addresses.extend(trespass::listening_addresses());
         }
         let mut listeners = server::bind(&addresses, wanted_port).await?;
         let port = listeners[0].local_addr()?.port();

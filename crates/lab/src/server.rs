@@ -99,7 +99,7 @@ async fn bind_all(addresses: &[Ipv4Addr], mut port: u16) -> io::Result<Vec<TcpLi
     let mut listeners = Vec::with_capacity(addresses.len());
     for address in addresses {
         let listener = if address.is_unspecified() {
-            vacuum::shared(SocketAddr::new((*address).into(), port))?.listen(BACKLOG)?
+            vacuum::bind_shared(SocketAddr::new((*address).into(), port))?.listen(BACKLOG)?
         } else {
             TcpListener::bind((*address, port)).await?
         };
@@ -186,14 +186,14 @@ impl HttpConnection<'_> {
             served += 1;
             let mut exchange = self.exchange(&head, started);
             match self.state.web.host(&head.host) {
-                Some(Host::Hazard(spot)) => {
+                Some(Host::Hazard(site)) => {
                     let visit = Visit {
                         exchange,
                         head: &head,
                         web: &self.state.web,
                         memory: &self.state.memory,
                     };
-                    return spot.hazard.serve(visit).await;
+                    return site.hazard.serve(visit).await;
                 }
                 _ => {
                     if self

@@ -1,7 +1,7 @@
-//! What the servers saw of a crawl, added up: the verdict that `aranha lab` and `bench/zoo` print.
+//! Totals of a crawl, which `aranha lab` and `bench/zoo` print.
 //!
-//! Judged by the log and by the truth alone, never by what the crawler says of itself. Needs a plan that keeps its
-//! log.
+//! Computed from the servers' log and the expected pages, never from the crawler's own statistics. The plan must keep its log
+//! ([`Plan::keep_log`](crate::Plan::keep_log)).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -11,69 +11,69 @@ use crate::log::{Request, Violation, violations};
 use crate::web::Host;
 use crate::{Crawler, Expected, Lab};
 
-/// What one hostile kind of site cost.
+/// Cost of one kind of hostile site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Requests to all its sites.
+    /// Requests to all sites of this kind.
     pub requests: u64,
-    /// Bytes that it sent.
+    /// Bytes sent to the crawler.
     pub bytes: u64,
-    /// Time that its exchanges were open, added up.
+    /// Sum of the durations of all exchanges.
     pub held: Duration,
 }
 
-/// A crawl as its servers saw it.
+/// Totals of a crawl in the servers' log.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Requests to anyone, robots.txt included.
+    /// All requests, including robots.txt.
     pub requests: u64,
     /// Requests to honest sites.
     pub honest: u64,
-    /// Requests to names that are not of this lab, or to none.
+    /// Requests with an unknown host name or without one.
     pub unknown: u64,
-    /// What each hostile kind cost; those that nobody asked are left out.
+    /// Cost of each kind of hostile site that was requested.
     pub hazards: BTreeMap<Hazard, Cost>,
-    /// URLs of honest sites that had to be asked for.
+    /// Number of URLs of honest sites that a crawl must fetch.
     pub expected: usize,
-    /// How many of them were answered in full, with the status that was expected.
+    /// Number of them with a complete response of the expected status.
     pub arrived: usize,
-    /// The others, in folded form ([`Lab::fold`]).
+    /// The other expected URLs, in folded form ([`Lab::fold`]).
     pub missed: Vec<String>,
     /// Questions to the DNS server.
     pub questions: usize,
     /// Connections to refused addresses.
     pub trespasses: usize,
-    /// Requests that came sooner than the pause after another to the same site or address.
+    /// Pairs of requests to the same site or address that violate the courtesy pause.
     pub violations: Vec<Violation>,
-    /// From the first request to the end of the last answer that made an expected URL arrive.
+    /// Time from the first request to the first complete response of the last expected URL.
     pub honest_time: Duration,
-    /// From the first request to the end of the last answer.
+    /// Time from the first request to the end of the last exchange.
     pub time: Duration,
-    /// Answers that ended in each second from the first request on; robots.txt is not among them.
+    /// Number of complete responses in each second after the first request, without robots.txt.
     pub each_second: Vec<u32>,
 }
 
 impl Tally {
-    /// Requests to hostile sites of a group.
+    /// Number of requests to hostile sites of a group.
     pub fn group(&self, group: Group) -> u64 {
         let costs = self.hazards.iter();
         let of_group = costs.filter(|(hazard, _)| hazard.group() == group);
         of_group.map(|(_, cost)| cost.requests).sum()
     }
 
-    /// Requests to hostile sites.
+    /// Number of requests to hostile sites.
     pub fn hostile(&self) -> u64 {
         self.hazards.values().map(|cost| cost.requests).sum()
     }
 }
 
 impl Lab {
-    /// Adds up what was seen so far of this crawler. `pause` is the courtesy pause that it was told to keep.
+    /// Totals of the log so far, compared with the pages that this crawler should find. `pause` is its courtesy pause.
     pub fn tally(&self, crawler: &Crawler, pause: Duration) -> Tally {
         self.tally_by(&self.truth(crawler), pause)
     }
 
-    /// The same without the truth, which takes minutes to work out for a million pages: nothing is expected.
+    /// Like [`Lab::tally`], but without expected pages, whose computation takes minutes for a million pages.
     pub fn courtesy(&self, pause: Duration) -> Tally {
         self.tally_by(&BTreeMap::new(), pause)
     }
@@ -81,7 +81,7 @@ impl Lab {
     fn tally_by(&self, truth: &BTreeMap<String, Expected>, pause: Duration) -> Tally {
         let log = self.log();
         let start = log.iter().map(|request| request.started).min();
-        let mut waiting: BTreeSet<&String> = truth.keys().collect();
+        let mut missing: BTreeSet<&String> = truth.keys().collect();
         let mut tally = Tally {
             requests: log.len() as u64,
             expected: truth.len(),
@@ -97,24 +97,24 @@ impl Lab {
                 tally.count_second(since(request.ended));
             }
             match self.web().host(&request.host) {
-                Some(Host::Hazard(spot)) => tally.cost(spot.hazard, request),
+                Some(Host::Hazard(site)) => tally.add_cost(site.hazard, request),
                 Some(Host::Site(_) | Host::Twin(_)) => {
                     tally.honest += 1;
                     if truth.is_empty() {
                         continue;
                     }
                     let url = self.fold(&self.url(request));
-                    let due = truth.get(&url).map(|expected| expected.status);
-                    let good = request.complete && due == Some(request.status);
-                    if good && waiting.remove(&url) {
+                    let status = truth.get(&url).map(|expected| expected.status);
+                    let as_expected = request.complete && status == Some(request.status);
+                    if as_expected && missing.remove(&url) {
                         tally.honest_time = tally.honest_time.max(since(request.ended));
                     }
                 }
                 None => tally.unknown += 1,
             }
         }
-        tally.arrived = tally.expected - waiting.len();
-        tally.missed = waiting.into_iter().cloned().collect();
+        tally.arrived = tally.expected - missing.len();
+        tally.missed = missing.into_iter().cloned().collect();
         tally
     }
 
@@ -124,6 +124,7 @@ impl Lab {
 }
 
 impl Tally {
+    /// Counts a response that ended this long after the first request.
     fn count_second(&mut self, at: Duration) {
         let second = at.as_secs() as usize;
         if self.each_second.len() <= second {
@@ -132,7 +133,7 @@ impl Tally {
         self.each_second[second] += 1;
     }
 
-    fn cost(&mut self, hazard: Hazard, request: &Request) {
+    fn add_cost(&mut self, hazard: Hazard, request: &Request) {
         let cost = self.hazards.entry(hazard).or_default();
         cost.requests += 1;
         cost.bytes += request.bytes;

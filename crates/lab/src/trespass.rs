@@ -1,23 +1,22 @@
-//! Addresses that the lab's black list refuses, and the connections that came to them all the same.
+//! Refused addresses ([`BLACK_LIST`]), and the connections that a crawler makes to them nevertheless.
 //!
-//! The lab is on loopback, so a crawler that visits it must be let in there (`allow_private`); what it must not
-//! touch is named by [`BLACK_LIST`]. Of those ranges some can be listened on: a server there says nothing, notes
-//! who came (invariant: no connection to a refused address) and hangs up. Nothing in the lab ever connects.
+//! The lab is on loopback, so its crawlers run with `allow_private`, and the black list names the addresses that they must not
+//! contact. On some of these, servers listen that record every connection and close it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Instant;
 
-/// A connection to an address that is refused.
+/// A connection to a refused address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trespass {
-    /// The address that was connected to.
+    /// The address.
     pub address: IpAddr,
-    /// When it was accepted.
+    /// When the connection was accepted.
     pub at: Instant,
 }
 
-/// Ranges to refuse when the zoo is crawled, one a line in a crawler's black list. The first three are counted
-/// (see [`crate::Lab::trespasses`]); the others are where `Hazard::Metadata` points to, outside this machine.
+/// The address ranges that a crawler of the zoo must refuse, as lines of its black list. Connections to the first three are
+/// counted ([`crate::Lab::trespasses`]). `Hazard::Metadata` links to the others, which are outside this machine.
 pub const BLACK_LIST: &[&str] = &[
     "127.166.0.0/16",
     "127.0.0.1/32",
@@ -38,27 +37,27 @@ pub const BLACK_LIST: &[&str] = &[
     "2001::/32",
 ];
 
-/// Second octet of the range that is listened on; honest and hostile sites stay below 144.
-const NETWORK: u8 = 166;
-/// Addresses bound one by one.
-const BOUND: u8 = 8;
+/// Second octet of the refused range 127.166.0.0/16. The sites of the lab are below 127.144.
+const SECOND_OCTET: u8 = 166;
+/// Number of refused addresses on which servers always listen.
+const LISTENING: u8 = 8;
 
-/// The n-th counted address: 1 to 8 are always listened on.
+/// The refused address with this number. Servers listen on 1 to 8.
 pub(crate) const fn refused(number: u8) -> Ipv4Addr {
-    Ipv4Addr::new(127, NETWORK, 0, number)
+    Ipv4Addr::new(127, SECOND_OCTET, 0, number)
 }
 
-/// What to listen on besides the sites' addresses: 127.0.0.1 too, since `0` leads there.
-pub(crate) fn listened() -> Vec<Ipv4Addr> {
-    let range = (1..=BOUND).map(refused);
+/// The refused addresses to listen on, with 127.0.0.1, because the host `0` leads there.
+pub(crate) fn listening_addresses() -> Vec<Ipv4Addr> {
+    let range = (1..=LISTENING).map(refused);
     range.chain([Ipv4Addr::LOCALHOST]).collect()
 }
 
-/// Nobody may connect to it.
+/// Whether a connection to this address is counted as a trespass.
 pub(crate) fn is_refused(address: IpAddr) -> bool {
     match address.to_canonical() {
         IpAddr::V4(address) => {
-            address == Ipv4Addr::LOCALHOST || address.octets()[..2] == [127, NETWORK]
+            address == Ipv4Addr::LOCALHOST || address.octets()[..2] == [127, SECOND_OCTET]
         }
         IpAddr::V6(address) => address == Ipv6Addr::LOCALHOST,
     }
@@ -70,8 +69,9 @@ mod tests {
     use crate::site;
 
     #[test]
-    fn the_black_list_is_one() {
-        let list = aranha_url::Blacklist::parse_lines(&BLACK_LIST.join("\n")).expect("ranges");
+    fn the_black_list_covers_refused_addresses_and_no_sites() {
+        let list = aranha_url::Blacklist::parse_lines(&BLACK_LIST.join("\n"))
+            .expect("the lines are valid ranges");
         for number in [1, 8, 200] {
             assert!(list.address(refused(number).into()).is_some());
         }
@@ -80,9 +80,13 @@ mod tests {
     }
 
     #[test]
-    fn sites_are_elsewhere() {
+    fn no_site_has_a_refused_address() {
         assert!((0..200_000).all(|number| !is_refused(site::address(number).into())));
-        assert!(listened().into_iter().all(|a| is_refused(a.into())));
+        assert!(
+            listening_addresses()
+                .into_iter()
+                .all(|a| is_refused(a.into()))
+        );
         assert!(is_refused(refused(1).to_ipv6_mapped().into()));
     }
 }

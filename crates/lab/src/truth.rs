@@ -1,15 +1,14 @@
-//! The truth: what a crawler that obeys the rules must find, computed and not crawled.
+//! The truth: the URLs that a correct crawler must find, computed without a crawl.
 //!
-//! A breadth-first walk over `outline`: no socket, no HTML. Links are read by `aranha-url` with its default
-//! rules and robots.txt by the meaning written beside each file (`robots`), so what is tested here is the
-//! crawler's reading of pages, its courtesy and its bookkeeping.
+//! Computed by a breadth-first search over the outlines (`outline.rs`), without sockets and HTML. Links are resolved by
+//! `aranha-url` with its default rules. The meaning of each robots.txt file is stated in `robots.rs`. A comparison with a
+//! crawl therefore tests the crawler's page reader, its robots.txt parser, its courtesy and its frontier.
 //!
-//! **Which form.** URLs are told in folded form: canonical by `Canonicaliser::default()`, with the site's name
-//! (`www.` folded) for the host: `http://site000.lab:PORT/a?b`. Twins are one URL there; the status is the one
-//! under the preferred name, and a redirect from one twin to the other is no URL of its own.
+//! **Form.** URLs are folded: canonical by the default rules, and without `www.`, such as `http://site000.lab:PORT/a?b`. Twins
+//! are one URL, with the status under the preferred name. A redirect from one twin to the other is not a URL of its own.
 //!
-//! **What is in it.** Everything that answers: redirects, 404s and files that were linked too. Not in it:
-//! robots.txt, names without an address, hazards, and assets unless asked for.
+//! **Content.** Every URL with a response, including redirects, 404s and linked files. Excluded are robots.txt, names without
+//! an address, hazards, and assets unless [`Crawler::assets`] is set.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -21,20 +20,20 @@ use crate::robots;
 use crate::site::Site;
 use crate::web::{Host, Web};
 
-/// What the crawler whose result is foreseen does. The default is aranha's own.
+/// The rules that a crawler follows. The default is that of aranha.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crawler {
-    /// Product token looked for in robots.txt.
+    /// Product token for robots.txt.
     pub agent: String,
-    /// robots.txt is obeyed.
+    /// Whether robots.txt is obeyed.
     pub robots: bool,
-    /// Links of pages with a robots meta tag `nofollow` are not followed.
+    /// Whether the robots meta tag `nofollow` is obeyed.
     pub meta_nofollow: bool,
-    /// Links with `rel=nofollow` are not followed.
+    /// Whether `rel=nofollow` is obeyed.
     pub rel_nofollow: bool,
-    /// Images and style sheets are fetched.
+    /// Whether images and style sheets are fetched.
     pub assets: bool,
-    /// Sites other than the seeds' are visited.
+    /// Whether sites other than those of the seeds are visited.
     pub outside: bool,
 }
 
@@ -51,18 +50,18 @@ impl Default for Crawler {
     }
 }
 
-/// What is expected of one URL.
+/// The expected result of one URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// Status of the answer under the site's preferred name.
+    /// Status of the response under the preferred name of the site.
     pub status: u16,
-    /// A page: status 200 and HTML.
+    /// Whether it is a page: status 200 and HTML.
     pub html: bool,
-    /// Least number of links, redirects counted, from a seed.
+    /// Minimum number of links and redirects from a seed.
     pub depth: u16,
 }
 
-/// The URL in folded form; the text itself when it is no URL.
+/// The URL in folded form. Text that is not a URL is returned unchanged.
 pub(crate) fn fold(canonicaliser: &Canonicaliser, url: &str) -> String {
     match canonicaliser.canon(url) {
         Ok(url) => folded(&url),
@@ -75,41 +74,44 @@ fn folded(url: &CanonUrl) -> String {
 }
 
 impl Web {
-    /// Everything that this crawler finds from the seeds, in folded form.
+    /// Every URL that this crawler must find from the seeds, in folded form.
     pub fn truth(&self, crawler: &Crawler) -> BTreeMap<String, Expected> {
-        let mut walk = Walk {
+        let mut search = Search {
             web: self,
             crawler,
             canonicaliser: Canonicaliser::new(UrlRules::default()),
-            inside: self.seed_sites().map(|site| site.number).collect(),
+            seed_sites: self.seed_sites().map(|site| site.number).collect(),
             queue: VecDeque::new(),
             found: BTreeMap::new(),
         };
         for seed in self.seeds() {
-            if let Ok(url) = walk.canonicaliser.canon(&seed) {
-                walk.queue.push_back((url, 0));
+            if let Ok(url) = search.canonicaliser.canon(&seed) {
+                search.queue.push_back((url, 0));
             }
         }
-        while let Some((url, depth)) = walk.queue.pop_front() {
-            walk.visit(&url, depth);
+        while let Some((url, depth)) = search.queue.pop_front() {
+            search.visit(&url, depth);
         }
-        walk.found
+        search.found
     }
 }
 
-struct Walk<'a> {
+struct Search<'a> {
     web: &'a Web,
     crawler: &'a Crawler,
     canonicaliser: Canonicaliser,
-    inside: HashSet<usize>,
+    /// Numbers of the sites of the seeds.
+    seed_sites: HashSet<usize>,
     queue: VecDeque<(CanonUrl, u16)>,
     found: BTreeMap<String, Expected>,
 }
 
-impl Walk<'_> {
+impl Search<'_> {
     fn visit(&mut self, url: &CanonUrl, depth: u16) {
         let key = folded(url);
-        let Some(site) = self.wanted(url) else { return };
+        let Some(site) = self.fetchable(url) else {
+            return;
+        };
         if self.found.contains_key(&key) {
             return;
         }
@@ -123,14 +125,14 @@ impl Walk<'_> {
         self.found.insert(key, expected);
         if let Resource::Redirect(_, path) = &resource {
             let target = format!("http://{}:{}{path}", site.name(), self.web.port());
-            self.found_link(&Base::of(url), &target, depth);
+            self.enqueue_link(&Base::of(url), &target, depth);
         } else if html {
             self.follow(url, &site, &resource, depth);
         }
     }
 
-    /// The site of a URL when the crawler may ask for it.
-    fn wanted(&self, url: &CanonUrl) -> Option<Site> {
+    /// The site of a URL; `None` if the crawler may not or cannot fetch the URL.
+    fn fetchable(&self, url: &CanonUrl) -> Option<Site> {
         if url.port() != self.web.port() {
             return None;
         }
@@ -139,9 +141,9 @@ impl Walk<'_> {
             Host::Hazard(_) => return None,
         };
         let crawler = self.crawler;
-        let outside = crawler.outside || self.inside.contains(&site.number);
+        let in_scope = crawler.outside || self.seed_sites.contains(&site.number);
         let allowed = || robots::allowed(site.robots, &crawler.agent, url.path());
-        (outside && (!crawler.robots || allowed())).then_some(site)
+        (in_scope && (!crawler.robots || allowed())).then_some(site)
     }
 
     fn follow(&mut self, url: &CanonUrl, site: &Site, resource: &Resource, depth: u16) {
@@ -154,14 +156,14 @@ impl Walk<'_> {
             base = base.with_href(href);
         }
         for link in &outline.links {
-            let refused = link.nofollow && self.crawler.rel_nofollow;
-            if !refused && (self.crawler.assets || !link.markup.is_asset()) {
-                self.found_link(&base, &link.href, depth);
+            let ignored = link.nofollow && self.crawler.rel_nofollow;
+            if !ignored && (self.crawler.assets || !link.markup.is_asset()) {
+                self.enqueue_link(&base, &link.href, depth);
             }
         }
     }
 
-    fn found_link(&mut self, base: &Base, href: &str, depth: u16) {
+    fn enqueue_link(&mut self, base: &Base, href: &str, depth: u16) {
         if let Ok(target) = self.canonicaliser.join(base, href) {
             self.queue.push_back((target, depth + 1));
         }

@@ -1,7 +1,7 @@
-//! An address where connections are neither made nor refused, for `Hazard::Void`.
+//! An address where connection attempts time out, for `Hazard::Void`.
 //!
-//! A socket that listens and never accepts, with its queue full: the kernel drops what comes after, as a firewall
-//! does. The connections that fill the queue are our own and are held as long as this is.
+//! A socket listens and never accepts. Connections of the lab itself fill its queue, so the kernel drops all further
+//! connection attempts, as a firewall does.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,37 +10,37 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-/// Connections tried until one is not made.
-const QUEUE: usize = 16;
-/// On loopback a connection that is made is made at once.
-const PATIENCE: Duration = Duration::from_millis(100);
+/// Maximum number of connections that fill the queue.
+const MAX_CONNECTIONS: usize = 16;
+/// A connection attempt that takes longer was dropped. On loopback, successful ones take less than a millisecond.
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// The full queue; connections to the address are made again when it is dropped.
+/// A listening socket with a full queue.
 #[derive(Debug)]
 pub(crate) struct Vacuum {
     _listener: TcpListener,
-    _waiting: Vec<TcpStream>,
+    _connections: Vec<TcpStream>,
 }
 
 impl Vacuum {
     pub(crate) async fn open(address: Ipv4Addr, port: u16) -> io::Result<Vacuum> {
         let address = SocketAddr::new(address.into(), port);
-        let listener = shared(address)?.listen(1)?;
-        let mut waiting = Vec::new();
-        while waiting.len() < QUEUE
-            && let Ok(made) = timeout(PATIENCE, TcpStream::connect(address)).await
+        let listener = bind_shared(address)?.listen(1)?;
+        let mut connections = Vec::new();
+        while connections.len() < MAX_CONNECTIONS
+            && let Ok(connection) = timeout(CONNECT_TIMEOUT, TcpStream::connect(address)).await
         {
-            waiting.push(made?);
+            connections.push(connection?);
         }
         Ok(Vacuum {
             _listener: listener,
-            _waiting: waiting,
+            _connections: connections,
         })
     }
 }
 
-/// A bound socket that may lie beside one for all addresses on the same port; the kernel prefers the more exact one.
-pub(crate) fn shared(address: SocketAddr) -> io::Result<TcpSocket> {
+/// A bound socket whose port may also be bound for all addresses. The kernel prefers the socket with the exact address.
+pub(crate) fn bind_shared(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;
     socket.set_reuseport(true)?;

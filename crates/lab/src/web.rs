@@ -1,8 +1,8 @@
-//! The web itself, without sockets: a pure function from host and path to an answer.
+//! The web without sockets: a pure function from host and path to a response.
 //!
-//! [`Web`] is a plan and a port and nothing more. `server` puts it on sockets, `dns` gives its names
-//! addresses, `truth` walks it. A question's way: host → `site` (or hazard) → `resource` → `outline` (its
-//! links) → `html` → [`Answer`].
+//! A [`Web`] is a plan and a port. `server.rs` serves it, `dns.rs` resolves its names, and `truth.rs` computes the pages that a
+//! crawl must find. A response is made in these steps: host → `site` (or hazard) → `resource` → `outline` (its links) → `html`
+//! → [`Answer`].
 
 use std::net::Ipv4Addr;
 
@@ -13,29 +13,29 @@ use crate::resource::Resource;
 use crate::robots;
 use crate::site::{self, SchemeSupport, Site, Twin};
 
-/// A plan and the port that its absolute links name.
+/// The generated web: a plan, and the port in its absolute links.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Web {
     plan: Plan,
     port: u16,
 }
 
-/// Who answers to a name.
+/// The site of a host name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Host {
-    /// An honest site under its preferred name, or under its twin's when that serves the same.
+    /// An honest site under its preferred name, or under a twin that serves the same pages.
     Site(Site),
-    /// The name of an honest site that redirects to the other.
+    /// The twin of an honest site, which redirects to the preferred name.
     Twin(Site),
     /// A hostile site.
-    Hazard(Spot),
+    Hazard(HazardSite),
 }
 
-/// A hostile site's place in the plan.
+/// A hostile site of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Spot {
+pub(crate) struct HazardSite {
     pub(crate) hazard: Hazard,
-    /// Where in the plan's list.
+    /// Index in [`Plan::hazards`].
     position: usize,
 }
 
@@ -55,33 +55,35 @@ impl Web {
         self.port
     }
 
-    /// Home pages of the first sites that let crawlers in: `http://www.site000.lab:PORT/` and so on.
+    /// Home pages of the first sites whose robots.txt allows aranha, such as `http://www.site000.lab:PORT/`.
     pub fn seeds(&self) -> Vec<String> {
         self.seed_sites()
             .map(|site| format!("http://{}:{}/", site.name(), self.port))
             .collect()
     }
 
-    /// The address where a name is served; `None` when there is no such name. Of hostile names the DNS server may
-    /// say something else.
+    /// The address of the server of a name; `None` when there is no such name. For hostile names the DNS server may return
+    /// another address.
     pub fn address(&self, host: &str) -> Option<Ipv4Addr> {
         Some(match self.host(host)? {
             Host::Site(site) | Host::Twin(site) => site.address,
-            Host::Hazard(spot) => self.hazard_address(spot.position),
+            Host::Hazard(site) => self.hazard_address(site.position),
         })
     }
 
-    /// All addresses on which the web is served.
+    /// All addresses on which servers listen.
     pub fn addresses(&self) -> Vec<Ipv4Addr> {
         let honest = (0..self.plan.addresses.max(1)).map(site::address);
         let hostile = self.hazards().filter(|(_, hazard)| hazard.listens());
         honest.chain(hostile.map(|(address, _)| address)).collect()
     }
 
-    /// Home pages of all hostile sites, in the order of the plan.
+    /// URLs of the home pages of all hostile sites, in the order of the plan.
     pub fn hazard_seeds(&self) -> Vec<String> {
-        let places = 0..self.plan.hazards.len();
-        places.map(|place| self.hazard_home(place)).collect()
+        let positions = 0..self.plan.hazards.len();
+        positions
+            .map(|position| self.hazard_home(position))
+            .collect()
     }
 
     /// Hostile sites with their addresses.
@@ -94,13 +96,13 @@ impl Web {
         site::address(self.plan.addresses.max(1) + position)
     }
 
-    /// The URL that leads into the hostile site at a place of the plan.
+    /// URL of the home page of the hostile site at this index of the plan.
     pub(crate) fn hazard_home(&self, position: usize) -> String {
         let scheme = self.plan.hazards[position].scheme();
         format!("{scheme}://{}:{}/", self.hazard_host(position), self.port)
     }
 
-    /// The name of the hostile site at a place of the plan.
+    /// Host name of the hostile site at this index of the plan.
     pub(crate) fn hazard_host(&self, position: usize) -> String {
         let hazard = self.plan.hazards[position];
         let before = &self.plan.hazards[..position];
@@ -108,16 +110,15 @@ impl Web {
         hazard.host_of(copy)
     }
 
-    /// The hostile site of a name.
-    pub(crate) fn spot(&self, host: &str) -> Option<Spot> {
+    /// The hostile site of a host name.
+    pub(crate) fn hazard_site(&self, host: &str) -> Option<HazardSite> {
         let (hazard, copy) = Hazard::parse(host)?;
         let same = self.plan.hazards.iter().enumerate();
         let position = same.filter(|(_, h)| **h == hazard).nth(copy - 1)?.0;
-        Some(Spot { hazard, position })
+        Some(HazardSite { hazard, position })
     }
 
-    /// What an honest site answers to `GET` of a path and query, over plain HTTP if `secure` is false. 404 for names
-    /// that are not served here.
+    /// The response of an honest site to `GET` of a path and query, over HTTPS or HTTP. 404 for unknown names.
     pub(crate) fn answer_over(&self, secure: bool, host: &str, target: &str) -> Answer {
         match self.host(host) {
             Some(Host::Site(site) | Host::Twin(site))
@@ -130,8 +131,7 @@ impl Web {
         }
     }
 
-    /// What an honest site answers to `GET` of a path and query, over the scheme that it prefers. 404 for names that
-    /// are not served here.
+    /// The response of an honest site to `GET` of a path and query, over its preferred scheme. 404 for unknown names.
     pub fn answer(&self, host: &str, target: &str) -> Answer {
         match self.host(host) {
             Some(Host::Site(site)) => Answer::of(self, &site, &Resource::at(&site, target), target),
@@ -145,7 +145,7 @@ impl Web {
 
     pub(crate) fn host(&self, host: &str) -> Option<Host> {
         let Some((number, www)) = site::parse(host) else {
-            return self.spot(host).map(Host::Hazard);
+            return self.hazard_site(host).map(Host::Hazard);
         };
         let site = self.site(number)?;
         match site.twin {

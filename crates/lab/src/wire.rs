@@ -1,7 +1,7 @@
-//! Answers as bytes: content coding, framing, status line.
+//! Encodes a response as bytes: status line, headers, content coding (RFC 9110, 8.4), framing (RFC 9112).
 //!
-//! RFC 9112 for framing, RFC 9110 8.4 for coding. Each site has its way (see `site`); what the request cannot
-//! take (gzip not accepted, HTTP/1.0) is left out, as a correct server does.
+//! Every site has its own coding and framing (`site.rs`). Those that the client does not support are not used, for example
+//! gzip that was not accepted, or chunks for HTTP/1.0.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -14,38 +14,38 @@ use crate::chance::Chance;
 use crate::request::RequestHead;
 use crate::site::{BodyFraming, Site};
 
-/// An answer ready to send.
+/// An encoded response.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) bytes: Vec<u8>,
     pub(crate) status: u16,
-    /// The connection ends after it.
+    /// Whether the connection is closed after it.
     pub(crate) close: bool,
 }
 
-/// How one exchange is to be written.
+/// Coding and framing of one response.
 #[derive(Clone, Copy, Debug)]
-struct Manner {
+struct ResponseFormat {
     gzip: bool,
     framing: BodyFraming,
-    lower: bool,
+    lowercase_names: bool,
     seed: u64,
 }
 
-/// Writes the answer of a site, or of nobody when the host is unknown. `last` closes the connection.
+/// Encodes the response of a site, or of the default server when `site` is `None`. `last` closes the connection.
 pub(crate) fn reply(site: Option<&Site>, head: &RequestHead, answer: Answer, last: bool) -> Reply {
-    let manner = manner(site, head, &answer);
-    let answer = condition(head, answer);
-    let close = last || !head.keep_alive || manner.framing == BodyFraming::Close;
+    let format = response_format(site, head, &answer);
+    let answer = check_condition(head, answer);
+    let close = last || !head.keep_alive || format.framing == BodyFraming::Close;
     let bodiless = answer.status == 304;
-    let body = if manner.gzip && !bodiless {
+    let body = if format.gzip && !bodiless {
         gzip(&answer.body)
     } else {
         answer.body
     };
     let mut text = format!("HTTP/1.1 {} {}\r\n", answer.status, reason(answer.status));
     let mut header = |name: &str, value: &str| {
-        let name = if manner.lower {
+        let name = if format.lowercase_names {
             name.to_ascii_lowercase()
         } else {
             name.to_owned()
@@ -55,11 +55,11 @@ pub(crate) fn reply(site: Option<&Site>, head: &RequestHead, answer: Answer, las
     for (name, value) in &answer.headers {
         header(name, value);
     }
-    if manner.gzip && !bodiless {
+    if format.gzip && !bodiless {
         header("Content-Encoding", "gzip");
         header("Vary", "Accept-Encoding");
     }
-    match manner.framing {
+    match format.framing {
         _ if bodiless => {}
         BodyFraming::Length => header("Content-Length", &body.len().to_string()),
         BodyFraming::Chunked => header("Transfer-Encoding", "chunked"),
@@ -69,8 +69,8 @@ pub(crate) fn reply(site: Option<&Site>, head: &RequestHead, answer: Answer, las
     text.push_str("\r\n");
     let mut bytes = text.into_bytes();
     if !bodiless && head.method != "HEAD" {
-        match manner.framing {
-            BodyFraming::Chunked => chunk(&mut bytes, &body, manner.seed),
+        match format.framing {
+            BodyFraming::Chunked => put_chunks(&mut bytes, &body, format.seed),
             BodyFraming::Length | BodyFraming::Close => bytes.extend(body),
         }
     }
@@ -81,12 +81,12 @@ pub(crate) fn reply(site: Option<&Site>, head: &RequestHead, answer: Answer, las
     }
 }
 
-fn manner(site: Option<&Site>, head: &RequestHead, answer: &Answer) -> Manner {
+fn response_format(site: Option<&Site>, head: &RequestHead, answer: &Answer) -> ResponseFormat {
     let Some(site) = site else {
-        return Manner {
+        return ResponseFormat {
             gzip: false,
             framing: BodyFraming::Length,
-            lower: false,
+            lowercase_names: false,
             seed: 0,
         };
     };
@@ -94,20 +94,20 @@ fn manner(site: Option<&Site>, head: &RequestHead, answer: &Answer) -> Manner {
         .header("Content-Type")
         .is_some_and(|t| t.starts_with("text/"));
     let known_length = !text || answer.status != 200;
-    Manner {
+    ResponseFormat {
         gzip: site.gzip && text && head.gzip && answer.status == 200,
         framing: match site.framing {
             _ if known_length => BodyFraming::Length,
             BodyFraming::Chunked if head.http_1_0 => BodyFraming::Close,
             framing => framing,
         },
-        lower: site.number % 5 == 3,
+        lowercase_names: site.number % 5 == 3,
         seed: site.seed ^ site.number as u64,
     }
 }
 
-/// RFC 9110 13.2.2: the tag counts when both are sent.
-fn condition(head: &RequestHead, answer: Answer) -> Answer {
+/// Turns the response into a 304 if the conditional headers match. `If-None-Match` has precedence (RFC 9110, 13.2.2).
+fn check_condition(head: &RequestHead, answer: Answer) -> Answer {
     let unchanged = match (&head.if_none_match, &head.if_modified_since) {
         _ if answer.status != 200 => false,
         (Some(tag), _) => answer.header("ETag") == Some(tag),
@@ -123,12 +123,14 @@ fn condition(head: &RequestHead, answer: Answer) -> Answer {
 
 pub(crate) fn gzip(body: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(body.len() / 2), Compression::fast());
-    encoder.write_all(body).expect("writing to memory");
-    encoder.finish().expect("writing to memory")
+    encoder
+        .write_all(body)
+        .expect("a write to memory cannot fail");
+    encoder.finish().expect("a write to memory cannot fail")
 }
 
-/// Chunks of many lengths, an extension now and then.
-fn chunk(out: &mut Vec<u8>, body: &[u8], seed: u64) {
+/// Appends the body in chunks of random length. One in ten has an extension.
+fn put_chunks(out: &mut Vec<u8>, body: &[u8], seed: u64) {
     let mut chance = Chance::of(seed, &[body.len() as u64]);
     let mut rest = body;
     while !rest.is_empty() {

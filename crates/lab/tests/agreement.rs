@@ -1,8 +1,9 @@
-//! The computed truth against aranha's own reader of pages, without sockets: for crawlers of every habit.
+//! Compares the expected pages of the lab with those that aranha's page reader finds, without sockets, for crawlers with
+//! different rules. robots.txt is ignored.
 //!
-//! Where this fails and `truth.rs` does not, the reader and the lab disagree about HTML; robots.txt is left out.
+//! If this fails and `truth.rs` passes, the page reader and the lab disagree about HTML.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -12,7 +13,7 @@ use aranha_url::{Base, CanonUrl, Canonicaliser, UrlRules};
 
 const PORT: u16 = 8000;
 
-/// Folded URLs and their status, found by reading pages.
+/// Crawls by reading pages. Returns the folded URLs and their status.
 fn crawl(web: &Web, crawler: &Crawler) -> BTreeMap<String, u16> {
     let canonicaliser = Canonicaliser::new(UrlRules::default());
     let seeds = web.seeds();
@@ -33,7 +34,7 @@ fn crawl(web: &Web, crawler: &Crawler) -> BTreeMap<String, u16> {
         if let Some(location) = answer.header("Location") {
             let target = canonicaliser.join(&base, location).unwrap();
             if target.key() == url.key() {
-                queue.push_front(target); // the other twin: the same page
+                queue.push_front(target); // the twin of the same page
                 continue;
             }
             queue.push_back(target);
@@ -73,7 +74,7 @@ fn read(url: &CanonUrl, content_type: Option<&str>, body: &[u8], crawler: &Crawl
 }
 
 #[test]
-fn the_reader_finds_the_truth() {
+fn the_page_reader_finds_exactly_the_expected_pages() {
     let base = Crawler {
         robots: false,
         ..Crawler::default()
@@ -117,16 +118,16 @@ fn the_reader_finds_the_truth() {
             assert_eq!(
                 only(&found, &truth),
                 [""; 0],
-                "not foreseen: seed {seed}, {crawler:?}"
+                "not expected: seed {seed}, {crawler:?}"
             );
             assert_eq!(truth, found);
         }
     }
 }
 
-/// Titles, languages and text arrive in every character set.
+/// Titles, languages and text are read correctly in every character set.
 #[test]
-fn pages_read_as_they_were_written() {
+fn title_text_and_language_of_every_page_are_read() {
     let web = Web::new(Plan::demo(), PORT);
     let canonicaliser = Canonicaliser::new(UrlRules::default());
     let mut languages = BTreeSet::new();

@@ -1,6 +1,6 @@
-//! The log and its judgement, on scripted clients.
+//! The log and the courtesy violations found in it, with scripted clients.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 mod client;
 
@@ -25,12 +25,12 @@ async fn get(lab: &Lab, host: &str) {
 }
 
 #[tokio::test]
-async fn requests_that_keep_the_pause_are_no_violation() {
+async fn requests_that_keep_the_pause_are_not_violations() {
     let lab = Lab::start(Plan::small(1)).await.unwrap();
     let host = seed_host(&lab, 0);
     for _ in 0..3 {
         get(&lab, &host).await;
-        sleep(PAUSE).await; // the pause itself is what is tested
+        sleep(PAUSE).await; // the pause under test
     }
     assert_eq!(lab.count(), 3);
     assert_eq!(lab.violations(PAUSE), []);
@@ -42,7 +42,7 @@ async fn requests_that_keep_the_pause_are_no_violation() {
 }
 
 #[tokio::test]
-async fn requests_too_close_are_found_by_site_and_by_address() {
+async fn violations_are_found_by_site_and_by_address() {
     let lab = Lab::start(Plan {
         addresses: 2,
         ..Plan::small(1)
@@ -55,7 +55,7 @@ async fn requests_too_close_are_found_by_site_and_by_address() {
         .iter()
         .flat_map(|a| hosts.iter().map(move |b| (a, b)))
         .find(|(a, b)| a != b && at(a) == at(b))
-        .expect("three sites on two addresses");
+        .expect("two of three sites share one of two addresses");
     get(&lab, one).await;
     get(&lab, other).await;
     let found = lab.violations(PAUSE);
@@ -67,10 +67,10 @@ async fn requests_too_close_are_found_by_site_and_by_address() {
     assert_eq!((lab.count(), lab.log().len()), (0, 0));
     get(&lab, one).await;
     get(&lab, one).await;
-    let shared: Vec<_> = lab.violations(PAUSE).into_iter().map(|v| v.scope).collect();
+    let scopes: Vec<_> = lab.violations(PAUSE).into_iter().map(|v| v.scope).collect();
     let site = one.strip_prefix("www.").unwrap_or(one).to_owned();
     assert_eq!(
-        shared,
+        scopes,
         [
             CourtesyScope::Site(site),
             CourtesyScope::Address(at(one).into())
@@ -95,12 +95,12 @@ async fn twins_are_one_site() {
         .unwrap();
     get(&lab, &bare).await;
     get(&lab, &format!("www.{bare}")).await;
-    let shared: Vec<_> = lab.violations(PAUSE).into_iter().map(|v| v.scope).collect();
-    assert!(shared.contains(&CourtesyScope::Site(bare)), "{shared:?}");
+    let scopes: Vec<_> = lab.violations(PAUSE).into_iter().map(|v| v.scope).collect();
+    assert!(scopes.contains(&CourtesyScope::Site(bare)), "{scopes:?}");
 }
 
 #[tokio::test]
-async fn latency_counts_from_the_request_and_the_pause_from_the_answer() {
+async fn latency_starts_at_the_request_and_the_pause_at_the_response() {
     let least = Duration::from_millis(80);
     let latency = Latency { least, most: least };
     let lab = Lab::start(Plan {
@@ -124,13 +124,13 @@ async fn latency_counts_from_the_request_and_the_pause_from_the_answer() {
     let gap = lab.violations(latency.least)[0].gap;
     assert!(
         gap < latency.least,
-        "{gap:?} from the answer, not from the request"
+        "{gap:?} from the response, not from the request"
     );
     assert!(lab.log_since(Instant::now()).is_empty());
 }
 
 #[tokio::test]
-async fn two_at_once_overlap() {
+async fn concurrent_requests_overlap() {
     let latency = Duration::from_millis(150);
     let latency = Latency {
         least: latency,
@@ -150,7 +150,7 @@ async fn two_at_once_overlap() {
 }
 
 #[tokio::test]
-async fn a_client_that_hangs_up_is_logged_as_such() {
+async fn a_disconnected_client_is_logged_without_a_response() {
     let latency = Duration::from_secs(100);
     let latency = Latency {
         least: latency,
@@ -168,7 +168,7 @@ async fn a_client_that_hangs_up_is_logged_as_such() {
     drop(client);
     timeout(Duration::from_secs(5), lab.wait_for_requests(1))
         .await
-        .expect("noticed");
+        .expect("the server should notice the disconnected client");
     let log = lab.log();
     assert_eq!(
         (log[0].status, log[0].bytes, log[0].complete),
@@ -178,7 +178,7 @@ async fn a_client_that_hangs_up_is_logged_as_such() {
 }
 
 #[tokio::test]
-async fn waiting_is_an_event() {
+async fn wait_for_requests_returns_at_the_number_of_requests() {
     let lab = Lab::start(Plan::small(1)).await.unwrap();
     let host = seed_host(&lab, 0);
     let wait = timeout(Duration::from_secs(5), lab.wait_for_requests(2));
@@ -187,7 +187,7 @@ async fn waiting_is_an_event() {
         get(&lab, &host).await;
     };
     let (waited, ()) = tokio::join!(wait, ask);
-    waited.expect("two requests were answered");
+    waited.expect("two requests should be answered");
     assert!(
         timeout(Duration::from_millis(10), lab.wait_for_requests(3))
             .await

@@ -1,6 +1,6 @@
-//! The DNS server, asked in bytes and read by hickory.
+//! The DNS server, with responses parsed by hickory.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -26,7 +26,7 @@ async fn ask(server: SocketAddr, bytes: &[u8]) -> Vec<u8> {
     buffer[..length].to_vec()
 }
 
-async fn ask_by_tcp(server: SocketAddr, queries: &[Vec<u8>]) -> Vec<Vec<u8>> {
+async fn ask_over_tcp(server: SocketAddr, queries: &[Vec<u8>]) -> Vec<Vec<u8>> {
     let mut stream = TcpStream::connect(server).await.unwrap();
     for bytes in queries {
         stream.write_u16(bytes.len() as u16).await.unwrap();
@@ -49,7 +49,7 @@ fn plan() -> Plan {
 }
 
 #[tokio::test]
-async fn names_have_the_address_of_their_site() {
+async fn every_name_resolves_to_the_address_of_its_site() {
     let lab = Lab::start(plan()).await.unwrap();
     let mut known = 0;
     for number in 0..12 {
@@ -63,7 +63,7 @@ async fn names_have_the_address_of_their_site() {
             assert_eq!(
                 message.queries[0].name().to_string(),
                 name,
-                "letters are kept"
+                "upper and lower case are kept"
             );
             let expected = lab
                 .web()
@@ -80,13 +80,13 @@ async fn names_have_the_address_of_their_site() {
     }
     assert!(
         (16..24).contains(&known),
-        "{known}: most twins exist, not all"
+        "{known}: most twins exist, but not all"
     );
     assert_eq!(lab.questions().len(), 24);
 }
 
 #[tokio::test]
-async fn negative_answers_say_for_how_long() {
+async fn negative_responses_have_a_soa_record_with_a_minimum_ttl() {
     let lab = Lab::start(plan()).await.unwrap();
     let site = lab.seeds()[0].split(['/', ':']).nth(3).unwrap().to_owned();
     let check = async |name: &str, kind, expected| {
@@ -117,13 +117,13 @@ async fn negative_answers_say_for_how_long() {
 }
 
 #[tokio::test]
-async fn tcp_answers_several_questions() {
+async fn one_tcp_connection_answers_several_questions() {
     let lab = Lab::start(plan()).await.unwrap();
     let queries = [
         query(1, "site001.lab.", RecordType::A),
         query(2, "nowhere.lab.", RecordType::A),
     ];
-    let answers = ask_by_tcp(lab.resolver(), &queries).await;
+    let answers = ask_over_tcp(lab.resolver(), &queries).await;
     let ids = answers
         .iter()
         .map(|a| Message::from_vec(a).unwrap().metadata.id);
@@ -132,17 +132,17 @@ async fn tcp_answers_several_questions() {
 }
 
 #[tokio::test]
-async fn nonsense_does_not_stop_the_server() {
+async fn malformed_queries_do_not_stop_the_server() {
     let lab = Lab::start(plan()).await.unwrap();
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
-    let whole = query(3, "site001.lab.", RecordType::A);
-    for length in 0..whole.len() {
+    let complete = query(3, "site001.lab.", RecordType::A);
+    for length in 0..complete.len() {
         socket
-            .send_to(&whole[..length], lab.resolver())
+            .send_to(&complete[..length], lab.resolver())
             .await
             .unwrap();
     }
     socket.send_to(&[0xFF; 40], lab.resolver()).await.unwrap();
-    let answer = ask(lab.resolver(), &whole).await;
+    let answer = ask(lab.resolver(), &complete).await;
     assert_eq!(Message::from_vec(&answer).unwrap().metadata.id, 3);
 }

@@ -1,6 +1,6 @@
-//! Honest sites that speak TLS, judged by rustls with the lab's authority trusted.
+//! Honest sites with HTTPS, tested with rustls and the lab's root certificate.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 mod client;
 
@@ -23,7 +23,7 @@ async fn lab(secure: usize) -> Lab {
     Lab::start(plan).await.unwrap()
 }
 
-/// Two requests over one connection; the answers as they came.
+/// Sends two requests over one TLS connection. Returns the bytes of the responses.
 async fn over_tls(lab: &Lab, host: &str) -> std::io::Result<String> {
     let mut roots = RootCertStore::empty();
     let authority = CertificateDer::from(lab.authority().unwrap().to_vec());
@@ -50,7 +50,7 @@ async fn over_tls(lab: &Lab, host: &str) -> std::io::Result<String> {
 }
 
 #[tokio::test]
-async fn plain_http_redirects_to_tls_or_serves_the_same() {
+async fn http_redirects_to_https_or_serves_the_same_pages() {
     let lab = lab(100).await;
     let (mut redirected, mut same) = (0, 0);
     for seed in (0..12).map(|number| format!("site{number:03}.lab")) {
@@ -72,12 +72,12 @@ async fn plain_http_redirects_to_tls_or_serves_the_same() {
         }
     }
     assert!(redirected > 8 && same > 2, "{redirected}, {same}");
-    let least = 2 * (redirected + same); // some close after the first answer
+    let least = 2 * (redirected + same); // some servers close the connection after the first response
     lab.wait_for_requests(least).await;
 }
 
 #[tokio::test]
-async fn who_speaks_no_tls_has_no_certificate() {
+async fn sites_without_https_have_no_certificate() {
     let some = lab(50).await;
     let mut refused = 0;
     let seeds = some.seeds();
@@ -100,7 +100,7 @@ async fn who_speaks_no_tls_has_no_certificate() {
 }
 
 #[test]
-fn the_truth_counts_a_page_once_whatever_its_scheme() {
+fn the_truth_has_a_page_once_for_both_schemes() {
     let plan = Plan {
         secure: 60,
         ..Plan::large(60)

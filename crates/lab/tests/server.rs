@@ -1,6 +1,6 @@
-//! What the servers put on the wire: framing, coding, keep-alive, conditional requests, virtual hosts.
+//! The HTTP servers: framing, coding, keep-alive, conditional requests, virtual hosts.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 mod client;
 
@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use aranha_lab::{Lab, Plan};
 use client::Client;
 
-/// Names that serve pages.
+/// Host names that serve pages.
 fn hosts(lab: &Lab) -> Vec<String> {
     let names = (0..lab.plan().sites)
         .flat_map(|n| [format!("site{n:03}.lab"), format!("www.site{n:03}.lab")]);
@@ -21,9 +21,9 @@ fn hosts(lab: &Lab) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn all_framings_and_codings_carry_the_same_page() {
+async fn every_framing_and_coding_gives_the_same_page() {
     let lab = Lab::start(Plan::small(3)).await.unwrap();
-    let mut ways = BTreeSet::new();
+    let mut formats = BTreeSet::new();
     for host in hosts(&lab) {
         let expected = lab.web().answer(&host, "/").body;
         for accept in ["", "Accept-Encoding: gzip\r\n"] {
@@ -32,18 +32,18 @@ async fn all_framings_and_codings_carry_the_same_page() {
             let framing = ["content-length", "transfer-encoding", "connection"]
                 .into_iter()
                 .find(|name| got.header(name).is_some());
-            ways.insert((framing, got.header("content-encoding").is_some()));
+            formats.insert((framing, got.header("content-encoding").is_some()));
         }
     }
     assert_eq!(
-        ways.len(),
+        formats.len(),
         6,
-        "three framings with and without gzip: {ways:?}"
+        "three framings with and without gzip: {formats:?}"
     );
 }
 
 #[tokio::test]
-async fn old_clients_get_no_chunks() {
+async fn http_1_0_clients_get_no_chunks() {
     let lab = Lab::start(Plan::small(3)).await.unwrap();
     for host in hosts(&lab) {
         let mut client = Client::to(&lab, &host).await;
@@ -60,16 +60,16 @@ async fn old_clients_get_no_chunks() {
 }
 
 #[tokio::test]
-async fn connections_are_kept_alive_until_patience_ends() {
+async fn connections_are_kept_alive_up_to_the_limit_of_the_site() {
     let lab = Lab::start(Plan::small(4)).await.unwrap();
     let mut lengths = BTreeSet::new();
     for host in hosts(&lab) {
         let mut client = Client::to(&lab, &host).await;
-        let mut asked = 1;
-        while !client.get(&host, "/style.css", "").await.close && asked < 20 {
-            asked += 1;
+        let mut requests = 1;
+        while !client.get(&host, "/style.css", "").await.close && requests < 20 {
+            requests += 1;
         }
-        lengths.insert(asked);
+        lengths.insert(requests);
     }
     assert!(lengths.contains(&20) && lengths.contains(&5), "{lengths:?}");
     let log = lab.log();
@@ -104,12 +104,16 @@ async fn pipelined_requests_are_answered_in_order() {
 }
 
 #[tokio::test]
-async fn unchanged_pages_are_not_sent_again() {
+async fn conditional_requests_are_answered_with_304() {
     let lab = Lab::start(Plan::small(1)).await.unwrap();
     for host in hosts(&lab) {
         let first = Client::to(&lab, &host).await.get(&host, "/", "").await;
-        let tag = first.header("etag").expect("a tag");
-        let date = first.header("last-modified").expect("a date");
+        let tag = first
+            .header("etag")
+            .expect("the response should have an ETag");
+        let date = first
+            .header("last-modified")
+            .expect("the response should have Last-Modified");
         for condition in [
             format!("If-None-Match: {tag}\r\n"),
             format!("If-Modified-Since: {date}\r\n"),
@@ -129,7 +133,7 @@ async fn unchanged_pages_are_not_sent_again() {
 }
 
 #[tokio::test]
-async fn cookies_and_character_sets_occur() {
+async fn some_sites_send_cookies_and_some_latin_1() {
     let lab = Lab::start(Plan::small(1)).await.unwrap();
     let mut cookies = 0;
     let mut latin = 0;
@@ -149,7 +153,7 @@ async fn cookies_and_character_sets_occur() {
 }
 
 #[tokio::test]
-async fn hosts_are_told_apart_by_name_alone() {
+async fn the_host_header_selects_the_site() {
     let lab = Lab::start(Plan::small(1)).await.unwrap();
     let address = IpAddr::V4(lab.web().addresses()[0]);
     let mut client = Client::at(SocketAddr::new(address, lab.port())).await;
@@ -168,7 +172,7 @@ async fn hosts_are_told_apart_by_name_alone() {
 }
 
 #[tokio::test]
-async fn many_addresses_share_one_bind() {
+async fn many_addresses_share_one_socket() {
     let lab = Lab::start(Plan {
         keep_log: true,
         ..Plan::large(4000)
@@ -199,19 +203,19 @@ async fn many_addresses_share_one_bind() {
 }
 
 #[tokio::test]
-async fn a_dropped_lab_is_gone() {
+async fn dropping_the_lab_closes_connections_and_frees_the_port() {
     let lab = Lab::start(Plan::small(1)).await.unwrap();
     let host = hosts(&lab).remove(0);
     let mut client = Client::to(&lab, &host).await;
     client.get(&host, "/logo.png", "").await;
     let port = lab.port();
     drop(lab);
-    assert!(!client.more().await, "the connection is closed");
+    assert!(!client.more().await, "the connection should be closed");
     let again = Lab::start(Plan {
         port,
         ..Plan::small(1)
     })
     .await
-    .expect("the port is free again");
+    .expect("the port should be free");
     assert_eq!(again.port(), port);
 }

@@ -1,6 +1,6 @@
-//! What the servers saw, added up: a client that asks for everything, then one that does not behave.
+//! The totals of a client that fetches all expected pages, then of one that violates the rules.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 mod client;
 
@@ -11,7 +11,7 @@ use client::Client;
 use tokio::net::TcpStream;
 
 #[tokio::test]
-async fn a_whole_crawl_is_told_from_half_a_one() {
+async fn missing_pages_and_violations_are_counted() {
     let plan = Plan {
         hazards: vec![Hazard::Calendar, Hazard::Insider],
         ..Plan::small(1)
@@ -33,8 +33,8 @@ async fn a_whole_crawl_is_told_from_half_a_one() {
     for target in ["/", "/month/1"] {
         Client::to(&lab, host).await.get(host, target, "").await;
     }
-    let mut stranger = Client::to(&lab, host).await;
-    assert_eq!(stranger.get("nobody.lab", "/", "").await.status, 404);
+    let mut client = Client::to(&lab, host).await;
+    assert_eq!(client.get("nobody.lab", "/", "").await.status, 404);
     let _ = TcpStream::connect(("127.166.0.2", lab.port())).await;
     while lab.trespasses().is_empty() {
         tokio::task::yield_now().await;
@@ -47,10 +47,13 @@ async fn a_whole_crawl_is_told_from_half_a_one() {
     assert_eq!((tally.trespasses, tally.unknown), (1, 1));
     assert_eq!(tally.honest + 3, tally.requests);
     assert!(tally.honest_time <= tally.time && tally.honest_time > Duration::ZERO);
-    assert!(!tally.violations.is_empty(), "an hour was not kept");
+    assert!(
+        !tally.violations.is_empty(),
+        "the pause of an hour was violated"
+    );
 }
 
-/// Asks for a URL in folded form under the name that serves it, following the twin's redirect.
+/// Fetches a folded URL under both names of its site.
 async fn ask(lab: &Lab, url: &str) {
     let rest = url.strip_prefix("http://").unwrap();
     let (host, _) = rest.split_once(':').unwrap();

@@ -1,6 +1,6 @@
-//! The computed truth against a crawl over real sockets, page by page.
+//! Compares the expected pages of the lab with a simple crawl over real sockets.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
 mod client;
 
@@ -10,7 +10,7 @@ use aranha_lab::{Crawler, Expected, Lab, Plan, Web};
 use aranha_url::{Base, CanonUrl, Canonicaliser, UrlRules};
 use client::{Client, Got, read};
 
-/// A naive crawl: one connection a request, robots.txt read by hand, twins followed.
+/// A simple crawl with one connection per request and its own robots.txt parser.
 async fn crawl(lab: &Lab) -> BTreeMap<String, (u16, bool)> {
     let canonicaliser = Canonicaliser::new(UrlRules::default());
     let mut queue: VecDeque<CanonUrl> = lab
@@ -37,7 +37,7 @@ async fn crawl(lab: &Lab) -> BTreeMap<String, (u16, bool)> {
         if let Some(location) = got.header("location") {
             let target = canonicaliser.join(&base, location).unwrap();
             if lab.fold(target.as_str()) == key {
-                queue.push_front(target); // the other twin: the same page
+                queue.push_front(target); // the twin of the same page
                 continue;
             }
             queue.push_back(target);
@@ -69,7 +69,7 @@ async fn fetch(lab: &Lab, url: &CanonUrl) -> Got {
         .await
 }
 
-/// The site's robots.txt as text, redirects followed; empty when there is none.
+/// The robots.txt of a site, after redirects. Empty when there is none.
 async fn fetch_robots(lab: &Lab, url: &CanonUrl, canonicaliser: &Canonicaliser) -> String {
     let mut target = canonicaliser.join(&Base::of(url), "/robots.txt").unwrap();
     loop {
@@ -82,10 +82,10 @@ async fn fetch_robots(lab: &Lab, url: &CanonUrl, canonicaliser: &Canonicaliser) 
     }
 }
 
-/// Agents of a group, and its rules: whether they allow, and what.
+/// User agents of a group, and its rules: whether a rule allows, and its pattern.
 type Group = (Vec<String>, Vec<(bool, String)>);
 
-/// Reads robots.txt for the agent `aranha`: the longest rule wins; `*` and `$` in patterns.
+/// Whether robots.txt allows `aranha` to fetch a path. The longest matching rule wins. Patterns may have one `*` and a `$`.
 fn allowed(file: &str, path: &str) -> bool {
     let mut groups: Vec<Group> = Vec::new();
     for line in file.trim_start_matches('\u{feff}').lines() {
@@ -143,7 +143,7 @@ fn matches(pattern: &str, path: &str) -> bool {
 }
 
 #[tokio::test]
-async fn the_truth_is_what_a_crawl_finds() {
+async fn a_crawl_finds_exactly_the_expected_pages() {
     for seed in [1, 2, 77] {
         let lab = Lab::start(Plan::small(seed)).await.unwrap();
         let truth: BTreeMap<_, _> = lab
@@ -162,14 +162,14 @@ async fn the_truth_is_what_a_crawl_finds() {
             .collect();
         assert!(
             missing.is_empty() && extra.is_empty(),
-            "seed {seed}: not found {missing:#?}, not foreseen {extra:#?}"
+            "seed {seed}: not found {missing:#?}, not expected {extra:#?}"
         );
         assert_eq!(truth, found, "seed {seed}");
         assert!(lab.log().iter().all(|request| request.complete));
     }
 }
 
-/// How many of each: pages, redirects, broken links.
+/// Number of pages, redirects and errors.
 fn counts(truth: &BTreeMap<String, Expected>) -> (usize, usize, usize) {
     let count = |test: &dyn Fn(&Expected) -> bool| truth.values().filter(|e| test(e)).count();
     (
@@ -180,7 +180,7 @@ fn counts(truth: &BTreeMap<String, Expected>) -> (usize, usize, usize) {
 }
 
 #[test]
-fn plans_have_the_size_they_say() {
+fn plans_have_the_documented_size() {
     for seed in 0..20 {
         let web = Web::new(Plan::small(seed), 8000);
         let (pages, redirects, broken) = counts(&web.truth(&Crawler::default()));
@@ -198,7 +198,7 @@ fn plans_have_the_size_they_say() {
 }
 
 #[test]
-fn all_sites_that_let_crawlers_in_are_reached() {
+fn all_sites_are_reached_without_robots_txt() {
     let web = Web::new(Plan::small(5), 8000);
     let truth = web.truth(&Crawler {
         robots: false,
@@ -212,7 +212,7 @@ fn all_sites_that_let_crawlers_in_are_reached() {
 }
 
 #[test]
-fn every_rule_matters() {
+fn every_rule_of_the_crawler_changes_the_result() {
     let web = Web::new(Plan::small(1), 8000);
     let honest = Crawler::default();
     let default = web.truth(&honest).len();
@@ -285,18 +285,18 @@ fn the_same_plan_gives_the_same_bytes() {
             ..Crawler::default()
         })
     );
-    let mut differ = 0;
+    let mut different = 0;
     for url in urls.keys() {
         let (host, path) = url[7..].split_once(":8000").unwrap();
         let [one, same, other] = webs.each_ref().map(|web| web.answer(host, path));
         assert_eq!(one, same, "{url}");
-        differ += usize::from(one != other);
+        different += usize::from(one != other);
     }
-    assert!(differ > urls.len() / 2);
+    assert!(different > urls.len() / 2);
 }
 
 #[test]
-fn copies_have_the_same_bytes_and_the_same_links() {
+fn every_copy_has_the_bytes_of_exactly_one_original() {
     let web = Web::new(Plan::demo(), 8000);
     let truth = web.truth(&Crawler::default());
     let mut by_body: HashMap<Vec<u8>, Vec<&String>> = HashMap::new();
@@ -322,7 +322,7 @@ fn copies_have_the_same_bytes_and_the_same_links() {
 }
 
 #[test]
-fn a_hundred_thousand_sites_cost_nothing() {
+fn a_web_of_100_000_sites_can_be_used() {
     let web = Web::new(Plan::large(100_000), 8000);
     let mut reached = 0;
     for number in (0..100_000).step_by(9973) {
