@@ -5,7 +5,6 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use aranha_engine::config::Layers;
 use aranha_engine::{Collection as Folder, Config};
 use aranha_frontier::{Blocked, BlockedBy, View};
 use aranha_url::{CanonUrl, Canonicaliser, Scope};
@@ -25,11 +24,7 @@ pub(crate) struct CollectionReader {
 impl CollectionReader {
     pub(crate) fn open(collection: &CollectionArg) -> Result<Self, CommandError> {
         let view = View::open(&collection.folder)?;
-        let files = collection.configuration().into_iter().collect();
-        let (config, _) = settings::load(&Layers {
-            files,
-            ..Layers::default()
-        })?;
+        let config = settings::of_collection(collection)?;
         let canon = Canonicaliser::new(config.url.clone());
         Ok(Self {
             folder: collection.folder.clone(),

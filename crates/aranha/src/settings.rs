@@ -17,6 +17,7 @@ use toml::Value;
 use crate::error::CommandError;
 use crate::logging;
 use crate::output::message;
+use crate::shared_args::CollectionArg;
 use crate::terminal_escape::Escaped;
 
 /// Loads a configuration and warns about old key names, once per process for each.
@@ -32,6 +33,16 @@ pub(crate) fn load(layers: &Layers) -> Result<(Config, Origins), CommandError> {
         }
     }
     Ok((config, origins))
+}
+
+/// The configuration of a collection that exists, without flags.
+pub(crate) fn of_collection(collection: &CollectionArg) -> Result<Config, CommandError> {
+    let files = collection.configuration().into_iter().collect();
+    let layers = Layers {
+        files,
+        ..Layers::default()
+    };
+    Ok(load(&layers)?.0)
 }
 
 /// The flags.

@@ -22,6 +22,8 @@ use std::fmt;
 use lz4_flex::block::{CompressTable, compress_into_with_table, get_maximum_output_size};
 use zstd::bulk::{Compressor, Decompressor};
 
+use crate::Location;
+
 /// Shorter texts are not compressed, because setting up the compressor costs more time than the bytes are worth.
 const MIN_PACKED_TEXT: usize = 512;
 /// Maximum text of a block in bytes. A larger length in an envelope is damage.
@@ -118,6 +120,15 @@ impl<'a> Reader<'a> {
     /// An unsigned integer that fits `T`.
     pub fn number<T: TryFrom<u64>>(&mut self) -> Option<T> {
         T::try_from(self.varint()?).ok()
+    }
+
+    /// Where a record is in the archive.
+    pub fn location(&mut self) -> Option<Location> {
+        Some(Location {
+            volume: self.varint()?.into(),
+            offset: self.varint()?,
+            length: self.number()?,
+        })
     }
 
     /// A signed integer.

@@ -141,11 +141,7 @@ impl Past {
         let media_type = text.text()?.to_owned();
         let etag = text.text()?.to_owned();
         let location = if fields & present::LOCATION != 0 {
-            Some(Location {
-                volume: text.varint()?.into(),
-                offset: text.varint()?,
-                length: text.number()?,
-            })
+            Some(text.location()?)
         } else {
             None
         };

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use aranha_engine::config::Layers;
 use aranha_engine::{Clock, Signal, Source};
 use aranha_frontier::{Claim, Embedded, Frontier, FrontierError, Hop, Outside, Seed};
 use aranha_url::{CanonUrl, Canonicaliser};
@@ -103,11 +102,7 @@ fn add_seeds(
     options: SeedOptions,
     json: bool,
 ) -> Result<ExitStatus, CommandError> {
-    let files = collection.configuration().into_iter().collect();
-    let (config, _) = settings::load(&Layers {
-        files,
-        ..Layers::default()
-    })?;
+    let config = settings::of_collection(collection)?;
     let canon = Canonicaliser::new(config.url.clone());
     let mut urls = Vec::with_capacity(texts.len());
     let mut refused = 0_u64;

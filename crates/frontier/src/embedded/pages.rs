@@ -10,7 +10,7 @@ use super::sites::SiteRow;
 use super::store::Store;
 use super::store_error::StoreError;
 use crate::codec::{BlockBuffer, Reader, put_signed, put_str, put_varint};
-use crate::{Flags, Hop, Location, Outcome, PageRecord};
+use crate::{Flags, Hop, Outcome, PageRecord};
 
 /// Bits of the byte that says which optional fields are present.
 mod present {
@@ -100,11 +100,7 @@ fn read_record(text: &mut Reader<'_>, fixed: &mut Reader<'_>, time: i64) -> Opti
         0
     };
     let location = if fields & present::LOCATION != 0 {
-        Some(Location {
-            volume: text.varint()?.into(),
-            offset: text.varint()?,
-            length: text.number()?,
-        })
+        Some(text.location()?)
     } else {
         None
     };
@@ -213,6 +209,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Location;
     use crate::codec::Packer;
 
     fn record(number: u64) -> PageRecord {

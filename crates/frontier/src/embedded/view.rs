@@ -9,6 +9,7 @@ use std::path::Path;
 use aranha_url::{CanonUrl, SiteKey};
 
 use super::connection;
+use super::sites::SiteRow;
 use super::store::Store;
 use super::store_error::StoreError;
 use crate::codec::Packer;
@@ -92,21 +93,7 @@ impl View {
 
     /// Call `visit` for every site, in order of key, until it returns false.
     pub fn sites(&self, mut visit: impl FnMut(SiteEntry) -> bool) -> Result<(), FrontierError> {
-        self.read(|store| {
-            let mut after = None;
-            loop {
-                let rows = store.sites_after(after, BATCH)?;
-                let Some(last) = rows.last() else {
-                    return Ok(());
-                };
-                after = Some(last.key);
-                for row in rows {
-                    if !visit(row.entry()) {
-                        return Ok(());
-                    }
-                }
-            }
-        })
+        self.read(|store| each_site(store, |row| Ok(visit(row.entry()))))
     }
 
     /// Call `visit` for every selected record, site by site, the newest record first, until it returns false. Memory is bounded by
@@ -123,19 +110,7 @@ impl View {
                 }
                 return Ok(());
             }
-            let mut after = None;
-            loop {
-                let rows = store.sites_after(after, BATCH)?;
-                let Some(last) = rows.last() else {
-                    return Ok(());
-                };
-                after = Some(last.key);
-                for row in rows {
-                    if !pages_of(store, &row, filter, &mut visit)? {
-                        return Ok(());
-                    }
-                }
-            }
+            each_site(store, |row| pages_of(store, &row, filter, &mut visit))
         })
     }
 
@@ -147,10 +122,30 @@ impl View {
     }
 }
 
+/// Call `visit` for every site, in order of key, until it returns false.
+fn each_site(
+    store: &Store,
+    mut visit: impl FnMut(SiteRow) -> Result<bool, StoreError>,
+) -> Result<(), StoreError> {
+    let mut after = None;
+    loop {
+        let rows = store.sites_after(after, BATCH)?;
+        let Some(last) = rows.last() else {
+            return Ok(());
+        };
+        after = Some(last.key);
+        for row in rows {
+            if !visit(row)? {
+                return Ok(());
+            }
+        }
+    }
+}
+
 /// List the records of one site. False if `visit` returned false.
 fn pages_of(
     store: &Store,
-    site: &super::sites::SiteRow,
+    site: &SiteRow,
     filter: &PageFilter<'_>,
     visit: &mut impl FnMut(PageEntry<'_>) -> bool,
 ) -> Result<bool, StoreError> {

@@ -8,6 +8,7 @@ pub(crate) mod character_reference;
 mod conformance;
 pub(crate) mod element;
 mod entities;
+pub(crate) mod keys;
 pub(crate) mod name;
 pub(crate) mod open_elements;
 pub(crate) mod raw_text;

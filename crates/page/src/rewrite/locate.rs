@@ -8,7 +8,8 @@ use std::ops::Range;
 use crate::LinkKind;
 use crate::html_syntax::character_reference::{TextKind, decode};
 use crate::html_syntax::element::Element;
-use crate::html_syntax::name::{HtmlName, key};
+use crate::html_syntax::keys;
+use crate::html_syntax::name::HtmlName;
 use crate::html_syntax::open_elements::OpenElements;
 use crate::html_syntax::raw_text::ContentModel;
 use crate::html_syntax::tokenizer::{self, TokenSink};
@@ -56,30 +57,6 @@ pub(crate) fn find(document: &[u8], xml: bool) -> (Vec<LinkSpan>, Option<Range<u
     // The spans of `link` and `meta` are added at the end of the tag, after those of their other attributes.
     spans.sort_by_key(|span| span.range.start);
     (spans, base)
-}
-
-/// Keys of attribute and element names.
-mod keys {
-    use super::key;
-
-    pub(super) const ACTION: u128 = key(b"action");
-    pub(super) const BACKGROUND: u128 = key(b"background");
-    pub(super) const CONTENT: u128 = key(b"content");
-    pub(super) const DATA: u128 = key(b"data");
-    pub(super) const DATA_SRC: u128 = key(b"data-src");
-    pub(super) const DATA_SRCSET: u128 = key(b"data-srcset");
-    pub(super) const FORMACTION: u128 = key(b"formaction");
-    pub(super) const HREF: u128 = key(b"href");
-    pub(super) const HTTP_EQUIV: u128 = key(b"http-equiv");
-    pub(super) const IMAGESRCSET: u128 = key(b"imagesrcset");
-    pub(super) const INTEGRITY: u128 = key(b"integrity");
-    pub(super) const POSTER: u128 = key(b"poster");
-    pub(super) const REL: u128 = key(b"rel");
-    pub(super) const SRC: u128 = key(b"src");
-    pub(super) const SRCSET: u128 = key(b"srcset");
-    pub(super) const STYLE: u128 = key(b"style");
-    pub(super) const USE: u128 = key(b"use");
-    pub(super) const XLINK_HREF: u128 = key(b"xlink:href");
 }
 
 /// The current tag. Attributes of `link` and `meta` are kept until the tag is complete, because their meaning depends

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use crate::Options;
 use crate::html_syntax::character_reference::{TextKind, decode};
 use crate::html_syntax::element::Element;
+use crate::html_syntax::keys;
 use crate::html_syntax::name::HtmlName;
 
 /// Attributes with an effect on links, metadata or text.
@@ -107,33 +108,6 @@ impl<'a> CurrentTag<'a> {
 
 fn bit(attribute: Attribute) -> u32 {
     1 << attribute as u32
-}
-
-/// Keys of attribute names.
-mod keys {
-    use crate::html_syntax::name::key;
-
-    pub(super) const ACTION: u128 = key(b"action");
-    pub(super) const BACKGROUND: u128 = key(b"background");
-    pub(super) const CONTENT: u128 = key(b"content");
-    pub(super) const DATA: u128 = key(b"data");
-    pub(super) const DATA_SRC: u128 = key(b"data-src");
-    pub(super) const DATA_SRCSET: u128 = key(b"data-srcset");
-    pub(super) const HREF: u128 = key(b"href");
-    pub(super) const HTTP_EQUIV: u128 = key(b"http-equiv");
-    pub(super) const IMAGESRCSET: u128 = key(b"imagesrcset");
-    pub(super) const LANG: u128 = key(b"lang");
-    pub(super) const METHOD: u128 = key(b"method");
-    pub(super) const NAME: u128 = key(b"name");
-    pub(super) const ON: u128 = key(b"on");
-    pub(super) const POSTER: u128 = key(b"poster");
-    pub(super) const PROPERTY: u128 = key(b"property");
-    pub(super) const REL: u128 = key(b"rel");
-    pub(super) const SRC: u128 = key(b"src");
-    pub(super) const SRCSET: u128 = key(b"srcset");
-    pub(super) const STYLE: u128 = key(b"style");
-    pub(super) const XLINK_HREF: u128 = key(b"xlink:href");
-    pub(super) const XML_LANG: u128 = key(b"xml:lang");
 }
 
 /// Maps an attribute name to its meaning in this element. `None` if it is not used.
