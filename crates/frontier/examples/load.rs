@@ -1,24 +1,25 @@
-//! Load on the real check-out/check-in path: a web of skewed sites, without fetching.
+//! Load test of check-out and check-in, on a synthetic web of sites with skewed popularity, without fetching.
 //!
 //! ```text
 //! cargo run --release -p aranha-frontier --example load -- [--check] FOLDER [MILLIONS [SITES [GROUP]]]
 //! cargo run --release -p aranha-frontier --example load -- --site FOLDER [MILLIONS]
 //! ```
 //!
-//! Each check-in brings about 30 page records and 60 links to other sites; GROUP check-ins are one group commit, then the
-//! frontier may tidy for a moment, as the engine lets it. A line for every ten million links (every million up to ten):
+//! Each check-in has 30 page records and 60 links to other sites. GROUP check-ins are one transaction, followed by up to 20 ms of
+//! tidying, as in the engine. It prints a line for every ten million links (every million up to ten million):
 //!
-//! - `links/s`, `records/s`: by the clock, of the time spent in calls; what others did to the machine is in it;
-//! - `own/s`: links by the same time less the time that this thread was ready to run and others had the processor
-//!   (`schedstat`); waiting for the disk is in it. Flatness is judged by this;
-//! - `cpu us`, `disk us`: processor time a link, in calls, and the rest of the time in calls, which is waiting for the disk;
-//! - `beside us`: processor time a link of the threads beside this one, which merge;
-//! - memory, bytes on disk, bytes written a link or page (what the system sent to the disk), runs, the longest call.
+//! - `links/s`, `records/s`: per second of wall-clock time in calls, which depends on the load of the machine;
+//! - `own/s`: links per second, without the time in which this thread was ready to run and other processes had the processor
+//!   (`schedstat`). Time spent waiting for the disk is included. The check uses this rate;
+//! - `cpu us`, `disk us`: processor time per link in calls, and the rest of `own` time, which is spent waiting for the disk;
+//! - `merge us`: processor time per link of the merge threads;
+//! - memory, bytes on disk, bytes written per link or page (as sent to the disk by the system), link runs, the longest call.
 //!
-//! At the end our own rate over the last tenth, by that of the first line, and by the better of the first two, because the first
-//! pays for sites that are new. With `--check` the exit status is 1 when the latter is below 0.8, or memory was above 1 GiB.
+//! At the end it prints the mean `own/s` of the last tenth of the lines, divided by that of the first line and by the better of the
+//! first two, because the first line includes the cost of new sites. With `--check` the exit status is 1 if the latter ratio is
+//! below 0.8 or memory exceeded 1 GiB.
 //!
-//! With `--site`: one site with so many millions of URLs, and what its check-outs cost.
+//! With `--site`, it measures check-outs of one site with MILLIONS of URLs.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -33,27 +34,29 @@ use aranha_url::{PathKey, SiteKey};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Page records per check-in.
 const PAGES: usize = 30;
+/// Links to other sites per check-in.
 const LINKS: usize = 60;
-/// Visits at once.
+/// Concurrent visits.
 const VISITS: usize = 512;
-/// Check-ins a visit makes before it gives the site back.
+/// Check-ins of a visit before it releases the site.
 const QUANTUM: u32 = 4;
 
-/// xorshift64*: the same web on every run.
-struct Dice(u64);
+/// Random numbers (xorshift64*), the same in every run.
+struct Random(u64);
 
-impl Dice {
-    fn roll(&mut self) -> u64 {
+impl Random {
+    fn next(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
     }
 
-    /// Below `limit`, small numbers far more often than large ones.
+    /// A number below `limit`; small numbers are much more frequent.
     fn skewed(&mut self, limit: u64) -> u64 {
-        let unit = (self.roll() >> 11) as f64 / (1u64 << 53) as f64;
+        let unit = (self.next() >> 11) as f64 / (1u64 << 53) as f64;
         (unit.powi(3) * limit as f64) as u64
     }
 }
@@ -61,22 +64,22 @@ impl Dice {
 struct Visit {
     lease: Lease,
     queue: VecDeque<Pending>,
-    /// How many of its first pages the frontier knows to be there.
-    told: usize,
-    made: u32,
+    /// Number of its first pages that the frontier has stored.
+    stored: usize,
+    check_ins: u32,
     next_page: u64,
 }
 
-/// The least that the last line's rate may be of the better of the first two.
-const FLAT: f64 = 0.8;
-const MOST_MEMORY: u64 = 1 << 30;
+/// Minimum ratio of the last rate to the better of the first two.
+const MIN_RATE_RATIO: f64 = 0.8;
+const MAX_MEMORY: u64 = 1 << 30;
 
-/// What this thread has used so far.
+/// Times of this thread.
 #[derive(Clone, Copy, Default)]
 struct Times {
     wall: Duration,
     processor: Duration,
-    /// Ready to run while others had the processor.
+    /// Ready to run, while other processes had the processor.
     queued: Duration,
 }
 
@@ -97,13 +100,13 @@ impl Times {
         self.queued += to.queued.saturating_sub(from.queued);
     }
 
-    /// Without what others took.
+    /// Wall-clock time without the time that other processes took, in seconds.
     fn own(&self) -> f64 {
         self.wall.saturating_sub(self.queued).as_secs_f64()
     }
 }
 
-/// Time spent in the frontier.
+/// Measures the time spent in calls of the frontier.
 struct Clock {
     begun: Instant,
     spent: Times,
@@ -114,7 +117,7 @@ struct Clock {
 impl Clock {
     fn time<T>(&mut self, name: &'static str, call: impl FnOnce() -> T) -> T {
         let before = Times::now(self.begun);
-        let answer = call();
+        let result = call();
         let after = Times::now(self.begun);
         self.spent.add(before, after);
         let took = after.wall.saturating_sub(before.wall);
@@ -122,22 +125,22 @@ impl Clock {
             self.longest = took;
             self.longest_call = name;
         }
-        answer
+        result
     }
 }
 
-/// Bytes that this process had the system send to the disk.
-fn sent_to_disk() -> u64 {
+/// Bytes that the system has sent to the disk for this process.
+fn bytes_written() -> u64 {
     let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     text.lines()
         .find_map(|line| line.strip_prefix("write_bytes: ")?.parse().ok())
         .unwrap_or(0)
 }
 
-/// Processor time of all other threads so far.
-fn beside() -> Duration {
+/// Processor time of all other threads.
+fn other_threads() -> Duration {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // Behind the name, which may hold anything: the twelfth and thirteenth field, in hundredths of a second.
+    // User and system time in hundredths of a second, the 12th and 13th field after the name, which may contain spaces.
     let rest = text.rsplit(')').next().unwrap_or_default();
     let ticks = rest.split_whitespace().skip(11).take(2);
     let ticks: u64 = ticks.filter_map(|ticks| ticks.parse::<u64>().ok()).sum();
@@ -149,13 +152,13 @@ fn site_name(number: u64) -> String {
     format!("site-{number}.{}.example", number % 97)
 }
 
-fn outside(dice: &mut Dice, sites: u64, via: &str) -> Outside {
-    let number = dice.skewed(sites);
+fn outside(random: &mut Random, sites: u64, via: &str) -> Outside {
+    let number = random.skewed(sites);
     let site = site_name(number);
     let path = format!(
         "/articles/{}/item-{}.html",
-        dice.roll() % 20,
-        dice.skewed(4000)
+        random.next() % 20,
+        random.skewed(4000)
     );
     Outside {
         origin: format!("https://www.{site}"),
@@ -169,11 +172,11 @@ fn outside(dice: &mut Dice, sites: u64, via: &str) -> Outside {
     }
 }
 
-fn inside(visit: &mut Visit, dice: &mut Dice) -> Pending {
+fn inside(visit: &mut Visit, random: &mut Random) -> Pending {
     visit.next_page += 1;
     let path = format!(
         "/section/{}/page-{}.html",
-        dice.roll() % 10,
+        random.next() % 10,
         visit.next_page
     );
     Pending {
@@ -188,10 +191,10 @@ fn inside(visit: &mut Visit, dice: &mut Dice) -> Pending {
     }
 }
 
-fn record(page: &Pending, now: i64, dice: &mut Dice) -> PageRecord {
+fn record(page: &Pending, now: i64, random: &mut Random) -> PageRecord {
     let mut digest = [0; 20];
     for part in digest.chunks_mut(8) {
-        part.copy_from_slice(&dice.roll().to_le_bytes()[..part.len()]);
+        part.copy_from_slice(&random.next().to_le_bytes()[..part.len()]);
     }
     PageRecord {
         path: page.path.clone(),
@@ -199,22 +202,22 @@ fn record(page: &Pending, now: i64, dice: &mut Dice) -> PageRecord {
         depth: page.depth,
         site_depth: page.site_depth,
         time: now,
-        outcome: Outcome::Answer(if dice.roll().is_multiple_of(20) {
+        outcome: Outcome::Answer(if random.next().is_multiple_of(20) {
             404
         } else {
             200
         }),
         media_type: "text/html".into(),
-        size: dice.roll() % 60_000,
+        size: random.next() % 60_000,
         digest: Some(digest),
-        text_digest: dice.roll(),
+        text_digest: random.next(),
         location: Some(Location {
             volume: 12.into(),
-            offset: dice.roll() % (1 << 30),
-            length: (dice.roll() % 20_000) as u32,
+            offset: random.next() % (1 << 30),
+            length: (random.next() % 20_000) as u32,
         }),
         revisit: false,
-        duration_ms: (dice.roll() % 900) as u32,
+        duration_ms: (random.next() % 900) as u32,
         tries: 0,
         hop: page.hop,
         via: page.via.clone(),
@@ -225,22 +228,28 @@ fn record(page: &Pending, now: i64, dice: &mut Dice) -> PageRecord {
     }
 }
 
-/// What a visit brings: thirty pages, some of them found on the way, ten more for the queue, sixty links outside.
-fn check_in(visit: &mut Visit, now: i64, sites: u64, window: usize, dice: &mut Dice) -> CheckIn {
+/// A check-in of a visit: 30 page records, 10 new pages of the site, 60 links to other sites.
+fn check_in(
+    visit: &mut Visit,
+    now: i64,
+    sites: u64,
+    window: usize,
+    random: &mut Random,
+) -> CheckIn {
     let mut keys = Vec::new();
     let mut done = Vec::with_capacity(PAGES);
     for _ in 0..PAGES {
         let page = visit.queue.pop_front().unwrap_or_else(|| {
-            let page = inside(visit, dice);
+            let page = inside(visit, random);
             keys.push(page.key);
             page
         });
-        visit.told = visit.told.saturating_sub(1);
-        done.push(record(&page, now, dice));
+        visit.stored = visit.stored.saturating_sub(1);
+        done.push(record(&page, now, random));
     }
     let mut overflow = Vec::new();
     for _ in 0..10 {
-        let page = inside(visit, dice);
+        let page = inside(visit, random);
         keys.push(page.key);
         if visit.queue.len() < window {
             visit.queue.push_back(page);
@@ -249,13 +258,13 @@ fn check_in(visit: &mut Visit, now: i64, sites: u64, window: usize, dice: &mut D
         }
     }
     let via = format!("{}{}", visit.lease.facts.origin, done[0].path);
-    let outside = (0..LINKS).map(|_| outside(dice, sites, &via)).collect();
-    visit.made += 1;
+    let outside = (0..LINKS).map(|_| outside(random, sites, &via)).collect();
+    visit.check_ins += 1;
     let update = WindowUpdate::Tail {
-        keep_last: visit.told,
-        append: visit.queue.range(visit.told..).cloned().collect(),
+        keep_last: visit.stored,
+        append: visit.queue.range(visit.stored..).cloned().collect(),
     };
-    visit.told = visit.queue.len();
+    visit.stored = visit.queue.len();
     CheckIn {
         lease: visit.lease.id,
         done,
@@ -266,7 +275,7 @@ fn check_in(visit: &mut Visit, now: i64, sites: u64, window: usize, dice: &mut D
         keys,
         outside,
         facts: None,
-        then: if visit.made >= QUANTUM {
+        then: if visit.check_ins >= QUANTUM {
             Then::Release { due: now + 2000 }
         } else {
             Then::Keep {
@@ -279,13 +288,14 @@ fn check_in(visit: &mut Visit, now: i64, sites: u64, window: usize, dice: &mut D
 fn begin(lease: Lease) -> Visit {
     Visit {
         queue: lease.pending.iter().cloned().collect(),
-        told: lease.pending.len(),
+        stored: lease.pending.len(),
         next_page: lease.known.len() as u64 * 1000,
-        made: 0,
+        check_ins: 0,
         lease,
     }
 }
 
+/// Resident memory in bytes.
 fn memory() -> u64 {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: u64 = text
@@ -296,17 +306,18 @@ fn memory() -> u64 {
     pages * 4096
 }
 
-/// One line of the table.
+/// A line of the output.
 struct Line {
     links: f64,
-    /// Seconds of the processor, and of waiting for the disk.
+    /// Processor time in seconds.
     processor: f64,
+    /// Time spent waiting for the disk, in seconds.
     waited: f64,
     memory: u64,
 }
 
 impl Line {
-    /// Links by second of our own.
+    /// Links per second, without the time that other processes took.
     fn own(&self) -> f64 {
         self.links / (self.processor + self.waited)
     }
@@ -316,7 +327,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
     let options = Options::default();
     let window = options.window;
     let mut frontier = Embedded::open(folder, options)?;
-    let mut dice = Dice(0x5eed);
+    let mut random = Random(0x5eed);
     let seeds: Vec<Seed> = (0..2000)
         .map(|number| {
             let site = site_name(number * 31 % sites);
@@ -340,9 +351,9 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
     };
     let step = if target > 10 { 10 } else { 1 };
     let mut lines = Vec::new();
-    let mut before = (frontier.status(0)?, sent_to_disk(), beside());
+    let mut before = (frontier.status(0)?, bytes_written(), other_threads());
     println!(
-        "links M  pages M  records M  sites M  links/s  records/s   own/s  cpu us  beside us  disk us  MB mem  GB disk  B/URL  \
+        "links M  pages M  records M  sites M  links/s  records/s   own/s  cpu us   merge us  disk us  MB mem  GB disk  B/URL  \
          written  runs  longest ms"
     );
     while links < target * 1_000_000 {
@@ -355,15 +366,15 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
         let mut taken: Vec<Visit> = visits.drain(..group.min(visits.len())).collect();
         let batch: Vec<CheckIn> = taken
             .iter_mut()
-            .map(|visit| check_in(visit, now, sites, window, &mut dice))
+            .map(|visit| check_in(visit, now, sites, window, &mut random))
             .collect();
         links += (batch.len() * LINKS) as u64;
-        let answers = clock.time("check_in", || frontier.check_in(now, batch))?;
-        for (mut visit, answer) in taken.into_iter().zip(answers) {
-            let answer = answer.expect("nobody else takes leases");
-            if !answer.released {
-                visit.queue.extend(answer.more);
-                visit.told = visit.queue.len();
+        let replies = clock.time("check_in", || frontier.check_in(now, batch))?;
+        for (mut visit, reply) in taken.into_iter().zip(replies) {
+            let reply = reply.expect("no lease expires");
+            if !reply.released {
+                visit.queue.extend(reply.more);
+                visit.stored = visit.queue.len();
                 visits.push_back(visit);
             }
         }
@@ -375,7 +386,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
             let count = (status.links - before.0.links) as f64;
             let records = (status.records - before.0.records) as f64;
             let urls = |status: &FrontierStatus| (status.links_sent + status.pages.known) as f64;
-            let (sent, others) = (sent_to_disk(), beside());
+            let (sent, others) = (bytes_written(), other_threads());
             let processor = spent.processor.as_secs_f64();
             lines.push(Line {
                 links: count,
@@ -411,27 +422,26 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
     Ok(lines)
 }
 
-/// What the table shows; false when the cost grew, or memory.
-fn judge(lines: &[Line]) -> bool {
+/// Print the summary. False if the rate fell or memory grew too much.
+fn summarise(lines: &[Line]) -> bool {
     let tenth = (lines.len() / 10).max(1);
     let last = lines.iter().rev().take(tenth).map(Line::own).sum::<f64>() / tenth as f64;
     let first = lines.first().map_or(f64::INFINITY, Line::own);
     let better = lines.iter().take(2).map(Line::own).fold(0.0, f64::max);
     let memory = lines.iter().map(|line| line.memory).max().unwrap_or(0);
     println!(
-        "at the end {last:.0} links/s, {:.2} of the first line's, {:.2} of the better of the first two; {:.0} MB of memory at most",
+        "last {last:.0} links/s, {:.2} times the first line, {:.2} times the better of the first two lines; maximum memory {:.0} MB",
         last / first,
         last / better,
         memory as f64 / 1e6
     );
-    last / better >= FLAT && memory <= MOST_MEMORY
+    last / better >= MIN_RATE_RATIO && memory <= MAX_MEMORY
 }
 
-/// One site of `count` URLs: handed out with all its links in the inbox, with its pages in the queue, and with a few
-/// links more.
+/// Check-outs of one site with `count` URLs: with all links in the inbox, with all pages in the queue, and with ten more links.
 fn one_site(folder: &Path, count: u64) -> Result<(), FrontierError> {
     let mut frontier = Embedded::open(folder, Options::default())?;
-    let mut dice = Dice(0x5eed);
+    let mut random = Random(0x5eed);
     let site = site_name(1);
     let seeds = [Seed {
         origin: format!("https://www.{site}"),
@@ -455,17 +465,17 @@ fn one_site(folder: &Path, count: u64) -> Result<(), FrontierError> {
     for (name, links) in [
         ("links in the inbox", count),
         ("pages in the queue", 0),
-        ("ten links more", 10),
+        ("ten more links", 10),
     ] {
         while sent < links {
             now += 60_000;
             let leases = frontier.check_out(now, "load", 1)?;
             let mut visit = begin(leases.into_iter().next().expect("the seed is due"));
-            let mut entry = check_in(&mut visit, now, 1_000_000, 256, &mut dice);
+            let mut entry = check_in(&mut visit, now, 1_000_000, 256, &mut random);
             entry.then = Then::Release { due: now };
             for _ in 0..10_000.min(links - sent) {
                 sent += 1;
-                let mut link = outside(&mut dice, 1_000_000, "https://www.example.org/");
+                let mut link = outside(&mut random, 1_000_000, "https://www.example.org/");
                 link.site = "large.example".into();
                 link.origin = "https://large.example".into();
                 link.site_key = SiteKey::of(&link.site);
@@ -488,10 +498,10 @@ fn one_site(folder: &Path, count: u64) -> Result<(), FrontierError> {
             if is_large {
                 show(name, took, &lease);
             }
-            // The others wait for ever.
+            // Other sites are not due again.
             let due = if is_large { now } else { i64::MAX };
             let mut visit = begin(lease);
-            let mut entry = check_in(&mut visit, now, 1_000_000, 256, &mut dice);
+            let mut entry = check_in(&mut visit, now, 1_000_000, 256, &mut random);
             entry.outside.clear();
             entry.then = Then::Release { due };
             frontier.check_in(now, vec![entry])?;
@@ -512,18 +522,18 @@ fn main() {
         arguments.len() < all
     };
     let (check, site) = (flag("--check"), flag("--site"));
-    let number = |place: usize, usual: u64| {
+    let number = |index: usize, default: u64| {
         arguments
-            .get(place)
+            .get(index)
             .and_then(|text| text.parse().ok())
-            .unwrap_or(usual)
+            .unwrap_or(default)
     };
     let Some(folder) = arguments.first() else {
         eprintln!("usage: load [--check|--site] FOLDER [MILLIONS OF LINKS [SITES [GROUP]]]");
         std::process::exit(2);
     };
     if let Err(error) = std::fs::create_dir_all(folder) {
-        eprintln!("error: cannot make {folder}: {error}");
+        eprintln!("error: cannot create {folder}: {error}");
         std::process::exit(1);
     }
     if site {
@@ -541,7 +551,7 @@ fn main() {
     );
     match result {
         Ok(lines) => {
-            if !judge(&lines) && check {
+            if !summarise(&lines) && check {
                 std::process::exit(1);
             }
         }

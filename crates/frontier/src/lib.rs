@@ -13,7 +13,7 @@
 //! - **The caller gives the time**, in Unix milliseconds.
 //!
 //! [`embedded`] is the SQLite engine; its tables are in `embedded/schema.sql`. A second engine belongs beside it, in
-//! `postgres/`, with the same file names. It must pass the same tests (`suite.rs`).
+//! `postgres/`, with the same file names. It must pass the same tests (`suite/`).
 //!
 //! Read first: [`record`], then the trait [`Frontier`], then [`embedded`] and `docs/decisions/0002-frontier-layout.md`.
 //!
@@ -110,7 +110,7 @@ pub use status::{
     Explanation, FrontierStatus, LeaseEntry, PageTotals, SiteEntry, SiteState, SiteTotals, Waiting,
 };
 
-/// The operations of every engine. One suite of tests checks them (`suite.rs`).
+/// The operations of every engine. One suite of tests checks them (`suite/`).
 ///
 /// Calls block on the disk, so the engine makes them on a thread of their own. A call that returns `Err` has changed nothing.
 pub trait Frontier: Send {

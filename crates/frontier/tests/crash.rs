@@ -1,8 +1,7 @@
-//! Killed at a random moment, opened again: every check-in that was acknowledged is there, and the crawl can go on
-//! (invariant 5).
+//! Crash test: after a kill at a random moment, every acknowledged check-in is stored and the crawl can continue.
 //!
-//! The test runs itself as a child that checks in without end and prints a line for each acknowledgement; the parent
-//! kills it with SIGKILL, opens the collection, and looks for everything the child was told is safe.
+//! The test starts itself as a child process, which checks in without end and prints the data of each check-in after it is
+//! acknowledged. The parent kills it with SIGKILL, opens the collection, and looks for all of that data.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -17,6 +16,7 @@ use aranha_frontier::{
 };
 use aranha_url::{CanonUrl, Canonicaliser, PathKey, UrlRules};
 
+/// Environment variable with the folder of the collection, for the child process.
 const FOLDER: &str = "ARANHA_CRASH_FOLDER";
 
 fn options() -> Options {
@@ -59,7 +59,7 @@ fn record(page: &Pending) -> PageRecord {
     }
 }
 
-/// A page that a visit finds.
+/// A page that a visit found.
 fn found(path: String) -> Pending {
     Pending {
         key: PathKey::of(&path),
@@ -73,15 +73,15 @@ fn found(path: String) -> Pending {
     }
 }
 
-/// A visit: what it holds, all of it known to the frontier.
+/// A visit and its window, all of which the frontier has stored.
 struct Visit {
     lease: Lease,
     queue: Vec<Pending>,
 }
 
-/// Half of what the visit holds is done, a page of its site and some links to others are found. Adds what must survive the
-/// acknowledgement to `told`; `name` tells this check-in's pages and links apart from all others.
-fn check_in(visit: &mut Visit, name: &str, then: Then, told: &mut Vec<String>) -> CheckIn {
+/// A check-in: half of the window is fetched, and a page of the site and links to other sites are found. Adds the data that must
+/// survive a crash to `stored`. `name` makes the paths of this check-in unique.
+fn check_in(visit: &mut Visit, name: &str, then: Then, stored: &mut Vec<String>) -> CheckIn {
     let site = visit.lease.site.clone();
     let half = visit.queue.len().div_ceil(2);
     let done: Vec<PageRecord> = visit
@@ -97,15 +97,15 @@ fn check_in(visit: &mut Visit, name: &str, then: Then, told: &mut Vec<String>) -
     visit.queue.push(new.clone());
     let outside = (0..5).map(|n| {
         let target = format!("https://s{}.example/{name}-{n}", (name.len() + n) % 11);
-        told.push(format!("link {target}"));
+        stored.push(format!("link {target}"));
         Outside::of(&url(&target), 1, Hop::Link, "")
     });
     let outside = outside.collect();
     for page in &done {
-        told.push(format!("page https://{site}{}", page.path));
+        stored.push(format!("page https://{site}{}", page.path));
     }
     for page in &visit.queue {
-        told.push(format!("held https://{site}{}", page.path));
+        stored.push(format!("window https://{site}{}", page.path));
     }
     CheckIn {
         lease: visit.lease.id,
@@ -121,7 +121,7 @@ fn check_in(visit: &mut Visit, name: &str, then: Then, told: &mut Vec<String>) -
     }
 }
 
-/// Not a test by itself: the body of the child.
+/// The child process. Does nothing when run as a test.
 #[test]
 fn child() {
     let Ok(folder) = std::env::var(FOLDER) else {
@@ -133,8 +133,8 @@ fn child() {
         .map(|n| Seed::of(&url(&format!("https://s{n}.example/"))))
         .collect();
     frontier.seed(now, &seeds).expect("seeds");
-    // Links are told apart by the process, so that each life sends new ones.
-    let life = std::process::id();
+    // The process id makes the links of each child unique.
+    let process = std::process::id();
     for round in 0u64.. {
         now += 1000;
         let leases = frontier.check_out(now, "child", 4).expect("checks out");
@@ -147,17 +147,17 @@ fn child() {
             .into_iter()
             .enumerate()
         {
-            let mut told = Vec::new();
+            let mut stored = Vec::new();
             let batch = visits.iter_mut().enumerate().map(|(order, visit)| {
-                let name = format!("{life}-{round}-{turn}-{order}");
-                check_in(visit, &name, then, &mut told)
+                let name = format!("{process}-{round}-{turn}-{order}");
+                check_in(visit, &name, then, &mut stored)
             });
             let batch = batch.collect();
-            let answers = frontier.check_in(now, batch).expect("checks in");
-            for (visit, answer) in visits.iter_mut().zip(answers) {
-                visit.queue.extend(answer.expect("in force").more);
+            let replies = frontier.check_in(now, batch).expect("checks in");
+            for (visit, reply) in visits.iter_mut().zip(replies) {
+                visit.queue.extend(reply.expect("in force").more);
             }
-            println!("{}\nacknowledged", told.join("\n"));
+            println!("{}\nacknowledged", stored.join("\n"));
         }
         frontier
             .tidy(now, Duration::from_millis(1))
@@ -165,8 +165,8 @@ fn child() {
     }
 }
 
-/// Run the child for a while; answers what was acknowledged.
-fn live_and_die(folder: &Path, acknowledgements: usize, moment: Duration) -> Vec<String> {
+/// Run the child and kill it `delay` after a number of acknowledged check-ins. Returns the acknowledged data.
+fn run_and_kill(folder: &Path, acknowledgements: usize, delay: Duration) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().expect("this program"))
         .args(["child", "--exact", "--nocapture", "--test-threads=1"])
         .env(FOLDER, folder)
@@ -175,53 +175,53 @@ fn live_and_die(folder: &Path, acknowledgements: usize, moment: Duration) -> Vec
         .spawn()
         .expect("starts");
     let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
-    let (mut safe, mut said, mut count) = (Vec::new(), Vec::new(), 0);
+    let (mut acknowledged, mut printed, mut count) = (Vec::new(), Vec::new(), 0);
     for line in lines {
-        // A line may be cut by the kill; what counts ends with an acknowledgement.
+        // The kill may truncate a line. Only lines before an acknowledgement count.
         let Ok(line) = line else { break };
         if line != "acknowledged" {
-            said.push(line);
+            printed.push(line);
             continue;
         }
-        safe.append(&mut said);
+        acknowledged.append(&mut printed);
         count += 1;
         if count == acknowledgements {
-            // Not in step with the child: somewhere inside its next transactions.
-            std::thread::sleep(moment);
+            // The child continues meanwhile, so that the kill hits any part of a transaction.
+            std::thread::sleep(delay);
             child.kill().expect("kills");
         }
     }
     child.wait().expect("ends");
     assert!(
         count >= acknowledgements,
-        "the child came to {count} check-ins"
+        "the child made only {count} check-ins"
     );
-    safe
+    acknowledged
 }
 
 #[test]
-fn what_was_acknowledged_survives_a_kill() {
+fn acknowledged_check_ins_survive_a_kill() {
     if std::env::var(FOLDER).is_ok() {
         return;
     }
     let folder = tempfile::tempdir().expect("a folder");
-    let (mut links, mut held) = (Vec::new(), Vec::new());
+    let (mut links, mut windows) = (Vec::new(), Vec::new());
     let mut pages: BTreeMap<String, usize> = BTreeMap::new();
-    for life in 0..6u64 {
-        let moment = Duration::from_micros(life * 3700 % 9000);
-        for line in live_and_die(folder.path(), 5 + life as usize * 7, moment) {
+    for round in 0..6u64 {
+        let delay = Duration::from_micros(round * 3700 % 9000);
+        for line in run_and_kill(folder.path(), 5 + round as usize * 7, delay) {
             if let Some(link) = line.strip_prefix("link ") {
                 links.push(link.to_owned());
-            } else if let Some(page) = line.strip_prefix("held ") {
-                held.push(page.to_owned());
+            } else if let Some(page) = line.strip_prefix("window ") {
+                windows.push(page.to_owned());
             } else if let Some(page) = line.strip_prefix("page ") {
                 *pages.entry(page.to_owned()).or_default() += 1;
             }
         }
     }
     assert!(
-        links.len() > 100 && pages.len() > 50 && held.len() > 50,
-        "the child worked"
+        links.len() > 100 && pages.len() > 50 && windows.len() > 50,
+        "the child made too few check-ins"
     );
     assert!(
         pages.values().all(|count| *count == 1),
@@ -244,12 +244,12 @@ fn what_was_acknowledged_survives_a_kill() {
     for page in pages.keys() {
         assert_eq!(stored.get(page), Some(&1), "{page} was checked in");
     }
-    for page in &held {
+    for page in &windows {
         let found = frontier.explain(&url(page)).expect("explains");
-        // Done in the child's last transaction, perhaps, which was not acknowledged.
+        // The last transaction may have stored its record without an acknowledgement.
         assert!(
             found.waiting.is_some() || !found.records.is_empty(),
-            "{page} was checked in and waits nowhere"
+            "{page} was checked in and does not wait"
         );
     }
     for link in &links {

@@ -1,8 +1,8 @@
-//! The engine against a model: random operations on both, the engine opened anew at random points. No page is lost, none
-//! is handed out twice, none comes back after it is done.
+//! Property test of the engine against a model: random operations on both, with the engine opened again at random points. No page
+//! is lost, leased twice or fetched again after it is done.
 //!
-//! The model is a map from page to state; what it does not foresee (which site comes first, when a link becomes visible)
-//! it takes from the engine, and at the end everything must have come out.
+//! The model does not predict the order of sites, nor when a link becomes visible; it takes both from the engine. At the end all
+//! pages must have been fetched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,7 +21,8 @@ type PageName = (String, String);
 enum Operation {
     Seed(u8, u8),
     CheckOut(u8),
-    /// Which visit; pages done; pages that fail; new pages kept; new pages beyond the window; links; release? whole window?
+    /// Index of the visit; pages done; pages failed; new pages in the window; new pages in the queue; links; whether to release;
+    /// whether to replace the whole window.
     CheckIn(u8, u8, u8, u8, u8, Vec<(u8, u8)>, bool, bool),
     Tidy,
     Flush,
@@ -52,12 +53,12 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// A visit: its lease and the queue it holds.
+/// A visit: its lease and its window.
 struct ModelVisit {
     lease: Lease,
     queue: Vec<Pending>,
-    /// How many of its first pages the frontier knows to be there.
-    told: usize,
+    /// Number of its first pages that the frontier has stored.
+    stored: usize,
     known: BTreeSet<PathKey>,
 }
 
@@ -66,13 +67,13 @@ struct Model {
     engine: Option<Embedded>,
     now: i64,
     visits: Vec<ModelVisit>,
-    /// Every page ever sent or admitted.
+    /// All pages ever sent or admitted.
     expected: BTreeSet<PageName>,
-    /// Pages with a lasting answer.
+    /// Pages with a final outcome.
     done: BTreeSet<PageName>,
-    /// Entries each page must have in its history.
+    /// Number of records that each page must have.
     history: BTreeMap<PageName, usize>,
-    /// What the frontier must keep of each site's window, in order.
+    /// The window that the frontier must have stored for each site.
     windows: BTreeMap<String, Vec<Pending>>,
     counter: u32,
 }
@@ -115,11 +116,11 @@ impl Model {
             Operation::CheckOut(room) => {
                 self.check_out(usize::from(room));
             }
-            Operation::CheckIn(visit, done, failed, held, over, links, over_and_out, whole) => {
+            Operation::CheckIn(visit, done, failed, held, overflow, links, release, replace) => {
                 if !self.visits.is_empty() {
-                    let place = usize::from(visit) % self.visits.len();
-                    let counts = [done, failed, held, over];
-                    self.check_in(place, counts, &links, over_and_out, whole);
+                    let index = usize::from(visit) % self.visits.len();
+                    let counts = [done, failed, held, overflow];
+                    self.check_in(index, counts, &links, release, replace);
                 }
             }
             Operation::Tidy => {
@@ -132,7 +133,7 @@ impl Model {
                 self.engine = Some(self.folder.open(small()));
             }
             Operation::Expire => {
-                // Longer than a lease: what the visits held must come out again.
+                // Longer than a lease: the sites of all visits must be leased again.
                 self.now += 600_000;
                 self.visits.clear();
             }
@@ -144,26 +145,26 @@ impl Model {
         let leases = self.engine().check_out(now, "n", room).expect("works");
         let count = leases.len();
         for lease in leases {
-            // Leases that expired were taken back by this very call, so their visits are over.
+            // This call reclaimed the expired leases, so their visits are over.
             self.visits.retain(|visit| visit.lease.site != lease.site);
             assert!(!lease.pending.is_empty() && lease.pending.len() <= small().window);
             let window = self.windows.entry(lease.site.clone()).or_default();
             assert_eq!(
                 lease.pending.get(..window.len()),
                 Some(window.as_slice()),
-                "what the last visit held comes first"
+                "the stored window comes first"
             );
             window.clone_from(&lease.pending);
             let visit = ModelVisit {
                 queue: lease.pending.clone(),
-                told: lease.pending.len(),
+                stored: lease.pending.len(),
                 known: lease.known.iter().copied().collect(),
                 lease,
             };
             assert_eq!(
                 visit.known.len(),
                 visit.lease.known.len(),
-                "keys are known once"
+                "a key occurs twice"
             );
             self.admit(&visit.lease.site, &visit.queue, &visit.known);
             self.visits.push(visit);
@@ -172,36 +173,36 @@ impl Model {
     }
 
     fn admit(&self, site: &str, pages: &[Pending], known: &BTreeSet<PathKey>) {
-        let mut twice = BTreeSet::new();
+        let mut keys = BTreeSet::new();
         for page in pages {
             let name = (site.to_owned(), page.path.clone());
-            assert!(known.contains(&page.key), "{name:?} is not among the keys");
+            assert!(known.contains(&page.key), "the key of {name:?} is missing");
             assert!(self.expected.contains(&name), "{name:?} was never sent");
             assert!(!self.done.contains(&name), "{name:?} was done");
-            assert!(twice.insert(page.key), "{name:?} twice in one window");
+            assert!(keys.insert(page.key), "{name:?} is twice in one window");
         }
     }
 
     fn check_in(
         &mut self,
-        place: usize,
+        index: usize,
         counts: [u8; 4],
         links: &[(u8, u8)],
-        out: bool,
-        whole: bool,
+        releases: bool,
+        replaces: bool,
     ) {
         let now = self.now;
-        let mut visit = self.visits.swap_remove(place);
+        let mut visit = self.visits.swap_remove(index);
         let site = visit.lease.site.clone();
         let mut entry = release(&visit.lease, now + 100);
-        for turn in 0..counts[0] + counts[1] {
+        for number in 0..counts[0] + counts[1] {
             if visit.queue.is_empty() {
                 break;
             }
             let page = visit.queue.remove(0);
-            visit.told = visit.told.saturating_sub(1);
+            visit.stored = visit.stored.saturating_sub(1);
             let mut record = record(&page, now, Outcome::Answer(200));
-            if turn >= counts[0] {
+            if number >= counts[0] {
                 record.outcome = Outcome::Timeout;
                 record.tries = page.tries + 1;
                 record.next = Some(now + 5000);
@@ -210,7 +211,7 @@ impl Model {
         }
         for turn in 0..counts[2] + counts[3] {
             self.counter += 1;
-            // Now and then a path that links from outside also name.
+            // Every third path is one that links from other sites may have.
             let number = if self.counter.is_multiple_of(3) {
                 self.counter % 12
             } else {
@@ -231,39 +232,39 @@ impl Model {
             .iter()
             .map(|(site, path)| link(&format!("https://{}/{path}", site_of(*site))))
             .collect();
-        entry.window = if whole {
+        entry.window = if replaces {
             WindowUpdate::Replace(visit.queue.clone())
         } else {
             WindowUpdate::Tail {
-                keep_last: visit.told,
-                append: visit.queue[visit.told..].to_vec(),
+                keep_last: visit.stored,
+                append: visit.queue[visit.stored..].to_vec(),
             }
         };
-        if !out {
+        if !releases {
             let want = small().window.saturating_sub(visit.queue.len());
             entry.then = Then::Keep { want };
         }
         let accepted = entry.clone();
-        let answer = self
+        let reply = self
             .engine()
             .check_in(now, vec![entry])
             .expect("stored")
             .remove(0);
-        let Ok(answer) = answer else {
+        let Ok(reply) = reply else {
             return;
         };
-        self.take_note(&site, &accepted, &visit.queue);
-        self.admit(&site, &answer.more, &visit.known);
-        visit.queue.extend(answer.more);
-        visit.told = visit.queue.len();
+        self.record_check_in(&site, &accepted, &visit.queue);
+        self.admit(&site, &reply.more, &visit.known);
+        visit.queue.extend(reply.more);
+        visit.stored = visit.queue.len();
         self.windows.insert(site, visit.queue.clone());
-        if !answer.released {
+        if !reply.released {
             self.visits.push(visit);
         }
     }
 
-    /// What an acknowledged check-in promises, and `held`, which it told of.
-    fn take_note(&mut self, site: &str, entry: &CheckIn, held: &[Pending]) {
+    /// Record an acknowledged check-in, with the window after it.
+    fn record_check_in(&mut self, site: &str, entry: &CheckIn, window: &[Pending]) {
         for record in &entry.done {
             let name = (site.to_owned(), record.path.clone());
             *self.history.entry(name.clone()).or_default() += 1;
@@ -271,7 +272,7 @@ impl Model {
                 assert!(self.done.insert(name), "fetched again: {}", record.path);
             }
         }
-        for page in held.iter().chain(&entry.overflow) {
+        for page in window.iter().chain(&entry.overflow) {
             self.expected.insert((site.to_owned(), page.path.clone()));
         }
         for link in &entry.outside {
@@ -279,11 +280,11 @@ impl Model {
         }
     }
 
-    /// Crawl on until nothing is left: everything that was ever promised must come out.
+    /// Crawl until nothing is left. All expected pages must be fetched.
     fn finish(&mut self) {
         self.apply(Operation::Reopen);
         for round in 0.. {
-            assert!(round < 2000, "the crawl ends");
+            assert!(round < 2000, "the crawl does not end");
             self.now += 10_000;
             let found = self.check_out(3);
             while !self.visits.is_empty() {
@@ -333,10 +334,10 @@ proptest! {
     fn nothing_is_lost_and_nothing_comes_twice(
         operations in proptest::collection::vec(operation(), 1..120)
     ) {
-        let mut world = Model::new();
+        let mut model = Model::new();
         for operation in operations {
-            world.apply(operation);
+            model.apply(operation);
         }
-        world.finish();
+        model.finish();
     }
 }

@@ -1,4 +1,4 @@
-//! The suite on the embedded engine, and what only it promises: the lock, the layout, reading beside a writer.
+//! The suite on the embedded engine, and tests of its own: lock, layout, blocks, link runs, readers beside the writer.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ pub(crate) struct Folder(TempDir);
 
 impl Folder {
     pub(crate) fn new() -> Folder {
-        // In memory where there is such a place: what syncing is for is seen by `tests/crash.rs`.
+        // In memory where possible, for speed. `tests/crash.rs` tests durability.
         let memory = TempDir::new_in("/dev/shm");
         Folder(memory.or_else(|_| TempDir::new()).expect("a folder"))
     }
@@ -61,7 +61,7 @@ fn a_newer_layout_is_refused() {
 }
 
 #[test]
-fn a_folder_without_a_crawl_is_no_view() {
+fn a_folder_without_a_frontier_cannot_be_viewed() {
     let folder = Folder::new();
     assert!(matches!(
         View::open(&folder.path()),
@@ -70,14 +70,14 @@ fn a_folder_without_a_crawl_is_no_view() {
 }
 
 #[test]
-fn readers_see_what_is_checked_in() {
+fn readers_see_the_committed_state() {
     let folder = Folder::new();
     let mut frontier = folder.open(small());
     let view = View::open(&folder.path()).expect("opens");
     let seeds = ["https://a.example/", "https://www.b.example/x"].map(seed);
     frontier.seed(0, &seeds).expect("seeds");
     for round in 0..3 {
-        for lease in frontier.check_out(round, "n", 9).expect("works") {
+        for lease in frontier.check_out(round, "n", 9).expect("succeeds") {
             let mut entry = release(&lease, round + 1);
             entry.window = WindowUpdate::Replace(lease.pending.clone());
             entry.done = vec![record(
@@ -139,7 +139,7 @@ fn readers_see_what_is_checked_in() {
     assert!(list(some).iter().all(|line| line.ends_with(" 202")));
     let found = view.explain(&url("https://c.example/1")).expect("explains");
     assert!(found.inbox || found.known);
-    // And after the crawl has ended, when no log is left beside the database.
+    // Also after the writer has closed and removed the write-ahead log.
     drop(view);
     drop(frontier);
     let view = View::open(&folder.path()).expect("opens");
@@ -147,20 +147,20 @@ fn readers_see_what_is_checked_in() {
 }
 
 #[test]
-fn a_transaction_that_fails_leaves_nothing_behind() {
+fn a_failed_transaction_changes_nothing() {
     let folder = Folder::new();
     let mut frontier = folder.open(small());
     frontier
         .seed(0, &[seed("https://a.example/")])
         .expect("seeds");
-    let lease = frontier.check_out(0, "n", 1).expect("works").remove(0);
+    let lease = frontier.check_out(0, "n", 1).expect("succeeds").remove(0);
     let entry = || {
         let mut entry = release(&lease, 1);
         entry.done = vec![record(&lease.pending[0], 1, Outcome::Answer(200))];
         entry.outside = vec![link("https://b.example/1")];
         entry
     };
-    // A disk that is full: no page may be added.
+    // A full disk: the database cannot grow.
     let pages: i64 = frontier
         .store
         .db
@@ -188,20 +188,24 @@ fn a_transaction_that_fails_leaves_nothing_behind() {
         .pragma_update_and_check(None, "max_page_count", 1_000_000, |_| Ok(()))
         .expect("limits");
     frontier.check_in(1, vec![entry()]).expect("stored");
-    let leases = frontier.check_out(1000, "n", 9).expect("works");
-    assert_eq!(leases.len(), 1, "the link was sent with the second try");
+    let leases = frontier.check_out(1000, "n", 9).expect("succeeds");
+    assert_eq!(
+        leases.len(),
+        1,
+        "the link of the failed check-in is sent again"
+    );
     assert_eq!(leases[0].site, "b.example");
 }
 
 #[test]
-fn blocks_of_keys_stay_few() {
+fn blocks_of_keys_are_merged() {
     let folder = Folder::new();
     let mut frontier = folder.open(small());
     frontier
         .seed(0, &[seed("https://a.example/")])
         .expect("seeds");
-    let lease = frontier.check_out(0, "n", 1).expect("works").remove(0);
-    // The seed was the first block.
+    let lease = frontier.check_out(0, "n", 1).expect("succeeds").remove(0);
+    // The seed wrote the first block.
     for round in 2..=200u64 {
         let mut entry = release(&lease, 1);
         entry.keys = vec![PathKey(round), PathKey(round + 1000)];
@@ -218,12 +222,12 @@ fn blocks_of_keys_stay_few() {
     }
     drop(frontier);
     let mut frontier = folder.open(small());
-    let lease = frontier.check_out(2, "n", 1).expect("works").remove(0);
+    let lease = frontier.check_out(2, "n", 1).expect("succeeds").remove(0);
     let known: std::collections::BTreeSet<_> = lease.known.iter().collect();
     assert_eq!((known.len(), lease.known.len()), (399, 399));
 }
 
-/// Rows of `held`, and of the pages in them.
+/// Number of rows of `held`, and of pages in them.
 fn held_blocks(frontier: &Embedded) -> (i64, i64) {
     let sql = "SELECT count(*), coalesce(sum(count), 0) FROM held";
     let found = frontier
@@ -233,48 +237,60 @@ fn held_blocks(frontier: &Embedded) -> (i64, i64) {
 }
 
 #[test]
-fn a_window_is_written_by_what_changed() {
+fn a_window_is_appended_or_rewritten() {
     let folder = Folder::new();
     let mut frontier = folder.open(small());
     frontier
         .seed(0, &[seed("https://a.example/")])
         .expect("seeds");
-    let lease = frontier.check_out(0, "n", 1).expect("works").remove(0);
+    let lease = frontier.check_out(0, "n", 1).expect("succeeds").remove(0);
     assert_eq!(held_blocks(&frontier), (1, 1));
     let mut next = 0;
-    let mut check_in = |frontier: &mut Embedded, left: usize, new: u32| {
+    let mut check_in = |frontier: &mut Embedded, keep_last: usize, new: u32| {
         let more = (next..next + new).map(|number| page(&format!("/{number}")));
         next += new;
         let mut entry = release(&lease, 1);
         let more: Vec<_> = more.collect();
         entry.keys = more.iter().map(|page| page.key).collect();
         entry.window = WindowUpdate::Tail {
-            keep_last: left,
+            keep_last,
             append: more,
         };
         entry.then = Then::Keep { want: 0 };
         frontier.check_in(1, vec![entry]).expect("stored");
         held_blocks(frontier)
     };
-    assert_eq!(check_in(&mut frontier, 0, 20), (1, 20), "begun anew");
+    assert_eq!(check_in(&mut frontier, 0, 20), (1, 20), "new chain");
     assert_eq!(check_in(&mut frontier, 18, 2), (2, 22), "appended");
     assert_eq!(check_in(&mut frontier, 6, 0), (2, 22), "nothing written");
     assert_eq!(check_in(&mut frontier, 6, 3), (3, 25), "appended");
-    assert_eq!(check_in(&mut frontier, 9, 1), (1, 10), "too long");
+    assert_eq!(
+        check_in(&mut frontier, 9, 1),
+        (1, 10),
+        "rewritten: too many blocks"
+    );
     assert_eq!(check_in(&mut frontier, 3, 0), (1, 10), "nothing written");
-    assert_eq!(check_in(&mut frontier, 2, 2), (2, 12), "as many as it may");
-    assert_eq!(check_in(&mut frontier, 2, 1), (1, 3), "too much that left");
+    assert_eq!(
+        check_in(&mut frontier, 2, 2),
+        (2, 12),
+        "appended: twice as many taken pages are allowed"
+    );
+    assert_eq!(
+        check_in(&mut frontier, 2, 1),
+        (1, 3),
+        "rewritten: too many taken pages"
+    );
     assert_eq!(check_in(&mut frontier, 0, 0), (0, 0), "empty");
-    assert_eq!(check_in(&mut frontier, 0, 1), (1, 1), "begun anew");
+    assert_eq!(check_in(&mut frontier, 0, 1), (1, 1), "new chain");
     drop(frontier);
     let mut frontier = folder.open(small());
-    let lease = frontier.check_out(2, "n", 1).expect("works").remove(0);
+    let lease = frontier.check_out(2, "n", 1).expect("succeeds").remove(0);
     assert_eq!(lease.pending, [page(&format!("/{}", next - 1))]);
-    assert_eq!(held_blocks(&frontier), (1, 1), "handed out as it was");
+    assert_eq!(held_blocks(&frontier), (1, 1), "unchanged by the check-out");
 }
 
 #[test]
-fn a_damaged_window_is_no_empty_one() {
+fn a_damaged_window_is_an_error() {
     for damage in [
         "DELETE FROM held",
         "UPDATE held SET pages = x'00'",
@@ -295,11 +311,11 @@ fn a_damaged_window_is_no_empty_one() {
     }
 }
 
-/// Links to one site, checked in from another, in runs of the smallest size.
+/// Check in links from a.example to three blocked sites, in link runs of the smallest size.
 fn send_links(frontier: &mut Embedded, rounds: Range<u64>, links: u64) {
     for round in rounds {
         let now = round as i64 * 10_000;
-        let lease = frontier.check_out(now, "n", 1).expect("works").remove(0);
+        let lease = frontier.check_out(now, "n", 1).expect("succeeds").remove(0);
         assert_eq!(lease.site, "a.example");
         let mut entry = release(&lease, now);
         entry.window = WindowUpdate::Replace(lease.pending.clone());
@@ -307,10 +323,10 @@ fn send_links(frontier: &mut Embedded, rounds: Range<u64>, links: u64) {
             let address = format!("https://b{}.example/{round}/{number}", number % 3);
             entry.outside.push(link(&address));
         }
-        frontier.check_in(now, vec![entry]).expect("works");
-        frontier.block(now, "b0.example").expect("works");
-        frontier.block(now, "b1.example").expect("works");
-        frontier.block(now, "b2.example").expect("works");
+        frontier.check_in(now, vec![entry]).expect("succeeds");
+        frontier.block(now, "b0.example").expect("succeeds");
+        frontier.block(now, "b1.example").expect("succeeds");
+        frontier.block(now, "b2.example").expect("succeeds");
     }
 }
 
@@ -321,14 +337,14 @@ fn run_files(folder: &Folder) -> Vec<PathBuf> {
     files
 }
 
-/// A power cut takes back what was not synced: files that only an unsynced state does without must stay.
+/// A power failure can undo an unsynced merge. Then the files of its sources are needed.
 #[test]
-fn sources_of_a_merge_stay_until_that_is_durable() {
+fn the_files_of_merged_runs_stay_until_the_merge_is_durable() {
     let folder = Folder::new();
     let mut frontier = folder.open(small());
     let seeds = [seed("https://a.example/")];
     frontier.seed(0, &seeds).expect("seeds");
-    // A flush makes a run and merges none.
+    // A flush writes a link run and merges none.
     for round in 0..RUNS_PER_MERGE as u64 {
         send_links(&mut frontier, round..round + 1, 2);
         frontier.flush(0).expect("flushes");
@@ -345,16 +361,20 @@ fn sources_of_a_merge_stay_until_that_is_durable() {
     drop(frontier);
     std::fs::write(folder.path().join("frontier.runs/99.run"), b"torn").expect("writes");
     let frontier = folder.open(small());
-    assert_eq!(run_files(&folder).len() as u64, runs, "rubbish is removed");
+    assert_eq!(
+        run_files(&folder).len() as u64,
+        runs,
+        "the unnamed file is removed"
+    );
     drop(frontier);
     std::fs::remove_file(&run_files(&folder)[0]).expect("removes");
     let error = Embedded::open(&folder.path(), small()).expect_err("a run is missing");
     assert!(matches!(error, FrontierError::File { .. }), "{error}");
 }
 
-/// Who is the last to close a database empties its log into it; a merge that reads beside the writer must not be that.
+/// The last connection to close checkpoints the write-ahead log. It must be the writer, not the reader of a merge thread.
 #[test]
-fn a_close_beside_a_merge_leaves_no_log() {
+fn closing_during_a_merge_leaves_no_log() {
     let folder = Folder::new();
     let options = || Options {
         run_links: 10_000,
@@ -367,32 +387,32 @@ fn a_close_beside_a_merge_leaves_no_log() {
         send_links(&mut frontier, round..round + 1, 2000);
         frontier.flush(0).expect("flushes");
     }
-    let under_way = frontier.tidy(0, Duration::ZERO).expect("tidies");
-    assert!(under_way, "the merge has just begun");
+    let merging = frontier.tidy(0, Duration::ZERO).expect("tidies");
+    assert!(merging, "the merge has just begun");
     drop(frontier);
     let log = folder.path().join(format!("{FILE}-wal"));
-    assert!(!log.exists(), "the log is left behind");
+    assert!(!log.exists(), "the write-ahead log still exists");
     let mut frontier = folder.open(options());
     while frontier.tidy(0, Duration::MAX).expect("tidies") {}
     assert_eq!(frontier.status(0).expect("status").runs, 1, "merged");
 }
 
-/// More links than are admitted at a time: all of them wait, in the order in which they came, behind a full window.
+/// An inbox of several batches: all links are admitted, in order of arrival.
 #[test]
-fn a_large_inbox_goes_to_the_queue() {
+fn a_large_inbox_is_admitted_in_order() {
     let folder = Folder::new();
     let mut frontier = folder.open(small());
     frontier
         .seed(0, &[seed("https://a.example/")])
         .expect("seeds");
-    let lease = frontier.check_out(0, "n", 1).expect("works").remove(0);
+    let lease = frontier.check_out(0, "n", 1).expect("succeeds").remove(0);
     let mut entry = release(&lease, 0);
     entry.outside = (0..3000)
         .map(|number| link(&format!("https://b.example/{number}")))
         .collect();
-    frontier.check_in(0, vec![entry]).expect("works");
+    frontier.check_in(0, vec![entry]).expect("succeeds");
     frontier.flush(0).expect("flushes");
-    let mut leases = frontier.check_out(1, "n", 2).expect("works");
+    let mut leases = frontier.check_out(1, "n", 2).expect("succeeds");
     leases.retain(|lease| lease.site == "b.example");
     let lease = leases.remove(0);
     assert_eq!((lease.known.len(), lease.has_more), (3000, true));
@@ -402,8 +422,11 @@ fn a_large_inbox_goes_to_the_queue() {
             then: Then::Keep { want: 500 },
             ..release(&lease, 1)
         };
-        let answer = frontier.check_in(1, vec![entry]).expect("works").remove(0);
-        let more = answer.expect("in force").more;
+        let reply = frontier
+            .check_in(1, vec![entry])
+            .expect("succeeds")
+            .remove(0);
+        let more = reply.expect("in force").more;
         assert!(!more.is_empty());
         pages.extend(more);
     }
@@ -412,28 +435,28 @@ fn a_large_inbox_goes_to_the_queue() {
     assert_eq!(paths, expected);
 }
 
-/// A seed that is given again brings forward what failed. What was answered is most of a large site, and stays unread.
+/// A repeated seed makes the retries of its site due. The revisits, most of the pages of a large site, must not be read.
 #[test]
-fn only_what_is_brought_forward_is_read() {
+fn making_a_site_due_reads_only_its_retries() {
     let folder = Folder::new();
     let mut frontier = folder.open(small());
     let home = seed("https://a.example/");
     frontier
         .seed(0, std::slice::from_ref(&home))
         .expect("seeds");
-    let lease = frontier.check_out(0, "n", 1).expect("works").remove(0);
+    let lease = frontier.check_out(0, "n", 1).expect("succeeds").remove(0);
     let mut entry = release(&lease, 1);
     for number in 0..1000i64 {
         let page = crate::suite::page(&format!("/{number}"));
-        let answered = number % 2 == 0;
+        let fetched = number % 2 == 0;
         entry.keys.push(page.key);
         entry.done.push(crate::PageRecord {
             next: Some(9000 + number),
-            past: answered.then(Box::default),
-            ..record(&page, 1, Outcome::Answer(if answered { 200 } else { 503 }))
+            past: fetched.then(Box::default),
+            ..record(&page, 1, Outcome::Answer(if fetched { 200 } else { 503 }))
         });
     }
-    frontier.check_in(1, vec![entry]).expect("works");
+    frontier.check_in(1, vec![entry]).expect("succeeds");
     let changed = frontier
         .store
         .run("UPDATE later SET pages = x'00' WHERE again = 1", [])
@@ -441,24 +464,27 @@ fn only_what_is_brought_forward_is_read() {
     assert!(changed > 1, "several blocks");
     frontier
         .make_due(10, &[home, seed("https://a.example/other")])
-        .expect("hastens");
-    let lease = frontier.check_out(10, "n", 1).expect("works").remove(0);
+        .expect("makes due");
+    let lease = frontier.check_out(10, "n", 1).expect("succeeds").remove(0);
     let entry = crate::CheckIn {
         then: Then::Keep { want: 1000 },
         ..release(&lease, 10)
     };
-    let answer = frontier.check_in(10, vec![entry]).expect("works").remove(0);
-    let more = answer.expect("in force").more.len();
+    let reply = frontier
+        .check_in(10, vec![entry])
+        .expect("succeeds")
+        .remove(0);
+    let more = reply.expect("in force").more.len();
     assert_eq!(lease.pending.len() + more, 500);
     assert!(
         frontier.make_all_due(20, 6).is_err(),
-        "all of it was asked for"
+        "revisits are damaged and must be read"
     );
 }
 
-/// A copy that forgot the database, or a disk that lost it: the links in the runs are all that is left.
+/// If the database is missing, the link runs hold the only copy of their links and must not be removed.
 #[test]
-fn no_new_database_is_laid_out_beside_runs() {
+fn no_database_is_created_beside_link_runs() {
     let folder = Folder::new();
     let mut frontier = folder.open(small());
     frontier
@@ -473,8 +499,8 @@ fn no_new_database_is_laid_out_beside_runs() {
     let refused = || {
         let error = Embedded::open(&folder.path(), small()).expect_err("refuses");
         assert!(matches!(error, FrontierError::Damaged { .. }), "{error}");
-        let said = error.to_string();
-        assert!(said.ends_with("missing or empty beside the links in frontier.runs"));
+        let message = error.to_string();
+        assert!(message.ends_with("missing or empty beside the links in frontier.runs"));
         assert_eq!(run_files(&folder), runs);
     };
     std::fs::remove_file(&path).expect("removes");
