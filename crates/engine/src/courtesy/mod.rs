@@ -5,4 +5,4 @@ mod pause;
 mod retry_after;
 
 pub(crate) use self::pause::pause_after;
-pub(crate) use self::retry_after::retry_after;
+pub(crate) use self::retry_after::{BackOff, retry_after};

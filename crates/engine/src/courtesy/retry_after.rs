@@ -1,16 +1,122 @@
-//! The `Retry-After` header (RFC 9110, 10.2.3).
+//! `Retry-After` (RFC 9110, 10.2.3): how the header is read, and how it is obeyed.
+//!
+//! A server that asks to be left alone is left alone as a whole. The verdict carries a [`BackOff`]; the visit then ends, its
+//! site is released until that time, and `SiteFacts::retry_after` keeps the time for crawls that would come sooner.
 
 use std::time::Duration;
 
 use aranha_fetch::FetchResponse;
+use aranha_frontier::Outcome;
 
-/// `Retry-After` in both of its forms, as the time from now.
-pub(crate) fn retry_after(answer: &FetchResponse, now: i64) -> Option<Duration> {
-    let value = answer.headers.text("retry-after")?.trim();
+/// The longest `Retry-After` that is obeyed.
+const MAX_RETRY_AFTER: Duration = Duration::from_hours(7 * 24);
+
+/// A site is left alone until some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BackOff {
+    /// Unix milliseconds.
+    pub(crate) until: i64,
+    /// The server asked for it: `Retry-After` or 429. It then holds for later crawls, too.
+    pub(crate) is_requested: bool,
+    /// Whether a shorter back-off that was decided before is made longer.
+    pub(crate) extends: bool,
+}
+
+impl BackOff {
+    /// For a page that is retried at `due`: `None` unless the server sent `Retry-After` or 429.
+    pub(crate) fn with_retry(
+        cause: Outcome,
+        retry_after: Option<Duration>,
+        due: i64,
+        now: i64,
+    ) -> Option<Self> {
+        let is_requested = retry_after.is_some() || cause.status() == Some(429);
+        is_requested.then(|| Self {
+            until: retry_after.map_or(due, |wait| due.max(until(wait, now))),
+            is_requested,
+            extends: false,
+        })
+    }
+
+    /// For a server that fails again and again.
+    pub(crate) fn server_down(until: i64) -> Self {
+        Self {
+            until,
+            is_requested: false,
+            extends: false,
+        }
+    }
+
+    /// For a response that is not retried (a page, robots.txt, a probe): the server refuses with 4xx or 5xx and says for
+    /// how long.
+    pub(crate) fn requested(
+        outcome: Outcome,
+        retry_after: Option<Duration>,
+        now: i64,
+    ) -> Option<Self> {
+        let wait = retry_after.filter(|_| outcome.status() >= Some(400))?;
+        Some(Self {
+            until: until(wait, now),
+            is_requested: true,
+            extends: true,
+        })
+    }
+}
+
+fn until(retry_after: Duration, now: i64) -> i64 {
+    now + retry_after.min(MAX_RETRY_AFTER).as_millis() as i64
+}
+
+/// The header of a response, seconds or a date, as the time from `now`.
+pub(crate) fn retry_after(response: &FetchResponse, now: i64) -> Option<Duration> {
+    parse(response.headers.text("retry-after")?, now)
+}
+
+fn parse(value: &str, now: i64) -> Option<Duration> {
+    let value = value.trim();
     if let Ok(seconds) = value.parse::<u64>() {
         return Some(Duration::from_secs(seconds));
     }
     let date = httpdate::parse_http_date(value).ok()?;
     let date = date.duration_since(std::time::UNIX_EPOCH).ok()?;
     Some(date.saturating_sub(Duration::from_millis(now.max(0) as u64)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_and_dates_are_read() {
+        let now = 784_111_777_000; // Sun, 06 Nov 1994 08:49:37 GMT
+        let check = |value, seconds: Option<u64>| {
+            assert_eq!(
+                parse(value, now),
+                seconds.map(Duration::from_secs),
+                "{value}"
+            );
+        };
+        check("120", Some(120));
+        check(" 0 ", Some(0));
+        check("Sun, 06 Nov 1994 08:50:37 GMT", Some(60));
+        check("Sun, 06 Nov 1994 08:00:00 GMT", Some(0));
+        check("soon", None);
+        check("-5", None);
+        check("", None);
+    }
+
+    #[test]
+    fn at_most_a_week_is_obeyed() {
+        let (refused, wait) = (Outcome::Answer(503), Some(Duration::from_secs(u64::MAX)));
+        let back_off = BackOff::requested(refused, wait, 1000).unwrap();
+        assert_eq!(back_off.until, 1000 + 7 * 24 * 3_600_000);
+    }
+
+    #[test]
+    fn a_response_that_is_no_refusal_asks_for_nothing() {
+        let wait = Some(Duration::from_mins(1));
+        for outcome in [Outcome::Answer(200), Outcome::Answer(301), Outcome::Timeout] {
+            assert_eq!(BackOff::requested(outcome, wait, 0), None, "{outcome}");
+        }
+    }
 }

@@ -1,0 +1,55 @@
+//! Soft 404: a site that answers "not found" with status 200 or a redirect (T8).
+//!
+//! Once a site has shown a few pages, the visit requests a page that cannot exist: the probe. The response is stored with the
+//! site as [`Absent`]. A page with the same response counts as gone, whatever its status.
+
+use aranha_frontier::{Absent, Outcome, Pending};
+use aranha_url::SiteKey;
+
+use crate::collect::PageResponse;
+
+/// The path that the probe requests.
+pub(crate) fn probe_path(site: SiteKey) -> String {
+    format!("/aranha-{:016x}.html", !site.0)
+}
+
+/// The site's "not found" response, from the response to the probe. `None`: there was no response.
+pub(crate) fn learn(response: &PageResponse) -> Option<Absent> {
+    let Outcome::Answer(status) = response.outcome else {
+        return None;
+    };
+    let sketch = response.reading.as_ref().map(|reading| reading.sketch);
+    let redirect = response.redirect.as_ref();
+    Some(Absent {
+        status,
+        text_digest: response.text_digest,
+        sketch: sketch.unwrap_or_default(),
+        location: redirect.map_or_else(String::new, |to| to.target.as_str().to_owned()),
+    })
+}
+
+/// Compares a response with the site's "not found" response.
+pub(crate) fn is_soft_404(
+    absent: Option<&Absent>,
+    page: &Pending,
+    response: &PageResponse,
+) -> bool {
+    let Some(absent) = absent else {
+        return false;
+    };
+    // A site may show its home page for every unknown path. The home page itself exists all the same.
+    if page.path == "/" || page.depth == 0 {
+        return false;
+    }
+    if response.outcome != Outcome::Answer(absent.status) || absent.status >= 400 {
+        return false;
+    }
+    if let Some(redirect) = &response.redirect {
+        return redirect.target.as_str() == absent.location;
+    }
+    let Some(reading) = &response.reading else {
+        return false;
+    };
+    reading.text != 0 && reading.text == absent.text_digest
+        || aranha_page::is_near_duplicate(reading.sketch, absent.sketch)
+}

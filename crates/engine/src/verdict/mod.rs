@@ -1,0 +1,316 @@
+//! The verdict: what a response means for its page and for its site.
+//!
+//! [`decide`] is called once for every page that was fetched, after the response was read and before anything is recorded.
+//! The visit applies the [`Verdict`] (`visit/apply.rs`); the page's record is built from the response and the verdict
+//! (`commit/page_record.rs`). Pages that are not fetched go through [`decide_unfetched`], pages that the proxy's cache no
+//! longer has through [`decide_cache_miss`], and a site that cannot be reached through [`decide_outage`].
+//!
+//! **Nothing here has side effects.** The functions read the response, the page and the policy; they change neither the site
+//! nor the queue, and they read no clock. (One exception: the revisit policy `optimal` counts the pages that it plans, see
+//! `aranha_revisit`.)
+//!
+//! The rules, in the order in which they apply:
+//!
+//! 1. The server could not be reached: the page stays in the queue while its site waits (`outage.rs`).
+//! 2. The failure is temporary and the retry table has a delay left: retry. A truncated response counts as temporary.
+//! 3. The server sent `Retry-After` or 429, or fails again and again: the visit ends and the site waits
+//!    (`courtesy/retry_after.rs`).
+//! 4. The response is the site's "not found" page: the page counts as gone (`traps/soft_404.rs`).
+//! 5. A redirect to the page itself (its twin, or the same URL with a cookie): fetch it again, at most [`MAX_SELF_REDIRECTS`]
+//!    times, instead of a retry. Any other redirect is a link.
+//! 6. The page has a version, from this response or an earlier one: the revisit policy plans its next visit, unless rule 2
+//!    has done so (`revisit.rs`).
+//! 7. The page never had a usable response: if the failure may pass, another round of retries later; otherwise never.
+//!
+//! Whether the site is a trap is decided when the page's links are known (`trap.rs`).
+
+mod outage;
+mod revisit;
+#[cfg(test)]
+mod tests;
+mod trap;
+
+use aranha_fetch::Truncated;
+use aranha_frontier::{Absent, Outcome, Past, Pending};
+use aranha_revisit::{PageState, Policy, SiteHistory};
+use aranha_url::SiteKey;
+
+use crate::collect::PageResponse;
+use crate::courtesy::BackOff;
+use crate::links::RedirectTarget;
+use crate::node::CrawlPolicy;
+use crate::traps::soft_404;
+
+pub(crate) use self::outage::{Outage, decide_outage, is_outage};
+pub(crate) use self::revisit::decide_pass_over;
+pub(crate) use self::trap::{
+    TrapObservation, TrapReason, duplicate_threshold, observe, page_threshold,
+};
+
+/// How often one page may redirect to itself or to its twin (`www.`, https).
+const MAX_SELF_REDIRECTS: u8 = 3;
+/// After this many failed fetches in a row the server counts as down.
+const DOWN_AFTER_FAILURES: u32 = 5;
+
+/// The state of a site, at the time of the decision, that a verdict depends on.
+#[derive(Clone, Debug)]
+pub(crate) struct SiteView<'a> {
+    pub(crate) key: SiteKey,
+    /// Unix milliseconds.
+    pub(crate) now: i64,
+    /// The response to the soft 404 probe.
+    pub(crate) absent: Option<&'a Absent>,
+    /// The site's rounds, as the revisit policy `selective` stores them.
+    pub(crate) rounds: &'a [u8],
+    /// Fetches in a row, this one included, that failed or got 429 or 5xx.
+    pub(crate) failures: u32,
+    /// The outage that this fetch was part of.
+    pub(crate) outage: Option<Outage>,
+}
+
+/// The decision about one page.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Verdict {
+    pub(crate) next: NextVisit,
+    /// Fetches in a row without a lasting response, for the page's record. 0: the response lasts.
+    pub(crate) tries: u8,
+    /// How the page compares with its last version. `None`: it is fetched again first.
+    pub(crate) state: Option<PageState>,
+    pub(crate) memory: Memory,
+    pub(crate) soft_404: bool,
+    pub(crate) redirect: Option<RedirectAction>,
+    /// The visit ends and the site is left alone for some time.
+    pub(crate) back_off: Option<BackOff>,
+    /// The change signal that brought this visit forward was right, or wrong.
+    pub(crate) signal: Option<SignalCheck>,
+    /// The site's rounds after this visit, when they changed.
+    pub(crate) rounds: Option<SiteHistory>,
+}
+
+/// When a page is fetched again.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum NextVisit {
+    /// The page goes back to the front of the visit's queue.
+    Queued { path: Option<String>, tries: u8 },
+    /// By the retry table, unix milliseconds.
+    Retry { due: i64 },
+    /// By the revisit policy, with the page's history for the next plan.
+    Revisit { due: i64, history: Vec<u8> },
+    /// The retry table is used up. A page that never had a lasting response starts over in the next round.
+    NextRound { due: i64 },
+    /// Never.
+    Done,
+}
+
+/// What is remembered of a page until its next visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// Nothing: there is no version of it.
+    Nothing,
+    /// The version of an earlier visit.
+    Earlier,
+    /// The version of this response.
+    ThisResponse,
+}
+
+/// What becomes of a redirect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RedirectAction {
+    /// It leads to the page itself, which is fetched again under the name that the redirect gives.
+    Repeat,
+    /// It leads to the page itself, once too often.
+    GiveUp,
+    /// It is a link, to be admitted like any other.
+    Link,
+}
+
+/// A page was visited because of a change signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SignalCheck {
+    pub(crate) source: u8,
+    /// Whether the page had changed.
+    pub(crate) changed: bool,
+}
+
+impl NextVisit {
+    /// The time at which the frontier hands the page out again; none while it is in the queue.
+    pub(crate) fn due(&self) -> Option<i64> {
+        match self {
+            Self::Retry { due } | Self::Revisit { due, .. } | Self::NextRound { due } => Some(*due),
+            Self::Queued { .. } | Self::Done => None,
+        }
+    }
+}
+
+impl Verdict {
+    /// A verdict that only records the page.
+    pub(crate) fn done(tries: u8) -> Self {
+        Self {
+            next: NextVisit::Done,
+            tries,
+            state: None,
+            memory: Memory::Nothing,
+            soft_404: false,
+            redirect: None,
+            back_off: None,
+            signal: None,
+            rounds: None,
+        }
+    }
+
+    fn queued(self, path: Option<String>, tries: u8) -> Self {
+        Self {
+            next: NextVisit::Queued { path, tries },
+            ..self
+        }
+    }
+}
+
+/// The verdict about a page that was fetched.
+pub(crate) fn decide(
+    site: &SiteView<'_>,
+    response: &PageResponse,
+    page: &Pending,
+    policy: &CrawlPolicy,
+) -> Verdict {
+    let mut verdict = Verdict::done(page.tries.saturating_add(1));
+    match site.outage {
+        Some(Outage::GiveUp) => {}
+        Some(Outage::Wait { .. } | Outage::Ending) => return verdict.queued(None, page.tries),
+        None => retry(&mut verdict, site, response, policy),
+    }
+    verdict.soft_404 = soft_404::is_soft_404(site.absent, page, response);
+    if let Some(redirect) = &response.redirect {
+        let action = redirect_action(site, page, redirect);
+        verdict.redirect = Some(action);
+        if action == RedirectAction::Repeat {
+            return verdict.queued(Some(redirect.literal_path.clone()), page.tries + 1);
+        }
+    }
+    let state = revisit::page_state(page, response, verdict.soft_404);
+    verdict.state = Some(state);
+    let kept = match (&response.version, &page.past) {
+        (Some(version), _) if state != PageState::Gone => {
+            verdict.memory = Memory::ThisResponse;
+            Some((&version.past, version.expires))
+        }
+        (version, Some(past)) => {
+            verdict.memory = Memory::Earlier;
+            let expires = version.as_ref().and_then(|version| version.expires);
+            Some((&**past, expires))
+        }
+        (_, None) => None,
+    };
+    if verdict.next == NextVisit::Done {
+        match kept {
+            Some((past, expires)) => {
+                revisit::plan(&mut verdict, site, page, past, state, expires, policy);
+            }
+            None => verdict.next = next_round(site, response.outcome, policy),
+        }
+    }
+    verdict
+}
+
+/// Rules 2 and 3: a retry by the table, and the site left alone.
+fn retry(
+    verdict: &mut Verdict,
+    site: &SiteView<'_>,
+    response: &PageResponse,
+    policy: &CrawlPolicy,
+) {
+    // A truncated response is stored, and retried like one that did not arrive.
+    let cause = match response.truncated {
+        Some(Truncated::Disconnect) => Outcome::Reset,
+        Some(Truncated::Time) => Outcome::Timeout,
+        _ => response.outcome,
+    };
+    let (retry_after, now) = (response.retry_after, site.now);
+    if let Some(due) = policy.config.retry.next(cause, verdict.tries, now) {
+        let back_off = BackOff::with_retry(cause, retry_after, due, now);
+        let due = back_off.map_or(due, |back_off| back_off.until);
+        let is_down = site.failures >= DOWN_AFTER_FAILURES;
+        verdict.back_off = back_off.or_else(|| is_down.then(|| BackOff::server_down(due)));
+        verdict.next = NextVisit::Retry { due };
+    } else {
+        verdict.tries = 0;
+        verdict.back_off = BackOff::requested(cause, retry_after, now);
+    }
+}
+
+/// Rule 5.
+fn redirect_action(
+    site: &SiteView<'_>,
+    page: &Pending,
+    redirect: &RedirectTarget,
+) -> RedirectAction {
+    let target = &redirect.target;
+    if target.site_key() != site.key || target.path_key() != page.key {
+        RedirectAction::Link
+    } else if page.tries < MAX_SELF_REDIRECTS {
+        // The tries outlive the visit: two twins may redirect to each other forever.
+        RedirectAction::Repeat
+    } else {
+        RedirectAction::GiveUp
+    }
+}
+
+/// The verdict about a page that is not fetched: robots.txt or the scope refuses it, its site is given up, or the collector
+/// panicked.
+pub(crate) fn decide_unfetched(
+    site: &SiteView<'_>,
+    outcome: Outcome,
+    page: &Pending,
+    policy: &CrawlPolicy,
+) -> Verdict {
+    let mut verdict = Verdict::done(page.tries);
+    match &page.past {
+        _ if matches!(outcome, Outcome::Blocked | Outcome::OutOfScope) => {}
+        Some(past) => keep_version(&mut verdict, site, page, past, policy),
+        None => verdict.next = next_round(site, outcome, policy),
+    }
+    verdict
+}
+
+/// The verdict about a page that the proxy's cache no longer has. A known page waits for its next visit by the policy; a new
+/// one ([`NextVisit::Queued`]) is fetched from its own server.
+pub(crate) fn decide_cache_miss(
+    site: &SiteView<'_>,
+    page: &Pending,
+    policy: &CrawlPolicy,
+) -> Verdict {
+    let mut verdict = Verdict::done(page.tries);
+    match &page.past {
+        Some(past) => keep_version(&mut verdict, site, page, past, policy),
+        None => return verdict.queued(None, page.tries),
+    }
+    verdict
+}
+
+/// Plans the next visit of a known page that was not fetched.
+fn keep_version(
+    verdict: &mut Verdict,
+    site: &SiteView<'_>,
+    page: &Pending,
+    past: &Past,
+    policy: &CrawlPolicy,
+) {
+    verdict.memory = Memory::Earlier;
+    revisit::plan(verdict, site, page, past, PageState::Failed, None, policy);
+}
+
+fn next_round(site: &SiteView<'_>, cause: Outcome, policy: &CrawlPolicy) -> NextVisit {
+    match after_retries(site, cause, policy) {
+        Some(due) => NextVisit::NextRound { due },
+        None => NextVisit::Done,
+    }
+}
+
+/// The time for another round of retries, for failures that may pass: not before the table's last delay is over.
+fn after_retries(site: &SiteView<'_>, cause: Outcome, policy: &CrawlPolicy) -> Option<i64> {
+    let config = &policy.config;
+    let last = config.retry.delays(cause)?.last()?;
+    let round = policy.schedule.in_next_round(site.key.0, site.now);
+    let last = site.now.saturating_add(last.as_millis() as i64);
+    (config.revisit.policy != Policy::Never).then(|| round.max(last))
+}

@@ -1,0 +1,51 @@
+//! Outages: the server of a site cannot be reached at all.
+//!
+//! One request per outage is enough: the site is released, and all its pages stay pending.
+
+use aranha_frontier::Outcome;
+
+use super::{SiteView, after_retries};
+use crate::node::CrawlPolicy;
+use crate::visit::Ending;
+
+/// What a failure of the whole site means for its visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outage {
+    /// The site is released until then, unix milliseconds. Its pages stay pending.
+    Wait { until: i64 },
+    /// The visit is ending already: another fetch noticed the outage, or the site is blocked. Its pages stay pending.
+    Ending,
+    /// There is no further try: all pages of the queue are recorded as failed.
+    GiveUp,
+}
+
+/// Whether this outcome is a failure of the site, not of one page.
+pub(crate) fn is_outage(outcome: Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::DnsNotFound
+            | Outcome::DnsFailed
+            | Outcome::ConnectFailed
+            | Outcome::ConnectTimeout
+            | Outcome::AddressRefused
+    )
+}
+
+/// Decides about a site that could not be reached. `outages`: visits in a row that ended in an outage before this one.
+pub(crate) fn decide_outage(
+    site: &SiteView<'_>,
+    cause: Outcome,
+    outages: u32,
+    ending: Option<Ending>,
+    policy: &CrawlPolicy,
+) -> Outage {
+    if matches!(ending, Some(Ending::ReleaseUntil(_) | Ending::Block)) {
+        return Outage::Ending;
+    }
+    let tries = outages.saturating_add(1).min(255) as u8;
+    let due = policy.config.retry.next(cause, tries, site.now);
+    match due.or_else(|| after_retries(site, cause, policy)) {
+        Some(until) => Outage::Wait { until },
+        None => Outage::GiveUp,
+    }
+}

@@ -1,0 +1,132 @@
+//! Revisits: whether a page has changed, and when to fetch it again (I1 to I4, F12).
+//!
+//! Change is judged by the text, not by the markup around it. The policies are in `crates/revisit`; here a page's [`Past`] and
+//! its site's rounds become the input of [`Schedule::plan`](aranha_revisit::Schedule::plan).
+
+use aranha_frontier::{Past, Pending};
+use aranha_revisit::{History, PageState, PageVisit, Policy, SiteHistory};
+
+use super::{NextVisit, SignalCheck, SiteView, Verdict};
+use crate::collect::PageResponse;
+use crate::node::CrawlPolicy;
+
+/// How the page compares with the version of its last visit.
+pub(super) fn page_state(page: &Pending, response: &PageResponse, soft_404: bool) -> PageState {
+    match (&response.version, &page.past, response.outcome.status()) {
+        _ if soft_404 => PageState::Gone,
+        (_, Some(_), Some(304)) => PageState::Same,
+        (_, _, Some(404 | 410)) => PageState::Gone,
+        (Some(version), Some(past), _) if version.past.fingerprint == past.fingerprint => {
+            PageState::Same
+        }
+        (Some(_), Some(_), _) => PageState::Changed,
+        (Some(_), None, _) => PageState::New,
+        (None, ..) => PageState::Failed,
+    }
+}
+
+/// Plans the next visit of a page that has a version, and what its site and its signal's source learn from this one.
+pub(super) fn plan(
+    verdict: &mut Verdict,
+    site: &SiteView<'_>,
+    page: &Pending,
+    past: &Past,
+    state: PageState,
+    expires: Option<i64>,
+    policy: &CrawlPolicy,
+) {
+    let (schedule, revisit, now) = (&policy.schedule, policy.config.revisit.policy, site.now);
+    if revisit == Policy::Never {
+        return;
+    }
+    verdict.signal = page
+        .past
+        .as_ref()
+        .and_then(|past| check_signal(past.claim, state));
+    let mut rounds = read_rounds(site.rounds);
+    let is_entry = page.site_depth == 0;
+    if revisit == Policy::Selective {
+        if is_entry {
+            schedule.open_round(&mut rounds, Some(state), now);
+        } else {
+            rounds.count_inner_visit(state);
+        }
+    }
+    let visit = PageVisit {
+        at: now,
+        seen: state,
+        modified: past.modified,
+        expires,
+        importance: 1.0 / (1.0 + f32::from(page.depth)),
+        // Policies with rounds visit the pages of a site together.
+        key: match revisit {
+            Policy::Poisson | Policy::Optimal => page.key.0 ^ site.key.0,
+            _ => site.key.0,
+        },
+        inner: is_entry.then(|| rounds.share()).flatten(),
+        quick: schedule.quick(&rounds),
+    };
+    let mut history: History = postcard::from_bytes(&past.history).unwrap_or_default();
+    if let Some(due) = schedule.plan(&mut history, &visit) {
+        let history = postcard::to_stdvec(&history).unwrap_or_default();
+        verdict.next = NextVisit::Revisit { due, history };
+    }
+    if revisit == Policy::Selective {
+        verdict.rounds = Some(rounds);
+    }
+}
+
+fn check_signal(source: u8, state: PageState) -> Option<SignalCheck> {
+    let changed = match state {
+        _ if source == 0 => return None,
+        PageState::Same => false,
+        PageState::Changed | PageState::Gone => true,
+        PageState::New | PageState::Failed => return None,
+    };
+    Some(SignalCheck { source, changed })
+}
+
+/// Policy `selective`: what becomes of an inner page that is due.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PassOver {
+    /// The page is not fetched in this round; it is due again at this time.
+    pub(crate) until: Option<i64>,
+    /// The site's rounds, when they changed.
+    pub(crate) rounds: Option<SiteHistory>,
+}
+
+/// Policy `selective`: whether a page that is due is passed over in this round. Entry pages, new pages, retries and pages
+/// with a change signal are always fetched.
+pub(crate) fn decide_pass_over(
+    site: &SiteView<'_>,
+    page: &Pending,
+    policy: &CrawlPolicy,
+) -> PassOver {
+    let no = PassOver {
+        until: None,
+        rounds: None,
+    };
+    let has_signal = page.past.as_ref().is_some_and(|past| past.claim != 0);
+    if page.past.is_none()
+        || has_signal
+        || page.site_depth == 0
+        || page.tries > 0
+        || policy.config.revisit.policy != Policy::Selective
+    {
+        return no;
+    }
+    let schedule = &policy.schedule;
+    let before = read_rounds(site.rounds);
+    let mut rounds = before.clone();
+    // No entry page was due: the round begins with this page.
+    schedule.open_round(&mut rounds, None, site.now);
+    let visited = schedule.visits_inner_page(&rounds, page.key.0);
+    PassOver {
+        until: (!visited).then(|| schedule.in_next_round(site.key.0, site.now)),
+        rounds: (rounds != before).then_some(rounds),
+    }
+}
+
+fn read_rounds(stored: &[u8]) -> SiteHistory {
+    postcard::from_bytes(stored).unwrap_or_default()
+}

@@ -1,0 +1,79 @@
+//! Traps: what a page says about its site, and when a threshold is reached (D5 to D8).
+//!
+//! The memory of the site's contents is `traps/novelty.rs`; `visit/trap_check.rs` feeds it and blocks the site.
+
+use std::fmt;
+
+use aranha_frontier::{Counters, Hop, Outcome, Pending};
+
+use crate::collect::PageResponse;
+use crate::config::Thresholds;
+use crate::traps::novelty::{Reading, Trap};
+
+/// Why a site is blocked as a trap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TrapReason {
+    /// The threshold `urls`.
+    Pages(u64),
+    /// The threshold `duplicates`.
+    Duplicates(u64),
+    /// The threshold `trap_pages`.
+    Endless(Trap),
+}
+
+impl fmt::Display for TrapReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pages(limit) => write!(f, "{limit} pages fetched from this site"),
+            Self::Duplicates(limit) => write!(f, "{limit} pages with a text already seen"),
+            Self::Endless(trap) => trap.fmt(f),
+        }
+    }
+}
+
+/// Whether the site has as many pages as the user allows.
+pub(crate) fn page_threshold(counters: &Counters, thresholds: &Thresholds) -> Option<TrapReason> {
+    let limit = thresholds.urls?;
+    (counters.fetched >= limit).then_some(TrapReason::Pages(limit))
+}
+
+/// Whether the site has as many pages with known texts as the user allows.
+pub(crate) fn duplicate_threshold(
+    counters: &Counters,
+    thresholds: &Thresholds,
+) -> Option<TrapReason> {
+    let limit = thresholds.duplicates?;
+    (counters.duplicates >= limit).then_some(TrapReason::Duplicates(limit))
+}
+
+/// What the first fetch of a page says about its site.
+#[derive(Debug)]
+pub(crate) enum TrapObservation<'a> {
+    /// The page has a text, which may be new or not.
+    Text(&'a Reading),
+    /// An image or a document: its content is unknown, and it leads nowhere. This counts in favour of the site.
+    EndOfPath,
+    /// A page without text that leads to this many new pages: a redirect after a redirect, or a list of links. Endless chains
+    /// consist of such pages.
+    Chain { new_pages: u32 },
+    /// Nothing.
+    Nothing,
+}
+
+/// Classifies a page. `links`: number of links into the site, and how many of these lead to new pages.
+pub(crate) fn observe<'a>(
+    page: &Pending,
+    response: &'a PageResponse,
+    (links, new): (u32, u32),
+) -> TrapObservation<'a> {
+    let is_chain = response.redirect.is_some() && page.hop == Hop::Redirect;
+    match &response.reading {
+        Some(reading) => TrapObservation::Text(reading),
+        None if response.outcome == Outcome::Answer(200) && links == 0 && response.size > 0 => {
+            TrapObservation::EndOfPath
+        }
+        None if is_chain => TrapObservation::Chain { new_pages: 1 },
+        None if new > 0 => TrapObservation::Chain { new_pages: new },
+        None => TrapObservation::Nothing,
+    }
+}
