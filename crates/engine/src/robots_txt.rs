@@ -1,35 +1,35 @@
-//! The robots.txt file of the visited site (R1). A visit uses the stored copy while it is fresh, and requests it otherwise.
+//! The robots.txt file of a site (R1; RFC 9309): fetched before its first page, and used for a day.
 //!
-//! RFC 9309: status 4xx means that there are no rules; 5xx or no response means that no page may be fetched for now. Up to five
-//! redirects are followed, and a copy is used for at most a day. The file is archived and logged like a page, with the hop letter
-//! `P` (prerequisite), but it is not a page of the frontier.
+//! A 4xx response means that there are no rules. A 5xx response, or none, means that nothing may be fetched for now. The file is
+//! archived and logged like a page, with the hop letter `P` (prerequisite), but it is not a page of the frontier. The visit
+//! stores it with the site (`visit/robots.rs`).
 
 use std::time::Duration;
 
-use aranha_fetch::{FetchSession, Fetched, ResponseRemark, Truncated};
-use aranha_frontier::{Hop, Outcome, Pending, RobotsFile};
+use aranha_fetch::{Failure, FetchResponse, FetchSession, Fetched, ResponseRemark, Truncated};
+use aranha_frontier::{Hop, Outcome, RobotsFile};
 use aranha_robots::{Access, Robots, RobotsRules};
 use aranha_url::{Base, CanonUrl};
 use aranha_volume::WarcFields;
 use tokio::time::Instant;
 
-use crate::collect::{ROBOTS_SIZE, Wanted, ask, blank, exchange, outcome};
-use crate::commit::Done;
+use crate::collect::{self, MAX_ROBOTS_SIZE, PageResponse, RequestKind, auxiliary_page};
+use crate::commit::CompletedFetch;
 use crate::courtesy::retry_after;
 use crate::node::Context;
 
-/// Maximum age of a copy (RFC 9309, 2.4).
+/// How long a copy may be used, in milliseconds (RFC 9309, 2.4).
 const MAX_AGE_MS: i64 = 24 * 3600 * 1000;
 /// Redirects that are followed (RFC 9309, 2.3.1.2).
 const MAX_REDIRECTS: usize = 5;
 
-/// Whether a copy may still be used.
+/// Whether the copy may still be used.
 pub(crate) fn is_fresh(file: &RobotsFile, now: i64) -> bool {
-    // A time in the future comes from a wrong clock, so such a copy is not used.
+    // A time in the future means that the clock was wrong.
     (0..MAX_AGE_MS).contains(&(now - file.fetched))
 }
 
-/// The rules of a copy; `None` if the file was unavailable, so that no page may be fetched.
+/// The rules of a copy. `None`: the file could not be fetched, and nothing may be fetched from the site.
 pub(crate) fn rules(file: &RobotsFile, product: &str) -> Option<RobotsRules> {
     let status = (file.status != 0).then_some(file.status);
     match aranha_robots::access(status) {
@@ -47,27 +47,27 @@ pub(crate) fn sitemaps(file: &RobotsFile) -> Vec<String> {
     }
 }
 
-/// The result of a request for robots.txt.
+/// The end of fetching a robots.txt file, redirects included.
 pub(crate) struct RobotsFetch {
     pub(crate) file: RobotsFile,
-    /// Outcome of the last request, for the retry table.
+    /// The outcome of the last request, for the retry table.
     pub(crate) outcome: Outcome,
     /// `Retry-After` of the last response.
     pub(crate) retry_after: Option<Duration>,
-    /// The requests, for the log and the check-in.
-    pub(crate) done: Vec<Done>,
+    /// All requests, for the archive and the crawl log.
+    pub(crate) done: Vec<CompletedFetch>,
 }
 
-/// Requests the file, not before `allowed`. After each response, `allowed` becomes the end of the courtesy pause.
+/// Fetches the file at `start`. No request is sent before `allowed_at`, which moves by the courtesy pause after each response.
 pub(crate) async fn request(
     context: &Context,
     session: &mut FetchSession,
     start: CanonUrl,
-    allowed: &mut Instant,
+    allowed_at: &mut Instant,
 ) -> RobotsFetch {
-    let mut result = RobotsFetch {
+    let mut fetch = RobotsFetch {
         file: RobotsFile {
-            fetched: context.clock.now(),
+            fetched: context.now(),
             status: 0,
             url: start.as_str().to_owned(),
             body: Vec::new(),
@@ -78,149 +78,140 @@ pub(crate) async fn request(
     };
     let mut url = start;
     for _ in 0..=MAX_REDIRECTS {
-        tokio::time::sleep_until(*allowed).await;
-        let began = context.clock.now();
-        let (_, fetched) = ask(context, session, &url, &[], Wanted::Robots).await;
-        result.retry_after = retry_after_of(&fetched);
-        *allowed = Instant::now() + context.config.crawl.pause;
-        let (done, response) = archive(context, &url, began, fetched).await;
-        result.outcome = done.record.outcome;
-        let reason = done.notes.clone();
-        result.done.push(done);
-        match response {
-            RobotsResponse::Failed => {
-                // The reason is kept in place of the file, for `aranha robots` and `aranha why`.
-                result.file.body = reason.into_bytes();
-                return result;
+        tokio::time::sleep_until(*allowed_at).await;
+        let began = context.now();
+        let (_, fetched) =
+            collect::request(context, session, &url, &[], RequestKind::RobotsTxt).await;
+        fetch.retry_after = read_retry_after(&fetched);
+        *allowed_at = Instant::now() + context.config().crawl.pause;
+        let (completed, end) = store(context, &url, began, fetched).await;
+        fetch.outcome = completed.record.outcome;
+        let notes = completed.notes.clone();
+        fetch.done.push(completed);
+        match end {
+            RequestEnd::Failed => {
+                // Instead of the file: the reason why there is none.
+                fetch.file.body = notes.into_bytes();
+                return fetch;
             }
-            RobotsResponse::Complete { status, body } => {
-                result.file.status = status;
-                result.file.body = body;
-                result.file.url = url.as_str().to_owned();
-                return result;
+            RequestEnd::File { status, body } => {
+                fetch.file.status = status;
+                fetch.file.body = body;
+                fetch.file.url = url.as_str().to_owned();
+                return fetch;
             }
-            RobotsResponse::Redirect(href) => match context.canon.join(&Base::of(&url), &href) {
-                Ok(target) if context.is_blocked(&target) => {
-                    // The rules are unknown, so no page may be fetched.
-                    let reason = format!("a redirect to {}, which is blocked", target.as_str());
-                    result.file.body = reason.into_bytes();
-                    return result;
+            RequestEnd::Redirect(href) => {
+                match context.policy.canon.join(&Base::of(&url), &href) {
+                    Ok(target) if context.scope.is_blocked(&target) => {
+                        // There may be rules. They are unknown, so nothing may be fetched.
+                        let reason = format!("a redirect to {}, which is blocked", target.as_str());
+                        fetch.file.body = reason.into_bytes();
+                        return fetch;
+                    }
+                    Ok(target) => url = target,
+                    Err(_) => break,
                 }
-                Ok(target) => url = target,
-                Err(_) => break,
-            },
+            }
         }
     }
-    // Too many redirects, or an invalid target: treated as if there were no file (RFC 9309, 2.3.1.2).
-    result.file.status = 404;
-    result
+    // Too many redirects, or one without a usable target, count as 404 (RFC 9309, 2.3.1.2).
+    fetch.file.status = 404;
+    fetch
 }
 
-fn retry_after_of(fetched: &Result<Fetched, aranha_fetch::Failure>) -> Option<Duration> {
+fn read_retry_after(fetched: &Result<Fetched, Failure>) -> Option<Duration> {
     let fetched = fetched.as_ref().ok()?;
-    let answer = fetched.result.as_ref().ok()?;
-    retry_after(answer, fetched.started_ms)
+    let response = fetched.result.as_ref().ok()?;
+    retry_after(response, fetched.started_ms)
 }
 
-/// A response to a request for robots.txt.
-enum RobotsResponse {
+/// How one request of the chain ended.
+enum RequestEnd {
     Failed,
-    Complete { status: u16, body: Vec<u8> },
+    File { status: u16, body: Vec<u8> },
     Redirect(String),
 }
 
-/// Archives the response and interprets it.
-async fn archive(
+/// Archives the response to one request, and reads it.
+async fn store(
     context: &Context,
     url: &CanonUrl,
     began: i64,
-    fetched: Result<Fetched, aranha_fetch::Failure>,
-) -> (Done, RobotsResponse) {
-    let pending = Pending {
-        path: url.path().to_owned(),
-        key: url.path_key(),
-        depth: 0,
-        site_depth: 0,
-        tries: 0,
-        hop: Hop::RobotsTxt,
-        via: String::new(),
-        past: None,
-    };
-    let mut done = Done {
-        is_page: false,
-        record: blank(&pending, began),
-        url: url.as_str().to_owned(),
-        receipt: None,
-        notes: String::new(),
-    };
-    let fetched = match fetched {
-        Ok(fetched) => fetched,
-        Err(failure) => {
-            done.record.outcome = outcome(&failure);
-            done.notes = failure.to_string();
-            return (done, RobotsResponse::Failed);
+    fetched: Result<Fetched, Failure>,
+) -> (CompletedFetch, RequestEnd) {
+    let (mut summary, mut notes) = PageResponse::of(&fetched, began);
+    summary.time = began;
+    let (mut end, mut receipt) = (RequestEnd::Failed, None);
+    if let Ok(fetched) = &fetched
+        && let Ok(response) = &fetched.result
+    {
+        summary.media_type = media_type(response);
+        let exchange = collect::exchange(
+            url,
+            fetched,
+            response,
+            &summary.media_type,
+            WarcFields::new(),
+        );
+        match context.storage.archive.append(exchange).await {
+            Ok(appended) => receipt = Some(appended),
+            Err(error) => context.control.archive_failed(&error),
         }
-    };
-    done.record.duration_ms = fetched.timings.total.as_millis().min(u128::from(u32::MAX)) as u32;
-    let answer = match &fetched.result {
-        Ok(answer) => answer,
-        Err(failure) => {
-            done.record.outcome = outcome(failure);
-            done.notes = failure.to_string();
-            return (done, RobotsResponse::Failed);
+        match read(response) {
+            Ok(read) => end = read,
+            Err((outcome, note)) => {
+                summary.outcome = outcome;
+                notes.push_str(note);
+            }
         }
-    };
-    done.record.outcome = Outcome::Answer(answer.status);
-    done.record.size = answer.body.len() as u64;
-    let media_type = answer
-        .headers
-        .text("content-type")
+    }
+    let page = auxiliary_page(url, Hop::RobotsTxt);
+    let mut fetch = CompletedFetch::auxiliary(page, url.as_str().to_owned(), summary);
+    (fetch.receipt, fetch.notes) = (receipt, notes);
+    (fetch, end)
+}
+
+fn media_type(response: &FetchResponse) -> String {
+    let header = response.headers.text("content-type");
+    header
         .and_then(|value| value.split(';').next())
         .unwrap_or("text/plain")
         .trim()
-        .to_ascii_lowercase();
-    done.record.media_type.clone_from(&media_type);
-    let exchange = exchange(url, &fetched, answer, &media_type, WarcFields::new());
-    match context.archive.append(exchange).await {
-        Ok(receipt) => done.receipt = Some(receipt),
-        Err(error) => context.give_up(&error),
-    }
-    let is_cut = match answer.truncated {
+        .to_ascii_lowercase()
+}
+
+/// Reads a response. The error is the outcome of a file that cannot be used, with a note for the crawl log.
+fn read(response: &FetchResponse) -> Result<RequestEnd, (Outcome, &'static str)> {
+    let is_cut = match response.truncated {
         Some(Truncated::Length) => true,
+        // Rules behind the cut would be ignored, so the whole file is.
         Some(Truncated::Disconnect | Truncated::Time | Truncated::Unspecified) => {
-            // The missing part may contain rules, so the request counts as failed.
-            done.record.outcome = Outcome::Reset;
-            return (done, RobotsResponse::Failed);
+            return Err((Outcome::Reset, ""));
         }
         None => false,
     };
-    if !is_cut && answer.remarks.iter().any(is_undecoded) {
-        done.record.outcome = Outcome::Protocol;
-        done.notes
-            .push_str("the content coding could not be decoded");
-        return (done, RobotsResponse::Failed);
+    if !is_cut && response.remarks.iter().any(is_undecoded) {
+        return Err((Outcome::Protocol, "its content coding could not be decoded"));
     }
-    let target = answer.headers.get("location");
-    let response = match (answer.status, target) {
+    let target = response.headers.get("location");
+    Ok(match (response.status, target) {
         (301 | 302 | 303 | 307 | 308, Some(target)) => {
-            RobotsResponse::Redirect(String::from_utf8_lossy(target).into_owned())
+            RequestEnd::Redirect(String::from_utf8_lossy(target).into_owned())
         }
-        (status, _) => RobotsResponse::Complete {
+        (status, _) => RequestEnd::File {
             status,
-            body: whole_lines(&answer.body, is_cut).to_vec(),
+            body: whole_lines(&response.body, is_cut).to_vec(),
         },
-    };
-    (done, response)
+    })
 }
 
 fn is_undecoded(remark: &ResponseRemark) -> bool {
     matches!(remark, ResponseRemark::DecodeError { .. })
 }
 
-/// The part of the file that is parsed: at most [`ROBOTS_SIZE`] bytes. An incomplete last line is dropped, because it may have
-/// another meaning than the whole line.
+/// The part of the file that is read. A truncated last line is dropped, because it may mean something else than the whole line.
 fn whole_lines(body: &[u8], is_cut: bool) -> &[u8] {
-    let read = &body[..body.len().min(ROBOTS_SIZE)];
+    let read = &body[..body.len().min(MAX_ROBOTS_SIZE)];
     if !is_cut && read.len() == body.len() {
         return read;
     }
@@ -238,8 +229,8 @@ mod tests {
         assert_eq!(whole_lines(rules, false), rules);
         assert_eq!(whole_lines(rules, true), b"Disallow: /private/\n");
         assert_eq!(whole_lines(b"Disallow: /", true), b"");
-        let mut long = vec![b'#'; ROBOTS_SIZE - 4];
+        let mut long = vec![b'#'; MAX_ROBOTS_SIZE - 4];
         long.extend_from_slice(b"\rDisallow: /admin\n");
-        assert_eq!(whole_lines(&long, false).len(), ROBOTS_SIZE - 3);
+        assert_eq!(whole_lines(&long, false).len(), MAX_ROBOTS_SIZE - 3);
     }
 }

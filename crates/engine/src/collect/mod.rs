@@ -1,113 +1,123 @@
-//! The collector: one page, from its URL to what is known about it.
+//! The collector: fetches one page, reads it, and hands its bytes to the archive.
 //!
-//! Resolve, pass the address's gate, fetch, read, canonicalise and judge the links, hand the bytes
-//! to the archive. It runs as a task of its own, so that one visit's pages can be read on several
-//! cores; it holds nothing of the visit and decides nothing about it: what to do next is the
-//! visit's business.
+//! ```text
+//! FetchTask ─► request.rs ─► response.rs ─► read.rs ─► archive ─► Collected
+//!              DNS, gates,    outcome,       text, links,
+//!              HTTP           headers        version
+//! ```
 //!
-//! Redirects are links (N11): they are returned, not followed.
+//! A collector runs as a task of its own, so that the pages of one visit are read on several cores. It knows nothing of the
+//! visit and decides nothing: the visit gets a [`FetchedPage`] and asks `verdict` about it. Redirects are links (N11): they are
+//! returned, not followed.
 
-mod cache;
-mod links;
-mod record;
+mod archive_record;
+mod not_modified;
+mod proxy_cache;
+mod read;
 mod request;
+mod response;
+mod robots_directives;
 mod version;
 
 use std::time::Duration;
 
-use aranha_fetch::{
-    Failure, FetchResponse, FetchSession, Fetched, Headers, Resolved, ResponseRemark, Truncated,
-};
-use aranha_frontier::{Flags, Outcome, Outside, Past, Pending};
-use aranha_page::Input;
+use aranha_fetch::{Failure, FetchSession, Fetched, Headers, Resolved};
+use aranha_frontier::{Hop, Pending};
 use aranha_url::CanonUrl;
-use aranha_volume::{EarlierVersion, Exchange};
+use aranha_volume::Receipt;
 use tokio::time::Instant;
 
-use self::links::{directives, links, redirect};
-use self::record::metadata;
-use self::version::{conditions, version};
-use crate::commit::Done;
-use crate::courtesy::{pause_after, retry_after};
+use self::version::conditional_headers;
+use crate::courtesy::pause_after;
+use crate::links::PageLinks;
 use crate::node::Context;
 use crate::status::tally::add;
-use crate::traps::novelty::Reading;
 
-pub(crate) use self::links::{Insides, Redirect, deeper, outside};
-pub(crate) use self::record::{blank, exchange, outcome};
-pub(crate) use self::request::{ROBOTS_SIZE, Wanted, ask};
+pub(crate) use self::archive_record::exchange;
+pub(crate) use self::request::{MAX_ROBOTS_SIZE, RequestKind, request};
+pub(crate) use self::response::PageResponse;
+#[cfg(test)]
 pub(crate) use self::version::Version;
 
-/// A page to collect.
-pub(crate) struct Assignment {
-    /// The visit's, by which links are known that it has taken in before.
+/// One page to fetch.
+pub(crate) struct FetchTask {
+    /// The lease of the visit, for the link cache.
     pub(crate) lease: u64,
     pub(crate) url: CanonUrl,
-    pub(crate) pending: Pending,
+    pub(crate) page: Pending,
     pub(crate) cookie: Option<String>,
-    /// Whether its links are wanted: a threshold of the site (D5) may forbid it.
-    pub(crate) follow: bool,
-    /// Whether its words are looked at.
-    pub(crate) wary: bool,
-    /// The pause that the site asks for.
-    pub(crate) delay: Duration,
+    /// Whether its links are followed. A threshold of the site (D5) may forbid it.
+    pub(crate) follow_links: bool,
+    /// Whether its words are counted for the trap check.
+    pub(crate) read_words: bool,
+    /// The pause that the site's robots.txt asks for.
+    pub(crate) crawl_delay: Duration,
 }
 
-/// A page collected.
-pub(crate) struct Collected {
+/// The end of a task.
+pub(crate) enum Collected {
+    /// The page was fetched, or the fetch failed: see [`PageResponse::outcome`].
+    Fetched(Box<FetchedPage>),
+    /// The proxy's cache did not have the page. Its server was not asked.
+    CacheMiss(Box<FinishedTask>),
+    /// The archive could not take the page. The page counts as not fetched, and the crawl is stopping.
+    NotArchived(Box<FinishedTask>),
+}
+
+/// What remains of a task.
+pub(crate) struct FinishedTask {
     pub(crate) session: FetchSession,
-    pub(crate) pending: Pending,
+    pub(crate) page: Pending,
     pub(crate) url: CanonUrl,
-    pub(crate) done: Done,
-    pub(crate) inside: Insides,
-    pub(crate) outside: Vec<Outside>,
-    pub(crate) redirect: Option<Redirect>,
-    /// What the text says about the site; pages with status 200 only.
-    pub(crate) reading: Option<Reading>,
-    /// What came, when it is worth coming back for: an answer of 200 or a redirect; of a 304, what it stands for.
-    pub(crate) version: Option<Version>,
-    /// Of an answer that sets cookies.
-    pub(crate) headers: Option<Headers>,
-    pub(crate) retry_after: Option<Duration>,
-    pub(crate) truncated: Option<Truncated>,
-    pub(crate) resolved: Option<Resolved>,
     pub(crate) took: Duration,
+    /// The end of the response: the courtesy pause starts here.
     pub(crate) ended: Instant,
-    /// The archive could not take it: the page is not done, the crawl is stopping.
-    pub(crate) lost: bool,
-    /// The proxy did not have it: nothing has happened to the page.
-    pub(crate) uncached: bool,
 }
 
-/// Collects one page. Always returns; may be cancelled, and then nothing has been recorded.
+/// A page after its fetch.
+pub(crate) struct FetchedPage {
+    pub(crate) task: FinishedTask,
+    pub(crate) response: PageResponse,
+    pub(crate) links: PageLinks,
+    /// The site's addresses, when they were looked up.
+    pub(crate) resolved: Option<Resolved>,
+    /// The headers of a response that sets cookies.
+    pub(crate) set_cookies: Option<Headers>,
+    /// Resolves when the bytes are written to a volume.
+    pub(crate) receipt: Option<Receipt>,
+    /// For the crawl log.
+    pub(crate) notes: String,
+}
+
+/// Fetches and reads one page. Always returns. If it is cancelled, nothing has been recorded.
 ///
-/// What is rare is boxed, here and in the fetch: the rest is made, moved and dropped for every page.
+/// Rare paths are boxed, here and in the fetcher, because this future is allocated for every page.
 pub(crate) async fn collect(
     context: &Context,
     mut session: FetchSession,
-    assignment: Assignment,
-) -> Box<Collected> {
-    let Assignment {
+    task: FetchTask,
+) -> Collected {
+    let FetchTask {
         lease,
         url,
-        pending,
+        page,
         cookie,
-        follow,
-        wary,
-        delay,
-    } = assignment;
-    let began = context.clock.now();
+        follow_links,
+        read_words,
+        crawl_delay,
+    } = task;
+    let began = context.now();
     let started = Instant::now();
-    let mut headers = conditions(&pending);
-    let proxy = cache::proxy(context, &pending, &url);
+    let mut headers = conditional_headers(&page);
+    let proxy = proxy_cache::proxy(context, &page, &url);
     headers.extend(
         cookie
             .filter(|_| proxy.is_none())
             .map(|cookie| ("Cookie", cookie)),
     );
-    let page = match proxy {
+    let first = match proxy {
         Some(proxy) => {
-            Box::pin(cache::ask(
+            Box::pin(proxy_cache::request(
                 context,
                 &mut session,
                 &url,
@@ -116,252 +126,83 @@ pub(crate) async fn collect(
             ))
             .await
         }
-        None => ask(context, &mut session, &url, &headers, Wanted::Page).await,
+        None => request(context, &mut session, &url, &headers, RequestKind::Page).await,
     };
-    let (resolved, asked) =
-        if proxy.is_none() && context.config.fetch.range_requests && is_refusal_of_range(&page.1) {
-            // Its share of the memory for answers, which the second one needs.
-            drop(page);
-            // A second request is a request: it waits like any other (P A.3.2).
-            let pause = pause_after(&context.config.crawl, delay, started.elapsed());
-            tokio::time::sleep(pause).await;
-            Box::pin(ask(
-                context,
-                &mut session,
-                &url,
-                &headers,
-                Wanted::WholePage,
-            ))
-            .await
-        } else {
-            page
-        };
-    let mut collected = Box::new(Collected {
+    let use_ranges = proxy.is_none() && context.config().fetch.range_requests;
+    let (resolved, result) = if use_ranges && refuses_range(&first.1) {
+        // Frees its share of the memory budget, which the second response needs.
+        drop(first);
+        // The second request waits for the courtesy pause like any other (Castillo A.3.2).
+        let pause = pause_after(&context.config().crawl, crawl_delay, started.elapsed());
+        tokio::time::sleep(pause).await;
+        let whole = RequestKind::WholePage;
+        Box::pin(request(context, &mut session, &url, &headers, whole)).await
+    } else {
+        first
+    };
+    let task = FinishedTask {
         session,
-        done: Done {
-            is_page: true,
-            record: blank(&pending, began),
-            url: url.as_str().to_owned(),
-            receipt: None,
-            notes: String::new(),
-        },
-        pending,
+        page,
         url,
-        inside: Insides::default(),
-        outside: Vec::new(),
-        redirect: None,
-        reading: None,
-        version: None,
-        headers: None,
-        retry_after: None,
-        truncated: None,
-        resolved,
         took: started.elapsed(),
         ended: Instant::now(),
-        lost: false,
-        uncached: false,
-    });
-    if proxy.is_some() {
-        collected.uncached = !cache::has(&asked);
-        if collected.uncached {
-            return collected;
-        }
-        add(&context.counters.proxy_hits, 1);
-    }
-    let fetched = match asked {
-        Ok(fetched) => fetched,
-        Err(failure) => {
-            collected.failed(&failure);
-            return collected;
-        }
     };
-    let record = &mut collected.done.record;
-    record.time = fetched.started_ms;
-    record.duration_ms = fetched.timings.total.as_millis().min(u128::from(u32::MAX)) as u32;
-    collected.ended = fetched.finished;
-    collected.took = fetched.timings.total;
-    match &fetched.result {
-        Err(failure) => collected.failed(failure),
-        Ok(answer) => {
-            read(
-                context,
-                answer,
-                follow.then_some(lease),
-                wary,
-                &mut collected,
-                &fetched,
-            )
-            .await;
+    if proxy.is_some() {
+        if !proxy_cache::is_hit(&result) {
+            return Collected::CacheMiss(Box::new(task));
+        }
+        add(&context.counters().proxy_hits, 1);
+    }
+    let (response, notes) = PageResponse::of(&result, began);
+    let mut page = Box::new(FetchedPage {
+        task,
+        response,
+        links: PageLinks::default(),
+        resolved,
+        set_cookies: None,
+        receipt: None,
+        notes,
+    });
+    let Ok(fetched) = result else {
+        return Collected::Fetched(page);
+    };
+    page.task.took = fetched.timings.total;
+    page.task.ended = fetched.finished;
+    let Ok(response) = &fetched.result else {
+        return Collected::Fetched(page);
+    };
+    let lease = follow_links.then_some(lease);
+    if let Some(exchange) = read::read(context, &fetched, response, lease, read_words, &mut page) {
+        // `fetched` is not dropped before: it holds the response's share of the memory budget.
+        match context.storage.archive.append(exchange).await {
+            Ok(receipt) => page.receipt = Some(receipt),
+            Err(error) => {
+                context.control.archive_failed(&error);
+                return Collected::NotArchived(Box::new(page.task));
+            }
         }
     }
-    collected
+    Collected::Fetched(page)
 }
 
-impl Collected {
-    fn failed(&mut self, failure: &Failure) {
-        self.done.record.outcome = outcome(failure);
-        self.done.notes = failure.to_string();
+/// A request that does not come from the frontier: robots.txt or a probe.
+pub(crate) fn auxiliary_page(url: &CanonUrl, hop: Hop) -> Pending {
+    Pending {
+        path: url.path().to_owned(),
+        key: url.path_key(),
+        depth: 0,
+        site_depth: 0,
+        tries: 0,
+        hop,
+        via: String::new(),
+        past: None,
     }
 }
 
-fn is_refusal_of_range(asked: &Result<Fetched, Failure>) -> bool {
-    let answer = asked
+fn refuses_range(result: &Result<Fetched, Failure>) -> bool {
+    let response = result
         .as_ref()
         .ok()
         .and_then(|fetched| fetched.result.as_ref().ok());
-    answer.is_some_and(|answer| answer.status == 416)
-}
-
-/// `follow`: the lease, if links are wanted.
-async fn read(
-    context: &Context,
-    answer: &FetchResponse,
-    follow: Option<u64>,
-    wary: bool,
-    collected: &mut Collected,
-    fetched: &Fetched,
-) {
-    let record = &mut collected.done.record;
-    record.outcome = if answer.unwanted {
-        Outcome::Unwanted(answer.status)
-    } else {
-        Outcome::Answer(answer.status)
-    };
-    record.size = answer.body.len() as u64;
-    if answer.truncated.is_some() {
-        record.flags = record.flags.with(Flags::TRUNCATED);
-    }
-    // The cookies of an answer to somebody else are not for us.
-    let sets_cookies = answer.headers.has("set-cookie");
-    collected.headers =
-        (sets_cookies && collected.resolved.is_some()).then(|| answer.headers.clone());
-    collected.retry_after = retry_after(answer, record.time);
-    collected.truncated = answer.truncated.filter(|_| !answer.unwanted);
-    if answer.remarks.iter().any(|remark| {
-        matches!(
-            remark,
-            ResponseRemark::DecodeError { .. } | ResponseRemark::NotCoded(_)
-        )
-    }) {
-        record.flags = record.flags.with(Flags::UNDECODED);
-    }
-    if matches!(answer.status, 301 | 302 | 303 | 307 | 308) {
-        redirect(context, answer, collected);
-    }
-    if answer.status == 304
-        && let Some(past) = collected.pending.past.clone()
-    {
-        Box::pin(unmodified(context, answer, *past, collected, fetched)).await;
-        return;
-    }
-    let record = &mut collected.done.record;
-    if answer.unwanted {
-        record.media_type = answer
-            .headers
-            .text("content-type")
-            .unwrap_or_default()
-            .chars()
-            .take(100)
-            .collect();
-        return;
-    }
-    let page = aranha_page::read(
-        &Input {
-            url: collected.url.as_str(),
-            content_type: answer.headers.text("content-type"),
-            body: &answer.body,
-            content_language: answer.headers.text("content-language"),
-        },
-        &context.config.page,
-    );
-    record.media_type = page.media_type.to_string();
-    record.text_digest = page.text_digest;
-    let modified = answer.last_modified(record.time);
-    collected.version = version(answer, modified, record, &collected.pending);
-    if answer.status == 200 && !page.text.is_empty() {
-        collected.reading = Some(if wary {
-            Reading::of(&page.text, page.text_digest, page.sketch)
-        } else {
-            Reading::glance(page.text_digest, page.sketch)
-        });
-    }
-    if page
-        .remarks
-        .contains(&aranha_page::PageRemark::UnsupportedBrowser)
-    {
-        record.flags = record.flags.with(Flags::CLOAKED);
-        add(&context.counters.unsupported_browser, 1);
-    }
-    let directives = directives(&page, answer, &context.product);
-    if directives.noindex {
-        record.flags = record.flags.with(Flags::NOINDEX);
-    }
-    if directives.nofollow {
-        record.flags = record.flags.with(Flags::NOFOLLOW);
-    }
-    add(&context.counters.links, page.links.len() as u64);
-    if let Some(lease) = follow
-        && !directives.nofollow
-        && (200..300).contains(&answer.status)
-    {
-        links(context, lease, &page, collected);
-    }
-    let record = &collected.done.record;
-    let exchange = exchange(
-        &collected.url,
-        fetched,
-        answer,
-        &record.media_type,
-        metadata(record, Some(&page), modified, fetched),
-    );
-    // Not held while the archive has no room.
-    drop(page);
-    store(context, exchange, collected).await;
-}
-
-/// The server says that the page is what it was: the version that is kept counts for this one too.
-async fn unmodified(
-    context: &Context,
-    answer: &FetchResponse,
-    mut past: Past,
-    collected: &mut Collected,
-    fetched: &Fetched,
-) {
-    let record = &mut collected.done.record;
-    record.media_type.clone_from(&past.media_type);
-    record.size = past.size;
-    record.digest = Some(past.digest);
-    record.text_digest = if past.text { past.fingerprint } else { 0 };
-    let modified = answer.last_modified(record.time);
-    let mut exchange = exchange(
-        &collected.url,
-        fetched,
-        answer,
-        &record.media_type,
-        metadata(record, None, modified, fetched),
-    );
-    exchange.not_modified = Some(EarlierVersion {
-        time_ms: past.time,
-        digest: past.digest,
-        location: past.location,
-    });
-    if let Some(etag) = answer.etag() {
-        etag.clone_into(&mut past.etag);
-    }
-    past.modified = modified.or(past.modified);
-    collected.version = Some(Version {
-        past,
-        expires: answer.expires(record.time),
-    });
-    store(context, exchange, collected).await;
-}
-
-async fn store(context: &Context, exchange: Exchange, collected: &mut Collected) {
-    match context.archive.append(exchange).await {
-        Ok(receipt) => collected.done.receipt = Some(receipt),
-        Err(error) => {
-            context.give_up(&error);
-            collected.lost = true;
-        }
-    }
+    response.is_some_and(|response| response.status == 416)
 }

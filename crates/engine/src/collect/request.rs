@@ -1,7 +1,6 @@
-//! One request and its end: the name resolved, the address's gate passed, the caps of the crawl kept.
+//! One request: the name is resolved, the address's gate is passed, the limits of the crawl are kept.
 //!
-//! Whoever asks the web for anything, a page or robots.txt, asks here: **no request is made beside the gates**
-//! (invariant 2).
+//! Pages and robots.txt files are requested here. **No request is sent beside the address gates** (invariant 2).
 
 use std::time::Duration;
 
@@ -12,89 +11,91 @@ use tokio::time::Instant;
 use crate::node::Context;
 use crate::status::tally::add;
 
-/// After an answer that was broken off the pause begins when the server knows: this much later at most.
-const FAREWELL: Duration = Duration::from_millis(200);
-/// Addresses of a name tried before its server counts as unreachable.
-const ADDRESSES: usize = 2;
+/// After a response that aranha broke off, the pause begins when the server can know it: at most this much later.
+const MAX_CLOSE_DELAY: Duration = Duration::from_millis(200);
+/// Addresses of a name that are tried before its server counts as unreachable.
+const MAX_ADDRESSES: usize = 2;
 /// robots.txt is read up to 500 KiB (RFC 9309, 2.5).
-pub(crate) const ROBOTS_SIZE: usize = 500 << 10;
+pub(crate) const MAX_ROBOTS_SIZE: usize = 500 << 10;
 
-/// What a request is for.
+/// What is requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum RequestKind {
     Page,
-    /// A page of a server that has refused to send a part of it.
+    /// A page whose server refused a range request.
     WholePage,
-    /// robots.txt, whatever its media type.
-    Robots,
+    /// A robots.txt file, whatever its media type.
+    RobotsTxt,
 }
 
-/// One request and its end, with the name resolved and the address's courtesy kept.
-pub(crate) async fn ask(
+/// Sends one request, when the address may have it. `Err`: no request was sent.
+pub(crate) async fn request(
     context: &Context,
     session: &mut FetchSession,
     url: &CanonUrl,
     headers: &[(&'static str, String)],
-    wanted: Wanted,
+    kind: RequestKind,
 ) -> (Option<Resolved>, Result<Fetched, Failure>) {
-    let resolved = match context.web.resolve(url.host()).await {
+    let network = &context.network;
+    let resolved = match network.web.resolve(url.host()).await {
         Ok(resolved) => resolved,
         Err(failure) => return (None, Err(failure)),
     };
-    let mut end = Err(Failure::DnsNotFound);
-    for &address in resolved.addresses.iter().take(ADDRESSES) {
-        if context.config.crawl.contact.is_empty() && Fetcher::is_public(address) {
+    let mut result = Err(Failure::DnsNotFound);
+    for &address in resolved.addresses.iter().take(MAX_ADDRESSES) {
+        if context.config().crawl.contact.is_empty() && Fetcher::is_public(address) {
             let rule = "a public address, and no contact was given (--contact)".to_owned();
-            end = Err(Failure::AddressRefused { address, rule });
+            result = Err(Failure::AddressRefused { address, rule });
             continue;
         }
-        context.rate.wait().await;
-        let permit = context.gates.enter(address).await;
+        network.rate.wait().await;
+        let permit = network.gates.enter(address).await;
         let mut request = FetchRequest::new(url, address);
         request.headers.extend_from_slice(headers);
-        request.without_range = wanted != Wanted::Page;
-        request.accept_any_type = wanted == Wanted::Robots;
-        request.max_body = request.accept_any_type.then_some(ROBOTS_SIZE as u64);
-        let slot = context.load.enter().await;
-        if context.blocks_site_of(url) {
-            // While this waited. The visit sets the site aside when it hears of it, with this page.
+        request.without_range = kind != RequestKind::Page;
+        request.accept_any_type = kind == RequestKind::RobotsTxt;
+        request.max_body = request.accept_any_type.then_some(MAX_ROBOTS_SIZE as u64);
+        let slot = network.load.enter().await;
+        if context.scope.blocks_site_of(url) {
+            // Blocked while this request waited. The visit then blocks the site with all its pages.
             if let Some(permit) = permit {
                 permit.give_back();
             }
             let rule = "the black list names the site".to_owned();
             return (None, Err(Failure::AddressRefused { address, rule }));
         }
-        let mut fetched = context.web.fetch(session, request).await;
+        let mut fetched = network.web.fetch(session, request).await;
         drop(slot);
         if was_broken_off(&fetched) {
-            // The server hears of it as much later as it took to hear of the request.
-            tokio::time::sleep(fetched.timings.first_byte.min(FAREWELL)).await;
+            // The close reaches the server about as late as the request did.
+            let delay = fetched.timings.first_byte.min(MAX_CLOSE_DELAY);
+            tokio::time::sleep(delay).await;
             fetched.finished = Instant::now();
         }
         drop(permit);
         let answered = fetched.result.is_ok();
-        context
+        network
             .load
             .record(answered.then_some(fetched.timings.first_byte));
         let received = fetched.response.len() as u64;
-        context.rate.charge(received);
-        add(&context.counters.bytes_received, received);
+        network.rate.charge(received);
+        add(&context.counters().bytes_received, received);
         let unreachable = matches!(
             fetched.result,
             Err(Failure::ConnectFailed(_) | Failure::ConnectTimeout)
         );
-        end = Ok(fetched);
+        result = Ok(fetched);
         if !unreachable {
             break;
         }
     }
-    (Some(resolved), end)
+    (Some(resolved), result)
 }
 
-/// Whether the end of the answer was ours. What is no answer is not read to its end.
+/// Whether aranha closed the connection before the end of the response.
 fn was_broken_off(fetched: &Fetched) -> bool {
     match &fetched.result {
-        Ok(answer) => answer
+        Ok(response) => response
             .truncated
             .is_some_and(|reason| reason != Truncated::Disconnect),
         Err(failure) => matches!(failure, Failure::Protocol(_) | Failure::Stalled),

@@ -1,25 +1,30 @@
-//! Versions of a page: what a visit keeps of an answer, and what the next one asks and compares with (N14).
+//! Versions of a page: what is remembered of a response, and the conditional request of the next visit (N14).
 
 use std::time::Duration;
 
 use aranha_fetch::FetchResponse;
-use aranha_frontier::{Flags, PageRecord, Past, Pending};
+use aranha_frontier::{Flags, Past, Pending};
 
-/// The version of a page that an answer brought: what the next visit compares with, and asks with.
+use super::PageResponse;
+
+/// The version of a page after a visit.
 pub(crate) struct Version {
     pub(crate) past: Past,
-    /// Until when the server says that it holds.
+    /// Whether this response brought it: its digest and location are those of this response's bytes. A 304 confirms a
+    /// version that was stored before.
+    pub(crate) is_new: bool,
+    /// When it expires by `Expires` or `Cache-Control`, unix milliseconds.
     pub(crate) expires: Option<i64>,
 }
 
-/// What makes a request conditional: the version that is kept is asked about (N14).
-pub(super) fn conditions(pending: &Pending) -> Vec<(&'static str, String)> {
+/// `If-None-Match` and `If-Modified-Since`, for a page whose last version is stored.
+pub(super) fn conditional_headers(page: &Pending) -> Vec<(&'static str, String)> {
     let mut headers = Vec::new();
-    let Some(past) = pending.past.as_ref().filter(|past| past.location.is_some()) else {
+    let Some(past) = page.past.as_ref().filter(|past| past.location.is_some()) else {
         return headers;
     };
     if !past.etag.is_empty() {
-        headers.push(("If-None-Match", tags(&past.etag)));
+        headers.push(("If-None-Match", entity_tags(&past.etag)));
     }
     if let Some(modified) = past.modified.and_then(|ms| u64::try_from(ms).ok()) {
         let date = std::time::UNIX_EPOCH + Duration::from_millis(modified);
@@ -28,55 +33,56 @@ pub(super) fn conditions(pending: &Pending) -> Vec<(&'static str, String)> {
     headers
 }
 
-/// The tag to ask with. Apache marks the tags of what it packs on the way (`"1-gzip"`), and does not know the mark when
-/// it comes back: the tag without it stands for the same page, and is sent along.
-fn tags(etag: &str) -> String {
-    let marks = ["-gzip\"", "-br\"", "-zstd\""];
-    match marks.iter().find_map(|mark| etag.strip_suffix(mark)) {
+/// The entity tags to send. Apache appends a suffix to the tag of a response that it compresses (`"1-gzip"`), and does not
+/// recognise it in a request. The tag without the suffix means the same page, so it is sent as well.
+fn entity_tags(etag: &str) -> String {
+    let suffixes = ["-gzip\"", "-br\"", "-zstd\""];
+    match suffixes.iter().find_map(|suffix| etag.strip_suffix(suffix)) {
         Some(bare) => format!("{etag}, {bare}\""),
         None => etag.to_owned(),
     }
 }
 
-/// What the next visit is to know of this answer; digest and place are added when its bytes are stored.
+/// The version that a 200 or a redirect brought. Digest and location are added when its bytes are stored.
 pub(super) fn version(
-    answer: &FetchResponse,
+    response: &FetchResponse,
     modified: Option<i64>,
-    record: &PageRecord,
-    pending: &Pending,
+    summary: &PageResponse,
+    page: &Pending,
 ) -> Option<Version> {
-    let redirect = record.redirect.as_ref();
-    if answer.status != 200 && redirect.is_none() {
+    let redirect = summary.redirect.as_ref();
+    if response.status != 200 && redirect.is_none() {
         return None;
     }
-    let text = record.text_digest != 0 && redirect.is_none();
+    let text = summary.text_digest != 0 && redirect.is_none();
     let fingerprint = match redirect {
-        Some(target) => xxhash_rust::xxh3::xxh3_64(target.as_bytes()),
-        None if text => record.text_digest,
-        None => xxhash_rust::xxh3::xxh3_64(&answer.body),
+        Some(redirect) => xxhash_rust::xxh3::xxh3_64(redirect.target.as_str().as_bytes()),
+        None if text => summary.text_digest,
+        None => xxhash_rust::xxh3::xxh3_64(&response.body),
     };
-    // What is not whole must come whole the next time; and only a page itself can be "not modified".
-    let whole = !record.flags.has(Flags::TRUNCATED)
-        && !record.flags.has(Flags::UNDECODED)
+    // An incomplete version must be fetched again in full, and a redirect is never "not modified".
+    let is_complete = !summary.flags.has(Flags::TRUNCATED)
+        && !summary.flags.has(Flags::UNDECODED)
         && redirect.is_none();
-    let etag = answer.etag().filter(|_| whole).unwrap_or_default();
-    let history = pending.past.as_ref().map(|past| past.history.clone());
+    let etag = response.etag().filter(|_| is_complete).unwrap_or_default();
+    let history = page.past.as_ref().map(|past| past.history.clone());
     Some(Version {
         past: Past {
-            time: record.time,
-            visited: record.time,
+            time: summary.time,
+            visited: summary.time,
             digest: [0; 20],
             fingerprint,
             text,
             location: None,
-            media_type: record.media_type.clone(),
-            size: record.size,
+            media_type: summary.media_type.clone(),
+            size: summary.size,
             etag: etag.to_owned(),
-            modified: modified.filter(|_| whole),
+            modified: modified.filter(|_| is_complete),
             history: history.unwrap_or_default(),
             claim: 0,
         },
-        expires: answer.expires(record.time),
+        is_new: true,
+        expires: response.expires(summary.time),
     })
 }
 
@@ -85,8 +91,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tag_is_asked_with_and_without_the_mark_of_packing() {
-        let check = |etag, expected| assert_eq!(tags(etag), expected);
+    fn entity_tags_are_sent_with_and_without_the_compression_suffix() {
+        let check = |etag, expected| assert_eq!(entity_tags(etag), expected);
         check("\"1-gzip\"", "\"1-gzip\", \"1\"");
         check("W/\"1-br\"", "W/\"1-br\", W/\"1\"");
         check("\"gzip\"", "\"gzip\"");

@@ -1,69 +1,69 @@
-//! Links that a visit has taken in before, by what the page says: most links of a page are also on the page before it.
+//! Links that the visit has seen on an earlier page: most links of a page are also on the page before it.
 //!
-//! Such a link needs no canonical form, no judgement and no place in a list: that its target is known was settled when it
-//! was met first. One table of fixed size serves all visits and forgets as it likes; what it forgets is read like any
-//! other link. A visit writes down what it has taken in, under a name that has its lease in it: a lease that is lost, and
-//! perhaps pages with it, leaves nothing behind that a later one would believe.
+//! Such a link needs no canonical form, no scope check and no place in a list, because its target is known. One table of
+//! fixed size serves all visits; a new entry overwrites an old one, and a forgotten link is processed like a new one. The id of
+//! a link depends on the lease: when a lease is lost, perhaps with pages, later leases do not see its entries.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use aranha_url::{Base, PathKey};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Links remembered: half a megabyte, so that they stay near the processor.
-const PLACES: usize = 1 << 15;
+/// Entries of the table: half a megabyte, so that it stays in the processor's cache.
+const SLOTS: usize = 1 << 15;
 
 /// The table.
-pub(crate) struct Repeats {
-    places: Box<[Place]>,
+pub(crate) struct LinkCache {
+    slots: Box<[Slot]>,
 }
 
-/// A link's target, and the link's name hidden by it: both are of the same link when they give the name back.
+/// The key of a link's target, and the XOR of that key and the link's id. A reader that sees halves of two entries gets a wrong id, so
+/// no lock is needed.
 #[derive(Default)]
-struct Place {
+struct Slot {
     key: AtomicU64,
-    hidden: AtomicU64,
+    id_xor_key: AtomicU64,
 }
 
-/// What a link is called.
+/// Identifies a link within a lease: a hash of the lease, of the part of the base URL that matters, and of the href.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Name(u64);
+pub(crate) struct LinkId(u64);
 
-impl Repeats {
+impl LinkCache {
     pub(crate) fn new() -> Self {
         Self {
-            places: (0..PLACES).map(|_| Place::default()).collect(),
+            slots: (0..SLOTS).map(|_| Slot::default()).collect(),
         }
     }
 
-    /// The target, if the visit has taken in this link lately.
-    pub(crate) fn find(&self, name: Name) -> Option<PathKey> {
-        let place = self.place(name);
-        let key = place.key.load(Relaxed);
-        (place.hidden.load(Relaxed) ^ key == name.0).then_some(PathKey(key))
+    /// The target of a link that the visit has admitted lately.
+    pub(crate) fn find(&self, id: LinkId) -> Option<PathKey> {
+        let slot = self.slot(id);
+        let key = slot.key.load(Relaxed);
+        (slot.id_xor_key.load(Relaxed) ^ key == id.0).then_some(PathKey(key))
     }
 
-    /// The visit has taken this link in: its target is known.
-    pub(crate) fn note(&self, name: Name, key: PathKey) {
-        let place = self.place(name);
-        place.key.store(key.0, Relaxed);
-        place.hidden.store(name.0 ^ key.0, Relaxed);
+    /// Remembers a link whose target the visit knows now.
+    pub(crate) fn insert(&self, id: LinkId, key: PathKey) {
+        let slot = self.slot(id);
+        slot.key.store(key.0, Relaxed);
+        slot.id_xor_key.store(id.0 ^ key.0, Relaxed);
     }
 
-    fn place(&self, name: Name) -> &Place {
-        &self.places[name.0 as usize % PLACES]
+    fn slot(&self, id: LinkId) -> &Slot {
+        &self.slots[id.0 as usize % SLOTS]
     }
 }
 
-/// Names the links of one page.
-pub(crate) struct Names<'a> {
+/// Computes the ids of the links of one page.
+pub(crate) struct LinkIds<'a> {
     base: &'a Base,
     lease: u64,
-    /// The part of the base that the last link depended on, and what such links' names begin from.
+    /// Length of the part of the base that the last link depended on, and the hash of that part.
     last: Option<(usize, u64)>,
 }
 
-impl<'a> Names<'a> {
+impl<'a> LinkIds<'a> {
     pub(crate) fn new(base: &'a Base, lease: u64) -> Self {
         Self {
             base,
@@ -72,21 +72,21 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// None for a link whose target depends on more than where the page lies. The fragment does not count.
-    pub(crate) fn of(&mut self, href: &str) -> Option<Name> {
+    /// The id of a link, without its fragment. `None` when the target depends on more than the directory of the page.
+    pub(crate) fn of(&mut self, href: &str) -> Option<LinkId> {
         let (href, colon) = before_fragment(href);
         let part = self.base.part(href, colon)?;
-        // Each part begins the base: their lengths tell them apart.
+        // Every part is a prefix of the base: equal lengths mean equal parts.
         let seed = match self.last {
             Some((length, seed)) if length == part.len() => seed,
             _ => xxh3_64_with_seed(part.as_bytes(), self.lease),
         };
         self.last = Some((part.len(), seed));
-        Some(Name(xxh3_64_with_seed(href.as_bytes(), seed)))
+        Some(LinkId(xxh3_64_with_seed(href.as_bytes(), seed)))
     }
 }
 
-/// The link without its fragment, and whether there is a colon in that. Most links have neither.
+/// The link without its fragment, and whether that contains a colon. Most links have neither.
 fn before_fragment(href: &str) -> (&str, bool) {
     let bytes = href.as_bytes();
     match memchr::memchr2(b'#', b':', bytes) {
@@ -105,16 +105,16 @@ mod tests {
 
     use super::*;
 
-    fn name(page: &str, lease: u64, href: &str) -> Option<Name> {
+    fn id(page: &str, lease: u64, href: &str) -> Option<LinkId> {
         let page = Canonicaliser::new(UrlRules::default()).canon(page).unwrap();
-        Names::new(&Base::of(&page), lease).of(href)
+        LinkIds::new(&Base::of(&page), lease).of(href)
     }
 
     #[test]
-    fn a_link_has_one_name_on_the_pages_of_a_directory() {
+    fn a_link_has_one_id_on_all_pages_of_a_directory() {
         let first = "http://example.org/a/one.html";
         let check = |page: &str, href: &str, same: bool| {
-            let (here, there) = (name(first, 1, href), name(page, 1, href));
+            let (here, there) = (id(first, 1, href), id(page, 1, href));
             assert_eq!(here.is_some() && here == there, same, "{href} on {page}");
         };
         check("http://example.org/a/two.html", "three.html", true);
@@ -125,24 +125,24 @@ mod tests {
         check(first, "http:three.html", false);
         check(first, "#below", false);
         check(first, "?page=2", false);
-        assert_eq!(name(first, 1, "two#x"), name(first, 1, "two#y"));
-        assert_ne!(name(first, 1, "two"), name(first, 2, "two"));
+        assert_eq!(id(first, 1, "two#x"), id(first, 1, "two#y"));
+        assert_ne!(id(first, 1, "two"), id(first, 2, "two"));
     }
 
     #[test]
-    fn what_was_noted_is_found_until_another_takes_its_place() {
-        let repeats = Repeats::new();
-        let (one, other) = (Name(7), Name(7 + PLACES as u64));
-        assert_eq!(repeats.find(one), None);
-        repeats.note(one, PathKey(1));
-        assert_eq!(repeats.find(one), Some(PathKey(1)));
-        assert_eq!(repeats.find(other), None);
-        repeats.note(other, PathKey(2));
-        assert_eq!(repeats.find(one), None);
-        assert_eq!(repeats.find(other), Some(PathKey(2)));
-        // Two visits write at once: half of one, half of the other is of no link.
-        repeats.place(one).key.store(1, Relaxed);
-        assert_eq!(repeats.find(one), None);
-        assert_eq!(repeats.find(other), None);
+    fn an_entry_is_found_until_another_overwrites_it() {
+        let cache = LinkCache::new();
+        let (one, other) = (LinkId(7), LinkId(7 + SLOTS as u64));
+        assert_eq!(cache.find(one), None);
+        cache.insert(one, PathKey(1));
+        assert_eq!(cache.find(one), Some(PathKey(1)));
+        assert_eq!(cache.find(other), None);
+        cache.insert(other, PathKey(2));
+        assert_eq!(cache.find(one), None);
+        assert_eq!(cache.find(other), Some(PathKey(2)));
+        // Two visits write at the same time: halves of two entries match no id.
+        cache.slot(one).key.store(1, Relaxed);
+        assert_eq!(cache.find(one), None);
+        assert_eq!(cache.find(other), None);
     }
 }

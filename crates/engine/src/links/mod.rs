@@ -1,3 +1,39 @@
-//! Links found on pages.
+//! Links: how they are taken from a page and sorted into links of the same site and links to other sites.
+//!
+//! `extract.rs` reads the links of a page, `redirect.rs` the target of a redirect, which is a link as well (N11).
+//! `link_cache.rs` recognises links that the visit has seen on an earlier page.
 
+mod extract;
 pub(crate) mod link_cache;
+mod redirect;
+mod site_links;
+
+use aranha_frontier::{Hop, Outside, Pending};
+use aranha_url::CanonUrl;
+
+pub(crate) use self::extract::extract;
+pub(crate) use self::redirect::{RedirectTarget, redirect_target};
+pub(crate) use self::site_links::SiteLinks;
+
+/// The links of one page that are in scope.
+#[derive(Default)]
+pub(crate) struct PageLinks {
+    /// To pages of the same site.
+    pub(crate) inside: SiteLinks,
+    /// To other sites.
+    pub(crate) outside: Vec<Outside>,
+}
+
+/// Depth of a link's target, in links from a seed. One redirect adds nothing; a second in a row does.
+pub(crate) fn link_depth(from: &Pending, hop: Hop) -> u16 {
+    if hop == Hop::Redirect && from.hop != Hop::Redirect {
+        from.depth
+    } else {
+        from.depth.saturating_add(1)
+    }
+}
+
+/// A link to another site, for that site's inbox.
+pub(crate) fn outside_link(url: &CanonUrl, from: &Pending, hop: Hop, via: &CanonUrl) -> Outside {
+    Outside::of(url, link_depth(from, hop), hop, via.as_str())
+}

@@ -1,0 +1,73 @@
+//! What the archive stores of a fetch: the exchange, and metadata that the response itself does not contain.
+
+use aranha_fetch::{FetchResponse, Fetched, Truncated};
+use aranha_frontier::Pending;
+use aranha_page::Page;
+use aranha_units::calendar;
+use aranha_url::CanonUrl;
+use aranha_volume::{Exchange, WarcFields};
+
+use super::PageResponse;
+
+/// Typical size of a metadata record, in bytes.
+const METADATA_SIZE: usize = 400;
+
+/// Request and response, as the archive takes them.
+pub(crate) fn exchange(
+    url: &CanonUrl,
+    fetched: &Fetched,
+    response: &FetchResponse,
+    media_type: &str,
+    metadata: WarcFields,
+) -> Exchange {
+    Exchange {
+        url: url.as_str().to_owned(),
+        time_ms: fetched.started_ms,
+        address: fetched.address,
+        request: fetched.request.clone(),
+        response: fetched.response.clone(),
+        with_record_end: response.crlf_terminated.clone(),
+        head_length: response.head_length,
+        payload: response.payload.clone(),
+        status: response.status,
+        media_type: media_type.to_owned(),
+        truncated: response.truncated.map(Truncated::as_str),
+        metadata,
+        not_modified: None,
+    }
+}
+
+/// The metadata record. `modified`: `Last-Modified` after the plausibility check (N15); the header itself is in the response.
+pub(super) fn metadata(
+    page: &Pending,
+    summary: &PageResponse,
+    content: Option<&Page>,
+    modified: Option<i64>,
+    fetched: &Fetched,
+) -> WarcFields {
+    let mut fields = WarcFields::with_capacity(METADATA_SIZE);
+    let mut put = |name: &str, value: &str| {
+        if !value.is_empty() {
+            fields.put(name, value);
+        }
+    };
+    put("hopsFromSeed", &page.depth.to_string());
+    put("fetchTimeMs", &summary.duration_ms.to_string());
+    put("via", &page.via);
+    if let Some(content) = content {
+        put("charsetForLinkExtraction", content.charset);
+        put("title", content.title.as_deref().unwrap_or_default());
+        put("language", content.language.as_deref().unwrap_or_default());
+    }
+    put(
+        "tlsFault",
+        fetched.certificate_error.as_deref().unwrap_or_default(),
+    );
+    if let Some(modified) = modified {
+        put("lastModified", &calendar::rfc3339_shortest(modified));
+    }
+    for remark in content.iter().flat_map(|content| &content.remarks) {
+        put("remark", &remark.to_string());
+    }
+    fields
+}

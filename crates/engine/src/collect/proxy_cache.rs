@@ -1,0 +1,53 @@
+//! Pages from a proxy's cache (I5): the proxy's users were just served them, and their own servers are not asked.
+
+use std::net::SocketAddr;
+
+use aranha_fetch::{Failure, FetchRequest, FetchSession, Fetched, Resolved};
+use aranha_frontier::{Hop, Pending};
+use aranha_url::{CanonUrl, Scheme};
+
+use crate::node::Context;
+use crate::signals::Source;
+use crate::status::tally::add;
+
+/// The proxy that has just announced this page.
+pub(super) fn proxy(context: &Context, page: &Pending, url: &CanonUrl) -> Option<SocketAddr> {
+    let is_announced = match &page.past {
+        Some(past) => past.claim == Source::Proxy as u8,
+        None => page.hop == Hop::ProxyCache && page.tries == 0,
+    };
+    if !is_announced || url.scheme() != Scheme::Http {
+        return None;
+    }
+    context.config().proxy_cache.address()
+}
+
+/// Takes the page from the proxy's cache, and only from there.
+pub(super) async fn request(
+    context: &Context,
+    session: &mut FetchSession,
+    url: &CanonUrl,
+    mut headers: Vec<(&'static str, String)>,
+    proxy: SocketAddr,
+) -> (Option<Resolved>, Result<Fetched, Failure>) {
+    headers.push(("Cache-Control", "only-if-cached".to_owned()));
+    let mut request = FetchRequest::new(url, proxy.ip());
+    request.proxy = Some(proxy);
+    request.headers = headers;
+    let slot = context.network.load.enter().await;
+    let fetched = context.network.web.fetch(session, request).await;
+    drop(slot);
+    add(
+        &context.counters().bytes_received,
+        fetched.response.len() as u64,
+    );
+    (None, Ok(fetched))
+}
+
+/// Whether the proxy had the page. If not, it answers 504 (RFC 9111, 5.2.1.7).
+pub(super) fn is_hit(result: &Result<Fetched, Failure>) -> bool {
+    result.as_ref().is_ok_and(|fetched| {
+        let response = fetched.result.as_ref();
+        response.is_ok_and(|response| response.status != 504)
+    })
+}

@@ -1,0 +1,114 @@
+//! Reads a response: redirect target, text, links, version, and the exchange that goes to the archive.
+
+use aranha_fetch::{FetchResponse, Fetched};
+use aranha_frontier::{Flags, Outcome};
+use aranha_page::{Input, PageRemark};
+use aranha_volume::Exchange;
+
+use super::FetchedPage;
+use super::archive_record::{exchange, metadata};
+use super::not_modified::not_modified;
+use super::robots_directives::robots_directives;
+use super::version::version;
+use crate::links::{extract, redirect_target};
+use crate::node::Context;
+use crate::status::tally::add;
+use crate::traps::novelty::Reading;
+
+/// Longest media type that is recorded of a response whose body was not wanted.
+const MAX_UNWANTED_TYPE: usize = 100;
+
+/// Completes `page` from its response. Returns the exchange for the archive, or none when the body was not wanted.
+/// `lease`: of the visit, when links are followed.
+pub(super) fn read(
+    context: &Context,
+    fetched: &Fetched,
+    response: &FetchResponse,
+    lease: Option<u64>,
+    read_words: bool,
+    page: &mut FetchedPage,
+) -> Option<Exchange> {
+    // A response from a proxy's cache was meant for somebody else, and so were its cookies.
+    let sets_cookies = response.headers.has("set-cookie") && page.resolved.is_some();
+    page.set_cookies = sets_cookies.then(|| response.headers.clone());
+    if matches!(response.status, 301 | 302 | 303 | 307 | 308) {
+        match redirect_target(&context.policy, &page.task.url, response) {
+            Ok(target) => page.response.redirect = Some(target),
+            Err(reason) => {
+                page.response.outcome = Outcome::NoTarget;
+                page.notes = reason;
+            }
+        }
+    }
+    if response.status == 304
+        && let Some(past) = &page.task.page.past
+    {
+        let task = &page.task;
+        return Some(not_modified(
+            fetched,
+            response,
+            past,
+            task,
+            &mut page.response,
+        ));
+    }
+    if response.unwanted {
+        let media_type = response.headers.text("content-type").unwrap_or_default();
+        page.response.media_type = media_type.chars().take(MAX_UNWANTED_TYPE).collect();
+        return None;
+    }
+    Some(read_body(
+        context, fetched, response, lease, read_words, page,
+    ))
+}
+
+fn read_body(
+    context: &Context,
+    fetched: &Fetched,
+    response: &FetchResponse,
+    lease: Option<u64>,
+    read_words: bool,
+    page: &mut FetchedPage,
+) -> Exchange {
+    let (task, summary) = (&page.task, &mut page.response);
+    let content = aranha_page::read(
+        &Input {
+            url: task.url.as_str(),
+            content_type: response.headers.text("content-type"),
+            body: &response.body,
+            content_language: response.headers.text("content-language"),
+        },
+        &context.config().page,
+    );
+    summary.media_type = content.media_type.to_string();
+    summary.text_digest = content.text_digest;
+    let modified = response.last_modified(summary.time);
+    summary.version = version(response, modified, summary, &task.page);
+    if response.status == 200 && !content.text.is_empty() {
+        summary.reading = Some(if read_words {
+            Reading::of(&content.text, content.text_digest, content.sketch)
+        } else {
+            Reading::glance(content.text_digest, content.sketch)
+        });
+    }
+    if content.remarks.contains(&PageRemark::UnsupportedBrowser) {
+        summary.flags = summary.flags.with(Flags::CLOAKED);
+        add(&context.counters().unsupported_browser, 1);
+    }
+    let directives = robots_directives(&content, response, &context.config().crawl.product);
+    if directives.noindex {
+        summary.flags = summary.flags.with(Flags::NOINDEX);
+    }
+    if directives.nofollow {
+        summary.flags = summary.flags.with(Flags::NOFOLLOW);
+    }
+    add(&context.counters().links, content.links.len() as u64);
+    if let Some(lease) = lease
+        && !directives.nofollow
+        && (200..300).contains(&response.status)
+    {
+        page.links = extract(context, lease, &content, &task.page, &task.url);
+    }
+    let metadata = metadata(&task.page, summary, Some(&content), modified, fetched);
+    exchange(&task.url, fetched, response, &summary.media_type, metadata)
+}

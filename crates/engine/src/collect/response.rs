@@ -1,0 +1,126 @@
+//! What a response says about its page, as far as the verdict and the page's record need it.
+
+use std::time::Duration;
+
+use aranha_fetch::{Failure, FetchResponse, Fetched, ResponseRemark, Truncated};
+use aranha_frontier::{Flags, Outcome};
+
+use super::version::Version;
+use crate::courtesy::retry_after;
+use crate::links::RedirectTarget;
+use crate::traps::novelty::Reading;
+
+/// The end of one fetch. `collect` fills it in; afterwards it does not change.
+pub(crate) struct PageResponse {
+    /// When the request was sent, unix milliseconds.
+    pub(crate) time: i64,
+    pub(crate) duration_ms: u32,
+    pub(crate) outcome: Outcome,
+    /// Why the body is not complete.
+    pub(crate) truncated: Option<Truncated>,
+    pub(crate) retry_after: Option<Duration>,
+    pub(crate) redirect: Option<RedirectTarget>,
+    /// Empty when unknown.
+    pub(crate) media_type: String,
+    /// Bytes of the decoded body.
+    pub(crate) size: u64,
+    /// SHA-1 of the body: known before the bytes are stored only for a 304.
+    pub(crate) digest: Option<[u8; 20]>,
+    /// Hash of the text; 0 when there is none.
+    pub(crate) text_digest: u64,
+    pub(crate) flags: Flags,
+    /// The text, for the trap check. Only for status 200.
+    pub(crate) reading: Option<Reading>,
+    /// The version of the page that this response brought or confirmed: a 200, a redirect or a 304.
+    pub(crate) version: Option<Version>,
+}
+
+impl PageResponse {
+    /// A page that was not fetched, or a fetch that failed.
+    pub(crate) fn without_body(time: i64, outcome: Outcome) -> Self {
+        Self {
+            time,
+            duration_ms: 0,
+            outcome,
+            truncated: None,
+            retry_after: None,
+            redirect: None,
+            media_type: String::new(),
+            size: 0,
+            digest: None,
+            text_digest: 0,
+            flags: Flags::default(),
+            reading: None,
+            version: None,
+        }
+    }
+
+    /// What the status line and the headers say, and a note for the crawl log when the fetch failed. `began`: when the
+    /// fetch began, for a request that was never sent.
+    pub(crate) fn of(result: &Result<Fetched, Failure>, began: i64) -> (Self, String) {
+        let fetched = match result {
+            Ok(fetched) => fetched,
+            Err(failure) => {
+                let response = Self::without_body(began, outcome_of(failure));
+                return (response, failure.to_string());
+            }
+        };
+        let (mut response, notes) = match &fetched.result {
+            Ok(response) => (
+                Self::of_headers(response, fetched.started_ms),
+                String::new(),
+            ),
+            Err(failure) => {
+                let response = Self::without_body(fetched.started_ms, outcome_of(failure));
+                (response, failure.to_string())
+            }
+        };
+        let total = fetched.timings.total.as_millis();
+        response.duration_ms = total.min(u128::from(u32::MAX)) as u32;
+        (response, notes)
+    }
+
+    fn of_headers(response: &FetchResponse, time: i64) -> Self {
+        let outcome = if response.unwanted {
+            Outcome::Unwanted(response.status)
+        } else {
+            Outcome::Answer(response.status)
+        };
+        let mut flags = Flags::default();
+        if response.truncated.is_some() {
+            flags = flags.with(Flags::TRUNCATED);
+        }
+        let is_undecoded = |remark: &ResponseRemark| {
+            matches!(
+                remark,
+                ResponseRemark::DecodeError { .. } | ResponseRemark::NotCoded(_)
+            )
+        };
+        if response.remarks.iter().any(is_undecoded) {
+            flags = flags.with(Flags::UNDECODED);
+        }
+        Self {
+            size: response.body.len() as u64,
+            flags,
+            retry_after: retry_after(response, time),
+            truncated: response.truncated.filter(|_| !response.unwanted),
+            ..Self::without_body(time, outcome)
+        }
+    }
+}
+
+/// The frontier's outcome for a failure of the fetcher.
+fn outcome_of(failure: &Failure) -> Outcome {
+    match failure {
+        Failure::DnsNotFound | Failure::DnsNoAddress => Outcome::DnsNotFound,
+        Failure::DnsFailed(_) | Failure::DnsTimeout => Outcome::DnsFailed,
+        Failure::AddressRefused { .. } => Outcome::AddressRefused,
+        Failure::ConnectFailed(_) => Outcome::ConnectFailed,
+        Failure::ConnectTimeout => Outcome::ConnectTimeout,
+        Failure::TlsFailed(_) => Outcome::TlsFailed,
+        Failure::Timeout => Outcome::Timeout,
+        Failure::Stalled => Outcome::Stalled,
+        Failure::Reset => Outcome::Reset,
+        Failure::Protocol(_) => Outcome::Protocol,
+    }
+}

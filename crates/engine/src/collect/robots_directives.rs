@@ -1,0 +1,21 @@
+//! What a page says to robots about itself: the robots meta tag and `X-Robots-Tag`.
+
+use aranha_fetch::FetchResponse;
+use aranha_page::Page;
+use aranha_robots::Directives;
+
+/// The directives of the page and of its headers that apply to `product`.
+pub(super) fn robots_directives(
+    page: &Page,
+    response: &FetchResponse,
+    product: &str,
+) -> Directives {
+    let mut all = Directives::default();
+    for (name, content) in &page.robots {
+        all |= Directives::meta(name, content, product);
+    }
+    for value in response.headers.texts("x-robots-tag") {
+        all |= Directives::header(value, product);
+    }
+    all
+}

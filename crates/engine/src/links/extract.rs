@@ -1,0 +1,129 @@
+//! The links of a page: canonical, in scope, sorted into this site's and other sites'.
+
+use aranha_frontier::{Hop, Pending};
+use aranha_page::{LinkKind, Page};
+use aranha_url::{Base, CanonUrl, SiteKey};
+
+use super::link_cache::LinkIds;
+use super::{PageLinks, link_depth, outside_link};
+use crate::node::Context;
+
+/// Takes the links of `page`, which was fetched as `from` under `url`, in the visit with this lease.
+pub(crate) fn extract(
+    context: &Context,
+    lease: u64,
+    page: &Page,
+    from: &Pending,
+    url: &CanonUrl,
+) -> PageLinks {
+    let site: SiteKey = url.site_key();
+    let base = base(url, page);
+    let scope = context.scope.read();
+    let follow_nofollow = context.config().crawl.follow_nofollow;
+    let mut links = PageLinks::default();
+    let mut dates = page.link_dates.iter().peekable();
+    let mut buffer = String::new();
+    let mut ids = LinkIds::new(&base, lease);
+    links.inside.reserve_repeated(page.links.len());
+    for (index, link) in page.links.iter().enumerate() {
+        let modified = dates
+            .next_if(|(dated, _)| *dated == index)
+            .map(|(_, date)| *date);
+        if link.nofollow && !follow_nofollow {
+            continue;
+        }
+        if scope.is_beyond(&link.href) {
+            continue;
+        }
+        // A date is news even when the link is not.
+        let id = modified.map_or_else(|| ids.of(&link.href), |_| None);
+        if let Some(key) = id.and_then(|id| context.watchers.link_cache.find(id)) {
+            links.inside.push_repeated(key);
+            continue;
+        }
+        let canon = &context.policy.canon;
+        let Ok(target) = canon.join_into(&base, &link.href, &mut buffer) else {
+            continue;
+        };
+        let hop = hop_of(link.kind);
+        let key = target.key();
+        let depth = link_depth(from, hop);
+        if scope.judge_page(&target, key, depth).inside {
+            if key.site == site {
+                links
+                    .inside
+                    .push(target.path(), key.path, hop, modified, id);
+            } else {
+                context.network.web.prefetch_dns(target.host());
+                links.outside.push(outside_link(&target, from, hop, url));
+            }
+        }
+        buffer = target.into_string();
+    }
+    links
+}
+
+/// The base URL of the page's links.
+fn base(url: &CanonUrl, page: &Page) -> Base {
+    let mut own = Base::of(url);
+    // Queries in XML lists are always UTF-8.
+    if page.media_type.is_html() {
+        own = own.with_charset(page.charset);
+    }
+    match &page.base {
+        Some(href) => own.with_href(href),
+        None => own,
+    }
+}
+
+/// The kind of hop that a link of a page makes.
+fn hop_of(kind: LinkKind) -> Hop {
+    match kind {
+        LinkKind::Anchor
+        | LinkKind::Area
+        | LinkKind::Canonical
+        | LinkKind::Alternate
+        | LinkKind::Feed
+        | LinkKind::Link => Hop::Link,
+        LinkKind::Frame | LinkKind::Asset => Hop::Embed,
+        LinkKind::Refresh => Hop::Redirect,
+        LinkKind::Form => Hop::Form,
+        LinkKind::Script => Hop::Script,
+        LinkKind::Sitemap => Hop::Sitemap,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aranha_page::{Input, Options};
+    use aranha_url::Canonicaliser;
+
+    use super::*;
+
+    #[test]
+    fn queries_keep_the_character_set_of_the_page() {
+        let check = |content_type: &str, body: &[u8], expected: &str| {
+            let canonicaliser = Canonicaliser::default();
+            let url = canonicaliser.canon("http://example.org/").unwrap();
+            let input = Input {
+                url: url.as_str(),
+                content_type: Some(content_type),
+                body,
+                content_language: None,
+            };
+            let page = aranha_page::read(&input, &Options::default());
+            let base = base(&url, &page);
+            let joined = canonicaliser.join(&base, &page.links[0].href).unwrap();
+            assert_eq!(joined.path(), expected, "{content_type}");
+        };
+        let link = b"<a href='/s?t=\xED\xE0'>";
+        check("text/html; charset=windows-1251", link, "/s?t=%ED%E0");
+        let moved = b"<base href=/b/><a href='s?t=\xED\xE0'>";
+        check("text/html; charset=windows-1251", moved, "/b/s?t=%ED%E0");
+        let link = "<a href='/s?t=\u{43d}\u{430}'>".as_bytes();
+        check("text/html; charset=utf-8", link, "/s?t=%D0%BD%D0%B0");
+        let feed = b"<rss><link>/s?t=\xED\xE0</link></rss>";
+        let kind = "application/rss+xml; charset=windows-1251";
+        check(kind, feed, "/s?t=%D0%BD%D0%B0");
+    }
+}

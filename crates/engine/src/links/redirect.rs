@@ -1,0 +1,37 @@
+//! Where a redirect leads.
+
+use aranha_fetch::FetchResponse;
+use aranha_url::{Base, CanonUrl};
+
+use crate::node::CrawlPolicy;
+
+/// The target of a redirect, in scope or not.
+#[derive(Clone, Debug)]
+pub(crate) struct RedirectTarget {
+    pub(crate) target: CanonUrl,
+    /// The path as the server wrote it. It is requested when the canonical form is the redirecting page itself.
+    pub(crate) literal_path: String,
+}
+
+/// Reads `Location`. The error says why there is no usable target; it is empty when the header is missing.
+pub(crate) fn redirect_target(
+    policy: &CrawlPolicy,
+    url: &CanonUrl,
+    response: &FetchResponse,
+) -> Result<RedirectTarget, String> {
+    let href = response.headers.get("location").ok_or_else(String::new)?;
+    let href = String::from_utf8_lossy(href);
+    let base = Base::of(url);
+    let target = policy
+        .canon
+        .join(&base, &href)
+        .map_err(|rejected| rejected.to_string())?;
+    let literal_path = match policy.literal.join(&base, &href) {
+        Ok(literal) => literal.path().to_owned(),
+        Err(_) => target.path().to_owned(),
+    };
+    Ok(RedirectTarget {
+        target,
+        literal_path,
+    })
+}
