@@ -1,0 +1,305 @@
+//! Records from responses and verdicts, and the commit of a check-in.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aranha_frontier::{
+    CheckIn, Embedded, Flags, Frontier as _, Hop, Lease, Options, Outcome, Past, Pending, Seed,
+    Then, WindowUpdate,
+};
+use aranha_revisit::PageState;
+use aranha_url::{CanonUrl, Canonicaliser};
+use aranha_volume::{Archive, Exchange, Location, Stored};
+use tokio::sync::{Notify, oneshot};
+
+use super::*;
+use crate::collect::{PageResponse, Version};
+use crate::verdict::{Memory, NextVisit, Verdict};
+
+const NOW: i64 = 1_700_000_000_000;
+const DUE: i64 = NOW + 1000;
+
+fn url(path: &str) -> CanonUrl {
+    let url = format!("http://example.org{path}");
+    Canonicaliser::default().canon(&url).unwrap()
+}
+
+fn at(offset: u64) -> Location {
+    Location {
+        volume: 1.into(),
+        offset,
+        length: 1,
+    }
+}
+
+fn past(fingerprint: u64) -> Past {
+    Past {
+        time: NOW - 500,
+        visited: NOW - 500,
+        digest: [1; 20],
+        location: Some(at(0)),
+        fingerprint,
+        history: vec![1],
+        claim: 3,
+        ..Past::default()
+    }
+}
+
+/// A page with the stored version 1.
+fn page() -> Pending {
+    Pending {
+        path: "/page".to_owned(),
+        key: url("/page").path_key(),
+        depth: 1,
+        site_depth: 1,
+        tries: 0,
+        hop: Hop::Link,
+        via: String::new(),
+        past: Some(Box::new(past(1))),
+    }
+}
+
+/// A response that brings version 2, or confirms it.
+fn response(is_new: bool) -> PageResponse {
+    let past = Past {
+        // The time of a version does not tell where its bytes are.
+        time: NOW,
+        claim: 0,
+        ..past(2)
+    };
+    PageResponse {
+        version: Some(Version {
+            past,
+            is_new,
+            expires: None,
+        }),
+        ..PageResponse::without_body(NOW, Outcome::Answer(200))
+    }
+}
+
+fn verdict(next: NextVisit, memory: Memory, state: PageState) -> Verdict {
+    Verdict {
+        next,
+        memory,
+        state: Some(state),
+        ..Verdict::done(0)
+    }
+}
+
+fn revisit() -> NextVisit {
+    NextVisit::Revisit {
+        due: DUE,
+        history: vec![7],
+    }
+}
+
+fn complete(response: PageResponse, verdict: Verdict) -> CompletedFetch {
+    let mut fetch = CompletedFetch::page(page(), String::new(), response, verdict, false);
+    fetch.stored(&Stored {
+        location: at(9),
+        digest: [9; 20],
+        revisit: false,
+        written: 1,
+    });
+    fetch
+}
+
+#[test]
+fn a_new_version_gets_the_digest_and_location_of_its_bytes() {
+    for (is_new, memory, fingerprint, digest) in [
+        (true, Memory::ThisResponse, 2, [9; 20]),
+        // A 304: the bytes are those of the stored version.
+        (false, Memory::ThisResponse, 2, [1; 20]),
+        // A page that is gone, or could not be read: the earlier version stays.
+        (true, Memory::Earlier, 1, [1; 20]),
+        (false, Memory::Earlier, 1, [1; 20]),
+    ] {
+        let fetch = complete(
+            response(is_new),
+            verdict(revisit(), memory, PageState::Same),
+        );
+        assert_eq!(
+            fetch.record.digest,
+            Some([9; 20]),
+            "of this response's record"
+        );
+        let past = fetch.record.past.expect("it is revisited");
+        let found = (past.fingerprint, past.digest);
+        assert_eq!(found, (fingerprint, digest), "{is_new} {memory:?}");
+        let offset = past.location.map(|location| location.offset);
+        assert_eq!(offset, Some(u64::from(digest[0] / 9 * 9)));
+    }
+}
+
+#[test]
+fn a_page_is_remembered_only_if_it_is_due_again() {
+    let retry = || NextVisit::Retry { due: DUE };
+    let queued = NextVisit::Queued {
+        path: None,
+        tries: 0,
+    };
+    for (next, due, remembered) in [
+        (revisit(), Some(DUE), true),
+        (retry(), Some(DUE), true),
+        (NextVisit::NextRound { due: DUE }, Some(DUE), true),
+        // In the queue the page itself has its past.
+        (queued, None, false),
+        (NextVisit::Done, None, false),
+    ] {
+        let verdict = verdict(next, Memory::Earlier, PageState::Failed);
+        let record = complete(response(true), verdict).record;
+        assert_eq!((record.next, record.past.is_some()), (due, remembered));
+    }
+    let verdict = verdict(retry(), Memory::Nothing, PageState::Failed);
+    assert_eq!(complete(response(true), verdict).record.past, None);
+}
+
+#[test]
+fn only_a_plan_of_the_revisit_policy_changes_the_history() {
+    let check = |next, state, visited, history: &[u8], claim| {
+        let verdict = verdict(next, Memory::Earlier, state);
+        let past = complete(response(true), verdict).record.past.unwrap();
+        let found = (past.visited, &*past.history, past.claim);
+        assert_eq!(found, (visited, history, claim), "{state:?}");
+    };
+    let retry = || NextVisit::Retry { due: DUE };
+    check(revisit(), PageState::Gone, NOW, &[7], 0);
+    check(revisit(), PageState::Failed, NOW - 500, &[7], 0);
+    check(retry(), PageState::Failed, NOW - 500, &[1], 3);
+    check(retry(), PageState::Changed, NOW, &[1], 3);
+}
+
+#[test]
+fn flags_come_from_the_response_the_verdict_and_the_site() {
+    let response = PageResponse {
+        flags: Flags::default().with(Flags::NOINDEX),
+        ..response(true)
+    };
+    let verdict = Verdict {
+        soft_404: true,
+        ..Verdict::done(0)
+    };
+    let record = CompletedFetch::page(page(), String::new(), response, verdict, true).record;
+    for flag in [Flags::NOINDEX, Flags::SOFT_404, Flags::BLOCKED] {
+        assert!(record.flags.has(flag));
+    }
+    assert!(!record.flags.has(Flags::TRUNCATED));
+}
+
+#[test]
+fn robots_txt_files_and_probes_are_not_pages() {
+    let response = PageResponse::without_body(NOW, Outcome::Answer(200));
+    let fetch = CompletedFetch::auxiliary(page(), String::new(), response);
+    assert!(!fetch.is_page);
+    assert_eq!((fetch.record.tries, fetch.record.next), (1, None));
+}
+
+/// A committer on an archive that keeps nothing, and the lease of example.org with its page `/`.
+fn committer(folder: &std::path::Path) -> (Committer, Lease) {
+    let mut frontier = Embedded::open(folder, Options::default()).unwrap();
+    frontier.seed(NOW, &[Seed::of(&url("/"))]).unwrap();
+    let lease = frontier.check_out(NOW, "test", 1).unwrap().remove(0);
+    let committer = Committer {
+        frontier: SharedFrontier::in_place(Box::new(frontier)),
+        archive: Archive::discarding(Duration::ZERO),
+        log: None,
+        clock: Clock::at(NOW),
+        tidy_budget: Duration::MAX,
+        counters: Arc::default(),
+        stop: Stop::new(),
+        sites_due: Arc::new(Notify::new()),
+    };
+    (committer, lease)
+}
+
+fn submission(lease: u64, done: Vec<CompletedFetch>) -> (Submission, oneshot::Receiver<Committed>) {
+    let (reply, receiver) = oneshot::channel();
+    let submission = Submission {
+        check_in: CheckIn {
+            lease,
+            done: Vec::new(),
+            window: WindowUpdate::default(),
+            later: Vec::new(),
+            claims: Vec::new(),
+            overflow: Vec::new(),
+            keys: Vec::new(),
+            outside: Vec::new(),
+            facts: None,
+            then: Then::Keep { want: 0 },
+        },
+        done,
+        window: PageQueue::default().report(std::iter::empty()),
+        overflow: PageQueue::default(),
+        new_seeds: vec![Seed::of(&url("/seed"))],
+        reply,
+    };
+    (submission, receiver)
+}
+
+#[tokio::test]
+async fn a_commit_records_pages_with_the_location_of_their_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut committer, lease) = committer(folder.path());
+    let home = Pending {
+        path: "/".to_owned(),
+        key: url("/").path_key(),
+        ..page()
+    };
+    let verdict = verdict(revisit(), Memory::ThisResponse, PageState::New);
+    let mut fetch = CompletedFetch::page(home, String::new(), response(true), verdict, false);
+    let exchange = Exchange {
+        response: b"body"[..].into(),
+        payload: b"body"[..].into(),
+        ..Exchange::default()
+    };
+    fetch.receipt = Some(committer.archive.append(exchange).await.unwrap());
+    let robots = PageResponse::without_body(NOW, Outcome::Answer(200));
+    let robots = CompletedFetch::auxiliary(page(), String::new(), robots);
+    let (mut submission, reply) = submission(lease.id, vec![robots, fetch]);
+    submission.check_in.then = Then::Release { due: NOW };
+    committer.commit(vec![submission]).await.unwrap();
+    assert!(reply.await.unwrap().checked_in.is_some());
+    let frontier = committer.frontier.clone();
+    let explain = |path: &'static str| frontier.call(move |f| f.explain(&url(path)).unwrap());
+    let home = explain("/").await;
+    let record = &home.records[0];
+    assert!(record.location.is_some() && record.digest.is_some());
+    let stored = (record.location, record.digest);
+    assert!(
+        explain("/page").await.records.is_empty(),
+        "robots.txt is not a page"
+    );
+    assert!(explain("/seed").await.seed);
+    // At the next visit of the site.
+    let leases = frontier.call(|frontier| frontier.check_out(DUE, "test", 1).unwrap());
+    let pages = leases.await.remove(0).pending;
+    let past = pages.iter().find_map(|page| page.past.as_ref());
+    let past = past.expect("it is revisited");
+    assert_eq!((past.location, Some(past.digest)), stored);
+}
+
+#[tokio::test]
+async fn a_lost_lease_is_refused_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut committer, lease) = committer(folder.path());
+    let (lost, lost_reply) = submission(lease.id + 1, Vec::new());
+    let (held, held_reply) = submission(lease.id, Vec::new());
+    committer.commit(vec![lost, held]).await.unwrap();
+    assert!(lost_reply.await.unwrap().checked_in.is_none());
+    assert!(held_reply.await.unwrap().checked_in.is_some());
+}
+
+#[tokio::test]
+async fn the_committer_ends_when_all_visits_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let (committer, lease) = committer(folder.path());
+    let (sender, receiver) = channel();
+    let stop = committer.stop.clone();
+    let running = tokio::spawn(committer.run(receiver));
+    let (submission, reply) = submission(lease.id, Vec::new());
+    sender.send(submission).await.ok().unwrap();
+    assert!(reply.await.unwrap().checked_in.is_some());
+    drop(sender);
+    running.await.unwrap();
+    assert!(!stop.asked());
+}
