@@ -1,28 +1,32 @@
-//! What a visit has gathered since its last check-in.
+//! The contents of the next check-in: everything that the visit has gathered since the last one.
 
 use aranha_frontier::{CheckIn, Claim, Outside, Pending, Seed, SiteFacts, Then, WindowUpdate};
 use aranha_url::PathKey;
 use tokio::sync::oneshot;
 
-use crate::commit::{Committed, Done, Submission};
-use crate::visit::page_queue::{Pages, Report};
+use crate::commit::{Committed, CompletedFetch, Submission};
+use crate::visit::page_queue::{PageQueue, QueueReport};
 
-/// Pages done, or links by the dozen, after which a check-in is made before its time; for each request at once.
-const LARGE: usize = 512;
+/// Records after which a check-in is made before its time, per parallel request.
+const LARGE_BATCH: usize = 512;
+/// Links after which a check-in is made before its time.
+const MANY_LINKS: usize = 64 * LARGE_BATCH;
 
-/// The contents of the next check-in.
 #[derive(Default)]
 pub(super) struct Batch {
-    pub(super) done: Vec<Done>,
+    pub(super) done: Vec<CompletedFetch>,
+    /// Keys of pages that were admitted.
     pub(super) keys: Vec<PathKey>,
-    /// Pages put off.
+    /// Pages that were not fetched, and the times at which they are due again.
     pub(super) later: Vec<(i64, Pending)>,
-    /// Pages that the site itself says have changed.
+    /// Changes that the site's own sitemaps and feeds announce.
     pub(super) claims: Vec<Claim>,
-    pub(super) overflow: Pages,
+    /// New pages for which the queue has no room.
+    pub(super) overflow: PageQueue,
+    /// Links to other sites.
     pub(super) outside: Vec<Outside>,
-    /// Where seeds redirected to: seeds in their turn.
-    pub(super) adopted: Vec<Seed>,
+    /// Targets of redirects of seeds.
+    pub(super) new_seeds: Vec<Seed>,
 }
 
 impl Batch {
@@ -35,15 +39,15 @@ impl Batch {
     }
 
     pub(super) fn is_large(&self, requests: usize) -> bool {
-        self.done.len() + self.later.len() >= LARGE * requests
-            || self.outside.len() + self.overflow.len() >= 64 * LARGE
+        self.done.len() + self.later.len() >= LARGE_BATCH * requests
+            || self.outside.len() + self.overflow.len() >= MANY_LINKS
     }
 
     /// Empties the batch into a submission.
     pub(super) fn take(
         &mut self,
         lease: u64,
-        held: Report,
+        window: QueueReport,
         facts: Option<SiteFacts>,
         then: Then,
         reply: oneshot::Sender<Committed>,
@@ -64,9 +68,9 @@ impl Batch {
         Submission {
             check_in,
             done: batch.done,
-            held,
+            window,
             overflow: batch.overflow,
-            adopted: batch.adopted,
+            new_seeds: batch.new_seeds,
             reply,
         }
     }

@@ -1,15 +1,15 @@
-//! Pages that wait in memory, packed: the queue of a visit, and what a check-in says of it.
+//! The queue of a visit: pages that wait in memory, packed, and the difference that a check-in sends to the frontier.
 //!
-//! Tens of thousands of visits hold up to `frontier.window` pages each, and most of them only wait for a pause to end. As
-//! [`Pending`] a page takes some two hundred bytes, half of it the URL of the page that its link was found on. Here it
-//! takes its path and a dozen bytes: links found on one page come one after the other, and that page is named once.
+//! Tens of thousands of visits hold up to `frontier.window` pages each, and most visits only wait for a pause to end. A
+//! [`Pending`] takes about two hundred bytes, half of it the URL of the page that contains the link. Here a page takes its path
+//! and a dozen bytes, because links of one page follow each other and the URL of that page is stored once.
 //!
-//! First in, first out; what was taken too early goes back in front. A page comes out as it went in.
+//! The order is first in, first out; a page that was popped too early is pushed to the front. A page comes out as it went in.
 //!
-//! The frontier keeps the window of the visit as it was last told: a check-in says what has changed since
-//! ([`Pages::report`]). **What it then has are the pages in flight and these, in this order**: a page that it took for gone
-//! would be lost with a crash (invariant 5). Pages told of that left from the front are counted; whatever else happens to
-//! them, all are told of again.
+//! The frontier keeps a copy of the queue, the window, as of the last check-in. [`PageQueue::report`] computes how it changes.
+//! **The window must contain the pages in flight and then the queue, in this order**: a page that is missing in it is lost
+//! in a crash (invariant 5). If pages were only popped from the front since the last check-in, the report says how many
+//! remain; otherwise it contains the whole queue.
 
 use std::collections::VecDeque;
 
@@ -17,54 +17,52 @@ use aranha_frontier::codec::{Reader, put_str, put_varint};
 use aranha_frontier::{Hop, Past, Pending, WindowUpdate};
 use aranha_url::PathKey;
 
-/// Marks at the start of a packed page.
+/// Bits in the first byte of a packed page.
 const WITH_PAST: u8 = 1;
 const SAME_VIA: u8 = 2;
 
-/// Pages in the order in which they will be asked for.
+/// Pages in the order in which they will be fetched.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Pages {
-    /// Those that were put back, the first of them last.
+pub(crate) struct PageQueue {
+    /// Pages pushed to the front; the last one is the first of the queue.
     front: Vec<Pending>,
     packed: Vec<u8>,
-    /// Bytes of `packed` that are behind us, and pages that are not.
-    taken: usize,
+    /// Bytes of `packed` that were popped.
+    popped: usize,
+    /// Packed pages that were not popped.
     count: usize,
-    /// Of the packed pages that have one.
+    /// The pasts of the packed pages that have one, in order.
     pasts: VecDeque<Box<Past>>,
-    /// Where the last page taken was found: the next one may have been found there, too.
+    /// `via` of the last page unpacked; the next page may have the same.
     first_via: String,
-    /// Where the last page packed was found.
+    /// `via` of the last page packed.
     last_via: String,
-    /// How many of the first pages the frontier has been told of: they are the last in the window that it keeps.
-    told: usize,
-    /// The page that stands before them in that window: the last one taken, when it had been told of.
-    before: Option<PathKey>,
+    /// How many of the first pages are in the frontier's window. They are the last pages of it.
+    acked: usize,
+    /// The page before these in the window: the page popped last, if it was acked.
+    last_acked_popped: Option<PathKey>,
 }
 
-/// What a check-in says of the pages in a visit's hands.
+/// How the window changes at a check-in.
 #[derive(Debug)]
-pub(crate) struct Report {
-    /// How many of the last pages that the frontier knows of are left.
-    left: usize,
-    /// Those behind them.
-    more: Pages,
+pub(crate) struct QueueReport {
+    /// How many of the last pages of the window stay.
+    keep_last: usize,
+    /// The pages behind them.
+    append: PageQueue,
 }
 
-impl From<Report> for WindowUpdate {
-    fn from(report: Report) -> WindowUpdate {
-        let more = report.more.collect();
-        match report.left {
-            0 => WindowUpdate::Replace(more),
-            left => WindowUpdate::Tail {
-                keep_last: left,
-                append: more,
-            },
+impl From<QueueReport> for WindowUpdate {
+    fn from(report: QueueReport) -> WindowUpdate {
+        let append = report.append.collect();
+        match report.keep_last {
+            0 => WindowUpdate::Replace(append),
+            keep_last => WindowUpdate::Tail { keep_last, append },
         }
     }
 }
 
-impl Pages {
+impl PageQueue {
     pub(crate) fn len(&self) -> usize {
         self.front.len() + self.count
     }
@@ -75,7 +73,7 @@ impl Pages {
 
     pub(crate) fn push_front(&mut self, page: Pending) {
         self.front.push(page);
-        self.forget();
+        self.invalidate_ack();
     }
 
     pub(crate) fn push_back(&mut self, page: Pending) {
@@ -102,17 +100,17 @@ impl Pages {
             Some(page) => page,
             None => self.unpack()?,
         };
-        self.before = (self.told > 0).then_some(page.key);
-        self.told = self.told.saturating_sub(1);
+        self.last_acked_popped = (self.acked > 0).then_some(page.key);
+        self.acked = self.acked.saturating_sub(1);
         Some(page)
     }
 
-    /// Takes the first packed page.
+    /// Pops the first packed page.
     fn unpack(&mut self) -> Option<Pending> {
-        let mut reader = Reader::new(&self.packed[self.taken..]);
+        let mut reader = Reader::new(&self.packed[self.popped..]);
         let packed = read(&mut reader, &self.first_via)?;
         let (mut page, with_past) = (packed.page(), packed.with_past);
-        self.taken = self.packed.len() - reader.rest().len();
+        self.popped = self.packed.len() - reader.rest().len();
         self.count -= 1;
         if with_past {
             page.past = self.pasts.pop_front();
@@ -121,81 +119,84 @@ impl Pages {
             self.first_via.clone_from(&page.via);
         }
         if self.count == 0 {
-            let told = self.told;
+            let acked = self.acked;
             *self = Self {
-                told,
+                acked,
                 ..Self::default()
             };
-        } else if self.taken > self.packed.len() / 2 {
-            self.packed.drain(..self.taken);
-            self.taken = 0;
+        } else if self.popped > self.packed.len() / 2 {
+            self.packed.drain(..self.popped);
+            self.popped = 0;
             self.packed.shrink_to(self.packed.len() * 2);
         }
         Some(page)
     }
 
-    /// What is to be said of these pages and those in flight, so that the frontier knows all of them from now on.
+    /// The report for a check-in with these pages in flight. From now on all pages count as acked.
     ///
-    /// A page in flight may only be counted when it stands where it must in the frontier's window, right before these.
-    pub(crate) fn report<'a>(&mut self, flying: impl Iterator<Item = &'a Pending>) -> Report {
-        let flying: Vec<&Pending> = flying.collect();
-        let (left, more) = match flying.as_slice() {
-            [] => (self.told, self.untold()),
-            [page] if self.before == Some(page.key) => (self.told + 1, self.untold()),
-            flying => {
+    /// A page in flight is kept in the window only if it stands right before the queue there.
+    pub(crate) fn report<'a>(
+        &mut self,
+        in_flight: impl Iterator<Item = &'a Pending>,
+    ) -> QueueReport {
+        let in_flight: Vec<&Pending> = in_flight.collect();
+        let (keep_last, append) = match in_flight.as_slice() {
+            [] => (self.acked, self.unacked()),
+            [page] if self.last_acked_popped == Some(page.key) => (self.acked + 1, self.unacked()),
+            in_flight => {
                 let mut all = self.clone();
-                for page in flying {
+                for page in in_flight {
                     all.push_front((*page).clone());
                 }
                 (0, all)
             }
         };
-        self.told = self.len();
-        self.before = match flying.as_slice() {
+        self.acked = self.len();
+        self.last_acked_popped = match in_flight.as_slice() {
             [page] => Some(page.key),
-            // Of several nobody knows which stands last.
+            // The order of several pages in flight is not known.
             _ => None,
         };
-        Report { left, more }
+        QueueReport { keep_last, append }
     }
 
-    /// Takes what the frontier hands out, with the lease or in its answer to the last report. In its window these pages
-    /// stand behind all that it knows of: where others have come meanwhile, the order here is another one.
+    /// Appends pages from the frontier, which came with the lease or with the reply to the last check-in. In the window they
+    /// stand behind all acked pages. If the queue has grown since, its order differs, and the next report is complete.
     pub(crate) fn receive(&mut self, pages: Vec<Pending>) {
         if pages.is_empty() {
             return;
         }
-        let same_order = self.told == self.len();
+        let same_order = self.acked == self.len();
         self.extend(pages);
         if same_order {
-            self.told = self.len();
+            self.acked = self.len();
         } else {
-            self.forget();
+            self.invalidate_ack();
         }
     }
 
-    /// The next report tells of all pages.
-    fn forget(&mut self) {
-        self.told = 0;
-        self.before = None;
+    /// Makes the next report complete.
+    fn invalidate_ack(&mut self) {
+        self.acked = 0;
+        self.last_acked_popped = None;
     }
 
-    /// The pages that the frontier has not been told of.
-    fn untold(&self) -> Self {
-        if self.told == self.len() {
+    /// The pages that are not in the window.
+    fn unacked(&self) -> Self {
+        if self.acked == self.len() {
             return Self::default();
         }
-        let put_back = self.told.min(self.front.len());
-        let packed = self.told - put_back;
-        let mut reader = Reader::new(&self.packed[self.taken..]);
+        let in_front = self.acked.min(self.front.len());
+        let packed = self.acked - in_front;
+        let mut reader = Reader::new(&self.packed[self.popped..]);
         let (mut via, mut pasts) = (self.first_via.as_str(), 0);
         for _ in 0..packed {
-            let page = read(&mut reader, via).expect("as many pages are packed as are counted");
+            let page = read(&mut reader, via).expect("`count` pages are packed");
             via = page.via;
             pasts += usize::from(page.with_past);
         }
         Self {
-            front: self.front[..self.front.len() - put_back].to_vec(),
+            front: self.front[..self.front.len() - in_front].to_vec(),
             packed: reader.rest().to_vec(),
             count: self.count - packed,
             pasts: self.pasts.iter().skip(pasts).cloned().collect(),
@@ -206,7 +207,7 @@ impl Pages {
     }
 }
 
-/// A packed page, where it lies.
+/// A packed page, borrowed from the buffer.
 struct Packed<'a> {
     with_past: bool,
     tries: u8,
@@ -219,7 +220,7 @@ struct Packed<'a> {
 }
 
 impl Packed<'_> {
-    /// The page, but for its past.
+    /// The page, without its past.
     fn page(&self) -> Pending {
         Pending {
             path: self.path.to_owned(),
@@ -234,7 +235,7 @@ impl Packed<'_> {
     }
 }
 
-/// The next page, behind one that was found at `via`; nothing at the end. Only [`Pages::push_back`] writes what is read here.
+/// Reads the next page; `None` at the end. `via`: of the page before it. The format is written by [`PageQueue::push_back`].
 fn read<'a>(reader: &mut Reader<'a>, via: &'a str) -> Option<Packed<'a>> {
     let mark = reader.byte()?;
     Some(Packed {
@@ -252,7 +253,7 @@ fn read<'a>(reader: &mut Reader<'a>, via: &'a str) -> Option<Packed<'a>> {
     })
 }
 
-impl Iterator for Pages {
+impl Iterator for PageQueue {
     type Item = Pending;
 
     fn next(&mut self) -> Option<Pending> {
@@ -264,7 +265,7 @@ impl Iterator for Pages {
     }
 }
 
-impl Extend<Pending> for Pages {
+impl Extend<Pending> for PageQueue {
     fn extend<T: IntoIterator<Item = Pending>>(&mut self, pages: T) {
         for page in pages {
             self.push_back(page);
@@ -272,7 +273,7 @@ impl Extend<Pending> for Pages {
     }
 }
 
-impl FromIterator<Pending> for Pages {
+impl FromIterator<Pending> for PageQueue {
     fn from_iter<T: IntoIterator<Item = Pending>>(pages: T) -> Self {
         let mut all = Self::default();
         all.extend(pages);
@@ -311,10 +312,10 @@ mod tests {
         }
     }
 
-    /// Against a deque of what goes in: everything that a visit does with its queue, in an order that is not.
+    /// Random operations, compared with a `VecDeque`.
     #[test]
-    fn what_goes_in_comes_out() {
-        let (mut packed, mut plain) = (Pages::default(), VecDeque::new());
+    fn behaves_like_a_deque() {
+        let (mut packed, mut plain) = (PageQueue::default(), VecDeque::new());
         let mut chance = 1u64;
         for number in 0..20_000 {
             chance = chance
@@ -349,14 +350,14 @@ mod tests {
         }
     }
 
-    /// A visit, what it holds in plain sight, and the window that the frontier keeps of it.
+    /// A visit with its pages in plain form, and the frontier's window of it.
     #[derive(Default)]
     struct Model {
-        pages: Pages,
+        pages: PageQueue,
         queue: VecDeque<Pending>,
-        flying: Vec<Pending>,
+        in_flight: Vec<Pending>,
         window: Vec<Pending>,
-        /// A check-in that was not answered yet.
+        /// A check-in has no reply yet.
         submitted: bool,
         next: usize,
     }
@@ -367,7 +368,7 @@ mod tests {
             page(self.next)
         }
 
-        /// The frontier hands out pages, which stand at the end of its window.
+        /// The frontier hands out pages and appends them to its window.
         fn hand_out(&mut self, count: usize) {
             let more: Vec<Pending> = (0..count).map(|_| self.new_page()).collect();
             self.window.extend_from_slice(&more);
@@ -387,21 +388,25 @@ mod tests {
             self.pages.push_front(page);
         }
 
-        /// Checks in; answers how many pages were not told again. Were the visit to die now, another would find the window.
+        /// Checks in, and compares the window with what the visit holds. Returns how many pages were not sent again.
         fn check_in(&mut self) -> usize {
-            let report = self.pages.report(self.flying.iter());
+            let report = self.pages.report(self.in_flight.iter());
             let (left, more) = WindowUpdate::from(report).into_parts();
-            assert!(left <= self.window.len(), "{left} are left of fewer");
+            assert!(
+                left <= self.window.len(),
+                "keeps {left} of {}",
+                self.window.len()
+            );
             self.window.drain(..self.window.len() - left);
             self.window.extend(more);
             self.submitted = true;
-            let (first, rest) = self.window.split_at(self.flying.len());
-            assert!(self.flying.iter().all(|page| first.contains(page)));
+            let (first, rest) = self.window.split_at(self.in_flight.len());
+            assert!(self.in_flight.iter().all(|page| first.contains(page)));
             assert!(rest.iter().eq(self.queue.iter()));
             left
         }
 
-        /// What happens to the pages of a visit with up to `requests` at once.
+        /// One random event of a visit with up to `requests` requests at the same time.
         fn step(&mut self, dice: u64, requests: usize) -> usize {
             let place = (dice >> 8) as usize;
             match dice % 16 {
@@ -410,14 +415,14 @@ mod tests {
                     self.queue.push_back(page.clone());
                     self.pages.push_back(page);
                 }
-                3..7 if self.flying.len() < requests => {
+                3..7 if self.in_flight.len() < requests => {
                     let page = self.take();
-                    self.flying.extend(page);
+                    self.in_flight.extend(page);
                 }
-                // Given up, or put off.
+                // Refused, or postponed.
                 7 if place.is_multiple_of(4) => drop(self.take()),
-                8..12 if !self.flying.is_empty() => {
-                    let mut page = self.flying.swap_remove(place % self.flying.len());
+                8..12 if !self.in_flight.is_empty() => {
+                    let mut page = self.in_flight.swap_remove(place % self.in_flight.len());
                     match place % 16 {
                         0 => self.put_back(page),
                         1 => {
@@ -440,9 +445,8 @@ mod tests {
         }
     }
 
-    /// A page too few, or another one than it should be, would be lost with a crash.
     #[test]
-    fn the_frontier_knows_what_is_held() {
+    fn the_window_always_has_the_pages_in_flight_and_the_queue() {
         let mut chance = 1u64;
         for requests in 1..4 {
             let (mut spared, mut model) = (0, Model::default());
@@ -453,60 +457,76 @@ mod tests {
                     .wrapping_add(1);
                 spared += model.step(chance >> 33, requests);
             }
-            assert!(spared > 1000, "{spared}: what is known is told again");
+            assert!(spared > 1000, "{spared} pages were not sent again");
         }
     }
 
     #[test]
-    fn only_what_changed_is_told() {
-        let mut pages = Pages::default();
-        let told = |pages: &mut Pages, flying: &[Pending]| {
-            let (left, more) = WindowUpdate::from(pages.report(flying.iter())).into_parts();
+    fn a_report_has_only_the_difference() {
+        let mut pages = PageQueue::default();
+        let report = |pages: &mut PageQueue, in_flight: &[Pending]| {
+            let (left, more) = WindowUpdate::from(pages.report(in_flight.iter())).into_parts();
             let more: Vec<u64> = more.iter().map(|page| page.key.0 ^ u64::MAX).collect();
             (left, more)
         };
         pages.receive((1..6).map(page).collect());
-        assert_eq!(told(&mut pages, &[]), (5, vec![]));
+        assert_eq!(report(&mut pages, &[]), (5, vec![]));
         let first = pages.pop_front().expect("five");
-        assert_eq!(told(&mut pages, &[first]), (5, vec![]), "in flight");
+        assert_eq!(report(&mut pages, &[first]), (5, vec![]), "one in flight");
         let second = pages.pop_front().expect("four");
         pages.push_back(page(6));
         assert_eq!(
-            told(&mut pages, std::slice::from_ref(&second)),
+            report(&mut pages, std::slice::from_ref(&second)),
             (4, vec![6])
         );
         pages.push_front(second);
-        assert_eq!(told(&mut pages, &[]), (0, vec![2, 3, 4, 5, 6]), "put back");
-        assert_eq!(told(&mut pages, &[]), (5, vec![]));
+        assert_eq!(
+            report(&mut pages, &[]),
+            (0, vec![2, 3, 4, 5, 6]),
+            "pushed to the front"
+        );
+        assert_eq!(report(&mut pages, &[]), (5, vec![]));
         pages.push_back(page(7));
         pages.receive(vec![page(8)]);
-        assert_eq!(told(&mut pages, &[]).0, 0, "another order");
+        assert_eq!(report(&mut pages, &[]).0, 0, "order differs");
         let both = [pages.pop_front(), pages.pop_front()].map(|page| page.expect("seven"));
-        assert_eq!(told(&mut pages, &both).0, 0, "two in flight");
-        assert_eq!(told(&mut pages, &both[1..]).0, 0, "nobody knows where");
+        assert_eq!(report(&mut pages, &both).0, 0, "two in flight");
+        assert_eq!(
+            report(&mut pages, &both[1..]).0,
+            0,
+            "position in the window unknown"
+        );
         let mut last = pages.pop_front().expect("five");
         while let Some(page) = pages.pop_front() {
             last = page;
         }
-        assert_eq!(told(&mut pages, &[last]), (1, vec![]), "the last of all");
+        assert_eq!(
+            report(&mut pages, &[last]),
+            (1, vec![]),
+            "the last page in flight"
+        );
         pages.push_back(page(9));
         let new = pages.pop_front().expect("one");
-        assert_eq!(told(&mut pages, &[new]), (0, vec![9]), "not told of before");
+        assert_eq!(
+            report(&mut pages, &[new]),
+            (0, vec![9]),
+            "was never in the window"
+        );
     }
 
     #[test]
-    fn a_full_window_takes_little() {
+    fn a_full_window_is_small() {
         let window = (0..256).map(|number| Pending {
             past: None,
             ..page(number)
         });
-        let mut pages: Pages = window.collect();
+        let mut pages: PageQueue = window.collect();
         let full = pages.packed.capacity();
         assert!(full <= 20 << 10, "{full}");
         for _ in 0..250 {
             pages.pop_front();
         }
         let rest = pages.packed.capacity();
-        assert!(rest <= 2 << 10, "{rest}: what is taken is given back");
+        assert!(rest <= 2 << 10, "{rest}: memory of popped pages is freed");
     }
 }

@@ -1,0 +1,124 @@
+//! Admits links into the visit's own site: the URL-seen test, and the queue behind it.
+
+use aranha_frontier::{Claim, Hop, Pending};
+use aranha_url::{CanonUrl, PathKey};
+
+use super::Visit;
+use crate::links::{RedirectTarget, SiteLinks, link_depth, outside_link};
+use crate::signals::{self, Source};
+use crate::traps::dedup::Once;
+
+/// The links of a page into its own site. Several links to one page count once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LinkCounts {
+    pub(super) all: u32,
+    /// Links to pages that were unknown.
+    pub(super) new: u32,
+}
+
+impl Visit {
+    /// Admits the links of a page into its own site.
+    pub(super) fn admit_links(
+        &mut self,
+        links: &SiteLinks,
+        from: &Pending,
+        via: &str,
+    ) -> LinkCounts {
+        let mut once = Once::new(links.count());
+        let all = links
+            .keys()
+            .filter(|key| once.is_first(key.0 as u32))
+            .count();
+        let mut new = 0;
+        for (path, link) in links.iter() {
+            if self.admit(path, link.key, from, link.hop, via) {
+                new += 1;
+            } else if let Some(date) = link.modified {
+                self.claim_change(link.key, date, from);
+            }
+            if let Some(id) = link.id
+                && !self.site.is_blocked()
+            {
+                self.context.watchers.link_cache.insert(id, link.key);
+            }
+        }
+        LinkCounts {
+            all: all as u32,
+            new,
+        }
+    }
+
+    /// Admits a page of this site unless it is known. True: it was unknown.
+    pub(super) fn admit(
+        &mut self,
+        path: &str,
+        key: PathKey,
+        from: &Pending,
+        hop: Hop,
+        via: &str,
+    ) -> bool {
+        if self.site.is_blocked() || !self.site.add_page(key) {
+            return false;
+        }
+        self.batch.keys.push(key);
+        let page = Pending {
+            path: path.to_owned(),
+            key,
+            depth: link_depth(from, hop),
+            site_depth: from
+                .site_depth
+                .saturating_add(u16::from(hop != Hop::Redirect)),
+            tries: 0,
+            hop,
+            via: via.to_owned(),
+            past: None,
+        };
+        let is_full = self.queue.len() >= self.window();
+        if self.more_on_disk || !self.batch.overflow.is_empty() || is_full {
+            self.batch.overflow.push_back(page);
+        } else {
+            self.queue.push_back(page);
+        }
+        true
+    }
+
+    /// Admits the target of a redirect, in this site or another.
+    pub(super) fn admit_redirect(
+        &mut self,
+        redirect: &RedirectTarget,
+        from: &Pending,
+        url: &CanonUrl,
+    ) {
+        let target = &redirect.target;
+        let (is_wanted, new_seed) = self.context.scope.wants_redirect(target, from);
+        self.batch.new_seeds.extend(new_seed);
+        if !is_wanted {
+            return;
+        }
+        if target.site_key() == self.site.key {
+            let (path, key) = (target.path(), target.path_key());
+            self.admit(path, key, from, Hop::Redirect, url.as_str());
+        } else {
+            let link = outside_link(target, from, Hop::Redirect, url);
+            self.batch.outside.push(link);
+        }
+    }
+
+    /// A sitemap or a feed of the site gives the date of a known page's last change.
+    fn claim_change(&mut self, key: PathKey, at: i64, list: &Pending) {
+        let source = match list.hop {
+            Hop::Sitemap => Source::Sitemap,
+            _ => Source::Feed,
+        };
+        let weight = signals::weigh(self.site.facts(), source as u8);
+        if at <= self.context.now() && weight > 0.0 {
+            self.batch.claims.push(Claim {
+                key,
+                at,
+                source: source as u8,
+                weight,
+                gap: 0,
+            });
+        }
+    }
+}

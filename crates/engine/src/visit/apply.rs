@@ -1,0 +1,248 @@
+//! Applies the end of a fetch to the visit: the only place where a [`Verdict`] takes effect.
+
+use std::time::Duration;
+
+use aranha_frontier::{Hop, Outcome, Pending};
+use aranha_revisit::PageState;
+use aranha_url::CanonUrl;
+use tokio::task::{Id, JoinError};
+
+use super::{Ending, Visit};
+use crate::collect::{Collected, FetchedPage, FinishedTask, PageResponse};
+use crate::commit::CompletedFetch;
+use crate::courtesy::{self, BackOff};
+use crate::status::tally::add;
+use crate::verdict::{
+    NextVisit, Outage, RedirectAction, Verdict, decide, decide_cache_miss, decide_outage,
+    decide_unfetched, is_outage,
+};
+
+impl Visit {
+    /// A collector has ended. If it panicked, its page is recorded as failed and the visit continues (M6).
+    pub(super) fn on_collected(&mut self, joined: Result<(Id, Collected), JoinError>) {
+        match joined {
+            Ok((id, collected)) => {
+                self.requests.remove(id);
+                self.apply_collected(collected);
+            }
+            Err(error) => {
+                self.context.control.pages.give_back();
+                if let Some(page) = self.requests.remove(error.id()) {
+                    let now = self.context.now();
+                    self.record_unfetched(page, Outcome::Protocol, now);
+                    if let Some(fetch) = self.batch.done.last_mut() {
+                        fetch.notes = format!("aranha itself failed on this page: {error}");
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn apply_collected(&mut self, collected: Collected) {
+        match collected {
+            Collected::Fetched(fetched) => self.apply_fetched(*fetched),
+            Collected::CacheMiss(task) => {
+                let page = self.end_request(*task).0;
+                self.apply_cache_miss(page);
+            }
+            Collected::NotArchived(task) => {
+                let page = self.end_request(*task).0;
+                self.queue.push_front(page);
+            }
+        }
+    }
+
+    /// Keeps the connection, and starts the courtesy pause.
+    fn end_request(&mut self, task: FinishedTask) -> (Pending, CanonUrl) {
+        self.requests.keep_session(task.session);
+        let allowed_at = task.ended + self.pause_after(task.took);
+        self.requests.allowed_at = self.requests.allowed_at.max(allowed_at);
+        (task.page, task.url)
+    }
+
+    /// The courtesy pause after a response that took this long.
+    pub(super) fn pause_after(&self, took: Duration) -> Duration {
+        let crawl = &self.context.config().crawl;
+        courtesy::pause_after(crawl, self.site.crawl_delay(), took)
+    }
+
+    /// A page was fetched, or its fetch failed: decides, applies the verdict, admits the links, and records the page.
+    fn apply_fetched(&mut self, fetched: FetchedPage) {
+        let FetchedPage {
+            task,
+            response,
+            links,
+            resolved,
+            set_cookies,
+            receipt,
+            notes,
+        } = fetched;
+        let (page, url) = self.end_request(task);
+        if let Some(resolved) = resolved {
+            self.site.store_addresses(&url, resolved);
+        }
+        let now = self.context.now();
+        if let Some(headers) = &set_cookies {
+            self.site.store_cookies(&url, headers, now);
+        }
+        if page.hop == Hop::SoftNotFoundProbe {
+            self.apply_probe(page, url.into_string(), response, receipt, notes, now);
+            return;
+        }
+        self.count(&page, response.outcome, response.size);
+        let outage = is_outage(response.outcome).then(|| self.apply_outage(response.outcome));
+        let site = self.site.view(now, self.requests.failures, outage);
+        let verdict = decide(&site, &response, &page, &self.context.policy);
+        tracing::debug!(url = url.as_str(), outcome = %response.outcome, next = ?verdict.next, "verdict");
+        self.apply(&verdict, &page, &url, &response);
+        let counts = self.admit_links(&links.inside, &page, url.as_str());
+        // Only a page's first fetch says whether the site still brings something new.
+        let is_blocked = page.past.is_none()
+            && self.check_trap(
+                &page,
+                &url,
+                &response,
+                verdict.soft_404,
+                counts,
+                &links.outside,
+            );
+        self.batch.outside.extend(links.outside);
+        let mut fetch =
+            CompletedFetch::page(page, url.into_string(), response, verdict, is_blocked);
+        (fetch.receipt, fetch.notes) = (receipt, notes);
+        self.batch.done.push(fetch);
+    }
+
+    /// Applies a verdict to the queue, to the site, and to the visit itself. The page's record is built afterwards
+    /// (`commit/page_record.rs`).
+    pub(super) fn apply(
+        &mut self,
+        verdict: &Verdict,
+        page: &Pending,
+        url: &CanonUrl,
+        response: &PageResponse,
+    ) {
+        if let Some(back_off) = verdict.back_off {
+            self.apply_back_off(back_off);
+        }
+        if verdict.soft_404 {
+            add(&self.context.counters().soft_404, 1);
+        }
+        if let NextVisit::Queued { path, tries } = &verdict.next {
+            self.queue.push_front(Pending {
+                path: path.as_ref().unwrap_or(&page.path).clone(),
+                tries: *tries,
+                ..page.clone()
+            });
+        }
+        if let Some(redirect) = &response.redirect {
+            match verdict.redirect {
+                Some(RedirectAction::Repeat) => {
+                    let canon = &self.context.policy.canon;
+                    self.site.prefer_origin(&redirect.target, canon);
+                }
+                Some(RedirectAction::Link) => self.admit_redirect(redirect, page, url),
+                Some(RedirectAction::GiveUp) | None => {}
+            }
+        }
+        self.apply_revisit(verdict, page);
+    }
+
+    /// What the site and the reports learn from a revisit.
+    fn apply_revisit(&mut self, verdict: &Verdict, page: &Pending) {
+        if page.past.is_some() {
+            let counters = self.context.counters();
+            match verdict.state {
+                Some(PageState::Same) => add(&counters.unchanged, 1),
+                Some(PageState::Changed) => add(&counters.changed, 1),
+                Some(PageState::Gone) => add(&counters.gone, 1),
+                Some(PageState::New | PageState::Failed) | None => {}
+            }
+        }
+        if let Some(check) = verdict.signal {
+            self.site.check_signal(check);
+        }
+        if let Some(rounds) = &verdict.rounds {
+            self.site.store_rounds(rounds);
+        }
+    }
+
+    /// Ends the visit and leaves the site alone. A request of the server is stored with the site.
+    pub(super) fn apply_back_off(&mut self, back_off: BackOff) {
+        let until = back_off.until;
+        if back_off.is_requested {
+            self.site.extend_retry_after(until);
+        }
+        match &mut self.ending {
+            None => self.ending = Some(Ending::ReleaseUntil(until)),
+            Some(_) if !back_off.extends => {}
+            Some(ending @ Ending::Release) => *ending = Ending::ReleaseUntil(until),
+            Some(Ending::ReleaseUntil(time)) => *time = until.max(*time),
+            Some(Ending::Block | Ending::Abandon) => {}
+        }
+    }
+
+    /// The server cannot be reached: the site is released until its next try, or all its pages are given up.
+    pub(super) fn apply_outage(&mut self, cause: Outcome) -> Outage {
+        // A request is also refused when the black list names the site. The site is then blocked with its pages.
+        self.check_blacklist();
+        let now = self.context.now();
+        let outages = self.site.facts().counters.outages;
+        let policy = &self.context.policy;
+        let site = self.site.view(now, self.requests.failures, None);
+        let outage = decide_outage(&site, cause, outages, self.ending, policy);
+        tracing::debug!(site = self.site.name(), %cause, ?outage, "outage");
+        match outage {
+            Outage::Ending => {}
+            Outage::Wait { until } => {
+                self.site.count_outage();
+                self.ending = Some(Ending::ReleaseUntil(until));
+            }
+            Outage::GiveUp => {
+                self.site.count_outage();
+                while let Some(page) = self.queue.pop_front() {
+                    self.record_unfetched(page, cause, now);
+                }
+                self.ending = Some(Ending::Release);
+            }
+        }
+        outage
+    }
+
+    /// The proxy's cache no longer has a page. A known page waits for its revisit; a new one is fetched from its own server.
+    fn apply_cache_miss(&mut self, mut page: Pending) {
+        add(&self.context.counters().proxy_misses, 1);
+        self.context.control.pages.give_back();
+        let now = self.context.now();
+        let site = self.site.view(now, self.requests.failures, None);
+        let verdict = decide_cache_miss(&site, &page, &self.context.policy);
+        if let Some(rounds) = &verdict.rounds {
+            self.site.store_rounds(rounds);
+        }
+        match verdict.next {
+            NextVisit::Queued { .. } => {
+                page.hop = Hop::Signal;
+                self.queue.push_front(page);
+            }
+            NextVisit::Revisit { due, history } => {
+                if let Some(past) = &mut page.past {
+                    past.claim = 0;
+                    past.history = history;
+                }
+                self.batch.later.push((due, page));
+            }
+            NextVisit::Retry { .. } | NextVisit::NextRound { .. } | NextVisit::Done => {}
+        }
+    }
+
+    /// Records a page that is not fetched, and the reason.
+    pub(super) fn record_unfetched(&mut self, page: Pending, outcome: Outcome, now: i64) {
+        let site = self.site.view(now, self.requests.failures, None);
+        let verdict = decide_unfetched(&site, outcome, &page, &self.context.policy);
+        self.apply_revisit(&verdict, &page);
+        let url = format!("{}{}", self.site.facts().origin, page.path);
+        let response = PageResponse::without_body(now, outcome);
+        let fetch = CompletedFetch::page(page, url, response, verdict, false);
+        self.batch.done.push(fetch);
+    }
+}

@@ -1,0 +1,195 @@
+//! The check-ins of a visit: the committer writes the batch to disk while the visit continues.
+//!
+//! **At most one check-in of a visit is under way.** A check-in renews the lease. The last one releases the site.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use aranha_frontier::{Hop, Then};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::{Ending, Visit};
+use crate::commit::Committed;
+
+/// How long an orderly stop waits for responses.
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
+
+/// The check-ins of one visit.
+pub(super) struct CheckIns {
+    /// The reply to the check-in that is under way.
+    pub(super) submitted: Option<oneshot::Receiver<Committed>>,
+    /// Time of the last check-in.
+    pub(super) last: Instant,
+}
+
+impl CheckIns {
+    pub(super) fn new(last: Instant) -> Self {
+        Self {
+            submitted: None,
+            last,
+        }
+    }
+}
+
+impl Visit {
+    /// The time at which a check-in must renew the lease, even if the batch is empty.
+    pub(super) fn renewal(&self) -> Instant {
+        self.check_ins.last + self.context.config().frontier.lease / 3
+    }
+
+    /// Whether a check-in is due: by time, because the batch is large, or because the queue is short and pages wait on disk.
+    pub(super) fn needs_check_in(&self) -> bool {
+        if self.check_ins.submitted.is_some() {
+            return false;
+        }
+        let interval = self.context.config().crawl.check_in_interval;
+        let is_short = self.has_more_on_disk() && self.queue.len() < (self.window() / 4).max(1);
+        is_short
+            || Instant::now() >= self.renewal()
+            || (!self.batch.is_empty()
+                && (self.check_ins.last.elapsed() >= interval || self.is_batch_large()))
+    }
+
+    pub(super) fn is_batch_large(&self) -> bool {
+        self.batch.is_large(self.max_requests())
+    }
+
+    fn has_more_on_disk(&self) -> bool {
+        self.more_on_disk || !self.batch.overflow.is_empty()
+    }
+
+    /// How many pages to ask the frontier for.
+    pub(super) fn free_slots(&self) -> usize {
+        if self.has_more_on_disk() {
+            self.window().saturating_sub(self.queue.len())
+        } else {
+            0
+        }
+    }
+
+    /// Sends the batch to the committer.
+    pub(super) async fn check_in(&mut self, then: Then) {
+        let submissions = self.context.storage.submissions.clone();
+        // The queue is copied only when the channel has room.
+        let Ok(slot) = submissions.reserve().await else {
+            self.ending = Some(Ending::Abandon);
+            return;
+        };
+        let (reply, receiver) = oneshot::channel();
+        let in_flight = self.requests.in_flight();
+        let window = self
+            .queue
+            .report(in_flight.filter(|page| page.hop != Hop::SoftNotFoundProbe));
+        let facts = self.site.take_changes();
+        let has_overflow = !self.batch.overflow.is_empty();
+        slot.send(self.batch.take(self.lease, window, facts, then, reply));
+        self.more_on_disk |= has_overflow;
+        self.check_ins.last = Instant::now();
+        self.check_ins.submitted = Some(receiver);
+    }
+
+    /// Takes the reply to a check-in if it has arrived.
+    pub(super) fn poll_reply(&mut self) {
+        if let Some(receiver) = &mut self.check_ins.submitted {
+            match receiver.try_recv() {
+                Ok(committed) => self.on_reply(Ok(committed)),
+                Err(oneshot::error::TryRecvError::Empty) => {}
+                Err(oneshot::error::TryRecvError::Closed) => self.on_reply(Err(())),
+            }
+        }
+    }
+
+    pub(super) fn on_reply(&mut self, reply: Result<Committed, ()>) {
+        self.check_ins.submitted = None;
+        let checked_in = reply.ok().and_then(|committed| committed.checked_in);
+        match checked_in.filter(|checked_in| !checked_in.released) {
+            Some(checked_in) => {
+                self.more_on_disk = checked_in.has_more;
+                self.queue.receive(checked_in.more);
+            }
+            None => self.ending = Some(Ending::Abandon),
+        }
+    }
+
+    /// Waits for the responses to all requests, and keeps the lease meanwhile. A stop of the crawl shortens this to
+    /// [`SHUTDOWN_GRACE`]; pages without a response then stay pending, and the courtesy pause starts at that time.
+    async fn drain(&mut self) {
+        let context = Arc::clone(&self.context);
+        let too_late = async {
+            context.control.stop.wait().await;
+            tokio::time::sleep(SHUTDOWN_GRACE).await;
+        };
+        let mut too_late = pin!(too_late);
+        while self.requests.count() > 0 && self.ending != Some(Ending::Abandon) {
+            let renewal = self.renewal();
+            tokio::select! {
+                biased;
+                Some(joined) = self.requests.join_next() => self.on_collected(joined),
+                reply = reply(&mut self.check_ins.submitted) => self.on_reply(reply),
+                () = tokio::time::sleep_until(renewal), if self.check_ins.submitted.is_none() => {
+                    self.check_in(Then::Keep { want: 0 }).await;
+                }
+                () = &mut too_late => {
+                    self.requests.cancel().await;
+                    let pause = self.pause_after(SHUTDOWN_GRACE);
+                    let allowed_at = &mut self.requests.allowed_at;
+                    *allowed_at = (*allowed_at).max(Instant::now() + pause);
+                }
+            }
+        }
+    }
+
+    /// Makes the last check-in, which returns all pages and releases the site.
+    pub(super) async fn finish(&mut self, ending: Ending) {
+        let ending = self.ending.unwrap_or(ending);
+        if ending != Ending::Abandon {
+            self.drain().await;
+            if self.check_ins.submitted.is_some() {
+                let reply = reply(&mut self.check_ins.submitted).await;
+                self.on_reply(reply);
+            }
+        }
+        let ending = self
+            .ending
+            .filter(|ending| *ending != Ending::Release)
+            .unwrap_or(ending);
+        tracing::debug!(?ending, "visit ends");
+        let pause = self
+            .requests
+            .allowed_at
+            .saturating_duration_since(Instant::now());
+        let ready = self.context.now() + pause.as_millis() as i64 + 1;
+        let then = match ending {
+            Ending::Release => Then::Release { due: ready },
+            Ending::ReleaseUntil(time) => Then::Release {
+                due: time.max(ready),
+            },
+            Ending::Block => Then::Block,
+            Ending::Abandon => {
+                // Another visit has the site and will fetch these pages.
+                for _ in self.requests.in_flight() {
+                    self.context.control.pages.give_back();
+                }
+                return;
+            }
+        };
+        self.site.finish();
+        self.check_in(then).await;
+        // If nothing can be recorded any more, nothing was submitted, and there is no reply.
+        if self.check_ins.submitted.is_some() {
+            let _ = reply(&mut self.check_ins.submitted).await;
+        }
+    }
+}
+
+/// The reply to the check-in that is under way. Waits forever when there is none.
+pub(super) async fn reply(
+    submitted: &mut Option<oneshot::Receiver<Committed>>,
+) -> Result<Committed, ()> {
+    match submitted {
+        Some(receiver) => receiver.await.map_err(|_| ()),
+        None => std::future::pending().await,
+    }
+}

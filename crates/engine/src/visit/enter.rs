@@ -1,0 +1,52 @@
+//! Entry rules: whether a site may be visited at all, checked before its first request.
+
+use std::sync::Arc;
+
+use aranha_fetch::Failure;
+
+use super::{Ending, Visit};
+
+impl Visit {
+    /// Ends the visit if the site is blocked or must not be visited yet.
+    pub(super) fn enter(&mut self) {
+        if self.site.is_blocked() {
+            self.ending = Some(Ending::Block);
+            return;
+        }
+        if let Some(entry) = self.context.blocking_entry(&self.site.facts().origin) {
+            self.block_by_user(&entry);
+            return;
+        }
+        let retry_after = self.site.facts().retry_after;
+        if retry_after > self.context.now() {
+            // The user may have asked for its pages now. The server decides.
+            self.ending = Some(Ending::ReleaseUntil(retry_after));
+            return;
+        }
+        if self.context.config().thresholds.trap_pages.is_some() {
+            self.test_for_wildcard();
+        }
+    }
+
+    /// Resolves an invented name next to the site's host, once per domain: if it has an address, the domain is a wildcard.
+    fn test_for_wildcard(&self) {
+        let url = self.context.url_of(&self.site.facts().origin, "/");
+        let host = url.map_or_else(String::new, |url| url.host().to_owned());
+        let domains = &self.context.watchers.wildcard_domains;
+        let Some(invented) = domains.enter(&host, self.site.key) else {
+            return;
+        };
+        let context = Arc::clone(&self.context);
+        tokio::spawn(async move {
+            // Without DNS this waits for a long time. It must not delay the end of the crawl.
+            let result = tokio::select! {
+                result = context.network.web.resolve(&invented) => result,
+                () = context.control.stop.wait() => return,
+            };
+            // An address that may not be requested is an address, too.
+            if matches!(result, Ok(_) | Err(Failure::AddressRefused { .. })) {
+                context.watchers.wildcard_domains.is_wildcard(&host);
+            }
+        });
+    }
+}

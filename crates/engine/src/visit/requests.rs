@@ -1,0 +1,87 @@
+//! The requests of a visit: pages in flight, connections to reuse, and the time of the next request.
+
+use std::sync::Arc;
+
+use aranha_fetch::FetchSession;
+use aranha_frontier::Pending;
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::Instant;
+
+use crate::collect::{Collected, FetchTask, collect};
+use crate::node::Context;
+
+/// The requests of one site.
+pub(super) struct Requests {
+    collectors: JoinSet<Collected>,
+    /// Pages being fetched. They stay pending until their records are in a batch.
+    in_flight: Vec<(Id, Pending)>,
+    sessions: Vec<FetchSession>,
+    /// No request to this site before this time.
+    pub(super) allowed_at: Instant,
+    /// Fetches in a row that failed or got 429 or 5xx.
+    pub(super) failures: u32,
+    /// All pages of the crawl's limit are fetched or in flight: wait until one is given back.
+    pub(super) page_limit_reached: bool,
+}
+
+impl Requests {
+    pub(super) fn new(allowed_at: Instant) -> Self {
+        Self {
+            collectors: JoinSet::new(),
+            in_flight: Vec::new(),
+            sessions: Vec::with_capacity(1),
+            allowed_at,
+            failures: 0,
+            page_limit_reached: false,
+        }
+    }
+
+    /// Requests that are running.
+    pub(super) fn count(&self) -> usize {
+        self.collectors.len()
+    }
+
+    pub(super) fn are_finished(&self) -> bool {
+        self.in_flight.is_empty()
+    }
+
+    /// Whether a request of this visit has ended: robots.txt or a page.
+    pub(super) fn have_begun(&self) -> bool {
+        !self.sessions.is_empty()
+    }
+
+    pub(super) fn in_flight(&self) -> impl Iterator<Item = &Pending> {
+        self.in_flight.iter().map(|(_, page)| page)
+    }
+
+    /// Starts a collector.
+    pub(super) fn start(&mut self, context: Arc<Context>, task: FetchTask) {
+        let page = task.page.clone();
+        let session = self.sessions.pop().unwrap_or_default();
+        // A future of some kilobytes: boxed here, it is not copied on its way to the runtime.
+        let work = Box::pin(async move { collect(&context, session, task).await });
+        let collector = self.collectors.spawn(work);
+        self.in_flight.push((collector.id(), page));
+    }
+
+    /// The next collector that ends; `None` when there is none.
+    pub(super) async fn join_next(&mut self) -> Option<Result<(Id, Collected), JoinError>> {
+        self.collectors.join_next_with_id().await
+    }
+
+    /// Removes the page of a collector that has ended.
+    pub(super) fn remove(&mut self, id: Id) -> Option<Pending> {
+        let index = self.in_flight.iter().position(|(other, _)| *other == id)?;
+        Some(self.in_flight.swap_remove(index).1)
+    }
+
+    /// Keeps a connection for the next request.
+    pub(super) fn keep_session(&mut self, session: FetchSession) {
+        self.sessions.push(session);
+    }
+
+    /// Cancels all collectors. Their pages stay in flight.
+    pub(super) async fn cancel(&mut self) {
+        self.collectors.shutdown().await;
+    }
+}

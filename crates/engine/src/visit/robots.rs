@@ -1,0 +1,115 @@
+//! robots.txt at the beginning of a visit: from the site's facts while it is fresh, otherwise from the server.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use aranha_fetch::FetchSession;
+use aranha_frontier::{Outcome, Then};
+use aranha_robots::RobotsRules;
+
+use super::Visit;
+use super::check_in::reply;
+use crate::courtesy::BackOff;
+use crate::robots_txt::{self, RobotsFetch};
+use crate::status::tally::add;
+
+impl Visit {
+    /// The rules of the site. `None`: the site cannot be visited now.
+    pub(super) async fn prepare(&mut self) -> Option<RobotsRules> {
+        let context = Arc::clone(&self.context);
+        let product = &context.config().crawl.product;
+        if let Some(file) = &self.site.facts().robots
+            && robots_txt::is_fresh(file, context.now())
+            && let Some(rules) = robots_txt::rules(file, product)
+        {
+            return Some(rules);
+        }
+        let mut fetch = self.fetch_robots().await?;
+        if fetch.outcome == Outcome::DnsNotFound
+            && let Some(twin) = self.twin()
+        {
+            // Often only one of the two names exists (U3).
+            self.batch.done.append(&mut fetch.done);
+            self.site.use_twin(twin);
+            fetch = self.fetch_robots().await?;
+        }
+        let (outcome, retry_after) = (fetch.outcome, fetch.retry_after);
+        self.batch.done.extend(fetch.done);
+        let rules = robots_txt::rules(&fetch.file, product);
+        self.site.store_robots(fetch.file);
+        if rules.is_some() {
+            self.site.end_outage();
+        } else {
+            add(&context.counters().failed, 1);
+            let cause = match outcome {
+                Outcome::Answer(_) => Outcome::RobotsUnreachable,
+                failure => failure,
+            };
+            self.apply_outage(cause);
+        }
+        if let Some(back_off) = BackOff::requested(outcome, retry_after, context.now()) {
+            self.apply_back_off(back_off);
+        }
+        rules
+    }
+
+    /// Fetches robots.txt under the site's preferred name. `None`: the lease is lost, or the crawl stops.
+    async fn fetch_robots(&mut self) -> Option<RobotsFetch> {
+        let context = Arc::clone(&self.context);
+        let url = context.url_of(&self.site.facts().origin, "/robots.txt")?;
+        let mut session = FetchSession::new();
+        let mut allowed_at = self.requests.allowed_at;
+        let fetch = {
+            let mut fetching = pin!(robots_txt::request(
+                &context,
+                &mut session,
+                url,
+                &mut allowed_at
+            ));
+            loop {
+                let renewal = self.renewal();
+                tokio::select! {
+                    biased;
+                    fetch = &mut fetching => break fetch,
+                    // With many sites at one address the wait may be longer than the lease.
+                    () = tokio::time::sleep_until(renewal), if self.check_ins.submitted.is_none() => {
+                        self.check_in(Then::Keep { want: 0 }).await;
+                    }
+                    reply = reply(&mut self.check_ins.submitted) => {
+                        self.on_reply(reply);
+                        if self.ending.is_some() {
+                            return None;
+                        }
+                    }
+                    () = context.control.stop.wait() => return None,
+                }
+            }
+        };
+        self.requests.allowed_at = allowed_at;
+        self.requests.keep_session(session);
+        Some(fetch)
+    }
+
+    /// The origin under the site's other name, with or without `www.`.
+    fn twin(&self) -> Option<String> {
+        let (scheme, authority) = self.site.facts().origin.split_once("://")?;
+        let twin = match authority.strip_prefix("www.") {
+            Some(bare) => format!("{scheme}://{bare}"),
+            None => format!("{scheme}://www.{authority}"),
+        };
+        let url = self.context.policy.canon.canon(&format!("{twin}/")).ok()?;
+        (url.site_key() == self.site.key).then(|| url.origin().to_owned())
+    }
+
+    /// Takes the Crawl-delay into account. If it is longer than the pause, it counts from the last response, too, which may be
+    /// that of robots.txt.
+    pub(super) fn set_crawl_delay(&mut self, rules: &RobotsRules) {
+        let crawl = &self.context.config().crawl;
+        let delay = rules.crawl_delay().unwrap_or_default().min(crawl.max_pause);
+        let longer = delay.saturating_sub(crawl.pause);
+        self.site.set_crawl_delay(delay);
+        if self.requests.have_begun() || self.context.control.resumed.is_some() {
+            self.requests.allowed_at += longer;
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The site of a visit: its facts, its cookies, the keys of its pages.
+//!
+//! **[`SiteFacts`] change only here.** They contain the robots.txt file and are too large for every check-in, so a check-in
+//! sends them only if something changed that must not be lost. Counters alone wait for the release of the site.
+
+use std::time::Duration;
+
+use aranha_fetch::{CookieJar, Headers, Resolved};
+use aranha_frontier::{Absent, Addresses, Blocked, Pending, RobotsFile, Seen, SiteFacts};
+use aranha_revisit::SiteHistory;
+use aranha_url::{CanonUrl, Canonicaliser, PathKey, SiteKey};
+
+use crate::signals;
+use crate::traps::novelty::Novelty;
+use crate::verdict::{Outage, SignalCheck, SiteView};
+
+/// A leased site.
+pub(super) struct VisitedSite {
+    pub(super) key: SiteKey,
+    facts: SiteFacts,
+    /// The next check-in must send the facts.
+    changed: bool,
+    cookies: CookieJar,
+    known_pages: Seen,
+    /// The trap check's memory of the pages' contents.
+    pub(super) novelty: Novelty,
+    /// Generation of the black list that the site was last compared with.
+    pub(super) blacklist_generation: u64,
+}
+
+impl VisitedSite {
+    pub(super) fn new(
+        key: SiteKey,
+        facts: SiteFacts,
+        known_pages: &[PathKey],
+        blacklist_generation: u64,
+    ) -> Self {
+        Self {
+            key,
+            changed: false,
+            cookies: postcard::from_bytes(&facts.cookies).unwrap_or_default(),
+            known_pages: known_pages.iter().map(|key| key.0).collect(),
+            novelty: Novelty::resume(facts.novelty),
+            blacklist_generation,
+            facts,
+        }
+    }
+
+    pub(super) fn facts(&self) -> &SiteFacts {
+        &self.facts
+    }
+
+    /// The facts, if the next check-in must send them.
+    pub(super) fn take_changes(&mut self) -> Option<SiteFacts> {
+        std::mem::take(&mut self.changed).then(|| self.facts.clone())
+    }
+
+    /// Prepares the facts for the last check-in, which always sends them.
+    pub(super) fn finish(&mut self) {
+        self.facts.novelty = self.novelty.record();
+        self.changed = true;
+    }
+
+    /// Host and port, as the site is called in reports.
+    pub(super) fn name(&self) -> &str {
+        let origin = self.facts.origin.as_str();
+        origin.split_once("://").map_or(origin, |(_, name)| name)
+    }
+
+    pub(super) fn is_blocked(&self) -> bool {
+        self.facts.blocked.is_some()
+    }
+
+    pub(super) fn block(&mut self, blocked: Blocked) {
+        self.facts.blocked = Some(blocked);
+    }
+
+    /// The URL-seen test. True: the page was unknown. It is known from now on.
+    pub(super) fn add_page(&mut self, key: PathKey) -> bool {
+        self.known_pages.insert(key.0)
+    }
+
+    /// The state that a verdict about one of its pages depends on.
+    pub(super) fn view(&self, now: i64, failures: u32, outage: Option<Outage>) -> SiteView<'_> {
+        SiteView {
+            key: self.key,
+            now,
+            absent: self.facts.absent.as_ref(),
+            rounds: &self.facts.rounds,
+            failures,
+            outage,
+        }
+    }
+
+    pub(super) fn cookie_header(&self, url: &CanonUrl, now: i64) -> Option<String> {
+        self.cookies.header(url, now)
+    }
+
+    pub(super) fn store_cookies(&mut self, url: &CanonUrl, headers: &Headers, now: i64) {
+        if self.cookies.store(url, headers, now) {
+            self.facts.cookies = postcard::to_stdvec(&self.cookies).unwrap_or_default();
+            self.changed = true;
+        }
+    }
+
+    pub(super) fn store_addresses(&mut self, url: &CanonUrl, resolved: Resolved) {
+        let is_known = |known: &Addresses| {
+            known.host == url.host()
+                && known.list == resolved.addresses
+                && known.expires == resolved.expires_ms
+        };
+        if !self.facts.addresses.as_ref().is_some_and(is_known) {
+            self.facts.addresses = Some(Addresses {
+                host: url.host().to_owned(),
+                list: resolved.addresses,
+                expires: resolved.expires_ms,
+            });
+            self.changed = true;
+        }
+    }
+
+    /// Stores a robots.txt file that was just fetched.
+    pub(super) fn store_robots(&mut self, file: RobotsFile) {
+        self.facts.robots = Some(file);
+        self.changed = true;
+    }
+
+    /// Requests the site under its other name from now on.
+    pub(super) fn use_twin(&mut self, origin: String) {
+        self.facts.origin = origin;
+    }
+
+    /// Requests the site under the name of `target` from now on. Another host has another robots.txt file.
+    pub(super) fn prefer_origin(&mut self, target: &CanonUrl, canon: &Canonicaliser) {
+        if self.facts.origin == target.origin() {
+            return;
+        }
+        target.origin().clone_into(&mut self.facts.origin);
+        self.changed = true;
+        let same_host = self.facts.robots.as_ref().is_some_and(|file| {
+            let url = canon.canon(&file.url);
+            url.is_ok_and(|url| url.host() == target.host())
+        });
+        if !same_host {
+            self.facts.robots = None;
+        }
+    }
+
+    /// The pause that robots.txt asks for.
+    pub(super) fn crawl_delay(&self) -> Duration {
+        Duration::from_millis(u64::from(self.facts.pause_ms))
+    }
+
+    pub(super) fn set_crawl_delay(&mut self, delay: Duration) {
+        self.facts.pause_ms = delay.as_millis() as u32;
+    }
+
+    /// The server asked not to be visited before `until`.
+    pub(super) fn extend_retry_after(&mut self, until: i64) {
+        self.facts.retry_after = until.max(self.facts.retry_after);
+    }
+
+    /// The server can be reached.
+    pub(super) fn end_outage(&mut self) {
+        self.facts.counters.outages = 0;
+    }
+
+    /// One more visit in a row ends because the server cannot be reached.
+    pub(super) fn count_outage(&mut self) {
+        self.facts.counters.outages += 1;
+    }
+
+    /// Counts a response. The thresholds count the pages that a site has: neither revisits nor temporary failures.
+    pub(super) fn count_response(&mut self, page: &Pending, size: u64, is_temporary: bool) {
+        let counters = &mut self.facts.counters;
+        if page.past.is_none() && !is_temporary {
+            counters.fetched += 1;
+            counters.bytes += size;
+        }
+        counters.outages = 0;
+    }
+
+    /// Counts a fetch without a response.
+    pub(super) fn count_failure(&mut self) {
+        self.facts.counters.errors += 1;
+    }
+
+    /// Counts a page whose text another page of the site has.
+    pub(super) fn count_duplicate(&mut self) {
+        self.facts.counters.duplicates += 1;
+    }
+
+    /// The soft 404 probe is sent. If no response comes, it is not sent again.
+    pub(super) fn start_probe(&mut self) {
+        self.facts.absent = Some(Absent::default());
+        self.changed = true;
+    }
+
+    /// The soft 404 probe could not be sent yet.
+    pub(super) fn postpone_probe(&mut self) {
+        self.facts.absent = None;
+    }
+
+    /// Stores the response to the soft 404 probe.
+    pub(super) fn store_absent(&mut self, absent: Absent) {
+        self.facts.absent = Some(absent);
+        self.changed = true;
+    }
+
+    /// Stores the rounds of the revisit policy `selective`.
+    pub(super) fn store_rounds(&mut self, rounds: &SiteHistory) {
+        self.facts.rounds = postcard::to_stdvec(rounds).unwrap_or_default();
+        self.changed = true;
+    }
+
+    /// Adapts the trust in a source of change signals.
+    pub(super) fn check_signal(&mut self, check: SignalCheck) {
+        signals::learn(&mut self.facts, check.source, check.changed);
+        self.changed = true;
+    }
+}

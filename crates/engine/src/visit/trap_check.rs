@@ -1,0 +1,149 @@
+//! The trap check of each new page (D5 to D8): a site whose pages bring nothing new is blocked, its contents are kept.
+//!
+//! `traps/` decides what counts as new, `verdict/trap.rs` what a page says about its site. Here both are applied to the visit.
+
+use aranha_frontier::{Blocked, Outside, Pending};
+use aranha_url::CanonUrl;
+
+use super::admit::LinkCounts;
+use super::{Ending, Visit};
+use crate::collect::PageResponse;
+use crate::status::notice::Notice;
+use crate::status::tally::add;
+use crate::traps::novelty::{ONWARD, Reading};
+use crate::traps::wildcard_domains;
+use crate::verdict::{TrapObservation, TrapReason, duplicate_threshold, observe};
+
+/// Sites with fewer pages are neither probed for soft 404s nor checked for new words.
+pub(super) const FEW_PAGES: u64 = 8;
+
+impl Visit {
+    /// Blocks the site as a trap.
+    pub(super) fn block_as_trap(&mut self, reason: TrapReason) {
+        if self.site.is_blocked() {
+            return;
+        }
+        let (site, reason) = (self.site.name().to_owned(), reason.to_string());
+        tracing::debug!(site, reason, "trap");
+        add(&self.context.counters().traps, 1);
+        self.context.reports.notices.send(Notice::Trap {
+            site,
+            reason: reason.clone(),
+        });
+        self.site.block(Blocked::as_trap(reason));
+        self.ending.get_or_insert(Ending::Block);
+    }
+
+    /// Whether the site has enough pages for the check, or is one of the many hosts of a wildcard domain.
+    fn is_checked(&self) -> bool {
+        self.context.config().thresholds.trap_pages.is_some()
+            && (self.site.facts().counters.fetched >= FEW_PAGES || self.is_below_wildcard())
+    }
+
+    fn is_below_wildcard(&self) -> bool {
+        let domains = &self.context.watchers.wildcard_domains;
+        domains.judges(host_of(self.site.name()))
+    }
+
+    /// Whether the words of a page are read. This is not worth it at small sites, nor for every page of a site that has brought
+    /// much new text.
+    pub(super) fn reads_words(&self, page: &Pending) -> bool {
+        let random = page.key.0 ^ self.lease.rotate_left(32);
+        match self.context.config().thresholds.trap_pages {
+            Some(limit) if !self.is_below_wildcard() => {
+                self.is_checked() && self.site.novelty.wants_words(limit, random)
+            }
+            _ => self.is_checked(),
+        }
+    }
+
+    /// Checks a page that was fetched for the first time. True: the page's record is marked as that of a blocked site.
+    pub(super) fn check_trap(
+        &mut self,
+        page: &Pending,
+        url: &CanonUrl,
+        response: &PageResponse,
+        soft_404: bool,
+        links: LinkCounts,
+        outside: &[Outside],
+    ) -> bool {
+        match observe(page, response, (links.all, links.new)) {
+            TrapObservation::Text(reading) => {
+                self.check_text(reading, url, soft_404, links, outside);
+                let has_check = self.context.config().thresholds.trap_pages.is_some();
+                return has_check && self.site.is_blocked();
+            }
+            TrapObservation::EndOfPath => {
+                if self.context.config().thresholds.trap_pages.is_some() {
+                    self.site.novelty.relieve(1);
+                }
+            }
+            TrapObservation::Chain { new_pages } => {
+                if let Some(limit) = self.context.config().thresholds.trap_pages {
+                    self.site.novelty.note_silent(new_pages);
+                    self.block_if_endless(limit);
+                }
+            }
+            TrapObservation::Nothing => {}
+        }
+        false
+    }
+
+    fn check_text(
+        &mut self,
+        reading: &Reading,
+        url: &CanonUrl,
+        soft_404: bool,
+        links: LinkCounts,
+        outside: &[Outside],
+    ) {
+        let is_repeated = self.site.novelty.repeats(reading.text);
+        if is_repeated {
+            self.site.count_duplicate();
+            let thresholds = &self.context.config().thresholds;
+            if let Some(reason) = duplicate_threshold(&self.site.facts().counters, thresholds) {
+                self.block_as_trap(reason);
+            }
+        }
+        let Some(limit) = self.context.config().thresholds.trap_pages else {
+            return;
+        };
+        if self.is_checked() {
+            let brings_nothing = is_repeated || soft_404;
+            let novelty = &mut self.site.novelty;
+            novelty.note(reading, brings_nothing, links.all, links.new);
+            self.block_if_endless(limit);
+        }
+        if self.context.watchers.wildcard_domains.judges(url.host()) {
+            self.check_domain(reading, url, outside, limit);
+        }
+    }
+
+    fn block_if_endless(&mut self, limit: u32) {
+        if let Some(trap) = self.site.novelty.trap(limit, ONWARD) {
+            self.block_as_trap(TrapReason::Endless(trap));
+        }
+    }
+
+    /// The hosts of a wildcard domain are checked together.
+    fn check_domain(&self, reading: &Reading, url: &CanonUrl, outside: &[Outside], limit: u32) {
+        let domain = wildcard_domains::above(url.host());
+        let mut hosts: Vec<_> = outside
+            .iter()
+            .filter(|link| wildcard_domains::above(host_of(&link.site)) == domain)
+            .map(|link| link.site_key)
+            .collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let domains = &self.context.watchers.wildcard_domains;
+        if let Some(trap) = domains.note(url.host(), reading, &hosts, limit) {
+            let reason = format!("every name below it has an address, and {trap}");
+            self.context.block_domain(url.host(), &reason);
+        }
+    }
+}
+
+/// The host of a site's name, without the port.
+fn host_of(site: &str) -> &str {
+    site.rsplit_once(':').map_or(site, |(host, _)| host)
+}
