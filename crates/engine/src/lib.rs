@@ -32,9 +32,11 @@ mod limits;
 mod links;
 mod node;
 mod robots_txt;
+mod scope;
 mod signals;
 mod status;
 mod traps;
+mod verdict;
 mod visit;
 mod world;
 

@@ -17,7 +17,7 @@ use aranha_url::Blacklist;
 use aranha_volume::{Archive, Repairs, VolumeError};
 
 use crate::clock::Clock;
-use crate::commit::Shared;
+use crate::commit::SharedFrontier;
 
 /// Maximum time that the frontier's housekeeping may delay a commit.
 const TIDY_BUDGET: Duration = Duration::from_millis(20);
@@ -79,10 +79,10 @@ impl World {
         }
     }
 
-    pub(crate) fn frontier(&self, frontier: Box<dyn Frontier>) -> Shared {
+    pub(crate) fn frontier(&self, frontier: Box<dyn Frontier>) -> SharedFrontier {
         match self.simulated {
-            None => Shared::new(frontier),
-            Some(_) => Shared::in_place(frontier),
+            None => SharedFrontier::new(frontier),
+            Some(_) => SharedFrontier::in_place(frontier),
         }
     }
 

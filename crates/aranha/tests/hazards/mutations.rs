@@ -114,7 +114,7 @@ fn traps() -> Vec<Mutation> {
 
 const REDIRECT_TESTS: &str = "crates/aranha/tests/site/redirects.rs";
 const RETRY_TESTS: &str = "crates/aranha/tests/site/retries.rs";
-const VERDICT: &str = "crates/engine/src/visit/verdict.rs";
+const VERDICT: &str = "crates/engine/src/verdict/mod.rs";
 const REQUEST: &str = "crates/engine/src/collect/request.rs";
 const EXCHANGE: &str = "crates/fetch/src/http/exchange.rs";
 const CHUNKS: &str = "crates/fetch/src/http/chunks.rs";
@@ -213,8 +213,8 @@ fn servers() -> Vec<Mutation> {
             "416 is not answered by a second request",
             vec![Edit(
                 "crates/engine/src/collect/mod.rs",
-                "answer.status == 416)",
-                "answer.status == 999)",
+                "response.status == 416)",
+                "response.status == 999)",
             )],
             vec![Row],
         ),
@@ -237,11 +237,11 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Aimless,
-            "`OWN_HOPS` of 200",
+            "`MAX_SELF_REDIRECTS` of 200",
             vec![Edit(
                 VERDICT,
-                "const OWN_HOPS: u8 = 3;",
-                "const OWN_HOPS: u8 = 200;",
+                "const MAX_SELF_REDIRECTS: u8 = 3;",
+                "const MAX_SELF_REDIRECTS: u8 = 200;",
             )],
             vec![Named(
                 REDIRECT_TESTS,
@@ -252,9 +252,9 @@ fn servers() -> Vec<Mutation> {
             Hazard::Aimless,
             "what is no target is not told",
             vec![Edit(
-                "crates/engine/src/collect/links.rs",
-                "        Some((_, Err(rejected))) => {\n            record.outcome = Outcome::NoTarget;\n",
-                "        Some((_, Err(rejected))) => {\n",
+                "crates/engine/src/collect/read.rs",
+                "page.response.outcome = Outcome::NoTarget;",
+                "",
             )],
             vec![Row],
         ),
@@ -262,9 +262,9 @@ fn servers() -> Vec<Mutation> {
             Hazard::Busy,
             "robots.txt's Retry-After is not heard",
             vec![Edit(
-                "crates/engine/src/visit/mod.rs",
-                "self.be_patient(outcome, patience, context.clock.now());",
-                "let _ = (outcome, patience);",
+                "crates/engine/src/visit/robots.rs",
+                "BackOff::requested(outcome, retry_after, context.now())",
+                "BackOff::requested(outcome, retry_after.filter(|_| false), context.now())",
             )],
             vec![Named(RETRY_TESTS, "retry_after_of_robots_txt_is_obeyed")],
         ),
@@ -272,9 +272,9 @@ fn servers() -> Vec<Mutation> {
             Hazard::Busy,
             "the probe's Retry-After is not heard",
             vec![Edit(
-                VERDICT,
-                "self.be_patient(done.record.outcome, retry_after, now);",
-                "",
+                "crates/engine/src/visit/probe.rs",
+                "BackOff::requested(response.outcome, response.retry_after, now)",
+                "BackOff::requested(response.outcome, None, now)",
             )],
             vec![Named(
                 RETRY_TESTS,
@@ -286,10 +286,16 @@ fn servers() -> Vec<Mutation> {
             "the last try's Retry-After is not heard",
             vec![Edit(
                 VERDICT,
-                "self.be_patient(outcome, patience, now);\n            return false;",
-                "return false;",
+                "verdict.back_off = BackOff::requested(cause, retry_after, now);",
+                "",
             )],
-            vec![Named(RETRY_TESTS, "retry_after_of_the_last_try_is_obeyed")],
+            vec![
+                Named(RETRY_TESTS, "retry_after_of_the_last_try_is_obeyed"),
+                Named(
+                    "crates/engine/src/verdict/tests.rs",
+                    "rule_3_the_server_is_left_alone",
+                ),
+            ],
         ),
     ]
 }
@@ -428,8 +434,8 @@ fn attacks() -> Vec<Mutation> {
     let no_limit_of_robots = || {
         vec![Edit(
             REQUEST,
-            "const ROBOTS_SIZE: usize = 500 << 10;",
-            "const ROBOTS_SIZE: usize = 1 << 30;",
+            "const MAX_ROBOTS_SIZE: usize = 500 << 10;",
+            "const MAX_ROBOTS_SIZE: usize = 1 << 30;",
         )]
     };
     let beyond = Named("crates/robots/tests/hostile.rs", "beyond_the_limit");
@@ -516,7 +522,7 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Flood,
-            "`ROBOTS_SIZE` of 1 GiB",
+            "`MAX_ROBOTS_SIZE` of 1 GiB",
             no_limit_of_robots(),
             vec![Row],
         ),
@@ -528,7 +534,7 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Ribbon,
-            "`ROBOTS_SIZE` of 1 GiB",
+            "`MAX_ROBOTS_SIZE` of 1 GiB",
             no_limit_of_robots(),
             vec![Row],
         ),
@@ -589,7 +595,7 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Carousel,
-            "`REDIRECTS` of 50",
+            "`MAX_REDIRECTS` of 50",
             vec![Edit(
                 "crates/engine/src/robots_txt.rs",
                 "const MAX_REDIRECTS: usize = 5;",
@@ -639,8 +645,8 @@ fn names() -> Vec<Mutation> {
             "the pause goes by name",
             vec![Edit(
                 REQUEST,
-                "context.gates.enter(address).await;",
-                "context.gates.enter([0, 0, 0, url.host().len() as u8].into()).await;",
+                "network.gates.enter(address).await;",
+                "network.gates.enter([0, 0, 0, url.host().len() as u8].into()).await;",
             )],
             vec![Row],
         ),

@@ -291,7 +291,7 @@ fn server_rows() -> Vec<Row> {
             "a redirect without target is told as that; at most 30 requests",
             |seen| { seen.at_most(30)?; seen.pages(&["/none", "/broken", "/port"], "redirect without target") },
             "targets are URLs or nothing; few hops to oneself",
-            "crates/engine/src/visit/verdict.rs",
+            "crates/engine/src/verdict/mod.rs",
         ),
         row(
             Hazard::Circle,
@@ -306,7 +306,7 @@ fn server_rows() -> Vec<Row> {
             "the site is asked once for a page that cannot exist",
             |seen| { let probes = seen.requests.iter().filter(|r| r.path.starts_with("/aranha-")).count(); ensure(probes == 1, || format!("{probes} probes")) },
             "what the site says of absent pages is learnt",
-            "crates/engine/src/visit/content.rs",
+            "crates/engine/src/traps/soft_404.rs",
         )
         .off("[crawl]\nsoft_404 = false"),
         row(
@@ -540,7 +540,7 @@ fn content_rows() -> Vec<Row> {
             "set aside at the limit of the user: 120 pages and a few",
             |seen| seen.at_most(130),
             "a limit on the pages of a site",
-            "crates/engine/src/visit/content.rs",
+            "crates/engine/src/verdict/trap.rs",
         )
         .with("[thresholds]\nurls = 120")
         .off("[thresholds]\nurls = \"none\""),

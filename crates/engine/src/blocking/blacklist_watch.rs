@@ -61,7 +61,7 @@ impl BlacklistWatch {
     }
 
     /// Its lines, when it is there and has changed since they were last read.
-    pub(crate) fn news(&self) -> Result<Option<String>, BlacklistWatchError> {
+    pub(crate) fn read_if_changed(&self) -> Result<Option<String>, BlacklistWatchError> {
         let stamp = self.stamp();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if *seen == stamp {
@@ -76,7 +76,7 @@ impl BlacklistWatch {
     }
 
     /// The entries are in force. Called before the scope is let go: who sees them there sees the generation, too.
-    pub(crate) fn move_on(&self) {
+    pub(crate) fn raise_generation(&self) {
         self.generation.fetch_add(1, Relaxed);
     }
 
@@ -158,19 +158,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("blacklist.txt");
         let list = BlacklistWatch::new(path.clone());
-        assert_eq!(list.news().unwrap(), None);
+        assert_eq!(list.read_if_changed().unwrap(), None);
         list.add("*.example.org", "hosts without end").unwrap();
-        assert_eq!(list.news().unwrap(), None, "its own words are no news");
+        assert_eq!(
+            list.read_if_changed().unwrap(),
+            None,
+            "its own words are no news"
+        );
         append(&path, &["example.net"], "by hand").unwrap();
-        let text = list.news().unwrap().unwrap();
+        let text = list.read_if_changed().unwrap().unwrap();
         assert_eq!(
             text,
             "*.example.org  # hosts without end\nexample.net  # by hand\n"
         );
-        assert_eq!(list.news().unwrap(), None);
+        assert_eq!(list.read_if_changed().unwrap(), None);
         append(&path, &["example.com"], "by hand").unwrap();
         list.add("*.example.edu", "hosts without end").unwrap();
-        assert!(list.news().unwrap().unwrap().contains("example.com"));
+        assert!(
+            list.read_if_changed()
+                .unwrap()
+                .unwrap()
+                .contains("example.com")
+        );
     }
 
     #[test]

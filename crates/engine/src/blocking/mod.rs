@@ -1,3 +1,29 @@
-//! Sites and URLs that the user or a trap has blocked.
+//! Blocked sites and URLs: by the user's black list, or by the crawl because of a trap.
 
 pub(crate) mod blacklist_watch;
+
+use crate::node::Context;
+use crate::status::notice::Notice;
+use crate::status::tally::add;
+use crate::traps::wildcard_domains;
+
+impl Context {
+    /// Blocks all hosts below the domain of `host`: they are one trap. The entry is added to the collection's black list.
+    pub(crate) fn block_domain(&self, host: &str, reason: &str) {
+        let Some(domain) = wildcard_domains::above(host) else {
+            return;
+        };
+        let entry = format!("*.{domain}");
+        if self.scope.block(&entry).is_err() {
+            return;
+        }
+        let notices = &self.reports.notices;
+        if let Err(error) = self.scope.blacklist.add(&entry, reason) {
+            let problem = error.to_string();
+            notices.send(Notice::BlacklistError { problem });
+        }
+        add(&self.reports.counters.traps, 1);
+        let reason = reason.to_owned();
+        notices.send(Notice::DomainTrap { entry, reason });
+    }
+}

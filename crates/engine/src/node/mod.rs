@@ -10,6 +10,7 @@ mod error;
 mod opening;
 pub(crate) mod stop;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -25,7 +26,7 @@ use self::context::reason_of;
 use self::stop::{Reason, Stop};
 use crate::collection::Collection;
 use crate::collection::census;
-use crate::commit::Shared;
+use crate::commit::SharedFrontier;
 use crate::config::Config;
 use crate::status::collection_status::Status;
 use crate::status::event::Event;
@@ -34,7 +35,7 @@ use crate::status::tally::{LiveCounters, Tally};
 use crate::visit::visit;
 use crate::world::World;
 
-pub(crate) use self::context::Context;
+pub(crate) use self::context::{Context, CrawlPolicy};
 pub use self::error::EngineError;
 
 /// The frontier is asked for sites at most this often.
@@ -58,9 +59,11 @@ pub struct Summary {
 /// One process at work on a collection.
 pub struct Node {
     pub(crate) context: Arc<Context>,
-    pub(crate) frontier: Shared,
+    pub(crate) frontier: SharedFrontier,
     committer: tokio::task::JoinHandle<()>,
-    news: Arc<Notify>,
+    sites_due: Arc<Notify>,
+    pub(crate) signals: PathBuf,
+    census: PathBuf,
     /// How often the user's wishes are looked at, and the frontier is asked whatever happened.
     glance: Duration,
     repairs: Repairs,
@@ -95,12 +98,12 @@ impl Node {
 
     /// Live counters.
     pub fn counters(&self) -> Arc<LiveCounters> {
-        Arc::clone(&self.context.counters)
+        Arc::clone(&self.context.reports.counters)
     }
 
     /// A function that asks the frontier where it stands.
     pub fn status(&self) -> impl AsyncFn() -> Result<Status, FrontierError> + use<> {
-        let (frontier, clock) = (self.frontier.clone(), self.context.clock);
+        let (frontier, clock) = (self.frontier.clone(), self.context.control.clock);
         async move || {
             let now = clock.now();
             let status = frontier.call(move |frontier| frontier.status(now)).await?;
@@ -114,12 +117,13 @@ impl Node {
     }
 
     async fn crawl(self) -> Result<Summary, EngineError> {
-        tracing::info!(sites = self.context.config.crawl.sites, "crawl started");
+        tracing::info!(sites = self.context.config().crawl.sites, "crawl started");
         let began = Instant::now();
         let mut visits = JoinSet::new();
         let outcome = self.pull(&mut visits, began).await;
         if let Err(error) = &outcome {
             self.context
+                .control
                 .stop
                 .ask(if matches!(error, FrontierError::Full { .. }) {
                     Reason::DiskFull(error.to_string())
@@ -127,7 +131,7 @@ impl Node {
                     Reason::Failed(error.to_string())
                 });
         }
-        self.context.stop.ask(Reason::Finished);
+        self.context.control.stop.ask(Reason::Finished);
         while let Some(ended) = visits.join_next().await {
             self.note(ended);
         }
@@ -135,17 +139,18 @@ impl Node {
             context,
             frontier,
             committer,
+            census,
             ..
         } = self;
         let (archive, clock, stop, counters, events) = (
-            context.archive.clone(),
-            context.clock,
-            context.stop.clone(),
-            Arc::clone(&context.counters),
-            context.notices.log(),
+            context.storage.archive.clone(),
+            context.control.clock,
+            context.control.stop.clone(),
+            Arc::clone(&context.reports.counters),
+            context.reports.notices.log(),
         );
         // Only an estimate: not worth failing for.
-        let _ = census::save(&context.schedule, &context.config, &context.census);
+        let _ = census::save(&context.policy.schedule, context.config(), &census);
         // The last sender goes with the context, and with it the committer ends.
         drop(context);
         let _ = committer.await;
@@ -177,13 +182,13 @@ impl Node {
     /// Hands out sites until there are none or somebody asks to stop.
     async fn pull(&self, visits: &mut JoinSet<()>, began: Instant) -> Result<(), FrontierError> {
         let context = &self.context;
-        let slots = context.config.crawl.sites.max(1);
-        let deadline = context.config.crawl.time.map(|time| began + time);
+        let slots = context.config().crawl.sites.max(1);
+        let deadline = context.config().crawl.time.map(|time| began + time);
         let mut looked = began;
         self.take_in_signals().await?;
-        if !context.config.crawl.continuous {
+        if !context.config().crawl.continuous {
             // A crawl that is to end must not run after its own revisits.
-            let now = context.clock.now();
+            let now = context.now();
             self.frontier
                 .call(move |frontier| frontier.revisit_until(now))
                 .await;
@@ -194,11 +199,11 @@ impl Node {
             }
             self.check_limits(deadline);
             self.look_around(&mut looked).await?;
-            if context.stop.asked() {
+            if context.control.stop.asked() {
                 return Ok(());
             }
             let room = slots.saturating_sub(visits.len());
-            let now = context.clock.now();
+            let now = context.now();
             let (leases, next) = self
                 .frontier
                 .call(move |frontier| {
@@ -214,12 +219,12 @@ impl Node {
                 visits.spawn(visit(Arc::clone(context), lease));
             }
             context
-                .counters
+                .counters()
                 .active_visits
                 .store(visits.len() as u64, Relaxed);
             let full = visits.len() >= slots;
             let others_wait = full && next.is_some_and(|due| due <= now);
-            context.others_wait.store(others_wait, Relaxed);
+            context.control.others_wait.store(others_wait, Relaxed);
             if visits.is_empty() && self.is_over(next) {
                 return Ok(());
             }
@@ -230,12 +235,12 @@ impl Node {
     fn check_limits(&self, deadline: Option<Instant>) {
         let context = &self.context;
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            context.stop.ask(Reason::Limit("time"));
+            context.control.stop.ask(Reason::Limit("time"));
         }
-        if let Some(size) = context.config.crawl.size
-            && context.counters.bytes_written.load(Relaxed) >= size
+        if let Some(size) = context.config().crawl.size
+            && context.counters().bytes_written.load(Relaxed) >= size
         {
-            context.stop.ask(Reason::Limit("size"));
+            context.control.stop.ask(Reason::Limit("size"));
         }
     }
 
@@ -245,32 +250,37 @@ impl Node {
             return Ok(());
         }
         *looked = Instant::now();
-        match self.context.read_black_list() {
-            Ok(true) => self.context.notices.send(Notice::BlacklistReloaded),
+        match self
+            .context
+            .scope
+            .reload_blacklist(&self.context.network.web)
+        {
+            Ok(true) => self.context.reports.notices.send(Notice::BlacklistReloaded),
             Ok(false) => {}
             Err(error) => {
                 let problem = error.to_string();
                 self.context
+                    .reports
                     .notices
                     .send(Notice::BlacklistError { problem });
             }
         }
         let _ = census::save(
-            &self.context.schedule,
-            &self.context.config,
-            &self.context.census,
+            &self.context.policy.schedule,
+            self.context.config(),
+            &self.census,
         );
         self.take_in_signals().await
     }
 
     /// With no visit under way: nothing comes due within the time that the user would wait.
     fn is_over(&self, next: Option<i64>) -> bool {
-        let crawl = &self.context.config.crawl;
+        let crawl = &self.context.config().crawl;
         if crawl.continuous {
             return false;
         }
         let idle_wait = crawl.idle_wait.as_millis() as i64;
-        next.is_none_or(|due| due - self.context.clock.now() > idle_wait)
+        next.is_none_or(|due| due - self.context.now() > idle_wait)
     }
 
     /// Until something happened that may bring a site, or at least a breath. While others wait, only a visit's end can.
@@ -284,21 +294,21 @@ impl Node {
         let context = &self.context;
         let soon = Instant::now() + BREATH;
         let glance = soon + self.glance;
-        let due = next
-            .filter(|_| !others_wait)
-            .map_or(glance, |due| context.clock.instant(due).clamp(soon, glance));
+        let due = next.filter(|_| !others_wait).map_or(glance, |due| {
+            context.control.clock.instant(due).clamp(soon, glance)
+        });
         tokio::select! {
             biased;
             Some(ended) = visits.join_next() => self.note(ended),
-            () = self.news.notified(), if !others_wait => {}
+            () = self.sites_due.notified(), if !others_wait => {}
             () = tokio::time::sleep_until(due) => {}
             () = sleep_until(deadline) => {}
-            () = context.stop.wait() => return,
+            () = context.control.stop.wait() => return,
         }
         tokio::select! {
             biased;
             () = tokio::time::sleep_until(soon) => {}
-            () = context.stop.wait() => {}
+            () = context.control.stop.wait() => {}
         }
     }
 
@@ -306,7 +316,7 @@ impl Node {
     fn note(&self, ended: Result<(), tokio::task::JoinError>) {
         if let Err(error) = ended {
             let detail = format!("a visit ended abnormally: {error}");
-            self.context.stop.ask(Reason::Failed(detail));
+            self.context.control.stop.ask(Reason::Failed(detail));
         }
     }
 }

@@ -2,8 +2,8 @@
 //! are set to work.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, RwLock};
 
 use aranha_frontier::Frontier;
 use aranha_revisit::Schedule;
@@ -12,7 +12,8 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::{Context, EngineError, Node};
+use super::context::{Context, Control, CrawlPolicy, Network, Reports, Storage, Watchers};
+use super::{EngineError, Node};
 use crate::blocking::blacklist_watch::BlacklistWatch;
 use crate::collection::Collection;
 use crate::collection::census;
@@ -22,14 +23,15 @@ use crate::courtesy::address_gate::AddressGates;
 use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
 use crate::limits::rate::RateLimit;
-use crate::links::link_cache::Repeats;
+use crate::links::link_cache::LinkCache;
 use crate::node::stop::Stop;
+use crate::scope::SharedScope;
 use crate::status::crawl_log::CrawlLog;
 use crate::status::event_log::EventLog;
 use crate::status::notice::{Notice, Notices};
 use crate::status::tally::LiveCounters;
-use crate::traps::site_share::Dominance;
-use crate::traps::wildcard_domains::Domains;
+use crate::traps::site_share::SiteShare;
+use crate::traps::wildcard_domains::WildcardDomains;
 use crate::world::World;
 
 impl Node {
@@ -52,11 +54,11 @@ impl Node {
         let (archive, repairs) = world.archive(collection.root(), volume)?;
         let log = CrawlLog::open(&collection.crawl_log())
             .map_err(|source| file_error(&collection.crawl_log(), source))?;
-        let frontier = world.frontier(frontier);
-        let news = Arc::new(Notify::new());
-        let (submissions, receiver) = channel();
         let events = EventLog::open(&collection.event_log())
             .map_err(|source| file_error(&collection.event_log(), source))?;
+        let frontier = world.frontier(frontier);
+        let sites_due = Arc::new(Notify::new());
+        let (submissions, receiver) = channel();
         let (notices, heard) = Notices::new(events, clock);
         let committer = Committer {
             frontier: frontier.clone(),
@@ -66,50 +68,58 @@ impl Node {
             tidy_budget: world.tidy_budget(),
             counters: Arc::clone(&counters),
             stop: stop.clone(),
-            news: Arc::clone(&news),
+            sites_due: Arc::clone(&sites_due),
         };
         let context = Context {
-            web: world.web(config.fetch.clone(), blacklist)?,
-            gates: AddressGates::new(config.crawl.pause, resumed),
-            schedule: Schedule::new(&config.revisit),
-            signals: collection.signals(),
-            census: collection.census(),
-            rate: RateLimit::new(config.crawl.limit_rate),
-            load: Arc::new(LoadManager::new(config.load.clone())),
-            budget: PageBudget::new(config.crawl.pages),
-            product: config.crawl.product.clone(),
-            archive,
-            literal: Canonicaliser::new(UrlRules {
-                drop_index: false,
-                drop_sessions: false,
-                trim_listings: false,
-                ..config.url.clone()
-            }),
-            canon,
-            scope: RwLock::new(scope),
-            clock,
-            stop,
-            counters,
-            submissions,
-            resumed: resumed.then(Instant::now),
-            others_wait: AtomicBool::new(false),
-            domains: Domains::default(),
-            repeats: Repeats::new(),
-            dominance: Dominance::default(),
-            blacklist: BlacklistWatch::new(collection.blacklist()),
-            notices,
-            config,
+            scope: SharedScope::new(scope, BlacklistWatch::new(collection.blacklist())),
+            network: Network {
+                web: world.web(config.fetch.clone(), blacklist)?,
+                gates: AddressGates::new(config.crawl.pause, resumed),
+                rate: RateLimit::new(config.crawl.limit_rate),
+                load: Arc::new(LoadManager::new(config.load.clone())),
+            },
+            storage: Storage {
+                archive,
+                submissions,
+            },
+            watchers: Watchers {
+                wildcard_domains: WildcardDomains::default(),
+                site_share: SiteShare::default(),
+                link_cache: LinkCache::new(),
+            },
+            reports: Reports { counters, notices },
+            control: Control {
+                clock,
+                stop,
+                pages: PageBudget::new(config.crawl.pages),
+                resumed: resumed.then(Instant::now),
+                others_wait: AtomicBool::new(false),
+            },
+            policy: CrawlPolicy {
+                literal: Canonicaliser::new(UrlRules {
+                    drop_index: false,
+                    drop_sessions: false,
+                    trim_listings: false,
+                    ..config.url.clone()
+                }),
+                canon,
+                schedule: Schedule::new(&config.revisit),
+                config,
+            },
         };
-        context.read_black_list()?;
-        census::restore(&context.schedule, &context.census);
+        context.scope.reload_blacklist(&context.network.web)?;
+        census::restore(&context.policy.schedule, &collection.census());
         let mut watchers = JoinSet::new();
-        watchers.spawn(watch_names(&context));
-        watchers.spawn(Arc::clone(&context.load).adjust(Arc::clone(&context.counters)));
+        watchers.spawn(watch_dns(&context));
+        let load = Arc::clone(&context.network.load);
+        watchers.spawn(load.adjust(Arc::clone(&context.reports.counters)));
         Ok(Self {
             context: Arc::new(context),
             frontier,
             committer: tokio::spawn(committer.run(receiver)),
-            news,
+            sites_due,
+            signals: collection.signals(),
+            census: collection.census(),
             glance: world.reload_interval(),
             repairs,
             heard: Some(heard),
@@ -159,8 +169,11 @@ fn warcinfo(config: &Config) -> Vec<(String, String)> {
 }
 
 /// Reports when names stop resolving and when they do again (N4).
-fn watch_names(context: &Context) -> impl Future<Output = ()> + use<> {
-    let (mut names, notices) = (context.web.watch_dns_outage(), context.notices.clone());
+fn watch_dns(context: &Context) -> impl Future<Output = ()> + use<> {
+    let (mut names, notices) = (
+        context.network.web.watch_dns_outage(),
+        context.reports.notices.clone(),
+    );
     async move {
         let mut down: Option<Instant> = None;
         while names.changed().await.is_ok() {

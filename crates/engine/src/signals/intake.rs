@@ -13,21 +13,24 @@ impl Node {
     /// Moves signals from the file to the frontier. Unreadable signals cause a notice, not an error.
     pub(crate) async fn take_in_signals(&self) -> Result<(), FrontierError> {
         let context = &self.context;
-        let taken = match SignalBatch::take(&context.signals) {
+        let taken = match SignalBatch::take(&self.signals) {
             Ok(Some(taken)) => taken,
             Ok(None) => return Ok(()),
             Err(error) => {
-                let problem = format!("{}: {error}", context.signals.display());
-                context.notices.send(Notice::SignalsError { problem });
+                let problem = format!("{}: {error}", self.signals.display());
+                context
+                    .reports
+                    .notices
+                    .send(Notice::SignalsError { problem });
                 return Ok(());
             }
         };
         let (claims, seeds) = context.claims(&taken.signals);
         add(
-            &context.counters.signals,
+            &context.counters().signals,
             (claims.len() + seeds.len()) as u64,
         );
-        let now = context.clock.now();
+        let now = context.now();
         let claimed = self
             .frontier
             .call(move |frontier| {
@@ -37,19 +40,25 @@ impl Node {
                 frontier.claim(now, &claims, signals::weigh)
             })
             .await?;
-        add(&context.counters.revisits_advanced, claimed.brought_forward);
-        add(&context.counters.pages_announced, claimed.new);
+        add(
+            &context.counters().revisits_advanced,
+            claimed.brought_forward,
+        );
+        add(&context.counters().pages_announced, claimed.new);
         let invalid_lines = taken.invalid_lines;
         let removed = taken.remove();
         if invalid_lines > 0 || removed.is_err() {
             let problem = match removed {
-                Err(error) => format!("{}: {error}", context.signals.display()),
+                Err(error) => format!("{}: {error}", self.signals.display()),
                 Ok(()) => format!(
                     "{}: {invalid_lines} lines are not signals",
-                    context.signals.display()
+                    self.signals.display()
                 ),
             };
-            context.notices.send(Notice::SignalsError { problem });
+            context
+                .reports
+                .notices
+                .send(Notice::SignalsError { problem });
         }
         Ok(())
     }
@@ -60,13 +69,13 @@ impl Context {
     fn claims(&self, signals: &[Signal]) -> (Vec<(Outside, Claim)>, Vec<Seed>) {
         let (mut claims, mut seeds) = (Vec::new(), Vec::new());
         for signal in signals {
-            let Ok(url) = self.canon.canon(&signal.url) else {
+            let Ok(url) = self.policy.canon.canon(&signal.url) else {
                 continue;
             };
             if signal.source == Source::User {
-                seeds.push(self.add_seed(&url));
+                seeds.push(self.scope.add_seed(&url));
             }
-            if !self.wants(&url, 0) {
+            if !self.scope.wants(&url, 0) {
                 continue;
             }
             let hop = match signal.source {
@@ -75,8 +84,8 @@ impl Context {
             };
             let (delay, min_interval) = match signal.source {
                 Source::Proxy => (
-                    self.config.proxy_cache.delay,
-                    self.config.proxy_cache.min_interval,
+                    self.config().proxy_cache.delay,
+                    self.config().proxy_cache.min_interval,
                 ),
                 _ => (Duration::ZERO, Duration::ZERO),
             };

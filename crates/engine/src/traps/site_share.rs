@@ -14,7 +14,7 @@ const SITES: usize = 8;
 
 /// The sites of the last requests.
 #[derive(Debug, Default)]
-pub(crate) struct Dominance(Mutex<Window>);
+pub(crate) struct SiteShare(Mutex<Window>);
 
 #[derive(Debug, Default)]
 struct Window {
@@ -24,7 +24,7 @@ struct Window {
     told: HashSet<u64>,
 }
 
-impl Dominance {
+impl SiteShare {
     /// A page of this site was asked for. Answers with its share in percent when it has become too large.
     pub(crate) fn note(&self, site: SiteKey) -> Option<u32> {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -55,7 +55,7 @@ mod tests {
 
     #[test]
     fn told_once_when_half_of_the_requests_are_one_sites() {
-        let dominance = Dominance::default();
+        let site_share = SiteShare::default();
         let mut told = Vec::new();
         for request in 0..20_000u64 {
             // Ten sites in turn at first; then one takes two of three.
@@ -64,7 +64,7 @@ mod tests {
             } else {
                 request % 10
             };
-            if let Some(percent) = dominance.note(SiteKey(site)) {
+            if let Some(percent) = site_share.note(SiteKey(site)) {
                 told.push((site, percent));
             }
         }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn a_crawl_of_few_sites_is_not_taken_over() {
-        let dominance = Dominance::default();
-        assert!((0..10_000u64).all(|n| dominance.note(SiteKey(n / 9000)).is_none()));
+        let site_share = SiteShare::default();
+        assert!((0..10_000u64).all(|n| site_share.note(SiteKey(n / 9000)).is_none()));
     }
 }

@@ -24,7 +24,7 @@ const HOSTS: usize = 64 << 10;
 
 /// The domains in which hosts below were visited.
 #[derive(Debug, Default)]
-pub(crate) struct Domains(Mutex<HashMap<String, Domain>>);
+pub(crate) struct WildcardDomains(Mutex<HashMap<String, Domain>>);
 
 #[derive(Debug, Default)]
 struct Domain {
@@ -52,7 +52,7 @@ pub(crate) fn above(host: &str) -> Option<&str> {
     (!below.is_empty() && below != "www.").then_some(domain)
 }
 
-impl Domains {
+impl WildcardDomains {
     /// A visit to a host begins. Answers with a name to ask for when it is time to try the domain: no one has chosen it.
     pub(crate) fn enter(&self, host: &str, site: SiteKey) -> Option<String> {
         let domain = above(host)?;
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn they_are_not_remembered_without_end() {
         for names in [Names::Settled, Names::Wildcard, Names::Blocked] {
-            let domains = Domains::default();
+            let domains = WildcardDomains::default();
             let all = (0..MOST).map(|number| {
                 let domain = Domain {
                     names,
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_domain_is_tried_once_after_several_hosts() {
-        let domains = Domains::default();
+        let domains = WildcardDomains::default();
         let enter = |number: usize| {
             let host = format!("shop{number}.example.org");
             domains.enter(&host, SiteKey::of(&host))
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn hosts_that_never_lead_back_are_a_trap() {
-        let domains = Domains::default();
+        let domains = WildcardDomains::default();
         let host = |number: u64| format!("shop{number}.example.org");
         for number in 0..8 {
             domains.enter(&host(number), SiteKey(number));

@@ -1,0 +1,113 @@
+//! The scope of the crawl, shared by all visits: which URLs are wanted, and which the black list blocks.
+//!
+//! Visits ask here before they admit a link and before they fetch a page. **The scope changes only here**: by redirects of
+//! seeds, by traps, by the black list, and by seeds that the user adds while the crawl runs.
+
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use aranha_fetch::Fetcher;
+use aranha_frontier::{Hop, Outcome, Pending, Seed};
+use aranha_url::{BlacklistError, CanonUrl, Scope, ScopeRule};
+
+use crate::blocking::blacklist_watch::{BlacklistWatch, BlacklistWatchError};
+use crate::links::link_depth;
+
+/// The scope, and the collection's black list that adds to it.
+#[derive(Debug)]
+pub(crate) struct SharedScope {
+    scope: RwLock<Scope>,
+    pub(crate) blacklist: BlacklistWatch,
+}
+
+impl SharedScope {
+    pub(crate) fn new(scope: Scope, blacklist: BlacklistWatch) -> Self {
+        Self {
+            scope: RwLock::new(scope),
+            blacklist,
+        }
+    }
+
+    /// For many questions at once: the links of a page.
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Scope> {
+        self.scope.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Scope> {
+        self.scope.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a link found at this depth is followed.
+    pub(crate) fn wants(&self, url: &CanonUrl, depth: u16) -> bool {
+        self.read().judge(url, depth).inside
+    }
+
+    /// Whether a page is still wanted when its turn comes: the scope may have changed since its link was found.
+    pub(crate) fn check_page(&self, url: &CanonUrl, depth: u16) -> Result<(), Outcome> {
+        let scope = self.read();
+        let judgement = scope.judge(url, depth);
+        match judgement.rule {
+            _ if judgement.inside => Ok(()),
+            ScopeRule::Blacklist(_) => Err(Outcome::Blocked),
+            _ => Err(Outcome::OutOfScope),
+        }
+    }
+
+    /// Whether a redirect is followed. The target of a seed's redirect becomes a seed: a user who names a site by its old
+    /// address means the new one.
+    pub(crate) fn wants_redirect(&self, target: &CanonUrl, from: &Pending) -> (bool, Option<Seed>) {
+        let depth = link_depth(from, Hop::Redirect);
+        let inside = self.wants(target, depth);
+        if inside || from.hop != Hop::Seed {
+            return (inside, None);
+        }
+        let mut scope = self.write();
+        scope.add_seed(target);
+        let inside = scope.judge(target, depth).inside;
+        (inside, inside.then(|| Seed::of(target)))
+    }
+
+    /// Adds a seed while the crawl runs.
+    pub(crate) fn add_seed(&self, url: &CanonUrl) -> Seed {
+        self.write().add_seed(url);
+        Seed::of(url)
+    }
+
+    /// Whether the black list names this URL, its site, or the IP address in it.
+    pub(crate) fn is_blocked(&self, url: &CanonUrl) -> bool {
+        self.read().is_blocked(url)
+    }
+
+    /// Whether the black list names the whole site of this URL.
+    pub(crate) fn blocks_site_of(&self, url: &CanonUrl) -> bool {
+        self.read().blocking_entry(url).is_some()
+    }
+
+    /// The entry of the black list that names the whole site of this URL.
+    pub(crate) fn blocking_entry(&self, url: &CanonUrl) -> Option<String> {
+        self.read().blocking_entry(url).map(str::to_owned)
+    }
+
+    /// Adds black list entries while the crawl runs.
+    pub(crate) fn block(&self, entries: &str) -> Result<(), BlacklistError> {
+        let mut scope = self.write();
+        scope.block(entries)?;
+        // Under the lock: a visit that sees the entries must see the new generation.
+        self.blacklist.raise_generation();
+        Ok(())
+    }
+
+    /// Reads the collection's black list if it has changed, and gives it to the fetcher's address guard, too. True: there
+    /// were entries to read.
+    pub(crate) fn reload_blacklist(&self, fetcher: &Fetcher) -> Result<bool, BlacklistWatchError> {
+        let Some(entries) = self.blacklist.read_if_changed()? else {
+            return Ok(false);
+        };
+        let mut scope = self.write();
+        scope
+            .block(&entries)
+            .and_then(|()| fetcher.extend_blacklist(&entries))
+            .map_err(|error| self.blacklist.entry_error(error))?;
+        self.blacklist.raise_generation();
+        Ok(true)
+    }
+}
