@@ -1,7 +1,7 @@
-//! CPU per exchange over loopback, the client's thread alone: `cargo bench -p aranha-fetch`.
+//! CPU time per fetch over loopback, client side only: `cargo bench -p aranha-fetch`.
 //!
-//! A server thread with blocking sockets answers over one kept connection; the client runs on a current-thread runtime,
-//! so that its CPU time is its thread's (`/proc/thread-self/schedstat`). The kernel's share of the system calls is in it.
+//! A server thread with blocking sockets responds over one kept-alive connection. The client uses a current-thread
+//! runtime, so that its CPU time is that of its thread (`/proc/thread-self/schedstat`), including system calls.
 
 use std::{
     io::{Read, Write},
@@ -21,7 +21,7 @@ fn main() {
     let text = lines.collect::<Vec<_>>().concat();
     coder.write_all(text.as_bytes()).expect("in memory");
     let coded = coder.finish().expect("in memory");
-    let plain = answer("", &page);
+    let plain = response("", &page);
     let mut chunked = head("Transfer-Encoding: chunked\r\n");
     for chunk in page.chunks(4 << 10) {
         chunked.extend(format!("{:x}\r\n", chunk.len()).bytes());
@@ -33,9 +33,9 @@ fn main() {
     report("20 KB, five chunks", chunked);
     report(
         &format!("gzip {} to {} bytes", coded.len(), text.len()),
-        answer("Content-Encoding: gzip\r\n", &coded),
+        response("Content-Encoding: gzip\r\n", &coded),
     );
-    report("empty", answer("", b""));
+    report("empty", response("", b""));
 }
 
 fn head(fields: &str) -> Vec<u8> {
@@ -47,13 +47,13 @@ fn head(fields: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-fn answer(fields: &str, body: &[u8]) -> Vec<u8> {
+fn response(fields: &str, body: &[u8]) -> Vec<u8> {
     let mut wire = head(&format!("Content-Length: {}\r\n{fields}", body.len()));
     wire.extend_from_slice(body);
     wire
 }
 
-fn serve(answer: Vec<u8>) -> SocketAddr {
+fn serve(response: Vec<u8>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
     std::thread::spawn(move || {
@@ -61,7 +61,7 @@ fn serve(answer: Vec<u8>) -> SocketAddr {
         stream.set_nodelay(true).expect("a socket option");
         let mut request = [0; 4096];
         while stream.read(&mut request).is_ok_and(|length| length > 0) {
-            if stream.write_all(&answer).is_err() {
+            if stream.write_all(&response).is_err() {
                 return;
             }
         }
@@ -69,8 +69,8 @@ fn serve(answer: Vec<u8>) -> SocketAddr {
     address
 }
 
-fn report(name: &str, answer: Vec<u8>) {
-    let address = serve(answer);
+fn report(name: &str, response: Vec<u8>) {
+    let address = serve(response);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -80,7 +80,7 @@ fn report(name: &str, answer: Vec<u8>) {
         resolvers: vec!["127.0.0.1:1".parse().expect("an address")],
         ..Options::default()
     };
-    let web = Fetcher::new(options, Blacklist::default()).expect("options that work");
+    let fetcher = Fetcher::new(options, Blacklist::default()).expect("valid options");
     let url = Canonicaliser::new(UrlRules::default())
         .canon(&format!("http://{address}/page"))
         .expect("a URL");
@@ -88,13 +88,13 @@ fn report(name: &str, answer: Vec<u8>) {
         let mut session = FetchSession::new();
         let (begun, before) = (Instant::now(), cpu_ns());
         for _ in 0..EXCHANGES {
-            let fetched = web
+            let fetched = fetcher
                 .fetch(&mut session, FetchRequest::new(&url, address.ip()))
                 .await;
             assert!(
                 fetched
                     .result
-                    .is_ok_and(|answer| answer.truncated.is_none())
+                    .is_ok_and(|response| response.truncated.is_none())
             );
         }
         let cpu = (cpu_ns() - before) as f64 / f64::from(EXCHANGES) / 1000.0;

@@ -289,7 +289,7 @@ impl Fetch<'_> {
         if let Some(connection) = session.take(request) {
             self.timings.reused = true;
             let exchanged = self.exchange(session, connection, &head).await;
-            if !exchanged.silent {
+            if !exchanged.closed_early {
                 return self.finish(exchanged);
             }
             self.timings.reused = false;

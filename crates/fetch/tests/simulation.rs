@@ -1,4 +1,4 @@
-//! A web in memory under tokio's paused clock: names, connections, answers and their times.
+//! A simulated web under tokio's paused clock: DNS look-ups, connections, responses and their times.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -11,22 +11,22 @@ use aranha_url::{Blacklist, Canonicaliser, UrlRules};
 
 const START: i64 = 1_700_000_000_000;
 
-/// Answers by path, and writes down when it was asked and when the client was done.
+/// Responds by path, and logs each event with its time.
 #[derive(Default)]
-struct Script {
-    seen: Mutex<Vec<String>>,
+struct ScriptedWeb {
+    log: Mutex<Vec<String>>,
 }
 
-impl Script {
-    fn note(&self, now: i64, what: &str) {
+impl ScriptedWeb {
+    fn record(&self, now: i64, what: &str) {
         let line = format!("{} {what}", now - START);
-        self.seen.lock().expect("one thread").push(line);
+        self.log.lock().expect("one thread").push(line);
     }
 }
 
-impl Simulation for Script {
+impl Simulation for ScriptedWeb {
     fn look_up(&self, now: i64, name: &str) -> (Duration, Result<Vec<IpAddr>, Failure>) {
-        self.note(now, name);
+        self.record(now, name);
         let found = match name {
             "public.example" => Ok(vec![[198, 41, 0, 4].into()]),
             "private.example" => Ok(vec![[127, 0, 0, 1].into()]),
@@ -36,14 +36,14 @@ impl Simulation for Script {
     }
 
     fn connect(&self, now: i64, _: SocketAddr) -> (Duration, Result<(), Failure>) {
-        self.note(now, "connect");
+        self.record(now, "connect");
         (Duration::from_millis(20), Ok(()))
     }
 
     fn respond(&self, now: i64, _: SocketAddr, request: &[u8]) -> SimulatedResponse {
         let head = String::from_utf8_lossy(request);
         let path = head.split(' ').nth(1).expect("a path").to_owned();
-        self.note(now, &path);
+        self.record(now, &path);
         let (seconds, bytes) = match path.as_str() {
             "/silent" => (0, ""),
             "/never" => (1_000_000, "HTTP/1.1 200 OK\r\n\r\n"),
@@ -60,31 +60,30 @@ impl Simulation for Script {
     }
 
     fn exchange_ended(&self, now: i64, _: SocketAddr, id: u64) {
-        self.note(now, &format!("ended {id}"));
+        self.record(now, &format!("ended {id}"));
     }
 }
 
-fn web(script: &Arc<Script>) -> Fetcher {
+fn fetcher(script: &Arc<ScriptedWeb>) -> Fetcher {
     let options = Options::default();
-    Fetcher::simulated(options, Blacklist::default(), START, script.clone())
-        .expect("options that work")
+    Fetcher::simulated(options, Blacklist::default(), START, script.clone()).expect("valid options")
 }
 
 #[tokio::test(start_paused = true)]
-async fn times_are_those_of_the_simulation() {
-    let script = Arc::new(Script::default());
-    let web = web(&script);
+async fn delays_are_those_of_the_simulation() {
+    let script = Arc::new(ScriptedWeb::default());
+    let fetcher = fetcher(&script);
     let canon = Canonicaliser::new(UrlRules::default());
     let mut session = FetchSession::new();
     let mut results = Vec::new();
     for path in ["a", "b", "silent", "never"] {
         let url = canon.canon(&format!("http://public.example/{path}"));
         let url = url.expect("a URL");
-        let resolved = web.resolve(url.host()).await.expect("an address");
+        let resolved = fetcher.resolve(url.host()).await.expect("an address");
         let request = FetchRequest::new(&url, resolved.addresses[0]);
-        let fetched = web.fetch(&mut session, request).await;
+        let fetched = fetcher.fetch(&mut session, request).await;
         results.push(match fetched.result {
-            Ok(answer) => format!("{} {:?}", fetched.started_ms - START, answer.body),
+            Ok(response) => format!("{} {:?}", fetched.started_ms - START, response.body),
             Err(failure) => failure.code().to_owned(),
         });
     }
@@ -92,29 +91,29 @@ async fn times_are_those_of_the_simulation() {
         results,
         ["30 b\"hello\"", "3050 b\"hello\"", "reset", "timeout"]
     );
-    let seen = script.seen.lock().expect("one thread").clone();
+    let log = script.log.lock().expect("one thread").clone();
     let expected = "0 public.example|30 connect|50 /a|3050 ended 7|3050 /b|6050 ended 7\
         |6050 /silent|6050 ended 7|6050 connect|6070 /silent|6070 ended 7\
         |6070 connect|6090 /never|36090 ended 7";
-    assert_eq!(seen.join("|"), expected);
+    assert_eq!(log.join("|"), expected);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_guard_judges_simulated_addresses_too() {
-    let script = Arc::new(Script::default());
-    let web = web(&script);
-    let refused = web.resolve("private.example").await;
+async fn the_guard_checks_simulated_addresses() {
+    let script = Arc::new(ScriptedWeb::default());
+    let fetcher = fetcher(&script);
+    let refused = fetcher.resolve("private.example").await;
     assert!(matches!(refused, Err(Failure::AddressRefused { .. })));
     let url = Canonicaliser::new(UrlRules::default()).canon("http://private.example/");
     let url = url.expect("a URL");
     let request = FetchRequest::new(&url, [127, 0, 0, 1].into());
-    let fetched = web.fetch(&mut FetchSession::new(), request).await;
+    let fetched = fetcher.fetch(&mut FetchSession::new(), request).await;
     assert!(matches!(
         fetched.result,
         Err(Failure::AddressRefused { .. })
     ));
     assert_eq!(
-        *script.seen.lock().expect("one thread"),
+        *script.log.lock().expect("one thread"),
         ["0 private.example"]
     );
 }

@@ -118,21 +118,21 @@ const VERDICT: &str = "crates/engine/src/verdict/mod.rs";
 const REQUEST: &str = "crates/engine/src/collect/request.rs";
 const EXCHANGE: &str = "crates/fetch/src/http/exchange.rs";
 const CHUNKS: &str = "crates/fetch/src/http/chunks.rs";
-const ANSWERS: &str = "crates/fetch/tests/loopback/responses.rs";
+const RESPONSES: &str = "crates/fetch/tests/loopback/responses.rs";
 
 fn servers() -> Vec<Mutation> {
     vec![
         mutation(
             Hazard::Interim,
-            "`MOST_INTERIM` without bound",
+            "`MAX_INTERIM` without bound",
             vec![Edit(
                 EXCHANGE,
-                "const MOST_INTERIM: usize = 8;",
-                "const MOST_INTERIM: usize = usize::MAX;",
+                "const MAX_INTERIM: usize = 8;",
+                "const MAX_INTERIM: usize = usize::MAX;",
             )],
             vec![Named(
                 "crates/fetch/src/http/exchange/tests.rs",
-                "floods_before_the_answer_end_early",
+                "endless_bytes_before_the_response_are_a_protocol_failure",
             )],
         ),
         mutation(
@@ -143,19 +143,19 @@ fn servers() -> Vec<Mutation> {
                 "BodyFraming::Chunked(_) | BodyFraming::Length(_) => Some(Truncated::Disconnect),",
                 "BodyFraming::Chunked(_) | BodyFraming::Length(_) => None,",
             )],
-            vec![Named(ANSWERS, "lengths")],
+            vec![Named(RESPONSES, "content_lengths")],
         ),
         mutation(
             Hazard::Length,
             "room for all that is announced",
             vec![Edit(
                 EXCHANGE,
-                "const MOST_ROOM: usize = 512 << 10;",
-                "const MOST_ROOM: usize = usize::MAX;",
+                "const MAX_GROWTH: usize = 512 << 10;",
+                "const MAX_GROWTH: usize = usize::MAX;",
             )],
             vec![Named(
                 "crates/fetch/src/http/exchange/tests.rs",
-                "a_promise_is_not_given_room",
+                "no_memory_is_allocated_for_a_huge_announced_length",
             )],
         ),
         mutation(
@@ -164,19 +164,19 @@ fn servers() -> Vec<Mutation> {
             vec![Edit(
                 CHUNKS,
                 "_ => return ChunkStep::Broken,\n                },\n                ChunkState::Size",
-                "_ => self.pass(0, ChunkState::Size),\n                },\n                ChunkState::Size",
+                "_ => self.skip(0, ChunkState::Size),\n                },\n                ChunkState::Size",
             )],
-            vec![Named(CHUNKS, "broken_framing_keeps_what_came_before")],
+            vec![Named(CHUNKS, "data_before_broken_framing_are_kept")],
         ),
         mutation(
             Hazard::Chunks,
-            "`LONGEST_LINE` without bound",
+            "`MAX_LINE` without bound",
             vec![Edit(
                 CHUNKS,
-                "const LONGEST_LINE: usize = 8 << 10;",
-                "const LONGEST_LINE: usize = usize::MAX;",
+                "const MAX_LINE: usize = 8 << 10;",
+                "const MAX_LINE: usize = usize::MAX;",
             )],
-            vec![Named(CHUNKS, "a_line_without_end_is_broken")],
+            vec![Named(CHUNKS, "an_endless_line_is_broken_framing")],
         ),
         mutation(
             Hazard::Ancient,
@@ -186,7 +186,10 @@ fn servers() -> Vec<Mutation> {
                 "if bytes[..length].eq_ignore_ascii_case(&START[..length]) {",
                 "if !bytes[..length].is_empty() || length == 0 {",
             )],
-            vec![Named(ANSWERS, "what_is_not_http")],
+            vec![Named(
+                RESPONSES,
+                "non_http_and_incomplete_responses_are_failures",
+            )],
         ),
         mutation(
             Hazard::Fields,
@@ -196,7 +199,7 @@ fn servers() -> Vec<Mutation> {
                 "headers.push(line[..colon].trim_ascii(),",
                 "headers.push(&line[..colon],",
             )],
-            vec![Named(ANSWERS, "odd_heads")],
+            vec![Named(RESPONSES, "irregular_heads")],
         ),
         mutation(
             Hazard::Fields,
@@ -206,7 +209,10 @@ fn servers() -> Vec<Mutation> {
                 "lines.next_if(|next| next.starts_with(b\" \") || next.starts_with(b\"\\t\"))",
                 "lines.next_if(|_| false)",
             )],
-            vec![Named("crates/fetch/src/http/head.rs", "heads_are_read")],
+            vec![Named(
+                "crates/fetch/src/http/head.rs",
+                "valid_heads_are_parsed",
+            )],
         ),
         mutation(
             Hazard::Ranges,
@@ -400,10 +406,10 @@ fn contents() -> Vec<Mutation> {
             "no earliest date",
             vec![Edit(
                 "crates/fetch/src/http/date.rs",
-                "let believable = at >= EARLIEST_MS && ",
-                "let believable = ",
+                "let plausible = at >= EARLIEST_MS && ",
+                "let plausible = ",
             )],
-            vec![Named("crates/fetch/src/http/date.rs", "dates_of_change_are_repaired")],
+            vec![Named("crates/fetch/src/http/date.rs", "implausible_modification_dates_are_corrected_or_rejected")],
         ),
         mutation(
             Hazard::Browser,
@@ -450,7 +456,7 @@ fn attacks() -> Vec<Mutation> {
             )],
             vec![Named(
                 "crates/fetch/tests/loopback/connections.rs",
-                "the_guard_stands_before_every_socket",
+                "the_address_guard_checks_every_connection",
             )],
         ),
         mutation(
@@ -630,7 +636,7 @@ fn names() -> Vec<Mutation> {
         );
         let ring = Named(
             "crates/fetch/tests/loopback/dns.rs",
-            "a_ring_of_aliases_is_left",
+            "a_circular_alias_chain_is_abandoned",
         );
         mutation(
             hazard,

@@ -1,29 +1,30 @@
-//! Chunked transfer coding (RFC 9112, 7.1), read in place.
+//! Chunked transfer coding (RFC 9112, 7.1), parsed in place.
 //!
-//! The body's wire bytes stay where they are; this remembers only where the chunks' data lie, so that a body of one
-//! chunk is a slice and one of many is copied once. Where the chunks are tiny and many, their data are gathered on the
-//! way: a body of single bytes costs no more memory than any other. Extensions and trailers are skipped; a bare line feed ends a line.
+//! The wire bytes stay in their buffer. The reader remembers only the byte ranges of the chunks' data, so that a body of
+//! one chunk is a slice and a body of many chunks is copied once. After [`MAX_RANGES`] ranges their data are copied
+//! early, so that a body of many tiny chunks takes no more memory than another. Chunk extensions and trailers are
+//! skipped. A bare line feed ends a line.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 
-/// Longest line of a chunk's size with its extensions, and of a trailer field.
-const LONGEST_LINE: usize = 8 << 10;
+/// Maximum length of a chunk-size line with its extensions, and of a trailer line.
+const MAX_LINE: usize = 8 << 10;
 
-/// Places remembered before what they hold is gathered.
-const MOST_PLACES: usize = 1024;
+/// Number of byte ranges after which their data are copied.
+const MAX_RANGES: usize = 1024;
 
-/// How far the reading of a chunked body has come.
+/// The state of reading a chunked body.
 #[derive(Debug, Default)]
 pub(crate) struct ChunkReader {
     state: ChunkState,
-    /// Everything before is read.
-    at: usize,
-    /// The data of the first chunks, where there are many.
-    gathered: Vec<u8>,
-    /// Where those of the others lie.
-    data: Vec<Range<usize>>,
+    /// The offset of the next unread byte.
+    position: usize,
+    /// The data of the first chunks, if there are many.
+    copied: Vec<u8>,
+    /// The ranges of the data that are not copied.
+    ranges: Vec<Range<usize>>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,48 +36,48 @@ enum ChunkState {
     Trailer,
 }
 
-/// What [`ChunkReader::advance`] found.
+/// The result of [`ChunkReader::advance`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChunkStep {
     /// More bytes are needed.
     More,
     /// The body ends at this offset.
     Done(usize),
-    /// The framing is broken.
+    /// The framing is invalid.
     Broken,
 }
 
 impl ChunkReader {
-    /// Reads on. `body` is everything since the head, the part of earlier calls included.
+    /// Continues reading. `body` has all bytes after the head, including those of earlier calls.
     pub(crate) fn advance(&mut self, body: &[u8]) -> ChunkStep {
         loop {
             match self.state {
                 ChunkState::Data(left) => {
-                    let here =
-                        (body.len() - self.at).min(usize::try_from(left).unwrap_or(usize::MAX));
-                    self.extend(here);
-                    if self.data.len() >= MOST_PLACES {
-                        self.gather(body);
+                    let available = body.len() - self.position;
+                    let available = available.min(usize::try_from(left).unwrap_or(usize::MAX));
+                    self.extend_data(available);
+                    if self.ranges.len() >= MAX_RANGES {
+                        self.copy_ranges(body);
                     }
-                    let left = left - here as u64;
+                    let left = left - available as u64;
                     if left > 0 {
                         self.state = ChunkState::Data(left);
                         return ChunkStep::More;
                     }
                     self.state = ChunkState::DataEnd;
                 }
-                ChunkState::DataEnd => match &body[self.at..] {
-                    [b'\r', b'\n', ..] => self.pass(2, ChunkState::Size),
-                    [b'\n', ..] => self.pass(1, ChunkState::Size),
+                ChunkState::DataEnd => match &body[self.position..] {
+                    [b'\r', b'\n', ..] => self.skip(2, ChunkState::Size),
+                    [b'\n', ..] => self.skip(1, ChunkState::Size),
                     [] | [b'\r'] => return ChunkStep::More,
                     _ => return ChunkStep::Broken,
                 },
                 ChunkState::Size | ChunkState::Trailer => {
-                    let rest = &body[self.at..];
+                    let rest = &body[self.position..];
                     let line_end = memchr::memchr(b'\n', rest);
-                    let Some(end) = line_end.filter(|end| *end <= LONGEST_LINE) else {
-                        let hopeless = self.state == ChunkState::Size && !may_be_size(rest);
-                        let broken = hopeless || rest.len() > LONGEST_LINE;
+                    let Some(end) = line_end.filter(|end| *end <= MAX_LINE) else {
+                        let not_a_size = self.state == ChunkState::Size && !may_be_size(rest);
+                        let broken = not_a_size || rest.len() > MAX_LINE;
                         return if broken {
                             ChunkStep::Broken
                         } else {
@@ -86,67 +87,68 @@ impl ChunkReader {
                     let line = rest[..end].trim_ascii();
                     let next = match self.state {
                         ChunkState::Trailer if line.is_empty() => {
-                            return ChunkStep::Done(self.at + end + 1);
+                            return ChunkStep::Done(self.position + end + 1);
                         }
                         ChunkState::Trailer => ChunkState::Trailer,
-                        _ => match size(line) {
+                        _ => match chunk_size(line) {
                             None => return ChunkStep::Broken,
                             Some(0) => ChunkState::Trailer,
                             Some(length) => ChunkState::Data(length),
                         },
                     };
-                    self.pass(end + 1, next);
+                    self.skip(end + 1, next);
                 }
             }
         }
     }
 
-    fn pass(&mut self, bytes: usize, next: ChunkState) {
-        self.at += bytes;
+    fn skip(&mut self, bytes: usize, next: ChunkState) {
+        self.position += bytes;
         self.state = next;
     }
 
-    fn extend(&mut self, bytes: usize) {
-        let end = self.at + bytes;
-        match self.data.last_mut() {
-            Some(last) if last.end == self.at => last.end = end,
-            _ if bytes > 0 => self.data.push(self.at..end),
+    /// Counts the next bytes as data.
+    fn extend_data(&mut self, bytes: usize) {
+        let end = self.position + bytes;
+        match self.ranges.last_mut() {
+            Some(last) if last.end == self.position => last.end = end,
+            _ if bytes > 0 => self.ranges.push(self.position..end),
             _ => {}
         }
-        self.at = end;
+        self.position = end;
     }
 
-    /// No chunk was read: the label may be a lie.
-    pub(crate) fn is_untouched(&self) -> bool {
-        self.at == 0
+    /// Whether nothing was read: the body may not be chunked, in spite of its header.
+    pub(crate) fn is_at_start(&self) -> bool {
+        self.position == 0
     }
 
-    /// The last chunk was read and at most the trailer's end is missing, which many servers forget.
+    /// Whether the last chunk was read. Only the end of the trailer can be missing, which many servers omit.
     pub(crate) fn is_past_last_chunk(&self) -> bool {
         self.state == ChunkState::Trailer
     }
 
-    fn gather(&mut self, body: &[u8]) {
-        self.gathered
-            .reserve(self.data.iter().map(ExactSizeIterator::len).sum());
-        for range in self.data.drain(..) {
-            self.gathered.extend_from_slice(&body[range]);
+    fn copy_ranges(&mut self, body: &[u8]) {
+        self.copied
+            .reserve(self.ranges.iter().map(ExactSizeIterator::len).sum());
+        for range in self.ranges.drain(..) {
+            self.copied.extend_from_slice(&body[range]);
         }
     }
 
-    /// The chunks' data. `body` is all that was read.
+    /// The data of all chunks. `body` has all bytes that were read.
     pub(crate) fn payload(&mut self, body: &Bytes) -> Bytes {
-        match &*self.data {
-            [one] if self.gathered.is_empty() => body.slice(one.clone()),
+        match &*self.ranges {
+            [one] if self.copied.is_empty() => body.slice(one.clone()),
             _ => {
-                self.gather(body);
-                std::mem::take(&mut self.gathered).into()
+                self.copy_ranges(body);
+                std::mem::take(&mut self.copied).into()
             }
         }
     }
 }
 
-/// Whether the beginning of a line can still become a chunk's size: a body that is not chunked at all shows at once.
+/// Whether an incomplete line may become a chunk size. Detects a body that is not chunked before its first line ends.
 fn may_be_size(start: &[u8]) -> bool {
     start
         .trim_ascii_start()
@@ -154,8 +156,8 @@ fn may_be_size(start: &[u8]) -> bool {
         .is_none_or(u8::is_ascii_hexdigit)
 }
 
-/// The hexadecimal size at the start of a chunk line; what follows must be an extension.
-fn size(line: &[u8]) -> Option<u64> {
+/// The hexadecimal size at the start of a chunk line; only an extension may follow.
+fn chunk_size(line: &[u8]) -> Option<u64> {
     let digits = line
         .iter()
         .take_while(|byte| byte.is_ascii_hexdigit())
@@ -171,6 +173,7 @@ fn size(line: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
+    /// Reads `wire` in pieces of this many bytes.
     fn read(wire: &str, piece: usize) -> (ChunkStep, String) {
         let mut chunks = ChunkReader::default();
         let mut step = ChunkStep::More;
@@ -191,13 +194,13 @@ mod tests {
             assert_eq!(
                 read(wire, piece),
                 (step, payload.to_owned()),
-                "{wire:?} by {piece}"
+                "{wire:?} in pieces of {piece}"
             );
         }
     }
 
     #[test]
-    fn chunks_are_read_however_they_arrive() {
+    fn chunks_are_read_in_pieces_of_any_size() {
         check("0\r\n\r\n", ChunkStep::Done(5), "");
         check("3\r\nabc\r\n0\r\n\r\nmore", ChunkStep::Done(13), "abc");
         check(
@@ -211,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_framing_keeps_what_came_before() {
+    fn data_before_broken_framing_are_kept() {
         check("<html>\n", ChunkStep::Broken, "");
         check("<html>", ChunkStep::Broken, "");
         check("3\r\nabcd\r\n", ChunkStep::Broken, "abc");
@@ -222,8 +225,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_end_is_broken() {
-        let long = "x".repeat(LONGEST_LINE.min(8 << 10) + 1);
+    fn an_endless_line_is_broken_framing() {
+        let long = "x".repeat(MAX_LINE.min(8 << 10) + 1);
         check(&format!("3\r\nabc\r\n5;{long}"), ChunkStep::Broken, "abc");
         check(
             &format!("3\r\nabc\r\n0\r\nT: {long}"),
@@ -233,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn one_chunk_is_a_slice() {
+    fn a_single_chunk_is_not_copied() {
         let body = Bytes::from_static(b"3\r\nabc\r\n0\r\n\r\n");
         let mut chunks = ChunkReader::default();
         chunks.advance(&body);

@@ -1,23 +1,24 @@
-//! Dates in headers, as servers write them, and their repair (N15).
+//! Parses the dates in response headers and corrects implausible ones (N15).
 //!
-//! HTTP has three forms (RFC 9110, 5.6.7); the web has more: wrong weekdays, years of two digits, of three (`103`) and
-//! of five (`19103`), dashes, zones such as `GMT+1`, ISO 8601. What is unambiguous is read; `05/06/2004` is not. A
-//! date of change is then judged as in P A.3.5: before 1993 there was no web, a clock that is up to a day ahead is
-//! wrong by its time zone, and what is further ahead says nothing.
+//! HTTP has three date formats (RFC 9110, 5.6.7), but servers also send wrong weekdays, years of two, three (`103`) or
+//! five digits (`19103`), dashes, zones such as `GMT+1`, and ISO 8601. Every unambiguous date is accepted; `05/06/2004`
+//! is ambiguous. A `Last-Modified` date is then checked as in Castillo A.3.5: a date before 1993 is rejected, because
+//! there was no web; a date up to a day in the future is taken for now, because the server's time zone is wrong; a later
+//! date is rejected.
 //!
-//! Pure, one pass over at most [`LONGEST`] bytes, never panics.
+//! Pure, one pass over at most [`MAX_LENGTH`] bytes, never panics.
 
 use aranha_units::calendar::{self, month_by_name};
 
-/// Longer texts are no dates.
-const LONGEST: usize = 100;
+/// Longer texts are not parsed.
+const MAX_LENGTH: usize = 100;
 
 /// 1993-01-01T00:00:00Z, Unix milliseconds.
 const EARLIEST_MS: i64 = 725_846_400_000;
 
 const WEEKDAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 
-/// Zones that mean one thing: universal time, and RFC 822's. Hours.
+/// Unambiguous zone names, in hours east of Greenwich: universal time and those of RFC 822.
 const ZONES: [(&str, i64); 12] = [
     ("gmt", 0),
     ("utc", 0),
@@ -33,24 +34,24 @@ const ZONES: [(&str, i64); 12] = [
     ("pdt", -7),
 ];
 
-/// The date of a change, Unix milliseconds: `None` when it cannot be read, lies before the web, or more than a day
-/// ahead; the present when it lies up to a day ahead.
-pub(crate) fn repair(text: &str, now_ms: i64) -> Option<i64> {
+/// A `Last-Modified` date in Unix milliseconds. `None` if it cannot be parsed, is before 1993, or is more than a day in
+/// the future. A date less than a day in the future becomes `now_ms`.
+pub(crate) fn parse_past(text: &str, now_ms: i64) -> Option<i64> {
     let at = parse(text)?;
-    let believable = at >= EARLIEST_MS && at <= now_ms.saturating_add(calendar::DAY_MS);
-    believable.then(|| at.min(now_ms))
+    let plausible = at >= EARLIEST_MS && at <= now_ms.saturating_add(calendar::DAY_MS);
+    plausible.then(|| at.min(now_ms))
 }
 
-/// Unix milliseconds of a date in any form that is unambiguous.
+/// A date in any unambiguous format, in Unix milliseconds.
 pub(crate) fn parse(text: &str) -> Option<i64> {
-    if let Some(parts) = fixed(text.as_bytes()) {
+    if let Some(parts) = parse_imf_fixdate(text.as_bytes()) {
         return parts.finish();
     }
     parse_words(text)
 }
 
-/// The form that servers ought to write, and nearly all do: `Sun, 06 Nov 1994 08:49:37 GMT`. None for any other.
-fn fixed(text: &[u8]) -> Option<DateParts> {
+/// A fast path for the preferred format, which nearly all servers use: `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn parse_imf_fixdate(text: &[u8]) -> Option<DateParts> {
     let [
         w0,
         w1,
@@ -111,33 +112,34 @@ fn fixed(text: &[u8]) -> Option<DateParts> {
 }
 
 fn parse_words(text: &str) -> Option<i64> {
-    if text.len() > LONGEST {
+    if text.len() > MAX_LENGTH {
         return None;
     }
     let mut parts = DateParts::default();
     for word in text.split([' ', ',', '\t']).filter(|word| !word.is_empty()) {
-        parts.take(word)?;
+        parts.add_word(word)?;
     }
     parts.finish()
 }
 
-/// What has been read so far. Times are seconds.
+/// The parts of a date that have been parsed. Times are in seconds.
 #[derive(Default)]
 struct DateParts {
+    /// Seconds since midnight.
     time: Option<i64>,
     afternoon: Option<bool>,
     day: Option<i64>,
     month: Option<i64>,
     year: Option<i64>,
-    /// Of a zone's name.
+    /// The offset that a zone name stands for.
     zone: Option<i64>,
-    /// By itself; a name beside it, `+0000 (UTC)` or `GMT +0100`, only says so or is wrong.
+    /// A numeric offset. It takes precedence over a zone name, as in `+0000 (UTC)` or `GMT +0100`.
     offset: Option<i64>,
 }
 
 impl DateParts {
-    /// One word; `None` when it makes no sense.
-    fn take(&mut self, word: &str) -> Option<()> {
+    /// Adds one word; `None` if it is not part of a date.
+    fn add_word(&mut self, word: &str) -> Option<()> {
         let word = word.trim_matches([';', '.', '"', '(', ')']);
         let digits = word.bytes().take_while(u8::is_ascii_digit).count();
         let is_signed = word.starts_with(['+', '-']);
@@ -146,14 +148,14 @@ impl DateParts {
         } else if is_signed && self.time.is_some() {
             set(&mut self.offset, offset(word)?)
         } else if digits == word.len() {
-            self.number(word)
-        } else if let Some((date, time)) = iso(word) {
-            self.date(date)?;
-            self.clock(time)
+            self.add_number(word)
+        } else if let Some((date, time)) = split_iso(word) {
+            self.add_date(date)?;
+            self.add_time(time)
         } else if word.contains(':') && digits > 0 {
-            self.clock(word)
+            self.add_time(word)
         } else if digits > 0 && word.contains(['-', '/']) {
-            self.date(word)
+            self.add_date(word)
         } else if let Some(month) = month_by_name(word.as_bytes()) {
             set(&mut self.month, month)
         } else if word.eq_ignore_ascii_case("am") || word.eq_ignore_ascii_case("pm") {
@@ -163,8 +165,8 @@ impl DateParts {
         }
     }
 
-    /// A number by itself: the day, then the year.
-    fn number(&mut self, word: &str) -> Option<()> {
+    /// A separate number: first the day, then the year.
+    fn add_number(&mut self, word: &str) -> Option<()> {
         if self.day.is_none() && word.len() <= 2 {
             set(&mut self.day, word.parse().ok()?)
         } else {
@@ -172,22 +174,22 @@ impl DateParts {
         }
     }
 
-    /// `14-Nov-2023`, `2023-11-14`, `2023/11/14`; numbers alone with the year last could be two dates.
-    fn date(&mut self, word: &str) -> Option<()> {
+    /// `14-Nov-2023`, `2023-11-14` or `2023/11/14`. Three numbers with the year last are ambiguous.
+    fn add_date(&mut self, word: &str) -> Option<()> {
         let mut parts = word.split(['-', '/']);
         let (first, middle, last) = (parts.next()?, parts.next()?, parts.next()?);
         if parts.next().is_some() {
             return None;
         }
-        if let Some(named) = month_by_name(middle.as_bytes()) {
-            let (day, long) = if first.len() == 4 {
+        if let Some(month) = month_by_name(middle.as_bytes()) {
+            let (day, year_text) = if first.len() == 4 {
                 (last, first)
             } else {
                 (first, last)
             };
-            set(&mut self.month, named)?;
+            set(&mut self.month, month)?;
             set(&mut self.day, number(day, 2)?)?;
-            return set(&mut self.year, year(long)?);
+            return set(&mut self.year, year(year_text)?);
         }
         if first.len() != 4 {
             return None;
@@ -197,15 +199,15 @@ impl DateParts {
         set(&mut self.day, number(last, 2)?)
     }
 
-    /// `22:13`, `22:13:20`, `22:13:20.123`, with a zone behind it or none.
-    fn clock(&mut self, word: &str) -> Option<()> {
+    /// `22:13`, `22:13:20` or `22:13:20.123`, optionally followed by a zone.
+    fn add_time(&mut self, word: &str) -> Option<()> {
         let end = word
             .find(|c: char| !c.is_ascii_digit() && c != ':' && c != '.')
             .unwrap_or(word.len());
         let (time, rest) = word.split_at(end);
         let time = time.split_once('.').map_or(time, |(whole, _)| whole);
         let mut parts = time.split(':');
-        let mut part = |most: i64| number(parts.next()?, 2).filter(|value| *value <= most);
+        let mut part = |max: i64| number(parts.next()?, 2).filter(|value| *value <= max);
         let (hour, minute) = (part(23)?, part(59)?);
         // 60 is a leap second.
         let second = if time.matches(':').count() > 1 {
@@ -242,17 +244,19 @@ impl DateParts {
     }
 }
 
-/// `None` when it was set before: two days or two times are ambiguous.
-fn set<T>(place: &mut Option<T>, value: T) -> Option<()> {
-    place.replace(value).is_none().then_some(())
+/// Sets a part; `None` if it was set before, because a date with two days or two times is ambiguous.
+fn set<T>(part: &mut Option<T>, value: T) -> Option<()> {
+    part.replace(value).is_none().then_some(())
 }
 
-fn number(text: &str, most: usize) -> Option<i64> {
-    let fits = (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+/// A number of 1 to `max_digits` digits.
+fn number(text: &str, max_digits: usize) -> Option<i64> {
+    let fits =
+        (1..=max_digits).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| fits)
 }
 
-/// A year of four digits, of two, or of a program that counts from 1900 and shows it.
+/// A year of four or two digits, or one of a program that counts years from 1900 (`103` or `19103` for 2003).
 fn year(text: &str) -> Option<i64> {
     let value = number(text, 5)?;
     Some(match (text.len(), value) {
@@ -264,15 +268,15 @@ fn year(text: &str) -> Option<i64> {
     })
 }
 
-/// The date and the time of `2023-11-14T22:13:20Z`.
-fn iso(word: &str) -> Option<(&str, &str)> {
+/// Splits `2023-11-14T22:13:20Z` into date and time.
+fn split_iso(word: &str) -> Option<(&str, &str)> {
     let (date, time) = word.split_at_checked(10)?;
     let time = time.strip_prefix(['T', 't'])?;
     date.starts_with(|c: char| c.is_ascii_digit())
         .then_some((date, time))
 }
 
-/// Seconds east of Greenwich, of a name or a name with an offset.
+/// The seconds east of Greenwich of a zone name, which may have an offset (`GMT+1`).
 fn zone(word: &str) -> Option<i64> {
     let end = word.find(['+', '-']).unwrap_or(word.len());
     let (name, rest) = word.split_at(end);
@@ -286,7 +290,7 @@ fn zone(word: &str) -> Option<i64> {
     }
 }
 
-/// `+1`, `+01`, `-0330`, `+05:30`.
+/// The seconds of an offset such as `+1`, `+01`, `-0330` or `+05:30`.
 fn offset(text: &str) -> Option<i64> {
     let sign = if text.starts_with('-') { -1 } else { 1 };
     let digits = text.get(1..)?;
@@ -320,7 +324,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn the_form_that_ought_to_be_is_read_as_any_other(
+        fn the_fast_path_agrees_with_the_general_parser(
             weekday in "Mon|sun|Fry", day in "[0-3][0-9]|[0-9]", month in "Jan|feb|Sep|DEC|Juno",
             year in "(19|20|00)[0-9]{2}|[0-9]{3,5}", time in "[0-2][0-9]:[0-6][0-9]:[0-6][0-9]|[0-9]:[0-9]{2}",
             zone in "GMT|UTC|gmt",
@@ -331,13 +335,13 @@ mod tests {
     }
 
     #[test]
-    fn the_form_that_ought_to_be_needs_no_words() {
-        assert!(fixed(b"Sun, 06 Nov 1994 08:49:37 GMT").is_some());
+    fn the_preferred_format_takes_the_fast_path() {
+        assert!(parse_imf_fixdate(b"Sun, 06 Nov 1994 08:49:37 GMT").is_some());
         assert_eq!(
             parse("Sun, 06 Nov 1994 08:49:37 GMT"),
             Some(784_111_777_000)
         );
-        assert!(fixed(b"Sun, 06 Nov 1994 08:49:60 GMT").is_none());
+        assert!(parse_imf_fixdate(b"Sun, 06 Nov 1994 08:49:60 GMT").is_none());
     }
 
     /// 2023-11-14T22:13:20Z.
@@ -348,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_forms_and_the_sloppy_ones() {
+    fn http_formats_and_common_deviations_are_parsed() {
         for text in [
             "Tue, 14 Nov 2023 22:13:20 GMT",
             "Tuesday, 14-Nov-23 22:13:20 GMT",
@@ -385,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ambiguous_or_no_date() {
+    fn ambiguous_and_invalid_dates_are_rejected() {
         for text in [
             "",
             "0",
@@ -415,9 +419,9 @@ mod tests {
         check(&"1 ".repeat(60), None);
     }
 
-    /// P A.3.5.
+    /// Castillo A.3.5.
     #[test]
-    fn dates_of_change_are_repaired() {
+    fn implausible_modification_dates_are_corrected_or_rejected() {
         let now = THEN * 1000;
         for (text, expected) in [
             ("Tue, 14 Nov 2023 22:13:19 GMT", Some(now - 1000)),
@@ -432,24 +436,27 @@ mod tests {
             ("Mon, 01-Jan-69 00:00:00 GMT", None),
             ("", None),
         ] {
-            assert_eq!(repair(text, now), expected, "{text}");
+            assert_eq!(parse_past(text, now), expected, "{text}");
         }
-        assert_eq!(repair("Tue, 14 Nov 2023 22:13:20 GMT", i64::MIN), None);
-        assert_eq!(repair("Tue, 14 Nov 2023 22:13:20 GMT", i64::MAX), Some(now));
+        assert_eq!(parse_past("Tue, 14 Nov 2023 22:13:20 GMT", i64::MIN), None);
+        assert_eq!(
+            parse_past("Tue, 14 Nov 2023 22:13:20 GMT", i64::MAX),
+            Some(now)
+        );
     }
 
     proptest::proptest! {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(500))]
         #[test]
-        fn any_text_is_read_without_panic(text in r"([0-9]{0,6}|[-+/:., TZ]|Nov|Tue|GMT|PM|é|\PC){0,20}", now: i64) {
-            if let Some(at) = repair(&text, now) {
+        fn any_text_is_parsed_without_panic(text in r"([0-9]{0,6}|[-+/:., TZ]|Nov|Tue|GMT|PM|é|\PC){0,20}", now: i64) {
+            if let Some(at) = parse_past(&text, now) {
                 proptest::prop_assert!(at >= EARLIEST_MS && at <= now);
             }
         }
 
-        /// A date written in each of HTTP's forms is read back.
+        /// A date that is formatted in each HTTP format is parsed back.
         #[test]
-        fn the_forms_are_read_back(day in 0_i64..20_000, second in 0_i64..86_400) {
+        fn every_http_format_round_trips(day in 0_i64..20_000, second in 0_i64..86_400) {
             let at = (day * 86_400 + second) * 1000;
             let CivilTime { year, month, day: date, .. } = CivilTime::from_unix_ms(at);
             let name = MONTHS[month as usize - 1];

@@ -4,8 +4,8 @@
 //! it, and the buffer is returned without a copy. No task and no second future drives the connection
 //! (docs/decisions/0003-http-exchange.md). The code is generic over the stream, so that tests need no socket.
 //!
-//! Never keeps more bytes than the limits allow. Always ends within the limits of [`ResponseTimer`], with a response, perhaps
-//! truncated, or a failure.
+//! An exchange never keeps more bytes than the limits allow. It always ends within the timeouts of [`ResponseTimer`],
+//! with a response, which may be truncated, or with a failure.
 
 use std::{
     cell::RefCell,
@@ -37,28 +37,28 @@ use crate::{
     },
 };
 
-/// Bytes taken off the wire at a time, by way of a place that each thread has for it: most pages come whole, and the buffer is
-/// then made to their measure. An answer that has not begun has no buffer.
-const SCOOP: usize = MAX_UNPOOLED;
+/// Size of the thread's read buffer. Responses are read into it first, because most pages arrive in one read: a buffer of
+/// the right size is then allocated, and a fetch that waits for its first byte has none.
+const READ_SIZE: usize = MAX_UNPOOLED;
 
-/// Room made for more of a body that announces no length.
-const LEAST_ROOM: usize = 4 << 10;
+/// Minimum free capacity for reading directly into a response's own buffer.
+const MIN_FREE: usize = 4 << 10;
 
-/// The buffer grows by at most this for bytes that are only promised, until the answer has its share of the memory: then all
-/// of it is made at once, since to double it made the system clear twice the pages.
-const MOST_ROOM: usize = 512 << 10;
+/// Maximum growth of the buffer for bytes that are announced but not received, until the response has its share of the
+/// memory budget. With a share, the whole buffer is allocated at once: doubling made the kernel clear twice the pages.
+const MAX_GROWTH: usize = 512 << 10;
 
-/// What stands behind a large answer in its buffer ([`crate::FetchResponse::crlf_terminated`]).
-const END: &[u8] = b"\r\n\r\n";
+/// Appended to a large response in its buffer ([`crate::FetchResponse::crlf_terminated`]).
+const TERMINATOR: &[u8] = b"\r\n\r\n";
 
-/// Interim answers (1xx) before the real one.
-const MOST_INTERIM: usize = 8;
+/// Maximum number of interim responses (1xx) before the final one.
+const MAX_INTERIM: usize = 8;
 
-/// Blank bytes before the status line.
-const MOST_BLANK: usize = 1 << 10;
+/// Maximum number of CR and LF bytes before the status line.
+const MAX_BLANK: usize = 1 << 10;
 
 thread_local! {
-    static SCOOPS: RefCell<Box<[u8]>> = RefCell::new(vec![0; SCOOP].into());
+    static READ_BUFFER: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_SIZE].into());
 }
 
 /// The limits of one exchange.
@@ -76,16 +76,16 @@ pub(crate) struct ExchangeLimits<'a> {
 #[derive(Debug)]
 pub(crate) struct ExchangeResult {
     pub(crate) result: Result<ReceivedResponse, Failure>,
-    /// Wire bytes, up to the end of the answer.
+    /// The bytes received, up to the end of the response.
     pub(crate) response: Bytes,
     pub(crate) first_byte: Duration,
-    /// The connection can serve another request.
+    /// Whether the connection can serve another request.
     pub(crate) reusable: bool,
-    /// The connection was closed before a single byte came.
-    pub(crate) silent: bool,
+    /// Whether the connection was closed before any byte was received.
+    pub(crate) closed_early: bool,
 }
 
-/// An answer taken off the wire, its content coding still on.
+/// A received response with its content coding.
 #[derive(Debug)]
 pub(crate) struct ReceivedResponse {
     pub(crate) head: ResponseHead,
@@ -97,7 +97,7 @@ pub(crate) struct ReceivedResponse {
     pub(crate) share: Option<MemoryShare>,
 }
 
-/// Sends the request and takes the answer.
+/// Sends the request and receives the response.
 pub(crate) async fn exchange<S>(
     stream: &mut S,
     request: &[u8],
@@ -107,35 +107,35 @@ where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let sent = send(stream, request, limits).await;
-    let mut incoming = ResponseReader {
+    let mut reader = ResponseReader {
         stream,
         buffer: Vec::new(),
         memory: limits.memory,
-        pace: ResponseTimer::new(limits.options, limits.deadline),
-        asked: Instant::now(),
+        timer: ResponseTimer::new(limits.options, limits.deadline),
+        request_sent: Instant::now(),
         first_byte: None,
         late: false,
         share: None,
-        most: usize::MAX,
-        ended: false,
+        max_size: usize::MAX,
+        stream_ended: false,
     };
     let result = match sent {
         Ok(()) => {
             debug!(bytes = request.len(), "request sent");
-            incoming.head(limits.options.max_head as usize).await
+            reader.read_head(limits.options.max_head as usize).await
         }
         Err(failure) => Err(failure),
     };
     let (head, head_length) = match result {
         Ok(found) => found,
-        Err(failure) => return incoming.failed(failure, limits.options.max_head as usize),
+        Err(failure) => return reader.fail(failure, limits.options.max_head as usize),
     };
     debug!(
         status = head.status,
-        first_byte_ms = incoming.first_byte.unwrap_or_default().as_millis() as u64,
+        first_byte_ms = reader.first_byte.unwrap_or_default().as_millis() as u64,
         "response head"
     );
-    incoming.body(head, head_length, limits).await
+    reader.receive_body(head, head_length, limits).await
 }
 
 async fn send<S: AsyncWrite + Unpin>(
@@ -155,80 +155,82 @@ async fn send<S: AsyncWrite + Unpin>(
     }
 }
 
-/// What one read brought.
+/// The result of one read.
 enum ReadOutcome {
     Bytes,
-    /// Closed by the server. TLS without its closing word is too common to count as broken.
+    /// The server closed the connection. A missing TLS `close_notify` counts as well, because it is common.
     End,
-    /// The connection broke: a reset, a TLS record that is none.
+    /// The connection broke: a TCP reset or an invalid TLS record.
     Broken,
-    /// A limit of time or speed has passed.
+    /// A timeout has passed, or the speed is below the minimum.
     Late,
 }
 
+/// Receives one response.
 struct ResponseReader<'a, S> {
     stream: &'a mut S,
     buffer: Vec<u8>,
     memory: &'a MemoryBudget,
-    pace: ResponseTimer<'a>,
-    asked: Instant,
+    timer: ResponseTimer<'a>,
+    request_sent: Instant,
     first_byte: Option<Duration>,
+    /// A limit passed during the last read.
     late: bool,
-    /// Taken when the body grows large.
+    /// Acquired when the body becomes large.
     share: Option<MemoryShare>,
-    /// What the buffer need not grow beyond.
-    most: usize,
-    ended: bool,
+    /// The maximum capacity that the buffer needs.
+    max_size: usize,
+    stream_ended: bool,
 }
 
 impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
-    /// Makes room. Where the end is not known the buffer doubles, but not beyond the most that will be kept: a share of the
-    /// budget is no larger.
-    fn make(&mut self, room: usize, is_all: bool) {
-        let here = self.buffer.len();
-        let (whole, least) = (self.buffer.capacity(), here + room);
-        if whole < least {
-            let doubled = if is_all { 0 } else { 2 * whole };
-            let mut larger = self.memory.buffer(least.max(doubled.min(self.most)));
+    /// Ensures free capacity for `free` bytes. If more bytes may follow, the buffer doubles, but not beyond `max_size`,
+    /// because the share of the budget is no larger.
+    fn reserve(&mut self, free: usize, is_all: bool) {
+        let capacity = self.buffer.capacity();
+        let required = self.buffer.len() + free;
+        if capacity < required {
+            let doubled = if is_all { 0 } else { 2 * capacity };
+            let mut larger = self.memory.buffer(required.max(doubled.min(self.max_size)));
             larger.extend_from_slice(&self.buffer);
             self.memory
                 .recycle(std::mem::replace(&mut self.buffer, larger));
         }
     }
 
-    /// Reads once. `rest`: how much there is to come, where that is known.
-    async fn more(&mut self, rest: Option<u64>) -> ReadOutcome {
+    /// Reads once. `rest` is the number of bytes to come, if it is known.
+    async fn read(&mut self, rest: Option<u64>) -> ReadOutcome {
         if self.late {
             return ReadOutcome::Late;
         }
         let read = poll_fn(|cx| {
             let free = self.buffer.capacity() - self.buffer.len();
-            let read = if rest.is_none() && free < LEAST_ROOM {
-                SCOOPS.with_borrow_mut(|scoop| self.poll_scoop(cx, scoop))
+            let read = if rest.is_none() && free < MIN_FREE {
+                READ_BUFFER.with_borrow_mut(|buffer| self.poll_thread_buffer(cx, buffer))
             } else {
                 let rest = rest.unwrap_or(0);
-                let most = match self.share {
-                    Some(_) => self.most.saturating_sub(self.buffer.len()),
-                    None => MOST_ROOM,
+                let max_growth = match self.share {
+                    Some(_) => self.max_size.saturating_sub(self.buffer.len()),
+                    None => MAX_GROWTH,
                 };
-                let room = rest.min(most as u64);
-                // Some more, so that more than was announced shows, and for what stands behind it.
-                self.make(room as usize + END.len(), room == rest);
+                let growth = rest.min(max_growth as u64);
+                // The extra capacity is for the terminator. It also detects bytes beyond the announced length.
+                self.reserve(growth as usize + TERMINATOR.len(), growth == rest);
                 pin!(self.stream.read_buf(&mut self.buffer)).poll(cx)
             };
             match read {
                 Poll::Ready(result) => Poll::Ready(Some(result)),
-                Poll::Pending => self.pace.poll_late(cx).map(|()| None),
+                Poll::Pending => self.timer.poll_late(cx).map(|()| None),
             }
         });
         match read.await {
             None => ReadOutcome::Late,
             Some(Ok(0)) => {
-                self.ended = true;
+                self.stream_ended = true;
                 ReadOutcome::End
             }
             Some(Err(error)) => {
-                self.ended = true;
+                self.stream_ended = true;
                 if error.kind() == io::ErrorKind::UnexpectedEof {
                     ReadOutcome::End
                 } else {
@@ -236,61 +238,66 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
                 }
             }
             Some(Ok(bytes)) => {
-                self.first_byte.get_or_insert_with(|| self.asked.elapsed());
-                // Too slow matters only when more is needed: the caller looks at the bytes first.
-                self.late = !self.pace.record_bytes(bytes);
+                self.first_byte
+                    .get_or_insert_with(|| self.request_sent.elapsed());
+                // Reported by the next read: if these bytes complete the response, it is not late.
+                self.late = !self.timer.record_bytes(bytes);
                 ReadOutcome::Bytes
             }
         }
     }
 
-    /// Reads by way of the thread's scoop.
-    fn poll_scoop(&mut self, cx: &mut Context<'_>, scoop: &mut [u8]) -> Poll<io::Result<usize>> {
-        let mut scoop = ReadBuf::new(scoop);
-        ready!(Pin::new(&mut *self.stream).poll_read(cx, &mut scoop))?;
-        let bytes = scoop.filled();
-        // A scoop that is full is seldom all: the rest should find room beside it.
-        let whole = (bytes.len() == SCOOP && self.buffer.is_empty())
-            .then(|| promised(bytes))
+    /// Reads into the thread's buffer and copies the bytes.
+    fn poll_thread_buffer(
+        &mut self,
+        cx: &mut Context<'_>,
+        buffer: &mut [u8],
+    ) -> Poll<io::Result<usize>> {
+        let mut buffer = ReadBuf::new(buffer);
+        ready!(Pin::new(&mut *self.stream).poll_read(cx, &mut buffer))?;
+        let bytes = buffer.filled();
+        // If the first read fills the buffer, more will follow: allocate for the announced length at once.
+        let announced = (bytes.len() == READ_SIZE && self.buffer.is_empty())
+            .then(|| announced_size(bytes))
             .flatten();
-        match whole.filter(|whole| *whole <= MOST_ROOM) {
-            Some(whole) => self.make(whole.max(SCOOP), true),
-            None => self.make(bytes.len(), false),
+        match announced.filter(|size| *size <= MAX_GROWTH) {
+            Some(size) => self.reserve(size.max(READ_SIZE), true),
+            None => self.reserve(bytes.len(), false),
         }
         self.buffer.extend_from_slice(bytes);
         Poll::Ready(Ok(bytes.len()))
     }
 
-    /// The head of the final answer, which then begins the buffer.
-    async fn head(&mut self, max_head: usize) -> Result<(ResponseHead, usize), Failure> {
+    /// Receives the head of the final response and returns it with its length. The buffer then begins with it.
+    async fn read_head(&mut self, max_head: usize) -> Result<(ResponseHead, usize), Failure> {
         let (mut scanned, mut interim, mut blank) = (0, 0, 0);
         loop {
-            let before = self
+            let line_ends = self
                 .buffer
                 .iter()
                 .take_while(|byte| matches!(byte, b'\r' | b'\n'))
                 .count();
-            self.buffer.drain(..before);
-            blank += before;
-            if blank > MOST_BLANK {
+            self.buffer.drain(..line_ends);
+            blank += line_ends;
+            if blank > MAX_BLANK {
                 return Err(Failure::Protocol(
-                    "blank lines instead of a head".to_owned(),
+                    "too many blank lines before the status line".to_owned(),
                 ));
             }
-            head::refuse_start(&self.buffer).map_err(Failure::Protocol)?;
+            head::check_start(&self.buffer).map_err(Failure::Protocol)?;
             let end = head::find_end(&self.buffer, &mut scanned);
             if end.unwrap_or(self.buffer.len()) > max_head {
                 return Err(Failure::Protocol(format!(
-                    "a head of more than {max_head} bytes"
+                    "the response head is longer than {max_head} bytes"
                 )));
             }
             if let Some(end) = end {
-                let head = head::read(&self.buffer[..end]).map_err(Failure::Protocol)?;
+                let head = head::parse(&self.buffer[..end]).map_err(Failure::Protocol)?;
                 if head.status >= 200 {
                     return Ok((head, end));
                 }
                 interim += 1;
-                if head.status == 101 || interim > MOST_INTERIM {
+                if head.status == 101 || interim > MAX_INTERIM {
                     return Err(Failure::Protocol(format!(
                         "interim response {}",
                         head.status
@@ -300,7 +307,7 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
                 scanned = 0;
                 continue;
             }
-            match self.more(None).await {
+            match self.read(None).await {
                 ReadOutcome::Bytes => {}
                 ReadOutcome::End | ReadOutcome::Broken => return Err(Failure::Reset),
                 ReadOutcome::Late if self.first_byte.is_none() => return Err(Failure::Timeout),
@@ -309,28 +316,28 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         }
     }
 
-    /// Takes the body, if it is wanted, and ends the exchange.
-    async fn body(
+    /// Receives the body, unless its media type is not accepted, and ends the exchange.
+    async fn receive_body(
         mut self,
         mut head: ResponseHead,
         head_length: usize,
         limits: ExchangeLimits<'_>,
     ) -> ExchangeResult {
         let mut remarks = std::mem::take(&mut head.remarks);
-        let (mut framing, clean) = framing::of(&head, &mut remarks);
+        let (mut framing, unambiguous) = framing::of(&head, &mut remarks);
         let media_type = media_type(&head);
         let unwanted = !limits.accept_any_type
             && !matches!(framing, BodyFraming::Empty | BodyFraming::Length(0))
             && !limits.options.accepts(&media_type);
-        let limit = limits
+        let max_body = limits
             .max_body
             .unwrap_or_else(|| limits.options.max_body_of(&media_type));
-        let body = usize::try_from(most(&framing, limit)).unwrap_or(usize::MAX);
-        self.most = body.saturating_add(head_length + LEAST_ROOM);
+        let body = usize::try_from(max_length(&framing, max_body)).unwrap_or(usize::MAX);
+        self.max_size = body.saturating_add(head_length + MIN_FREE);
         let (end, truncated) = if unwanted {
             (0, Some(Truncated::Unspecified))
         } else {
-            self.take(&mut framing, head_length, limit, limits, &mut remarks)
+            self.read_body(&mut framing, head_length, max_body, limits, &mut remarks)
                 .await
         };
         debug!(
@@ -338,37 +345,38 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
             truncated = truncated.map(Truncated::as_str),
             "body end"
         );
-        let here = self.buffer.len() - head_length;
-        // A small unwanted body that has come with the head costs no connection.
-        let whole = match framing {
-            BodyFraming::Length(bytes) if unwanted => here as u64 == bytes,
+        let received = self.buffer.len() - head_length;
+        // The connection is kept if a small unwanted body arrived together with the head.
+        let ends_exactly = match framing {
+            BodyFraming::Length(bytes) if unwanted => received as u64 == bytes,
             BodyFraming::Close | BodyFraming::UpTo(_) => false,
-            _ => truncated.is_none() && here == end,
+            _ => truncated.is_none() && received == end,
         };
-        if !unwanted && truncated.is_none() && here > end {
+        if !unwanted && truncated.is_none() && received > end {
             remarks.push(ResponseRemark::ExtraBytes);
         }
         self.buffer.truncate(head_length + end);
         let length = self.buffer.len();
-        let is_ended = length > MAX_UNPOOLED && self.buffer.capacity() - length >= END.len();
-        if is_ended {
-            self.buffer.extend_from_slice(END);
+        let has_terminator =
+            length > MAX_UNPOOLED && self.buffer.capacity() - length >= TERMINATOR.len();
+        if has_terminator {
+            self.buffer.extend_from_slice(TERMINATOR);
         }
-        let ended = keep(self.buffer, self.memory);
-        let response = ended.slice(..length);
+        let terminated = into_bytes(self.buffer, self.memory);
+        let response = terminated.slice(..length);
         let wire = response.slice(head_length..);
         let payload = match &mut framing {
             BodyFraming::Chunked(chunks) => chunks.payload(&wire),
             _ => wire,
         };
-        let reusable = whole && clean && head.persistent && !self.ended;
+        let reusable = ends_exactly && unambiguous && head.persistent && !self.stream_ended;
         head.remarks = remarks;
         ExchangeResult {
             result: Ok(ReceivedResponse {
                 head,
                 head_length,
                 payload,
-                crlf_terminated: is_ended.then_some(ended),
+                crlf_terminated: has_terminator.then_some(terminated),
                 truncated,
                 unwanted,
                 share: self.share,
@@ -376,96 +384,99 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
             response,
             first_byte: self.first_byte.unwrap_or_default(),
             reusable,
-            silent: false,
+            closed_early: false,
         }
     }
 
-    /// Reads until the body ends or a limit does. Gives the body's length on the wire, as far as it is kept.
-    async fn take(
+    /// Reads until the body ends or a limit is reached. Returns the number of bytes of the body that are kept.
+    async fn read_body(
         &mut self,
         framing: &mut BodyFraming,
         head_length: usize,
-        limit: u64,
+        max_body: u64,
         limits: ExchangeLimits<'_>,
         remarks: &mut Vec<ResponseRemark>,
     ) -> (usize, Option<Truncated>) {
         loop {
             let body = &self.buffer[head_length..];
-            let here = body.len();
+            let received = body.len();
             let mut broken = None;
             let end = match framing {
                 BodyFraming::Empty => Some(0),
                 BodyFraming::Length(bytes) | BodyFraming::UpTo(bytes) => {
-                    (here as u64 >= *bytes).then_some(*bytes as usize)
+                    (received as u64 >= *bytes).then_some(*bytes as usize)
                 }
                 BodyFraming::Close => None,
-                // What is over the limit is not looked at: nothing of it is gathered.
-                BodyFraming::Chunked(chunks) => match chunks.advance(&body[..kept(here, limit)]) {
-                    ChunkStep::More => None,
-                    ChunkStep::Done(end) => Some(end),
-                    ChunkStep::Broken => {
-                        remarks.push(ResponseRemark::BrokenChunks);
-                        if chunks.is_untouched() {
-                            *framing = BodyFraming::Close;
-                            None
-                        } else {
-                            broken = Some(Truncated::Unspecified);
-                            Some(kept(here, limit))
+                // Bytes beyond the limit are not parsed, so that none of them is copied.
+                BodyFraming::Chunked(chunks) => {
+                    match chunks.advance(&body[..capped(received, max_body)]) {
+                        ChunkStep::More => None,
+                        ChunkStep::Done(end) => Some(end),
+                        ChunkStep::Broken => {
+                            remarks.push(ResponseRemark::BrokenChunks);
+                            if chunks.is_at_start() {
+                                *framing = BodyFraming::Close;
+                                None
+                            } else {
+                                broken = Some(Truncated::Unspecified);
+                                Some(capped(received, max_body))
+                            }
                         }
                     }
-                },
+                }
             };
-            if end.unwrap_or(here) as u64 > limit {
-                return (limit as usize, Some(Truncated::Length));
+            if end.unwrap_or(received) as u64 > max_body {
+                return (max_body as usize, Some(Truncated::Length));
             }
             if let Some(end) = end {
                 return (end, broken);
             }
-            let rest = rest(framing, here);
-            let next = rest.map_or(LEAST_ROOM, |rest| rest.min(MOST_ROOM as u64) as usize);
-            if self.share.is_none() && here + next > MAX_UNBUDGETED {
-                match timeout_at(limits.deadline, limits.memory.wire(most(framing, limit))).await {
+            let rest = announced_length(framing).map(|length| length - received as u64);
+            let next_read = rest.map_or(MIN_FREE, |rest| rest.min(MAX_GROWTH as u64) as usize);
+            if self.share.is_none() && received + next_read > MAX_UNBUDGETED {
+                let share = limits.memory.wire(max_length(framing, max_body));
+                match timeout_at(limits.deadline, share).await {
                     Ok(share) => self.share = Some(share),
-                    Err(_) => return (here, Some(Truncated::Time)),
+                    Err(_) => return (received, Some(Truncated::Time)),
                 }
             }
-            match self.more(rest).await {
+            match self.read(rest).await {
                 ReadOutcome::Bytes => {}
-                ReadOutcome::Late => return (here, Some(Truncated::Time)),
-                ReadOutcome::End => return (here, ended(framing, false)),
-                ReadOutcome::Broken => return (here, ended(framing, true)),
+                ReadOutcome::Late => return (received, Some(Truncated::Time)),
+                ReadOutcome::End => return (received, truncation_at_end(framing, false)),
+                ReadOutcome::Broken => return (received, truncation_at_end(framing, true)),
             }
         }
     }
 
-    fn failed(mut self, failure: Failure, max_head: usize) -> ExchangeResult {
+    fn fail(mut self, failure: Failure, max_head: usize) -> ExchangeResult {
         self.buffer.truncate(max_head);
         ExchangeResult {
-            silent: failure == Failure::Reset && self.first_byte.is_none(),
+            closed_early: failure == Failure::Reset && self.first_byte.is_none(),
             result: Err(failure),
-            response: keep(self.buffer, self.memory),
+            response: into_bytes(self.buffer, self.memory),
             first_byte: self.first_byte.unwrap_or_default(),
             reusable: false,
         }
     }
 }
 
-/// How long an answer says it is that begins with these bytes, with some more room behind it.
-fn promised(bytes: &[u8]) -> Option<usize> {
+/// The announced size of the response that begins with these bytes, plus space for the terminator.
+fn announced_size(bytes: &[u8]) -> Option<usize> {
     let end = head::find_end(bytes, &mut 0)?;
-    let head = head::read(&bytes[..end]).ok()?;
+    let head = head::parse(&bytes[..end]).ok()?;
     let (framing, _) = framing::of(&head, &mut Vec::new());
-    let body = usize::try_from(announced(&framing)?).ok()?;
-    end.checked_add(body)?.checked_add(END.len())
+    let body = usize::try_from(announced_length(&framing)?).ok()?;
+    end.checked_add(body)?.checked_add(TERMINATOR.len())
 }
 
-/// An answer as it is handed on. It may wait for the archive for long: not in a buffer that is more than half empty, unless
-/// that is a large one, which would cost more to copy.
-fn keep(buffer: Vec<u8>, memory: &MemoryBudget) -> Bytes {
+/// Turns the buffer into the response. The response may wait for the archive for a long time, so it is copied out of a
+/// buffer that is more than half empty. Large buffers are not copied, because that would cost more.
+fn into_bytes(buffer: Vec<u8>, memory: &MemoryBudget) -> Bytes {
     if buffer.capacity() <= MAX_UNBUDGETED && buffer.len() < buffer.capacity() / 2 {
-        let answer = Bytes::copy_from_slice(&buffer);
+        let response = Bytes::copy_from_slice(&buffer);
         memory.recycle(buffer);
-        answer
+        response
     } else if buffer.capacity() > MAX_UNPOOLED {
         memory.lend(buffer)
     } else {
@@ -473,30 +484,24 @@ fn keep(buffer: Vec<u8>, memory: &MemoryBudget) -> Bytes {
     }
 }
 
-/// As much of a body as is kept.
-fn kept(here: usize, limit: u64) -> usize {
-    usize::try_from(limit).map_or(here, |limit| here.min(limit))
+fn capped(length: usize, max_body: u64) -> usize {
+    usize::try_from(max_body).map_or(length, |max_body| length.min(max_body))
 }
 
-/// The most that a body can come to.
-fn most(framing: &BodyFraming, limit: u64) -> u64 {
-    announced(framing).map_or(limit, |bytes| bytes.min(limit))
+/// The maximum number of bytes of a body that are kept.
+fn max_length(framing: &BodyFraming, max_body: u64) -> u64 {
+    announced_length(framing).map_or(max_body, |length| length.min(max_body))
 }
 
-/// What is still to come of a body that announces its length.
-fn rest(framing: &BodyFraming, here: usize) -> Option<u64> {
-    announced(framing).map(|bytes| bytes - here as u64)
-}
-
-fn announced(framing: &BodyFraming) -> Option<u64> {
+fn announced_length(framing: &BodyFraming) -> Option<u64> {
     match framing {
         BodyFraming::Length(bytes) | BodyFraming::UpTo(bytes) => Some(*bytes),
         _ => None,
     }
 }
 
-/// What the end of the connection, in order or not, means for a body that is not complete by itself.
-fn ended(framing: &BodyFraming, broken: bool) -> Option<Truncated> {
+/// Whether a body is truncated if the connection ends here. `broken`: it was not closed in an orderly manner.
+fn truncation_at_end(framing: &BodyFraming, broken: bool) -> Option<Truncated> {
     match framing {
         BodyFraming::Close | BodyFraming::UpTo(_) if broken => Some(Truncated::Disconnect),
         BodyFraming::Close | BodyFraming::UpTo(_) | BodyFraming::Empty => None,
@@ -505,7 +510,7 @@ fn ended(framing: &BodyFraming, broken: bool) -> Option<Truncated> {
     }
 }
 
-/// The media type in lower case without parameters; empty when none is named.
+/// The media type in lower case without parameters; empty if there is no `Content-Type`.
 fn media_type(head: &ResponseHead) -> String {
     let value = head.headers.get("content-type").unwrap_or_default();
     let end = value

@@ -1,8 +1,8 @@
-//! How long a body is (RFC 9112, 6.3), with the mistakes that servers make.
+//! Determines where a body ends (RFC 9112, 6.3), tolerating common mistakes of servers.
 //!
-//! Transfer-Encoding wins over Content-Length; several lengths that differ are an upper bound; a length that is no
-//! number is none. Framing that is not clean is still read, but its connection serves no second request: what one side
-//! takes for the next answer the other may take for the rest of this one.
+//! `Transfer-Encoding` takes precedence over `Content-Length`. If several lengths differ, the largest is an upper bound.
+//! A length that is not a number is ignored. A body with ambiguous framing is read, but its connection is not reused:
+//! what one side takes for the next response, the other may take for the rest of this one.
 
 use super::{chunks::ChunkReader, head::ResponseHead};
 use crate::{Headers, ResponseRemark};
@@ -10,25 +10,25 @@ use crate::{Headers, ResponseRemark};
 /// Where the body ends.
 #[derive(Debug)]
 pub(crate) enum BodyFraming {
-    /// No body, whatever the headers say.
+    /// No body, regardless of the headers (204 and 304).
     Empty,
-    /// After so many bytes.
+    /// After this many bytes.
     Length(u64),
-    /// After so many bytes, or with the connection.
+    /// After this many bytes, or when the connection is closed before that.
     UpTo(u64),
     /// After the last chunk.
     Chunked(ChunkReader),
-    /// With the connection.
+    /// When the connection is closed.
     Close,
 }
 
-/// The framing, and whether the connection can be used again after it.
+/// The framing, and whether it is unambiguous, so that the connection can be reused.
 pub(crate) fn of(head: &ResponseHead, remarks: &mut Vec<ResponseRemark>) -> (BodyFraming, bool) {
     if matches!(head.status, 204 | 304) {
         return (BodyFraming::Empty, true);
     }
-    let length = length(&head.headers);
-    match transfer(&head.headers) {
+    let length = content_length(&head.headers);
+    match transfer_coding(&head.headers) {
         TransferCoding::Chunked => (
             BodyFraming::Chunked(ChunkReader::default()),
             matches!(length, ContentLength::None),
@@ -37,11 +37,11 @@ pub(crate) fn of(head: &ResponseHead, remarks: &mut Vec<ResponseRemark>) -> (Bod
         TransferCoding::None => match length {
             ContentLength::None => (BodyFraming::Close, false),
             ContentLength::One(bytes) => (BodyFraming::Length(bytes), true),
-            ContentLength::Several(most) => {
+            ContentLength::Several(max) => {
                 remarks.push(ResponseRemark::ContentLength(
-                    "several that differ".to_owned(),
+                    "several different values".to_owned(),
                 ));
-                (BodyFraming::UpTo(most), false)
+                (BodyFraming::UpTo(max), false)
             }
             ContentLength::Unusable(text) => {
                 remarks.push(ResponseRemark::ContentLength(text));
@@ -54,11 +54,11 @@ pub(crate) fn of(head: &ResponseHead, remarks: &mut Vec<ResponseRemark>) -> (Bod
 enum TransferCoding {
     None,
     Chunked,
-    /// Some coding that only the end of the connection delimits.
+    /// Another coding; the body ends when the connection is closed.
     Other,
 }
 
-fn transfer(headers: &Headers) -> TransferCoding {
+fn transfer_coding(headers: &Headers) -> TransferCoding {
     let mut last = TransferCoding::None;
     for value in headers.all("transfer-encoding") {
         for name in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
@@ -79,7 +79,7 @@ enum ContentLength {
     Unusable(String),
 }
 
-fn length(headers: &Headers) -> ContentLength {
+fn content_length(headers: &Headers) -> ContentLength {
     let mut found = ContentLength::None;
     for value in headers.all("content-length") {
         for part in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
@@ -92,7 +92,7 @@ fn length(headers: &Headers) -> ContentLength {
                 ContentLength::One(before) if before != bytes => {
                     ContentLength::Several(before.max(bytes))
                 }
-                ContentLength::Several(most) => ContentLength::Several(most.max(bytes)),
+                ContentLength::Several(max) => ContentLength::Several(max.max(bytes)),
                 _ => ContentLength::One(bytes),
             };
         }
@@ -100,7 +100,7 @@ fn length(headers: &Headers) -> ContentLength {
     found
 }
 
-/// Digits only: `parse` would take a sign.
+/// Parses digits only; `str::parse` would accept a sign.
 fn number(text: &[u8]) -> Option<u64> {
     let text = str::from_utf8(text)
         .ok()
@@ -114,22 +114,22 @@ mod tests {
     use crate::http::head;
 
     fn check(status: u16, fields: &str, expected: &str, reusable: bool) {
-        let head = head::read(format!("HTTP/1.1 {status} x\r\n{fields}\r\n\r\n").as_bytes())
+        let head = head::parse(format!("HTTP/1.1 {status} x\r\n{fields}\r\n\r\n").as_bytes())
             .expect("a head");
-        let (framing, clean) = of(&head, &mut Vec::new());
+        let (framing, unambiguous) = of(&head, &mut Vec::new());
         let found = match framing {
             BodyFraming::Chunked(_) => "Chunked".to_owned(),
             other => format!("{other:?}"),
         };
         assert_eq!(
-            (found.as_str(), clean),
+            (found.as_str(), unambiguous),
             (expected, reusable),
             "{status} {fields}"
         );
     }
 
     #[test]
-    fn framings() {
+    fn framing_by_headers() {
         check(200, "Content-Length: 5", "Length(5)", true);
         check(200, "Content-Length: 5, 5", "Length(5)", true);
         check(

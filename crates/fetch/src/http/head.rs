@@ -1,22 +1,23 @@
-//! The head of an answer: where it ends, and what it says (RFC 9112, sections 2 to 5).
+//! Finds the end of a response head and parses it (RFC 9112, sections 2 to 5).
 //!
-//! Tolerant where servers are known to be odd: bare line feeds, folded lines, spaces before the colon, no reason
-//! phrase, `HTTP/2.0` in HTTP/1 syntax, lines that are no header at all. Not tolerant where there is nothing to read:
-//! an answer without a status line is a protocol failure (N10). Never panics; the bytes themselves are kept elsewhere.
+//! Accepts known deviations: bare line feeds, folded lines, spaces before the colon, a missing reason phrase, `HTTP/2.0`
+//! in HTTP/1 syntax, and lines that are not header fields. A response without a status line is a protocol failure (N10).
+//! Never panics.
 
 use crate::{Headers, ResponseRemark};
 
-/// What the head says.
+/// A parsed response head.
 #[derive(Debug)]
 pub(crate) struct ResponseHead {
     pub(crate) status: u16,
-    /// The version allows keep-alive without being asked: a clean `HTTP/1.1`.
+    /// Whether the version and the `Connection` header allow the connection to be kept alive.
     pub(crate) persistent: bool,
     pub(crate) headers: Headers,
     pub(crate) remarks: Vec<ResponseRemark>,
 }
 
-/// Where a head ends in the bytes so far; `scanned` remembers how far earlier calls have looked.
+/// The length of the head, if the bytes received so far have its end. `scanned` counts the bytes that earlier calls have
+/// searched.
 pub(crate) fn find_end(bytes: &[u8], scanned: &mut usize) -> Option<usize> {
     for at in memchr::memchr_iter(b'\n', &bytes[*scanned..]) {
         let line_end = *scanned + at;
@@ -26,13 +27,13 @@ pub(crate) fn find_end(bytes: &[u8], scanned: &mut usize) -> Option<usize> {
             _ => {}
         }
     }
-    // A blank line may straddle two reads: look at the last three bytes again.
+    // A blank line may span two reads, so the last three bytes are searched again.
     *scanned = bytes.len().saturating_sub(3);
     None
 }
 
-/// Whether the first bytes can still become a status line; the reason when they cannot.
-pub(crate) fn refuse_start(bytes: &[u8]) -> Result<(), String> {
+/// Returns an error if the first bytes cannot be the beginning of a status line.
+pub(crate) fn check_start(bytes: &[u8]) -> Result<(), String> {
     const START: &[u8] = b"HTTP/";
     let length = bytes.len().min(START.len());
     if bytes[..length].eq_ignore_ascii_case(&START[..length]) {
@@ -41,32 +42,34 @@ pub(crate) fn refuse_start(bytes: &[u8]) -> Result<(), String> {
     if bytes.starts_with(b"ICY") {
         return Err("a radio stream (ICY)".to_owned());
     }
-    let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(24)])
+    let start = String::from_utf8_lossy(&bytes[..bytes.len().min(24)])
         .escape_debug()
         .to_string();
-    Err(format!("no status line, begins with \"{shown}\""))
+    Err(format!(
+        "no status line; the response begins with \"{start}\""
+    ))
 }
 
-/// Reads a whole head, blank line included.
-pub(crate) fn read(head: &[u8]) -> Result<ResponseHead, String> {
+/// Parses a complete head, including the blank line.
+pub(crate) fn parse(head: &[u8]) -> Result<ResponseHead, String> {
     let mut lines = Lines { rest: head };
     let first = lines.next().unwrap_or_default();
-    let line = status_line(first)?;
+    let line = parse_status_line(first)?;
     let mut remarks = Vec::new();
-    if line.odd {
+    if line.irregular {
         remarks.push(ResponseRemark::StatusLine(
             String::from_utf8_lossy(&first[..first.len().min(80)]).into_owned(),
         ));
     }
-    let (headers, unread) = fields(lines.rest);
-    if unread > 0 {
-        remarks.push(ResponseRemark::UnreadableHeaders(unread));
+    let (headers, invalid_lines) = parse_fields(lines.rest);
+    if invalid_lines > 0 {
+        remarks.push(ResponseRemark::UnreadableHeaders(invalid_lines));
     }
-    let keep_alive = names(&headers, "connection", "keep-alive");
-    let close = names(&headers, "connection", "close");
-    // ChunkReader are not HTTP/1.0's: the framing may be a proxy's mistake (RFC 9112, 6.1).
-    let asked = keep_alive && !headers.has("transfer-encoding");
-    let persistent = !close && !line.odd && (line.minor >= 1 || asked);
+    let keep_alive = has_token(&headers, "connection", "keep-alive");
+    let close = has_token(&headers, "connection", "close");
+    // HTTP/1.0 has no chunked coding: the framing may be a proxy's mistake (RFC 9112, 6.1).
+    let keep_alive_1_0 = keep_alive && !headers.has("transfer-encoding");
+    let persistent = !close && !line.irregular && (line.minor >= 1 || keep_alive_1_0);
     Ok(ResponseHead {
         status: line.status,
         persistent,
@@ -75,32 +78,33 @@ pub(crate) fn read(head: &[u8]) -> Result<ResponseHead, String> {
     })
 }
 
-/// Whether a comma-separated header names a word.
-fn names(headers: &Headers, name: &str, word: &str) -> bool {
+/// Whether a comma-separated header contains a token.
+fn has_token(headers: &Headers, name: &str, token: &str) -> bool {
     headers
         .texts(name)
         .flat_map(|value| value.split(','))
-        .any(|part| part.trim().eq_ignore_ascii_case(word))
+        .any(|part| part.trim().eq_ignore_ascii_case(token))
 }
 
 struct StatusLine {
     minor: u8,
     status: u16,
-    odd: bool,
+    /// Not exactly as RFC 9112 prescribes.
+    irregular: bool,
 }
 
-fn status_line(line: &[u8]) -> Result<StatusLine, String> {
-    let refused = || {
+fn parse_status_line(line: &[u8]) -> Result<StatusLine, String> {
+    let invalid = || {
         format!(
-            "status line \"{}\"",
+            "invalid status line \"{}\"",
             String::from_utf8_lossy(&line[..line.len().min(80)]).escape_debug()
         )
     };
-    let rest = line.get(5..).ok_or_else(refused)?;
+    let rest = line.get(5..).ok_or_else(invalid)?;
     let version_length = rest
         .iter()
         .position(u8::is_ascii_whitespace)
-        .ok_or_else(refused)?;
+        .ok_or_else(invalid)?;
     let (version, rest) = rest.split_at(version_length);
     let after = rest.trim_ascii_start();
     let digits = after
@@ -108,15 +112,15 @@ fn status_line(line: &[u8]) -> Result<StatusLine, String> {
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     if digits != 3 {
-        return Err(refused());
+        return Err(invalid());
     }
     let status = after[..3]
         .iter()
         .fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'));
     if status < 100 {
-        return Err(refused());
+        return Err(invalid());
     }
-    let clean = line.starts_with(b"HTTP/")
+    let regular = line.starts_with(b"HTTP/")
         && rest.len() - after.len() == 1
         && matches!(after.get(3), None | Some(b' '));
     let minor = match version {
@@ -127,14 +131,14 @@ fn status_line(line: &[u8]) -> Result<StatusLine, String> {
     Ok(StatusLine {
         minor: minor.unwrap_or(1),
         status,
-        odd: !clean || minor.is_none(),
+        irregular: !regular || minor.is_none(),
     })
 }
 
-/// The field lines, and how many could not be read.
-fn fields(bytes: &[u8]) -> (Headers, usize) {
+/// The header fields, and the number of lines that could not be parsed.
+fn parse_fields(bytes: &[u8]) -> (Headers, usize) {
     let mut headers = Headers::with_capacity(bytes.len());
-    let mut unread = 0;
+    let mut invalid_lines = 0;
     let mut lines = Lines { rest: bytes }.peekable();
     let mut folded = Vec::new();
     while let Some(mut line) = lines.next() {
@@ -154,15 +158,15 @@ fn fields(bytes: &[u8]) -> (Headers, usize) {
         if line.trim_ascii().is_empty() {
             continue;
         }
-        let read = memchr::memchr(b':', line).is_some_and(|colon| {
+        let is_field = memchr::memchr(b':', line).is_some_and(|colon| {
             headers.push(line[..colon].trim_ascii(), line[colon + 1..].trim_ascii())
         });
-        unread += usize::from(!read);
+        invalid_lines += usize::from(!is_field);
     }
-    (headers, unread)
+    (headers, invalid_lines)
 }
 
-/// Lines without their ends, `\n` or `\r\n`.
+/// Iterates over lines without their ends, `\n` or `\r\n`.
 struct Lines<'a> {
     rest: &'a [u8],
 }
@@ -188,8 +192,8 @@ mod tests {
     use super::*;
 
     fn check(head: &str, expected: &str) {
-        let found = match read(head.as_bytes()) {
-            Err(reason) => format!("refused: {reason}"),
+        let found = match parse(head.as_bytes()) {
+            Err(reason) => format!("error: {reason}"),
             Ok(head) => {
                 let fields: Vec<String> = head
                     .headers
@@ -210,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn heads_are_read() {
+    fn valid_heads_are_parsed() {
         check("HTTP/1.1 200 OK\r\nA: b\r\n\r\n", "200 true [a=b]");
         check("HTTP/1.1 200\r\n\r\n", "200 true []");
         check("HTTP/1.1 200 \r\n\r\n", "200 true []");
@@ -240,66 +244,69 @@ mod tests {
     }
 
     #[test]
-    fn oddities_are_remarked() {
+    fn irregular_heads_are_parsed_with_a_remark() {
         check(
             "HTTP/2.0 200 OK\r\n\r\n",
-            "200 false [] odd status line: HTTP/2.0 200 OK",
+            "200 false [] irregular status line: HTTP/2.0 200 OK",
         );
         check(
             "HTTP/1 200 OK\r\n\r\n",
-            "200 false [] odd status line: HTTP/1 200 OK",
+            "200 false [] irregular status line: HTTP/1 200 OK",
         );
         check(
             "HTTP/1.1  200 OK\r\n\r\n",
-            "200 false [] odd status line: HTTP/1.1  200 OK",
+            "200 false [] irregular status line: HTTP/1.1  200 OK",
         );
         check(
             "http/1.1 200 ok\r\n\r\n",
-            "200 false [] odd status line: http/1.1 200 ok",
+            "200 false [] irregular status line: http/1.1 200 ok",
         );
         check(
             "HTTP/1.1 200OK\r\n\r\n",
-            "200 false [] odd status line: HTTP/1.1 200OK",
+            "200 false [] irregular status line: HTTP/1.1 200OK",
         );
         check(
             "HTTP/1.1 200 OK\r\nno colon\r\nA: b\r\n\r\n",
-            "200 true [a=b] 1 header lines could not be read",
+            "200 true [a=b] 1 invalid header lines",
         );
         check(
             "HTTP/1.1 200 OK\r\nb@d: x\r\n: y\r\n\r\n",
-            "200 true [] 2 header lines could not be read",
+            "200 true [] 2 invalid header lines",
         );
     }
 
     #[test]
-    fn what_is_no_status_line_is_refused() {
+    fn invalid_status_lines_are_errors() {
         check(
             "HTTP/1.1 20 OK\r\n\r\n",
-            "refused: status line \"HTTP/1.1 20 OK\"",
+            "error: invalid status line \"HTTP/1.1 20 OK\"",
         );
         check(
             "HTTP/1.1 2000 OK\r\n\r\n",
-            "refused: status line \"HTTP/1.1 2000 OK\"",
+            "error: invalid status line \"HTTP/1.1 2000 OK\"",
         );
         check(
             "HTTP/1.1 abc\r\n\r\n",
-            "refused: status line \"HTTP/1.1 abc\"",
+            "error: invalid status line \"HTTP/1.1 abc\"",
         );
-        check("HTTP/1.1\r\n\r\n", "refused: status line \"HTTP/1.1\"");
+        check(
+            "HTTP/1.1\r\n\r\n",
+            "error: invalid status line \"HTTP/1.1\"",
+        );
         check(
             "HTTP/1.1 099 x\r\n\r\n",
-            "refused: status line \"HTTP/1.1 099 x\"",
+            "error: invalid status line \"HTTP/1.1 099 x\"",
         );
         for start in ["ICY 200 OK", "<html>", "\0\0", "HTML/1.0"] {
-            assert!(refuse_start(start.as_bytes()).is_err(), "{start}");
+            assert!(check_start(start.as_bytes()).is_err(), "{start}");
         }
         for start in ["", "H", "http/1", "HTTP/1.1 200"] {
-            assert!(refuse_start(start.as_bytes()).is_ok(), "{start}");
+            assert!(check_start(start.as_bytes()).is_ok(), "{start}");
         }
     }
 
     #[test]
-    fn the_end_is_found_however_the_bytes_arrive() {
+    fn the_end_is_found_wherever_the_bytes_are_split() {
         for (head, body) in [
             ("HTTP/1.1 200 OK\r\nA: b\r\n\r\n", "\n\nx"),
             ("HTTP/1.1 200 OK\nA: b\n\n", "x"),
@@ -318,13 +325,13 @@ mod tests {
     proptest::proptest! {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(300))]
         #[test]
-        fn any_bytes_are_read_without_panic(bytes in proptest::collection::vec(0_u8.., 0..200)) {
+        fn any_bytes_are_parsed_without_panic(bytes in proptest::collection::vec(0_u8.., 0..200)) {
             let mut scanned = 0;
             let _ = find_end(&bytes, &mut scanned);
             let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
             head.extend_from_slice(&bytes);
-            proptest::prop_assert!(read(&head).is_ok());
-            let _ = read(&bytes);
+            proptest::prop_assert!(parse(&head).is_ok());
+            let _ = parse(&bytes);
         }
     }
 }

@@ -1,20 +1,20 @@
-//! The header fields of an answer (RFC 9110, section 5).
+//! The header fields of a response (RFC 9110, section 5).
 //!
-//! An answer has a dozen of them and is asked for a dozen names: they lie in one text and are looked through one by one. A map
-//! cost more to make, for every page, than it saved. However many a server sends, no more are kept than [`MOST`].
+//! All fields are stored in one buffer and searched linearly. A response has about a dozen fields and is asked for about
+//! a dozen names; building a hash map for every page cost more than it saved. At most [`MAX_FIELDS`] are kept.
 
-/// Header fields kept of one answer.
-const MOST: usize = 500;
+/// Maximum number of header fields that are kept.
+const MAX_FIELDS: usize = 500;
 
-/// Fields in the order in which they came, names in lower case. A name may occur several times.
+/// Header fields in the order received, with names in lower case. A name may occur several times.
 #[derive(Clone, Default)]
 pub struct Headers {
-    /// Name, value, name, value …
+    /// Name, value, name, value …, without separators.
     text: Vec<u8>,
     fields: Vec<FieldSpan>,
 }
 
-/// Where a field lies in the text.
+/// The offsets of a field in `Headers::text`.
 #[derive(Clone, Copy)]
 struct FieldSpan {
     name: u32,
@@ -23,7 +23,7 @@ struct FieldSpan {
 }
 
 impl Headers {
-    /// None yet, with room for a head of so many bytes.
+    /// No fields, with capacity for a head of this many bytes.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self {
             text: Vec::with_capacity(bytes),
@@ -31,33 +31,34 @@ impl Headers {
         }
     }
 
-    /// Adds a field behind the others; false when its name is none (RFC 9110, 5.6.2) or there are too many. Control characters
-    /// of the value become spaces.
+    /// Appends a field. Returns false if the name is not a token (RFC 9110, 5.6.2) or there are too many fields. Control
+    /// characters in the value are replaced by spaces.
     pub(crate) fn push(&mut self, name: &[u8], value: &[u8]) -> bool {
-        let place = self.text.len();
-        let length = place + name.len() + value.len();
-        if self.fields.len() == MOST || !is_name(name) || u32::try_from(length).is_err() {
+        let start = self.text.len();
+        let length = start + name.len() + value.len();
+        if self.fields.len() == MAX_FIELDS || !is_token(name) || u32::try_from(length).is_err() {
             return false;
         }
         self.text.extend_from_slice(name);
-        self.text[place..].make_ascii_lowercase();
+        self.text[start..].make_ascii_lowercase();
         self.text.extend_from_slice(value);
-        let value = place + name.len();
-        let is_odd = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
-        if self.text[value..].iter().any(is_odd) {
-            let odd = self.text[value..].iter_mut();
-            odd.filter(|byte| byte.is_ascii_control())
+        let value = start + name.len();
+        let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
+        if self.text[value..].iter().any(is_control) {
+            let bytes = self.text[value..].iter_mut();
+            bytes
+                .filter(|byte| byte.is_ascii_control())
                 .for_each(|byte| *byte = b' ');
         }
         self.fields.push(FieldSpan {
-            name: place as u32,
+            name: start as u32,
             value: value as u32,
             end: length as u32,
         });
         true
     }
 
-    /// All fields, names in lower case.
+    /// All fields as name and value, names in lower case.
     pub fn iter(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
         self.fields.iter().map(|field| {
             let [name, value, end] = [field.name, field.value, field.end].map(|at| at as usize);
@@ -65,29 +66,31 @@ impl Headers {
         })
     }
 
-    /// The values of all fields of this name, which is to be given in lower case.
+    /// The values of all fields with this name, which must be in lower case.
     pub fn all(&self, name: &str) -> impl Iterator<Item = &[u8]> {
         debug_assert!(!name.bytes().any(|byte| byte.is_ascii_uppercase()));
-        let named = self.iter().filter(move |(own, _)| *own == name.as_bytes());
-        named.map(|(_, value)| value)
+        let fields = self.iter();
+        fields
+            .filter(move |(field, _)| *field == name.as_bytes())
+            .map(|(_, value)| value)
     }
 
-    /// The first value of this name.
+    /// The first value with this name.
     pub fn get(&self, name: &str) -> Option<&[u8]> {
         self.all(name).next()
     }
 
-    /// The first value of this name, if it is plain ASCII.
+    /// The first value with this name, if it is ASCII.
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.get(name).and_then(plain)
+        self.get(name).and_then(ascii)
     }
 
-    /// The values of this name that are plain ASCII.
+    /// The values with this name that are ASCII.
     pub fn texts(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.all(name).filter_map(plain)
+        self.all(name).filter_map(ascii)
     }
 
-    /// Whether there is a field of this name.
+    /// Whether there is a field with this name.
     pub fn has(&self, name: &str) -> bool {
         self.get(name).is_some()
     }
@@ -95,22 +98,21 @@ impl Headers {
 
 impl std::fmt::Debug for Headers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let shown = self
+        let escaped = self
             .iter()
             .map(|(name, value)| (name.escape_ascii(), value.escape_ascii()));
         f.debug_map()
-            .entries(shown.map(|(name, value)| (name.to_string(), value.to_string())))
+            .entries(escaped.map(|(name, value)| (name.to_string(), value.to_string())))
             .finish()
     }
 }
 
-/// Whether this can name a field: a token (RFC 9110, 5.6.2).
-pub(crate) fn is_name(name: &[u8]) -> bool {
-    !name.is_empty() && name.iter().all(|byte| OF_NAMES[usize::from(*byte)])
+/// Whether the bytes are a token (RFC 9110, 5.6.2), as field names must be.
+pub(crate) fn is_token(name: &[u8]) -> bool {
+    !name.is_empty() && name.iter().all(|byte| IS_TOKEN_BYTE[usize::from(*byte)])
 }
 
-/// The bytes that names are made of.
-const OF_NAMES: [bool; 256] = {
+const IS_TOKEN_BYTE: [bool; 256] = {
     let mut table = [false; 256];
     let marks = b"!#$%&'*+-.^_`|~";
     let mut byte = 0u8;
@@ -126,7 +128,7 @@ const OF_NAMES: [bool; 256] = {
     table
 };
 
-fn plain(value: &[u8]) -> Option<&str> {
+fn ascii(value: &[u8]) -> Option<&str> {
     str::from_utf8(value).ok().filter(|text| text.is_ascii())
 }
 
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_field_is_left_out() {
+    fn invalid_and_excess_fields_are_left_out() {
         let mut headers = Headers::default();
         for name in [&b""[..], b"a b", b"a:", b"caf\xe9", b"a\0"] {
             assert!(!headers.push(name, b"value"), "{name:?}");
@@ -163,7 +165,7 @@ mod tests {
         assert!(headers.push(b"b", b"c\td"));
         assert_eq!(headers.text("b"), Some("c\td"));
         let before = headers.iter().count();
-        let taken = (0..1000).filter(|_| headers.push(b"c", b"")).count();
-        assert_eq!(before + taken, MOST);
+        let added = (0..1000).filter(|_| headers.push(b"c", b"")).count();
+        assert_eq!(before + added, MAX_FIELDS);
     }
 }

@@ -1,7 +1,8 @@
 //! HTTP/1.1: one GET request and its response.
 //!
-//! `exchange.rs` sends and receives; `head.rs`, `headers.rs`, `framing.rs` and `chunks.rs` parse what arrives;
-//! `content_coding.rs` decompresses the body; `response.rs` is the result.
+//! `request.rs` writes the request head, with `range.rs` for its `Range` header. `exchange.rs` sends it and receives the
+//! response. `head.rs`, `headers.rs`, `framing.rs` and `chunks.rs` parse the response, `content_coding.rs` decompresses
+//! its body, `date.rs` parses dates in its headers, and `response.rs` has the result.
 
 mod chunks;
 pub(crate) mod content_coding;

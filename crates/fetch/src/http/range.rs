@@ -1,13 +1,14 @@
-//! `Range` (N7): the server is told how much is wanted, so that it need not be cut off.
+//! The `Range` header (N7): asks the server for no more bytes than the maximum body size, so that the connection need not
+//! be closed in the middle of a body.
 //!
-//! Off by default: some servers answer 416 for a page that is shorter than the range, and must be asked again without it
-//! (P A.3.2), which costs a second request. That is the caller's, who knows the pause before it
-//! ([`FetchRequest::without_range`](crate::FetchRequest::without_range)). Servers may ignore a range (RFC 9110, 14.2): the limit on the body holds
-//! all the same. A range is one of the coded body, whose beginning can be decoded.
+//! Off by default, because some servers respond with 416 to a range that is longer than the page (Castillo A.3.2). The
+//! caller must then repeat the request with [`FetchRequest::without_range`](crate::FetchRequest::without_range), after
+//! the courtesy pause. A server may ignore the header (RFC 9110, 14.2); the body limit applies in any case. The range is
+//! one of the compressed body, whose beginning can be decoded.
 
 use crate::{FetchRequest, Headers, Options, Truncated};
 
-/// The last byte wanted. `None`: nothing is said of ranges, or the request has one of its own.
+/// The last byte to request. `None` if ranges are off or the request has its own `Range` header.
 pub(crate) fn last_byte(options: &Options, request: &FetchRequest<'_>) -> Option<u64> {
     let has_own = request
         .headers
@@ -16,27 +17,27 @@ pub(crate) fn last_byte(options: &Options, request: &FetchRequest<'_>) -> Option
     if !options.range_requests || request.without_range || has_own {
         return None;
     }
-    // The media type is not known yet: the longest of all limits.
+    // The media type is not known yet, so the largest of all limits applies.
     let by_type = options.max_body_by_type.values().copied();
-    let most = request
+    let max_body = request
         .max_body
         .unwrap_or_else(|| by_type.fold(options.max_body, u64::max));
-    most.checked_sub(1)
+    max_body.checked_sub(1)
 }
 
-/// Why the body of a 206 answer is not the whole page, if it is not.
+/// Why the body of a 206 response is not the whole page; `None` if it is.
 pub(crate) fn truncation(headers: &Headers, last_byte: u64) -> Option<Truncated> {
-    match headers.text("content-range").and_then(sent) {
+    match headers.text("content-range").and_then(content_range) {
         Some((0, end, Some(length))) if end.checked_add(1) == Some(length) => None,
-        // The length is not told: shorter than what was asked for is all there is.
+        // Without a total length, a part that is shorter than the requested range is the whole page.
         Some((0, end, None)) if end < last_byte => None,
         Some((0, ..)) => Some(Truncated::Length),
         Some(_) | None => Some(Truncated::Unspecified),
     }
 }
 
-/// First and last byte, and the whole length if it is told, of `bytes 0-499/1234`.
-fn sent(text: &str) -> Option<(u64, u64, Option<u64>)> {
+/// Parses `bytes 0-499/1234`: the first byte, the last byte and the total length, which may be `*`.
+fn content_range(text: &str) -> Option<(u64, u64, Option<u64>)> {
     let (unit, rest) = text.split_at_checked(5)?;
     if !unit.eq_ignore_ascii_case("bytes") {
         return None;
@@ -56,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_and_wholes() {
+    fn partial_and_whole_bodies() {
         let check = |value: &str, expected: Option<Truncated>| {
             let mut headers = Headers::default();
             headers.push(b"Content-Range", value.as_bytes());
@@ -79,7 +80,7 @@ mod tests {
         assert_eq!(
             truncation(&Headers::default(), 999),
             Some(Truncated::Unspecified),
-            "several parts, or nothing said"
+            "no Content-Range: a multipart body, or an error of the server"
         );
     }
 }

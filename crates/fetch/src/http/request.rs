@@ -1,41 +1,41 @@
-//! What is asked: one GET, and the bytes of its head.
+//! A request: one GET, and the bytes of its head.
 //!
-//! A proxy is asked in the absolute form (RFC 9112, 3.2.2): the whole URL stands in the request line.
+//! A request through a proxy has the whole URL in its request line (absolute form; RFC 9112, 3.2.2).
 //!
-//! The order of the headers is that of a well-behaved client: Host, who we are, what we accept, then the request's
-//! own. No value can carry a line break: such a request is refused, never repaired.
+//! The header order is that of common clients: `Host`, identification, `Accept` headers, then the request's own. A value
+//! with a line break is an error, so that no header can be injected.
 
 use std::net::{IpAddr, SocketAddr};
 
 use aranha_url::{CanonUrl, Scheme};
 use bytes::Bytes;
 
-use super::headers::is_name;
+use super::headers::is_token;
 use crate::{FetchSetupError, Options};
 
 /// One GET of one URL at one address.
 #[derive(Clone, Debug)]
 pub struct FetchRequest<'a> {
-    /// The page.
+    /// The URL to fetch.
     pub url: &'a CanonUrl,
-    /// One of the addresses that [`Fetcher::resolve`](crate::Fetcher::resolve) gave; the guard looks at it again.
+    /// One of the addresses that [`Fetcher::resolve`](crate::Fetcher::resolve) returned. The guard checks it again.
     pub address: IpAddr,
-    /// Ask this HTTP proxy instead of the origin's server: `http` only. It is the user's own choice and no word of the
-    /// web's, so the guard is not asked about it, and `address` is not used: the proxy looks the name up. A URL whose
-    /// host is an address is judged all the same. To take only what the proxy has, send `Cache-Control: only-if-cached`.
+    /// Send the request to this HTTP proxy instead of the origin server; `http` URLs only. The user configured the
+    /// proxy, so the guard does not check its address. `address` is not used, because the proxy resolves the name. A URL
+    /// whose host is an IP literal is still checked. `Cache-Control: only-if-cached` restricts the proxy to its cache.
     pub proxy: Option<SocketAddr>,
-    /// Further headers as written on the wire: `Cookie`, `If-None-Match`, `If-Modified-Since`, `Range` …
+    /// Further headers: `Cookie`, `If-None-Match`, `If-Modified-Since`, `Range` …
     pub headers: Vec<(&'static str, String)>,
-    /// Instead of `max_body` and `max_body_by_type`.
+    /// Replaces the options `max_body` and `max_body_by_type`.
     pub max_body: Option<u64>,
-    /// Take the body whatever its media type: robots.txt.
+    /// Accept a body of any media type, for robots.txt.
     pub accept_any_type: bool,
-    /// No `Range`, whatever the options say: the server has answered 416 to one.
+    /// Send no `Range` header even if the options say so, because the server responded with 416 to one.
     pub without_range: bool,
 }
 
 impl<'a> FetchRequest<'a> {
-    /// A plain GET.
+    /// A GET without further headers.
     pub fn new(url: &'a CanonUrl, address: IpAddr) -> Self {
         FetchRequest {
             url,
@@ -49,7 +49,7 @@ impl<'a> FetchRequest<'a> {
     }
 }
 
-/// The header lines that every request carries, made once.
+/// The header lines that all requests share, formatted once.
 #[derive(Debug)]
 pub(crate) struct CommonHeaders(String);
 
@@ -70,7 +70,7 @@ impl CommonHeaders {
             let Some(value) = value.filter(|value| !value.is_empty()) else {
                 continue;
             };
-            if !is_sendable(value) {
+            if !is_valid_value(value) {
                 return Err(FetchSetupError::HeaderText { option });
             }
             push_line(&mut text, name, value);
@@ -79,8 +79,7 @@ impl CommonHeaders {
         Ok(CommonHeaders(text))
     }
 
-    /// The request's head, or the name of the part that cannot be sent.
-    /// `last_byte`: for the `Range` header.
+    /// The head of a request, or the reason why it cannot be sent. `last_byte` is for the `Range` header.
     pub(crate) fn head(
         &self,
         request: &FetchRequest<'_>,
@@ -93,17 +92,17 @@ impl CommonHeaders {
             .chain(url.authority().bytes())
             .any(|byte| byte <= b' ' || byte == 0x7f)
         {
-            return Err("the URL holds a space or a control character".to_owned());
+            return Err("the URL contains a space or a control character".to_owned());
         }
         if request.proxy.is_some() && url.scheme() != Scheme::Http {
-            return Err("a proxy is asked for http only".to_owned());
+            return Err("a proxy can be used for http URLs only".to_owned());
         }
-        let own: usize = request
+        let own_length: usize = request
             .headers
             .iter()
             .map(|(name, value)| name.len() + value.len() + 4)
             .sum();
-        let mut head = String::with_capacity(30 + url.as_str().len() + self.0.len() + own);
+        let mut head = String::with_capacity(30 + url.as_str().len() + self.0.len() + own_length);
         head.push_str("GET ");
         if request.proxy.is_some() {
             head.push_str("http://");
@@ -114,8 +113,11 @@ impl CommonHeaders {
         push_line(&mut head, "Host", url.authority());
         head.push_str(&self.0);
         for (name, value) in &request.headers {
-            if !is_name(name.as_bytes()) || !is_sendable(value) {
-                return Err(format!("the header {} cannot be sent", name.escape_debug()));
+            if !is_token(name.as_bytes()) || !is_valid_value(value) {
+                return Err(format!(
+                    "the request header {} has an invalid name or value",
+                    name.escape_debug()
+                ));
             }
             push_line(&mut head, name, value);
         }
@@ -133,7 +135,7 @@ fn push_line(text: &mut String, name: &str, value: &str) {
     }
 }
 
-fn is_sendable(value: &str) -> bool {
+fn is_valid_value(value: &str) -> bool {
     value
         .bytes()
         .all(|byte| byte == b'\t' || !byte.is_ascii_control())
@@ -153,12 +155,12 @@ mod tests {
             headers,
             ..FetchRequest::new(&url, [192, 0, 2, 1].into())
         };
-        let identity = CommonHeaders::new(options).map_err(|error| error.to_string())?;
-        Ok(String::from_utf8(identity.head(&request, None)?.to_vec()).expect("text"))
+        let common = CommonHeaders::new(options).map_err(|error| error.to_string())?;
+        Ok(String::from_utf8(common.head(&request, None)?.to_vec()).expect("UTF-8"))
     }
 
     #[test]
-    fn the_head_is_in_order() {
+    fn headers_are_in_order() {
         let options = Options {
             user_agent: "aranha/1 (+https://example.org/bot)".to_owned(),
             from: Some("bot@example.org".to_owned()),
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn line_breaks_are_refused() {
+    fn control_characters_in_headers_are_errors() {
         for value in ["a\r\nb", "a\nb", "a\rb", "a\0"] {
             head(&Options::default(), vec![("Cookie", value.to_owned())]).expect_err(value);
             let options = Options {

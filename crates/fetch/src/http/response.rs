@@ -1,4 +1,4 @@
-//! What a fetch brings back: the wire's bytes, and what was understood of them.
+//! The result of a fetch: the bytes on the wire, and the parsed response.
 
 use std::{net::IpAddr, time::Duration};
 
@@ -9,32 +9,32 @@ use tokio::time::Instant;
 use super::date;
 use crate::{Failure, Headers};
 
-/// Longest entity tag that is worth keeping and sending back.
-const LONGEST_ETAG: usize = 256;
+/// Maximum length of an entity tag.
+const MAX_ETAG: usize = 256;
 
-/// How far ahead an expiry is believed: a year, as long as HTTP ever recommended.
-const LONGEST_LIFE_MS: i64 = 365 * 24 * 3600 * 1000;
+/// Maximum lifetime that a response can claim: one year, the most that HTTP/1.1 recommended (RFC 2616, 14.21).
+const MAX_LIFETIME_MS: i64 = 365 * 24 * 3600 * 1000;
 
-/// The end of one fetch: always exactly one of these, within the whole-fetch limit.
+/// The result of one fetch.
 #[derive(Clone, Debug)]
 pub struct Fetched {
-    /// The answer, whole or truncated, or why there is none.
+    /// The response, complete or truncated, or the failure.
     pub result: Result<FetchResponse, Failure>,
-    /// Wire bytes of the request head; empty when no connection was made.
+    /// The bytes of the request head; empty if no connection was established.
     pub request: Bytes,
-    /// Wire bytes of the answer, head and body as they came, chunk framing included. Kept for failures too when
-    /// something came. Left out are interim (1xx) answers and blank lines before the head, and bytes after the
-    /// answer's end.
+    /// The bytes of the response as received, head and body, including chunk framing. Also set for failures if any byte
+    /// was received. Interim (1xx) responses, blank lines before the head, and bytes after the end of the response are
+    /// left out.
     pub response: Bytes,
-    /// The address connected to: the proxy's, when there was one.
+    /// The address of the connection: the server's or the proxy's.
     pub address: Option<IpAddr>,
     /// Wall-clock start, Unix milliseconds.
     pub started_ms: i64,
-    /// When the last byte was taken: the courtesy pause counts from here.
+    /// When the last byte was received. The courtesy pause counts from here.
     pub finished: Instant,
-    /// How long each phase took.
+    /// Duration of each phase.
     pub timings: Timings,
-    /// What was wrong with the server's certificate, when it was accepted all the same.
+    /// The error of the server's certificate, if it was accepted in spite of it.
     pub certificate_error: Option<String>,
 }
 
@@ -45,70 +45,70 @@ pub struct Timings {
     pub connect: Duration,
     /// The TLS handshake.
     pub tls: Duration,
-    /// From the request's last byte to the answer's first.
+    /// From the request's last byte to the response's first.
     pub first_byte: Duration,
-    /// From the call to the answer's last byte.
+    /// From the call to the response's last byte.
     pub total: Duration,
-    /// The connection was one kept alive from an earlier request.
+    /// Whether a kept-alive connection was reused.
     pub reused: bool,
 }
 
-/// A server's answer as read.
+/// A parsed response.
 #[derive(Clone, Debug)]
 pub struct FetchResponse {
     /// The status code, 200 to 999.
     pub status: u16,
-    /// How many bytes of [`Fetched::response`] come before the body.
+    /// The number of bytes of [`Fetched::response`] before the body.
     pub head_length: usize,
-    /// The header fields that could be read; folded lines joined, broken lines left out with a remark.
+    /// The header fields. Folded lines are joined; invalid lines are left out with a remark.
     pub headers: Headers,
-    /// The body for reading: transfer and content coding removed, capped by `max_decoded`.
+    /// The body to parse: transfer and content coding removed, at most `max_decoded` bytes.
     pub body: Bytes,
-    /// The body for judging duplicates: transfer coding removed, content coding kept. A slice of
-    /// [`Fetched::response`] when the body did not come in several chunks.
+    /// The body whose digest identifies duplicates: transfer coding removed, content coding kept. A slice of
+    /// [`Fetched::response`] unless the body has several chunks.
     pub payload: Bytes,
-    /// [`Fetched::response`] with two line ends behind it, in the same memory, where a large answer had room for them. So
-    /// ends a WARC record, which can then be packed where it lies.
+    /// [`Fetched::response`] followed by two CRLFs in the same memory, if a large response had capacity for them. A WARC
+    /// record ends with them, so the record can be compressed without a copy.
     pub crlf_terminated: Option<Bytes>,
-    /// Why the body is not whole, if it is not.
+    /// Why the body is truncated; `None` if it is complete.
     pub truncated: Option<Truncated>,
-    /// Oddities seen on the way; none of them hinders the use of what is there.
+    /// Deviations from the standards that did not prevent parsing.
     pub remarks: Vec<ResponseRemark>,
-    /// The media type is not wanted: the body was not taken.
+    /// The media type is not accepted, so the body was not read.
     pub unwanted: bool,
-    /// Room in the budget of memory, given back with the last copy of the answer.
-    #[expect(dead_code, reason = "held, never read")]
+    /// Shares of the memory budget, released with the last clone of the response.
+    #[expect(dead_code, reason = "held for its Drop only")]
     pub(crate) shares: Option<std::sync::Arc<[crate::limits::memory_budget::MemoryShare]>>,
 }
 
 impl FetchResponse {
-    /// When the page changed last, Unix milliseconds, as far as that can be believed (N15).
+    /// The `Last-Modified` date in Unix milliseconds, if it is plausible (N15).
     pub fn last_modified(&self, now_ms: i64) -> Option<i64> {
-        date::repair(self.text("last-modified")?, now_ms)
+        date::parse_past(self.text("last-modified")?, now_ms)
     }
 
-    /// The entity tag as the server wrote it, to be sent back in `If-None-Match`.
+    /// The entity tag as the server wrote it, for `If-None-Match`.
     pub fn etag(&self) -> Option<&str> {
         let tag = self.text("etag")?;
-        let is_sane = (1..=LONGEST_ETAG).contains(&tag.len()) && !tag.contains('\t');
-        is_sane.then_some(tag)
+        let is_valid = (1..=MAX_ETAG).contains(&tag.len()) && !tag.contains('\t');
+        is_valid.then_some(tag)
     }
 
-    /// Until when the server says that nothing will change, Unix milliseconds; `now_ms` when it says that anything may
-    /// have, `None` when it says nothing (RFC 9111, 4.2.1 and 5.3). A hint: `max-age` wins over `Expires`, which is
-    /// taken relative to the server's own clock; a year at most.
+    /// When the response expires, Unix milliseconds (RFC 9111, 4.2.1 and 5.3). `now_ms` if it has expired or must not be
+    /// cached; `None` if it has no expiry. `max-age` takes precedence over `Expires`, which is relative to the server's
+    /// `Date`. At most one year from now.
     pub fn expires(&self, now_ms: i64) -> Option<i64> {
-        let life = self.max_age().or_else(|| {
+        let lifetime = self.max_age().or_else(|| {
             let expires = self.text("expires")?;
-            let clock = self.text("date").and_then(date::parse);
-            // What is no date has passed: servers write `0` or `-1`.
-            let life = |at: i64| at.saturating_sub(clock.unwrap_or(now_ms));
-            Some(date::parse(expires).map_or(0, life))
+            let server_now = self.text("date").and_then(date::parse);
+            let until = |at: i64| at.saturating_sub(server_now.unwrap_or(now_ms));
+            // An invalid date, such as `0` or `-1`, means that the response has expired.
+            Some(date::parse(expires).map_or(0, until))
         })?;
-        Some(now_ms.saturating_add(life.clamp(0, LONGEST_LIFE_MS)))
+        Some(now_ms.saturating_add(lifetime.clamp(0, MAX_LIFETIME_MS)))
     }
 
-    /// Milliseconds of `Cache-Control: max-age`; 0 when nothing may be kept.
+    /// `Cache-Control: max-age` in milliseconds; 0 for `no-store` and `no-cache`.
     fn max_age(&self) -> Option<i64> {
         let mut age = None;
         for text in self.headers.texts("cache-control") {
@@ -130,23 +130,23 @@ impl FetchResponse {
         age
     }
 
-    /// A header's text without control characters, trimmed.
+    /// The trimmed value of a header, if it is ASCII.
     fn text(&self, name: &str) -> Option<&str> {
         self.headers.text(name).map(str::trim)
     }
 }
 
-/// Why a body is not whole, in the words of `WARC-Truncated` (WARC 1.1, 5.13).
+/// Why a body is truncated: the values of `WARC-Truncated` (WARC 1.1, 5.13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Truncated {
-    /// Longer than the size limit.
+    /// The body is longer than the size limit.
     Length,
-    /// Longer than the time limit, or slower than the lowest speed.
+    /// A timeout, or the minimum speed.
     Time,
     /// The connection ended before the body did.
     Disconnect,
-    /// Framing broken, or body not wanted.
+    /// The framing is broken, or the media type is not accepted.
     Unspecified,
 }
 
@@ -162,43 +162,43 @@ impl Truncated {
     }
 }
 
-/// An oddity of an answer that was read all the same.
+/// A deviation from the standards in a response that could be parsed nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum ResponseRemark {
-    /// The status line is not quite HTTP/1.1's, as `HTTP/2.0 200`.
-    #[error("odd status line: {0}")]
+    /// The status line is not that of HTTP/1.0 or HTTP/1.1, for example `HTTP/2.0 200`.
+    #[error("irregular status line: {0}")]
     StatusLine(String),
-    /// So many header lines could not be read and are left out of the map.
-    #[error("{0} header lines could not be read")]
+    /// This many header lines are invalid and were left out.
+    #[error("{0} invalid header lines")]
     UnreadableHeaders(usize),
-    /// `Content-Length` is no number, or there are several that differ.
+    /// `Content-Length` is not a number, or has several different values.
     #[error("unusable Content-Length: {0}")]
     ContentLength(String),
-    /// The chunk framing is broken; what came before, or the raw bytes, are the body.
+    /// The chunk framing is broken. The body is the data before the break, or the raw bytes if there is no chunk.
     #[error("broken chunk framing")]
     BrokenChunks,
-    /// A content coding that is not known: the body is left as it came.
+    /// The content coding is unknown. The body is not decoded.
     #[error("unknown content coding: {0}")]
     UnknownCoding(String),
-    /// More layers of content coding than are undone.
+    /// There are too many layers of content coding. The body is not decoded.
     #[error("too many layers of content coding: {0}")]
     TooManyCodings(usize),
-    /// A decoder gave up; the body is what it gave before.
-    #[error("the {coding} decoder stopped: {reason}")]
+    /// The decoder failed. The body is its output before the error.
+    #[error("the {coding} decoder failed: {reason}")]
     DecodeError {
-        /// The coding, as `gzip`.
+        /// The coding, for example `gzip`.
         coding: String,
-        /// What the decoder said.
+        /// The decoder's error message.
         reason: String,
     },
-    /// The body is not coded at all in spite of its label, and left as it came.
-    #[error("the body is no {0}")]
+    /// The body is not encoded in spite of its `Content-Encoding`. It is returned as it is.
+    #[error("the body is not encoded with {0}")]
     NotCoded(String),
-    /// The decoded body reached `max_decoded` and was cut there.
-    #[error("the decoded body was cut at {0} bytes")]
+    /// The decoded body was truncated at `max_decoded` bytes.
+    #[error("the decoded body was truncated at {0} bytes")]
     DecodedTruncated(u64),
-    /// More bytes followed the end of the answer.
-    #[error("bytes after the end of the answer")]
+    /// Bytes followed the end of the response.
+    #[error("bytes after the end of the response")]
     ExtraBytes,
 }
 
@@ -210,8 +210,8 @@ mod tests {
     const NOW: i64 = 1_700_000_000_000;
     const HOUR: i64 = 3_600_000;
 
-    fn answer(fields: &str) -> FetchResponse {
-        let head = head::read(format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n").as_bytes());
+    fn response(fields: &str) -> FetchResponse {
+        let head = head::parse(format!("HTTP/1.1 200 OK\r\n{fields}\r\n\r\n").as_bytes());
         FetchResponse {
             status: 200,
             head_length: 0,
@@ -227,9 +227,9 @@ mod tests {
     }
 
     #[test]
-    fn dates_of_change() {
+    fn last_modified_dates() {
         let check = |fields: &str, expected| {
-            assert_eq!(answer(fields).last_modified(NOW), expected, "{fields}");
+            assert_eq!(response(fields).last_modified(NOW), expected, "{fields}");
         };
         check(
             "Last-Modified: Tue, 14 Nov 2023 21:13:20 GMT",
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn entity_tags() {
         let check = |fields: &str, expected: Option<&str>| {
-            assert_eq!(answer(fields).etag(), expected, "{fields}");
+            assert_eq!(response(fields).etag(), expected, "{fields}");
         };
         let longest = "x".repeat(256);
         check("ETag: \"abc\"", Some("\"abc\""));
@@ -261,9 +261,9 @@ mod tests {
     }
 
     #[test]
-    fn expiries() {
+    fn expiry_times() {
         let check = |fields: &str, expected: Option<i64>| {
-            let found = answer(fields).expires(NOW).map(|at| at - NOW);
+            let found = response(fields).expires(NOW).map(|at| at - NOW);
             assert_eq!(found, expected, "{fields}");
         };
         check("A: b", None);
@@ -278,7 +278,7 @@ mod tests {
         check("Cache-Control: max-age=-1", None);
         check(
             "Cache-Control: max-age=99999999999999999999",
-            Some(LONGEST_LIFE_MS),
+            Some(MAX_LIFETIME_MS),
         );
         let expires = "Expires: Tue, 14 Nov 2023 23:13:20 GMT";
         check(expires, Some(HOUR));
@@ -299,7 +299,7 @@ mod tests {
         check("Expires: Thu, 01 Jan 1970 00:00:00 GMT", Some(0));
         check(
             "Expires: Thu, 31 Dec 2037 23:55:55 GMT",
-            Some(LONGEST_LIFE_MS),
+            Some(MAX_LIFETIME_MS),
         );
     }
 }

@@ -1,23 +1,23 @@
-//! Kept connections: used again, found closed, never used when in doubt; and what is sent over them.
+//! Kept-alive connections: when they are reused, replaced or closed; the address guard; the memory budget.
 
 use std::net::IpAddr;
 
-use crate::scripted_server::{Act, Server, canon, get, options, send, web};
+use crate::scripted_server::{Server, ServerAction, canon, fetcher, get, options, send};
 use aranha_fetch::{FetchRequest, FetchSession};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 #[tokio::test]
 async fn a_connection_serves_many_requests() {
-    let acts = [Act::Ask, send(HELLO)]
+    let actions = [ServerAction::ReadRequest, send(HELLO)]
         .into_iter()
         .cycle()
         .take(20)
         .collect();
-    let server = Server::start(vec![acts]).await;
-    let (web, mut session) = (web(options()), FetchSession::new());
+    let server = Server::start(vec![actions]).await;
+    let (fetcher, mut session) = (fetcher(options()), FetchSession::new());
     for n in 0..10 {
-        let fetched = get(&web, &mut session, &server, &format!("/{n}")).await;
+        let fetched = get(&fetcher, &mut session, &server, &format!("/{n}")).await;
         assert_eq!(&fetched.result.unwrap().body[..], b"hello");
         assert_eq!(fetched.timings.reused, n > 0);
         assert_eq!(fetched.timings.connect.is_zero(), n > 0);
@@ -31,33 +31,49 @@ async fn a_connection_serves_many_requests() {
     );
 }
 
-/// The server closes between two requests, in order or by reset, seen before or only after the request is sent: the
-/// second request goes out over a new connection, once.
+/// The server closes the connection between two requests, by close or reset, before or after the second request is sent.
+/// The second request is sent once more, over a new connection.
 #[tokio::test]
 async fn a_closed_connection_is_replaced_once() {
     for last in [
         vec![],
-        vec![Act::Reset],
-        vec![Act::Ask],
-        vec![Act::Ask, Act::Reset],
+        vec![ServerAction::Reset],
+        vec![ServerAction::ReadRequest],
+        vec![ServerAction::ReadRequest, ServerAction::Reset],
     ] {
-        let first = [Act::Ask, send(HELLO)].into_iter().chain(last).collect();
-        let server = Server::start(vec![first, vec![Act::Ask, send(HELLO), Act::Hold]]).await;
-        let (web, mut session) = (web(options()), FetchSession::new());
-        assert!(get(&web, &mut session, &server, "/a").await.result.is_ok());
+        let first = [ServerAction::ReadRequest, send(HELLO)]
+            .into_iter()
+            .chain(last)
+            .collect();
+        let server = Server::start(vec![
+            first,
+            vec![ServerAction::ReadRequest, send(HELLO), ServerAction::Hold],
+        ])
+        .await;
+        let (fetcher, mut session) = (fetcher(options()), FetchSession::new());
+        assert!(
+            get(&fetcher, &mut session, &server, "/a")
+                .await
+                .result
+                .is_ok()
+        );
         assert!(session.is_open());
-        let fetched = get(&web, &mut session, &server, "/b").await;
+        let fetched = get(&fetcher, &mut session, &server, "/b").await;
         assert_eq!(&fetched.result.unwrap().body[..], b"hello");
         assert!(!fetched.timings.reused);
     }
 }
 
 #[tokio::test]
-async fn a_new_connection_that_closes_is_not_tried_again() {
-    let server = Server::start(vec![vec![Act::Ask], vec![Act::Ask, send(HELLO)]]).await;
-    let (web, mut session) = (web(options()), FetchSession::new());
+async fn a_request_over_a_new_connection_is_not_repeated() {
+    let server = Server::start(vec![
+        vec![ServerAction::ReadRequest],
+        vec![ServerAction::ReadRequest, send(HELLO)],
+    ])
+    .await;
+    let (fetcher, mut session) = (fetcher(options()), FetchSession::new());
     assert_eq!(
-        get(&web, &mut session, &server, "/")
+        get(&fetcher, &mut session, &server, "/")
             .await
             .result
             .unwrap_err()
@@ -67,100 +83,128 @@ async fn a_new_connection_that_closes_is_not_tried_again() {
     assert_eq!(server.requests().len(), 1);
 }
 
-/// Half an answer over a kept connection is the answer: the page may have side effects, and the bytes are evidence.
+/// A request is not repeated once part of its response has arrived, because requests may have side effects and the bytes
+/// are evidence.
 #[tokio::test]
-async fn a_kept_connection_that_breaks_inside_an_answer_is_not_tried_again() {
-    let first = vec![Act::Ask, send(HELLO), Act::Ask, send("HTTP/1.1 2")];
-    let server = Server::start(vec![first, vec![Act::Ask, send(HELLO)]]).await;
-    let (web, mut session) = (web(options()), FetchSession::new());
-    assert!(get(&web, &mut session, &server, "/a").await.result.is_ok());
-    let fetched = get(&web, &mut session, &server, "/b").await;
+async fn a_connection_that_breaks_inside_a_response_is_not_retried() {
+    let first = vec![
+        ServerAction::ReadRequest,
+        send(HELLO),
+        ServerAction::ReadRequest,
+        send("HTTP/1.1 2"),
+    ];
+    let server = Server::start(vec![first, vec![ServerAction::ReadRequest, send(HELLO)]]).await;
+    let (fetcher, mut session) = (fetcher(options()), FetchSession::new());
+    assert!(
+        get(&fetcher, &mut session, &server, "/a")
+            .await
+            .result
+            .is_ok()
+    );
+    let fetched = get(&fetcher, &mut session, &server, "/b").await;
     assert_eq!(fetched.result.unwrap_err().code(), "reset");
     assert_eq!(&fetched.response[..], b"HTTP/1.1 2");
     assert_eq!(server.requests().len(), 2);
 }
 
-/// An answer that nobody asked for must not become the answer to the next request.
+/// An unrequested response must not become the response to the next request.
 #[tokio::test]
-async fn bytes_between_answers_end_the_connection() {
+async fn unrequested_bytes_close_the_connection() {
     let late = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil";
     let server = Server::start(vec![
-        vec![Act::Ask, send(HELLO), send(late), Act::Hold],
-        vec![Act::Ask, send(HELLO), Act::Hold],
+        vec![
+            ServerAction::ReadRequest,
+            send(HELLO),
+            send(late),
+            ServerAction::Hold,
+        ],
+        vec![ServerAction::ReadRequest, send(HELLO), ServerAction::Hold],
     ])
     .await;
-    let (web, mut session) = (web(options()), FetchSession::new());
-    get(&web, &mut session, &server, "/a").await.result.unwrap();
-    // The late bytes are on their way over loopback: nothing tells when they are here.
+    let (fetcher, mut session) = (fetcher(options()), FetchSession::new());
+    get(&fetcher, &mut session, &server, "/a")
+        .await
+        .result
+        .unwrap();
+    // Wait until the late bytes have arrived over loopback.
     tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-    let fetched = get(&web, &mut session, &server, "/b").await;
+    let fetched = get(&fetcher, &mut session, &server, "/b").await;
     assert_eq!(&fetched.result.unwrap().body[..], b"hello");
     assert!(!fetched.timings.reused);
 }
 
 #[tokio::test]
 async fn another_origin_gets_another_connection() {
-    let script = || vec![vec![Act::Ask, send(HELLO), Act::Hold]];
+    let script = || {
+        vec![vec![
+            ServerAction::ReadRequest,
+            send(HELLO),
+            ServerAction::Hold,
+        ]]
+    };
     let (one, two) = (Server::start(script()).await, Server::start(script()).await);
-    let (web, mut session) = (web(options()), FetchSession::new());
-    get(&web, &mut session, &one, "/").await.result.unwrap();
-    let fetched = get(&web, &mut session, &two, "/").await;
+    let (fetcher, mut session) = (fetcher(options()), FetchSession::new());
+    get(&fetcher, &mut session, &one, "/").await.result.unwrap();
+    let fetched = get(&fetcher, &mut session, &two, "/").await;
     assert!(fetched.result.is_ok() && !fetched.timings.reused);
 }
 
 #[tokio::test]
 async fn a_cancelled_fetch_leaves_no_connection() {
     let server = Server::start(vec![vec![
-        Act::Ask,
+        ServerAction::ReadRequest,
         send(HELLO),
-        Act::Ask,
+        ServerAction::ReadRequest,
         send("HTTP/1.1 200 OK\r\n"),
-        Act::Hold,
+        ServerAction::Hold,
     ]])
     .await;
-    let (web, mut session) = (web(options()), FetchSession::new());
-    get(&web, &mut session, &server, "/a").await.result.unwrap();
-    let cut = tokio::time::timeout(
+    let (fetcher, mut session) = (fetcher(options()), FetchSession::new());
+    get(&fetcher, &mut session, &server, "/a")
+        .await
+        .result
+        .unwrap();
+    let cancelled = tokio::time::timeout(
         std::time::Duration::from_millis(50),
-        get(&web, &mut session, &server, "/b"),
+        get(&fetcher, &mut session, &server, "/b"),
     )
     .await;
-    assert!(cut.is_err());
+    assert!(cancelled.is_err());
     assert!(!session.is_open());
 }
 
 #[tokio::test]
-async fn large_answers_share_one_budget() {
+async fn large_responses_share_one_memory_budget() {
     let large = format!(
         "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{}",
         2 << 20,
         "a".repeat(2 << 20)
     );
-    let script = || vec![Act::Ask, send(&large), Act::Hold];
+    let script = || vec![ServerAction::ReadRequest, send(&large), ServerAction::Hold];
     let server = Server::start(vec![script(), script(), script()]).await;
-    let web = web(aranha_fetch::Options {
+    let fetcher = fetcher(aranha_fetch::Options {
         body_memory: 2 << 20,
         max_body: 4 << 20,
         ..options()
     });
-    let first = get(&web, &mut FetchSession::new(), &server, "/a").await;
+    let first = get(&fetcher, &mut FetchSession::new(), &server, "/a").await;
     assert_eq!(first.result.as_ref().unwrap().body.len(), 2 << 20);
     let wait = std::time::Duration::from_millis(100);
     let mut session = FetchSession::new();
-    let second = tokio::time::timeout(wait, get(&web, &mut session, &server, "/b")).await;
+    let second = tokio::time::timeout(wait, get(&fetcher, &mut session, &server, "/b")).await;
     assert!(
         second.is_err(),
-        "there is no room while the first is in use"
+        "the budget is exhausted while the first response is in use"
     );
     drop(first);
-    let third = get(&web, &mut FetchSession::new(), &server, "/c").await;
+    let third = get(&fetcher, &mut FetchSession::new(), &server, "/c").await;
     assert_eq!(third.result.unwrap().body.len(), 2 << 20);
 }
 
 #[tokio::test]
-async fn the_guard_stands_before_every_socket() {
-    let server = Server::start(vec![vec![Act::Ask, send(HELLO)]]).await;
-    let strict = web(aranha_fetch::Options {
+async fn the_address_guard_checks_every_connection() {
+    let server = Server::start(vec![vec![ServerAction::ReadRequest, send(HELLO)]]).await;
+    let strict = fetcher(aranha_fetch::Options {
         allow_private: false,
         ..options()
     });
@@ -197,8 +241,8 @@ async fn the_guard_stands_before_every_socket() {
         ["9.9.9.9".parse::<IpAddr>().unwrap()]
     );
     let listed = aranha_url::Blacklist::parse_lines("127.0.0.0/8").unwrap();
-    let web = aranha_fetch::Fetcher::new(options(), listed).unwrap();
-    let fetched = web
+    let fetcher = aranha_fetch::Fetcher::new(options(), listed).unwrap();
+    let fetched = fetcher
         .fetch(
             &mut FetchSession::new(),
             FetchRequest::new(&url, server.address.ip()),
@@ -207,17 +251,17 @@ async fn the_guard_stands_before_every_socket() {
     assert_eq!(
         fetched.result.unwrap_err().code(),
         "address-refused",
-        "the user's list has the last word"
+        "the black list applies in spite of allow_private"
     );
 }
 
 #[tokio::test]
-async fn nobody_there() {
+async fn a_closed_port_is_a_connect_failure() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
     let url = canon(&format!("http://{address}/"));
-    let fetched = web(options())
+    let fetched = fetcher(options())
         .fetch(
             &mut FetchSession::new(),
             FetchRequest::new(&url, address.ip()),
@@ -229,14 +273,14 @@ async fn nobody_there() {
 
 #[tokio::test]
 async fn a_header_with_a_line_break_is_not_sent() {
-    let server = Server::start(vec![vec![Act::Ask, send(HELLO)]]).await;
+    let server = Server::start(vec![vec![ServerAction::ReadRequest, send(HELLO)]]).await;
     let url = server.url("/");
     let headers = vec![("Cookie", "a=b\r\nX: y".to_owned())];
     let request = FetchRequest {
         headers,
         ..FetchRequest::new(&url, server.address.ip())
     };
-    let fetched = web(options())
+    let fetched = fetcher(options())
         .fetch(&mut FetchSession::new(), request)
         .await;
     assert_eq!(fetched.result.unwrap_err().code(), "protocol");

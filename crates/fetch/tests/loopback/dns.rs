@@ -1,4 +1,4 @@
-//! The resolver against a name server on loopback that answers as it is told.
+//! The resolver against a scripted name server on loopback.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use crate::scripted_server::{options, web};
+use crate::scripted_server::{fetcher, options};
 use aranha_fetch::{Options, Resolved};
 use hickory_proto::{
     op::{Message, ResponseCode},
@@ -14,7 +14,7 @@ use hickory_proto::{
 };
 use tokio::net::UdpSocket;
 
-/// Starts a name server; gives its address and the questions it heard.
+/// Starts a name server. Returns its address and the list of queries it receives.
 async fn start() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     start_at("127.0.0.1:0".parse().unwrap()).await
 }
@@ -22,8 +22,8 @@ async fn start() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
 async fn start_at(address: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     let socket = UdpSocket::bind(address).await.unwrap();
     let address = socket.local_addr().unwrap();
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let questions = heard.clone();
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let questions = received.clone();
     tokio::spawn(async move {
         let mut buffer = [0; 2048];
         while let Ok((length, from)) = socket.recv_from(&mut buffer).await {
@@ -41,10 +41,10 @@ async fn start_at(address: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) 
             }
         }
     });
-    (address, heard)
+    (address, received)
 }
 
-/// What each name has.
+/// The answer to a query; `None` if the server does not answer.
 fn answer(question: &Message) -> Option<Message> {
     let query = question.queries[0].clone();
     let mut answer = Message::response(question.metadata.id, question.metadata.op_code);
@@ -88,9 +88,9 @@ fn with(servers: &[SocketAddr]) -> Options {
 }
 
 #[tokio::test]
-async fn outcomes_are_told_apart() {
+async fn outcomes_of_a_lookup() {
     let (server, _) = start().await;
-    let web = web(with(&[server]));
+    let fetcher = fetcher(with(&[server]));
     for (name, expected) in [
         ("both.example", "127.0.0.1 127.0.0.2 fd00::1"),
         ("both.example.", "127.0.0.1 127.0.0.2 fd00::1"),
@@ -108,7 +108,7 @@ async fn outcomes_are_told_apart() {
         ("any.invalid", "dns-not-found"),
         ("any.onion", "dns-not-found"),
     ] {
-        let found = match web.resolve(name).await {
+        let found = match fetcher.resolve(name).await {
             Ok(resolved) => resolved
                 .addresses
                 .iter()
@@ -121,28 +121,28 @@ async fn outcomes_are_told_apart() {
     }
 }
 
-/// For both kinds of addresses, the name and eleven aliases.
+/// For A and AAAA records each, the name and eleven aliases are queried.
 #[tokio::test]
-async fn a_ring_of_aliases_is_left() {
-    let (server, heard) = start().await;
-    let web = web(with(&[server]));
-    web.resolve("ring.example").await.unwrap_err();
-    let found = heard.lock().unwrap().len();
+async fn a_circular_alias_chain_is_abandoned() {
+    let (server, received) = start().await;
+    let fetcher = fetcher(with(&[server]));
+    fetcher.resolve("ring.example").await.unwrap_err();
+    let found = received.lock().unwrap().len();
     assert_eq!(found, 24);
 }
 
 #[tokio::test]
-async fn one_question_for_many_askers_and_none_while_it_is_fresh() {
-    let (server, heard) = start().await;
-    let web = web(with(&[server]));
-    let askers = (0..50).map(|_| web.resolve("both.example"));
-    for outcome in futures_util::future::join_all(askers).await {
+async fn concurrent_lookups_share_one_query_and_the_answer_is_cached() {
+    let (server, received) = start().await;
+    let fetcher = fetcher(with(&[server]));
+    let lookups = (0..50).map(|_| fetcher.resolve("both.example"));
+    for outcome in futures_util::future::join_all(lookups).await {
         assert_eq!(outcome.unwrap().addresses.len(), 3);
     }
-    web.resolve("both.example").await.unwrap();
-    web.resolve("missing.example").await.unwrap_err();
-    web.resolve("missing.example").await.unwrap_err();
-    let mut questions = heard.lock().unwrap().clone();
+    fetcher.resolve("both.example").await.unwrap();
+    fetcher.resolve("missing.example").await.unwrap_err();
+    fetcher.resolve("missing.example").await.unwrap_err();
+    let mut questions = received.lock().unwrap().clone();
     questions.sort();
     assert_eq!(
         questions,
@@ -156,9 +156,9 @@ async fn one_question_for_many_askers_and_none_while_it_is_fresh() {
 }
 
 #[tokio::test]
-async fn the_guard_judges_answers() {
+async fn the_guard_checks_answers() {
     let (server, _) = start().await;
-    let strict = web(Options {
+    let strict = fetcher(Options {
         allow_private: false,
         ..with(&[server])
     });
@@ -171,9 +171,9 @@ async fn the_guard_judges_answers() {
     }
 }
 
-/// Silent or failing, a server costs its time once and is then left alone for a while.
+/// A server that does not answer or cannot be reached delays one look-up and is then skipped for a while.
 #[tokio::test]
-async fn a_dead_server_is_passed_over() {
+async fn a_dead_server_is_skipped() {
     let (server, _) = start().await;
     let dead = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let gone = UdpSocket::bind("127.0.0.1:0")
@@ -181,29 +181,30 @@ async fn a_dead_server_is_passed_over() {
         .unwrap()
         .local_addr()
         .unwrap();
-    let web = web(with(&[dead.local_addr().unwrap(), gone, server]));
+    let fetcher = fetcher(with(&[dead.local_addr().unwrap(), gone, server]));
     for name in ["four.example", "six.example", "both.example"] {
-        assert!(web.resolve(name).await.is_ok(), "{name}");
+        assert!(fetcher.resolve(name).await.is_ok(), "{name}");
     }
     let begun = std::time::Instant::now();
     for n in 0..20 {
-        let missing = web.resolve(&format!("{n}.missing.example")).await;
+        let missing = fetcher.resolve(&format!("{n}.missing.example")).await;
         assert_eq!(missing.unwrap_err().code(), "dns-not-found");
     }
     assert!(
         begun.elapsed() < Duration::from_millis(250),
-        "the dead ones are not asked again: {:?}",
+        "the dead servers are not queried again: {:?}",
         begun.elapsed()
     );
 }
 
 #[tokio::test]
-async fn the_load_is_spread() {
+async fn queries_are_spread_over_the_servers() {
     let (one, heard_one) = start().await;
     let (two, heard_two) = start().await;
-    let web = web(with(&[one, two]));
+    let fetcher = fetcher(with(&[one, two]));
     for n in 0..10 {
-        web.resolve(&format!("{n}.missing.example"))
+        fetcher
+            .resolve(&format!("{n}.missing.example"))
             .await
             .unwrap_err();
     }
@@ -216,17 +217,22 @@ async fn the_load_is_spread() {
     );
 }
 
-/// Some servers never answer for AAAA: the IPv4 addresses do not wait for them.
+/// Some servers never answer AAAA queries. The IPv4 addresses must not wait for them.
 #[tokio::test]
-async fn a_missing_half_does_not_hold_up_the_other() {
+async fn an_unanswered_aaaa_query_does_not_delay_ipv4() {
     let (server, _) = start().await;
-    let web = web(Options {
+    let fetcher = fetcher(Options {
         dns_timeout: Duration::from_secs(30),
         ..with(&[server])
     });
     let begun = std::time::Instant::now();
     assert_eq!(
-        web.resolve("half.example").await.unwrap().addresses.len(),
+        fetcher
+            .resolve("half.example")
+            .await
+            .unwrap()
+            .addresses
+            .len(),
         1
     );
     assert!(
@@ -237,19 +243,19 @@ async fn a_missing_half_does_not_hold_up_the_other() {
 }
 
 #[tokio::test]
-async fn answers_come_back_after_a_restart() {
-    let (server, heard) = start().await;
-    let first = web(with(&[server]));
+async fn answers_are_restored_after_a_restart() {
+    let (server, received) = start().await;
+    let first = fetcher(with(&[server]));
     let kept = first.resolve("both.example").await.unwrap();
     let text = serde_json::to_string(&kept).unwrap();
-    heard.lock().unwrap().clear();
-    let second = web(with(&[server]));
+    received.lock().unwrap().clear();
+    let second = fetcher(with(&[server]));
     second.restore_dns(
         "both.example",
         &serde_json::from_str::<Resolved>(&text).unwrap(),
     );
     assert_eq!(second.resolve("both.example").await.unwrap(), kept);
-    assert!(heard.lock().unwrap().is_empty());
+    assert!(received.lock().unwrap().is_empty());
     let expired = Resolved {
         expires_ms: 1,
         ..kept
@@ -265,45 +271,56 @@ async fn answers_come_back_after_a_restart() {
         2
     );
     assert_eq!(
-        heard.lock().unwrap().len(),
+        received.lock().unwrap().len(),
         2,
-        "an expired answer is asked for again"
+        "an answer that expired long ago is ignored"
     );
 }
 
 #[tokio::test]
-async fn a_cancelled_question_is_taken_over() {
+async fn a_cancelled_lookup_can_be_repeated() {
     let (server, _) = start().await;
-    let web = web(with(&[server]));
-    let cut = tokio::time::timeout(Duration::from_millis(20), web.resolve("silent.example")).await;
-    assert!(cut.is_err());
+    let fetcher = fetcher(with(&[server]));
+    let cancelled =
+        tokio::time::timeout(Duration::from_millis(20), fetcher.resolve("silent.example")).await;
+    assert!(cancelled.is_err());
     assert_eq!(
-        web.resolve("silent.example").await.unwrap_err().code(),
+        fetcher.resolve("silent.example").await.unwrap_err().code(),
         "dns-timeout"
     );
     assert_eq!(
-        web.resolve("four.example").await.unwrap().addresses.len(),
+        fetcher
+            .resolve("four.example")
+            .await
+            .unwrap()
+            .addresses
+            .len(),
         2
     );
 }
 
-/// A server that was away gets its share of the load again, soon after it is back; until then few questions try it.
+/// A server that was down is queried in turn again soon after it recovers. Until then few queries try it.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_comes_back_is_asked_again() {
+async fn a_recovered_server_is_queried_again() {
     let (one, heard_one) = start().await;
     let gone = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let two = gone.local_addr().unwrap();
     drop(gone);
-    let web = web(with(&[one, two]));
+    let fetcher = fetcher(with(&[one, two]));
     for n in 0..20 {
-        let missing = web.resolve(&format!("{n}.missing.example")).await;
+        let missing = fetcher.resolve(&format!("{n}.missing.example")).await;
         assert_eq!(missing.unwrap_err().code(), "dns-not-found");
     }
-    assert_eq!(heard_one.lock().unwrap().len(), 40, "the other does it all");
+    assert_eq!(
+        heard_one.lock().unwrap().len(),
+        40,
+        "the other server gets all queries"
+    );
     let (_, heard_two) = start_at(two).await;
     tokio::time::advance(Duration::from_secs(61)).await;
     for n in 20..40 {
-        web.resolve(&format!("{n}.missing.example"))
+        fetcher
+            .resolve(&format!("{n}.missing.example"))
             .await
             .unwrap_err();
     }
@@ -314,55 +331,63 @@ async fn a_server_that_comes_back_is_asked_again() {
     assert_eq!(shares, (20, 20));
 }
 
-/// Looked up as a link is found, known when the page is asked for.
+/// The host of a link is looked up when the link is found and cached when the page is fetched.
 #[tokio::test]
-async fn a_prefetched_name_is_asked_once() {
-    let (server, heard) = start().await;
-    let web = web(with(&[server]));
+async fn a_prefetched_name_is_queried_once() {
+    let (server, received) = start().await;
+    let fetcher = fetcher(with(&[server]));
     for _ in 0..100 {
-        web.prefetch_dns("both.example");
+        fetcher.prefetch_dns("both.example");
     }
     assert_eq!(
-        web.resolve("both.example").await.unwrap().addresses.len(),
+        fetcher
+            .resolve("both.example")
+            .await
+            .unwrap()
+            .addresses
+            .len(),
         3
     );
-    web.prefetch_dns("both.example");
-    assert_eq!(heard.lock().unwrap().len(), 2, "A and AAAA");
+    fetcher.prefetch_dns("both.example");
+    assert_eq!(received.lock().unwrap().len(), 2, "A and AAAA");
 }
 
-/// All servers away: names are down until one is back.
+/// If no server answers, the circuit breaker is open until one does.
 #[tokio::test(start_paused = true)]
-async fn the_crawl_waits_for_servers_to_come_back() {
+async fn lookups_wait_while_no_server_answers() {
     let gone = UdpSocket::bind("127.0.0.1:0").await.unwrap();
     let address = gone.local_addr().unwrap();
     drop(gone);
-    let web = web(with(&[address]));
-    let mut watch = web.watch_dns_outage();
-    let askers: Vec<_> = (0..30)
+    let fetcher = fetcher(with(&[address]));
+    let mut watch = fetcher.watch_dns_outage();
+    let lookups: Vec<_> = (0..30)
         .map(|n| {
-            let web = web.clone();
-            tokio::spawn(async move { web.resolve(&format!("{n}.missing.example")).await })
+            let fetcher = fetcher.clone();
+            tokio::spawn(async move { fetcher.resolve(&format!("{n}.missing.example")).await })
         })
         .collect();
     watch.changed().await.unwrap();
-    assert!(web.dns_outage_since().is_some());
+    assert!(fetcher.dns_outage_since().is_some());
     let waiting = tokio::spawn({
-        let web = web.clone();
-        async move { web.resolve("four.example").await }
+        let fetcher = fetcher.clone();
+        async move { fetcher.resolve("four.example").await }
     });
     tokio::time::sleep(Duration::from_secs(100)).await;
     assert!(!waiting.is_finished());
     start_at(address).await;
     watch.changed().await.unwrap();
-    assert_eq!(web.dns_outage_since(), None);
+    assert_eq!(fetcher.dns_outage_since(), None);
     assert_eq!(waiting.await.unwrap().unwrap().addresses.len(), 2);
     let mut codes: Vec<_> = Vec::new();
-    for asker in askers {
-        codes.push(asker.await.unwrap().unwrap_err().code());
+    for lookup in lookups {
+        codes.push(lookup.await.unwrap().unwrap_err().code());
     }
     let failed = codes
         .iter()
         .filter(|code| **code != "dns-not-found")
         .count();
-    assert_eq!(failed, 19, "those before it was noticed: {codes:?}");
+    assert_eq!(
+        failed, 19,
+        "look-ups that ended before the breaker opened: {codes:?}"
+    );
 }

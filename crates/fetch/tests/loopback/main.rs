@@ -1,4 +1,4 @@
-//! The crate from outside, against servers on loopback that misbehave on purpose.
+//! Tests of the public interface against servers on loopback that misbehave on purpose.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

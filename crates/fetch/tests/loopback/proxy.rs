@@ -1,63 +1,83 @@
-//! Asking a proxy instead of the origin.
+//! Requests through a proxy.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use aranha_fetch::{FetchRequest, FetchSession, Fetched, Fetcher, Options};
 
-use crate::scripted_server::{Act, Server, canon, options, send, web};
+use crate::scripted_server::{Server, ServerAction, canon, fetcher, options, send};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// What the guard refuses and nothing listens on: an origin that is asked by nobody but the proxy.
-const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+/// The origin's address, which must not be used. The guard refuses it.
+const UNUSED: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
 
-async fn get(web: &Fetcher, session: &mut FetchSession, proxy: &Server, url: &str) -> Fetched {
+async fn get(fetcher: &Fetcher, session: &mut FetchSession, proxy: &Server, url: &str) -> Fetched {
     let url = canon(url);
     let request = FetchRequest {
         proxy: Some(proxy.address),
         headers: vec![("Cache-Control", "only-if-cached".to_owned())],
-        ..FetchRequest::new(&url, NOWHERE)
+        ..FetchRequest::new(&url, UNUSED)
     };
-    web.fetch(session, request).await
+    fetcher.fetch(session, request).await
 }
 
 #[tokio::test]
-async fn the_proxy_is_asked_in_the_absolute_form_over_one_connection() {
-    let two = vec![Act::Ask, send(HELLO), Act::Ask, send(HELLO), Act::Hold];
+async fn requests_to_a_proxy_have_the_absolute_form_and_share_a_connection() {
+    let two = vec![
+        ServerAction::ReadRequest,
+        send(HELLO),
+        ServerAction::ReadRequest,
+        send(HELLO),
+        ServerAction::Hold,
+    ];
     let proxy = Server::start(vec![two]).await;
-    // Its address is nobody else's business, and the name is not looked up here.
+    // The guard does not check the proxy's address, and the origin's name is not resolved.
     let strict = Options {
         allow_private: false,
         ..options()
     };
-    let (web, mut session) = (web(strict), FetchSession::new());
-    let first = get(&web, &mut session, &proxy, "http://example.org:81/a?b=c").await;
+    let (fetcher, mut session) = (fetcher(strict), FetchSession::new());
+    let first = get(
+        &fetcher,
+        &mut session,
+        &proxy,
+        "http://example.org:81/a?b=c",
+    )
+    .await;
     assert_eq!(&first.result.unwrap().body[..], b"hello");
     assert_eq!(first.address, Some(proxy.address.ip()));
-    let second = get(&web, &mut session, &proxy, "http://example.com/").await;
+    let second = get(&fetcher, &mut session, &proxy, "http://example.com/").await;
     assert!(second.result.is_ok() && second.timings.reused);
-    let asked = proxy.requests();
+    let requests = proxy.requests();
     assert!(
-        asked[0]
+        requests[0]
             .starts_with("GET http://example.org:81/a?b=c HTTP/1.1\r\nHost: example.org:81\r\n"),
         "{}",
-        asked[0]
+        requests[0]
     );
-    assert!(asked[0].ends_with("Cache-Control: only-if-cached\r\n\r\n"));
-    assert!(asked[1].starts_with("GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\n"));
+    assert!(requests[0].ends_with("Cache-Control: only-if-cached\r\n\r\n"));
+    assert!(requests[1].starts_with("GET http://example.com/ HTTP/1.1\r\nHost: example.com\r\n"));
 }
 
-/// The same server as origin and as proxy: two connections, each kept for its own kind.
+/// The same server as origin and as proxy: two connections, and each is reused for its own kind.
 #[tokio::test]
 async fn direct_and_proxied_connections_are_not_mixed() {
-    let script = || vec![Act::Ask, send(HELLO), Act::Ask, send(HELLO), Act::Hold];
+    let script = || {
+        vec![
+            ServerAction::ReadRequest,
+            send(HELLO),
+            ServerAction::ReadRequest,
+            send(HELLO),
+            ServerAction::Hold,
+        ]
+    };
     let server = Server::start(vec![script(), script()]).await;
-    let (web, mut session) = (web(options()), FetchSession::new());
+    let (fetcher, mut session) = (fetcher(options()), FetchSession::new());
     let url = format!("http://{}/", server.address);
     let mut reused = Vec::new();
     for _ in 0..2 {
-        let direct = crate::scripted_server::get(&web, &mut session, &server, "/").await;
-        let proxied = get(&web, &mut session, &server, &url).await;
+        let direct = crate::scripted_server::get(&fetcher, &mut session, &server, "/").await;
+        let proxied = get(&fetcher, &mut session, &server, &url).await;
         for fetched in [direct, proxied] {
             fetched.result.unwrap();
             reused.push(fetched.timings.reused);
@@ -70,19 +90,25 @@ async fn direct_and_proxied_connections_are_not_mixed() {
 
 #[tokio::test]
 async fn another_proxy_gets_another_connection() {
-    let script = || vec![vec![Act::Ask, send(HELLO), Act::Hold]];
+    let script = || {
+        vec![vec![
+            ServerAction::ReadRequest,
+            send(HELLO),
+            ServerAction::Hold,
+        ]]
+    };
     let (one, two) = (Server::start(script()).await, Server::start(script()).await);
-    let (web, mut session) = (web(options()), FetchSession::new());
+    let (fetcher, mut session) = (fetcher(options()), FetchSession::new());
     for proxy in [&one, &two] {
-        let fetched = get(&web, &mut session, proxy, "http://example.org/").await;
+        let fetched = get(&fetcher, &mut session, proxy, "http://example.org/").await;
         assert!(fetched.result.is_ok() && !fetched.timings.reused);
     }
 }
 
-/// A page could be a way around the guard: a proxy reaches what we may not.
+/// A link must not bypass the guard by means of a proxy that can reach private addresses.
 #[tokio::test]
-async fn an_origin_that_is_an_address_is_judged() {
-    let proxy = Server::start(vec![vec![Act::Ask, send(HELLO)]]).await;
+async fn the_guard_checks_an_origin_that_is_an_ip_literal() {
+    let proxy = Server::start(vec![vec![ServerAction::ReadRequest, send(HELLO)]]).await;
     let strict = Options {
         allow_private: false,
         ..options()
@@ -92,7 +118,13 @@ async fn an_origin_that_is_an_address_is_judged() {
         "http://[::1]/",
         "http://169.254.169.254/",
     ] {
-        let fetched = get(&web(strict.clone()), &mut FetchSession::new(), &proxy, url).await;
+        let fetched = get(
+            &fetcher(strict.clone()),
+            &mut FetchSession::new(),
+            &proxy,
+            url,
+        )
+        .await;
         assert_eq!(
             fetched.result.unwrap_err().code(),
             "address-refused",
@@ -103,10 +135,10 @@ async fn an_origin_that_is_an_address_is_judged() {
 }
 
 #[tokio::test]
-async fn https_is_not_asked_of_a_proxy() {
-    let proxy = Server::start(vec![vec![Act::Ask, send(HELLO)]]).await;
+async fn https_urls_are_not_sent_to_a_proxy() {
+    let proxy = Server::start(vec![vec![ServerAction::ReadRequest, send(HELLO)]]).await;
     let fetched = get(
-        &web(options()),
+        &fetcher(options()),
         &mut FetchSession::new(),
         &proxy,
         "https://example.org/",
@@ -116,18 +148,17 @@ async fn https_is_not_asked_of_a_proxy() {
     assert_eq!(proxy.requests().len(), 0);
 }
 
-/// The proxy has gone away: a failure like any other.
 #[tokio::test]
-async fn no_proxy_there() {
+async fn an_unreachable_proxy_is_a_connect_failure() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let proxy = listener.local_addr().unwrap();
     drop(listener);
     let url = canon("http://example.org/");
     let request = FetchRequest {
         proxy: Some(proxy),
-        ..FetchRequest::new(&url, NOWHERE)
+        ..FetchRequest::new(&url, UNUSED)
     };
-    let fetched = web(options())
+    let fetched = fetcher(options())
         .fetch(&mut FetchSession::new(), request)
         .await;
     assert_eq!(fetched.result.unwrap_err().code(), "connect-failed");

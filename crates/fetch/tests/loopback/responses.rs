@@ -1,87 +1,96 @@
-//! Odd answers over real sockets: bytes to send, and what must come of them. Under a paused clock, so that an answer
-//! that waits for a time-out costs no time.
+//! Irregular responses over real sockets: the bytes that the server sends, and the outcome. The clock is paused, so that
+//! timeouts take no real time.
 
-use crate::scripted_server::{Act, Server, get, options, send, web};
+use crate::scripted_server::{Server, ServerAction, fetcher, get, options, send};
 use aranha_fetch::{FetchSession, Fetched, Options};
 
-/// `status "body" truncation unwanted kept; remarks`, or the failure's code.
+/// `STATUS "BODY" [truncated by CAUSE] [unwanted] kept|closed[; REMARK …]`, or `CODE: MESSAGE` of a failure.
 fn summary(fetched: &Fetched, session: &FetchSession) -> String {
-    let answer = match &fetched.result {
+    let response = match &fetched.result {
         Err(failure) => return format!("{}: {failure}", failure.code()),
-        Ok(answer) => answer,
+        Ok(response) => response,
     };
-    let body = String::from_utf8_lossy(&answer.body);
-    let mut words = vec![format!("{} {body:?}", answer.status)];
+    let body = String::from_utf8_lossy(&response.body);
+    let mut words = vec![format!("{} {body:?}", response.status)];
     words.extend(
-        answer
+        response
             .truncated
             .map(|cause| format!("truncated by {}", cause.as_str())),
     );
-    words.extend(answer.unwanted.then(|| "unwanted".to_owned()));
+    words.extend(response.unwanted.then(|| "unwanted".to_owned()));
     words.push(if session.is_open() { "kept" } else { "closed" }.to_owned());
     let mut parts = vec![words.join(" ")];
-    parts.extend(answer.remarks.iter().map(ToString::to_string));
+    parts.extend(response.remarks.iter().map(ToString::to_string));
     parts.join("; ")
 }
 
-async fn run(options: &Options, acts: Vec<Act>) -> (Fetched, FetchSession) {
-    let server = Server::start(vec![acts]).await;
+async fn run(options: &Options, actions: Vec<ServerAction>) -> (Fetched, FetchSession) {
+    let server = Server::start(vec![actions]).await;
     let mut session = FetchSession::new();
-    let fetched = get(&web(options.clone()), &mut session, &server, "/").await;
+    let fetched = get(&fetcher(options.clone()), &mut session, &server, "/").await;
     (fetched, session)
 }
 
-/// The answer at once, and in single bytes: the outcome is the same, and the wire bytes are those sent.
-async fn check_with(options: &Options, wire: &[u8], end: Option<Act>, expected: &str) {
-    let pieces = wire.iter().map(|byte| Act::Send(vec![*byte])).collect();
-    for sends in [vec![Act::Send(wire.to_vec())], pieces] {
+/// Sends the response at once and byte by byte. The outcome must be the same, and the recorded bytes must be those sent.
+async fn check_with(options: &Options, wire: &[u8], end: Option<ServerAction>, expected: &str) {
+    let pieces = wire
+        .iter()
+        .map(|byte| ServerAction::Send(vec![*byte]))
+        .collect();
+    for sends in [vec![ServerAction::Send(wire.to_vec())], pieces] {
         let parts = sends.len();
-        let acts = [Act::Ask]
+        let actions = [ServerAction::ReadRequest]
             .into_iter()
             .chain(sends)
             .chain(end.clone())
             .collect();
-        let (fetched, session) = run(options, acts).await;
-        let shown = String::from_utf8_lossy(wire).into_owned();
-        // What follows the end of an answer is only seen when it has come with it.
+        let (fetched, session) = run(options, actions).await;
+        let description = String::from_utf8_lossy(wire).into_owned();
+        // Bytes after the end of a response are noticed only if they arrive together with it.
         let found = summary(&fetched, &session);
         let same = found == expected
             || (parts > 1
                 && found.replace(" kept", " closed")
-                    == expected.replace("; bytes after the end of the answer", ""));
+                    == expected.replace("; bytes after the end of the response", ""));
         assert!(
             same,
-            "{shown:?} in {parts} parts:\n found    {found}\n expected {expected}"
+            "{description:?} in {parts} parts:\n found    {found}\n expected {expected}"
         );
-        let response = &fetched.response;
+        let recorded = &fetched.response;
         assert!(
-            wire.windows(response.len().max(1))
-                .any(|window| window == response)
-                || response.is_empty(),
-            "{shown:?}"
+            wire.windows(recorded.len().max(1))
+                .any(|window| window == recorded)
+                || recorded.is_empty(),
+            "{description:?}"
         );
-        if let Ok(answer) = &fetched.result {
-            let head = &response[..answer.head_length];
+        if let Ok(response) = &fetched.result {
+            let head = &recorded[..response.head_length];
             assert!(
                 head.ends_with(b"\n\r\n") || head.ends_with(b"\n\n"),
-                "{shown:?}"
+                "{description:?}"
             );
         }
     }
 }
 
-/// The server closes after the answer.
+/// The server closes the connection after the response.
 async fn check(wire: &str, expected: &str) {
     check_with(&options(), wire.as_bytes(), None, expected).await;
 }
 
 /// The server keeps the connection open.
 async fn check_held(wire: &str, expected: &str) {
-    check_with(&options(), wire.as_bytes(), Some(Act::Hold), expected).await;
+    check_with(
+        &options(),
+        wire.as_bytes(),
+        Some(ServerAction::Hold),
+        expected,
+    )
+    .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn lengths() {
+async fn content_lengths() {
     check_held(
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
         r#"200 "hello" kept"#,
@@ -109,7 +118,7 @@ async fn lengths() {
     .await;
     check_held(
         "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhello",
-        r#"200 "hel" closed; bytes after the end of the answer"#,
+        r#"200 "hel" closed; bytes after the end of the response"#,
     )
     .await;
     check_held(
@@ -119,12 +128,12 @@ async fn lengths() {
     .await;
     check_held(
         "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 3\r\n\r\nhello",
-        r#"200 "hello" closed; unusable Content-Length: several that differ"#,
+        r#"200 "hello" closed; unusable Content-Length: several different values"#,
     )
     .await;
     check(
         "HTTP/1.1 200 OK\r\nContent-Length: 50\r\nContent-Length: 3\r\n\r\nhello",
-        r#"200 "hello" closed; unusable Content-Length: several that differ"#,
+        r#"200 "hello" closed; unusable Content-Length: several different values"#,
     )
     .await;
     check(
@@ -137,7 +146,7 @@ async fn lengths() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_without_a_body() {
+async fn responses_without_a_body() {
     check_held("HTTP/1.1 204 No Content\r\n\r\n", r#"204 "" kept"#).await;
     check_held(
         "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n",
@@ -152,7 +161,7 @@ async fn answers_without_a_body() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn chunks() {
+async fn chunked_bodies() {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n";
     check_held(
         &format!("{head}\r\n5\r\nhello\r\n0\r\n\r\n"),
@@ -207,7 +216,7 @@ async fn chunks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn odd_heads() {
+async fn irregular_heads() {
     check_held(
         "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nhi",
         r#"200 "hi" kept"#,
@@ -250,7 +259,7 @@ async fn odd_heads() {
     .await;
     check_held(
         "HTTP/2.0 200 OK\r\nContent-Length: 2\r\n\r\nhi",
-        r#"200 "hi" closed; odd status line: HTTP/2.0 200 OK"#,
+        r#"200 "hi" closed; irregular status line: HTTP/2.0 200 OK"#,
     )
     .await;
     check_held(
@@ -261,7 +270,7 @@ async fn odd_heads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn interim_answers_are_skipped() {
+async fn interim_responses_are_skipped() {
     let last = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi";
     check_held(
         &format!("HTTP/1.1 100 Continue\r\n\r\n{last}"),
@@ -288,10 +297,10 @@ async fn interim_answers_are_skipped() {
     let (fetched, _) = run(
         &options(),
         vec![
-            Act::Ask,
+            ServerAction::ReadRequest,
             send("HTTP/1.1 103 x\r\n\r\n"),
             send(last),
-            Act::Hold,
+            ServerAction::Hold,
         ],
     )
     .await;
@@ -299,23 +308,34 @@ async fn interim_answers_are_skipped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_http() {
+async fn non_http_and_incomplete_responses_are_failures() {
     for (wire, end, code) in [
         ("<html>hello</html>", None, "protocol"),
-        ("ICY 200 OK\r\n\r\n", Some(Act::Hold), "protocol"),
+        ("ICY 200 OK\r\n\r\n", Some(ServerAction::Hold), "protocol"),
         ("HTTP/1.1 xyz\r\n\r\n", None, "protocol"),
-        ("SSH-2.0-OpenSSH\r\n", Some(Act::Hold), "protocol"),
+        ("SSH-2.0-OpenSSH\r\n", Some(ServerAction::Hold), "protocol"),
         ("", None, "reset"),
         ("HTT", None, "reset"),
         ("HTTP/1.1 200 OK\r\nA: b\r\n", None, "reset"),
-        ("", Some(Act::Reset), "reset"),
-        ("HTTP/1.1 200 OK\r\n", Some(Act::Reset), "reset"),
-        ("", Some(Act::Hold), "timeout"),
-        ("HTTP/1.1 200 OK\r\nA: b\r\n", Some(Act::Hold), "stalled"),
-        ("HTTP/1.1 103 x\r\n\r\n", Some(Act::Hold), "stalled"),
+        ("", Some(ServerAction::Reset), "reset"),
+        ("HTTP/1.1 200 OK\r\n", Some(ServerAction::Reset), "reset"),
+        ("", Some(ServerAction::Hold), "timeout"),
+        (
+            "HTTP/1.1 200 OK\r\nA: b\r\n",
+            Some(ServerAction::Hold),
+            "stalled",
+        ),
+        (
+            "HTTP/1.1 103 x\r\n\r\n",
+            Some(ServerAction::Hold),
+            "stalled",
+        ),
     ] {
-        let acts = [Act::Ask, send(wire)].into_iter().chain(end).collect();
-        let (fetched, session) = run(&options(), acts).await;
+        let actions = [ServerAction::ReadRequest, send(wire)]
+            .into_iter()
+            .chain(end)
+            .collect();
+        let (fetched, session) = run(&options(), actions).await;
         assert_eq!(
             fetched.result.as_ref().unwrap_err().code(),
             code,
@@ -326,39 +346,50 @@ async fn what_is_not_http() {
         assert!(fetched.address.is_some());
         assert!(!fetched.request.is_empty());
         if !wire.starts_with("HTTP/1.1 103") {
-            assert_eq!(fetched.response, wire, "what came is kept");
+            assert_eq!(fetched.response, wire, "received bytes are kept");
         }
     }
     let endless = "HTTP/1.1 200 OK\r\n".to_owned() + &"X: y\r\n".repeat(20_000);
-    let (fetched, _) = run(&options(), vec![Act::Ask, send(&endless), Act::Hold]).await;
+    let (fetched, _) = run(
+        &options(),
+        vec![
+            ServerAction::ReadRequest,
+            send(&endless),
+            ServerAction::Hold,
+        ],
+    )
+    .await;
     assert_eq!(fetched.result.unwrap_err().code(), "protocol");
 }
 
-/// Invariant 6: wherever the connection ends, the fetch ends in one outcome.
+/// Invariant 6: at whichever byte the connection ends, the fetch has one outcome.
 #[tokio::test(start_paused = true)]
 async fn an_end_at_every_byte_has_an_outcome() {
     let wire = b"HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nA: b\r\n\r\n5\r\nhello\r\n0\r\nT: x\r\n\r\n";
     let last_chunk = wire.len() - "T: x\r\n\r\n".len();
-    for end in [None, Some(Act::Reset), Some(Act::Hold)] {
+    for end in [None, Some(ServerAction::Reset), Some(ServerAction::Hold)] {
         for cut in 0..wire.len() {
-            let acts = [Act::Ask, Act::Send(wire[..cut].to_vec())]
-                .into_iter()
-                .chain(end.clone())
-                .collect();
-            let (fetched, session) = run(&options(), acts).await;
+            let actions = [
+                ServerAction::ReadRequest,
+                ServerAction::Send(wire[..cut].to_vec()),
+            ]
+            .into_iter()
+            .chain(end.clone())
+            .collect();
+            let (fetched, session) = run(&options(), actions).await;
             assert!(!session.is_open(), "cut at {cut}");
-            if let Ok(answer) = fetched.result {
-                assert_eq!(answer.status, 200);
-                assert!(b"hello".starts_with(&answer.body[..]));
-                let whole = answer.truncated.is_none();
-                assert!(!whole || cut >= last_chunk, "cut at {cut}");
+            if let Ok(response) = fetched.result {
+                assert_eq!(response.status, 200);
+                assert!(b"hello".starts_with(&response.body[..]));
+                let complete = response.truncated.is_none();
+                assert!(!complete || cut >= last_chunk, "cut at {cut}");
             }
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn limits_of_size_and_type() {
+async fn limits_on_size_and_media_type() {
     let small = Options {
         max_body: 4,
         max_body_by_type: [("text/html".to_owned(), 6)].into(),
@@ -398,23 +429,27 @@ async fn limits_of_size_and_type() {
         ),
     ] {
         let wire = format!("HTTP/1.1 200 OK\r\n{wire}");
-        check_with(&small, wire.as_bytes(), Some(Act::Hold), expected).await;
+        check_with(&small, wire.as_bytes(), Some(ServerAction::Hold), expected).await;
     }
     let png = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\nContent-Length: 3\r\n\r\nPNG";
-    let (fetched, session) = run(&small, vec![Act::Ask, send(png), Act::Hold]).await;
+    let (fetched, session) = run(
+        &small,
+        vec![ServerAction::ReadRequest, send(png), ServerAction::Hold],
+    )
+    .await;
     assert!(
         session.is_open(),
-        "a small body that came with the head costs no connection"
+        "a small unwanted body that arrived with the head does not close the connection"
     );
     assert_eq!(
         fetched.response.len(),
         fetched.result.unwrap().head_length,
-        "but it is not kept"
+        "the unwanted body is not kept"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn codings_are_undone_for_reading_only() {
+async fn the_recorded_bytes_keep_their_content_coding() {
     let coded: &[u8] = &[
         31, 139, 8, 0, 0, 0, 0, 0, 2, 255, 203, 72, 205, 201, 201, 7, 0, 134, 166, 16, 54, 5, 0, 0,
         0,
@@ -422,41 +457,55 @@ async fn codings_are_undone_for_reading_only() {
     let mut wire =
         b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 25\r\n\r\n".to_vec();
     wire.extend_from_slice(coded);
-    check_with(&options(), &wire, Some(Act::Hold), r#"200 "hello" kept"#).await;
+    check_with(
+        &options(),
+        &wire,
+        Some(ServerAction::Hold),
+        r#"200 "hello" kept"#,
+    )
+    .await;
     let (fetched, _) = run(
         &options(),
-        vec![Act::Ask, Act::Send(wire.clone()), Act::Hold],
+        vec![
+            ServerAction::ReadRequest,
+            ServerAction::Send(wire.clone()),
+            ServerAction::Hold,
+        ],
     )
     .await;
     assert_eq!(&fetched.response[..], &wire[..]);
-    let answer = fetched.result.unwrap();
-    assert_eq!(&answer.payload[..], coded);
-    let inside = fetched.response.as_ptr_range();
+    let response = fetched.result.unwrap();
+    assert_eq!(&response.payload[..], coded);
+    let recorded = fetched.response.as_ptr_range();
     assert!(
-        inside.contains(&answer.payload.as_ptr()),
+        recorded.contains(&response.payload.as_ptr()),
         "the payload is a slice of the wire bytes"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn large_answers_lie_before_two_line_ends() {
+async fn large_responses_are_followed_by_two_crlfs_in_memory() {
     for length in [5, 60_000, 65_536, 100_000, 300_000, 900_000] {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n");
         let wire = [head.into_bytes(), vec![b'x'; length]].concat();
-        let script = vec![Act::Ask, Act::Send(wire.clone()), Act::Hold];
+        let script = vec![
+            ServerAction::ReadRequest,
+            ServerAction::Send(wire.clone()),
+            ServerAction::Hold,
+        ];
         let (fetched, _) = run(&options(), script).await;
         assert_eq!(fetched.response, wire);
-        let ended = fetched.result.unwrap().crlf_terminated;
-        assert_eq!(ended.is_some(), wire.len() > 65_536, "{length}");
-        if let Some(ended) = ended {
-            assert_eq!(ended, [&wire[..], b"\r\n\r\n"].concat());
-            assert_eq!(ended.as_ptr(), fetched.response.as_ptr(), "not a copy");
+        let terminated = fetched.result.unwrap().crlf_terminated;
+        assert_eq!(terminated.is_some(), wire.len() > 65_536, "{length}");
+        if let Some(terminated) = terminated {
+            assert_eq!(terminated, [&wire[..], b"\r\n\r\n"].concat());
+            assert_eq!(terminated.as_ptr(), fetched.response.as_ptr(), "not a copy");
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn ranges() {
+async fn range_requests() {
     let options = Options {
         range_requests: true,
         max_body: 5,
@@ -465,7 +514,7 @@ async fn ranges() {
     let part = "HTTP/1.1 206 Partial Content\r\nContent-Length: 5\r\nContent-Range: bytes";
     let refusal = "HTTP/1.1 416 Range Not Satisfiable\r\nContent-Length: 2\r\n\r\nno";
     let whole = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
-    for (answer, expected) in [
+    for (response, expected) in [
         (whole, r#"200 "hello" kept"#),
         (&format!("{part} 0-4/5\r\n\r\nhello"), r#"206 "hello" kept"#),
         (
@@ -478,50 +527,54 @@ async fn ranges() {
         ),
         (refusal, r#"416 "no" kept"#),
     ] {
-        let acts = vec![Act::Ask, send(answer), Act::Hold];
-        let (fetched, session) = run(&options, acts).await;
+        let actions = vec![
+            ServerAction::ReadRequest,
+            send(response),
+            ServerAction::Hold,
+        ];
+        let (fetched, session) = run(&options, actions).await;
         assert_eq!(summary(&fetched, &session), expected);
         let sent = String::from_utf8_lossy(&fetched.request);
         assert!(sent.contains("\r\nRange: bytes=0-4\r\n"), "{sent}");
     }
-    let acts = vec![Act::Ask, send(whole), Act::Hold];
-    let (fetched, _) = run(&crate::scripted_server::options(), acts).await;
+    let actions = vec![ServerAction::ReadRequest, send(whole), ServerAction::Hold];
+    let (fetched, _) = run(&crate::scripted_server::options(), actions).await;
     let sent = String::from_utf8_lossy(&fetched.request);
     assert!(!sent.contains("Range"), "off by default");
 }
 
-/// Asked again without the range, over the same connection.
+/// After a 416 response the request is repeated without `Range`, over the same connection.
 #[tokio::test(start_paused = true)]
-async fn the_whole_after_a_refused_range() {
-    let acts = vec![
-        Act::Ask,
+async fn a_request_without_range_after_416() {
+    let actions = vec![
+        ServerAction::ReadRequest,
         send("HTTP/1.1 416 x\r\nContent-Length: 0\r\n\r\n"),
-        Act::Ask,
+        ServerAction::ReadRequest,
         send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
-        Act::Hold,
+        ServerAction::Hold,
     ];
-    let server = Server::start(vec![acts]).await;
-    let web = web(Options {
+    let server = Server::start(vec![actions]).await;
+    let fetcher = fetcher(Options {
         range_requests: true,
         ..options()
     });
     let mut session = FetchSession::new();
-    let refused = get(&web, &mut session, &server, "/").await;
+    let refused = get(&fetcher, &mut session, &server, "/").await;
     assert_eq!(summary(&refused, &session), r#"416 "" kept"#);
     let url = server.url("/");
     let mut request = aranha_fetch::FetchRequest::new(&url, server.address.ip());
     request.without_range = true;
-    let fetched = web.fetch(&mut session, request).await;
+    let fetched = fetcher.fetch(&mut session, request).await;
     assert_eq!(summary(&fetched, &session), r#"200 "hello" kept"#);
     assert!(fetched.timings.reused);
     let ranges = server
         .requests()
         .into_iter()
-        .map(|heard| heard.contains("Range"));
+        .map(|request| request.contains("Range"));
     assert_eq!(ranges.collect::<Vec<_>>(), [true, false]);
 }
 
-/// A conditional request and its 304, whatever its headers say of a body that is not there.
+/// A 304 response has no body, regardless of its headers.
 #[tokio::test(start_paused = true)]
 async fn not_modified_keeps_the_connection() {
     for fields in [
@@ -538,15 +591,15 @@ async fn not_modified_keeps_the_connection() {
         "ETag: \"x\"\r\nLast-Modified: Tue, 14 Nov 2023 22:13:20 GMT\r\nExpires: 0\r\n",
     ] {
         let unchanged = format!("HTTP/1.1 304 Not Modified\r\n{fields}\r\n");
-        let acts = vec![
-            Act::Ask,
+        let actions = vec![
+            ServerAction::ReadRequest,
             send(&unchanged),
-            Act::Ask,
+            ServerAction::ReadRequest,
             send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
-            Act::Hold,
+            ServerAction::Hold,
         ];
-        let server = Server::start(vec![acts]).await;
-        let web = web(Options {
+        let server = Server::start(vec![actions]).await;
+        let fetcher = fetcher(Options {
             media_types: vec!["text/html".to_owned()],
             range_requests: true,
             ..options()
@@ -561,17 +614,21 @@ async fn not_modified_keeps_the_connection() {
                 "Tue, 14 Nov 2023 22:13:20 GMT".to_owned(),
             ),
         ];
-        let fetched = web.fetch(&mut session, request).await;
+        let fetched = fetcher.fetch(&mut session, request).await;
         assert_eq!(summary(&fetched, &session), r#"304 "" kept"#, "{fields}");
         assert_eq!(fetched.response, unchanged, "{fields}");
-        let next = get(&web, &mut session, &server, "/").await;
+        let next = get(&fetcher, &mut session, &server, "/").await;
         assert!(next.timings.reused, "{fields}");
         assert_eq!(summary(&next, &session), r#"200 "hello" kept"#, "{fields}");
-        let heard = &server.requests()[0];
-        assert!(heard.contains("\r\nIf-None-Match: W/\"x\"\r\nIf-Modified-Since: Tue, 14 Nov"));
+        let request = &server.requests()[0];
+        assert!(request.contains("\r\nIf-None-Match: W/\"x\"\r\nIf-Modified-Since: Tue, 14 Nov"));
     }
     let body = "HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\nhello";
-    check_held(body, r#"304 "" closed; bytes after the end of the answer"#).await;
+    check_held(
+        body,
+        r#"304 "" closed; bytes after the end of the response"#,
+    )
+    .await;
     check_held(
         "HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n",
         r#"304 "" closed"#,

@@ -1,4 +1,4 @@
-//! A raw TCP server that does exactly what it is told, byte by byte: the other end of the tests.
+//! A TCP server that performs a list of actions byte by byte.
 
 use std::{
     net::SocketAddr,
@@ -13,47 +13,46 @@ use tokio::{
     net::TcpListener,
 };
 
-/// What the server does next on a connection. After the last act it closes.
+/// An action of the server on a connection. After the last action it closes the connection.
 #[derive(Clone, Debug)]
-pub(crate) enum Act {
+pub(crate) enum ServerAction {
     /// Reads one request head.
-    Ask,
-    /// Sends bytes, and lets the client read them before the next act.
+    ReadRequest,
+    /// Sends bytes, and lets the client read them before the next action.
     Send(Vec<u8>),
-    /// Waits.
     Wait(Duration),
-    /// Does nothing, until the client goes away.
+    /// Keeps the connection open until the client closes it.
     Hold,
-    /// Ends with a TCP reset.
+    /// Ends the connection with a TCP reset.
     Reset,
 }
 
-/// Text as bytes to send.
-pub(crate) fn send(text: &str) -> Act {
-    Act::Send(text.as_bytes().to_vec())
+/// Sends a text.
+pub(crate) fn send(text: &str) -> ServerAction {
+    ServerAction::Send(text.as_bytes().to_vec())
 }
 
-/// A listening script.
+/// A listening server.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    /// One list of acts per connection, in the order of their arrival; later ones are closed at once.
-    pub(crate) async fn start(connections: Vec<Vec<Act>>) -> Server {
+    /// One list of actions per connection, in order of arrival. Further connections are closed at once.
+    pub(crate) async fn start(connections: Vec<Vec<ServerAction>>) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("bound");
         let requests = Arc::new(Mutex::new(Vec::new()));
-        let heard = requests.clone();
+        let received = requests.clone();
         tokio::spawn(async move {
             let mut scripts = connections.into_iter();
             while let Ok((stream, _)) = listener.accept().await {
                 stream.set_nodelay(true).expect("a socket option");
-                let acts = scripts.next().unwrap_or_default();
-                let heard = heard.clone();
+                let actions = scripts.next().unwrap_or_default();
+                let received = received.clone();
                 tokio::spawn(async move {
-                    if let Some(stream) = play(stream, acts, &heard).await {
+                    if let Some(stream) = perform(stream, actions, &received).await {
                         stream.set_zero_linger().expect("a socket option");
                     }
                 });
@@ -66,20 +65,24 @@ impl Server {
         canon(&format!("http://{}{path}", self.address))
     }
 
-    /// The request heads as they came.
+    /// The request heads in order of arrival.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().expect("no panic elsewhere").clone()
     }
 }
 
-/// Plays the acts; gives the stream back when it is to be reset.
-pub(crate) async fn play<S>(mut stream: S, acts: Vec<Act>, heard: &Mutex<Vec<String>>) -> Option<S>
+/// Performs the actions. Returns the stream if it is to be reset.
+pub(crate) async fn perform<S>(
+    mut stream: S,
+    actions: Vec<ServerAction>,
+    received: &Mutex<Vec<String>>,
+) -> Option<S>
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    for act in acts {
-        match act {
-            Act::Ask => {
+    for action in actions {
+        match action {
+            ServerAction::ReadRequest => {
                 let mut head = Vec::new();
                 while !head.ends_with(b"\r\n\r\n") {
                     match stream.read_u8().await {
@@ -87,12 +90,12 @@ where
                         Err(_) => return None,
                     }
                 }
-                heard
+                received
                     .lock()
                     .expect("no panic elsewhere")
                     .push(String::from_utf8_lossy(&head).into_owned());
             }
-            Act::Send(bytes) => {
+            ServerAction::Send(bytes) => {
                 if stream.write_all(&bytes).await.is_err() || stream.flush().await.is_err() {
                     return None;
                 }
@@ -100,12 +103,12 @@ where
                     tokio::task::yield_now().await;
                 }
             }
-            Act::Wait(duration) => tokio::time::sleep(duration).await,
-            Act::Hold => {
+            ServerAction::Wait(duration) => tokio::time::sleep(duration).await,
+            ServerAction::Hold => {
                 let mut rest = Vec::new();
                 let _ = stream.read_to_end(&mut rest).await;
             }
-            Act::Reset => return Some(stream),
+            ServerAction::Reset => return Some(stream),
         }
     }
     let _ = stream.shutdown().await;
@@ -118,7 +121,7 @@ pub(crate) fn canon(text: &str) -> CanonUrl {
         .expect("a URL")
 }
 
-/// Loopback allowed, nothing asked of the system.
+/// Options that allow loopback and do not use the system's resolver.
 pub(crate) fn options() -> Options {
     Options {
         allow_private: true,
@@ -127,18 +130,19 @@ pub(crate) fn options() -> Options {
     }
 }
 
-pub(crate) fn web(options: Options) -> Fetcher {
-    Fetcher::new(options, Blacklist::default()).expect("options that work")
+pub(crate) fn fetcher(options: Options) -> Fetcher {
+    Fetcher::new(options, Blacklist::default()).expect("valid options")
 }
 
-/// One GET from the server.
+/// Sends one GET to the server.
 pub(crate) async fn get(
-    web: &Fetcher,
+    fetcher: &Fetcher,
     session: &mut FetchSession,
     server: &Server,
     path: &str,
 ) -> Fetched {
     let url = server.url(path);
-    web.fetch(session, FetchRequest::new(&url, server.address.ip()))
+    fetcher
+        .fetch(session, FetchRequest::new(&url, server.address.ip()))
         .await
 }

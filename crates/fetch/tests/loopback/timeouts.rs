@@ -1,8 +1,8 @@
-//! Every phase ends in its time (N5), under a paused clock: the durations are exact and cost nothing.
+//! Every phase of a fetch has a timeout (N5). The clock is paused, so the durations are exact and take no real time.
 
 use std::time::Duration;
 
-use crate::scripted_server::{Act, Server, canon, get, options, send, web};
+use crate::scripted_server::{Server, ServerAction, canon, fetcher, get, options, send};
 use aranha_fetch::{FetchRequest, FetchSession, Options, Truncated};
 use tokio::time::Instant;
 
@@ -25,123 +25,150 @@ fn limits() -> Options {
     }
 }
 
-/// How the fetch ended, and after how many seconds.
-async fn run(options: Options, acts: Vec<Act>) -> (String, u64) {
-    let server = Server::start(vec![acts]).await;
+/// The outcome of a fetch, and after how many seconds it ended.
+async fn run(options: Options, actions: Vec<ServerAction>) -> (String, u64) {
+    let server = Server::start(vec![actions]).await;
     let begun = Instant::now();
-    let fetched = get(&web(options), &mut FetchSession::new(), &server, "/").await;
+    let fetched = get(&fetcher(options), &mut FetchSession::new(), &server, "/").await;
     let outcome = match fetched.result {
-        Ok(answer) => answer
+        Ok(response) => response
             .truncated
-            .map_or("whole", Truncated::as_str)
+            .map_or("complete", Truncated::as_str)
             .to_owned(),
         Err(failure) => failure.code().to_owned(),
     };
     (outcome, begun.elapsed().as_secs())
 }
 
-async fn check(options: Options, acts: Vec<Act>, outcome: &str, after: u64) {
-    let shown = format!("{acts:?}").chars().take(200).collect::<String>();
+async fn check(options: Options, actions: Vec<ServerAction>, outcome: &str, after: u64) {
+    let description = format!("{actions:?}").chars().take(200).collect::<String>();
     assert_eq!(
-        run(options, acts).await,
+        run(options, actions).await,
         (outcome.to_owned(), after),
-        "{shown}"
+        "{description}"
     );
 }
 
 /// `bytes` every `pause` seconds, `times` over.
-fn trickle(bytes: usize, pause: u64, times: usize) -> Vec<Act> {
-    let piece = [Act::Wait(seconds(pause)), Act::Send(vec![b'x'; bytes])];
+fn trickle(bytes: usize, pause: u64, times: usize) -> Vec<ServerAction> {
+    let piece = [
+        ServerAction::Wait(seconds(pause)),
+        ServerAction::Send(vec![b'x'; bytes]),
+    ];
     std::iter::repeat_n(piece, times).flatten().collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn phases_of_an_answer() {
-    check(limits(), vec![Act::Ask, Act::Hold], "timeout", 30).await;
+async fn timeouts_of_the_phases_of_a_response() {
     check(
         limits(),
-        vec![Act::Ask, Act::Wait(seconds(29)), send(HEAD), Act::Hold],
+        vec![ServerAction::ReadRequest, ServerAction::Hold],
+        "timeout",
+        30,
+    )
+    .await;
+    check(
+        limits(),
+        vec![
+            ServerAction::ReadRequest,
+            ServerAction::Wait(seconds(29)),
+            send(HEAD),
+            ServerAction::Hold,
+        ],
         "time",
         29 + 15,
     )
     .await;
-    let patient = Options {
+    let no_min_speed = Options {
         min_speed: 0,
         ..limits()
     };
     check(
-        patient.clone(),
-        vec![Act::Ask, Act::Wait(seconds(29)), send(HEAD), Act::Hold],
+        no_min_speed.clone(),
+        vec![
+            ServerAction::ReadRequest,
+            ServerAction::Wait(seconds(29)),
+            send(HEAD),
+            ServerAction::Hold,
+        ],
         "time",
         49,
     )
     .await;
     check(
-        patient.clone(),
-        vec![Act::Ask, send("HTTP/1.1 200"), Act::Hold],
+        no_min_speed.clone(),
+        vec![
+            ServerAction::ReadRequest,
+            send("HTTP/1.1 200"),
+            ServerAction::Hold,
+        ],
         "stalled",
         20,
     )
     .await;
     let slow_head = [
-        vec![Act::Ask, send("HTTP/1.1 200 OK\r\nA: ")],
+        vec![ServerAction::ReadRequest, send("HTTP/1.1 200 OK\r\nA: ")],
         trickle(1, 10, 50),
     ]
     .concat();
-    check(patient.clone(), slow_head, "stalled", 100).await;
-    let slow_body = [vec![Act::Ask, send(HEAD)], trickle(1, 10, 50)].concat();
-    check(patient, slow_body, "time", 100).await;
+    check(no_min_speed.clone(), slow_head, "stalled", 100).await;
+    let slow_body = [
+        vec![ServerAction::ReadRequest, send(HEAD)],
+        trickle(1, 10, 50),
+    ]
+    .concat();
+    check(no_min_speed, slow_body, "time", 100).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_lowest_speed() {
+async fn a_response_below_the_minimum_speed_is_truncated() {
     let fast = [
-        vec![Act::Ask, send(HEAD)],
+        vec![ServerAction::ReadRequest, send(HEAD)],
         trickle(1000, 4, 8),
-        vec![Act::Hold],
+        vec![ServerAction::Hold],
     ]
     .concat();
     check(limits(), fast, "time", 45).await;
     let slow = [
-        vec![Act::Ask, send(HEAD)],
+        vec![ServerAction::ReadRequest, send(HEAD)],
         trickle(50, 1, 90),
-        vec![Act::Hold],
+        vec![ServerAction::Hold],
     ]
     .concat();
     check(limits(), slow, "time", 15).await;
     let head_only = [
-        vec![Act::Ask, send("HTTP/1.1 200 OK\r\nA: ")],
+        vec![ServerAction::ReadRequest, send("HTTP/1.1 200 OK\r\nA: ")],
         trickle(1, 1, 90),
-        vec![Act::Hold],
+        vec![ServerAction::Hold],
     ]
     .concat();
     check(limits(), head_only, "stalled", 15).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_slow_answer_that_is_done_is_whole() {
-    let acts = vec![
-        Act::Ask,
+async fn a_slow_response_that_completes_within_the_window_is_complete() {
+    let actions = vec![
+        ServerAction::ReadRequest,
         send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"),
-        Act::Wait(seconds(14)),
+        ServerAction::Wait(seconds(14)),
         send("h"),
-        Act::Wait(seconds(1)),
+        ServerAction::Wait(seconds(1)),
         send("i"),
-        Act::Hold,
+        ServerAction::Hold,
     ];
-    let quick = Options {
+    let wider_window = Options {
         min_speed_window: seconds(16),
         ..limits()
     };
-    check(quick, acts, "whole", 15).await;
+    check(wider_window, actions, "complete", 15).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_tls_handshake() {
-    let server = Server::start(vec![vec![Act::Hold]]).await;
+async fn the_tls_handshake_times_out() {
+    let server = Server::start(vec![vec![ServerAction::Hold]]).await;
     let url = canon(&format!("https://{}/", server.address));
     let begun = Instant::now();
-    let fetched = web(limits())
+    let fetched = fetcher(limits())
         .fetch(
             &mut FetchSession::new(),
             FetchRequest::new(&url, server.address.ip()),
@@ -151,9 +178,9 @@ async fn the_tls_handshake() {
     assert_eq!(begun.elapsed().as_secs(), 4);
 }
 
-/// A listener whose queue is full answers no more connections.
+/// A listener whose backlog is full accepts no further connections.
 #[tokio::test(start_paused = true)]
-async fn the_connection() {
+async fn the_connection_times_out() {
     let socket = tokio::net::TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let listener = socket.listen(0).unwrap();
@@ -161,7 +188,7 @@ async fn the_connection() {
     let _first = std::net::TcpStream::connect(address).unwrap();
     let url = canon(&format!("http://{address}/"));
     let begun = Instant::now();
-    let fetched = web(limits())
+    let fetched = fetcher(limits())
         .fetch(
             &mut FetchSession::new(),
             FetchRequest::new(&url, address.ip()),

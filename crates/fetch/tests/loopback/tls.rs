@@ -1,11 +1,11 @@
-//! TLS: a certificate that nobody vouches for is kept and marked, or refused; sessions are resumed.
+//! TLS: certificate errors are recorded or refused, and sessions are resumed.
 
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
 };
 
-use crate::scripted_server::{Act, canon, options, play, send, web};
+use crate::scripted_server::{ServerAction, canon, fetcher, options, perform, send};
 use aranha_fetch::{FetchRequest, FetchSession, Options};
 use rustls::{
     HandshakeKind, ServerConfig,
@@ -16,8 +16,8 @@ use tokio_rustls::TlsAcceptor;
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// A TLS server with a self-signed certificate for `example.test`; every connection plays the same acts.
-async fn start(acts: Vec<Act>) -> (SocketAddr, Arc<Mutex<Vec<HandshakeKind>>>) {
+/// A TLS server with a self-signed certificate for `example.test`. It performs the same actions on every connection.
+async fn start(actions: Vec<ServerAction>) -> (SocketAddr, Arc<Mutex<Vec<HandshakeKind>>>) {
     let key = rcgen::generate_simple_self_signed(vec!["example.test".to_owned()]).unwrap();
     let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.signing_key.serialize_der()));
     let mut config =
@@ -35,7 +35,7 @@ async fn start(acts: Vec<Act>) -> (SocketAddr, Arc<Mutex<Vec<HandshakeKind>>>) {
     let seen = kinds.clone();
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let (acceptor, acts, seen) = (acceptor.clone(), acts.clone(), seen.clone());
+            let (acceptor, actions, seen) = (acceptor.clone(), actions.clone(), seen.clone());
             tokio::spawn(async move {
                 let Ok(stream) = acceptor.accept(stream).await else {
                     return;
@@ -45,7 +45,7 @@ async fn start(acts: Vec<Act>) -> (SocketAddr, Arc<Mutex<Vec<HandshakeKind>>>) {
                 seen.lock()
                     .unwrap()
                     .push(connection.handshake_kind().unwrap());
-                play(stream, acts, &Mutex::default()).await;
+                perform(stream, actions, &Mutex::default()).await;
             });
         }
     });
@@ -57,21 +57,21 @@ fn url(address: SocketAddr) -> aranha_url::CanonUrl {
 }
 
 #[tokio::test]
-async fn a_fault_is_recorded_and_the_page_kept() {
-    let (address, kinds) = start(vec![Act::Ask, send(HELLO)]).await;
-    let (web, url) = (web(options()), url(address));
+async fn a_certificate_error_is_recorded_and_the_page_kept() {
+    let (address, kinds) = start(vec![ServerAction::ReadRequest, send(HELLO)]).await;
+    let (fetcher, url) = (fetcher(options()), url(address));
     for _ in 0..2 {
-        let fetched = web
+        let fetched = fetcher
             .fetch(
                 &mut FetchSession::new(),
                 FetchRequest::new(&url, address.ip()),
             )
             .await;
         assert_eq!(&fetched.result.unwrap().body[..], b"hello");
-        let fault = fetched.certificate_error.unwrap();
+        let error = fetched.certificate_error.unwrap();
         assert!(
-            fault.contains("UnknownIssuer") || fault.contains("CaUsedAsEndEntity"),
-            "{fault}"
+            error.contains("UnknownIssuer") || error.contains("CaUsedAsEndEntity"),
+            "{error}"
         );
         assert!(!fetched.timings.tls.is_zero());
     }
@@ -82,13 +82,13 @@ async fn a_fault_is_recorded_and_the_page_kept() {
 }
 
 #[tokio::test]
-async fn under_verify_tls_it_is_refused() {
-    let (address, _) = start(vec![Act::Ask, send(HELLO)]).await;
-    let web = web(Options {
+async fn verify_tls_refuses_a_certificate_error() {
+    let (address, _) = start(vec![ServerAction::ReadRequest, send(HELLO)]).await;
+    let fetcher = fetcher(Options {
         verify_tls: true,
         ..options()
     });
-    let fetched = web
+    let fetched = fetcher
         .fetch(
             &mut FetchSession::new(),
             FetchRequest::new(&url(address), address.ip()),
@@ -100,36 +100,39 @@ async fn under_verify_tls_it_is_refused() {
 }
 
 #[tokio::test]
-async fn a_connection_is_kept_and_an_end_without_goodbye_is_an_end() {
+async fn connections_are_kept_alive_and_a_missing_close_notify_ends_a_body() {
     let close = "HTTP/1.1 200 OK\r\n\r\nhello";
     let (address, _) = start(vec![
-        Act::Ask,
+        ServerAction::ReadRequest,
         send(HELLO),
-        Act::Ask,
+        ServerAction::ReadRequest,
         send(close),
-        Act::Reset,
+        ServerAction::Reset,
     ])
     .await;
-    let (web, url, mut session) = (web(options()), url(address), FetchSession::new());
-    let first = web
+    let (fetcher, url, mut session) = (fetcher(options()), url(address), FetchSession::new());
+    let first = fetcher
         .fetch(&mut session, FetchRequest::new(&url, address.ip()))
         .await;
     assert!(first.result.is_ok() && session.is_open());
-    let second = web
+    let second = fetcher
         .fetch(&mut session, FetchRequest::new(&url, address.ip()))
         .await;
-    let answer = second.result.unwrap();
+    let response = second.result.unwrap();
     assert!(second.timings.reused && second.certificate_error.is_some());
-    assert_eq!((&answer.body[..], answer.truncated), (&b"hello"[..], None));
+    assert_eq!(
+        (&response.body[..], response.truncated),
+        (&b"hello"[..], None)
+    );
 }
 
 #[tokio::test]
-async fn no_tls_at_all() {
+async fn a_server_without_tls_is_a_tls_failure() {
     let server =
         crate::scripted_server::Server::start(vec![vec![send("HTTP/1.1 400 Bad Request\r\n\r\n")]])
             .await;
     let url = canon(&format!("https://{}/", server.address));
-    let fetched = web(options())
+    let fetched = fetcher(options())
         .fetch(
             &mut FetchSession::new(),
             FetchRequest::new(&url, server.address.ip()),

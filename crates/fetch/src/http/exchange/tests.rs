@@ -1,6 +1,9 @@
-//! The exchange against bytes made to hurt it: any bytes, real answers with faults, cut anywhere; and what it costs.
+//! Tests of the exchange with hostile input: arbitrary bytes, real responses with faults, truncation at any byte, and
+//! linear running time.
 //!
-//! No sockets: the stream is a script. Under a paused clock, so that a silence costs no time.
+//! The stream is a script, without sockets. The clock is paused, so that timeouts take no real time.
+//!
+//! The file is long because all tests share [`ScriptedStream`], [`exchange_with`] and the list of [`valid_responses`].
 
 use std::{
     io::{self, Write},
@@ -15,22 +18,22 @@ use tokio::{io::ReadBuf, runtime::Runtime, time::timeout};
 use super::*;
 use crate::{CookieJar, Headers, http::content_coding as decode, linear_time::assert_linear};
 
-/// What happens after the last byte.
+/// What the server does after the last byte.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum StreamEnd {
     Close,
     Reset,
-    /// What rustls says of a connection that ends without its closing word.
+    /// The error of rustls for a connection that ends without `close_notify`.
     Abrupt,
     Silence,
 }
 
-/// A server's side of the wire.
+/// The server's side of a connection.
 struct ScriptedStream<'a> {
     wire: &'a [u8],
-    /// Lengths of the pieces, over and over; 0: nothing is there yet.
+    /// Sizes of the reads, repeated cyclically; 0: the read is pending.
     pieces: &'a [usize],
-    turn: usize,
+    reads: usize,
     end: StreamEnd,
 }
 
@@ -41,8 +44,8 @@ impl AsyncRead for ScriptedStream<'_> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let script = self.get_mut();
-        let piece = script.pieces[script.turn % script.pieces.len()];
-        script.turn += 1;
+        let piece = script.pieces[script.reads % script.pieces.len()];
+        script.reads += 1;
         if script.wire.is_empty() {
             return match script.end {
                 StreamEnd::Close => Poll::Ready(Ok(())),
@@ -89,7 +92,7 @@ fn runtime() -> Runtime {
         .expect("a runtime")
 }
 
-fn small() -> Options {
+fn small_limits() -> Options {
     Options {
         max_head: 1000,
         max_body: 2000,
@@ -98,8 +101,8 @@ fn small() -> Options {
     }
 }
 
-/// One exchange; it must end by itself.
-fn run(
+/// Runs one exchange. Panics if it takes longer than twice the total timeout.
+fn exchange_with(
     runtime: &Runtime,
     options: &Options,
     wire: &[u8],
@@ -107,10 +110,10 @@ fn run(
     end: StreamEnd,
 ) -> ExchangeResult {
     let memory = MemoryBudget::new(options.body_memory);
-    run_in(&memory, runtime, options, wire, pieces, end)
+    exchange_in_budget(&memory, runtime, options, wire, pieces, end)
 }
 
-fn run_in(
+fn exchange_in_budget(
     memory: &MemoryBudget,
     runtime: &Runtime,
     options: &Options,
@@ -130,22 +133,22 @@ fn run_in(
         let mut script = ScriptedStream {
             wire,
             pieces,
-            turn: 0,
+            reads: 0,
             end,
         };
         let exchanged = timeout(
             options.total_timeout * 2,
             exchange(&mut script, b"GET / HTTP/1.1\r\n\r\n", limits),
         );
-        exchanged.await.expect("an end in time")
+        exchanged.await.expect("an end within the timeout")
     })
 }
 
-/// What always holds of an end.
-fn assert_bounds(options: &Options, wire: &[u8], exchanged: &ExchangeResult) {
+/// Asserts what holds for every exchange.
+fn assert_invariants(options: &Options, wire: &[u8], exchanged: &ExchangeResult) {
     let response = &exchanged.response;
     let found = response.is_empty() || memchr::memmem::find(wire, response).is_some();
-    assert!(found, "the record is what came");
+    assert!(found, "the response is part of the bytes sent");
     match &exchanged.result {
         Err(failure) => {
             let code = failure.code();
@@ -172,8 +175,8 @@ fn assert_bounds(options: &Options, wire: &[u8], exchanged: &ExchangeResult) {
     }
 }
 
-/// What must not depend on how the bytes arrive.
-fn gist(exchanged: &ExchangeResult) -> String {
+/// The parts of a result that must not depend on how the bytes arrive.
+fn summary(exchanged: &ExchangeResult) -> String {
     match &exchanged.result {
         Err(failure) => failure.code().to_owned(),
         Ok(received) => format!(
@@ -206,13 +209,13 @@ fn chunked(data: &[u8], length: usize) -> Vec<u8> {
     wire
 }
 
-/// Answers as servers send them.
-fn honest() -> Vec<Vec<u8>> {
+/// Valid responses as servers send them.
+fn valid_responses() -> Vec<Vec<u8>> {
     let page = "<!DOCTYPE html><title>Ol\u{e1}</title><p>Uma p\u{e1}gina.".repeat(8);
     let page = page.as_bytes();
     let nginx = "HTTP/1.1 200 OK\r\nServer: nginx/1.26.0\r\nDate: Sun, 15 Nov 2026 12:00:00 GMT\r\n\
                  Content-Type: text/html; charset=utf-8\r\nConnection: keep-alive\r\nVary: Accept-Encoding\r\n";
-    let answer = |fields: &str, body: &[u8]| {
+    let response = |fields: &str, body: &[u8]| {
         let head = format!("{nginx}{fields}\r\n");
         [head.as_bytes(), body].concat()
     };
@@ -220,19 +223,19 @@ fn honest() -> Vec<Vec<u8>> {
     let (zipped, deflated) = (gzip(page), zlib(page));
     let frames = zstd::encode_all(page, 1).expect("in memory");
     vec![
-        answer(&length, page),
-        answer("", page),
-        answer("Transfer-Encoding: chunked\r\n", &chunked(page, 100)),
-        answer("Transfer-Encoding: chunked\r\n", &chunked(page, 1)),
-        answer(
+        response(&length, page),
+        response("", page),
+        response("Transfer-Encoding: chunked\r\n", &chunked(page, 100)),
+        response("Transfer-Encoding: chunked\r\n", &chunked(page, 1)),
+        response(
             "Transfer-Encoding: chunked\r\nContent-Encoding: gzip\r\n",
             &chunked(&zipped, 30),
         ),
-        answer("Content-Encoding: gzip\r\n", &zipped),
-        answer("Content-Encoding: deflate\r\n", &deflated),
-        answer("Content-Encoding: zstd\r\n", &frames),
-        answer("Content-Encoding: br\r\n", &[0x0b, 2, 0x80, b'h', b'e', b'l', b'l', b'o', 3]),
-        answer("Content-Length: 5, 5\r\nX-Folded: a\r\n b\r\n\tc\r\n", b"hello"),
+        response("Content-Encoding: gzip\r\n", &zipped),
+        response("Content-Encoding: deflate\r\n", &deflated),
+        response("Content-Encoding: zstd\r\n", &frames),
+        response("Content-Encoding: br\r\n", &[0x0b, 2, 0x80, b'h', b'e', b'l', b'l', b'o', 3]),
+        response("Content-Length: 5, 5\r\nX-Folded: a\r\n b\r\n\tc\r\n", b"hello"),
         b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\nHTTP/1.1 302 Found\r\nLocation: /x\r\nSet-Cookie: a=b; Path=/\r\nContent-Length: 0\r\n\r\n"
             .to_vec(),
         b"HTTP/1.0 404 Not Found\nContent-Type: text/plain\n\nno".to_vec(),
@@ -241,7 +244,7 @@ fn honest() -> Vec<Vec<u8>> {
     ]
 }
 
-/// A fault put into an answer: where (of a thousand), what.
+/// A fault in a response. The first number is its position in thousandths of the length.
 #[derive(Clone, Debug)]
 enum WireFault {
     Set(usize, u8),
@@ -253,33 +256,33 @@ enum WireFault {
 
 impl WireFault {
     fn apply(&self, wire: &mut Vec<u8>) {
-        let at = |place: &usize| place * wire.len() / 1000;
-        let span = |place: &usize, length: &usize| {
-            let start = at(place);
+        let at = |position: &usize| position * wire.len() / 1000;
+        let span = |position: &usize, length: &usize| {
+            let start = at(position);
             start..(start + length).min(wire.len())
         };
         match self {
-            WireFault::Set(place, byte) => {
-                let at = at(place);
+            WireFault::Set(position, byte) => {
+                let at = at(position);
                 if let Some(old) = wire.get_mut(at) {
                     *old = *byte;
                 }
             }
-            WireFault::Remove(place, length) => {
-                let span = span(place, length);
+            WireFault::Remove(position, length) => {
+                let span = span(position, length);
                 wire.drain(span);
             }
-            WireFault::Repeat(place, length) => {
-                let span = span(place, length);
+            WireFault::Repeat(position, length) => {
+                let span = span(position, length);
                 let piece = wire[span.clone()].to_vec();
                 wire.splice(span.start..span.start, piece);
             }
-            WireFault::Insert(place, bytes) => {
-                let at = at(place);
+            WireFault::Insert(position, bytes) => {
+                let at = at(position);
                 wire.splice(at..at, bytes.iter().copied());
             }
-            WireFault::Cut(place) => {
-                let at = at(place);
+            WireFault::Cut(position) => {
+                let at = at(position);
                 wire.truncate(at);
             }
         }
@@ -311,23 +314,25 @@ fn fault() -> impl Strategy<Value = WireFault> {
         (0_usize..3000).prop_map(|length| vec![b'x'; length]),
     ];
     prop_oneof![
-        (0_usize..1000, any::<u8>()).prop_map(|(place, byte)| WireFault::Set(place, byte)),
-        (0_usize..1000, 0_usize..60).prop_map(|(place, length)| WireFault::Remove(place, length)),
-        (0_usize..1000, 0_usize..600).prop_map(|(place, length)| WireFault::Repeat(place, length)),
-        (0_usize..1000, text).prop_map(|(place, text)| WireFault::Insert(place, text)),
+        (0_usize..1000, any::<u8>()).prop_map(|(position, byte)| WireFault::Set(position, byte)),
+        (0_usize..1000, 0_usize..60)
+            .prop_map(|(position, length)| WireFault::Remove(position, length)),
+        (0_usize..1000, 0_usize..600)
+            .prop_map(|(position, length)| WireFault::Repeat(position, length)),
+        (0_usize..1000, text).prop_map(|(position, text)| WireFault::Insert(position, text)),
         (0_usize..1000).prop_map(WireFault::Cut),
     ]
 }
 
 fn wire() -> impl Strategy<Value = Vec<u8>> {
     let noise = prop::collection::vec(any::<u8>(), 0..400);
-    let after_a_status = noise.clone().prop_map(|noise| {
+    let after_status_line = noise.clone().prop_map(|noise| {
         let mut wire = b"HTTP/1.1 200 OK\r\n".to_vec();
         wire.extend(noise);
         wire
     });
     let faulty = (
-        prop::sample::select(honest()),
+        prop::sample::select(valid_responses()),
         prop::collection::vec(fault(), 0..5),
     );
     let faulty = faulty.prop_map(|(mut wire, faults)| {
@@ -336,88 +341,89 @@ fn wire() -> impl Strategy<Value = Vec<u8>> {
         }
         wire
     });
-    prop_oneof![1 => noise, 1 => after_a_status, 8 => faulty]
+    prop_oneof![1 => noise, 1 => after_status_line, 8 => faulty]
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
     #[test]
-    fn any_bytes_end_in_one_outcome_within_the_limits(
+    fn any_bytes_have_one_outcome_within_the_limits(
         wire in wire(),
         pieces in prop::collection::vec(0_usize..120, 1..8),
         end in prop::sample::select(vec![StreamEnd::Close, StreamEnd::Reset, StreamEnd::Abrupt, StreamEnd::Silence]),
     ) {
-        let (runtime, mut options) = (runtime(), small());
+        let (runtime, mut options) = (runtime(), small_limits());
         options.media_types = vec!["text/*".to_owned()];
         let pieces = [pieces, vec![1]].concat();
-        let slow = run(&runtime, &options, &wire, &pieces, end);
-        assert_bounds(&options, &wire, &slow);
-        let fast = run(&runtime, &options, &wire, &[usize::MAX], end);
-        assert_bounds(&options, &wire, &fast);
-        prop_assert_eq!(gist(&slow), gist(&fast), "cut as {:?}", pieces);
+        let slow = exchange_with(&runtime, &options, &wire, &pieces, end);
+        assert_invariants(&options, &wire, &slow);
+        let fast = exchange_with(&runtime, &options, &wire, &[usize::MAX], end);
+        assert_invariants(&options, &wire, &fast);
+        prop_assert_eq!(summary(&slow), summary(&fast), "in pieces of {:?}", pieces);
     }
 }
 
 #[test]
-fn honest_answers_are_whole() {
+fn valid_responses_are_complete() {
     let runtime = runtime();
-    for wire in honest() {
-        let exchanged = run(
+    for wire in valid_responses() {
+        let exchanged = exchange_with(
             &runtime,
             &Options::default(),
             &wire,
             &[7, 0, 1],
             StreamEnd::Close,
         );
-        let received = exchanged.result.expect("an answer");
+        let received = exchanged.result.expect("a response");
         assert_eq!(received.truncated, None, "{}", wire.escape_ascii());
     }
 }
 
-/// Half a robots.txt is not to be obeyed as a whole one.
+/// A body without a length ends when the connection is closed, but a reset truncates it. Half a robots.txt file must not
+/// be obeyed as if it were complete.
 #[test]
-fn a_reset_is_no_end_of_a_body() {
+fn a_reset_truncates_a_body() {
     let check = |fields: &str, body: &str, end, expected| {
         let wire = format!("HTTP/1.1 200 OK\r\n{fields}\r\n{body}");
-        let exchanged = run(&runtime(), &small(), wire.as_bytes(), &[7], end);
-        let received = exchanged.result.expect("an answer");
+        let exchanged = exchange_with(&runtime(), &small_limits(), wire.as_bytes(), &[7], end);
+        let received = exchanged.result.expect("a response");
         assert_eq!(received.truncated, expected, "{fields} {end:?}");
     };
-    let (cut, differ) = (Some(Truncated::Disconnect), "Content-Length: 5, 9\r\n");
-    for fields in ["", differ] {
+    let truncated = Some(Truncated::Disconnect);
+    for fields in ["", "Content-Length: 5, 9\r\n"] {
         check(fields, "hello", StreamEnd::Close, None);
         check(fields, "hello", StreamEnd::Abrupt, None);
-        check(fields, "hello", StreamEnd::Reset, cut);
+        check(fields, "hello", StreamEnd::Reset, truncated);
     }
     check("Content-Length: 5\r\n", "hello", StreamEnd::Reset, None);
     let chunked = "Transfer-Encoding: chunked\r\n";
     check(chunked, "5\r\nhello\r\n0\r\n", StreamEnd::Reset, None);
-    check(chunked, "5\r\nhello\r\n", StreamEnd::Abrupt, cut);
+    check(chunked, "5\r\nhello\r\n", StreamEnd::Abrupt, truncated);
 }
 
-/// Chunks of one byte take no more memory than the body does.
+/// A body of one-byte chunks takes no more memory than its data.
 #[test]
-fn tiny_chunks_are_gathered() {
+fn many_tiny_chunks_are_copied() {
     let data: Vec<u8> = (0..20_000_u32).map(|n| n as u8).collect();
     let mut wire = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
     wire.extend(chunked(&data, 1));
     let (runtime, options) = (runtime(), Options::default());
     for pieces in [&[usize::MAX][..], &[3, 5, 1000]] {
-        let exchanged = run(&runtime, &options, &wire, pieces, StreamEnd::Silence);
+        let exchanged = exchange_with(&runtime, &options, &wire, pieces, StreamEnd::Silence);
         assert!(exchanged.reusable);
-        assert_eq!(exchanged.result.expect("an answer").payload, data);
+        assert_eq!(exchanged.result.expect("a response").payload, data);
     }
     let short = Options {
         max_body: 30_000,
         ..options
     };
-    let exchanged = run(&runtime, &short, &wire, &[usize::MAX], StreamEnd::Close);
-    let received = exchanged.result.expect("an answer");
+    let exchanged = exchange_with(&runtime, &short, &wire, &[usize::MAX], StreamEnd::Close);
+    let received = exchanged.result.expect("a response");
     assert_eq!(received.truncated, Some(Truncated::Length));
     assert!(data.starts_with(&received.payload) && received.payload.len() > 1000);
 }
 
-/// A share of the budget is as large as the limit: the buffer must not be twice as large.
+/// A share of the memory budget is as large as the limit, so the buffer must not be larger.
 #[test]
 fn the_buffer_is_no_larger_than_the_limit() {
     const LIMIT: usize = 1_100_000;
@@ -430,7 +436,7 @@ fn the_buffer_is_no_larger_than_the_limit() {
     for head in ["HTTP/1.1 200 OK\r\n\r\n", &announced] {
         let wire = [head.as_bytes(), &body].concat();
         let memory = MemoryBudget::new(options.body_memory);
-        let exchanged = run_in(
+        let exchanged = exchange_in_budget(
             &memory,
             &runtime(),
             &options,
@@ -438,20 +444,21 @@ fn the_buffer_is_no_larger_than_the_limit() {
             &[5000],
             StreamEnd::Close,
         );
-        assert_bounds(&options, &wire, &exchanged);
+        assert_invariants(&options, &wire, &exchanged);
         drop(exchanged);
-        // It is kept for the next answer.
-        let room = memory.buffer(LIMIT).capacity();
+        // The buffer was returned to the pool.
+        let capacity = memory.buffer(LIMIT).capacity();
         assert!(
-            room > LIMIT && room <= LIMIT + head.len() + MOST_ROOM,
-            "{room} bytes"
+            capacity > LIMIT && capacity <= LIMIT + head.len() + MAX_GROWTH,
+            "{capacity} bytes"
         );
     }
 }
 
-/// Who says how much will come takes that of the budget, not the limit: slow answers would keep out all others.
+/// A response with a length takes a share of that length, not of the limit. Otherwise a few slow responses would block all
+/// others.
 #[tokio::test(start_paused = true)]
-async fn a_share_is_no_larger_than_the_length() {
+async fn a_share_is_no_larger_than_the_announced_length() {
     const LENGTH: usize = 600_000;
     let options = Options::default();
     let memory = MemoryBudget::new(2 * options.max_body);
@@ -469,40 +476,46 @@ async fn a_share_is_no_larger_than_the_length() {
         let mut script = ScriptedStream {
             wire: &wire,
             pieces: &[5000],
-            turn: 0,
+            reads: 0,
             end: StreamEnd::Silence,
         };
         let exchanged = exchange(&mut script, b"GET / HTTP/1.1\r\n\r\n", limits).await;
-        let received = exchanged.result.expect("an answer");
+        let received = exchanged.result.expect("a response");
         assert!(received.share.is_some());
-        assert_eq!(received.truncated, None, "no waiting for room");
+        assert_eq!(received.truncated, None, "it did not wait for a share");
         held.push(received);
     }
 }
 
-/// Memory follows what comes, not what is announced: no machine has as much as this.
+/// Memory is allocated for received bytes, not for announced ones: no machine has as much as announced here.
 #[test]
-fn a_promise_is_not_given_room() {
+fn no_memory_is_allocated_for_a_huge_announced_length() {
     let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 10000000000000000000\r\n\r\nhello";
-    let exchanged = run(&runtime(), &small(), wire, &[20], StreamEnd::Close);
-    assert_bounds(&small(), wire, &exchanged);
-    assert_eq!(gist(&exchanged), r#"200 b"hello" Some(Disconnect) false"#);
+    let exchanged = exchange_with(&runtime(), &small_limits(), wire, &[20], StreamEnd::Close);
+    assert_invariants(&small_limits(), wire, &exchanged);
+    assert_eq!(
+        summary(&exchanged),
+        r#"200 b"hello" Some(Disconnect) false"#
+    );
 }
 
-/// Bytes after broken framing count no more than the limit, and do not change what is said of it.
+/// Bytes after broken framing do not change the outcome, even if they exceed the limit.
 #[test]
-fn broken_chunks_over_the_limit() {
+fn broken_chunks_beyond_the_limit() {
     let mut wire = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello?".to_vec();
     wire.extend(vec![b'x'; 5000]);
     for pieces in [&[usize::MAX][..], &[1], &[1000]] {
-        let exchanged = run(&runtime(), &small(), &wire, pieces, StreamEnd::Close);
-        assert_bounds(&small(), &wire, &exchanged);
-        assert_eq!(gist(&exchanged), r#"200 b"hello" Some(Unspecified) false"#);
+        let exchanged = exchange_with(&runtime(), &small_limits(), &wire, pieces, StreamEnd::Close);
+        assert_invariants(&small_limits(), &wire, &exchanged);
+        assert_eq!(
+            summary(&exchanged),
+            r#"200 b"hello" Some(Unspecified) false"#
+        );
     }
 }
 
 #[test]
-fn floods_before_the_answer_end_early() {
+fn endless_bytes_before_the_response_are_a_protocol_failure() {
     let long = head_of(100_000, |n| format!("A{n}: b\r\n"));
     for flood in [
         b"\r\n".repeat(100_000),
@@ -513,16 +526,22 @@ fn floods_before_the_answer_end_early() {
             .replacen("200", "103", 1)
             .into_bytes(),
     ] {
-        let exchanged = run(&runtime(), &small(), &flood, &[1000], StreamEnd::Silence);
-        assert_eq!(gist(&exchanged), "protocol");
-        assert_bounds(&small(), &flood, &exchanged);
+        let exchanged = exchange_with(
+            &runtime(),
+            &small_limits(),
+            &flood,
+            &[1000],
+            StreamEnd::Silence,
+        );
+        assert_eq!(summary(&exchanged), "protocol");
+        assert_invariants(&small_limits(), &flood, &exchanged);
     }
 }
 
-/// Small, so that the work and not the kernel's fresh memory is what is measured.
+/// Size of the reads. Small, so that the test measures the parser and not the kernel's allocation of memory.
 const PIECE: usize = 150;
 
-/// Twice the answer costs at most two and a half times as much, however it is made. It comes in pieces as from a socket.
+/// Asserts that the running time is linear in the size of the response.
 fn check_cost(name: &str, make: impl Fn(usize) -> Vec<u8>) {
     let options = Options {
         max_head: u64::MAX >> 1,
@@ -532,7 +551,7 @@ fn check_cost(name: &str, make: impl Fn(usize) -> Vec<u8>) {
     };
     let runtime = runtime();
     assert_linear(name, make, |wire: &Vec<u8>| {
-        let exchanged = run(&runtime, &options, wire, &[PIECE], StreamEnd::Close);
+        let exchanged = exchange_with(&runtime, &options, wire, &[PIECE], StreamEnd::Close);
         if let Ok(received) = exchanged.result {
             let codings = decode::codings(&received.head.headers, &mut Vec::new());
             decode::decode(&codings, &received.payload, options.max_decoded);
@@ -553,11 +572,11 @@ fn head_of(size: usize, line: impl Fn(usize) -> String) -> Vec<u8> {
 }
 
 #[test]
-fn the_cost_of_heads() {
+fn parsing_heads_takes_linear_time() {
     check_cost("different fields", |size| {
         head_of(size, |n| format!("X-Field-{n}: {n}\r\n"))
     });
-    check_cost("one field again and again", |size| {
+    check_cost("one repeated field", |size| {
         head_of(size, |n| format!("Content-Length: {n}\r\n"))
     });
     check_cost("folded lines", |size| {
@@ -569,15 +588,15 @@ fn the_cost_of_heads() {
         let line = |n| if n == 0 { "Content-Length: " } else { "5, " }.to_owned();
         head_of(size, line)
     });
-    check_cost("no end of the head", |size| {
+    check_cost("a head without end", |size| {
         b"HTTP/1.1 200 OK\r\nA: \r".repeat(size / 20)
     });
 }
 
 #[test]
-fn the_cost_of_chunks() {
+fn parsing_chunks_takes_linear_time() {
     let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-    check_cost("chunks of a byte", |size| {
+    check_cost("one-byte chunks", |size| {
         [&head[..], &b"1\r\nx\r\n".repeat(size / 6), b"0\r\n\r\n"].concat()
     });
     check_cost("long extensions", |size| {
@@ -591,46 +610,46 @@ fn the_cost_of_chunks() {
 }
 
 #[test]
-fn the_cost_of_codings() {
+fn decoding_takes_linear_time() {
     let text = |size: usize| -> Vec<u8> {
         let lines =
             (0..size / 8).map(|n: usize| format!("{} ", n.wrapping_mul(2_654_435_761) % 9_999_999));
         lines.collect::<Vec<_>>().concat().into_bytes()
     };
-    let answer = |coding: &str, body: Vec<u8>| {
+    let response = |coding: &str, body: Vec<u8>| {
         let head = format!("HTTP/1.1 200 OK\r\nContent-Encoding: {coding}\r\n\r\n");
         [head.into_bytes(), body].concat()
     };
-    check_cost("gzip", |size| answer("gzip", gzip(&text(size))));
-    check_cost("gzip, cut short", |size| {
+    check_cost("gzip", |size| response("gzip", gzip(&text(size))));
+    check_cost("truncated gzip", |size| {
         let mut coded = gzip(&text(size));
         coded.truncate(coded.len() - 20);
-        answer("gzip", coded)
+        response("gzip", coded)
     });
     check_cost("gzip members", |size| {
-        answer("gzip", gzip(b"").repeat(size / 20))
+        response("gzip", gzip(b"").repeat(size / 20))
     });
-    check_cost("deflate", |size| answer("deflate", zlib(&text(size))));
+    check_cost("deflate", |size| response("deflate", zlib(&text(size))));
     check_cost("zstd", |size| {
-        answer(
+        response(
             "zstd",
             zstd::encode_all(&text(size)[..], 1).expect("in memory"),
         )
     });
     check_cost("zstd frames", |size| {
         let frame = zstd::encode_all(&b"x"[..], 1).expect("in memory");
-        answer("zstd", frame.repeat(size / frame.len()))
+        response("zstd", frame.repeat(size / frame.len()))
     });
-    // Blocks of 1 byte: the size, then the byte (RFC 7932, 9.2).
+    // Blocks of one byte: the size, then the byte (RFC 7932, 9.2).
     check_cost("br", |size| {
         let first = [0x00, 0x00, 0x10, b'x'];
         let blocks = [0x00, 0x00, 0x08, b'x'].repeat(size / 4);
-        answer("br", [&first[..], &blocks, &[3]].concat())
+        response("br", [&first[..], &blocks, &[3]].concat())
     });
 }
 
 #[test]
-fn the_cost_of_cookies() {
+fn storing_cookies_takes_linear_time() {
     let url = Canonicaliser::new(UrlRules::default())
         .canon("http://www.example.org/a/b")
         .expect("a URL");
@@ -668,10 +687,10 @@ fn the_cost_of_cookies() {
     assert_linear("many attributes", attributes, store);
 }
 
-/// A page of some bytes does not keep the room that was made for a larger one.
+/// A small response does not occupy a much larger buffer.
 #[tokio::test(start_paused = true)]
-async fn a_small_answer_takes_little() {
-    let check = |length: usize, most: usize| async move {
+async fn a_small_response_has_a_small_buffer() {
+    let check = |length: usize, max_capacity: usize| async move {
         let mut wire = format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\n\r\n").into_bytes();
         wire.resize(wire.len() + length, b'x');
         let whole = wire.len();
@@ -687,30 +706,30 @@ async fn a_small_answer_takes_little() {
         let mut script = ScriptedStream {
             wire: &wire,
             pieces: &[0, 0, 9, 0, 500],
-            turn: 0,
+            reads: 0,
             end: StreamEnd::Silence,
         };
         let exchanged = exchange(&mut script, b"GET / HTTP/1.1\r\n\r\n", limits).await;
         let response = exchanged.response;
         assert_eq!(response.len(), whole);
         drop(exchanged.result);
-        let room = response
+        let capacity = response
             .try_into_mut()
-            .expect("nobody else has it")
+            .expect("the only reference")
             .capacity();
-        assert!(room <= most, "{room} for {whole}");
+        assert!(capacity <= max_capacity, "{capacity} for {whole}");
     };
     check(100, 256).await;
     check(2000, 2500).await;
     check(12_000, 12_500).await;
 }
 
-/// What comes behind an answer's end is noticed, also where the body came in a second read.
+/// Bytes after the end of a response are noticed, also if the body arrives in a second read.
 #[test]
-fn more_than_was_announced_shows() {
+fn bytes_beyond_the_announced_length_are_noticed() {
     let wire = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789and more";
     for pieces in [&[5000][..], &[45, 5000]] {
-        let exchanged = run(
+        let exchanged = exchange_with(
             &runtime(),
             &Options::default(),
             wire,
@@ -718,38 +737,37 @@ fn more_than_was_announced_shows() {
             StreamEnd::Silence,
         );
         assert!(!exchanged.reusable, "{pieces:?}");
-        let received = exchanged.result.expect("an answer");
+        let received = exchanged.result.expect("a response");
         assert_eq!(&received.payload[..], b"0123456789");
         let remarks = &received.head.remarks;
         assert!(remarks.contains(&ResponseRemark::ExtraBytes), "{pieces:?}");
     }
 }
 
-/// Who waits for the first byte holds no buffer.
 #[tokio::test(start_paused = true)]
-async fn who_waits_holds_nothing() {
+async fn a_fetch_that_waits_for_the_first_byte_has_no_buffer() {
     let options = Options::default();
     let mut script = ScriptedStream {
         wire: &[],
         pieces: &[0],
-        turn: 0,
+        reads: 0,
         end: StreamEnd::Silence,
     };
     let deadline = Instant::now() + Duration::from_mins(1);
     let memory = MemoryBudget::new(options.body_memory);
-    let mut incoming = ResponseReader {
+    let mut reader = ResponseReader {
         stream: &mut script,
         buffer: Vec::new(),
         memory: &memory,
-        pace: ResponseTimer::new(&options, deadline),
-        asked: Instant::now(),
+        timer: ResponseTimer::new(&options, deadline),
+        request_sent: Instant::now(),
         first_byte: None,
         late: false,
         share: None,
-        most: usize::MAX,
-        ended: false,
+        max_size: usize::MAX,
+        stream_ended: false,
     };
-    let waited = timeout(Duration::from_millis(1), incoming.more(None)).await;
+    let waited = timeout(Duration::from_millis(1), reader.read(None)).await;
     assert!(waited.is_err());
-    assert_eq!(incoming.buffer.capacity(), 0);
+    assert_eq!(reader.buffer.capacity(), 0);
 }
