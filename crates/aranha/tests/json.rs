@@ -116,7 +116,7 @@ fn every_field_is_documented() {
     .unwrap();
     let mut crawl = Server::start(
         aranha()
-            .args(["crawl", "--json", "--continuous", "--time", "7s", "-i"])
+            .args(["crawl", "--json", "--continuous", "--time", "9s", "-i"])
             .arg(text("seeds_file"))
             .args(["--resolver", &text("resolver"), "--config"])
             .arg(&settings)
@@ -152,7 +152,8 @@ fn every_field_is_documented() {
             .collect()
     };
     assert!(kinds(&events).contains("trap"), "{events:?}");
-    assert_eq!(kinds(&events), kinds(&log));
+    // A notice of the last moment may be in the log only.
+    assert!(kinds(&events).is_subset(&kinds(&log)), "{log:?}");
     for kind in kinds(&log) {
         assert!(
             doc.mentions(&format!("| {kind} |")),
@@ -176,8 +177,14 @@ fn every_field_is_documented() {
         "{volume}"
     );
     doc.check("Fetch", &read(&collection, &["pages"]));
-    let is_page = |page: &&Value| page["status"] == 200 && page["type"] == "text/html";
-    let page = pages.iter().find(is_page).unwrap()["url"].as_str().unwrap();
+    // The shortest URL of an honest site is a home page, which the crawl does not take for a soft 404.
+    let is_stored = |page: &&Value| page["status"] == 200 && !page["archive"].is_null();
+    let urls = pages
+        .iter()
+        .filter(is_stored)
+        .map(|page| page["url"].as_str().unwrap());
+    let honest_urls = urls.filter(|url| url.contains("site"));
+    let page = honest_urls.min_by_key(|url| url.len()).unwrap();
     for url in [page, "http://unknown.example/"] {
         doc.check("`aranha why --json`", &read(&collection, &["why", url]));
     }
@@ -187,7 +194,7 @@ fn every_field_is_documented() {
     );
     doc.check(
         "`aranha links --json`",
-        &read(&collection, &["links", "--assets", &seed]),
+        &read(&collection, &["links", "--assets", page]),
     );
     doc.check("`aranha text --json`", &read(&collection, &["text", page]));
     doc.check("`aranha diff --json`", &read(&collection, &["diff", page]));
@@ -267,12 +274,8 @@ fn every_field_of_commands_without_a_crawl_is_documented() {
     BufReader::new(listen.child.stderr.take().unwrap())
         .read_line(&mut line)
         .unwrap();
-    let address = line
-        .strip_prefix("listening at http://")
-        .unwrap()
-        .split('/')
-        .next()
-        .unwrap();
+    let (_, address) = line.split_once("http://").unwrap();
+    let address = address.split('/').next().unwrap();
     let mut stream = TcpStream::connect(address).unwrap();
     stream
         .set_read_timeout(Some(Duration::from_secs(30)))
