@@ -5,19 +5,22 @@
 //! cargo run --release -p aranha-frontier --example load -- --site FOLDER [MILLIONS]
 //! ```
 //!
-//! Each check-in has 30 page records and 60 links to other sites. GROUP check-ins are one transaction, followed by up to 20 ms of
-//! tidying, as in the engine. It prints a line for every ten million links (every million up to ten million):
+//! Each check-in has 30 page records and 60 links to other sites. GROUP check-ins are one transaction, followed by up
+//! to 20 ms of tidying, as in the engine. It prints a line for every ten million links (every million up to ten
+//! million):
 //!
 //! - `links/s`, `records/s`: per second of wall-clock time in calls, which depends on the load of the machine;
-//! - `own/s`: links per second, without the time in which this thread was ready to run and other processes had the processor
-//!   (`schedstat`). Time spent waiting for the disk is included. The check uses this rate;
-//! - `cpu us`, `disk us`: processor time per link in calls, and the rest of `own` time, which is spent waiting for the disk;
+//! - `own/s`: links per second, without the time in which this thread was ready to run and other processes had the
+//!   processor (`schedstat`). Time spent waiting for the disk is included. The check uses this rate;
+//! - `cpu us`, `disk us`: processor time per link in calls, and the rest of `own` time, which is spent waiting for the
+//!   disk;
 //! - `merge us`: processor time per link of the merge threads;
-//! - memory, bytes on disk, bytes written per link or page (as sent to the disk by the system), link runs, the longest call.
+//! - memory, bytes on disk, bytes written per link or page (as sent to the disk by the system), link runs, the longest
+//!   call.
 //!
-//! At the end it prints the mean `own/s` of the last tenth of the lines, divided by that of the first line and by the better of the
-//! first two, because the first line includes the cost of new sites. With `--check` the exit status is 1 if the latter ratio is
-//! below 0.8 or memory exceeded 1 GiB.
+//! At the end it prints the mean `own/s` of the last tenth of the lines, divided by that of the first line and by the
+//! better of the first two, because the first line includes the cost of new sites. With `--check` the exit status is 1
+//! if the latter ratio is below 0.8 or memory exceeded 1 GiB.
 //!
 //! With `--site`, it measures check-outs of one site with MILLIONS of URLs.
 
@@ -438,7 +441,8 @@ fn summarise(lines: &[Line]) -> bool {
     last / better >= MIN_RATE_RATIO && memory <= MAX_MEMORY
 }
 
-/// Check-outs of one site with `count` URLs: with all links in the inbox, with all pages in the queue, and with ten more links.
+/// Check-outs of one site with `count` URLs: with all links in the inbox, with all pages in the queue, and with ten
+/// more links.
 fn one_site(folder: &Path, count: u64) -> Result<(), FrontierError> {
     let mut frontier = Embedded::open(folder, Options::default())?;
     let mut random = Random(0x5eed);

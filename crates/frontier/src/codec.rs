@@ -1,7 +1,7 @@
 //! Encoding of blocks: integers of variable length, strings, and the envelope around a block.
 //!
-//! A block has two parts. `text` holds paths, types and small numbers, which compress well. `fixed` holds keys and digests,
-//! random bytes that do not compress. The envelope:
+//! A block has two parts. `text` holds paths, types and small numbers, which compress well. `fixed` holds keys and
+//! digests, random bytes that do not compress. The envelope:
 //!
 //! ```text
 //! packing: u8       0 = uncompressed text, 1 = text as one zstd frame, 2 = text as one LZ4 block
@@ -10,11 +10,11 @@
 //! text, fixed       fixed extends to the end of the block
 //! ```
 //!
-//! Permanent blocks are compressed with zstd. Blocks that are soon read and rewritten (link runs, queues) are compressed with
-//! LZ4, which is several times faster and a little larger (figures in docs/decisions/0007-runs.md).
+//! Permanent blocks are compressed with zstd. Blocks that are soon read and rewritten (link runs, queues) are
+//! compressed with LZ4, which is several times faster and a little larger (figures in docs/decisions/0007-runs.md).
 //!
-//! A varint is LEB128: seven bits per byte, lowest first. Signed numbers are zigzag-encoded. A string is its length as a
-//! varint and its UTF-8 bytes. Decoding never panics; a damaged block gives `None`.
+//! A varint is LEB128: seven bits per byte, lowest first. Signed numbers are zigzag-encoded. A string is its length as
+//! a varint and its UTF-8 bytes. Decoding never panics; a damaged block gives `None`.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -33,16 +33,16 @@ const ZSTD_LEVEL: i32 = 1;
 
 /// The two parts of a block that is being written.
 #[derive(Default, Debug)]
-pub struct BlockBuffer {
+pub(crate) struct BlockBuffer {
     /// The part that compresses.
-    pub text: Vec<u8>,
+    pub(crate) text: Vec<u8>,
     /// The part that does not.
-    pub fixed: Vec<u8>,
+    pub(crate) fixed: Vec<u8>,
 }
 
 impl BlockBuffer {
     /// Empties both parts and keeps their memory.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.fixed.clear();
     }
@@ -58,7 +58,7 @@ pub fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Append a signed integer.
-pub fn put_signed(out: &mut Vec<u8>, value: i64) {
+pub(crate) fn put_signed(out: &mut Vec<u8>, value: i64) {
     put_varint(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
@@ -158,7 +158,7 @@ enum Packing {
 }
 
 /// Writes (seals) and reads (opens) envelopes, and reuses the memory of the compressors.
-pub struct Packer {
+pub(crate) struct Packer {
     compressor: RefCell<Compressor<'static>>,
     decompressor: RefCell<Decompressor<'static>>,
     table: RefCell<CompressTable>,
@@ -174,7 +174,7 @@ impl fmt::Debug for Packer {
 
 impl Packer {
     /// Fails only if no memory is available for the compressor.
-    pub fn new() -> std::io::Result<Packer> {
+    pub(crate) fn new() -> std::io::Result<Packer> {
         Ok(Packer {
             compressor: RefCell::new(Compressor::new(ZSTD_LEVEL)?),
             decompressor: RefCell::new(Decompressor::new()?),
@@ -184,21 +184,21 @@ impl Packer {
     }
 
     /// The envelope of a permanent block. The text is compressed if that saves an eighth or more of it.
-    pub fn seal(&self, block: &BlockBuffer) -> Vec<u8> {
+    pub(crate) fn seal(&self, block: &BlockBuffer) -> Vec<u8> {
         let mut out = Vec::with_capacity(block.text.len() + block.fixed.len() + 16);
         self.seal_as(Packing::Zstd, block, &mut out);
         out
     }
 
     /// The envelope of a block that is soon rewritten.
-    pub fn seal_fast(&self, block: &BlockBuffer) -> Vec<u8> {
+    pub(crate) fn seal_fast(&self, block: &BlockBuffer) -> Vec<u8> {
         let mut out = Vec::with_capacity(block.text.len() + block.fixed.len() + 16);
         self.seal_fast_into(block, &mut out);
         out
     }
 
     /// Like [`Packer::seal_fast`], appended to `out`.
-    pub fn seal_fast_into(&self, block: &BlockBuffer, out: &mut Vec<u8>) {
+    pub(crate) fn seal_fast_into(&self, block: &BlockBuffer, out: &mut Vec<u8>) {
         self.seal_as(Packing::Lz4, block, out);
     }
 
@@ -239,14 +239,14 @@ impl Packer {
     }
 
     /// The two parts of a sealed block; `None` if it is damaged.
-    pub fn open<'a>(&self, sealed: &'a [u8]) -> Option<(Vec<u8>, &'a [u8])> {
+    pub(crate) fn open<'a>(&self, sealed: &'a [u8]) -> Option<(Vec<u8>, &'a [u8])> {
         let mut text = Vec::new();
         let fixed = self.open_into(sealed, &mut text)?;
         Some((text, fixed))
     }
 
     /// Like [`Packer::open`], with the text in a reused buffer.
-    pub fn open_into<'a>(&self, sealed: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
+    pub(crate) fn open_into<'a>(&self, sealed: &'a [u8], text: &mut Vec<u8>) -> Option<&'a [u8]> {
         let mut reader = Reader::new(sealed);
         let packing = reader.byte()?;
         let length: usize = reader.number()?;

@@ -61,7 +61,8 @@ pub enum FrontierError {
     },
 }
 
-/// A check-in for a lease that expired or was released. Nothing of the entry was stored; its pages will be fetched again.
+/// A check-in for a lease that expired or was released. Nothing of the entry was stored; its pages will be fetched
+/// again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("lease {lease} is no longer in force")]
 pub struct LeaseLost {

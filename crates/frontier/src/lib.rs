@@ -1,13 +1,14 @@
 //! The Global Frontier: all sites and pages that a crawl knows, and the leases on sites (F1; Viuva Negra 5).
 //!
-//! It is the first and the last step of the flow. [`Frontier::check_out`] leases sites to visits. [`Frontier::check_in`]
-//! stores the pages that they fetched and the links that they found. A visit compares the links inside its site with the
-//! keys in its lease. Links to other sites are appended without a look-up, and compared when their site is next checked
-//! out. So the cost of a link does not grow with the crawl (F4; Viuva Negra 5.3).
+//! It is the first and the last step of the flow. [`Frontier::check_out`] leases sites to visits.
+//! [`Frontier::check_in`] stores the pages that they fetched and the links that they found. A visit compares the links
+//! inside its site with the keys in its lease. Links to other sites are appended without a look-up, and compared when
+//! their site is next checked out. So the cost of a link does not grow with the crawl (F4; Viuva Negra 5.3).
 //!
 //! Invariants:
 //! - **A site is leased to one visit at a time.**
-//! - **Everything checked in survives a crash at any instant.** A check-in is one transaction, with its links to other sites.
+//! - **Everything checked in survives a crash at any instant.** A check-in is one transaction, with its links to other
+//!   sites.
 //! - **A page is admitted once.** Its key is compared with the known keys of its site before it is queued.
 //! - **Memory is bounded by [`Options`]**, plus the keys of the sites that are being checked out.
 //! - **The caller gives the time**, in Unix milliseconds.
@@ -101,8 +102,8 @@ pub use options::{External, Options};
 pub use outcome::Outcome;
 pub use past::{Claim, Claimed, Past};
 pub use record::{
-    Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Lease, Location, Novelty, Outside,
-    PageRecord, Pending, RobotsFile, Seed, Seeded, SiteFacts, Then, WindowUpdate,
+    Absent, Addresses, CheckIn, CheckedIn, Counters, Flags, Lease, Location, NoveltyCounters,
+    Outside, PageRecord, Pending, RobotsFile, Seed, Seeded, SiteFacts, Then, WindowUpdate,
 };
 pub use retry::Retry;
 pub use seen::Seen;
@@ -112,24 +113,25 @@ pub use status::{
 
 /// The operations of every engine. One suite of tests checks them (`suite/`).
 ///
-/// Calls block on the disk, so the engine makes them on a thread of their own. A call that returns `Err` has changed nothing.
+/// Calls block on the disk, so the engine makes them on a thread of their own. A call that returns `Err` has changed
+/// nothing.
 pub trait Frontier: Send {
     /// Add seeds. Sites with a new seed are checked out before all others (F6). Known pages are not changed.
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError>;
 
-    /// Make the sites of these seeds due now, with their pages that wait for a retry. Pages that wait for a revisit keep
-    /// their time. Call it before visits begin: it ignores the courtesy pause.
+    /// Make the sites of these seeds due now, with their pages that wait for a retry. Pages that wait for a revisit
+    /// keep their time. Call it before visits begin: it ignores the courtesy pause.
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
-    /// Make every page due now that waits for a retry or a revisit. Pages with a past get the claim `source`, unless they
-    /// have one. Call it before visits begin.
+    /// Make every page due now that waits for a retry or a revisit. Pages with a past get the claim `source`, unless
+    /// they have one. Call it before visits begin.
     fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError>;
 
     /// Apply claims from outside that pages have changed or are new. Known pages that wait for a revisit are visited
     /// earlier. Unknown pages are admitted like links from other sites.
     ///
-    /// `weigh` returns the weight of a source, given the facts of the site; [`Claim::weight`] is ignored. A weight of 1.0
-    /// makes the page due now, also if it waits for a retry, and also beyond [`Frontier::revisit_until`].
+    /// `weigh` returns the weight of a source, given the facts of the site; [`Claim::weight`] is ignored. A weight of
+    /// 1.0 makes the page due now, also if it waits for a retry, and also beyond [`Frontier::revisit_until`].
     fn claim(
         &mut self,
         now: i64,
@@ -137,21 +139,21 @@ pub trait Frontier: Send {
         weigh: fn(&SiteFacts, u8) -> f64,
     ) -> Result<Claimed, FrontierError>;
 
-    /// Set the horizon: revisits that are due after it are not handed out, so that a crawl does not revisit pages that it
-    /// fetched itself. The default is no horizon.
+    /// Set the horizon: revisits that are due after it are not handed out, so that a crawl does not revisit pages that
+    /// it fetched itself. The default is no horizon.
     fn revisit_until(&mut self, horizon: i64);
 
     /// All seeds, in the order in which they were added.
     fn seeds(&self) -> Result<Vec<String>, FrontierError>;
 
-    /// Lease up to `room` due sites to `node`: first seeds that were never visited, then the longest wait (KLWF, F7). The
-    /// inbox of each site is merged. Sites without new pages are skipped. The work of one call is bounded, so fewer than
-    /// `room` leases do not mean that no site is due: see [`FrontierStatus::next_due`].
+    /// Lease up to `room` due sites to `node`: first seeds that were never visited, then the longest wait (KLWF, F7).
+    /// The inbox of each site is merged. Sites without new pages are skipped. The work of one call is bounded, so fewer
+    /// than `room` leases do not mean that no site is due: see [`FrontierStatus::next_due`].
     fn check_out(&mut self, now: i64, node: &str, room: usize)
     -> Result<Vec<Lease>, FrontierError>;
 
-    /// Store check-ins durably, all in one transaction. Replies are in the order of the batch. An entry whose lease is lost
-    /// is refused; the others are stored.
+    /// Store check-ins durably, all in one transaction. Replies are in the order of the batch. An entry whose lease is
+    /// lost is refused; the others are stored.
     fn check_in(
         &mut self,
         now: i64,
@@ -170,8 +172,8 @@ pub trait Frontier: Send {
     /// Renew leases without a check-in. Returns the leases that are lost.
     fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError>;
 
-    /// Release all leases of a node that is gone. Returns their number. Their sites are due at once, with the windows of
-    /// the last check-in.
+    /// Release all leases of a node that is gone. Returns their number. Their sites are due at once, with the windows
+    /// of the last check-in.
     fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError>;
 
     /// The totals of the crawl. Cheap enough to be called every second.
@@ -188,11 +190,12 @@ pub trait Frontier: Send {
     /// Returns false if the site was not blocked.
     fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
 
-    /// Write link runs and replace merged ones for about `budget`, in short transactions. To be called between check-ins.
-    /// Returns true if more is to be done, which includes a merge under way. With `Duration::MAX` it waits for merges.
+    /// Write link runs and replace merged ones for about `budget`, in short transactions. To be called between
+    /// check-ins. Returns true if more is to be done, which includes a merge under way. With `Duration::MAX` it waits
+    /// for merges.
     fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError>;
 
-    /// Write all gathered links to link runs, so that their sites become due. For an orderly stop; `check_out` does it when
-    /// no site is due.
+    /// Write all gathered links to link runs, so that their sites become due. For an orderly stop; `check_out` does it
+    /// when no site is due.
     fn flush(&mut self, now: i64) -> Result<(), FrontierError>;
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum External {
-    /// Replace the link by the home page of its site; drop it if the site is known. Fewest links, but pages that cannot be
-    /// reached from a home page are not found.
+    /// Replace the link by the home page of its site; drop it if the site is known. Fewest links, but pages that cannot
+    /// be reached from a home page are not found.
     HomePage,
     /// Follow the link as it is. A site that is known only by a page without links is not crawled further.
     #[default]

@@ -1,7 +1,7 @@
 //! The outcome of a fetch: a closed list, based on the return codes of Chakrabarti 2.4.
 //!
-//! Failures of the web are data. Each outcome is stored, counted and, by [`crate::Retry`], rescheduled. The codes are part of
-//! the stored format: a code never changes its meaning, and a new outcome gets a new code.
+//! Failures of the web are data. Each outcome is stored, counted and, by [`crate::Retry`], rescheduled. The codes are
+//! part of the stored format: a code never changes its meaning, and a new outcome gets a new code.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! The past of a page: the data that the next visit needs for a conditional request and to detect a change (N14, I1).
 //!
-//! It is stored with the waiting page. A [`crate::PageRecord`] with a next visit holds it, and [`crate::Pending`] returns it
-//! when the page is due. So no look-up by key is needed, and a page without a next visit uses no space.
+//! It is stored with the waiting page. A [`crate::PageRecord`] with a next visit holds it, and [`crate::Pending`]
+//! returns it when the page is due. So no look-up by key is needed, and a page without a next visit uses no space.
 
 use aranha_url::PathKey;
 
@@ -17,7 +17,8 @@ pub struct Past {
     pub visited: i64,
     /// SHA-1 of the body; zero until the body is stored.
     pub digest: [u8; 20],
-    /// Hash by which a change is detected: of the text, of the body if there is no text, or of the target of a redirect.
+    /// Hash by which a change is detected: of the text, of the body if there is no text, or of the target of a
+    /// redirect.
     pub fingerprint: u64,
     /// Whether [`Past::fingerprint`] is [`crate::PageRecord::text_digest`].
     pub text: bool,

@@ -1,8 +1,8 @@
 //! The records that pass between a visit and the Global Frontier.
 //!
-//! A link enters as [`Outside`] or [`Seed`] and waits as [`Pending`]. A [`Lease`] brings it to a visit, and it returns as a
-//! [`PageRecord`] in a [`CheckIn`] (Viuva Negra 5). Times are Unix milliseconds and are given by the caller. The frontier has no
-//! clock, so that it also works in simulated time.
+//! A link enters as [`Outside`] or [`Seed`] and waits as [`Pending`]. A [`Lease`] brings it to a visit, and it returns
+//! as a [`PageRecord`] in a [`CheckIn`] (Viuva Negra 5). Times are Unix milliseconds and are given by the caller. The
+//! frontier has no clock, so that it also works in simulated time.
 //!
 //! Read first: [`Lease`], [`CheckIn`].
 
@@ -76,7 +76,8 @@ impl Outside {
     }
 }
 
-/// A URL at which a crawl begins: given by the user, from a DNS zone, or the home page of a site of an earlier crawl (F10).
+/// A URL at which a crawl begins: given by the user, from a DNS zone, or the home page of a site of an earlier crawl
+/// (F10).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seed {
     /// Name of the site.
@@ -187,8 +188,8 @@ pub struct PageRecord {
     pub flags: Flags,
     /// Time of the next fetch, a retry or a revisit; `None` for no further fetch.
     pub next: Option<i64>,
-    /// Data for the next visit. Stored with the waiting page, not in the history: a record that is read from the store has
-    /// none.
+    /// Data for the next visit. Stored with the waiting page, not in the history: a record that is read from the store
+    /// has none.
     pub past: Option<Box<Past>>,
 }
 
@@ -246,12 +247,13 @@ pub struct SiteFacts {
     pub counters: Counters,
     /// The block on the site, if any.
     pub blocked: Option<Blocked>,
-    /// Time before which the server wants no request (Retry-After). A visit respects it also if its pages were made due.
+    /// Time before which the server wants no request (Retry-After). A visit respects it also if its pages were made
+    /// due.
     pub retry_after: i64,
     /// Courtesy pause at the end of the last visit, in milliseconds.
     pub pause_ms: u32,
     /// How much new content the pages bring.
-    pub novelty: Novelty,
+    pub novelty: NoveltyCounters,
     /// Response to the probe for a page that cannot exist, after it was sent (T8).
     pub absent: Option<Absent>,
     /// State of the revisit policy for the site; opaque here.
@@ -262,7 +264,7 @@ pub struct SiteFacts {
 
 /// Counters of new content in a site's pages, for the detection of traps in the engine (D5, D7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Novelty {
+pub struct NoveltyCounters {
     /// Pages since the last page with new content, approximately.
     pub barren: u32,
     /// New links on those pages.

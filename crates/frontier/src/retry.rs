@@ -1,7 +1,7 @@
 //! When a failed fetch is retried: one table of delays by kind of failure (F11; `CoBWeb` 2.3, Castillo A.1.1, A.2.2).
 //!
-//! The n-th failure in a row waits for the n-th delay of its list. After the last delay the page is not retried. An empty
-//! list means no retry. The section `[retry]` of `aranha.toml`:
+//! The n-th failure in a row waits for the n-th delay of its list. After the last delay the page is not retried. An
+//! empty list means no retry. The section `[retry]` of `aranha.toml`:
 //!
 //! ```toml
 //! [retry]
@@ -9,8 +9,8 @@
 //! dns_not_found = ["7d"]
 //! ```
 //!
-//! The defaults follow the papers: a time-out is retried after a penalty, a page that is gone is not retried, a server that
-//! is down is retried after 12 hours, and a name that does not resolve after a week.
+//! The defaults follow the papers: a time-out is retried after a penalty, a page that is gone is not retried, a server
+//! that is down is retried after 12 hours, and a name that does not resolve after a week.
 
 use std::time::Duration;
 
@@ -77,8 +77,8 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// The time of the next try after the `tries`-th failure in a row (1 for the first), which ended at `now`. `None` if the
-    /// page is not retried.
+    /// The time of the next try after the `tries`-th failure in a row (1 for the first), which ended at `now`. `None`
+    /// if the page is not retried.
     pub fn next(&self, outcome: Outcome, tries: u8, now: i64) -> Option<i64> {
         let delay = self
             .delays(outcome)?

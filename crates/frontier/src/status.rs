@@ -60,8 +60,8 @@ pub struct FrontierStatus {
     pub runs: u64,
     /// Seeds.
     pub seeds: u64,
-    /// Earliest time at which a check-out can return a lease; may be in the past. `None` if only new seeds or the check-ins of
-    /// visits can add work.
+    /// Earliest time at which a check-out can return a lease; may be in the past. `None` if only new seeds or the
+    /// check-ins of visits can add work.
     pub next_due: Option<i64>,
     /// Time of the next revisit, among the sites with nothing else to fetch.
     pub next_revisit: Option<i64>,

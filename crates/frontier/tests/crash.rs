@@ -1,7 +1,7 @@
 //! Crash test: after a kill at a random moment, every acknowledged check-in is stored and the crawl can continue.
 //!
-//! The test starts itself as a child process, which checks in without end and prints the data of each check-in after it is
-//! acknowledged. The parent kills it with SIGKILL, opens the collection, and looks for all of that data.
+//! The test starts itself as a child process, which checks in without end and prints the data of each check-in after it
+//! is acknowledged. The parent kills it with SIGKILL, opens the collection, and looks for all of that data.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -79,8 +79,8 @@ struct Visit {
     queue: Vec<Pending>,
 }
 
-/// A check-in: half of the window is fetched, and a page of the site and links to other sites are found. Adds the data that must
-/// survive a crash to `stored`. `name` makes the paths of this check-in unique.
+/// A check-in: half of the window is fetched, and a page of the site and links to other sites are found. Adds the data
+/// that must survive a crash to `stored`. `name` makes the paths of this check-in unique.
 fn check_in(visit: &mut Visit, name: &str, then: Then, stored: &mut Vec<String>) -> CheckIn {
     let site = visit.lease.site.clone();
     let half = visit.queue.len().div_ceil(2);

@@ -19,7 +19,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 
-use aranha_frontier::{Novelty as Record, Seen};
+use aranha_frontier::{NoveltyCounters as Record, Seen};
 
 use crate::traps::dedup::Once;
 use crate::traps::words::{ODD, each_word};

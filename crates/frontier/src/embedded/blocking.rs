@@ -5,7 +5,7 @@ use aranha_url::SiteKey;
 use super::Embedded;
 use super::sites::SiteRow;
 use super::store_error::StoreError;
-use crate::Novelty;
+use crate::NoveltyCounters;
 
 impl Embedded {
     /// Set or remove the block. Returns whether that is a change. A block on an unknown site creates its row.
@@ -39,7 +39,7 @@ impl Embedded {
     fn clear_blocked(&mut self, row: &mut SiteRow) -> Result<(), StoreError> {
         let mut facts = self.store.facts_read(row)?;
         if facts.blocked.take().is_some() {
-            facts.novelty = Novelty::default();
+            facts.novelty = NoveltyCounters::default();
             facts.counters.duplicates = 0;
             self.store.facts_write(row, &facts, &mut self.block)?;
         }

@@ -1,7 +1,7 @@
 //! Check-out: chooses due sites and builds their leases (F2, F6, F7; Viuva Negra 5).
 //!
-//! The inbox of a site is merged only here. Links to known pages are dropped; the others are appended to the window or the
-//! queue. A site whose inbox had only known pages becomes idle and is not leased.
+//! The inbox of a site is merged only here. Links to known pages are dropped; the others are appended to the window or
+//! the queue. A site whose inbox had only known pages becomes idle and is not leased.
 
 use aranha_url::SiteKey;
 
@@ -12,9 +12,9 @@ use super::sites::SiteRow;
 use super::store_error::StoreError;
 use crate::{Lease, Pending};
 
-/// Maximum number of sites that one call examines: a multiple of the requested number plus a constant. It bounds the work if many
-/// inboxes have only known pages. With a constant of 16, a site waited for 51 s beside free visits after a link run had made
-/// 100,000 such sites due.
+/// Maximum number of sites that one call examines: a multiple of the requested number plus a constant. It bounds the
+/// work if many inboxes have only known pages. With a constant of 16, a site waited for 51 s beside free visits after a
+/// link run had made 100,000 such sites due.
 const EXAMINED_PER_LEASE: usize = 4;
 const EXAMINED_EXTRA: usize = 256;
 /// Maximum number of expired leases that one call reclaims.
@@ -71,8 +71,8 @@ impl Embedded {
             .write(&self.store, &mut self.totals, now, FLUSH_LINKS)
     }
 
-    /// Whether to write gathered links now: if a link run is being written, if the last flush was long enough ago, or if no
-    /// site is leased or due.
+    /// Whether to write gathered links now: if a link run is being written, if the last flush was long enough ago, or
+    /// if no site is leased or due.
     fn should_flush(&self, now: i64, no_leases: bool) -> bool {
         let recent = self
             .last_flush

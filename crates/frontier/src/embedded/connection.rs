@@ -10,7 +10,8 @@ use super::migrations;
 use super::store_error::StoreError;
 use crate::Options;
 
-/// Bytes of a database page. A block of one check-in fits in a page, and changing a row of `sites` copies few other rows.
+/// Bytes of a database page. A block of one check-in fits in a page, and changing a row of `sites` copies few other
+/// rows.
 const PAGE_SIZE: u32 = 8192;
 
 /// Open for writing. Creates the tables in an empty database, unless link runs exist beside it.
@@ -67,8 +68,8 @@ fn refuse_beside_runs(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Keep the query plan of a statement when its parameters change. Planning the five statements of a check-out again took
-/// longer than running them.
+/// Keep the query plan of a statement when its parameters change. Planning the five statements of a check-out again
+/// took longer than running them.
 fn keep_plans(db: &Connection) -> Result<(), StoreError> {
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     Ok(())

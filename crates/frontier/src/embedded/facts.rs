@@ -1,4 +1,5 @@
-//! The facts of sites (table `facts`): a version byte and [`SiteFacts`] in postcard encoding, in the envelope of `codec.rs`.
+//! The facts of sites (table `facts`): a version byte and [`SiteFacts`] in postcard encoding, in the envelope of
+//! `codec.rs`.
 
 use rusqlite::params;
 

@@ -1,4 +1,5 @@
-//! Gathered links: links to other sites, in memory and in the journal (`journal.rs`), until there are enough for a link run.
+//! Gathered links: links to other sites, in memory and in the journal (`journal.rs`), until there are enough for a link
+//! run.
 //!
 //! A link is gathered without a look-up (Viuva Negra 5.3; the sieve of Mercator, the DRUM of `IRLbot`). Its encoding:
 //!
@@ -10,8 +11,8 @@
 //! via               varint 0 and a string, or the distance in bytes back to an earlier via
 //! ```
 //!
-//! A journal entry is a block: `text` has the links of one transaction, `fixed` their site keys and path keys, 8 bytes each. A
-//! link refers only to a via in its own entry.
+//! A journal entry is a block: `text` has the links of one transaction, `fixed` their site keys and path keys, 8 bytes
+//! each. A link refers only to a via in its own entry.
 
 use aranha_url::PathKey;
 
@@ -50,8 +51,8 @@ const MAX_BYTES: usize = 256 << 20;
 /// Maximum bytes of the numbers in a link.
 const MAX_NUMBERS: usize = 64;
 
-/// Reserve memory for `more` items, growing by an eighth. The memory is reused for later batches, and a batch that is a little
-/// larger must not double it.
+/// Reserve memory for `more` items, growing by an eighth. The memory is reused for later batches, and a batch that is a
+/// little larger must not double it.
 fn reserve<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         list.reserve_exact(more.max(list.len() / 8).max(1024));

@@ -1,9 +1,9 @@
 //! The inboxes of all sites: gathers links and writes them as link runs, in steps between other work.
 //!
-//! Links are gathered ([`Gather`]) until there are enough for a link run. Then they are sorted by site and written in steps of a
-//! few thousand links. Each step creates the rows of new sites and makes idle sites due, in the transaction of its caller. The
-//! file needs no transaction: until it is complete and synced, it can be written again from the journal. Merging is in
-//! `merge.rs`.
+//! Links are gathered ([`Gather`]) until there are enough for a link run. Then they are sorted by site and written in
+//! steps of a few thousand links. Each step creates the rows of new sites and makes idle sites due, in the transaction
+//! of its caller. The file needs no transaction: until it is complete and synced, it can be written again from the
+//! journal. Merging is in `merge.rs`.
 
 use std::path::PathBuf;
 
@@ -181,7 +181,8 @@ impl Inbox {
         totals.add(Count::Sent, (self.gather.links.len() - before) as i64);
     }
 
-    /// Gather a link without the policy for links and without the test for recent links: for seeds of leased sites, and claims.
+    /// Gather a link without the policy for links and without the test for recent links: for seeds of leased sites, and
+    /// claims.
     pub(super) fn send_unfiltered(&mut self, link: &Outside) {
         self.gather.push(link, External::DeepLink, self.home);
     }
@@ -196,8 +197,8 @@ impl Inbox {
         store.journal_append(&mut self.gather, start, block)
     }
 
-    /// Write twice as many links of the link run in progress as were just gathered, so that it is complete before the next
-    /// one is full.
+    /// Write twice as many links of the link run in progress as were just gathered, so that it is complete before the
+    /// next one is full.
     pub(super) fn write_in_pace(
         &mut self,
         store: &Store,

@@ -1,4 +1,5 @@
-//! The journal: gathered links on disk (table `journal`), written in the same transaction as the pages on which they were found.
+//! The journal: gathered links on disk (table `journal`), written in the same transaction as the pages on which they
+//! were found.
 //!
 //! Entries are deleted when their links are in a complete link run.
 

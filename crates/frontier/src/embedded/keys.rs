@@ -1,9 +1,9 @@
 //! Known keys: the keys of all admitted pages of a site (table `keys`; the URL-seen test of F4).
 //!
-//! A check-in appends one block of keys, 8 bytes each, unordered. The blocks of a site form a chain from the newest to the
-//! oldest (`sites.keys`, then `keys.previous`). A new block goes to the end of the table, so that inserts never read a cold
-//! database page. Eight blocks of a level are merged into one block of the next level. So a site with n check-ins has at most
-//! seven blocks per level and log8(n) levels.
+//! A check-in appends one block of keys, 8 bytes each, unordered. The blocks of a site form a chain from the newest to
+//! the oldest (`sites.keys`, then `keys.previous`). A new block goes to the end of the table, so that inserts never
+//! read a cold database page. Eight blocks of a level are merged into one block of the next level. So a site with n
+//! check-ins has at most seven blocks per level and log8(n) levels.
 
 use aranha_url::PathKey;
 use rusqlite::params;

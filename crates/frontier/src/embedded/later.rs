@@ -228,8 +228,8 @@ impl Store {
         Ok(())
     }
 
-    /// Bring the visits of claimed pages forward. Returns their number. With `orders`, a claim of weight 1.0 is an order: it also
-    /// brings retries forward, and applies beyond the horizon.
+    /// Bring the visits of claimed pages forward. Returns their number. With `orders`, a claim of weight 1.0 is an
+    /// order: it also brings retries forward, and applies beyond the horizon.
     pub(super) fn later_claim(
         &self,
         site: &mut SiteRow,
@@ -281,8 +281,8 @@ impl Store {
         Ok(brought_forward)
     }
 
-    /// Call `change` for every page of this kind. It returns the new kind of a page that it changed. Returns the number of changed
-    /// pages.
+    /// Call `change` for every page of this kind. It returns the new kind of a page that it changed. Returns the number
+    /// of changed pages.
     fn later_change(
         &self,
         site: &mut SiteRow,

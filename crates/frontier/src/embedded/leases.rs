@@ -1,4 +1,5 @@
-//! The leases on sites (table `leases`). Only one process writes, so all leases are released when the collection is opened.
+//! The leases on sites (table `leases`). Only one process writes, so all leases are released when the collection is
+//! opened.
 
 use rusqlite::Row;
 

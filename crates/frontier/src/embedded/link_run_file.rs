@@ -1,12 +1,12 @@
 //! The file of a link run: links sorted by site, in blocks. It is written once, from front to back, and never changed.
 //!
-//! It is not in the database, because the write-ahead log would write every byte twice, and each insert would cost a tree
-//! look-up. The file is synced before the database names it. A file that the database does not name is removed when the
-//! frontier is opened.
+//! It is not in the database, because the write-ahead log would write every byte twice, and each insert would cost a
+//! tree look-up. The file is synced before the database names it. A file that the database does not name is removed
+//! when the frontier is opened.
 //!
 //! ```text
 //! blocks     each in the envelope of codec.rs
-//!   text     per site: varint number of links; per link: varint run (the link run of level 0 of the link, minus that of
+//!   text     per site: varint number of links; per link: varint run (its link run of level 0, minus that of
 //!            the previous link of the site), varint depth, hop, string path, string via
 //!   fixed    per site: key of the site, then the path keys; 8 bytes each
 //! filter     Bloom filter of the sites, words of 8 bytes
@@ -14,8 +14,8 @@
 //! trailer    offset of the filter, offset of the index, number of links, magic number; 8 bytes each
 //! ```
 //!
-//! Invariants: Sites are in ascending order. The links of a site are in ascending order of their runs. A site with many links
-//! continues in the next blocks.
+//! Invariants: Sites are in ascending order. The links of a site are in ascending order of their runs. A site with many
+//! links continues in the next blocks.
 
 use std::fs::File;
 use std::io::{self, Write as _};

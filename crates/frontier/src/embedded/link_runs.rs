@@ -1,11 +1,11 @@
 //! The list of link runs (table `runs`), and reading the inbox of a site from them.
 //!
-//! A link run is one file (`link_run_file.rs`) and one row. A site stores the newest link run that it has consumed. Consumed links
-//! are not deleted one by one; the next merge drops them.
+//! A link run is one file (`link_run_file.rs`) and one row. A site stores the newest link run that it has consumed.
+//! Consumed links are not deleted one by one; the next merge drops them.
 //!
-//! Invariants: A link run that is complete in the database has a synced file. While a link run of level 0 is written, its links are
-//! in the journal and in memory. They are visible up to the site `upto`, which advances in the transaction that makes those
-//! sites due. A merged link run is visible only when it is complete.
+//! Invariants: A link run that is complete in the database has a synced file. While a link run of level 0 is written,
+//! its links are in the journal and in memory. They are visible up to the site `upto`, which advances in the
+//! transaction that makes those sites due. A merged link run is visible only when it is complete.
 
 use std::path::PathBuf;
 
@@ -119,8 +119,8 @@ impl Store {
         Ok(())
     }
 
-    /// Call `visit` for each link in the inbox of a site that is newer than `consumed`. `in_progress` has the sorted links of the
-    /// link run that is being written. Returns the newest link run that is visible to the site.
+    /// Call `visit` for each link in the inbox of a site that is newer than `consumed`. `in_progress` has the sorted
+    /// links of the link run that is being written. Returns the newest link run that is visible to the site.
     pub(super) fn inbox_walk(
         &self,
         runs: &[LinkRun],

@@ -1,15 +1,15 @@
 //! Merging link runs: sixteen of a level become one of the next level, on a thread of their own.
 //!
-//! A merge thread reads its sources, which never change, and writes the file of its target. The database names the target only
-//! when it is complete, so a crash or a close loses only the work of the merge. Then one transaction replaces the sources by the
-//! target. Their files are removed when that transaction is durable.
+//! A merge thread reads its sources, which never change, and writes the file of its target. The database names the
+//! target only when it is complete, so a crash or a close loses only the work of the merge. Then one transaction
+//! replaces the sources by the target. Their files are removed when that transaction is durable.
 //!
-//! Links that their site has consumed are dropped, and so are links that an older source holds too. The thread reads the consumed
-//! runs from the last committed state, before the target replaces its sources. If a crash undoes that state, it undoes the
-//! replacement too, and the sources still exist.
+//! Links that their site has consumed are dropped, and so are links that an older source holds too. The thread reads
+//! the consumed runs from the last committed state, before the target replaces its sources. If a crash undoes that
+//! state, it undoes the replacement too, and the sources still exist.
 //!
-//! A link is copied once per level, and each level has at most one merge at a time. If link runs are written faster than they are
-//! merged, check-ins wait for the merge, so that their number is bounded.
+//! A link is copied once per level, and each level has at most one merge at a time. If link runs are written faster
+//! than they are merged, check-ins wait for the merge, so that their number is bounded.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,8 +28,8 @@ use crate::codec::Packer;
 
 /// Link runs of a level that are merged into one of the next.
 pub(super) const RUNS_PER_MERGE: usize = if cfg!(test) { 8 } else { 16 };
-/// With this number of further link runs in a level, its merge is waited for. A multiple of [`RUNS_PER_MERGE`], because link runs
-/// may be small, a merge large and the disk slow.
+/// With this number of further link runs in a level, its merge is waited for. A multiple of [`RUNS_PER_MERGE`], because
+/// link runs may be small, a merge large and the disk slow.
 const MAX_UNMERGED: usize = 4 * RUNS_PER_MERGE;
 /// Sites whose consumed link run is read at a time.
 const SITES_PER_QUERY: usize = 256;
@@ -91,8 +91,8 @@ impl Inbox {
         })
     }
 
-    /// Install finished merges and start new ones, inside a transaction. Waits for a merge if its level has too many link runs, and
-    /// with `all` for every merge.
+    /// Install finished merges and start new ones, inside a transaction. Waits for a merge if its level has too many
+    /// link runs, and with `all` for every merge.
     pub(super) fn merge(&mut self, store: &Store, all: bool) -> Result<(), StoreError> {
         loop {
             let is_late = |merge: &Merge| self.unmerged(merge.level).count() >= MAX_UNMERGED;

@@ -1,8 +1,8 @@
 //! The layout of the database: creates the tables, and migrates a database of an earlier layout.
 //!
-//! `PRAGMA user_version` holds the number of the layout; 0 is an empty database. Layout 4 is the first released one, so there is
-//! no migration yet. To change the layout, change `schema.sql` and append a function to [`MIGRATIONS`] that turns the previous
-//! layout into the new one.
+//! `PRAGMA user_version` holds the number of the layout; 0 is an empty database. Layout 4 is the first released one, so
+//! there is no migration yet. To change the layout, change `schema.sql` and append a function to [`MIGRATIONS`] that
+//! turns the previous layout into the new one.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 

@@ -1,21 +1,24 @@
 //! The embedded engine: SQLite, one writer, for one machine.
 //!
-//! Data is grouped by site, not by URL. A check-in appends one block of page records and one block of keys for its site. Links
-//! to other sites are gathered, sorted by site, and written as immutable link runs (files beside the database). So the cost of a
-//! URL does not grow with the crawl. The layout and its figures are in `docs/decisions/0002-frontier-layout.md`, those of link
-//! runs and the journal in 0007-runs.md.
+//! Data is grouped by site, not by URL. A check-in appends one block of page records and one block of keys for its
+//! site. Links to other sites are gathered, sorted by site, and written as immutable link runs (files beside the
+//! database). So the cost of a URL does not grow with the crawl. The layout and its figures are in
+//! `docs/decisions/0002-frontier-layout.md`, those of link runs and the journal in 0007-runs.md.
 //!
 //! Invariants:
-//! - **Only one process writes** (`lock.rs`). It releases all leases when it opens the collection, because their process is gone.
+//! - **Only one process writes** (`lock.rs`). It releases all leases when it opens the collection, because their
+//!   process is gone.
 //! - **Every call is one transaction** (`transaction.rs`). A call that fails is rolled back, in memory too.
-//! - **A link run that the database names is complete and synced.** Its file is removed after no durable state names it. Merge
-//!   threads (`merge.rs`) write only files that the database does not name yet, and read the last committed state.
+//! - **A link run that the database names is complete and synced.** Its file is removed after no durable state names
+//!   it. Merge threads (`merge.rs`) write only files that the database does not name yet, and read the last committed
+//!   state.
 //! - **A check-in is on the disk when the call returns**: WAL mode with `synchronous=FULL`, one fsync per transaction.
 //!   Check-outs and tidying are not synced. They become durable with the next check-in, because the write-ahead log is
 //!   sequential. A crash before that loses nothing that was checked in.
 //!
-//! Read first: `schema.sql`, then `checkout.rs` and `checkin.rs`. A link to another site passes through `gather.rs`, `journal.rs`,
-//! `inbox.rs`, `link_runs.rs`, `link_run_file.rs` and `merge.rs`. A page waits in `window.rs`, `queue.rs` or `later.rs`.
+//! Read first: `schema.sql`, then `checkout.rs` and `checkin.rs`. A link to another site passes through `gather.rs`,
+//! `journal.rs`, `inbox.rs`, `link_runs.rs`, `link_run_file.rs` and `merge.rs`. A page waits in `window.rs`, `queue.rs`
+//! or `later.rs`.
 
 mod admission;
 mod blocking;
@@ -82,8 +85,8 @@ const FILE: &str = "frontier.db";
 /// The embedded engine: the only writer of its collection.
 #[derive(Debug)]
 pub struct Embedded {
-    /// Declared before `store`, so that it is dropped first and merge threads close their connections. The last connection to
-    /// close empties the write-ahead log, and a reader cannot.
+    /// Declared before `store`, so that it is dropped first and merge threads close their connections. The last
+    /// connection to close empties the write-ahead log, and a reader cannot.
     inbox: Inbox,
     store: Store,
     options: Options,
@@ -141,7 +144,8 @@ impl Embedded {
         Ok(leases.len() as u64)
     }
 
-    /// Write and merge link runs until `budget` is spent. Returns true if more is to be done. `Duration::MAX` waits for merges.
+    /// Write and merge link runs until `budget` is spent. Returns true if more is to be done. `Duration::MAX` waits for
+    /// merges.
     fn work(&mut self, now: i64, budget: Duration) -> Result<bool, StoreError> {
         /// Links that are written between two checks of the budget.
         const STEP: usize = if cfg!(test) { 2 } else { 2000 };

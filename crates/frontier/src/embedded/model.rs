@@ -1,8 +1,8 @@
-//! Property test of the engine against a model: random operations on both, with the engine opened again at random points. No page
-//! is lost, leased twice or fetched again after it is done.
+//! Property test of the engine against a model: random operations on both, with the engine opened again at random
+//! points. No page is lost, leased twice or fetched again after it is done.
 //!
-//! The model does not predict the order of sites, nor when a link becomes visible; it takes both from the engine. At the end all
-//! pages must have been fetched.
+//! The model does not predict the order of sites, nor when a link becomes visible; it takes both from the engine. At
+//! the end all pages must have been fetched.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -21,8 +21,8 @@ type PageName = (String, String);
 enum Operation {
     Seed(u8, u8),
     CheckOut(u8),
-    /// Index of the visit; pages done; pages failed; new pages in the window; new pages in the queue; links; whether to release;
-    /// whether to replace the whole window.
+    /// Index of the visit; pages done; pages failed; new pages in the window; new pages in the queue; links; whether to
+    /// release; whether to replace the whole window.
     CheckIn(u8, u8, u8, u8, u8, Vec<(u8, u8)>, bool, bool),
     Tidy,
     Flush,
@@ -62,7 +62,7 @@ struct ModelVisit {
     known: BTreeSet<PathKey>,
 }
 
-struct Model {
+struct FrontierModel {
     folder: Folder,
     engine: Option<Embedded>,
     now: i64,
@@ -82,11 +82,11 @@ fn site_of(number: u8) -> String {
     format!("s{number}.example")
 }
 
-impl Model {
-    fn new() -> Model {
+impl FrontierModel {
+    fn new() -> FrontierModel {
         let folder = Folder::new();
         let engine = Some(folder.open(small()));
-        Model {
+        FrontierModel {
             folder,
             engine,
             now: 1000,
@@ -334,7 +334,7 @@ proptest! {
     fn nothing_is_lost_and_nothing_comes_twice(
         operations in proptest::collection::vec(operation(), 1..120)
     ) {
-        let mut model = Model::new();
+        let mut model = FrontierModel::new();
         for operation in operations {
             model.apply(operation);
         }

@@ -1,7 +1,7 @@
 //! Page records: the history of all pages, one block per check-in (table `pages`).
 //!
-//! The blocks of a site form a chain from the newest to the oldest (`sites.pages`, then `pages.previous`). A new block goes to the
-//! end of the table. The encoding of a record is described in docs/decisions/0002-frontier-layout.md.
+//! The blocks of a site form a chain from the newest to the oldest (`sites.pages`, then `pages.previous`). A new block
+//! goes to the end of the table. The encoding of a record is described in docs/decisions/0002-frontier-layout.md.
 
 use aranha_url::PathKey;
 use rusqlite::params;

@@ -1,7 +1,7 @@
 //! The queue of a site (table `pending`): pages behind the window (`window.rs`).
 //!
-//! The queue is first in, first out, so that a site is crawled breadth first (F3; Viuva Negra 5.1). A block that is taken in part
-//! is rewritten in place with the rest.
+//! The queue is first in, first out, so that a site is crawled breadth first (F3; Viuva Negra 5.1). A block that is
+//! taken in part is rewritten in place with the rest.
 
 use aranha_url::PathKey;
 use rusqlite::params;

@@ -1,7 +1,7 @@
 //! Links that were sent recently, so that a popular link is not sent again and again.
 
-/// Hash table without collision handling: a new link overwrites an older one in its slot. A lost entry costs a duplicate in an
-/// inbox, never a link.
+/// Hash table without collision handling: a new link overwrites an older one in its slot. A lost entry costs a
+/// duplicate in an inbox, never a link.
 #[derive(Debug)]
 pub(super) struct RecentLinks {
     slots: Vec<u64>,
@@ -17,8 +17,8 @@ impl RecentLinks {
         }
     }
 
-    /// Empty the table. An unused table is not touched: its zeroed memory is not resident yet, and most of it stays so in a small
-    /// crawl.
+    /// Empty the table. An unused table is not touched: its zeroed memory is not resident yet, and most of it stays so
+    /// in a small crawl.
     pub(super) fn clear(&mut self) {
         if self.used {
             *self = RecentLinks::new(self.slots.len());

@@ -1,16 +1,16 @@
--- The tables of frontier.db, layout 4. The encoding of the blobs is described in docs/decisions/0002-frontier-layout.md, that
--- of the journal in 0007-runs.md. Link runs are files beside the database (link_run_file.rs).
+-- The tables of frontier.db, layout 4. The encoding of the blobs is described in docs/decisions/0002-frontier-layout.md,
+-- that of the journal in 0007-runs.md. Link runs are files beside the database (link_run_file.rs).
 --
--- Keys of sites and paths are 64-bit hashes, stored as signed integers. A block is a blob with the data of many pages or
--- links. Blocks form a chain: a row of `sites` has the id of the newest block, and each block has the id of the previous one
--- (0 = none).
+-- Keys of sites and paths are 64-bit hashes, stored as signed integers. A block is a blob with the data of many pages
+-- or links. Blocks form a chain: a row of `sites` has the id of the newest block, and each block has the id of the
+-- previous one (0 = none).
 
 CREATE TABLE sites (
     key INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
     origin TEXT NOT NULL,        -- preferred origin; a value that ends in '/' or '.' is a prefix of the name
-    class INTEGER NOT NULL,      -- 0 seed, never visited; 4 seed, visited; 1 found by links; 2 seed and 3 found by links with
-                                 -- only revisits
+    class INTEGER NOT NULL,      -- 0 seed, never visited; 4 seed, visited; 1 found by links; with only revisits to do:
+                                 -- 2 seed, 3 found by links
     due INTEGER,                 -- can be leased from this time on; NULL if leased, idle or blocked
     free INTEGER NOT NULL,       -- end of the courtesy pause
     lease INTEGER,               -- id of the lease

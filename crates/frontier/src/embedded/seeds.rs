@@ -1,7 +1,7 @@
 //! Seeds (F6, F10; Viuva Negra 3.1), and making sites due by order of the user.
 //!
-//! A seed of a site that is not leased is admitted at once. A visit under way has its own copy of the site's keys, so a seed of a
-//! leased site goes to the inbox like a link, and is admitted at the next check-out.
+//! A seed of a site that is not leased is admitted at once. A visit under way has its own copy of the site's keys, so a
+//! seed of a leased site goes to the inbox like a link, and is admitted at the next check-out.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -87,7 +87,8 @@ impl Embedded {
         Ok(())
     }
 
-    /// Make all retries and revisits of the next sites after the key `after` due. Returns the key of the last of these sites.
+    /// Make all retries and revisits of the next sites after the key `after` due. Returns the key of the last of these
+    /// sites.
     pub(super) fn make_next_sites_due(
         &mut self,
         now: i64,

@@ -1,8 +1,8 @@
 //! The rows of `sites`, and the time at which a site is due.
 //!
-//! Invariant: `due` is set if and only if the site is neither leased nor blocked and has pages to fetch, now or at a known time.
-//! The index on `(class, due)` gives the order of check-out: first seeds that were never visited (F6), then the longest wait
-//! (KLWF, F7).
+//! Invariant: `due` is set if and only if the site is neither leased nor blocked and has pages to fetch, now or at a
+//! known time. The index on `(class, due)` gives the order of check-out: first seeds that were never visited (F6), then
+//! the longest wait (KLWF, F7).
 
 use aranha_url::SiteKey;
 use rusqlite::{Row, params};
@@ -130,9 +130,9 @@ impl SiteRow {
         self.held + self.queued == 0 && !self.inbox && self.later_due.is_none()
     }
 
-    /// The class for the order of check-out. A seed has precedence only until its first visit; otherwise many large seeds
-    /// would exclude all other sites. Revisits that were due at the horizon, but wait for the courtesy pause beyond it, count as
-    /// ordinary work.
+    /// The class for the order of check-out. A seed has precedence only until its first visit; otherwise many large
+    /// seeds would exclude all other sites. Revisits that were due at the horizon, but wait for the courtesy pause
+    /// beyond it, count as ordinary work.
     fn class(&self, horizon: i64) -> i64 {
         let paused = self.free > horizon && self.again_due.is_some_and(|due| due <= horizon);
         match (self.seed, self.has_only_revisits() && !paused) {
@@ -144,8 +144,8 @@ impl SiteRow {
         }
     }
 
-    /// Links have arrived in the inbox. A site that had only revisits beyond the horizon waits from now on: its old due time must
-    /// not put it before sites that have waited.
+    /// Links have arrived in the inbox. A site that had only revisits beyond the horizon waits from now on: its old due
+    /// time must not put it before sites that have waited.
     pub(super) fn receive_links(&mut self, now: i64, horizon: i64) {
         if self.has_only_revisits() && self.due.is_some_and(|due| due > horizon) {
             self.due = None;
@@ -154,8 +154,8 @@ impl SiteRow {
         self.schedule(now, horizon);
     }
 
-    /// Set `due` from the pages to fetch. `now` is used for links that have just arrived. Revisits after the horizon are ignored if
-    /// the site has retries; if they are alone, their time is kept.
+    /// Set `due` from the pages to fetch. `now` is used for links that have just arrived. Revisits after the horizon
+    /// are ignored if the site has retries; if they are alone, their time is kept.
     pub(super) fn schedule(&mut self, now: i64, horizon: i64) {
         let before = self.due;
         self.due = if self.lease.is_some() || self.blocked {
@@ -197,7 +197,8 @@ impl SiteRow {
     }
 }
 
-/// The origin without the name of the site, such as `https://www.`, because the row has the name. The inverse of [`full_origin`].
+/// The origin without the name of the site, such as `https://www.`, because the row has the name. The inverse of
+/// [`full_origin`].
 fn short_origin<'a>(origin: &'a str, name: &str) -> &'a str {
     match origin.strip_suffix(name) {
         Some(prefix) if prefix.ends_with(['/', '.']) => prefix,
@@ -289,7 +290,8 @@ impl Store {
         Ok(())
     }
 
-    /// The next sites to lease, at most `count`: seeds that were never visited, or else the sites with the longest wait.
+    /// The next sites to lease, at most `count`: seeds that were never visited, or else the sites with the longest
+    /// wait.
     pub(super) fn sites_due(&self, now: i64, count: usize) -> Result<Vec<SiteRow>, StoreError> {
         let sql = "SELECT * FROM sites WHERE class = ?1 AND due <= ?2 ORDER BY due LIMIT ?3";
         let of = |class: i64, until| self.all(sql, (class, until, count as i64), SiteRow::read);
@@ -311,9 +313,10 @@ impl Store {
 
     /// Recompute `due` and `class` of all sites after the horizon changed.
     ///
-    /// The first statement is [`SiteRow::schedule`] in SQL. Only sites with retries and revisits and nothing else depend on the
-    /// horizon. Sites that are due by now need no change, so the index restricts the search to the few others. The second
-    /// statement is [`SiteRow::class`] in SQL. It scans the table: 0.15 s per million sites, against 4 s by the index.
+    /// The first statement is [`SiteRow::schedule`] in SQL. Only sites with retries and revisits and nothing else
+    /// depend on the horizon. Sites that are due by now need no change, so the index restricts the search to the few
+    /// others. The second statement is [`SiteRow::class`] in SQL. It scans the table: 0.15 s per million sites, against
+    /// 4 s by the index.
     pub(super) fn sites_reschedule(&self, now: i64) -> Result<(), StoreError> {
         self.run(
             "UPDATE sites SET due = max(free, iif(again_due <= ?2, min(again_due, later_due), later_due)) \

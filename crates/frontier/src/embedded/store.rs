@@ -31,8 +31,8 @@ impl Store {
         }
     }
 
-    /// Sync all committed transactions to the disk. Syncing the write-ahead log is enough, because SQLite syncs the database
-    /// at every checkpoint. SQLite holds no locks on the log, so closing it here releases none.
+    /// Sync all committed transactions to the disk. Syncing the write-ahead log is enough, because SQLite syncs the
+    /// database at every checkpoint. SQLite holds no locks on the log, so closing it here releases none.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         let mut log = self.path.as_os_str().to_owned();
         log.push("-wal");

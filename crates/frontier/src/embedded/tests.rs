@@ -372,7 +372,8 @@ fn the_files_of_merged_runs_stay_until_the_merge_is_durable() {
     assert!(matches!(error, FrontierError::File { .. }), "{error}");
 }
 
-/// The last connection to close checkpoints the write-ahead log. It must be the writer, not the reader of a merge thread.
+/// The last connection to close checkpoints the write-ahead log. It must be the writer, not the reader of a merge
+/// thread.
 #[test]
 fn closing_during_a_merge_leaves_no_log() {
     let folder = Folder::new();
@@ -435,7 +436,8 @@ fn a_large_inbox_is_admitted_in_order() {
     assert_eq!(paths, expected);
 }
 
-/// A repeated seed makes the retries of its site due. The revisits, most of the pages of a large site, must not be read.
+/// A repeated seed makes the retries of its site due. The revisits, most of the pages of a large site, must not be
+/// read.
 #[test]
 fn making_a_site_due_reads_only_its_retries() {
     let folder = Folder::new();

@@ -1,5 +1,5 @@
-//! The totals of the crawl (tables `totals` and `outcomes`), updated in the same transactions as the data, so that the status needs
-//! no scan.
+//! The totals of the crawl (tables `totals` and `outcomes`), updated in the same transactions as the data, so that the
+//! status needs no scan.
 
 use std::collections::BTreeMap;
 
@@ -208,7 +208,8 @@ impl Store {
         })
     }
 
-    /// The earliest time at which a check-out can return a lease, by a due site or an expired lease, and the earliest revisit.
+    /// The earliest time at which a check-out can return a lease, by a due site or an expired lease, and the earliest
+    /// revisit.
     fn next_due(&self) -> Result<(Option<i64>, Option<i64>), StoreError> {
         let expires = self
             .first("SELECT min(expires) FROM leases", [], |row| row.get(0))?

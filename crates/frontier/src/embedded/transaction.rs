@@ -12,8 +12,8 @@ use crate::FrontierError;
 const SLOW_TRANSACTION: Duration = Duration::from_secs(1);
 
 impl Embedded {
-    /// Run `work` in one transaction. If it fails, the database is rolled back and the state in memory is read again before the
-    /// next transaction.
+    /// Run `work` in one transaction. If it fails, the database is rolled back and the state in memory is read again
+    /// before the next transaction.
     pub(super) fn transact<T>(
         &mut self,
         durable: bool,
@@ -66,8 +66,9 @@ impl Embedded {
         self.totals.set(Count::Runs, self.inbox.runs.len() as i64);
         self.store.totals_write(&mut self.totals)?;
         self.store.run("COMMIT", [])?;
-        // SQLite does not sync a transaction without changes, so earlier unsynced ones may not be durable: sync before files
-        // are removed. The transaction is committed, so a failed sync is no error; the files stay until the next one.
+        // SQLite does not sync a transaction without changes, so earlier unsynced ones may not be durable: sync before
+        // files are removed. The transaction is committed, so a failed sync is no error; the files stay until the next
+        // one.
         let has_obsolete = self.durable == Some(true) && !self.inbox.obsolete_files.is_empty();
         if has_obsolete && self.store.sync().is_ok() {
             self.inbox.remove_obsolete_files();

@@ -2,8 +2,8 @@
 
 use crate::seen::Seen;
 
-/// Set of keys that is reused for many sites. Up to [`Unique::MAX_LISTED`] keys are in a list and compared one by one, because
-/// most sites have few, and clearing a hash table costs time in proportion to its capacity.
+/// Set of keys that is reused for many sites. Up to [`Unique::MAX_LISTED`] keys are in a list and compared one by one,
+/// because most sites have few, and clearing a hash table costs time in proportion to its capacity.
 #[derive(Debug, Default)]
 pub(super) struct Unique {
     list: Vec<u64>,

@@ -1,7 +1,7 @@
 //! Read-only access to a collection, also while a crawl writes it.
 //!
-//! Readers never block the writer. Long listings read a batch of sites at a time, so that the write-ahead log can be checkpointed in
-//! between. So a listing is not one snapshot: each batch shows the state at the time when it is read.
+//! Readers never block the writer. Long listings read a batch of sites at a time, so that the write-ahead log can be
+//! checkpointed in between. So a listing is not one snapshot: each batch shows the state at the time when it is read.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -96,8 +96,8 @@ impl View {
         self.read(|store| each_site(store, |row| Ok(visit(row.entry()))))
     }
 
-    /// Call `visit` for every selected record, site by site, the newest record first, until it returns false. Memory is bounded by
-    /// the keys of one site.
+    /// Call `visit` for every selected record, site by site, the newest record first, until it returns false. Memory is
+    /// bounded by the keys of one site.
     pub fn pages(
         &self,
         filter: &PageFilter<'_>,

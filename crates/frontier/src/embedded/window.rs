@@ -1,9 +1,9 @@
 //! The window of a site: the pages that the current or the next visit holds in memory (table `held`).
 //!
-//! A visit takes pages from the front and appends others. So the window is stored as a chain of blocks from the newest to the
-//! oldest (`sites.window`, then `held.previous`), and consists of the last `sites.held` pages of the chain. Taking pages only
-//! changes that number. Appending writes one block. If the chain has become long, or most of its pages have left the window, it
-//! is rewritten as one block.
+//! A visit takes pages from the front and appends others. So the window is stored as a chain of blocks from the newest
+//! to the oldest (`sites.window`, then `held.previous`), and consists of the last `sites.held` pages of the chain.
+//! Taking pages only changes that number. Appending writes one block. If the chain has become long, or most of its
+//! pages have left the window, it is rewritten as one block.
 
 use rusqlite::params;
 

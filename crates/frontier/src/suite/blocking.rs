@@ -14,9 +14,9 @@ pub(crate) fn a_trap_is_blocked_until_it_is_unblocked(factory: &impl EngineFacto
     entry.facts = Some(SiteFacts {
         origin: "http://a.example".into(),
         blocked: Some(Blocked::as_trap("a calendar")),
-        novelty: crate::Novelty {
+        novelty: crate::NoveltyCounters {
             barren: 50,
-            ..crate::Novelty::default()
+            ..crate::NoveltyCounters::default()
         },
         ..SiteFacts::default()
     });
@@ -32,7 +32,7 @@ pub(crate) fn a_trap_is_blocked_until_it_is_unblocked(factory: &impl EngineFacto
     let lease = one(&mut frontier, 4);
     assert_eq!(paths(&lease.pending), ["/1", "/2"]);
     assert_eq!(lease.facts.blocked, None);
-    assert_eq!(lease.facts.novelty, crate::Novelty::default());
+    assert_eq!(lease.facts.novelty, crate::NoveltyCounters::default());
     let status = frontier.status(5).expect("status");
     assert_eq!((status.pages.queued, status.pages.blocked), (2, 0));
 }

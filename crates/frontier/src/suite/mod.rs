@@ -1,7 +1,7 @@
 //! The tests of every engine: they check what the trait [`Frontier`] promises.
 //!
-//! The test module of an engine implements [`EngineFactory`] and calls [`suite!`]. Each test gets an empty collection. A collection
-//! that is opened again after the engine was dropped must have the same content, with all leases released.
+//! The test module of an engine implements [`EngineFactory`] and calls [`suite!`]. Each test gets an empty collection.
+//! A collection that is opened again after the engine was dropped must have the same content, with all leases released.
 
 pub(crate) mod blocking;
 pub(crate) mod checkout;
