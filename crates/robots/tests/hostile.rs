@@ -145,7 +145,7 @@ fn beyond_the_limit() {
     assert_eq!(
         robots.agent("aranha").len(),
         1,
-        "a line beyond the limit is no rule"
+        "a line beyond the limit is not a rule"
     );
     assert_eq!(robots.remarks().len(), 1);
     let path = format!("/{}", "a".repeat(1 << 20));

@@ -32,7 +32,7 @@ pub(crate) struct PlainBase {
     /// The whole URL without fragment.
     pub(crate) text: String,
     /// With `www.` folded; the canonicaliser undoes this if folding is off.
-    pub(crate) place: PartOffsets,
+    pub(crate) offsets: PartOffsets,
     /// End of the path, before the query.
     pub(crate) path_end: usize,
     /// Offset after the last `/` of the path.
@@ -99,7 +99,7 @@ impl Base {
         }
         let base = self.plain.as_ref()?;
         let end = match href.bytes().next()? {
-            b'/' => base.place.path as usize,
+            b'/' => base.offsets.path as usize,
             b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' if !colon => base.directory_end,
             _ => return None,
         };
@@ -179,35 +179,35 @@ fn parse(text: &str) -> Url {
 impl PlainBase {
     /// From a canonical URL, without parsing.
     fn of(url: &CanonUrl) -> Option<PlainBase> {
-        let (text, mut place) = (url.as_str().to_owned(), url.place());
-        let start = place.scheme.authority_start();
-        place.site = start as u32 + site::folded(&text[start..place.host_end as usize]);
-        let rest = &text[place.path as usize..];
+        let (text, mut offsets) = (url.as_str().to_owned(), url.offsets());
+        let start = offsets.scheme.authority_start();
+        offsets.site = start as u32 + site::folded(&text[start..offsets.host_end as usize]);
+        let rest = &text[offsets.path as usize..];
         // A stored path may predate the current rules; if it is not canonical, the parser is used.
         if !percent::is_normal(rest) || rest.contains("/.") {
             return None;
         }
         let path = memchr::memchr(b'?', rest.as_bytes()).unwrap_or(rest.len());
-        PlainBase::cut(text, place, path)
+        PlainBase::cut(text, offsets, path)
     }
 
     fn new(url: &Url) -> Option<PlainBase> {
-        let (mut text, place) = origin::write(url, true, url.as_str().len()).ok()?;
+        let (mut text, offsets) = origin::write(url, true, url.as_str().len()).ok()?;
         let rest = &url[url::Position::BeforePath..];
         if !percent::is_normal(rest) {
             return None;
         }
         text.push_str(rest);
-        PlainBase::cut(text, place, url.path().len())
+        PlainBase::cut(text, offsets, url.path().len())
     }
 
     /// `path` is the length of the path.
-    fn cut(text: String, place: PartOffsets, path: usize) -> Option<PlainBase> {
-        let path_end = place.path as usize + path;
+    fn cut(text: String, offsets: PartOffsets, path: usize) -> Option<PlainBase> {
+        let path_end = offsets.path as usize + path;
         let directory_end = memchr::memrchr(b'/', &text.as_bytes()[..path_end])? + 1;
         Some(PlainBase {
             text,
-            place,
+            offsets,
             path_end,
             directory_end,
         })

@@ -114,7 +114,7 @@ impl Blacklist {
             self.ranges.insert(range, entry.to_owned());
             return Ok(());
         }
-        let domain = domain_name(entry).ok_or("no URL, domain, address or address range")?;
+        let domain = domain_name(entry).ok_or("not a URL, domain, address or address range")?;
         let list = if entry.starts_with("*.") {
             &mut self.below
         } else {
@@ -130,7 +130,7 @@ impl Blacklist {
             .map_or((entry, false), |text| (text, true));
         let url = canonicaliser
             .canon(text)
-            .map_err(|rejected| format!("no URL to shut out: {rejected}"))?;
+            .map_err(|rejected| format!("not a URL that can be blocked: {rejected}"))?;
         if open {
             let prefix = (url.path().to_owned(), entry.to_owned());
             self.prefixes
@@ -306,7 +306,7 @@ mod tests {
     use super::*;
 
     const LIST: &str = "\u{feff}# a comment\n\
-        https://www.example.org/trap#part   # the fragment is no comment\n\
+        https://www.example.org/trap#part   # the fragment is not a comment\n\
         http://example.org/calendar/*\r\n\
         \n\
         example.net\n\
@@ -415,7 +415,7 @@ mod tests {
     fn errors() {
         check_error(
             "a.org\nnot a domain",
-            "black list, line 2: `not a domain` is no URL, domain, address or address range",
+            "black list, line 2: `not a domain` is not a URL, domain, address or address range",
         );
         check_error(
             "10.0.0.0/33",
@@ -423,7 +423,7 @@ mod tests {
         );
         check_error(
             "ftp://example.org/",
-            "black list, line 1: `ftp://example.org/` is no URL to shut out: scheme `ftp` is not crawled: only http and https are",
+            "black list, line 1: `ftp://example.org/` is not a URL that can be blocked: scheme `ftp` is not crawled: only http and https are",
         );
         assert!(
             Blacklist::parse_lines("# nothing\n\n")

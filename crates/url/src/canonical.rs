@@ -54,7 +54,7 @@ impl fmt::Display for Scheme {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CanonUrl {
     text: String,
-    place: PartOffsets,
+    offsets: PartOffsets,
 }
 
 /// Offsets of the authority's parts in the text, and the effective port. A link within the same origin reuses the offsets
@@ -70,29 +70,29 @@ pub(crate) struct PartOffsets {
 }
 
 impl CanonUrl {
-    /// Last step of the canonicaliser; `place` must describe `text`.
-    pub(crate) fn assemble(text: String, place: PartOffsets) -> CanonUrl {
-        debug_assert_eq!(text.as_bytes().get(place.path as usize), Some(&b'/'));
-        CanonUrl { text, place }
+    /// Last step of the canonicaliser; `offsets` must describe `text`.
+    pub(crate) fn assemble(text: String, offsets: PartOffsets) -> CanonUrl {
+        debug_assert_eq!(text.as_bytes().get(offsets.path as usize), Some(&b'/'));
+        CanonUrl { text, offsets }
     }
 
-    pub(crate) fn place(&self) -> PartOffsets {
-        self.place
+    pub(crate) fn offsets(&self) -> PartOffsets {
+        self.offsets
     }
 
     /// The site name without its port.
     pub(crate) fn site_host(&self) -> &str {
-        &self.text[self.place.site as usize..self.place.host_end as usize]
+        &self.text[self.offsets.site as usize..self.offsets.host_end as usize]
     }
 
     /// The text after `://`.
     pub(crate) fn below_scheme(&self) -> &str {
-        &self.text[self.place.scheme.authority_start()..]
+        &self.text[self.offsets.scheme.authority_start()..]
     }
 
     /// The text from the site name on, without a folded `www.`.
     pub(crate) fn below_www(&self) -> &str {
-        &self.text[self.place.site as usize..]
+        &self.text[self.offsets.site as usize..]
     }
 
     /// The whole URL.
@@ -107,32 +107,32 @@ impl CanonUrl {
 
     /// http or https.
     pub fn scheme(&self) -> Scheme {
-        self.place.scheme
+        self.offsets.scheme
     }
 
     /// The canonical host, including `www.`; an IPv6 address keeps its brackets.
     pub fn host(&self) -> &str {
-        &self.text[self.place.scheme.authority_start()..self.place.host_end as usize]
+        &self.text[self.offsets.scheme.authority_start()..self.offsets.host_end as usize]
     }
 
     /// The effective port, even if the text omits it.
     pub fn port(&self) -> u16 {
-        self.place.port
+        self.offsets.port
     }
 
     /// `host[:port]` without the default port: the value of the `Host` header.
     pub fn authority(&self) -> &str {
-        &self.text[self.place.scheme.authority_start()..self.place.path as usize]
+        &self.text[self.offsets.scheme.authority_start()..self.offsets.path as usize]
     }
 
     /// Scheme and authority: `https://www.example.org`.
     pub fn origin(&self) -> &str {
-        &self.text[..self.place.path as usize]
+        &self.text[..self.offsets.path as usize]
     }
 
     /// Path and query, the request target. Begins with `/`.
     pub fn path(&self) -> &str {
-        &self.text[self.place.path as usize..]
+        &self.text[self.offsets.path as usize..]
     }
 
     /// The path without the query.
@@ -150,7 +150,7 @@ impl CanonUrl {
     /// The site of this URL: the authority, with `www.` folded according to U3. http and https on their default ports are
     /// one site. Any other port is part of the name (`example.org:8080`).
     pub fn site(&self) -> &str {
-        &self.text[self.place.site as usize..self.place.path as usize]
+        &self.text[self.offsets.site as usize..self.offsets.path as usize]
     }
 
     /// First half of the key: the hash of [`CanonUrl::site`].

@@ -327,16 +327,16 @@ mod tests {
         check_error("domain:a.org ext:zip", 14, "`and` or `or` is missing");
         check_error("(ext:zip", 9, "`)` is missing");
         check_error("ext:zip)", 8, "this `)` closes nothing");
-        check_error("domian:a.org", 1, "there is no test `domian`");
-        check_error("é domain:a.org", 1, "`é` is no test");
+        check_error("domian:a.org", 1, "unknown test `domian`");
+        check_error("é domain:a.org", 1, "`é` is not a test");
         check_error("ext:", 5, "the value of `ext` is missing");
         check_error(
             "ext:zip and ext: or ext:x",
             17,
             "the value of `ext` is missing",
         );
-        check_error("scheme:ftp", 8, "`ftp` is no scheme that is crawled");
-        check_error("depth<x", 7, "`x` is no depth");
+        check_error("scheme:ftp", 8, "`ftp` is not a scheme that is crawled");
+        check_error("depth<x", 7, "`x` is not a depth");
         check_error("depth", 6, "the comparison is missing");
         check_error("path:private/*", 6, "a path begins with `/`");
         check_error(
@@ -345,7 +345,7 @@ mod tests {
             "the regular expression does not parse: unclosed character class",
         );
         check_error("path:\"/a", 6, "the quotation mark is not closed");
-        check_error("domain:a..b", 8, "`a..b` is no domain name");
+        check_error("domain:a..b", 8, "`a..b` is not a domain name");
         check_error(&"(".repeat(200), 101, "parentheses are nested too deeply");
     }
 

@@ -32,14 +32,14 @@ pub(crate) fn write(
         use std::fmt::Write as _;
         let _ = write!(text, ":{port}");
     }
-    let place = PartOffsets {
+    let offsets = PartOffsets {
         scheme,
         port: url.port().unwrap_or(scheme.default_port()),
         site: start + if fold { site::folded(host) } else { 0 },
         host_end,
         path: text.len() as u32,
     };
-    Ok((text, place))
+    Ok((text, offsets))
 }
 
 /// Reads a stored canonical origin; `None` if it does not have that form.

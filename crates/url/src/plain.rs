@@ -1,7 +1,7 @@
 //! Fast path for plain links: the canonical URL is a prefix of the base followed by the link, without parsing.
 //!
 //! A link is plain if normalisation changes none of its characters (no `%`, no `\`, only ASCII) and its only dot segments are
-//! leading `./` and `../`. All other links go through the parser. **Both paths give the same URL**, which a property test
+//! leading `./` and `../` that do not remove a drive letter. All other links go through the parser. **Both paths give the same URL**, which a property test
 //! checks.
 
 use crate::base::PlainBase;
@@ -33,13 +33,13 @@ pub(crate) fn join(
         [] => base.text.len(),
         [b'?', ..] => base.path_end,
         [b'/', b'/', authority @ ..] => {
-            return absolute(base.place.scheme, authority, &href[2..], spare);
+            return absolute(base.offsets.scheme, authority, &href[2..], spare);
         }
-        [b'/', ..] => base.place.path as usize,
+        [b'/', ..] => base.offsets.path as usize,
         [b'h', b't', b't', b'p', ..] if href.contains("://") => return canon(href, spare),
         _ => return relative(base, href, spare),
     };
-    is_plain(bytes, false).then(|| (concat(&base.text[..keep], href, spare), base.place))
+    is_plain(bytes, false).then(|| (concat(&base.text[..keep], href, spare), base.offsets))
 }
 
 /// Canonicalises an absolute URL without its fragment; `None` if it is not plain.
@@ -53,14 +53,18 @@ pub(crate) fn canon(text: &str, spare: &mut String) -> Option<(String, PartOffse
 
 /// A relative path: leading `./` and `../` are resolved against the base's directory, and the rest is appended.
 fn relative(base: &PlainBase, href: &str, spare: &mut String) -> Option<(String, PartOffsets)> {
-    let root = base.place.path as usize + 1;
+    let root = base.offsets.path as usize + 1;
     let mut keep = base.directory_end;
     let mut rest = href;
     loop {
         if let Some(after) = rest.strip_prefix("../") {
             rest = after;
             if keep > root {
-                keep = memchr::memrchr(b'/', &base.text.as_bytes()[..keep - 1])? + 1;
+                let start = memchr::memrchr(b'/', &base.text.as_bytes()[..keep - 1])? + 1;
+                if is_drive_letter(&base.text.as_bytes()[start..keep - 1]) {
+                    return None;
+                }
+                keep = start;
             }
         } else if let Some(after) = rest.strip_prefix("./") {
             rest = after;
@@ -68,7 +72,13 @@ fn relative(base: &PlainBase, href: &str, spare: &mut String) -> Option<(String,
             break;
         }
     }
-    is_plain(rest.as_bytes(), true).then(|| (concat(&base.text[..keep], rest, spare), base.place))
+    is_plain(rest.as_bytes(), true).then(|| (concat(&base.text[..keep], rest, spare), base.offsets))
+}
+
+/// Whether a path segment looks like a Windows drive letter. The parser keeps such a segment before `../` in every URL
+/// (servo/rust-url issue 1130), although WHATWG URL, 4.4, keeps it only in `file:` URLs.
+fn is_drive_letter(segment: &[u8]) -> bool {
+    matches!(segment, [letter, b':' | b'|'] if letter.is_ascii_alphabetic())
 }
 
 /// `rest` is the text after `scheme://`, and `bytes` its bytes.
@@ -91,14 +101,14 @@ fn absolute(
         text.push('/');
     }
     text.push_str(&rest[host_end..]);
-    let place = PartOffsets {
+    let offsets = PartOffsets {
         scheme,
         port: scheme.default_port(),
         site: start as u32 + site::folded(&rest[..host_end]),
         host_end: (start + host_end) as u32,
         path: (start + host_end) as u32,
     };
-    Some((text, place))
+    Some((text, offsets))
 }
 
 /// The allocation of `spare` with room for `room` bytes.

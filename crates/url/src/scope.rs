@@ -67,7 +67,7 @@ impl std::str::FromStr for Reach {
         ]
         .into_iter()
         .find(|reach| reach.as_str() == text)
-        .ok_or_else(|| format!("`{text}` is no scope: write page, prefix, host, domain or any"))
+        .ok_or_else(|| format!("`{text}` is not a scope: write page, prefix, host, domain or any"))
     }
 }
 
@@ -203,7 +203,7 @@ impl Scope {
         self.blacklist.site(url)
     }
 
-    /// Add entries to the black list while the crawl runs; none, when a line is no entry.
+    /// Adds entries to the black list of an active crawl. If a line is invalid, none is added.
     pub fn block(&mut self, lines: &str) -> Result<(), BlacklistError> {
         self.blacklist.extend_lines(lines)
     }
@@ -355,10 +355,10 @@ impl fmt::Display for ScopeRule<'_> {
             ScopeRule::Domain(domain) => write!(out, "scope domain: {domain} is a seed's domain"),
             ScopeRule::Any => out.write_str("scope any: everything is wanted"),
             ScopeRule::Beyond { reach, name } => match reach {
-                Reach::Page => out.write_str("scope page: it is no seed"),
-                Reach::Prefix => out.write_str("scope prefix: it is below no seed"),
-                Reach::Host => write!(out, "scope host: {name} is no seed's site"),
-                Reach::Domain => write!(out, "scope domain: {name} is no seed's domain"),
+                Reach::Page => out.write_str("scope page: it is not a seed"),
+                Reach::Prefix => out.write_str("scope prefix: it is not below a seed"),
+                Reach::Host => write!(out, "scope host: {name} is not a seed's site"),
+                Reach::Domain => write!(out, "scope domain: {name} is not a seed's domain"),
                 Reach::Any => out.write_str("scope any"),
             },
         }
@@ -464,7 +464,7 @@ mod tests {
             "http://example.org/b",
             1,
             false,
-            "scope page: it is no seed",
+            "scope page: it is not a seed",
         );
     }
 
@@ -489,14 +489,14 @@ mod tests {
             "http://example.org/docs",
             1,
             false,
-            "scope prefix: it is below no seed",
+            "scope prefix: it is not below a seed",
         );
         check(
             &scope,
             "http://example.net/docs/",
             1,
             false,
-            "scope prefix: it is below no seed",
+            "scope prefix: it is not below a seed",
         );
     }
 
@@ -525,14 +525,14 @@ mod tests {
             "http://127.0.0.1/x",
             1,
             false,
-            "scope host: 127.0.0.1 is no seed's site",
+            "scope host: 127.0.0.1 is not a seed's site",
         );
         check(
             &scope,
             "https://news.example.org/",
             1,
             false,
-            "scope host: news.example.org is no seed's site",
+            "scope host: news.example.org is not a seed's site",
         );
     }
 
@@ -554,7 +554,7 @@ mod tests {
             "http://other.co.uk/",
             1,
             false,
-            "scope domain: other.co.uk is no seed's domain",
+            "scope domain: other.co.uk is not a seed's domain",
         );
         check(
             &scope,
@@ -602,7 +602,7 @@ mod tests {
             "http://opt.example/",
             1,
             false,
-            "scope host: opt.example is no seed's site",
+            "scope host: opt.example is not a seed's site",
         );
     }
 

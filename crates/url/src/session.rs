@@ -140,9 +140,9 @@ impl SessionName {
 /// `550e8400-e29b-41d4-a716-446655440000` (RFC 9562, 4).
 fn is_uuid(value: &str) -> bool {
     const HYPHENS: [usize; 4] = [8, 13, 18, 23];
-    let fits = |(place, byte): (usize, u8)| match byte {
-        b'-' => HYPHENS.contains(&place),
-        _ => byte.is_ascii_hexdigit() && !HYPHENS.contains(&place),
+    let fits = |(index, byte): (usize, u8)| match byte {
+        b'-' => HYPHENS.contains(&index),
+        _ => byte.is_ascii_hexdigit() && !HYPHENS.contains(&index),
     };
     value.len() == 36 && value.bytes().enumerate().all(fits)
 }

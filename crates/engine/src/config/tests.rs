@@ -207,7 +207,7 @@ fn filters_and_black_lists_are_checked_on_loading() {
     assert!(
         error
             .to_string()
-            .ends_with(", line 2): in `domian:a.org`, column 1: there is no test `domian`"),
+            .ends_with(", line 2): in `domian:a.org`, column 1: unknown test `domian`"),
         "{error}"
     );
     assert!(error.hint().is_some());

@@ -160,7 +160,7 @@ impl<'a> FilterParser<'a> {
             return Err(self.no_test(start));
         }
         if !NAMES.contains(&name.as_str()) {
-            return Err(self.fault(start, format!("there is no test `{name}`"), nearest(&name)));
+            return Err(self.fault(start, format!("unknown test `{name}`"), nearest(&name)));
         }
         if !self.rest().starts_with(':') {
             return Err(self.fault(
@@ -191,7 +191,7 @@ impl<'a> FilterParser<'a> {
             ),
             Some(word) => self.fault(
                 start,
-                format!("`{word}` is no test"),
+                format!("`{word}` is not a test"),
                 format!("tests are {}", NAMES.join(", ")),
             ),
         }
@@ -225,7 +225,7 @@ impl<'a> FilterParser<'a> {
             Ok(limit) => Ok(Predicate::Depth(*comparison, limit)),
             Err(_) => Err(self.fault(
                 start,
-                format!("`{value}` is no depth"),
+                format!("`{value}` is not a depth"),
                 "write a number from 0 to 65535",
             )),
         }
@@ -292,7 +292,7 @@ impl<'a> FilterParser<'a> {
                     .map(|item| {
                         crate::blacklist::domain_name(item).ok_or_else(|| {
                             fault(
-                                format!("`{item}` is no domain name"),
+                                format!("`{item}` is not a domain name"),
                                 "write for example example.org or pt",
                             )
                         })
@@ -307,7 +307,7 @@ impl<'a> FilterParser<'a> {
                         "http" => Ok(Scheme::Http),
                         "https" => Ok(Scheme::Https),
                         other => Err(fault(
-                            format!("`{other}` is no scheme that is crawled"),
+                            format!("`{other}` is not a scheme that is crawled"),
                             "write http or https",
                         )),
                     })
