@@ -1,9 +1,9 @@
-//! What deciding costs: ten million pages, each visited and planned several times, with every policy.
+//! Measures the time of a decision (planning the next visit of a page) for every policy, with ten million pages.
 //!
 //!     cargo run --release -p aranha-revisit --example decide -- [MILLIONS]
 //!
-//! The histories are in memory, and visited in an order that has nothing to do with theirs, as in a crawl. Fails when a
-//! decision costs more than three microseconds.
+//! The histories are in memory and are visited in pseudo-random order, as in a crawl. Fails if a decision takes more than three
+//! microseconds.
 
 use std::{process::ExitCode, time::Instant};
 
@@ -13,16 +13,18 @@ const ROUNDS: u64 = 3;
 const START: i64 = 1_780_000_000_000;
 
 fn main() -> ExitCode {
-    let millions: u64 = match std::env::args().nth(1).map(|word| word.parse()) {
+    let millions: u64 = match std::env::args().nth(1).map(|text| text.parse()) {
         None => 10,
         Some(Ok(millions)) if (1..1000).contains(&millions) => millions,
         Some(_) => {
-            eprintln!("error: how many million pages?\nhint: decide 10");
+            eprintln!(
+                "error: the argument must be the number of pages in millions, 1 to 999\nhint: decide 10"
+            );
             return ExitCode::from(2);
         }
     };
     let pages = millions * 1_000_000;
-    println!("| policy | pages | decisions | ns each | bytes a history |\n|---|---|---|---|---|");
+    println!("| policy | pages | decisions | ns each | bytes per history |\n|---|---|---|---|---|");
     let mut slow = false;
     for policy in [
         Policy::Fixed,
@@ -42,7 +44,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(slow))
 }
 
-/// Nanoseconds a decision.
+/// Nanoseconds per decision.
 fn measure(policy: Policy, pages: u64) -> f64 {
     let schedule = Schedule::new(&Options {
         policy,
@@ -50,11 +52,11 @@ fn measure(policy: Policy, pages: u64) -> f64 {
         ..Options::default()
     });
     let mut histories = vec![History::default(); pages as usize];
-    let mut sum = 0i64; // so that nothing is optimised away
+    let mut sum = 0i64; // keeps the compiler from removing the loop
     let start = Instant::now();
     for round in 0..ROUNDS {
         for step in 0..pages {
-            let page = step.wrapping_mul(0x9e37_79b1) % pages; // a permutation: the factor is prime
+            let page = step.wrapping_mul(0x9e37_79b1) % pages; // a permutation, because the factor is prime
             let hash = (page ^ round << 40).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
             let seen = match round {
                 0 => PageState::New,

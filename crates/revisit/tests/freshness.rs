@@ -1,4 +1,4 @@
-//! A small version of `bench/freshness`: its bounds also hold for a thousand pages.
+//! The bounds of `bench/freshness`, checked on a small web.
 
 #[path = "../examples/freshness/crawl.rs"]
 mod crawl;
@@ -8,55 +8,61 @@ mod study;
 mod web;
 
 use aranha_revisit::Policy;
-use study::{OF_CLAIRVOYANT, OF_UNIFORM, SAVED, Study};
-use web::{Kind, Web};
+use study::{MAX_OF_CLAIRVOYANT, MAX_OF_UNIFORM, MIN_SAVED, Study};
+use web::{ChangeKind, ChangingWeb};
 
-fn small() -> Web {
-    Web::new(1000, 180.0, 5)
+fn small_web() -> ChangingWeb {
+    ChangingWeb::new(1000, 180.0, 5)
 }
 
 #[test]
-fn optimal_is_far_from_uniform_and_near_the_clairvoyant() {
-    let web = small();
+fn optimal_is_much_better_than_uniform_and_near_the_clairvoyant_optimum() {
+    let web = small_web();
     let study = Study::new(&web);
     let optimal = study.optimal();
     let uniform = study.uniform();
     let clairvoyant = study.clairvoyant();
     let of_uniform = optimal.staleness / uniform.staleness;
     let of_clairvoyant = optimal.staleness / clairvoyant.staleness;
-    assert!(of_uniform <= OF_UNIFORM, "{of_uniform}");
-    assert!(of_clairvoyant <= OF_CLAIRVOYANT, "{of_clairvoyant}");
-    let spent = study.setting.spent(&optimal) / study.budget;
+    assert!(of_uniform <= MAX_OF_UNIFORM, "{of_uniform}");
+    assert!(of_clairvoyant <= MAX_OF_CLAIRVOYANT, "{of_clairvoyant}");
+    let spent = study.experiment.requests_per_day(&optimal) / study.budget;
     assert!(spent <= 1.02, "{spent}");
-    let worst = study.at_budget(Policy::Poisson);
-    assert!(optimal.staleness < worst.staleness);
+    let poisson = study.at_budget(Policy::Poisson);
+    assert!(optimal.staleness < poisson.staleness);
     // A change of markup or links only does not count, so such pages need fewer visits than their share.
-    for kind in Kind::ALL {
+    for kind in ChangeKind::ALL {
         let [visits, stale] = optimal.kinds[kind as usize];
-        let [alike, _] = uniform.kinds[kind as usize];
-        if matches!(kind, Kind::Markup | Kind::Links) {
-            assert!(visits < 0.7 * alike && stale < 1e-9, "{visits} {alike}");
+        let [uniform_visits, _] = uniform.kinds[kind as usize];
+        if matches!(kind, ChangeKind::Markup | ChangeKind::Links) {
+            assert!(
+                visits < 0.7 * uniform_visits && stale < 1e-9,
+                "{visits} {uniform_visits}"
+            );
         } else {
-            assert!(visits > 0.5 * alike, "{kind:?}: {visits} {alike}");
+            assert!(
+                visits > 0.5 * uniform_visits,
+                "{kind:?}: {visits} {uniform_visits}"
+            );
         }
     }
 }
 
 #[test]
 fn frequency_saves_downloads_at_equal_freshness() {
-    let web = Web::new(400, 90.0, 5);
+    let web = ChangingWeb::new(400, 90.0, 5);
     let saving = Study::new(&web).saving(1.0);
-    assert!(saving.saved() >= SAVED, "{}", saving.saved());
+    assert!(saving.saved() >= MIN_SAVED, "{}", saving.saved());
     assert!(saving.shorter_round < saving.round);
     assert!(saving.same_round.requests < saving.same_freshness.requests);
 }
 
 #[test]
-fn selective_finds_what_changes_behind_unchanged_pages() {
-    let web = small();
-    let (skipping, selective) = Study::new(&web).behind();
+fn selective_finds_changes_in_sites_with_an_unchanged_entry_page() {
+    let web = small_web();
+    let (skipping, selective) = Study::new(&web).selective();
     assert!(selective.requests <= skipping.requests);
-    assert!(selective.hidden > 0.0 && skipping.hidden < 1.0);
-    assert!(selective.found > skipping.found);
-    assert!(selective.inner > skipping.inner + 0.05);
+    assert!(selective.hidden_changes_found > 0.0 && skipping.hidden_changes_found < 1.0);
+    assert!(selective.changes_found > skipping.changes_found);
+    assert!(selective.inner_freshness > skipping.inner_freshness + 0.05);
 }

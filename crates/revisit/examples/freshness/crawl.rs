@@ -1,7 +1,7 @@
-//! Crawls of the simulated web, and what is measured of them.
+//! Simulated crawls of the simulated web, and their measurements.
 //!
-//! A visit takes no time and always succeeds; it tells the policy one bit, whether the text has changed since the last
-//! one. All runs see the same web. What happens before the warm-up is over is not counted.
+//! A visit takes no time and always succeeds. The policy learns from it only whether the text has changed since the last visit. All
+//! crawls have the same web. Nothing is counted during the warm-up.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -9,81 +9,82 @@ use aranha_revisit::{
     History, Options, PageState, PageVisit, Policy, Schedule, SiteHistory, best_interval,
 };
 
-use crate::web::{Chance, Page, Web};
+use crate::web::{ChangingPage, ChangingWeb, RandomStream};
 
 const DAY_MS: f64 = 86_400_000.0;
-/// The simulation begins on a day in 2026; only the rounds depend on it.
-const START: f64 = 20_454.0;
+/// First day of the simulation, in days since 1970. Only the times of the rounds depend on it.
+const START_DAY: f64 = 20_454.0;
 
-/// What a run is measured by.
+/// Measurements of a crawl.
 #[derive(Clone, Default, Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct Measurements {
     /// Visits after the warm-up.
     pub(crate) requests: f64,
     /// Visits after the warm-up that found a change.
-    pub(crate) found: f64,
-    /// The same, of inner pages in rounds in which their entry page had not changed.
-    pub(crate) hidden: f64,
+    pub(crate) changes_found: f64,
+    /// Those of inner pages in rounds in which the entry page had not changed.
+    pub(crate) hidden_changes_found: f64,
     /// Share of the time that a page is fresh, mean over pages.
     pub(crate) freshness: f64,
-    /// The same of inner pages of sites.
-    pub(crate) inner: f64,
-    /// Days since the first change not yet seen, 0 while fresh; mean over pages and time.
+    /// The same for the inner pages of sites.
+    pub(crate) inner_freshness: f64,
+    /// Days since the first change that the crawl has not seen, 0 while fresh; mean over pages and time.
     pub(crate) age: f64,
     /// Share of the time that a page is stale, weighted by importance.
     pub(crate) staleness: f64,
-    /// By kind of page, in the order of `Kind::ALL`: visits after the warm-up, days stale.
+    /// By kind of page, in the order of `ChangeKind::ALL`: visits and stale days after the warm-up.
     pub(crate) kinds: [[f64; 2]; 6],
-    /// By weeks from the beginning: freshness, age, staleness, visits a day.
+    /// By week from the start: freshness, age, staleness, visits per day.
     pub(crate) weeks: Vec<[f64; 4]>,
 }
 
-/// Copies of all pages, and the sums over time.
+/// The crawl's copies of all pages, and sums over time.
 struct Copies<'a> {
-    web: &'a Web,
-    warm: f64,
-    /// When each page was last visited (negative: never), and the number of changes seen until then.
+    web: &'a ChangingWeb,
+    /// End of the warm-up, in days.
+    warm_up: f64,
+    /// For each page, the day of the last visit (negative: never) and the number of changes until then.
     visited: Vec<(f64, u32)>,
-    entry: Vec<bool>,
+    is_entry: Vec<bool>,
     stale: f64,
     stale_inner: f64,
     stale_weighted: f64,
     age: f64,
-    outcome: Outcome,
+    measured: Measurements,
 }
 
 impl<'a> Copies<'a> {
-    fn new(web: &'a Web, warm: f64) -> Self {
-        let mut entry = vec![false; web.pages.len()];
+    fn new(web: &'a ChangingWeb, warm_up: f64) -> Self {
+        let mut is_entry = vec![false; web.pages.len()];
         for site in &web.sites {
-            entry[site.start] = true;
+            is_entry[site.start] = true;
         }
         Copies {
             web,
-            warm,
+            warm_up,
             visited: vec![(-1.0, 0); web.pages.len()],
-            entry,
+            is_entry,
             stale: 0.0,
             stale_inner: 0.0,
             stale_weighted: 0.0,
             age: 0.0,
-            outcome: Outcome {
+            measured: Measurements {
                 weeks: vec![[0.0; 4]; (web.days / 7.0) as usize + 1],
-                ..Outcome::default()
+                ..Measurements::default()
             },
         }
     }
 
-    /// Visit a page.
+    /// Visits a page.
     fn visit(&mut self, page: usize, time: f64) -> PageState {
         let first = self.visited[page].0 < 0.0;
-        let changed = self.pass(page, time);
-        if time >= self.warm {
-            self.outcome.requests += 1.0;
-            self.outcome.found += f64::from(u8::from(changed && !first));
-            self.outcome.kinds[self.web.pages[page].kind as usize][0] += 1.0;
+        let changed = self.advance(page, time);
+        if time >= self.warm_up {
+            self.measured.requests += 1.0;
+            self.measured.changes_found += f64::from(u8::from(changed && !first));
+            self.measured.kinds[self.web.pages[page].kind as usize][0] += 1.0;
         }
-        self.outcome.weeks[(time / 7.0) as usize][3] += 1.0;
+        self.measured.weeks[(time / 7.0) as usize][3] += 1.0;
         match (first, changed) {
             (true, _) => PageState::New,
             (_, true) => PageState::Changed,
@@ -91,8 +92,8 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// Count the time since the last visit of a page; whether its text has changed.
-    fn pass(&mut self, page: usize, time: f64) -> bool {
+    /// Counts the time since the last visit of a page. Returns whether its text has changed.
+    fn advance(&mut self, page: usize, time: f64) -> bool {
         let (last, seen) = self.visited[page];
         let changes = &self.web.pages[page].changes;
         let mut count = seen as usize;
@@ -100,29 +101,29 @@ impl<'a> Copies<'a> {
             count += 1;
         }
         if count > seen as usize && last >= 0.0 {
-            self.stale(page, f64::from(changes[seen as usize]), time);
+            self.add_stale(page, f64::from(changes[seen as usize]), time);
         }
         self.visited[page] = (time, count as u32);
         count > seen as usize
     }
 
-    /// A page was stale from `from` on.
-    fn stale(&mut self, page: usize, from: f64, to: f64) {
+    /// Counts a stale period of a page.
+    fn add_stale(&mut self, page: usize, from: f64, to: f64) {
         let weight = f64::from(self.web.pages[page].weight);
-        let begin = from.max(self.warm);
+        let begin = from.max(self.warm_up);
         if to > begin {
             let time = to - begin;
             self.stale += time;
-            self.outcome.kinds[self.web.pages[page].kind as usize][1] += time;
+            self.measured.kinds[self.web.pages[page].kind as usize][1] += time;
             self.stale_weighted += time * weight;
-            self.stale_inner += if self.entry[page] { 0.0 } else { time };
+            self.stale_inner += if self.is_entry[page] { 0.0 } else { time };
             self.age += time * (f64::midpoint(begin, to) - from);
         }
         let mut begin = from;
         while begin < to {
             let week = (begin / 7.0) as usize;
             let end = ((week + 1) as f64 * 7.0).min(to);
-            let sums = &mut self.outcome.weeks[week];
+            let sums = &mut self.measured.weeks[week];
             sums[0] += end - begin;
             sums[1] += (end - begin) * (f64::midpoint(begin, end) - from);
             sums[2] += (end - begin) * weight;
@@ -130,20 +131,21 @@ impl<'a> Copies<'a> {
         }
     }
 
-    fn finish(mut self) -> Outcome {
+    fn finish(mut self) -> Measurements {
         for page in 0..self.web.pages.len() {
-            self.pass(page, self.web.days);
+            self.advance(page, self.web.days);
         }
         let pages = self.web.pages.len() as f64;
-        let span = self.web.days - self.warm;
-        let weights = self.web.weights();
-        let mut outcome = self.outcome;
-        outcome.freshness = 1.0 - self.stale / span / pages;
-        outcome.inner = 1.0 - self.stale_inner / span / (pages - self.web.sites.len() as f64);
-        outcome.age = self.age / span / pages;
-        outcome.staleness = self.stale_weighted / span / weights;
-        outcome.weeks.truncate((self.web.days / 7.0) as usize);
-        for week in &mut outcome.weeks {
+        let span = self.web.days - self.warm_up;
+        let weights = self.web.total_weight();
+        let mut measured = self.measured;
+        measured.freshness = 1.0 - self.stale / span / pages;
+        measured.inner_freshness =
+            1.0 - self.stale_inner / span / (pages - self.web.sites.len() as f64);
+        measured.age = self.age / span / pages;
+        measured.staleness = self.stale_weighted / span / weights;
+        measured.weeks.truncate((self.web.days / 7.0) as usize);
+        for week in &mut measured.weeks {
             *week = [
                 1.0 - week[0] / 7.0 / pages,
                 week[1] / 7.0 / pages,
@@ -151,30 +153,34 @@ impl<'a> Copies<'a> {
                 week[3] / 7.0,
             ];
         }
-        outcome
+        measured
     }
 }
 
-/// What a crawl is told: the web, the days before anything is counted, the days that the first visits of all pages take.
+/// A web with the periods of its crawls, in days.
 #[derive(Clone, Copy)]
-pub(crate) struct Setting<'a> {
-    pub(crate) web: &'a Web,
-    pub(crate) warm: f64,
-    pub(crate) first: f64,
+pub(crate) struct Experiment<'a> {
+    pub(crate) web: &'a ChangingWeb,
+    /// Nothing is counted before this day.
+    pub(crate) warm_up: f64,
+    /// All first visits are within this period.
+    pub(crate) first_visits: f64,
 }
 
-impl Setting<'_> {
-    /// When each page is visited for the first time.
-    fn beginnings(&self) -> Vec<f64> {
-        let mut chance = Chance::new(77);
+impl Experiment<'_> {
+    /// The time of the first visit of each page.
+    fn first_visit_times(&self) -> Vec<f64> {
+        let mut random = RandomStream::new(77);
         let pages = self.web.pages.len();
-        (0..pages).map(|_| chance.unit() * self.first).collect()
+        (0..pages)
+            .map(|_| random.unit() * self.first_visits)
+            .collect()
     }
 
-    /// Visit every page at its own interval, exactly; infinite: once.
-    pub(crate) fn regularly(&self, intervals: &[f64]) -> Outcome {
-        let mut copies = Copies::new(self.web, self.warm);
-        for (page, time) in self.beginnings().into_iter().enumerate() {
+    /// Visits every page at its fixed interval; an infinite interval means once.
+    pub(crate) fn at_intervals(&self, intervals: &[f64]) -> Measurements {
+        let mut copies = Copies::new(self.web, self.warm_up);
+        for (page, time) in self.first_visit_times().into_iter().enumerate() {
             let mut time = time;
             while time < self.web.days {
                 copies.visit(page, time);
@@ -184,16 +190,16 @@ impl Setting<'_> {
         copies.finish()
     }
 
-    /// Uniform visiting: `budget` requests a day, every page as often as every other.
-    pub(crate) fn uniform(&self, budget: f64) -> Outcome {
+    /// Visits all pages equally often, with `budget` requests per day.
+    pub(crate) fn uniform(&self, budget: f64) -> Measurements {
         let pages = self.web.pages.len();
-        self.regularly(&vec![pages as f64 / budget; pages])
+        self.at_intervals(&vec![pages as f64 / budget; pages])
     }
 
-    /// The best that can be done with `budget` requests a day by who knows every page's rate and importance.
-    pub(crate) fn clairvoyant(&self, budget: f64) -> Outcome {
-        let at = |price: f64| -> Vec<f64> {
-            let best = |page: &Page| {
+    /// The optimum for `budget` requests per day if the rate and importance of every page are known.
+    pub(crate) fn clairvoyant(&self, budget: f64) -> Measurements {
+        let intervals = |price: f64| -> Vec<f64> {
+            let best = |page: &ChangingPage| {
                 if page.rate > 0.0 {
                     best_interval(page.rate, f64::from(page.weight), price)
                 } else {
@@ -202,7 +208,7 @@ impl Setting<'_> {
             };
             self.web.pages.iter().map(best).collect()
         };
-        let spent = |price: f64| at(price).iter().map(|days| 1.0 / days).sum::<f64>();
+        let spent = |price: f64| intervals(price).iter().map(|days| 1.0 / days).sum::<f64>();
         let (mut low, mut high) = (1e-9f64, 1e9f64);
         for _ in 0..60 {
             let middle = (low * high).sqrt();
@@ -212,16 +218,16 @@ impl Setting<'_> {
                 high = middle;
             }
         }
-        self.regularly(&at(high))
+        self.at_intervals(&intervals(high))
     }
 
-    /// A policy that plans each page by itself.
-    pub(crate) fn planned(&self, options: &Options) -> Outcome {
+    /// A policy that plans each page separately.
+    pub(crate) fn planned(&self, options: &Options) -> Measurements {
         let schedule = Schedule::new(options);
-        let mut copies = Copies::new(self.web, self.warm);
+        let mut copies = Copies::new(self.web, self.warm_up);
         let mut histories = vec![History::default(); self.web.pages.len()];
         let mut queue: BinaryHeap<Reverse<(i64, usize)>> = self
-            .beginnings()
+            .first_visit_times()
             .into_iter()
             .enumerate()
             .map(|(page, time)| Reverse((to_ms(time), page)))
@@ -243,28 +249,28 @@ impl Setting<'_> {
         copies.finish()
     }
 
-    /// Rounds of whole sites: the entry page first, then its inner pages as far as they are due and `selective` wants
-    /// them; or, `skipping`, only when the entry page has changed.
-    pub(crate) fn in_rounds(&self, options: &Options, skipping: bool) -> Outcome {
+    /// Visits whole sites in rounds: first the entry page, then the inner pages that are due and that `selective` chooses. With
+    /// `skip_unchanged`, the inner pages are visited only if the entry page has changed.
+    pub(crate) fn in_rounds(&self, options: &Options, skip_unchanged: bool) -> Measurements {
         let schedule = Schedule::new(options);
-        let mut copies = Copies::new(self.web, self.warm);
+        let mut copies = Copies::new(self.web, self.warm_up);
         let mut histories = vec![History::default(); self.web.pages.len()];
         let mut due = vec![i64::MIN; self.web.pages.len()];
         for (number, site) in self.web.sites.iter().enumerate() {
-            let mut memory = SiteHistory::default();
+            let mut site_history = SiteHistory::default();
             let mut at = to_ms(0.0);
             loop {
-                // The pages of a site share its key: they come together.
+                // All pages of a site have its key, so they are visited together.
                 at = schedule.in_next_round(number as u64, at);
                 let time = to_days(at);
                 if time >= self.web.days {
                     break;
                 }
                 let mut plan =
-                    |page: usize, seen: PageState, due: &mut [i64], memory: &SiteHistory| {
+                    |page: usize, seen: PageState, due: &mut [i64], site_history: &SiteHistory| {
                         let visit = PageVisit {
-                            inner: memory.share().filter(|_| page == site.start),
-                            quick: schedule.quick(memory),
+                            inner: site_history.share().filter(|_| page == site.start),
+                            quick: schedule.quick(site_history),
                             ..PageVisit::new(at, seen, number as u64)
                         };
                         due[page] = schedule
@@ -272,34 +278,34 @@ impl Setting<'_> {
                             .unwrap_or(i64::MAX);
                     };
                 let entry = (due[site.start] <= at).then(|| copies.visit(site.start, time));
-                schedule.open_round(&mut memory, entry, at);
+                schedule.open_round(&mut site_history, entry, at);
                 if let Some(seen) = entry {
-                    plan(site.start, seen, &mut due, &memory);
+                    plan(site.start, seen, &mut due, &site_history);
                 }
-                let followed = matches!(entry, Some(PageState::New | PageState::Changed));
+                let entry_changed = matches!(entry, Some(PageState::New | PageState::Changed));
                 for page in site.start + 1..site.end {
-                    let wanted = if skipping {
-                        followed
+                    let wanted = if skip_unchanged {
+                        entry_changed
                     } else {
-                        schedule.visits_inner_page(&memory, page as u64)
+                        schedule.visits_inner_page(&site_history, page as u64)
                     };
                     if due[page] > at || !wanted {
                         continue;
                     }
                     let seen = copies.visit(page, time);
-                    memory.count_inner_visit(seen);
-                    if seen == PageState::Changed && !followed && time >= self.warm {
-                        copies.outcome.hidden += 1.0;
+                    site_history.count_inner_visit(seen);
+                    if seen == PageState::Changed && !entry_changed && time >= self.warm_up {
+                        copies.measured.hidden_changes_found += 1.0;
                     }
-                    plan(page, seen, &mut due, &memory);
+                    plan(page, seen, &mut due, &site_history);
                 }
             }
         }
         copies.finish()
     }
 
-    /// A run of any policy.
-    pub(crate) fn run(&self, options: &Options) -> Outcome {
+    /// A crawl with any policy.
+    pub(crate) fn run(&self, options: &Options) -> Measurements {
         if options.policy == Policy::Selective {
             self.in_rounds(options, false)
         } else {
@@ -307,16 +313,16 @@ impl Setting<'_> {
         }
     }
 
-    /// Requests a day after the warm-up.
-    pub(crate) fn spent(&self, outcome: &Outcome) -> f64 {
-        outcome.requests / (self.web.days - self.warm)
+    /// Requests per day after the warm-up.
+    pub(crate) fn requests_per_day(&self, measured: &Measurements) -> f64 {
+        measured.requests / (self.web.days - self.warm_up)
     }
 }
 
 fn to_ms(days: f64) -> i64 {
-    ((START + days) * DAY_MS) as i64
+    ((START_DAY + days) * DAY_MS) as i64
 }
 
 fn to_days(ms: i64) -> f64 {
-    ms as f64 / DAY_MS - START
+    ms as f64 / DAY_MS - START_DAY
 }

@@ -1,9 +1,9 @@
-//! All policies on the same changing web over simulated months: freshness, age, importance-weighted staleness, requests.
+//! Compares all revisit policies on the same simulated web: freshness, age, importance-weighted staleness, requests.
 //!
 //!     cargo run --release -p aranha-revisit --example freshness -- [--pages N] [--days N] [--seed N] [--plot FILE]
 //!
-//! Prints the tables of `bench/RESULTS.md`, draws an SVG file, and fails when a bound of `study.rs` is missed. What the web
-//! is made of is told in `web.rs`, what a visit is in `crawl.rs`. `tests/freshness.rs` runs a small size of it.
+//! Prints the tables of `bench/RESULTS.md`, draws a plot, and fails if a bound in `study.rs` is missed. `web.rs` describes the web and
+//! `crawl.rs` the crawls. `tests/freshness.rs` checks the same bounds on a small web.
 
 mod crawl;
 mod plot;
@@ -13,9 +13,9 @@ mod web;
 use std::process::ExitCode;
 
 use aranha_revisit::Policy;
-use crawl::Outcome;
-use study::{OF_CLAIRVOYANT, OF_UNIFORM, SAVED, Study};
-use web::{Kind, Web};
+use crawl::Measurements;
+use study::{MAX_OF_CLAIRVOYANT, MAX_OF_UNIFORM, MIN_SAVED, Study};
+use web::{ChangeKind, ChangingWeb};
 
 struct Arguments {
     pages: usize,
@@ -32,22 +32,22 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let web = Web::new(arguments.pages, arguments.days, arguments.seed);
+    let web = ChangingWeb::new(arguments.pages, arguments.days, arguments.seed);
     let study = Study::new(&web);
     println!(
-        "{} pages of {} sites, {} days, {:.0} requests a day; counted from day {:.0} on; seed {}\n",
+        "{} pages of {} sites, {} days, {:.0} requests per day; measured from day {:.0} on; seed {}\n",
         web.pages.len(),
         web.sites.len(),
         web.days,
         study.budget,
-        study.setting.warm,
+        study.experiment.warm_up,
         arguments.seed
     );
     let mut missed = policies(&study, arguments.plot.as_deref());
     missed.extend(savings(&study));
-    missed.extend(behind(&study));
-    for sentence in &missed {
-        println!("MISSED: {sentence}");
+    missed.extend(selective(&study));
+    for problem in &missed {
+        println!("MISSED: {problem}");
     }
     if missed.is_empty() {
         println!("all bounds hold");
@@ -64,26 +64,26 @@ fn arguments() -> Result<Arguments, String> {
         seed: 1,
         plot: None,
     };
-    let mut words = std::env::args().skip(1);
-    while let Some(word) = words.next() {
-        let value = words.next().ok_or(format!("{word} wants a value"))?;
+    let mut texts = std::env::args().skip(1);
+    while let Some(flag) = texts.next() {
+        let value = texts.next().ok_or(format!("{flag} requires a value"))?;
         let number = value
             .parse::<u32>()
-            .map_err(|_| format!("`{value}` is no number"));
-        match word.as_str() {
+            .map_err(|_| format!("`{value}` is not a number"));
+        match flag.as_str() {
             "--pages" => arguments.pages = number?.max(100) as usize,
             "--days" => arguments.days = f64::from(number?.max(60)),
             "--seed" => arguments.seed = u64::from(number?),
             "--plot" => arguments.plot = Some(value),
-            _ => return Err(format!("`{word}` is not known")),
+            _ => return Err(format!("unknown flag `{flag}`")),
         }
     }
     Ok(arguments)
 }
 
-/// Question 1: the table, the picture, and what was missed.
+/// Comparison 1: prints the tables, draws the plot, and returns the missed bounds.
 fn policies(study: &Study, file: Option<&str>) -> Vec<String> {
-    let mut runs = vec![
+    let mut crawls = vec![
         ("uniform".to_owned(), study.uniform()),
         ("clairvoyant".to_owned(), study.clairvoyant()),
     ];
@@ -93,51 +93,51 @@ fn policies(study: &Study, file: Option<&str>) -> Vec<String> {
         Policy::Selective,
         Policy::Poisson,
     ] {
-        runs.push((
+        crawls.push((
             format!("{policy:?}").to_lowercase(),
             study.at_budget(policy),
         ));
     }
-    runs.push(("optimal".to_owned(), study.optimal()));
+    crawls.push(("optimal".to_owned(), study.optimal()));
     println!(
-        "| policy | requests a day | freshness | age, days | weighted staleness | of uniform's | of the clairvoyant's |"
+        "| policy | requests per day | freshness | age, days | weighted staleness | relative to uniform | relative to clairvoyant |"
     );
     println!("|---|---|---|---|---|---|---|");
-    let (uniform, clairvoyant) = (runs[0].1.staleness, runs[1].1.staleness);
-    for (name, run) in &runs {
+    let (uniform, clairvoyant) = (crawls[0].1.staleness, crawls[1].1.staleness);
+    for (name, crawl) in &crawls {
         println!(
             "| {name} | {:.0} | {:.3} | {:.2} | {:.3} | {:.2} | {:.2} |",
-            study.setting.spent(run),
-            run.freshness,
-            run.age,
-            run.staleness,
-            run.staleness / uniform,
-            run.staleness / clairvoyant
+            study.experiment.requests_per_day(crawl),
+            crawl.freshness,
+            crawl.age,
+            crawl.staleness,
+            crawl.staleness / uniform,
+            crawl.staleness / clairvoyant
         );
     }
     println!();
-    kinds(study, &runs);
+    kinds(study, &crawls);
     if let Some(file) = file
-        && let Err(error) = std::fs::write(file, plot::draw(&runs, study.setting.warm))
+        && let Err(error) = std::fs::write(file, plot::draw(&crawls, study.experiment.warm_up))
     {
-        return vec![format!("{file} could not be written: {error}")];
+        return vec![format!("cannot write {file}: {error}")];
     }
-    let optimal = &runs[runs.len() - 1].1;
+    let optimal = &crawls[crawls.len() - 1].1;
     [
         (
             optimal.staleness / uniform,
-            OF_UNIFORM,
-            "optimal by uniform",
+            MAX_OF_UNIFORM,
+            "optimal relative to uniform",
         ),
         (
             optimal.staleness / clairvoyant,
-            OF_CLAIRVOYANT,
-            "optimal by the clairvoyant optimum",
+            MAX_OF_CLAIRVOYANT,
+            "optimal relative to the clairvoyant optimum",
         ),
         (
-            study.setting.spent(optimal) / study.budget,
+            study.experiment.requests_per_day(optimal) / study.budget,
             1.02,
-            "optimal's spending by its budget",
+            "requests of optimal relative to its budget",
         ),
     ]
     .into_iter()
@@ -146,19 +146,19 @@ fn policies(study: &Study, file: Option<&str>) -> Vec<String> {
     .collect()
 }
 
-/// Where the requests go: visits a month and freshness by kind of page.
-fn kinds(study: &Study, runs: &[(String, Outcome)]) {
-    let web = study.setting.web;
-    let span = web.days - study.setting.warm;
-    println!("| visits a month, freshness | pages | uniform | clairvoyant | optimal |");
+/// Prints visits per month and freshness by kind of page.
+fn kinds(study: &Study, crawls: &[(String, Measurements)]) {
+    let web = study.experiment.web;
+    let span = web.days - study.experiment.warm_up;
+    println!("| visits per month, freshness | pages | uniform | clairvoyant | optimal |");
     println!("|---|---|---|---|---|");
-    for kind in Kind::ALL {
+    for kind in ChangeKind::ALL {
         let pages = web.pages.iter().filter(|page| page.kind == kind).count() as f64;
         print!("| {kind:?} | {pages} |");
         for name in ["uniform", "clairvoyant", "optimal"] {
-            let run = runs.iter().find(|(other, _)| other == name);
-            if let Some((_, run)) = run {
-                let [visits, stale] = run.kinds[kind as usize];
+            let crawl = crawls.iter().find(|(other, _)| other == name);
+            if let Some((_, crawl)) = crawl {
+                let [visits, stale] = crawl.kinds[kind as usize];
                 let (visits, stale) = (visits / pages / span * 30.0, stale / pages / span);
                 print!(" {visits:.1}, {:.2} |", 1.0 - stale);
             }
@@ -168,10 +168,10 @@ fn kinds(study: &Study, runs: &[(String, Outcome)]) {
     println!();
 }
 
-/// Question 2.
+/// Comparison 2.
 fn savings(study: &Study) -> Vec<String> {
     println!(
-        "| everything in rounds of | freshness | `frequency`, same rounds: downloads saved | freshness | at equal freshness: rounds of | downloads saved |"
+        "| all pages in rounds of | freshness | `frequency`, same rounds: downloads saved | freshness | `frequency`, same freshness: rounds of | downloads saved |"
     );
     println!("|---|---|---|---|---|---|");
     let mut daily = 0.0;
@@ -190,38 +190,42 @@ fn savings(study: &Study) -> Vec<String> {
         }
     }
     println!();
-    (daily < SAVED)
+    (daily < MIN_SAVED)
         .then(|| {
-            format!("frequency saves {daily:.2} of the downloads of daily rounds, at least {SAVED}")
+            format!(
+                "frequency saves {daily:.2} of the downloads of daily rounds; bound: {MIN_SAVED}"
+            )
         })
         .into_iter()
         .collect()
 }
 
-/// Question 3.
-fn behind(study: &Study) -> Vec<String> {
-    let (skipping, selective) = study.behind();
+/// Comparison 3.
+fn selective(study: &Study) -> Vec<String> {
+    let (skipping, selective) = study.selective();
     println!(
-        "| behind entry pages | requests a day | changes found | behind an unchanged entry page | freshness of inner pages |"
+        "| inner pages | requests per day | changes found | with an unchanged entry page | freshness of inner pages |"
     );
     println!("|---|---|---|---|---|");
-    let row = |name: &str, run: &Outcome| {
+    let row = |name: &str, crawl: &Measurements| {
         println!(
             "| {name} | {:.0} | {:.0} | {:.0} | {:.3} |",
-            study.setting.spent(run),
-            run.found,
-            run.hidden,
-            run.inner
+            study.experiment.requests_per_day(crawl),
+            crawl.changes_found,
+            crawl.hidden_changes_found,
+            crawl.inner_freshness
         );
     };
-    row("skipped when unchanged", &skipping);
+    row("skipped if the entry page is unchanged", &skipping);
     row("`selective`", &selective);
     println!();
-    let better = selective.hidden > 0.0
-        && selective.found > skipping.found
-        && selective.inner > skipping.inner;
+    let better = selective.hidden_changes_found > 0.0
+        && selective.changes_found > skipping.changes_found
+        && selective.inner_freshness > skipping.inner_freshness;
     (!better)
-        .then(|| "selective finds no more than skipping unchanged entry pages".to_owned())
+        .then(|| {
+            "selective is not better than skipping sites with unchanged entry pages".to_owned()
+        })
         .into_iter()
         .collect()
 }

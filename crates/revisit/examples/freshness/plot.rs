@@ -1,55 +1,61 @@
-//! Lines over weeks as an SVG file, four panels one above the other.
+//! The plot: four panels of lines over weeks, as an SVG file.
 
 use std::fmt::Write as _;
 
-use crate::crawl::Outcome;
+use crate::crawl::Measurements;
 
 const WIDTH: f64 = 860.0;
 const PANEL: f64 = 210.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 150.0;
-/// Dark enough on white, told apart by people who do not see all colours, and named beside the lines.
+/// A palette for colour-blind readers, dark enough on white.
 const COLOURS: [&str; 7] = [
     "#777777", "#000000", "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#d55e00",
 ];
 const TITLES: [&str; 4] = [
     "freshness (share of pages up to date)",
-    "age (days since the first change not seen, mean)",
+    "age (mean days since the first unseen change)",
     "importance-weighted staleness",
-    "requests a day",
+    "requests per day",
 ];
 
-/// One picture of all runs; `warm` is where counting begins, in days.
-pub(crate) fn draw(runs: &[(String, Outcome)], warm: f64) -> String {
+/// Draws all crawls; `warm_up` is in days.
+pub(crate) fn draw(crawls: &[(String, Measurements)], warm_up: f64) -> String {
     let height = PANEL * TITLES.len() as f64 + 20.0;
     let mut svg = format!(
         "<svg xmlns='http://www.w3.org/2000/svg' width='{WIDTH}' height='{height}' viewBox='0 0 {WIDTH} {height}' \
          font-family='sans-serif' font-size='12'>\n<rect width='{WIDTH}' height='{height}' fill='white'/>\n"
     );
     for (panel, title) in TITLES.iter().enumerate() {
-        draw_panel(&mut svg, runs, panel, title, warm);
+        draw_panel(&mut svg, crawls, panel, title, warm_up);
     }
     svg.push_str("</svg>\n");
     svg
 }
 
-fn draw_panel(svg: &mut String, runs: &[(String, Outcome)], panel: usize, title: &str, warm: f64) {
+fn draw_panel(
+    svg: &mut String,
+    crawls: &[(String, Measurements)],
+    panel: usize,
+    title: &str,
+    warm_up: f64,
+) {
     let top = PANEL * panel as f64 + 24.0;
     let bottom = top + PANEL - 50.0;
-    let weeks = runs[0].1.weeks.len();
+    let weeks = crawls[0].1.weeks.len();
     let x = |week: f64| LEFT + (WIDTH - LEFT - RIGHT) * week / weeks as f64;
-    let most = scale(runs, panel);
-    let y = |value: f64| bottom - (bottom - top) * (value / most).min(1.0);
+    let max = scale(crawls, panel);
+    let y = |value: f64| bottom - (bottom - top) * (value / max).min(1.0);
     let _ = writeln!(
         svg,
         "<text x='{LEFT}' y='{}' font-weight='bold'>{title}</text>\n\
          <rect x='{LEFT}' y='{top}' width='{:.1}' height='{:.1}' fill='#f2f2f2'/>",
         top - 6.0,
-        x(warm / 7.0) - LEFT,
+        x(warm_up / 7.0) - LEFT,
         bottom - top
     );
     for step in 0..=4 {
-        let value = most * f64::from(step) / 4.0;
+        let value = max * f64::from(step) / 4.0;
         let _ = writeln!(
             svg,
             "<line x1='{LEFT}' x2='{:.1}' y1='{y:.1}' y2='{y:.1}' stroke='#dddddd'/>\
@@ -74,10 +80,10 @@ fn draw_panel(svg: &mut String, runs: &[(String, Outcome)], panel: usize, title:
             }
         );
     }
-    for (number, (name, run)) in runs.iter().enumerate() {
+    for (number, (name, crawl)) in crawls.iter().enumerate() {
         let colour = COLOURS[number % COLOURS.len()];
         let mut points = String::new();
-        for (week, values) in run.weeks.iter().enumerate() {
+        for (week, values) in crawl.weeks.iter().enumerate() {
             let _ = write!(
                 points,
                 "{:.1},{:.1} ",
@@ -95,15 +101,14 @@ fn draw_panel(svg: &mut String, runs: &[(String, Outcome)], panel: usize, title:
     }
 }
 
-/// The top of a panel: what nine in ten of all values reach, and a little more, so that the first weeks do not flatten
-/// the rest; a round number.
-fn scale(runs: &[(String, Outcome)], panel: usize) -> f64 {
+/// The top of a panel: 1.25 times the 90th percentile of all values, rounded up. The large values of the first weeks are cut off.
+fn scale(crawls: &[(String, Measurements)], panel: usize) -> f64 {
     if panel == 0 {
         return 1.0;
     }
-    let mut values: Vec<f64> = runs
+    let mut values: Vec<f64> = crawls
         .iter()
-        .flat_map(|(_, run)| run.weeks.iter().map(|week| week[panel]))
+        .flat_map(|(_, crawl)| crawl.weeks.iter().map(|week| week[panel]))
         .collect();
     values.sort_by(f64::total_cmp);
     let high = values[values.len() * 9 / 10] * 1.25;

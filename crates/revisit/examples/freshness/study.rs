@@ -1,47 +1,49 @@
-//! The three questions of issue 5, each asked of the same web.
+//! Three comparisons on the same web:
 //!
-//! 1. All policies with the same budget, beside uniform visiting and the clairvoyant optimum.
-//! 2. What `frequency` saves at the freshness of visiting everything in every round (B 5).
-//! 3. What `selective` finds behind entry pages that did not change (Bouras 3.3).
+//! 1. All policies with the same budget, compared with uniform visits and with the clairvoyant optimum.
+//! 2. The downloads that `frequency` saves at the freshness of visiting all pages in every round (Bouras 5).
+//! 3. The changes that `selective` finds in sites whose entry page did not change (Bouras 3.3).
 
 use std::time::Duration;
 
 use aranha_revisit::{Options, Policy};
 
 use crate::{
-    crawl::{Outcome, Setting},
-    web::Web,
+    crawl::{Experiment, Measurements},
+    web::ChangingWeb,
 };
 
-/// Days between two visits of a page, if all are visited alike.
-pub(crate) const INTERVAL: f64 = 10.0;
-/// `optimal` by uniform visiting, importance-weighted staleness.
-pub(crate) const OF_UNIFORM: f64 = 0.70;
-/// `optimal` by the clairvoyant optimum.
-pub(crate) const OF_CLAIRVOYANT: f64 = 1.10;
-/// Downloads that B reports saved.
-pub(crate) const SAVED: f64 = 0.28;
+/// Days between two visits of a page with uniform visits.
+pub(crate) const UNIFORM_INTERVAL: f64 = 10.0;
+/// Bound for the weighted staleness of `optimal`, relative to uniform visits.
+pub(crate) const MAX_OF_UNIFORM: f64 = 0.70;
+/// Bound for the weighted staleness of `optimal`, relative to the clairvoyant optimum.
+pub(crate) const MAX_OF_CLAIRVOYANT: f64 = 1.10;
+/// Share of the downloads that Bouras 5 reports as saved.
+pub(crate) const MIN_SAVED: f64 = 0.28;
 
-/// What is set, and what it costs.
+/// A web with a budget.
 pub(crate) struct Study<'a> {
-    pub(crate) setting: Setting<'a>,
-    /// Requests a day.
+    pub(crate) experiment: Experiment<'a>,
+    /// Requests per day.
     pub(crate) budget: f64,
 }
 
-/// `frequency` beside visiting everything in every round.
+/// `frequency` compared with visiting all pages in every round.
 pub(crate) struct Saving {
+    /// Length of a round in days.
     pub(crate) round: f64,
-    pub(crate) everything: Outcome,
-    /// With the same rounds.
-    pub(crate) same_round: Outcome,
-    /// With rounds just short enough for the same freshness.
-    pub(crate) same_freshness: Outcome,
+    /// All pages in every round.
+    pub(crate) everything: Measurements,
+    /// `frequency` with the same rounds.
+    pub(crate) same_round: Measurements,
+    /// `frequency` with the longest rounds that give the same freshness.
+    pub(crate) same_freshness: Measurements,
     pub(crate) shorter_round: f64,
 }
 
 impl Saving {
-    /// Share of the downloads saved at equal or better freshness; none if that was not reached.
+    /// Share of the downloads saved at equal or better freshness; 0 if that was not reached.
     pub(crate) fn saved(&self) -> f64 {
         if self.same_freshness.freshness < self.everything.freshness {
             return 0.0;
@@ -51,63 +53,62 @@ impl Saving {
 }
 
 impl<'a> Study<'a> {
-    /// A third of the time is for warming up.
-    pub(crate) fn new(web: &'a Web) -> Self {
+    /// The warm-up takes a third of the time.
+    pub(crate) fn new(web: &'a ChangingWeb) -> Self {
         Study {
-            setting: Setting {
+            experiment: Experiment {
                 web,
-                warm: web.days / 3.0,
-                first: INTERVAL,
+                warm_up: web.days / 3.0,
+                first_visits: UNIFORM_INTERVAL,
             },
-            budget: web.pages.len() as f64 / INTERVAL,
+            budget: web.pages.len() as f64 / UNIFORM_INTERVAL,
         }
     }
 
-    pub(crate) fn uniform(&self) -> Outcome {
-        self.setting.uniform(self.budget)
+    pub(crate) fn uniform(&self) -> Measurements {
+        self.experiment.uniform(self.budget)
     }
 
-    pub(crate) fn clairvoyant(&self) -> Outcome {
-        self.setting.clairvoyant(self.budget)
+    pub(crate) fn clairvoyant(&self) -> Measurements {
+        self.experiment.clairvoyant(self.budget)
     }
 
-    pub(crate) fn optimal(&self) -> Outcome {
-        self.setting.run(&Options {
+    pub(crate) fn optimal(&self) -> Measurements {
+        self.experiment.run(&Options {
             policy: Policy::Optimal,
             budget: self.budget as u64,
             ..Options::default()
         })
     }
 
-    /// Policies without a budget of their own, with the setting that makes them spend it.
-    pub(crate) fn at_budget(&self, policy: Policy) -> Outcome {
-        let run = |knob: f64| {
-            self.setting.run(&match policy {
+    /// A policy without a budget, with the option value at which it makes that number of requests.
+    pub(crate) fn at_budget(&self, policy: Policy) -> Measurements {
+        let run = |value: f64| {
+            self.experiment.run(&match policy {
                 Policy::Poisson => Options {
                     policy,
-                    change_probability: knob as f32,
+                    change_probability: value as f32,
                     ..Options::default()
                 },
-                _ => rounds(policy, knob * INTERVAL),
+                _ => rounds(policy, value * UNIFORM_INTERVAL),
             })
         };
-        let most = if policy == Policy::Poisson { 0.98 } else { 2.0 };
-        calibrate(0.02, most, 1.004, run, |outcome| {
-            self.setting.spent(outcome) > self.budget
+        let max = if policy == Policy::Poisson { 0.98 } else { 2.0 };
+        calibrate(0.02, max, 1.004, run, |measured| {
+            self.experiment.requests_per_day(measured) > self.budget
         })
         .1
         .1
     }
 
-    /// Question 2, for rounds of so many days.
+    /// Comparison 2, for rounds of this number of days.
     pub(crate) fn saving(&self, round: f64) -> Saving {
-        let everything = self.setting.run(&rounds(Policy::Fixed, round));
-        let same_round = self.setting.run(&rounds(Policy::Frequency, round));
-        let run = |every: f64| self.setting.run(&rounds(Policy::Frequency, every));
-        // The longest rounds that are still as fresh.
+        let everything = self.experiment.run(&rounds(Policy::Fixed, round));
+        let same_round = self.experiment.run(&rounds(Policy::Frequency, round));
+        let run = |every: f64| self.experiment.run(&rounds(Policy::Frequency, every));
         let ((shorter_round, same_freshness), _) =
-            calibrate(round / 8.0, round, 1.02, run, |outcome| {
-                outcome.freshness >= everything.freshness
+            calibrate(round / 8.0, round, 1.02, run, |measured| {
+                measured.freshness >= everything.freshness
             });
         Saving {
             round,
@@ -118,15 +119,14 @@ impl<'a> Study<'a> {
         }
     }
 
-    /// Question 3: who passes over everything behind an unchanged entry page, with daily rounds; and `selective` with
-    /// rounds that cost as much.
-    pub(crate) fn behind(&self) -> (Outcome, Outcome) {
+    /// Comparison 3: daily rounds that skip sites with an unchanged entry page, and `selective` with rounds at the same cost.
+    pub(crate) fn selective(&self) -> (Measurements, Measurements) {
         let skipping = self
-            .setting
+            .experiment
             .in_rounds(&rounds(Policy::Selective, 1.0), true);
-        let run = |every: f64| self.setting.run(&rounds(Policy::Selective, every));
-        let (_, (_, selective)) = calibrate(1.0, 30.0, 1.02, run, |outcome| {
-            outcome.requests > skipping.requests
+        let run = |every: f64| self.experiment.run(&rounds(Policy::Selective, every));
+        let (_, (_, selective)) = calibrate(1.0, 30.0, 1.02, run, |measured| {
+            measured.requests > skipping.requests
         });
         (skipping, selective)
     }
@@ -140,24 +140,25 @@ fn rounds(policy: Policy, days: f64) -> Options {
     }
 }
 
-/// Where `above` turns from true to false as the value grows, to within the factor `within`: the last value and run on either side.
+/// Finds the value at which `above` changes from true to false, up to the factor `within`. Returns the nearest values on both sides
+/// with their measurements.
 fn calibrate(
     mut low: f64,
     mut high: f64,
     within: f64,
-    run: impl Fn(f64) -> Outcome,
-    above: impl Fn(&Outcome) -> bool,
-) -> ((f64, Outcome), (f64, Outcome)) {
+    run: impl Fn(f64) -> Measurements,
+    above: impl Fn(&Measurements) -> bool,
+) -> ((f64, Measurements), (f64, Measurements)) {
     let (mut lower, mut higher) = (None, None);
     while high / low > within {
         let middle = (low * high).sqrt();
-        let outcome = run(middle);
-        if above(&outcome) {
+        let measured = run(middle);
+        if above(&measured) {
             low = middle;
-            lower = Some(outcome);
+            lower = Some(measured);
         } else {
             high = middle;
-            higher = Some(outcome);
+            higher = Some(measured);
         }
     }
     let lower = lower.unwrap_or_else(|| run(low));

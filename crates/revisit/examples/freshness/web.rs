@@ -1,21 +1,24 @@
-//! A web whose pages change by known processes: what the policies are judged on.
+//! A simulated web whose pages change by known processes, generated from a seed.
 //!
-//! Everything follows from a seed. The rates are those of the literature, not ours: Cho and Garcia-Molina (2000) found
-//! of 720,000 pages that 23% change within a day on average, 15% more within a week, 16% within a month, 16% within four
-//! months, and 30% less often; within each of these classes intervals are drawn evenly on a logarithmic scale, fastest
-//! four hours, slowest two years. Half of the last class never changes (Ntoulas, Cho and Olston 2004: about half of
-//! the pages that stay do not change in a year). One page in ten changes its markup only, as often as the others
-//! (Fetterly et al. 2003: most changes are of that kind). Pages of one site change alike more often than not. Importance
-//! follows a power law with the exponent 2.1 of `PageRank` and has nothing to do with the rate.
+//! The rates of change are from the literature:
+//!
+//! - Cho and Garcia-Molina (2000): of 720,000 pages, 23% change at least daily on average, 15% weekly, 16% monthly, 16% every four
+//!   months, and 30% less often. Within each class, intervals are uniform on a logarithmic scale, from four hours to two years.
+//! - Ntoulas, Cho and Olston (2004): about half of the pages that persist do not change in a year. So half of the last class
+//!   never changes.
+//! - Fetterly et al. (2003): most changes are of markup only. One page in ten changes only its markup.
+//!
+//! About half of the pages of a site have the class of the site. Importance follows a power law with the exponent 2.1 of `PageRank`, independent
+//! of the rate.
 
 use std::ops::Range;
 
-/// A random number generator that is the same everywhere: splitmix64.
-pub(crate) struct Chance(u64);
+/// A pseudo-random number generator with the same numbers on every machine: splitmix64.
+pub(crate) struct RandomStream(u64);
 
-impl Chance {
+impl RandomStream {
     pub(crate) fn new(seed: u64) -> Self {
-        Chance(seed)
+        RandomStream(seed)
     }
 
     pub(crate) fn next(&mut self) -> u64 {
@@ -25,7 +28,7 @@ impl Chance {
         value ^ (value >> 31)
     }
 
-    /// In `(0, 1)`.
+    /// Uniform in `(0, 1)`.
     pub(crate) fn unit(&mut self) -> f64 {
         ((self.next() >> 11) as f64 + 0.5) / (1u64 << 53) as f64
     }
@@ -34,56 +37,58 @@ impl Chance {
         -self.unit().ln() * mean
     }
 
-    fn between(&mut self, least: f64, most: f64) -> f64 {
-        least * (most / least).powf(self.unit())
+    /// Uniform on a logarithmic scale.
+    fn between(&mut self, min: f64, max: f64) -> f64 {
+        min * (max / min).powf(self.unit())
     }
 }
 
 /// How a page changes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kind {
-    /// At random, at a rate of its own.
+pub(crate) enum ChangeKind {
+    /// A Poisson process.
     Poisson,
-    /// At random in the eight working hours of a day.
+    /// A Poisson process restricted to eight hours of the day.
     Daily,
     /// Once a week, at about the same time.
     Weekly,
-    /// Quiet for weeks, then several times a day for days.
+    /// No change for weeks, then several changes per day for some days.
     Bursts,
-    /// Its markup changes, its text never does.
+    /// The markup changes, the text does not.
     Markup,
-    /// Its links change, its text never does.
+    /// The links change, the text does not.
     Links,
 }
 
-impl Kind {
-    pub(crate) const ALL: [Kind; 6] = [
-        Kind::Poisson,
-        Kind::Daily,
-        Kind::Weekly,
-        Kind::Bursts,
-        Kind::Markup,
-        Kind::Links,
+impl ChangeKind {
+    pub(crate) const ALL: [ChangeKind; 6] = [
+        ChangeKind::Poisson,
+        ChangeKind::Daily,
+        ChangeKind::Weekly,
+        ChangeKind::Bursts,
+        ChangeKind::Markup,
+        ChangeKind::Links,
     ];
 }
 
-pub(crate) struct Page {
-    pub(crate) kind: Kind,
-    /// Changes of the text a day, in the long run.
+pub(crate) struct ChangingPage {
+    pub(crate) kind: ChangeKind,
+    /// Mean number of changes of the text per day.
     pub(crate) rate: f64,
+    /// Importance.
     pub(crate) weight: f32,
-    /// When the text changes, days, in order.
+    /// Times of the changes of the text in days, ascending.
     pub(crate) changes: Vec<f32>,
 }
 
-pub(crate) struct Web {
-    pub(crate) pages: Vec<Page>,
-    /// Pages of each site; the first is its entry page.
+pub(crate) struct ChangingWeb {
+    pub(crate) pages: Vec<ChangingPage>,
+    /// The pages of each site; the first is the entry page.
     pub(crate) sites: Vec<Range<usize>>,
     pub(crate) days: f64,
 }
 
-/// Shares of pages and the days between changes, Cho and Garcia-Molina's classes.
+/// Classes of Cho and Garcia-Molina: share of the pages, minimum and maximum days between changes.
 const CLASSES: [(f64, f64, f64); 5] = [
     (0.23, 1.0 / 6.0, 1.0),
     (0.15, 1.0, 7.0),
@@ -92,55 +97,57 @@ const CLASSES: [(f64, f64, f64); 5] = [
     (0.30, 120.0, 730.0),
 ];
 
-impl Web {
-    /// About so many pages, over so many days.
+impl ChangingWeb {
+    /// A web of about `pages` pages, over `days` days.
     pub(crate) fn new(pages: usize, days: f64, seed: u64) -> Self {
-        let mut chance = Chance::new(seed);
-        let mut web = Web {
+        let mut random = RandomStream::new(seed);
+        let mut web = ChangingWeb {
             pages: Vec::with_capacity(pages),
             sites: Vec::new(),
             days,
         };
         while web.pages.len() < pages {
-            web.add_site(&mut chance, pages);
+            web.add_site(&mut random, pages);
         }
         web
     }
 
-    fn add_site(&mut self, chance: &mut Chance, limit: usize) {
-        let size = (5.0 * chance.unit().powf(-1.0 / 1.2)).min(500.0) as usize;
-        let class = class(chance);
+    fn add_site(&mut self, random: &mut RandomStream, limit: usize) {
+        let size = (5.0 * random.unit().powf(-1.0 / 1.2)).min(500.0) as usize;
+        let class = random_class(random);
         let first = self.pages.len();
         let end = (first + size.max(2)).min(limit.max(first + 2));
         for number in first..end {
-            let own = if chance.unit() < 0.5 {
+            let own = if random.unit() < 0.5 {
                 class
             } else {
-                self::class(chance)
+                random_class(random)
             };
-            let kind = match chance.unit() {
-                // Entry pages are often portals: a third of them change their links only.
-                share if number == first && share < 0.33 => Kind::Links,
-                share if share < 0.70 => Kind::Poisson,
-                share if share < 0.76 => Kind::Daily,
-                share if share < 0.80 => Kind::Weekly,
-                share if share < 0.87 => Kind::Bursts,
-                share if share < 0.97 => Kind::Markup,
-                _ => Kind::Links,
+            let kind = match random.unit() {
+                // Entry pages are often portals, so a third of them change only their links.
+                share if number == first && share < 0.33 => ChangeKind::Links,
+                share if share < 0.70 => ChangeKind::Poisson,
+                share if share < 0.76 => ChangeKind::Daily,
+                share if share < 0.80 => ChangeKind::Weekly,
+                share if share < 0.87 => ChangeKind::Bursts,
+                share if share < 0.97 => ChangeKind::Markup,
+                _ => ChangeKind::Links,
             };
-            let page = page(kind, own, self.days, chance);
+            let page = page(kind, own, self.days, random);
             self.pages.push(page);
         }
         self.sites.push(first..end);
     }
 
-    pub(crate) fn weights(&self) -> f64 {
+    /// Sum of the importance of all pages.
+    pub(crate) fn total_weight(&self) -> f64 {
         self.pages.iter().map(|page| f64::from(page.weight)).sum()
     }
 }
 
-fn class(chance: &mut Chance) -> usize {
-    let mut rest = chance.unit();
+/// A random index into [`CLASSES`].
+fn random_class(random: &mut RandomStream) -> usize {
+    let mut rest = random.unit();
     for (number, (share, ..)) in CLASSES.iter().enumerate() {
         if rest < *share {
             return number;
@@ -150,16 +157,16 @@ fn class(chance: &mut Chance) -> usize {
     CLASSES.len() - 1
 }
 
-fn page(kind: Kind, class: usize, days: f64, chance: &mut Chance) -> Page {
-    let (_, least, most) = CLASSES[class];
-    let interval = if class == CLASSES.len() - 1 && chance.unit() < 0.5 {
+fn page(kind: ChangeKind, class: usize, days: f64, random: &mut RandomStream) -> ChangingPage {
+    let (_, min, max) = CLASSES[class];
+    let interval = if class == CLASSES.len() - 1 && random.unit() < 0.5 {
         f64::INFINITY
     } else {
-        chance.between(least, most)
+        random.between(min, max)
     };
-    let weight = chance.unit().powf(-1.0 / 1.1).min(1000.0) as f32;
-    let (rate, changes) = changes(kind, interval, days, chance);
-    Page {
+    let weight = random.unit().powf(-1.0 / 1.1).min(1000.0) as f32;
+    let (rate, changes) = changes(kind, interval, days, random);
+    ChangingPage {
         kind,
         rate,
         weight,
@@ -167,44 +174,49 @@ fn page(kind: Kind, class: usize, days: f64, chance: &mut Chance) -> Page {
     }
 }
 
-/// The rate in the long run, and the times.
-fn changes(kind: Kind, interval: f64, days: f64, chance: &mut Chance) -> (f64, Vec<f32>) {
+/// The mean rate, and the times of the changes.
+fn changes(
+    kind: ChangeKind,
+    interval: f64,
+    days: f64,
+    random: &mut RandomStream,
+) -> (f64, Vec<f32>) {
     let mut times = Vec::new();
     let rate = match kind {
-        Kind::Weekly => {
-            let mut time = chance.unit() * 7.0;
+        ChangeKind::Weekly => {
+            let mut time = random.unit() * 7.0;
             while time < days {
-                times.push((time + 0.1 * chance.unit()) as f32);
+                times.push((time + 0.1 * random.unit()) as f32);
                 time += 7.0;
             }
             1.0 / 7.0
         }
-        Kind::Bursts => {
+        ChangeKind::Bursts => {
             let (quiet, burst, step) = (45.0, 3.0, 0.25);
-            let mut time = chance.exponential(quiet);
+            let mut time = random.exponential(quiet);
             while time < days {
                 let end = time + burst;
                 while time < end {
                     times.push(time as f32);
-                    time += chance.exponential(step);
+                    time += random.exponential(step);
                 }
-                time = end + chance.exponential(quiet);
+                time = end + random.exponential(quiet);
             }
             burst / step / (quiet + burst)
         }
-        Kind::Poisson | Kind::Daily if interval.is_finite() => {
-            let mut time = chance.exponential(interval);
+        ChangeKind::Poisson | ChangeKind::Daily if interval.is_finite() => {
+            let mut time = random.exponential(interval);
             while time < days {
                 times.push(match kind {
-                    // The same process in working time: a third of the day, longer at nothing.
-                    Kind::Daily => time.floor() + 0.33 + time.fract() / 3.0,
+                    // Maps the time of day to a third of the day.
+                    ChangeKind::Daily => time.floor() + 0.33 + time.fract() / 3.0,
                     _ => time,
                 } as f32);
-                time += chance.exponential(interval);
+                time += random.exponential(interval);
             }
             1.0 / interval
         }
-        Kind::Poisson | Kind::Daily | Kind::Markup | Kind::Links => 0.0,
+        ChangeKind::Poisson | ChangeKind::Daily | ChangeKind::Markup | ChangeKind::Links => 0.0,
     };
     times.retain(|time| f64::from(*time) < days);
     (rate, times)
