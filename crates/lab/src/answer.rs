@@ -1,6 +1,7 @@
 //! The response of an honest site before encoding: status, headers, and a body without content coding.
 //!
-//! `wire.rs` adds content coding and framing. Pages are made by `html.rs`; style sheets, pictures and files are made here.
+//! `wire.rs` adds content coding and framing. Pages are made by `html.rs`; style sheets, pictures and files are made
+//! here.
 
 use std::io::Write as _;
 use std::time::{Duration, SystemTime};

@@ -1,7 +1,8 @@
-//! TLS certificates. Those of hazards have one fault each and are made when the lab starts. Those of honest sites are valid
-//! and are made at the first connection.
+//! TLS certificates. Those of hazards have one fault each and are made when the lab starts. Those of honest sites are
+//! valid and are made at the first connection.
 //!
-//! The lab's root certificate ([`crate::Lab::authority`]) signs all except the self-signed one. `secure.rs` has the servers.
+//! The lab's root certificate ([`crate::Lab::authority`]) signs all except the self-signed one. `secure.rs` has the
+//! servers.
 
 use std::collections::HashMap;
 use std::io;

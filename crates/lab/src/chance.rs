@@ -1,8 +1,8 @@
 //! Reproducible random numbers.
 //!
-//! A [`Chance`] is a stream of numbers for a key, such as seed, purpose, site and page. The same key always gives the same
-//! numbers, which makes every response of the lab a pure function of the plan. The generator is `SplitMix64` (Steele, Lea,
-//! Flood 2014). It uses integers only, so the numbers are the same on every machine.
+//! A [`Chance`] is a stream of numbers for a key, such as seed, purpose, site and page. The same key always gives the
+//! same numbers, which makes every response of the lab a pure function of the plan. The generator is `SplitMix64`
+//! (Steele, Lea, Flood 2014). It uses integers only, so the numbers are the same on every machine.
 
 /// The stream of random numbers of one key.
 #[derive(Clone, Debug)]

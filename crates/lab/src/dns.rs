@@ -1,8 +1,8 @@
 //! The lab's DNS server, over UDP and TCP on one port of 127.0.0.1.
 //!
-//! Every name of the plan has one A record; other names do not exist. Responses repeat the question with its upper and lower
-//! case. Negative responses have a SOA record, which limits their lifetime in caches. Hazards make their own responses
-//! ([`Hazard::resolve`](crate::Hazard)). `packet.rs` encodes the messages.
+//! Every name of the plan has one A record; other names do not exist. Responses repeat the question with its upper and
+//! lower case. Negative responses have a SOA record, which limits their lifetime in caches. Hazards make their own
+//! responses ([`Hazard::resolve`](crate::Hazard)). `packet.rs` encodes the messages.
 
 use std::io;
 use std::net::Ipv4Addr;

@@ -1,7 +1,7 @@
 //! One request and its response on a connection, with its entry in the log.
 //!
-//! Honest sites and hazards both send through an [`Exchange`], so every response is logged. The entry is written when the
-//! exchange is dropped, also when the task is aborted or the client disconnects. `log.rs` explains the times.
+//! Honest sites and hazards both send through an [`Exchange`], so every response is logged. The entry is written when
+//! the exchange is dropped, also when the task is aborted or the client disconnects. `log.rs` explains the times.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -121,7 +121,8 @@ impl<'a> Exchange<'a> {
 impl Drop for Exchange<'_> {
     fn drop(&mut self) {
         if let Some(mut record) = self.record.take() {
-            // The time of a complete response is known. The current time may be late, if the scheduler delayed this task.
+            // The time of a complete response is known. The current time may be late, if the scheduler delayed this
+            // task.
             record.closed = if record.complete {
                 record.ended
             } else {

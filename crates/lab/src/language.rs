@@ -1,7 +1,7 @@
 //! The four languages of the lab: tables of words, and a small grammar that makes sentences of them.
 //!
-//! A sentence has subject, verb, object, and sometimes a place or time. Language detectors recognise the language, and two
-//! pages rarely share a sentence. All words fit in Latin-1, so that sites can be served in it.
+//! A sentence has subject, verb, object, and sometimes a place or time. Language detectors recognise the language, and
+//! two pages rarely share a sentence. All words fit in Latin-1, so that sites can be served in it.
 
 use crate::chance::Chance;
 
@@ -173,8 +173,8 @@ impl Language {
         title
     }
 
-    /// Appends a paragraph of several sentences with two invented names. The names make the vocabulary grow with the text
-    /// (Heaps' law), as in human writing; trap detection relies on that.
+    /// Appends a paragraph of several sentences with two invented names. The names make the vocabulary grow with the
+    /// text (Heaps' law), as in human writing; trap detection relies on that.
     pub(crate) fn paragraph(&self, out: &mut String, chance: &mut Chance) {
         self.sentences(out, chance);
         out.push(' ');

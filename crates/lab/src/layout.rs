@@ -1,8 +1,8 @@
 //! The page tree of a site, and the mapping between page numbers and paths.
 //!
-//! Page 0 is the home page, pages 1 to [`Site::sections`] are the sections, and the rest are leaves, assigned to the sections
-//! in rotation. Every path contains its page number. To find the page of a path, the number is read from the path and the
-//! path of that page is compared, so no table is needed.
+//! Page 0 is the home page, pages 1 to [`Site::sections`] are the sections, and the rest are leaves, assigned to the
+//! sections in rotation. Every path contains its page number. To find the page of a path, the number is read from the
+//! path and the path of that page is compared, so no table is needed.
 
 use std::fmt::Write as _;
 

@@ -168,8 +168,8 @@ impl Lab {
         self.web().seeds()
     }
 
-    /// Every URL that the default [`Crawler`] can reach by links and may fetch by robots.txt, in the form of [`Lab::fold`].
-    /// Includes redirects and 404s, but not robots.txt.
+    /// Every URL that the default [`Crawler`] can reach by links and may fetch by robots.txt, in the form of
+    /// [`Lab::fold`]. Includes redirects and 404s, but not robots.txt.
     pub fn pages(&self) -> BTreeSet<String> {
         self.truth(&Crawler::default()).into_keys().collect()
     }
@@ -221,8 +221,8 @@ impl Lab {
         self.shared.log.wait_for(n).await;
     }
 
-    /// Pairs of requests to the same site or address with less than `pause` between the end of a response and the arrival
-    /// of the next request.
+    /// Pairs of requests to the same site or address with less than `pause` between the end of a response and the
+    /// arrival of the next request.
     pub fn violations(&self, pause: Duration) -> Vec<Violation> {
         violations(&self.log(), pause)
     }

@@ -1,8 +1,8 @@
 //! The log of the lab's servers: every request and every DNS question, with times.
 //!
-//! Tests judge a crawl by this log, not by the crawler's own statistics. Times are measured in the crawler's favour. A request
-//! starts when its first byte has been read, which is after it arrived. A response ends before the system call that sends its
-//! last byte. A reported violation is therefore a real one, even if the scheduler delays the server.
+//! Tests judge a crawl by this log, not by the crawler's own statistics. Times are measured in the crawler's favour. A
+//! request starts when its first byte has been read, which is after it arrived. A response ends before the system call
+//! that sends its last byte. A reported violation is therefore a real one, even if the scheduler delays the server.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -178,8 +178,8 @@ impl Log {
     }
 }
 
-/// Pairs of requests to the same site or address that violate the courtesy pause. The second came less than `pause` after
-/// the end of the first, or the first stayed open for more than `pause` after the second had started.
+/// Pairs of requests to the same site or address that violate the courtesy pause. The second came less than `pause`
+/// after the end of the first, or the first stayed open for more than `pause` after the second had started.
 pub fn violations(requests: &[Request], pause: Duration) -> Vec<Violation> {
     let mut order: Vec<&Request> = requests.iter().collect();
     order.sort_by_key(|request| request.started);
@@ -219,8 +219,8 @@ mod tests {
 
     use super::*;
 
-    /// Each request is (host, last octet of the address, started, ended, closed), with times in milliseconds. The expected
-    /// violations of a pause of 100 ms are pairs of indexes.
+    /// Each request is (host, last octet of the address, started, ended, closed), with times in milliseconds. The
+    /// expected violations of a pause of 100 ms are pairs of indexes.
     fn check(script: &[(&str, u8, u64, u64, u64)], expected: &[(usize, usize)]) {
         let zero = Instant::now();
         let at = |milliseconds| zero + Duration::from_millis(milliseconds);

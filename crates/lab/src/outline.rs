@@ -1,8 +1,9 @@
 //! The links of a page, as written in its HTML.
 //!
-//! The HTML (`html.rs`) and the expected pages (`truth.rs`) are both made from the outline, so they agree. Links are written in
-//! many forms: relative, absolute, with excess dots, upper-case hosts, padded ports, session identifiers, fragments, unescaped
-//! non-ASCII letters. One link in five leaves the site (Viuva Negra 3.3: 81.5% of links stay inside).
+//! The HTML (`html.rs`) and the expected pages (`truth.rs`) are both made from the outline, so they agree. Links are
+//! written in many forms: relative, absolute, with excess dots, upper-case hosts, padded ports, session identifiers,
+//! fragments, unescaped non-ASCII letters. One link in five leaves the site (Viuva Negra 3.3: 81.5% of links stay
+//! inside).
 
 use crate::chance::Chance;
 use crate::layout::{Flavour, decode};
@@ -124,8 +125,8 @@ fn links_to_hazards(writer: &mut LinkWriter<'_>, web: &Web, site: &Site) {
     }
 }
 
-/// A section links to its leaves in even rows. A leaf in an odd row is linked from the leaf before it, or from the section if
-/// that leaf is `nofollow`.
+/// A section links to its leaves in even rows. A leaf in an odd row is linked from the leaf before it, or from the
+/// section if that leaf is `nofollow`.
 fn section(web: &Web, site: &Site, section: usize) -> Outline {
     let mut writer = LinkWriter::new(web, site, &site.page_path(section + 1));
     writer.asset(Markup::Style, "/style.css");

@@ -1,14 +1,14 @@
 //! The plan of a lab web: a few numbers that determine everything else. Read this file after `lib.rs`.
 //!
-//! Sites, pages, links and responses are computed from the [`Plan`] when they are requested, so 100,000 sites take no more
-//! memory than ten. The same plan on the same port always gives the same bytes.
+//! Sites, pages, links and responses are computed from the [`Plan`] when they are requested, so 100,000 sites take no
+//! more memory than ten. The same plan on the same port always gives the same bytes.
 
 use std::time::Duration;
 
 use crate::hazard::Hazard;
 
-/// Sizes of the sites, by Zipf's law: the site of rank r (from 1) has `largest / r` pages, and at least `smallest`. The total
-/// does not depend on the seed.
+/// Sizes of the sites, by Zipf's law: the site of rank r (from 1) has `largest / r` pages, and at least `smallest`. The
+/// total does not depend on the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Pages of the smallest sites.
@@ -41,19 +41,20 @@ pub struct Plan {
     pub seeds: usize,
     /// Time between the request and the first byte of the response.
     pub latency: Latency,
-    /// Port of all HTTP servers (0 = a free port). Absolute links contain the port, so set it if two labs must serve the same
-    /// bytes.
+    /// Port of all HTTP servers (0 = a free port). Absolute links contain the port, so set it if two labs must serve
+    /// the same bytes.
     pub port: u16,
     /// Port of the DNS server (0 = a free port). Programs that use the system's resolver need port 53.
     pub dns_port: u16,
     /// Time to live of DNS records.
     pub ttl: Duration,
-    /// Percentage of honest sites with HTTPS. One in three of them serves the same pages over HTTP, the others redirect from
-    /// HTTP to HTTPS. Both schemes use the same port, which must be neither 80 nor 443; the server recognises TLS by the first
-    /// byte. The two schemes of a host are one site.
+    /// Percentage of honest sites with HTTPS. One in three of them serves the same pages over HTTP, the others redirect
+    /// from HTTP to HTTPS. Both schemes use the same port, which must be neither 80 nor 443; the server recognises TLS
+    /// by the first byte. The two schemes of a host are one site.
     pub secure: usize,
     /// Hostile sites, one for each element: `calendar.lab`, `drip.lab` and so on. The second site of a kind is
-    /// `calendar2.lab`. The honest sites stay the same, except that the home pages of the seeds link to the hostile sites.
+    /// `calendar2.lab`. The honest sites stay the same, except that the home pages of the seeds link to the hostile
+    /// sites.
     pub hazards: Vec<Hazard>,
     /// Whether requests are kept for [`crate::Lab::log`]. Otherwise they are only counted.
     pub keep_log: bool,

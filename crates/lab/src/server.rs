@@ -1,8 +1,8 @@
 //! HTTP/1.1 servers for all sites, on raw sockets, so that hazards control every byte.
 //!
-//! All servers use one port on many addresses. Up to 256 addresses are bound one by one. More addresses share one socket
-//! bound to all interfaces, and connections from other machines are closed before a byte is read. The site is selected by
-//! the `Host` header, as for virtual hosts. All servers stop when the [`JoinSet`] is dropped.
+//! All servers use one port on many addresses. Up to 256 addresses are bound one by one. More addresses share one
+//! socket bound to all interfaces, and connections from other machines are closed before a byte is read. The site is
+//! selected by the `Host` header, as for virtual hosts. All servers stop when the [`JoinSet`] is dropped.
 
 use std::collections::HashMap;
 use std::io;
@@ -214,8 +214,8 @@ impl HttpConnection<'_> {
         Exchange::new(Pipe::Plain(&self.stream), &self.state.log, request)
     }
 
-    /// The next request and the time of its first byte. Its body is skipped. `None` if the client closed the connection,
-    /// was idle too long, or sent a malformed or too long head.
+    /// The next request and the time of its first byte. Its body is skipped. `None` if the client closed the
+    /// connection, was idle too long, or sent a malformed or too long head.
     async fn next_request(&mut self) -> io::Result<Option<(Box<RequestHead>, Instant)>> {
         let mut started = self.last_read;
         loop {
@@ -250,7 +250,8 @@ impl HttpConnection<'_> {
         Ok(())
     }
 
-    /// Waits for bytes and appends them to the buffer. Returns false at the end of the stream or after the idle timeout.
+    /// Waits for bytes and appends them to the buffer. Returns false at the end of the stream or after the idle
+    /// timeout.
     async fn read(&mut self) -> io::Result<bool> {
         loop {
             let Ok(ready) = timeout(IDLE_TIMEOUT, self.stream.readable()).await else {

@@ -1,7 +1,7 @@
 //! Totals of a crawl, which `aranha lab` and `bench/zoo` print.
 //!
-//! Computed from the servers' log and the expected pages, never from the crawler's own statistics. The plan must keep its log
-//! ([`Plan::keep_log`](crate::Plan::keep_log)).
+//! Computed from the servers' log and the expected pages, never from the crawler's own statistics. The plan must keep
+//! its log ([`Plan::keep_log`](crate::Plan::keep_log)).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};

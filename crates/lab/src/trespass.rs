@@ -1,7 +1,7 @@
 //! Refused addresses ([`BLACK_LIST`]), and the connections that a crawler makes to them nevertheless.
 //!
-//! The lab is on loopback, so its crawlers run with `allow_private`, and the black list names the addresses that they must not
-//! contact. On some of these, servers listen that record every connection and close it.
+//! The lab is on loopback, so its crawlers run with `allow_private`, and the black list names the addresses that they
+//! must not contact. On some of these, servers listen that record every connection and close it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Instant;
@@ -15,8 +15,8 @@ pub struct Trespass {
     pub at: Instant,
 }
 
-/// The address ranges that a crawler of the zoo must refuse, as lines of its black list. Connections to the first three are
-/// counted ([`crate::Lab::trespasses`]). `Hazard::Metadata` links to the others, which are outside this machine.
+/// The address ranges that a crawler of the zoo must refuse, as lines of its black list. Connections to the first three
+/// are counted ([`crate::Lab::trespasses`]). `Hazard::Metadata` links to the others, which are outside this machine.
 pub const BLACK_LIST: &[&str] = &[
     "127.166.0.0/16",
     "127.0.0.1/32",

@@ -1,14 +1,15 @@
 //! The truth: the URLs that a correct crawler must find, computed without a crawl.
 //!
 //! Computed by a breadth-first search over the outlines (`outline.rs`), without sockets and HTML. Links are resolved by
-//! `aranha-url` with its default rules. The meaning of each robots.txt file is stated in `robots.rs`. A comparison with a
-//! crawl therefore tests the crawler's page reader, its robots.txt parser, its courtesy and its frontier.
+//! `aranha-url` with its default rules. The meaning of each robots.txt file is stated in `robots.rs`. A comparison with
+//! a crawl therefore tests the crawler's page reader, its robots.txt parser, its courtesy and its frontier.
 //!
-//! **Form.** URLs are folded: canonical by the default rules, and without `www.`, such as `http://site000.lab:PORT/a?b`. Twins
-//! are one URL, with the status under the preferred name. A redirect from one twin to the other is not a URL of its own.
+//! **Form.** URLs are folded: canonical by the default rules, and without `www.`, such as
+//! `http://site000.lab:PORT/a?b`. Twins are one URL, with the status under the preferred name. A redirect from one twin
+//! to the other is not a URL of its own.
 //!
-//! **Content.** Every URL with a response, including redirects, 404s and linked files. Excluded are robots.txt, names without
-//! an address, hazards, and assets unless [`Crawler::assets`] is set.
+//! **Content.** Every URL with a response, including redirects, 404s and linked files. Excluded are robots.txt, names
+//! without an address, hazards, and assets unless [`Crawler::assets`] is set.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 

@@ -1,8 +1,8 @@
 //! The web without sockets: a pure function from host and path to a response.
 //!
-//! A [`Web`] is a plan and a port. `server.rs` serves it, `dns.rs` resolves its names, and `truth.rs` computes the pages that a
-//! crawl must find. A response is made in these steps: host → `site` (or hazard) → `resource` → `outline` (its links) → `html`
-//! → [`Answer`].
+//! A [`Web`] is a plan and a port. `server.rs` serves it, `dns.rs` resolves its names, and `truth.rs` computes the
+//! pages that a crawl must find. A response is made in these steps: host → `site` (or hazard) → `resource` → `outline`
+//! (its links) → `html` → [`Answer`].
 
 use std::net::Ipv4Addr;
 
@@ -62,8 +62,8 @@ impl Web {
             .collect()
     }
 
-    /// The address of the server of a name; `None` when there is no such name. For hostile names the DNS server may return
-    /// another address.
+    /// The address of the server of a name; `None` when there is no such name. For hostile names the DNS server may
+    /// return another address.
     pub fn address(&self, host: &str) -> Option<Ipv4Addr> {
         Some(match self.host(host)? {
             Host::Site(site) | Host::Twin(site) => site.address,

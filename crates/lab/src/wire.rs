@@ -1,7 +1,7 @@
 //! Encodes a response as bytes: status line, headers, content coding (RFC 9110, 8.4), framing (RFC 9112).
 //!
-//! Every site has its own coding and framing (`site.rs`). Those that the client does not support are not used, for example
-//! gzip that was not accepted, or chunks for HTTP/1.0.
+//! Every site has its own coding and framing (`site.rs`). Those that the client does not support are not used, for
+//! example gzip that was not accepted, or chunks for HTTP/1.0.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

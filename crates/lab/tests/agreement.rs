@@ -1,5 +1,5 @@
-//! Compares the expected pages of the lab with those that aranha's page reader finds, without sockets, for crawlers with
-//! different rules. robots.txt is ignored.
+//! Compares the expected pages of the lab with those that aranha's page reader finds, without sockets, for crawlers
+//! with different rules. robots.txt is ignored.
 //!
 //! If this fails and `truth.rs` passes, the page reader and the lab disagree about HTML.
 

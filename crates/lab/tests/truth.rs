@@ -85,7 +85,8 @@ async fn fetch_robots(lab: &Lab, url: &CanonUrl, canonicaliser: &Canonicaliser) 
 /// User agents of a group, and its rules: whether a rule allows, and its pattern.
 type Group = (Vec<String>, Vec<(bool, String)>);
 
-/// Whether robots.txt allows `aranha` to fetch a path. The longest matching rule wins. Patterns may have one `*` and a `$`.
+/// Whether robots.txt allows `aranha` to fetch a path. The longest matching rule wins. Patterns may have one `*` and a
+/// `$`.
 fn allowed(file: &str, path: &str) -> bool {
     let mut groups: Vec<Group> = Vec::new();
     for line in file.trim_start_matches('\u{feff}').lines() {
