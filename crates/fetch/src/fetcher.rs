@@ -144,7 +144,7 @@ impl Fetcher {
     /// The addresses of a host that the guard allows, from the cache or the name servers. An IP literal (IPv6 with or
     /// without brackets) is checked by the guard as well. Concurrent look-ups of one name share one query. An expired
     /// answer is returned while it is refreshed in the background; its `expires_ms` is then in the past. During a
-    /// [DNS outage](Self::dns_outage_since) the call waits. Cancel-safe.
+    /// [DNS outage](Self::watch_dns_outage) the call waits. Cancel-safe.
     pub async fn resolve(&self, host: &str) -> Result<Resolved, Failure> {
         self.state.resolver.resolve(host).await
     }
@@ -162,13 +162,8 @@ impl Fetcher {
         self.state.resolver.prefetch(host);
     }
 
-    /// When the DNS circuit breaker opened, if it is open (N4). While it is open, look-ups of names that are not cached
-    /// wait.
-    pub fn dns_outage_since(&self) -> Option<Instant> {
-        self.state.resolver.outage_since()
-    }
-
-    /// Notifies of changes of [`dns_outage_since`](Self::dns_outage_since).
+    /// Watches the DNS circuit breaker (N4). The value is the time at which it opened, `None` while it is closed. While
+    /// it is open, look-ups of names that are not cached wait.
     pub fn watch_dns_outage(&self) -> watch::Receiver<Option<Instant>> {
         self.state.resolver.watch_outage()
     }

@@ -71,13 +71,13 @@ impl CookieJar {
         changed
     }
 
-    /// The number of cookies.
-    pub fn len(&self) -> usize {
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
         self.cookies.len()
     }
 
-    /// Whether the jar is empty.
-    pub fn is_empty(&self) -> bool {
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
         self.cookies.is_empty()
     }
 

@@ -177,6 +177,7 @@ impl<S: AddressLookup> Resolver<S> {
     }
 
     /// When the circuit breaker opened, if it is open.
+    #[cfg(test)]
     pub(crate) fn outage_since(&self) -> Option<Instant> {
         self.breaker.open_since()
     }
