@@ -1,9 +1,9 @@
-//! The command line as a script sees it: stdout, stderr, exit status. No crawl runs here.
+//! stdout, stderr and exit status of commands that need no crawl. `snapshots.rs` has whole outputs.
 
 mod command_line;
 mod help;
 
-use command_line::{Run, aranha};
+use command_line::{CommandResult, aranha};
 
 #[test]
 fn url_canon_prints_canonical_urls() {
@@ -18,12 +18,12 @@ fn url_canon_prints_canonical_urls() {
 fn url_canon_prints_the_reason_of_a_rejection() {
     let run = aranha(&["url", "canon"]).input("https://example.org/\nmailto:a@example.org\n");
     assert_eq!(run.stdout_text(), "https://example.org/\n");
-    let complaint = run.stderr_text();
+    let message = run.stderr_text();
     assert!(
-        complaint.starts_with("line 2: mailto:a@example.org: "),
-        "{complaint}"
+        message.starts_with("line 2: mailto:a@example.org: "),
+        "{message}"
     );
-    assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    assert_eq!(message.lines().count(), 1, "{message}");
     run.status(1);
 }
 
@@ -61,7 +61,7 @@ fn url_canon_json_keeps_the_order() {
     let lines: Vec<serde_json::Value> = run
         .stdout_text()
         .lines()
-        .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+        .map(|line| serde_json::from_str(line).expect("the line is JSON"))
         .collect();
     assert_eq!(lines[0]["url"], "https://www.example.org/");
     assert_eq!(lines[0]["site"], "example.org");
@@ -87,13 +87,13 @@ fn url_canon_uses_the_rules_of_a_profile() {
 
 #[test]
 fn robots_allowed_names_the_rule() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("robots.txt");
     std::fs::write(
         &file,
         "User-agent: *\nDisallow: /private/\nAllow: /private/open\n",
     )
-    .expect("a file");
+    .expect("the file is written");
     let file = file.display().to_string();
     let arguments = ["robots", "allowed", "--agent", "aranha", "--file", &file];
     aranha(&arguments)
@@ -106,7 +106,8 @@ fn robots_allowed_names_the_rule() {
         .stderr("")
         .status(0);
     let run = aranha(&[&arguments[..], &["--json", "/private/x"]].concat()).input("");
-    let line: serde_json::Value = serde_json::from_str(&run.stdout_text()).expect("a line of JSON");
+    let line: serde_json::Value =
+        serde_json::from_str(&run.stdout_text()).expect("the line is JSON");
     assert_eq!(line["allowed"], false);
     assert_eq!(line["rule"]["line"], 2);
     run.status(0);
@@ -134,9 +135,9 @@ fn robots_allowed_reports_a_missing_file() {
 
 #[test]
 fn config_show_prints_the_origin_of_each_value() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("mine.toml");
-    std::fs::write(&file, "[crawl]\nsites = 5\n").expect("a file");
+    std::fs::write(&file, "[crawl]\nsites = 5\n").expect("the file is written");
     let file = file.display().to_string();
     let run = aranha(&[
         "config",
@@ -166,7 +167,7 @@ fn config_show_prints_the_origin_of_each_value() {
 #[test]
 fn config_show_json_is_one_object() {
     let run = aranha(&["config", "show", "--json", "--pages", "10"]).input("");
-    let all: serde_json::Value = serde_json::from_str(&run.stdout_text()).expect("JSON");
+    let all: serde_json::Value = serde_json::from_str(&run.stdout_text()).expect("stdout is JSON");
     assert_eq!(all["crawl.pages"]["value"], 10);
     assert_eq!(all["crawl.pages"]["origin"], "flag --pages");
     assert_eq!(all["crawl.pause"]["value"], "2s");
@@ -176,8 +177,9 @@ fn config_show_json_is_one_object() {
 
 #[test]
 fn config_show_reads_the_file_of_the_collection() {
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("aranha.toml"), "[crawl]\ndepth = 3\n").expect("a file");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("aranha.toml"), "[crawl]\ndepth = 3\n")
+        .expect("the file is written");
     let collection = folder.path().display().to_string();
     let run = aranha(&["config", "show", "-c", &collection]).input("");
     assert!(
@@ -188,12 +190,12 @@ fn config_show_reads_the_file_of_the_collection() {
     run.status(0);
 }
 
-/// `config check` of a file with this text; `FILE` stands for its path in what is expected.
+/// Runs `config check` on a file with this text. `FILE` stands for its path in the expected output.
 #[track_caller]
 fn config_check(text: &str, stdout: &str, stderr: &str, status: i32) {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("aranha.toml");
-    std::fs::write(&file, text).expect("a file");
+    std::fs::write(&file, text).expect("the file is written");
     let file = file.display().to_string();
     let run = aranha(&["config", "check", &file]).input("");
     assert_eq!(run.stdout_text().replace(&file, "FILE"), stdout);
@@ -306,7 +308,7 @@ fn a_pause_can_be_written_in_several_forms() {
             .stderr("")
             .status(0);
     }
-    let file = tempfile::NamedTempFile::new().expect("a file");
+    let file = tempfile::NamedTempFile::new().expect("the file is written");
     let name = file.path().display().to_string();
     let run = aranha(&["demo", "--quiet", "--pause", "1", "-c", &name]).input("");
     assert!(run.stderr_text().contains("a file has the same name"));
@@ -343,7 +345,7 @@ fn completions_contain_the_commands() {
 
 #[test]
 fn man_pages_describe_every_command_and_flag() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let man = folder.path().join("share/man1");
     aranha(&["man", &man.display().to_string()])
         .input("")
@@ -363,7 +365,7 @@ fn man_pages_describe_every_command_and_flag() {
 
 #[test]
 fn a_closed_stdout_is_not_an_error() {
-    let Run { output, .. } = aranha(&["config", "show"]).stdout_closed();
+    let CommandResult { output, .. } = aranha(&["config", "show"]).stdout_closed();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
 }

@@ -1,5 +1,4 @@
-//! A disk that fills up (issue: "It must show"): the crawl ends in order with status 3 and says so in one sentence and
-//! a hint; with more room the same command finds exactly what there is, and the archive is valid.
+//! A disk that fills up during a crawl.
 
 mod process;
 mod support;
@@ -9,30 +8,30 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use aranha_lab::{Lab, Plan, Sizes};
-use process::{Running, assert_error, run};
+use process::{BackgroundProcess, assert_error, run};
 use support::{answered, aranha, assert_status, assert_valid, expected};
 
-/// A disk of a few kilobytes for one command: a tmpfs in a mount namespace of its own, gone when the command ends.
-/// What was on it is then found in `folder`, where it was mounted.
+/// A disk of a few kilobytes for one command: a tmpfs in its own mount namespace, which ends with the command. Its files are
+/// copied to `rescued` before.
 struct SmallDisk {
     folder: PathBuf,
     rescued: PathBuf,
 }
 
 impl SmallDisk {
-    fn new(place: &Path) -> Self {
-        let (folder, rescued) = (place.join("disk"), place.join("rescued"));
-        std::fs::create_dir(&folder).expect("the place is ours");
+    fn new(parent: &Path) -> Self {
+        let (folder, rescued) = (parent.join("disk"), parent.join("rescued"));
+        std::fs::create_dir(&folder).expect("the folder is created");
         Self { folder, rescued }
     }
 
-    /// How a namespace can be had: as root, or as root of a user namespace; not in every container.
-    fn namespace() -> Option<&'static [&'static str]> {
-        let ways: [&[&str]; 2] = [&["--mount"], &["--mount", "--map-root-user"]];
-        ways.into_iter().find(|way| {
+    /// Flags of `unshare` that work here: as root, or as root of a user namespace. `None` in some containers.
+    fn namespace_flags() -> Option<&'static [&'static str]> {
+        let choices: [&[&str]; 2] = [&["--mount"], &["--mount", "--map-root-user"]];
+        choices.into_iter().find(|flags| {
             let mount = ["mount", "-t", "tmpfs", "aranha", "/mnt"];
             let tried = Command::new("unshare")
-                .args(*way)
+                .args(*flags)
                 .args(mount)
                 .stderr(Stdio::null())
                 .status();
@@ -40,8 +39,8 @@ impl SmallDisk {
         })
     }
 
-    /// The command on a disk of this size.
-    fn wrap(&self, way: &[&str], kilobytes: u32, command: &Command) -> Command {
+    /// Wraps a command to run it with a disk of this size.
+    fn wrap(&self, flags: &[&str], kilobytes: u32, command: &Command) -> Command {
         const SCRIPT: &str = r#"
             disk=$1 rescued=$2 size=$3; shift 3
             mount -t tmpfs -o "size=${size}k" aranha "$disk" || exit 99
@@ -50,7 +49,7 @@ impl SmallDisk {
             exit $status"#;
         let mut wrapped = Command::new("unshare");
         wrapped
-            .args(way)
+            .args(flags)
             .args(["sh", "-c", SCRIPT, "sh"])
             .args([&self.folder, &self.rescued])
             .arg(kilobytes.to_string())
@@ -60,19 +59,19 @@ impl SmallDisk {
         wrapped
     }
 
-    /// Everything that was on the disk, on a larger one at the same place.
-    fn replace(&self) {
-        std::fs::remove_dir(&self.folder).expect("the disk is gone");
-        std::fs::rename(&self.rescued, &self.folder).expect("the copy is there");
+    /// Moves the rescued files to the original folder, which is on a larger disk.
+    fn restore(&self) {
+        std::fs::remove_dir(&self.folder).expect("the mount point is empty");
+        std::fs::rename(&self.rescued, &self.folder).expect("the rescued copy exists");
     }
 }
 
-/// The disk fills up before anything is laid out, at the first pages, in the middle: status 3, and with more room the
-/// same command finds exactly what there is.
+/// The disk fills up before the collection is created, at the first pages, and later. The crawl ends with status 3, an error
+/// and a hint. With more space the same command fetches all pages, and the archive is valid.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_stops_the_crawl_and_the_same_command_continues() {
-    let Some(way) = SmallDisk::namespace() else {
-        println!("left out: no mount namespace can be had here, so no disk can be made small");
+    let Some(flags) = SmallDisk::namespace_flags() else {
+        println!("skipped: mount namespaces are not available");
         return;
     };
     let plan = Plan {
@@ -84,10 +83,10 @@ async fn a_full_disk_stops_the_crawl_and_the_same_command_continues() {
     };
     let lab = Lab::start(plan).await.unwrap();
     for kilobytes in [16, 128, 400, 560, 700, 900] {
-        let place = tempfile::tempdir().unwrap();
-        let disk = SmallDisk::new(place.path());
+        let folder_above = tempfile::tempdir().unwrap();
+        let disk = SmallDisk::new(folder_above.path());
         let folder = disk.folder.join("crawl");
-        let settings = place.path().join("fast.toml");
+        let settings = folder_above.path().join("fast.toml");
         std::fs::write(
             &settings,
             "[crawl]\ncheck_in_interval = \"50ms\"\npause_factor = 0\n",
@@ -112,18 +111,18 @@ async fn a_full_disk_stops_the_crawl_and_the_same_command_continues() {
                 "--quiet",
             ])
             .args(["--pause", "5ms", "--resolver", &lab.resolver().to_string()]);
-        let stopped = Running::start(disk.wrap(way, kilobytes, &command))
-            .ended()
+        let stopped = BackgroundProcess::start(disk.wrap(flags, kilobytes, &command))
+            .wait()
             .await;
         assert_error(&stopped, 3, &folder.display().to_string());
-        let said = String::from_utf8_lossy(&stopped.stderr);
+        let message = String::from_utf8_lossy(&stopped.stderr);
         assert!(
-            said.contains("full") || said.contains("no space left"),
-            "{said}"
+            message.contains("full") || message.contains("no space left"),
+            "{message}"
         );
-        assert!(said.contains("free some disk space"), "{said}");
-        disk.replace();
-        assert_status(&Running::start(command).ended().await, 0);
+        assert!(message.contains("free some disk space"), "{message}");
+        disk.restore();
+        assert_status(&BackgroundProcess::start(command).wait().await, 0);
         assert_eq!(
             answered(&lab, &folder),
             expected(&lab),

@@ -1,4 +1,4 @@
-//! The commands that read a page of which there are several versions.
+//! `history`, `diff` and `--at`: pages with several versions.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -15,7 +15,7 @@ use versions::Fetch;
 
 const PAGE: &str = "http://example.org/page";
 
-/// Five visits of a page: new, not modified, another mark-up, gone for a day, another text.
+/// Writes a collection with five visits of a page: new, not modified, other markup, a server error, other text.
 fn collection(folder: &Path) {
     let first = "<p>The <b>spider</b> sits on the wall. <a href=/one>one</a>";
     versions::write(
@@ -122,18 +122,22 @@ fn a_time_selects_the_version_of_a_page() {
         "The spider sits in the web. two\n",
     );
     assert_eq!(text("2026-11-01"), wall);
-    // To the end of the second that was written: the fetch was a quarter of a second later.
+    // A second includes its end: the page was fetched 250 ms after its start.
     assert_eq!(text("2026-11-01 10:00:00"), wall);
     assert_eq!(text("2026-11-01T13:00:00+03:00"), wall);
     assert_eq!(text("2026-11-02"), wall);
     assert_eq!(text("2026-11-05"), web);
-    assert_eq!(text("2026-11-05 12:29"), wall, "the page behind an error");
+    assert_eq!(
+        text("2026-11-05 12:29"),
+        wall,
+        "the last version before the error"
+    );
     assert_eq!(read(&["text", PAGE], folder.path()), web);
 
     let cat = |at: &str| read(&["cat", PAGE, "--at", at], folder.path());
     assert!(
         cat("2026-11-02").contains("<b>spider"),
-        "304: the old bytes"
+        "a 304 has the bytes of the earlier fetch"
     );
     assert!(cat("2026-11-03").contains("<b id=x>spider"));
     let head = read(
@@ -158,7 +162,7 @@ fn a_time_selects_the_version_of_a_page() {
     assert!(wrong.contains("write a day (2026-11-01)"), "{wrong}");
 }
 
-/// A payload that was stored before is kept as a revisit record: all three visits have bytes.
+/// The second visit is stored as a revisit record, the third is a 304; both are read from the first record.
 #[test]
 fn a_repeated_payload_is_read_from_its_first_record() {
     let folder = tempfile::tempdir().unwrap();
@@ -201,7 +205,7 @@ fn diff_shows_added_and_removed_words() {
     assert_eq!(json["changes"][0]["removed"], "on … wall. one");
     assert_eq!(json["changes"][0]["pieces"][0]["kept"], "The spider sits");
 
-    // Other mark-up is no other text.
+    // Changes of the markup are not shown.
     let output = run(&["diff", PAGE, "--to", "2026-11-03"], folder.path());
     assert_status(&output, 0);
     assert_eq!(output.stdout, b"");
@@ -220,7 +224,7 @@ fn diff_shows_added_and_removed_words() {
     assert!(refused(&turned, folder.path(), 2).contains("--from is later"));
 }
 
-/// What a page says cannot move the cursor, and nothing is coloured that goes into a file.
+/// Output to a file has no colours, and control characters of the page are escaped.
 #[test]
 fn diff_prints_no_colours_and_no_control_characters() {
     let folder = tempfile::tempdir().unwrap();
@@ -249,7 +253,7 @@ fn diff_prints_no_colours_and_no_control_characters() {
     assert!(image.contains("no text to compare (image/png)"), "{image}");
 }
 
-/// Three crawls by the real binary: the page is new, the server says that it has not changed, then it has.
+/// Three crawls: the page is new, not modified, then changed.
 #[test]
 fn history_of_a_page_after_three_crawls() {
     let site = scripted_site::ScriptedSite::start(|path, _, before| match (path, before) {

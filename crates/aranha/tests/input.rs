@@ -1,5 +1,5 @@
-//! Bad input and bad places (issue: "It must show"): one clear sentence, a hint, the right exit status, nothing on
-//! stdout, nothing lost, and no folder where nothing could begin. The real binary throughout; crawls go to the lab.
+//! Invalid input and unusable folders: an error with a hint, the right exit status, nothing on stdout, and no new folder.
+//! `snapshots.rs` has the whole texts.
 
 mod process;
 mod support;
@@ -11,23 +11,23 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use aranha_lab::{Lab, Plan};
-use process::{Running, assert_error, run};
+use process::{BackgroundProcess, assert_error, run};
 use support::{answered, aranha, assert_status, assert_valid, crawl, expected, finish};
 
-/// `aranha` with these arguments and `-c` at a folder that does not exist is refused, and the folder does not appear.
+/// Requires that `aranha` rejects these arguments, and does not create the folder given with `-c`.
 #[track_caller]
 fn refused(arguments: &[impl AsRef<OsStr>], sentence: &str) {
-    let place = tempfile::tempdir().expect("a folder");
-    let folder = place.path().join("crawl");
+    let parent = tempfile::tempdir().expect("a temporary folder");
+    let folder = parent.path().join("crawl");
     let mut command = aranha();
     command.args(arguments).arg("-c").arg(&folder);
     if arguments[0].as_ref() == "crawl" {
-        // Should it begin after all, no name is looked up outside this machine.
+        // If the crawl starts by mistake, it must not send DNS queries to other machines.
         command.args(["--resolver", "127.0.0.1:9"]);
     }
     let output = run(&mut command);
     assert_error(&output, 2, sentence);
-    assert!(!folder.exists(), "a folder was made");
+    assert!(!folder.exists(), "the folder was created");
 }
 
 #[test]
@@ -55,11 +55,11 @@ fn invalid_urls_are_rejected() {
     refused(&[OsStr::new("crawl"), bytes], "invalid UTF-8");
 }
 
-/// One bad line among ten thousand: it is named, and none of the others begins anything.
+/// The error names the line; none of the other 9,999 seeds is added.
 #[test]
 fn one_invalid_line_rejects_a_seed_file() {
-    let place = tempfile::tempdir().expect("a folder");
-    let file = place.path().join("seeds.txt");
+    let parent = tempfile::tempdir().expect("a temporary folder");
+    let file = parent.path().join("seeds.txt");
     let mut text: Vec<_> = (1..=10_000)
         .map(|number| format!("http://host{number}.example/"))
         .collect();
@@ -76,8 +76,8 @@ fn one_invalid_line_rejects_a_seed_file() {
 
 #[test]
 fn empty_and_missing_seed_files_are_rejected() {
-    let place = tempfile::tempdir().expect("a folder");
-    let file = place.path().join("empty.txt");
+    let parent = tempfile::tempdir().expect("a temporary folder");
+    let file = parent.path().join("empty.txt");
     std::fs::write(&file, "\n# nothing yet\n\n").unwrap();
     let file = file.to_str().unwrap();
     let contact = ["--contact", "test@localhost"];
@@ -135,7 +135,7 @@ fn commands_report_a_missing_collection() {
     );
 }
 
-/// Line and column, whichever command reads the file; beside the file nothing appears.
+/// The error is the same for every command that reads the file, and no other file is created.
 #[test]
 fn configuration_errors_name_line_and_column() {
     for (text, sentence) in [
@@ -152,12 +152,12 @@ fn configuration_errors_name_line_and_column() {
         ("[nonsense]\n", "line 1, column 2: unknown key `nonsense`"),
         ("\n\nfetch = 1\n", "line 3, column 9: "),
     ] {
-        let place = tempfile::tempdir().expect("a folder");
-        let file = place.path().join("aranha.toml");
+        let parent = tempfile::tempdir().expect("a temporary folder");
+        let file = parent.path().join("aranha.toml");
         std::fs::write(&file, text).unwrap();
         let sentence = format!("{}, {sentence}", file.display());
         let web = ["http://127.0.0.1:9/", "--contact", "test@localhost"];
-        let collection = ["-c", place.path().to_str().unwrap()];
+        let collection = ["-c", parent.path().to_str().unwrap()];
         for command in [
             [&["crawl"][..], &web, &collection].concat(),
             [&["seed", "add", web[0]][..], &collection].concat(),
@@ -165,7 +165,7 @@ fn configuration_errors_name_line_and_column() {
         ] {
             assert_error(&run(aranha().args(&command)), 2, &sentence);
         }
-        let left: Vec<_> = std::fs::read_dir(place.path()).unwrap().collect();
+        let left: Vec<_> = std::fs::read_dir(parent.path()).unwrap().collect();
         assert_eq!(left.len(), 1, "{left:?}");
         refused(
             &[&["crawl"][..], &web, &["--config", file.to_str().unwrap()]].concat(),
@@ -176,8 +176,8 @@ fn configuration_errors_name_line_and_column() {
 
 #[test]
 fn a_collection_path_that_is_a_file_is_rejected() {
-    let place = tempfile::tempdir().expect("a folder");
-    let file = place.path().join("file");
+    let parent = tempfile::tempdir().expect("a temporary folder");
+    let file = parent.path().join("file");
     std::fs::write(&file, "mine").unwrap();
     for folder in [file.clone(), file.join("below")] {
         for command in [
@@ -200,8 +200,8 @@ fn a_collection_path_that_is_a_file_is_rejected() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine");
 }
 
-/// `aranha` as somebody whom permissions bind: root keeps its name, but none of its privileges.
-fn bound() -> Command {
+/// `aranha` without the capabilities of root, so that file permissions apply.
+fn aranha_without_privileges() -> Command {
     let root = std::fs::metadata("/proc/self").expect("Linux").uid() == 0;
     if !root {
         return aranha();
@@ -214,13 +214,13 @@ fn bound() -> Command {
     command
 }
 
-/// Takes the right to write from a folder, until it is dropped.
+/// Makes a folder read-only until it is dropped.
 struct ReadOnly<'a>(&'a Path);
 
 impl<'a> ReadOnly<'a> {
     fn new(folder: &'a Path) -> Self {
         std::fs::set_permissions(folder, PermissionsExt::from_mode(0o555))
-            .expect("the folder is ours");
+            .expect("the permissions can be set");
         Self(folder)
     }
 }
@@ -233,9 +233,9 @@ impl Drop for ReadOnly<'_> {
 
 #[test]
 fn a_read_only_folder_is_rejected() {
-    let place = tempfile::tempdir().expect("a folder");
-    let _closed = ReadOnly::new(place.path());
-    for folder in [place.path().join("crawl"), place.path().to_owned()] {
+    let parent = tempfile::tempdir().expect("a temporary folder");
+    let _read_only = ReadOnly::new(parent.path());
+    for folder in [parent.path().join("crawl"), parent.path().to_owned()] {
         for command in [
             &[
                 "crawl",
@@ -245,7 +245,10 @@ fn a_read_only_folder_is_rejected() {
             ][..],
             &["seed", "add", "http://127.0.0.1:9/"],
         ] {
-            let output = run(bound().args(command).arg("-c").arg(&folder));
+            let output = run(aranha_without_privileges()
+                .args(command)
+                .arg("-c")
+                .arg(&folder));
             let sentence = format!(
                 "cannot create the collection {}: Permission denied",
                 folder.display()
@@ -253,19 +256,19 @@ fn a_read_only_folder_is_rejected() {
             assert_error(&output, 1, &sentence);
         }
     }
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(parent.path()).unwrap().count(), 0);
 }
 
-/// The second crawl of a collection is refused and told who has it; readers are not; the first takes no notice, and
-/// ends in order when it is asked to.
+/// A second crawl gets an error with the process ID of the first. Reading commands work. The first crawl is not disturbed, and
+/// stops in order on SIGTERM.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_locked_collection_can_be_read_but_not_crawled() {
-    // Long enough that the first crawl is still at work when it is asked to stop.
+    // Long enough that the first crawl is still running when it is stopped.
     const PAUSE: &str = "200ms";
     let lab = Lab::start(Plan::small(11)).await.unwrap();
-    let place = tempfile::tempdir().expect("a folder");
-    let folder = place.path().join("crawl");
-    let mut first = Running::start(crawl(&lab, &folder, PAUSE));
+    let parent = tempfile::tempdir().expect("a temporary folder");
+    let folder = parent.path().join("crawl");
+    let mut first = BackgroundProcess::start(crawl(&lab, &folder, PAUSE));
     lab.wait_for_requests(20).await;
     let sentence = format!("in use by process {}", first.0.id());
     let seed = ["seed", "add", "http://127.0.0.1:9/", "-c"];
@@ -280,35 +283,34 @@ async fn a_locked_collection_can_be_read_but_not_crawled() {
         assert_status(&run(aranha().args(reader).arg("-c").arg(&folder)), 0);
     }
     first.signal("TERM");
-    let ended = first.ended().await;
+    let ended = first.wait().await;
     assert_status(&ended, 130);
     assert_eq!(String::from_utf8_lossy(&ended.stdout), "");
     assert_valid(&folder);
-    // A terminal that is closed is no other case.
+    // SIGHUP, as when a terminal is closed.
     let seen = lab.count();
-    let mut second = Running::start(crawl(&lab, &folder, PAUSE));
+    let mut second = BackgroundProcess::start(crawl(&lab, &folder, PAUSE));
     lab.wait_for_requests(seen + 20).await;
     second.signal("HUP");
-    assert_status(&second.ended().await, 130);
+    assert_status(&second.wait().await, 130);
     assert_valid(&folder);
     assert!(
         answered(&lab, &folder).len() < expected(&lab).len(),
-        "it was still at work"
+        "the crawl was still running"
     );
-    // The same command continues, and finds what is left.
+    // The same command continues and fetches the rest.
     assert_status(&finish(crawl(&lab, &folder, "20ms")).await, 0);
     assert_eq!(answered(&lab, &folder), expected(&lab));
-    readers_that_go_away(&folder, &lab.seeds()[0]);
+    check_closed_stdout(&folder, &lab.seeds()[0]);
 }
 
-/// A crawl whose words nobody reads any more goes on to its end.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_crawl_continues_when_its_output_is_closed() {
     let lab = Lab::start(Plan::small(13)).await.unwrap();
-    let place = tempfile::tempdir().expect("a folder");
+    let parent = tempfile::tempdir().expect("a temporary folder");
     for (name, data) in [("words", &[][..]), ("data", &["--json"])] {
-        let folder = place.path().join(name);
-        let (reader, writer) = std::io::pipe().expect("a pipe");
+        let folder = parent.path().join(name);
+        let (reader, writer) = std::io::pipe().expect("the system creates a pipe");
         drop(reader);
         let mut command = aranha();
         command
@@ -321,20 +323,20 @@ async fn a_crawl_continues_when_its_output_is_closed() {
             .arg(&folder)
             .stdout(writer.try_clone().unwrap())
             .stderr(writer);
-        assert_eq!(finish_unheard(command).await, Some(0), "{name}");
+        assert_eq!(finish_status(command).await, Some(0), "{name}");
         assert_eq!(answered(&lab, &folder), expected(&lab), "{name}");
     }
 }
 
-/// Runs to the end; what it says goes where the command sends it.
-async fn finish_unheard(mut command: Command) -> Option<i32> {
+/// Runs a command to its end without capturing its output.
+async fn finish_status(mut command: Command) -> Option<i32> {
     let status = tokio::task::spawn_blocking(move || command.status());
     let ended = status.await.expect("waiting does not panic");
     ended.expect("the binary runs").code()
 }
 
-/// `aranha … | head` is no fault.
-fn readers_that_go_away(folder: &Path, page: &str) {
+/// A closed stdout, as with `aranha … | head`, is not an error.
+fn check_closed_stdout(folder: &Path, page: &str) {
     for command in [
         &["pages", "--json"][..],
         &["status"],
@@ -342,7 +344,7 @@ fn readers_that_go_away(folder: &Path, page: &str) {
         &["text", page],
         &["cat", page],
     ] {
-        let (reader, writer) = std::io::pipe().expect("a pipe");
+        let (reader, writer) = std::io::pipe().expect("the system creates a pipe");
         drop(reader);
         let output = run(aranha().args(command).arg("-c").arg(folder).stdout(writer));
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{command:?}");

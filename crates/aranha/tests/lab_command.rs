@@ -1,4 +1,4 @@
-//! `aranha lab`: what it prints is enough to crawl it, and what it tells afterwards is what happened.
+//! `aranha lab`: the command that it prints, and its report.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -12,20 +12,20 @@ use process::{assert_error, run};
 use serde_json::Value;
 use support::{aranha, assert_status};
 
-/// A lab in a process of its own; it ends with the test.
-struct Served {
+/// `aranha lab` in the background. Dropping it kills the process.
+struct LabProcess {
     child: Child,
     stdout: BufReader<ChildStdout>,
 }
 
-impl Drop for Served {
+impl Drop for LabProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-impl Served {
+impl LabProcess {
     fn start(arguments: &[&str]) -> Self {
         let mut command = aranha();
         command.arg("lab").args(arguments).stdout(Stdio::piped());
@@ -64,7 +64,7 @@ fn the_printed_command_crawls_the_lab() {
         "--folder",
         place,
     ];
-    let mut lab = Served::start(&[&common[..], &["--json"]].concat());
+    let mut lab = LabProcess::start(&[&common[..], &["--json"]].concat());
     let served: Value = serde_json::from_str(&lab.line()).unwrap();
     assert_eq!(
         (&served["event"], &served["hostile_sites"]),
@@ -78,17 +78,17 @@ fn the_printed_command_crawls_the_lab() {
             .args(["--quiet", "--time", "60s"])),
         0,
     );
-    let seen: Value = serde_json::from_str(&lab.interrupt()).unwrap();
-    assert_eq!(seen["event"], "ended");
-    assert_eq!(seen["arrived"], served["expected"], "{seen}");
+    let report: Value = serde_json::from_str(&lab.interrupt()).unwrap();
+    assert_eq!(report["event"], "ended");
+    assert_eq!(report["arrived"], served["expected"], "{report}");
     assert_eq!(
-        (&seen["trespasses"], &seen["violations"]),
+        (&report["trespasses"], &report["violations"]),
         (&0.into(), &0.into()),
-        "{seen}"
+        "{report}"
     );
     assert!(
-        seen["hazards"]["inward"]["requests"].as_u64() > Some(1),
-        "{seen}"
+        report["hazards"]["inward"]["requests"].as_u64() > Some(1),
+        "{report}"
     );
 }
 
@@ -96,16 +96,16 @@ fn the_printed_command_crawls_the_lab() {
 fn the_report_is_text_without_the_json_flag() {
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().to_str().unwrap();
-    let mut lab = Served::start(&["--honest", "3", "--hostile", "0", "--folder", place]);
+    let mut lab = LabProcess::start(&["--honest", "3", "--hostile", "0", "--folder", place]);
     assert!(lab.line().starts_with("3 honest sites with "));
     let rest = lab.interrupt();
-    for words in [
+    for text in [
         "resolver    127.0.0.1:",
         "aranha crawl -i ",
         "requests    0: ",
         "trespasses  0 ",
     ] {
-        assert!(rest.contains(words), "no `{words}` in {rest}");
+        assert!(rest.contains(text), "no `{text}` in {rest}");
     }
     let list = run(aranha().args(["lab", "--list"]));
     assert_status(&list, 0);

@@ -1,4 +1,4 @@
-//! Whole crawls of the lab web by the real binary, judged by what the lab's servers saw (issue: "It must show").
+//! Whole crawls of the lab's web, checked against the requests that its servers received.
 
 mod support;
 
@@ -21,26 +21,26 @@ fn url(lab: &Lab, request: &Request) -> String {
     ))
 }
 
-/// A page under one of its site's two names: a redirect from one name to the other is not the page itself.
-type Name = (String, String);
+/// Host and URL of a page. A site has two hosts, with and without `www.`; a redirect from one to the other is not the page.
+type HostAndUrl = (String, String);
 
-/// How often each page was asked for.
-fn asked(lab: &Lab) -> BTreeMap<Name, usize> {
-    let mut asked = BTreeMap::new();
+/// Number of requests for each page.
+fn request_counts(lab: &Lab) -> BTreeMap<HostAndUrl, usize> {
+    let mut counts = BTreeMap::new();
     for request in lab.log() {
         if request.path != "/robots.txt" {
-            *asked.entry(name(lab, &request)).or_default() += 1;
+            *counts.entry(host_and_url(lab, &request)).or_default() += 1;
         }
     }
-    asked
+    counts
 }
 
-fn name(lab: &Lab, request: &Request) -> Name {
+fn host_and_url(lab: &Lab, request: &Request) -> HostAndUrl {
     (request.host.clone(), url(lab, request))
 }
 
-/// What the collection has an answer to, under both names; a redirect to the other name is none of that one's.
-fn recorded(lab: &Lab, collection: &Path) -> BTreeSet<Name> {
+/// The recorded pages under both hosts. A redirect to the other host is not a record of that host.
+fn recorded(lab: &Lab, collection: &Path) -> BTreeSet<HostAndUrl> {
     let host = |url: &str| url.split(['/', ':']).nth(3).unwrap_or_default().to_owned();
     let mut recorded = BTreeSet::new();
     for (url, page) in pages(collection) {
@@ -67,13 +67,13 @@ async fn every_page_is_fetched_once_with_courtesy() {
     assert_status(&finish(crawl(&lab, &collection, "40ms")).await, 0);
     assert_eq!(answered(&lab, &collection), expected(&lab));
     assert_eq!(lab.violations(PAUSE), []);
-    let twice: Vec<_> = asked(&lab)
+    let twice: Vec<_> = request_counts(&lab)
         .into_iter()
         .filter(|(_, times)| *times > 1)
         .collect();
     assert_eq!(twice, []);
     assert_valid(&collection);
-    // robots.txt was asked for before anything else, once per site and name.
+    // The first request to every host is for robots.txt.
     let first: BTreeMap<String, String> = lab
         .log()
         .into_iter()
@@ -84,13 +84,13 @@ async fn every_page_is_fetched_once_with_courtesy() {
         first.values().all(|path| path == "/robots.txt"),
         "{first:?}"
     );
-    // Again: everything is known, nothing is asked for.
+    // A second crawl sends no request: no page is due.
     lab.clear();
     assert_status(&finish(crawl(&lab, &collection, "40ms")).await, 0);
     assert_eq!(lab.count(), 0);
 }
 
-/// Either name of a site can answer (U3): seeds under the other name, which may not even resolve, find the same pages.
+/// The seeds have the other host of each site (U3), which may not resolve. All pages are found nevertheless.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_site_is_found_under_its_other_name() {
     let lab = Lab::start(Plan::small(7)).await.unwrap();
@@ -112,7 +112,7 @@ async fn a_site_is_found_under_its_other_name() {
         lab.questions()
             .iter()
             .any(|question| question.code == 3 && absent(&question.name)),
-        "none of the other names is absent: another lab is needed"
+        "every host resolves: use a lab with another random seed"
     );
     assert_eq!(answered(&lab, &collection), expected(&lab));
     assert_eq!(lab.violations(Duration::from_millis(10)), []);
@@ -139,15 +139,15 @@ async fn an_interrupted_crawl_continues_where_it_stopped() {
     assert_status(&finish(crawl(&lab, &collection, "40ms")).await, 0);
     assert_eq!(answered(&lab, &collection), expected(&lab));
     assert_eq!(lab.violations(PAUSE), []);
-    let twice: Vec<_> = asked(&lab)
+    let twice: Vec<_> = request_counts(&lab)
         .into_iter()
         .filter(|(_, times)| *times > 1)
         .collect();
-    assert_eq!(twice, [], "an orderly stop repeats nothing");
+    assert_eq!(twice, [], "no page is fetched twice");
 }
 
-/// Kill -9 at twenty random instants: nothing is lost, what was recorded is not fetched again, courtesy holds across
-/// the kills, every volume is valid.
+/// `kill -9` at twenty random times: no page is lost, recorded pages are not fetched again, courtesy holds across the kills,
+/// and every volume is valid.
 #[tokio::test(flavor = "multi_thread")]
 async fn twenty_kills_lose_no_recorded_page() {
     const KILLS: usize = 20;
@@ -161,32 +161,32 @@ async fn twenty_kills_lose_no_recorded_page() {
     let lab = Lab::start(plan).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("crawl");
-    let mut chance = std::process::id();
-    let mut runs = Vec::new();
-    // Each run has a name of its own: a busy lab may read a request after the kill, even after the next run began.
-    let agent = |run: usize| format!("aranha run {run}.");
-    while runs.len() < KILLS {
+    let mut random = std::process::id();
+    let mut crawls = Vec::new();
+    // Each crawl has its own User-Agent: a busy lab may log a request after the kill, or during the next crawl.
+    let agent = |crawl: usize| format!("aranha crawl {crawl}.");
+    while crawls.len() < KILLS {
         let seen = lab.count();
         let mut child = crawl(&lab, &collection, "40ms")
-            .args(["--user-agent", &agent(runs.len())])
+            .args(["--user-agent", &agent(crawls.len())])
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // Once this run has asked for something, any instant will do.
+        // Kill at a random time after the first request.
         tokio::time::timeout(Duration::from_mins(1), lab.wait_for_requests(seen + 1))
             .await
-            .expect("the crawl asks for something");
-        chance = chance.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        tokio::time::sleep(Duration::from_millis(u64::from(chance >> 16) % 250)).await;
-        let ended_by_itself = child.try_wait().unwrap().is_some();
+            .expect("the crawl sends a request");
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        tokio::time::sleep(Duration::from_millis(u64::from(random >> 16) % 250)).await;
+        let finished = child.try_wait().unwrap().is_some();
         child.kill().unwrap();
         wait(child).await;
         assert!(
-            !ended_by_itself,
-            "over after {} kills: the lab is too small for this test",
-            runs.len()
+            !finished,
+            "finished after {} kills: the lab is too small for this test",
+            crawls.len()
         );
-        runs.push(recorded(&lab, &collection));
+        crawls.push(recorded(&lab, &collection));
     }
     let mut last = crawl(&lab, &collection, "40ms");
     last.args(["--user-agent", &agent(KILLS)]);
@@ -194,25 +194,25 @@ async fn twenty_kills_lose_no_recorded_page() {
     assert_eq!(answered(&lab, &collection), expected(&lab));
     assert_eq!(lab.violations(PAUSE), []);
     assert_valid(&collection);
-    // Only what was fetched in a run and not recorded at its end may be fetched again.
+    // Only pages that were fetched but not recorded before a kill may be fetched again.
     let log = lab.log();
-    let mut excused: BTreeMap<Name, usize> = BTreeMap::new();
-    for (run, recorded) in runs.iter().enumerate() {
-        let fetched: BTreeSet<Name> = log
+    let mut unrecorded: BTreeMap<HostAndUrl, usize> = BTreeMap::new();
+    for (crawl, recorded) in crawls.iter().enumerate() {
+        let fetched: BTreeSet<HostAndUrl> = log
             .iter()
-            .filter(|request| request.agent == agent(run))
-            .map(|request| name(&lab, request))
+            .filter(|request| request.agent == agent(crawl))
+            .map(|request| host_and_url(&lab, request))
             .collect();
         for page in fetched.difference(recorded) {
-            *excused.entry(page.clone()).or_default() += 1;
+            *unrecorded.entry(page.clone()).or_default() += 1;
         }
     }
     let mut repeats = 0;
-    for (page, times) in asked(&lab) {
-        let excuse = excused.get(&page).copied().unwrap_or(0);
+    for (page, times) in request_counts(&lab) {
+        let allowed = unrecorded.get(&page).copied().unwrap_or(0);
         assert!(
-            times <= 1 + excuse,
-            "{page:?} was fetched {times} times, {excuse} of them unrecorded at a kill: {:#?}",
+            times <= 1 + allowed,
+            "{page:?} was fetched {times} times, {allowed} of them unrecorded at a kill: {:#?}",
             log.iter()
                 .filter(|request| url(&lab, request) == page.1)
                 .collect::<Vec<_>>()
@@ -223,6 +223,6 @@ async fn twenty_kills_lose_no_recorded_page() {
         "{KILLS} kills, {} pages, {repeats} fetches repeated",
         expected(&lab).len()
     );
-    // Six addresses, a pause of 40 ms, a check-in every 100 ms and the time until it is on disk.
+    // Upper bound: 6 addresses with 25 requests each per kill (pause 40 ms, check-in every 100 ms and the time to write it).
     assert!(repeats <= KILLS * 6 * 25, "{repeats}");
 }

@@ -1,4 +1,4 @@
-//! `aranha listen` as sites and hubs meet it: requests over loopback, and what is noted of them.
+//! `aranha listen`: requests over loopback, their responses, and the signals that are written.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -47,13 +47,13 @@ impl Listener {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let mut messages = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
-        said.read_line(&mut line).unwrap();
+        messages.read_line(&mut line).unwrap();
         let address = line.strip_prefix("listening on http://").unwrap();
         let address = address.split('/').next().unwrap().parse().unwrap();
-        // Nobody reads its log any more, which must not matter.
-        drop(said);
+        // The server must work with a closed stderr.
+        drop(messages);
         Self {
             child,
             address,
@@ -61,15 +61,15 @@ impl Listener {
         }
     }
 
-    /// One request as written: the status and the body of the answer.
+    /// Sends a request as it is. Returns status and body of the response.
     fn raw(&self, request: &[u8]) -> (u16, String) {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        // The answer may come before all is read.
+        // The server may respond and close before it has read everything.
         let _ = stream.write_all(request);
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        let mut response = String::new();
+        stream.read_to_string(&mut response).unwrap();
+        let status = response.split(' ').nth(1).unwrap().parse().unwrap();
+        let (_, body) = response.split_once("\r\n\r\n").unwrap();
         (status, body.to_owned())
     }
 
@@ -93,7 +93,7 @@ impl Listener {
         self.folder.path().join("signals.jsonl")
     }
 
-    /// What was noted since the last look: URL to source and time.
+    /// Reads and removes the signals: source and time by URL.
     fn signals(&self) -> BTreeMap<String, (String, i64)> {
         let text = std::fs::read_to_string(self.path()).unwrap_or_default();
         let _ = std::fs::remove_file(self.path());
@@ -109,7 +109,7 @@ impl Listener {
     }
 
     #[track_caller]
-    fn assert_noted(&self, source: &str, urls: &[&str]) {
+    fn assert_signals(&self, source: &str, urls: &[&str]) {
         let signals = self.signals();
         assert!(signals.values().all(|(own, _)| own == source));
         assert_eq!(signals.into_keys().collect::<Vec<_>>(), urls);
@@ -123,12 +123,12 @@ fn indexnow_notifications_become_signals() {
     let query = |url: &str, key: &str| listener.get(&format!("/indexnow?url={url}&key={key}")).0;
 
     assert_eq!(query("https%3A%2F%2Fexample.org%2Fa%3Fb%3Dc", KEY), 200);
-    listener.assert_noted("indexnow", &["https://example.org/a?b=c"]);
+    listener.assert_signals("indexnow", &["https://example.org/a?b=c"]);
     assert_eq!(
         listener.push(&push(&["https://example.org/1", "https://example.org/2"])),
         200
     );
-    listener.assert_noted(
+    listener.assert_signals(
         "indexnow",
         &["https://example.org/1", "https://example.org/2"],
     );
@@ -150,11 +150,11 @@ fn indexnow_notifications_become_signals() {
         .collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
     assert_eq!(listener.push(&push(&many)), 400);
-    listener.assert_noted("indexnow", &[]);
+    listener.assert_signals("indexnow", &[]);
     assert_eq!(listener.push(&push(&many[..10_000])), 200);
     assert_eq!(listener.signals().len(), 10_000);
 
-    // A key in a folder speaks for that folder.
+    // A key in a folder is valid for that folder only.
     let mut below = push(&["https://example.org/news/1"]);
     below["keyLocation"] = json!(format!("https://example.org/news/{KEY}.txt"));
     assert_eq!(listener.push(&below), 200);
@@ -162,13 +162,13 @@ fn indexnow_notifications_become_signals() {
     assert_eq!(listener.push(&below), 422);
     below["keyLocation"] = json!(format!("https://example.com/{KEY}.txt"));
     assert_eq!(listener.push(&below), 422);
-    listener.assert_noted("indexnow", &["https://example.org/news/1"]);
+    listener.assert_signals("indexnow", &["https://example.org/news/1"]);
 
-    // A key for a host out of scope is believed, and nothing is noted. Keys in the file count at once.
+    // A key for a host out of scope is accepted without a signal. Keys added to the file work at once.
     let keys = listener.folder.path().join("indexnow-keys.txt");
     std::fs::write(keys, format!("# others\nexample.com={KEY}\n")).unwrap();
     assert_eq!(query("https://example.com/", KEY), 200);
-    listener.assert_noted("indexnow", &[]);
+    listener.assert_signals("indexnow", &[]);
 
     let mut pushed = 10_003;
     while listener.push(&push(&many[..10_000])) == 200 {
@@ -188,7 +188,11 @@ fn websub_notifications_become_signals() {
     };
     assert_eq!(ask("subscribe", FEED), (200, "abc 123".to_owned()));
     assert_eq!(ask("denied", FEED), (200, String::new()));
-    assert_eq!(ask("unsubscribe", FEED).0, 404, "nobody here asked for it");
+    assert_eq!(
+        ask("unsubscribe", FEED).0,
+        404,
+        "the user did not unsubscribe"
+    );
     assert_eq!(ask("subscribe", "https://example.org/other.xml").0, 404);
 
     let feed = "<?xml version='1.0'?><feed xmlns='http://www.w3.org/2005/Atom'><title>t</title>\
@@ -216,7 +220,7 @@ fn websub_notifications_become_signals() {
     assert!(signals.values().all(|(source, _)| source == "websub"));
     assert_eq!(signals["https://example.org/old"].1, 1_704_164_645_000);
 
-    // The hub is told the same, and nothing is noted.
+    // Invalid signatures get the same response, without signals.
     for headers in [
         own.clone(),
         format!("{own}{}", sign("other")),
@@ -230,7 +234,7 @@ fn websub_notifications_become_signals() {
         sign("s3cret")
     );
     assert_eq!(listener.post("/websub", &other, feed), 404);
-    listener.assert_noted("websub", &[]);
+    listener.assert_signals("websub", &[]);
 }
 
 #[test]
@@ -241,19 +245,19 @@ fn invalid_requests_get_error_responses() {
     assert_eq!(listener.raw(b"\x16\x03\x01\r\n\r\n").0, 400);
     let large = b"POST /indexnow HTTP/1.1\r\nContent-Length: 999999999\r\n\r\n";
     assert_eq!(listener.raw(large).0, 413);
-    // More connections that say nothing than there are places do not end it; they are in others' way for a while.
+    // More idle connections than the limit do not stop the server.
     let silent: Vec<_> = (0..40)
         .map(|_| TcpStream::connect(listener.address).unwrap())
         .collect();
     drop(silent);
     assert_eq!(listener.get("/").0, 404);
-    // The collection is gone: said so, and back when it is back.
+    // The server responds with 503 while the collection is missing.
     let folder = listener.folder.path();
     let away = folder.with_extension("away");
     std::fs::rename(folder, &away).unwrap();
-    let waiting = std::time::Instant::now();
+    let start = std::time::Instant::now();
     while listener.get("/").0 != 503 {
-        assert!(waiting.elapsed().as_secs() < 20);
+        assert!(start.elapsed().as_secs() < 20);
         std::thread::sleep(std::time::Duration::from_millis(100));
     }
     std::fs::rename(&away, folder).unwrap();

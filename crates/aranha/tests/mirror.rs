@@ -1,4 +1,4 @@
-//! `aranha export mirror`: what a browser finds that opens the files.
+//! `aranha export mirror`: the exported files and their links.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -27,7 +27,7 @@ fn export(collection: &Path, into: &Path, more: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-/// Every file below a folder, by its path there.
+/// The paths of all files below a folder, relative to it.
 fn files(folder: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut left = vec![folder.to_owned()];
@@ -45,7 +45,7 @@ fn files(folder: &Path) -> BTreeSet<String> {
     found
 }
 
-/// The links of a file: by the crawl's own reader for pages, by the places that were rewritten for style sheets.
+/// The links of a file: HTML is parsed as in a crawl, style sheets by the link rewriter.
 fn links(path: &Path) -> Vec<String> {
     let body = std::fs::read(path).unwrap();
     let ending = path.extension().and_then(|ending| ending.to_str());
@@ -78,7 +78,7 @@ fn links(path: &Path) -> Vec<String> {
     }
 }
 
-/// The file that a relative link of another file leads to, as a browser reads it.
+/// The file to which a relative link leads.
 fn target(from: &Path, link: &str) -> PathBuf {
     let path = link.split(['#', '?']).next().unwrap();
     let mut bytes = Vec::new();
@@ -100,7 +100,7 @@ fn target(from: &Path, link: &str) -> PathBuf {
     from.parent().unwrap().join(path)
 }
 
-/// Follows every relative link of every file, and says how many there were.
+/// Checks that every relative link of every file leads to a file of the mirror. Returns the number of links.
 #[track_caller]
 fn follow(mirror: &Path) -> usize {
     let mut followed = 0;
@@ -163,7 +163,7 @@ fn collection(folder: &Path) {
             Fetch::redirect(&a("/old"), first, "http://a.example/about"),
             Fetch::html(&a("/gone"), first, "still here <a href=/>home</a>"),
             Fetch::html("http://b.example/", first, "<a href=http://a.example/>a</a>"),
-            // Two days later.
+            // Two days later:
             Fetch::status(&a("/"), second, 304),
             Fetch::html(&a("/about"), second, "second about <a href=/>home</a>"),
             Fetch::status(&a("/gone"), second, 404),
@@ -179,10 +179,13 @@ fn links_between_exported_pages_lead_to_files() {
     collection(&store);
     let output = export(&store, &copy, &["--at", "2026-11-02", "--json"]);
     assert_status(&output, 0);
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     let mirror = copy.join("2026-11-02");
-    assert_eq!(told["folder"], mirror.to_str().unwrap());
-    assert_eq!((&told["pages"], &told["unchanged"]), (&9.into(), &0.into()));
+    assert_eq!(result["folder"], mirror.to_str().unwrap());
+    assert_eq!(
+        (&result["pages"], &result["unchanged"]),
+        (&9.into(), &0.into())
+    );
 
     let expected = [
         "a.example/a b/index@q=1&r=2.html",
@@ -221,10 +224,10 @@ fn links_between_exported_pages_lead_to_files() {
     assert!(read("a.example/a b/index@q=1&r=2.html").contains("5; url=../about/index.html"));
     assert!(follow(&mirror) > 15);
 
-    // Again: nothing is left to do.
+    // A second export changes nothing.
     let again = export(&store, &copy, &["--at", "2026-11-02", "--json"]);
-    let told: Value = serde_json::from_slice(&again.stdout).unwrap();
-    assert_eq!(told["unchanged"], told["files"]);
+    let result: Value = serde_json::from_slice(&again.stdout).unwrap();
+    assert_eq!(result["unchanged"], result["files"]);
 }
 
 #[test]
@@ -239,7 +242,8 @@ fn an_export_contains_the_versions_of_its_date() {
     let read = |file: &str| std::fs::read_to_string(copy.join(file)).unwrap();
     assert!(read("2026-11-01/a.example/about/index.html").starts_with("first"));
     assert!(read("2026-11-04/a.example/about/index.html").starts_with("second"));
-    // Not modified: the old bytes. An error: still what it was. Gone: gone, and so are the links to it.
+    // A 304 has the earlier bytes, a failed page its earlier version. A page that is gone is not exported; links to it lead
+    // to the web.
     assert!(read("2026-11-04/a.example/index.html").contains("href=http://a.example/gone"));
     assert!(copy.join("2026-11-04/b.example/index.html").exists());
     assert!(!copy.join("2026-11-04/a.example/gone").exists());
@@ -254,15 +258,15 @@ fn an_export_contains_the_versions_of_its_date() {
     assert_eq!(files(&copy.join("2026-11-04T120059Z")), expected.into());
     let early = export(&store, &copy, &["--at", "2026-10-01"]);
     assert_status(&early, 1);
-    let words = String::from_utf8(early.stderr).unwrap();
+    let error = String::from_utf8(early.stderr).unwrap();
     assert!(
-        words.starts_with("error: no page was stored at or before 2026-10-01 23:59:59 UTC\nhint: "),
-        "{words}"
+        error.starts_with("error: no page was stored at or before 2026-10-01 23:59:59 UTC\nhint: "),
+        "{error}"
     );
     assert!(!copy.join("2026-10-01").exists());
 }
 
-/// URLs made to escape, to clash, and to be no file names.
+/// URLs that try to leave the folder, that collide, and that are not valid file names.
 #[test]
 fn file_names_are_distinct_and_inside_the_folder() {
     let folder = tempfile::tempdir().unwrap();
@@ -298,9 +302,9 @@ fn file_names_are_distinct_and_inside_the_folder() {
     versions::write(&store, &fetches);
     let output = export(&store, &copy, &["--at", "2026-11-01", "--json"]);
     assert_status(&output, 0);
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     let mirror = copy.join("2026-11-01");
-    assert_eq!(told["pages"], urls.len() + 1);
+    assert_eq!(result["pages"], urls.len() + 1);
     let found = files(&mirror);
     assert_eq!(found.len(), urls.len() + 2);
     let folded: BTreeSet<_> = found.iter().map(|file| file.to_lowercase()).collect();
@@ -308,10 +312,10 @@ fn file_names_are_distinct_and_inside_the_folder() {
     assert_eq!(
         files(&folder.path().join("deep")).len(),
         found.len(),
-        "none elsewhere"
+        "no file is outside the mirror"
     );
     assert_eq!(follow(&mirror), (urls.len() + 1) * urls.len() + 2);
-    assert_eq!(told["links"]["outside"], 0);
+    assert_eq!(result["links"]["outside"], 0);
 }
 
 #[test]
@@ -325,7 +329,7 @@ fn symbolic_links_are_not_followed() {
     let mirror = copy.join("2026-11-01");
     let arguments = ["--at", "2026-11-01"];
 
-    // In the place of a file: the link is replaced, not what it leads to.
+    // A symbolic link with the name of a file is replaced; its target is not changed.
     std::fs::create_dir_all(mirror.join("b.example")).unwrap();
     symlink(outside.join("file"), mirror.join("b.example/index.html")).unwrap();
     symlink(outside.join("file"), mirror.join(".aranha.part")).unwrap();
@@ -338,12 +342,12 @@ fn symbolic_links_are_not_followed() {
             .is_file()
     );
 
-    // In the place of a folder, or of the date itself: refused.
+    // A symbolic link with the name of a folder is an error.
     let refused = || {
         let output = export(&store, &copy, &arguments);
         assert_status(&output, 1);
-        let words = String::from_utf8(output.stderr).unwrap();
-        assert!(words.contains("symbolic links are not followed"), "{words}");
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(error.contains("symbolic links are not followed"), "{error}");
     };
     std::fs::remove_dir_all(mirror.join("b.example")).unwrap();
     symlink(&outside, mirror.join("b.example")).unwrap();
@@ -358,7 +362,7 @@ fn symbolic_links_are_not_followed() {
     );
 }
 
-/// A crawl by the real binary, assets and all.
+/// A crawl with assets, then an export.
 #[test]
 fn a_crawled_site_can_be_exported() {
     let site = scripted_site::ScriptedSite::start(|path, _, _| match path {
@@ -389,10 +393,10 @@ fn a_crawled_site_can_be_exported() {
     );
     let output = export(&store, &copy, &["--json"]);
     assert_status(&output, 0);
-    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
-        (&told["pages"], &told["links"]["outside"]),
+        (&result["pages"], &result["links"]["outside"]),
         (&5.into(), &2.into())
     );
-    assert_eq!(follow(Path::new(told["folder"].as_str().unwrap())), 9);
+    assert_eq!(follow(Path::new(result["folder"].as_str().unwrap())), 9);
 }

@@ -1,5 +1,4 @@
-//! A real site nobody here wrote, behind a real server: part of Debian's rust-doc behind nginx, beside `wget -r`.
-//! The whole of it is in `bench/`.
+//! Compares a crawl with `wget -r` on part of Debian's rust-doc, served by nginx. `bench/` compares the whole of it.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -15,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use support::{aranha, assert_status, assert_valid};
 
 const DOCUMENTS: &str = "/usr/share/doc/rust-doc/html";
-/// Books small enough for a test, with links between them and to pages left out.
+/// Books that are small enough for a test. They link to each other and to pages that are not served.
 const BOOKS: [&str; 3] = ["rust-by-example", "nomicon", "embedded-book"];
 
 struct Nginx {
@@ -41,7 +40,7 @@ impl Nginx {
             let from = Path::new(DOCUMENTS).join(book);
             assert!(
                 from.is_dir(),
-                "{} is missing: run ./test once, it installs what the tests need",
+                "{} is missing: run ./test once to install the tools of the tests",
                 from.display()
             );
             std::os::unix::fs::symlink(&from, root.join(book)).unwrap();
@@ -72,11 +71,11 @@ impl Nginx {
             .stderr(Stdio::null())
             .spawn()
             .expect("nginx is installed by ./test");
-        // It listens before it serves, so a connection that is accepted is an answer to come.
+        // An accepted connection will be served.
         while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(
                 child.try_wait().unwrap().is_none(),
-                "nginx ended at once: see its error log"
+                "nginx ended: see its error log"
             );
             std::thread::yield_now();
         }
@@ -91,7 +90,7 @@ impl Nginx {
         self.folder.path().join(name)
     }
 
-    /// Pages that this client got: HTML with status 200, and how often.
+    /// The number of 200 responses with HTML to a client, by path.
     fn served(&self, client: &str) -> BTreeMap<String, usize> {
         let log = fs::read_to_string(self.path("access.log")).unwrap();
         let mut pages = BTreeMap::new();
@@ -118,7 +117,7 @@ fn every_page_that_wget_finds_is_fetched_once() {
         .arg(&seed)
         .status()
         .expect("wget is installed by ./test");
-    // 8: some links are broken, as they are for us.
+    // 8: some links are broken.
     assert!(matches!(wget.code(), Some(0 | 8)), "{wget}");
     let collection = nginx.path("crawl");
     let output = aranha()

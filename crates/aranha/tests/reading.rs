@@ -1,4 +1,4 @@
-//! What the reading commands print of a collection, beside what the server sent.
+//! Commands that read a collection: their output compared with what the server sent.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -15,7 +15,7 @@ const HOME: &str = "<html lang=pt><title>Casa\u{1b}[31m</title><meta name=descri
     <p>Uma <b>aranha</b> na&nbsp;parede.<script>nada()</script>\
     <a href=/fundo#x>fundo</a> <a href='/nao' rel=nofollow>nao</a> <img src=/pic.png> <a href=mailto:a@b>m</a>";
 
-/// A small site with one page that robots.txt forbids.
+/// A small site with one page that robots.txt disallows.
 fn site() -> ScriptedSite {
     ScriptedSite::start(|path, _, _| match path {
         "/robots.txt" => {
@@ -88,9 +88,9 @@ fn reading_commands_print_what_the_server_sent() {
         .map(|line| line.split('\t').collect::<Vec<_>>())
         .collect();
     rows.sort_by_key(|row| row[4].to_owned());
-    let told: Vec<_> = rows.iter().map(|row| (row[0], row[4].to_owned())).collect();
+    let listed: Vec<_> = rows.iter().map(|row| (row[0], row[4].to_owned())).collect();
     assert_eq!(
-        told,
+        listed,
         [
             ("200", site.url("/")),
             ("200", site.url("/fundo")),
@@ -111,7 +111,7 @@ fn reading_commands_print_what_the_server_sent() {
     assert_eq!(status["pages"]["pending"], 0);
     assert_eq!(
         status["next_due"], status["next_again"],
-        "nothing but visits to come"
+        "only revisits are due"
     );
     let check: Value = serde_json::from_str(&read(&["check", "--json"], &collection)).unwrap();
     assert_eq!(check["faults"], Value::Array(Vec::new()));

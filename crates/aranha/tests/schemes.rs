@@ -1,5 +1,5 @@
-//! Honest sites over TLS: http that redirects to https, either scheme of the same pages, twins on top. Every page of the
-//! lab arrives once, whichever scheme its links name.
+//! Honest sites over HTTP and HTTPS, with redirects between the schemes and between twins: every page of the lab is fetched once,
+//! whatever scheme its links have.
 
 mod support;
 

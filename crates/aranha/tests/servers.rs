@@ -1,5 +1,5 @@
-//! Other people's servers with other people's directory listings: Apache with fancy indexing, nginx with autoindex, and
-//! their names from dnsmasq, then from unbound. The servers' own logs are the judges: every file once, no listing in another order (U5).
+//! Directory listings of Apache (fancy indexing) and nginx (autoindex), with DNS from dnsmasq and unbound. By the access logs
+//! every file is fetched once, and no listing is fetched in another sort order (U5).
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -18,7 +18,7 @@ use support::{aranha, assert_status, assert_valid};
 const DNSMASQ: &str = "/usr/sbin/dnsmasq";
 const UNBOUND: &str = "/usr/sbin/unbound";
 
-/// The modules that listings need, and no others: neither `mod_status` nor `mod_mime` are there to be relied on.
+/// Apache with the modules for directory listings only.
 fn apache(folder: &Path) -> Daemon {
     daemon::apache(
         folder,
@@ -35,7 +35,7 @@ fn nginx(folder: &Path) -> Daemon {
 fn dnsmasq(folder: &Path) -> Daemon {
     let here = folder.display();
     let owner = fs::metadata(folder).unwrap().uid();
-    // Started by root it would become nobody, who may not write its log.
+    // Started by root it would run as nobody, which cannot write the log.
     let user = if owner == 0 { "user=root\n" } else { "" };
     Daemon::start(folder, DNSMASQ, "127.0.0.1", &["-k", "-C"], |port| {
         format!(
@@ -46,7 +46,7 @@ fn dnsmasq(folder: &Path) -> Daemon {
     })
 }
 
-/// Of an alias in its own data it says no more than where it leads: the address is a second question.
+/// unbound answers a query for an alias with the CNAME only; the address needs a second query.
 fn unbound(folder: &Path) -> Daemon {
     let here = folder.display();
     Daemon::start(folder, UNBOUND, "127.0.0.1", &["-d", "-c"], |port| {
@@ -61,13 +61,13 @@ fn unbound(folder: &Path) -> Daemon {
     })
 }
 
-/// A tree of folders without a page of their own, so that only listings lead on; names that need encoding among them.
+/// Writes folders without index pages, so that only listings lead to the files. Some names need percent-encoding.
 fn tree(folder: &Path) -> Vec<String> {
     let mut files = Vec::new();
-    for place in ["", "docs/", "docs/old/", "docs/old/1996/", "a b/", "ação/"] {
-        fs::create_dir_all(folder.join("tree").join(place)).unwrap();
+    for subfolder in ["", "docs/", "docs/old/", "docs/old/1996/", "a b/", "ação/"] {
+        fs::create_dir_all(folder.join("tree").join(subfolder)).unwrap();
         for name in ["first.html", "second.html", "note-2.txt", "note-10.txt"] {
-            let path = format!("{place}{name}");
+            let path = format!("{subfolder}{name}");
             let body = format!("<title>{path}</title><p>The file {path}.</p>");
             fs::write(folder.join("tree").join(&path), body).unwrap();
             files.push(format!("/{path}"));
@@ -76,8 +76,8 @@ fn tree(folder: &Path) -> Vec<String> {
     files
 }
 
-/// Paths answered with 200 and how often, decoded; and queries that were asked for.
-fn seen(log: &Path) -> (BTreeMap<String, usize>, Vec<String>) {
+/// The number of 200 responses by decoded path, and the requests with a query string.
+fn read_log(log: &Path) -> (BTreeMap<String, usize>, Vec<String>) {
     let text = fs::read_to_string(log).unwrap();
     let mut paths = BTreeMap::new();
     let mut queries = Vec::new();
@@ -93,7 +93,7 @@ fn seen(log: &Path) -> (BTreeMap<String, usize>, Vec<String>) {
     (paths, queries)
 }
 
-/// Undoes what logs do to bytes that are not ASCII: `\xc3`.
+/// Decodes the escapes of non-ASCII bytes in access logs: `\xc3`.
 fn decoded(path: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = path;
@@ -110,15 +110,15 @@ fn decoded(path: &str) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn listed(server: &Daemon, host: &str) -> String {
+fn listing(server: &Daemon, host: &str) -> String {
     let url = format!("http://{}:{}/", server.address, server.port);
     let output = Command::new("wget").args(["-q", "-O", "-", &url]).output();
     let output = output.expect("wget is installed by ./test");
-    assert!(output.status.success(), "{host} lists its tree");
+    assert!(output.status.success(), "{host} serves no listing");
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Crawls both into a collection of this name, with the settings of this name if there are any.
+/// Crawls both servers into the collection `name`, with the configuration file `name.toml` if it exists.
 fn crawl(folder: &Path, [apache, nginx]: [&Daemon; 2], names: &Daemon, name: &str) -> PathBuf {
     let collection = folder.join(name);
     let settings = collection.with_extension("toml");
@@ -142,21 +142,21 @@ fn crawl(folder: &Path, [apache, nginx]: [&Daemon; 2], names: &Daemon, name: &st
 fn directory_listings_and_their_files_are_fetched_once() {
     let temporary = tempfile::tempdir().unwrap();
     let folder = temporary.path();
-    // Apache gives up root for www-data, which must be able to read.
+    // Apache started by root runs as www-data, which must be able to read the files.
     fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
     let files = tree(folder);
     let (apache, nginx, dnsmasq) = (apache(folder), nginx(folder), dnsmasq(folder));
-    let offered = listed(&apache, "Apache");
+    let offered = listing(&apache, "Apache");
     assert!(
         offered.contains("?C=N;O=D") && offered.contains("?C=M;O=A"),
         "Apache offers other orders: {offered}"
     );
-    assert!(listed(&nginx, "nginx").contains("docs/"));
+    assert!(listing(&nginx, "nginx").contains("docs/"));
     let collection = crawl(folder, [&apache, &nginx], &dnsmasq, "trimmed");
-    for (name, asked_before) in [("apache", 1), ("nginx", 1)] {
-        let (mut paths, queries) = seen(&folder.join(name).with_extension("log"));
+    for (name, own_requests) in [("apache", 1), ("nginx", 1)] {
+        let (mut paths, queries) = read_log(&folder.join(name).with_extension("log"));
         assert_eq!(queries, [""; 0], "{name}: a listing in another order");
-        *paths.get_mut("/").unwrap() -= asked_before;
+        *paths.get_mut("/").unwrap() -= own_requests;
         for file in &files {
             assert_eq!(paths.get(file), Some(&1), "{name}: {file} in {paths:?}");
         }
@@ -171,11 +171,11 @@ fn directory_listings_and_their_files_are_fetched_once() {
         ["apache.test", "nginx.test"],
     );
     assert_valid(&collection);
-    // Without the rule that trims them they are what a crawl gets lost in: this test can fail.
+    // Without the rule that trims listings other sort orders are fetched, so the check above is effective.
     fs::write(folder.join("lost.toml"), "[url]\ntrim_listings = false\n").unwrap();
     let unbound = unbound(folder);
     crawl(folder, [&apache, &nginx], &unbound, "lost");
-    let (_, queries) = seen(&folder.join("apache.log"));
+    let (_, queries) = read_log(&folder.join("apache.log"));
     assert!(queries.len() > 30, "{queries:?}");
     assert_resolved(
         folder,
@@ -187,9 +187,9 @@ fn directory_listings_and_their_files_are_fetched_once() {
 
 #[track_caller]
 fn assert_resolved(folder: &Path, log: &str, before: &str, questions: [&str; 2]) {
-    let asked = fs::read_to_string(folder.join(log)).unwrap();
+    let queries = fs::read_to_string(folder.join(log)).unwrap();
     for question in questions {
-        let was_asked = asked.contains(&format!("{before}{question} "));
-        assert!(was_asked, "{question} is not in {log}: {asked}");
+        let found = queries.contains(&format!("{before}{question} "));
+        assert!(found, "{question} is not in {log}: {queries}");
     }
 }

@@ -1,5 +1,5 @@
-//! A real Squid from Debian with `aranha squid` as its helper (I5): what its users ask for becomes signals, and whatever
-//! happens to the collection or to the helper, they are served.
+//! A Squid from Debian with `aranha squid` as its helper (I5): pages that its users request become signals. Squid serves its
+//! users whatever happens to the collection or the helper.
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -20,26 +20,26 @@ use support::{aranha, assert_status};
 
 const SQUID: &str = "/usr/sbin/squid";
 
-/// The longest that anything here takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// Time limit of every wait.
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 #[track_caller]
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let deadline = Instant::now() + PATIENCE;
+fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + MAX_WAIT;
     loop {
         if let Some(found) = look() {
             return found;
         }
-        assert!(Instant::now() < deadline, "{what}: not within {PATIENCE:?}");
+        assert!(Instant::now() < deadline, "{what}: not within {MAX_WAIT:?}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
 
-/// An origin server that counts: every path is a page that a cache may keep for an hour.
+/// An origin server with a log. Every path is a page that a cache may store for an hour.
 struct Origin {
     address: SocketAddr,
     version: Arc<AtomicUsize>,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Origin {
@@ -48,13 +48,13 @@ impl Origin {
         let origin = Self {
             address: listener.local_addr().unwrap(),
             version: Arc::new(AtomicUsize::new(1)),
-            asked: Arc::default(),
+            requests: Arc::default(),
         };
-        let (version, asked) = (origin.version.clone(), origin.asked.clone());
+        let (version, log) = (origin.version.clone(), origin.requests.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (version, asked) = (version.clone(), asked.clone());
-                std::thread::spawn(move || serve(stream, &version, &asked));
+                let (version, log) = (version.clone(), log.clone());
+                std::thread::spawn(move || serve(stream, &version, &log));
             }
         });
         origin
@@ -64,14 +64,14 @@ impl Origin {
         format!("http://{}{path}", self.address)
     }
 
-    /// How often a path was asked for.
+    /// Number of requests for a path.
     fn count(&self, path: &str) -> usize {
-        let asked = self.asked.lock().unwrap();
-        asked.iter().filter(|asked| *asked == path).count()
+        let requests = self.requests.lock().unwrap();
+        requests.iter().filter(|request| *request == path).count()
     }
 }
 
-fn serve(stream: TcpStream, version: &AtomicUsize, asked: &Mutex<Vec<String>>) {
+fn serve(stream: TcpStream, version: &AtomicUsize, log: &Mutex<Vec<String>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut stream = stream;
     loop {
@@ -89,14 +89,14 @@ fn serve(stream: TcpStream, version: &AtomicUsize, asked: &Mutex<Vec<String>>) {
             let text = format!("<title>{path}</title><p>This page is at version {version} now.");
             ("200 OK", text)
         };
-        asked.lock().unwrap().push(path);
+        log.lock().unwrap().push(path);
         let date = jiff::Timestamp::now().strftime("%a, %d %b %Y %H:%M:%S GMT");
-        let answer = format!(
+        let response = format!(
             "HTTP/1.1 {status}\r\nDate: {date}\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\
              Cache-Control: max-age=3600\r\n\r\n{body}",
             body.len()
         );
-        if stream.write_all(answer.as_bytes()).is_err() {
+        if stream.write_all(response.as_bytes()).is_err() {
             return;
         }
     }
@@ -117,20 +117,20 @@ impl Drop for Squid {
 }
 
 impl Squid {
-    /// The helper works for the collection `collection` in Squid's folder; none without `helped`.
-    fn start(helped: bool) -> Self {
+    /// With `helper`, `aranha squid` runs for the folder `collection` in Squid's folder.
+    fn start(helper: bool) -> Self {
         assert!(
             Path::new(SQUID).exists(),
-            "{SQUID} is missing: run ./test once, it installs what the tests need"
+            "{SQUID} is missing: run ./test once to install the tools of the tests"
         );
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path();
-        // Squid started by root works as another user, who needs a way to the helper and to the collection.
+        // Squid started by root runs as another user, which needs access to the helper and the collection.
         fs::set_permissions(path, Permissions::from_mode(0o777)).unwrap();
-        let helper = path.join("aranha");
+        let program = path.join("aranha");
         let binary = env!("CARGO_BIN_EXE_aranha");
-        fs::hard_link(binary, &helper)
-            .or_else(|_| fs::copy(binary, &helper).map(drop))
+        fs::hard_link(binary, &program)
+            .or_else(|_| fs::copy(binary, &program).map(drop))
             .unwrap();
         let free = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = free.local_addr().unwrap().port();
@@ -141,15 +141,15 @@ impl Squid {
              cache_mem 16 MB\ncoredump_dir {folder}\nvisible_hostname squid.example\nshutdown_lifetime 0 seconds\n",
             folder = path.display()
         );
-        if helped {
-            let helper = format!(
+        if helper {
+            let lines = format!(
                 "url_rewrite_program {} squid -c {}/collection\n\
                  url_rewrite_children 2 startup=1 idle=1 concurrency=1000\nurl_rewrite_bypass on\n\
                  acl aranha browser ^aranha/\nurl_rewrite_access deny aranha\n",
-                helper.display(),
+                program.display(),
                 path.display()
             );
-            configuration.push_str(&helper);
+            configuration.push_str(&lines);
         }
         fs::write(path.join("squid.conf"), configuration).unwrap();
         let mut child = Command::new(SQUID)
@@ -160,7 +160,7 @@ impl Squid {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        until("Squid listens", || {
+        wait_for("Squid listens", || {
             let ended = child.try_wait().unwrap();
             let log = path.join("cache.log");
             assert!(
@@ -181,8 +181,8 @@ impl Squid {
         self.folder.path().join("collection")
     }
 
-    /// Makes the collection, with the origin as its seed.
-    fn collect(&self, origin: &Origin, settings: &str) {
+    /// Creates the collection with the origin as its seed.
+    fn create_collection(&self, origin: &Origin, settings: &str) {
         let folder = self.collection();
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join("aranha.toml"), settings).unwrap();
@@ -197,19 +197,19 @@ impl Squid {
 
     fn client(&self) -> Client {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(MAX_WAIT)).unwrap();
         Client {
             reader: BufReader::new(stream.try_clone().unwrap()),
             stream,
         }
     }
 
-    /// A page through the proxy, over a connection of its own.
+    /// Fetches a page through the proxy over a new connection.
     fn get(&self, url: &str) -> (u16, String) {
         self.client().get(url)
     }
 
-    /// Process numbers of the helpers.
+    /// Process IDs of the helpers.
     fn helpers(&self) -> BTreeSet<u32> {
         let parent = self.child.id().to_string();
         let processes = fs::read_dir("/proc").unwrap().flatten();
@@ -225,7 +225,7 @@ impl Squid {
             .collect()
     }
 
-    /// URLs in the collection's file of signals.
+    /// URLs in the `signals.jsonl` of the collection.
     fn signals(&self) -> Vec<String> {
         let text = fs::read_to_string(self.collection().join("signals.jsonl")).unwrap_or_default();
         text.lines()
@@ -238,7 +238,7 @@ impl Squid {
     }
 }
 
-/// A browser: one connection to the proxy.
+/// One connection to the proxy.
 struct Client {
     stream: TcpStream,
     reader: BufReader<TcpStream>,
@@ -266,9 +266,9 @@ impl Client {
 #[test]
 fn requested_pages_in_scope_become_signals() {
     let (origin, other, squid) = (Origin::start(), Origin::start(), Squid::start(true));
-    squid.collect(&origin, "[proxy_cache]\nhosts = [\"127.0.0.1\"]\n");
-    // The helper was started before there was a collection: it looks again.
-    until("the first signal", || {
+    squid.create_collection(&origin, "[proxy_cache]\nhosts = [\"127.0.0.1\"]\n");
+    // The helper was started before the collection existed, and checks for it repeatedly.
+    wait_for("the first signal", || {
         assert_eq!(squid.get(&origin.url("/first")).0, 200);
         squid.signals().pop()
     });
@@ -281,20 +281,24 @@ fn requested_pages_in_scope_become_signals() {
     ] {
         assert_eq!(squid.get(&url).0, 200, "{url}");
     }
-    until("the last signal", || {
+    wait_for("the last signal", || {
         squid.signals().contains(&origin.url("/last")).then_some(())
     });
     let signals = squid.signals();
     let expected = ["/first", "/page", "/last"].map(|path| origin.url(path));
     assert_eq!(signals, expected);
-    assert_eq!(origin.count("/page"), 1, "the proxy kept it");
+    assert_eq!(
+        origin.count("/page"),
+        1,
+        "the second request is served from the cache"
+    );
 }
 
 #[test]
 fn the_proxy_works_whatever_happens_to_the_collection() {
     let (origin, squid) = (Origin::start(), Squid::start(true));
-    squid.collect(&origin, "[proxy_cache]\nmin_interval = \"0s\"\n");
-    until("a signal", || {
+    squid.create_collection(&origin, "[proxy_cache]\nmin_interval = \"0s\"\n");
+    wait_for("a signal", || {
         assert_eq!(squid.get(&origin.url("/")).0, 200);
         squid.signals().pop()
     });
@@ -303,7 +307,10 @@ fn the_proxy_works_whatever_happens_to_the_collection() {
     for number in 0..20 {
         assert_eq!(squid.get(&origin.url(&format!("/gone/{number}"))).0, 200);
     }
-    assert!(!squid.collection().exists(), "it is not made again");
+    assert!(
+        !squid.collection().exists(),
+        "the helper does not create the folder"
+    );
 
     let before = squid.helpers();
     assert_eq!(before.len(), 1);
@@ -316,29 +323,29 @@ fn the_proxy_works_whatever_happens_to_the_collection() {
     for number in 0..20 {
         assert_eq!(squid.get(&origin.url(&format!("/killed/{number}"))).0, 200);
     }
-    until("Squid starts another helper", || {
+    wait_for("Squid starts another helper", || {
         let now = squid.helpers();
         (!now.is_empty() && now.is_disjoint(&before)).then_some(())
     });
 
-    squid.collect(&origin, "[proxy_cache]\nmin_interval = \"24h\"\n");
-    until("a signal of the new helper", || {
+    squid.create_collection(&origin, "[proxy_cache]\nmin_interval = \"24h\"\n");
+    wait_for("a signal of the new helper", || {
         assert_eq!(squid.get(&origin.url("/again")).0, 200);
         squid
             .signals()
             .contains(&origin.url("/again"))
             .then_some(())
     });
-    many(&squid, &origin, 10_000);
-    until("a signal of every page", || {
-        let told: BTreeSet<_> = squid.signals().into_iter().collect();
+    load(&squid, &origin, 10_000);
+    wait_for("a signal of every page", || {
+        let signals: BTreeSet<_> = squid.signals().into_iter().collect();
         (0..100)
-            .all(|number| told.contains(&origin.url(&format!("/{number}"))))
+            .all(|number| signals.contains(&origin.url(&format!("/{number}"))))
             .then_some(())
     });
 }
 
-/// A crawl that stays, in the collection of a Squid; ends with the test.
+/// A crawl in the background. Dropping it kills the process.
 struct Crawl(Child);
 
 impl Drop for Crawl {
@@ -348,8 +355,8 @@ impl Drop for Crawl {
     }
 }
 
-/// A client asks through the proxy, the new version appears in the collection, and the origin server sees no request more
-/// than the proxy's own.
+/// After a user requests a page through the proxy, the crawl fetches it from the cache of the proxy: the origin server gets
+/// the proxy's request only.
 #[test]
 fn pages_are_fetched_from_the_cache_of_the_proxy() {
     let (origin, squid) = (Origin::start(), Squid::start(true));
@@ -358,8 +365,8 @@ fn pages_are_fetched_from_the_cache_of_the_proxy() {
          [fetch]\nallow_private = true\n[proxy_cache]\nproxy = \"127.0.0.1:{}\"\ndelay = \"1s\"\nmin_interval = \"0s\"\n",
         squid.port
     );
-    squid.collect(&origin, &settings);
-    until("the helper has seen the collection", || {
+    squid.create_collection(&origin, &settings);
+    wait_for("the helper has seen the collection", || {
         assert_eq!(squid.get(&origin.url("/before")).0, 200);
         squid.signals().pop()
     });
@@ -380,20 +387,24 @@ fn pages_are_fetched_from_the_cache_of_the_proxy() {
         String::from_utf8(output.stdout).unwrap()
     };
     let holds = |path: &str, version: &str| text(path).contains(version).then_some(());
-    until("the first version", || holds("/", "version 1"));
+    wait_for("the first version", || holds("/", "version 1"));
     assert_eq!(origin.count("/"), 1);
 
     origin.version.store(2, Ordering::SeqCst);
     assert!(squid.get(&origin.url("/")).1.contains("version 2"));
     assert!(squid.get(&origin.url("/new")).1.contains("version 2"));
-    until("the new version", || holds("/", "version 2"));
-    until("the new page", || holds("/new", "version 2"));
-    assert_eq!(origin.count("/"), 2, "the crawl and the proxy, once each");
-    assert_eq!(origin.count("/new"), 1, "the proxy alone");
+    wait_for("the new version", || holds("/", "version 2"));
+    wait_for("the new page", || holds("/new", "version 2"));
+    assert_eq!(
+        origin.count("/"),
+        2,
+        "one request of the crawl, one of the proxy"
+    );
+    assert_eq!(origin.count("/new"), 1, "one request of the proxy");
 }
 
-/// So many requests for a hundred pages over sixteen connections at once. Gives the median and the 99th percentile.
-fn many(squid: &Squid, origin: &Origin, requests: usize) -> (Duration, Duration) {
+/// Sends requests for 100 pages over 16 connections. Returns the median and the 99th percentile of the response times.
+fn load(squid: &Squid, origin: &Origin, requests: usize) -> (Duration, Duration) {
     let next = AtomicUsize::new(0);
     let times = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
@@ -407,9 +418,9 @@ fn many(squid: &Squid, origin: &Origin, requests: usize) -> (Duration, Duration)
                         break;
                     }
                     let url = origin.url(&format!("/{}", number % 100));
-                    let begun = Instant::now();
+                    let start = Instant::now();
                     assert_eq!(client.get(&url).0, 200);
-                    own.push(begun.elapsed());
+                    own.push(start.elapsed());
                 }
                 times.lock().unwrap().extend(own);
             });
@@ -420,7 +431,7 @@ fn many(squid: &Squid, origin: &Origin, requests: usize) -> (Duration, Duration)
     (times[times.len() / 2], times[times.len() * 99 / 100])
 }
 
-/// With the helper and without it everybody is served. The figures of docs/squid.md come of more requests:
+/// Every request succeeds with and without the helper. The numbers in docs/squid.md come from
 /// `ARANHA_MEASURE=1 cargo test --release -p aranha --test squid latency -- --nocapture`.
 #[test]
 fn proxy_latency_with_and_without_the_helper() {
@@ -428,17 +439,17 @@ fn proxy_latency_with_and_without_the_helper() {
     let (rounds, requests) = if measure { (3, 30_000) } else { (1, 500) };
     let origin = Origin::start();
     for round in 0..rounds {
-        for helped in [false, true] {
-            let squid = Squid::start(helped);
-            if helped {
-                squid.collect(&origin, "[proxy_cache]\nmin_interval = \"0s\"\n");
+        for helper in [false, true] {
+            let squid = Squid::start(helper);
+            if helper {
+                squid.create_collection(&origin, "[proxy_cache]\nmin_interval = \"0s\"\n");
             }
-            many(&squid, &origin, requests / 30);
-            let begun = Instant::now();
-            let (median, late) = many(&squid, &origin, requests);
-            let rate = requests as f64 / begun.elapsed().as_secs_f64();
+            load(&squid, &origin, requests / 30);
+            let start = Instant::now();
+            let (median, late) = load(&squid, &origin, requests);
+            let rate = requests as f64 / start.elapsed().as_secs_f64();
             println!(
-                "round {round}, helper {helped}: median {median:?}, 99% {late:?}, {rate:.0} requests/s, {} signals",
+                "round {round}, helper {helper}: median {median:?}, 99% {late:?}, {rate:.0} requests/s, {} signals",
                 squid.signals().len()
             );
         }

@@ -1,5 +1,5 @@
-//! As bad as the web: the lab's honest sites among hostile ones of every kind. The honest pages all arrive, politely;
-//! no refused address is ever connected to; traps cost little; the crawl ends. `bench/zoo` is the same at full size.
+//! Crawls of honest sites among hostile sites of every kind: all honest pages are fetched with courtesy, no refused address is
+//! contacted, traps cost few requests, and the crawl ends. `bench/zoo` does the same at full size.
 
 mod support;
 
@@ -16,7 +16,7 @@ use tokio::net::UdpSocket;
 
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Every honest page, with the status that it should have.
+/// Requires every honest page with its expected status.
 #[track_caller]
 fn assert_complete(lab: &Lab, collection: &Path) {
     let found = answered(lab, collection);
@@ -42,9 +42,9 @@ async fn honest_pages_are_fetched_among_hostile_sites() {
     let tally = lab.tally(&Crawler::default(), PAUSE);
     for (hazard, cost) in &tally.hazards {
         let most = match hazard.group() {
-            // As many pages as there are links, all of them real: only a limit ends it.
+            // All pages are real and distinct: only the limit ends it.
             _ if *hazard == Hazard::Crowd => 520,
-            // Hosts by the dozen, each with its robots.txt.
+            // Dozens of hosts, each with its robots.txt.
             _ if *hazard == Hazard::Wildcard => 200,
             Group::Trap => 150,
             _ => 400,
@@ -53,38 +53,43 @@ async fn honest_pages_are_fetched_among_hostile_sites() {
         println!("{requests:>5} requests to {}", hazard.name());
         assert!(requests <= most, "{requests} requests to {}", hazard.name());
     }
-    let said = [output.stdout, output.stderr].concat();
+    let text = [output.stdout, output.stderr].concat();
     assert!(
-        said.iter().all(|byte| *byte >= b' ' || *byte == b'\n'),
-        "a control byte reached the terminal"
+        text.iter().all(|byte| *byte >= b' ' || *byte == b'\n'),
+        "a control byte was printed"
     );
 }
 
-/// A resolver in front of the lab's that can be struck dumb.
-async fn fragile_resolver(
+/// Starts a DNS server that counts queries and forwards them to `target`, unless `silent` is set.
+async fn resolver_with_outage(
     target: SocketAddr,
-    dumb: Arc<AtomicBool>,
-    asked: Arc<AtomicUsize>,
+    silent: Arc<AtomicBool>,
+    queries: Arc<AtomicUsize>,
 ) -> SocketAddr {
-    let front = Arc::new(UdpSocket::bind("127.0.0.1:0").await.expect("binds"));
-    let address = front.local_addr().expect("is bound");
+    let front = Arc::new(UdpSocket::bind("127.0.0.1:0").await.expect("a free port"));
+    let address = front.local_addr().expect("the socket is bound");
     tokio::spawn(async move {
         let mut packet = [0; 2048];
         loop {
             let Ok((length, from)) = front.recv_from(&mut packet).await else {
                 continue;
             };
-            asked.fetch_add(1, Relaxed);
-            if dumb.load(Relaxed) {
+            queries.fetch_add(1, Relaxed);
+            if silent.load(Relaxed) {
                 continue;
             }
             let (front, question) = (Arc::clone(&front), packet[..length].to_vec());
             tokio::spawn(async move {
-                let back = UdpSocket::bind("127.0.0.1:0").await.expect("binds");
-                back.send_to(&question, target).await.expect("sends");
+                let back = UdpSocket::bind("127.0.0.1:0").await.expect("a free port");
+                back.send_to(&question, target)
+                    .await
+                    .expect("the packet is sent");
                 let mut answer = [0; 2048];
-                let length = back.recv(&mut answer).await.expect("is answered");
-                front.send_to(&answer[..length], from).await.expect("sends");
+                let length = back.recv(&mut answer).await.expect("the lab answers");
+                front
+                    .send_to(&answer[..length], from)
+                    .await
+                    .expect("the packet is sent");
             });
         }
     });
@@ -99,9 +104,10 @@ async fn a_crawl_waits_during_a_dns_outage() {
     })
     .await
     .unwrap();
-    let dumb = Arc::new(AtomicBool::new(true));
-    let asked = Arc::new(AtomicUsize::new(0));
-    let resolver = fragile_resolver(lab.resolver(), Arc::clone(&dumb), Arc::clone(&asked)).await;
+    let silent = Arc::new(AtomicBool::new(true));
+    let queries = Arc::new(AtomicUsize::new(0));
+    let resolver =
+        resolver_with_outage(lab.resolver(), Arc::clone(&silent), Arc::clone(&queries)).await;
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("crawl");
     let mut command = aranha();
@@ -128,27 +134,30 @@ async fn a_crawl_waits_during_a_dns_outage() {
     ]);
     command.args(["--resolver", &resolver.to_string()]);
     let crawling = tokio::spawn(finish(command));
-    // Nobody answers until the crawl has noticed: questions come one at a time then, ever more rarely.
+    // The outage lasts until the crawl has noticed it: then it sends single queries at growing intervals.
     let quiet = async {
         loop {
-            let before = asked.load(Relaxed);
+            let before = queries.load(Relaxed);
             tokio::time::sleep(Duration::from_millis(1500)).await;
-            if before >= 20 && asked.load(Relaxed) - before <= 4 {
+            if before >= 20 && queries.load(Relaxed) - before <= 4 {
                 return;
             }
         }
     };
     tokio::time::timeout(Duration::from_secs(40), quiet)
         .await
-        .expect("the crawl notices that names do not resolve");
-    assert!(lab.log().is_empty(), "nothing can have been asked for yet");
-    dumb.store(false, Relaxed);
+        .expect("the crawl notices the outage");
+    assert!(
+        lab.log().is_empty(),
+        "no page was requested during the outage"
+    );
+    silent.store(false, Relaxed);
     let output = crawling.await.unwrap();
     assert_status(&output, 0);
     assert_complete(&lab, &collection);
-    let said = String::from_utf8(output.stdout).unwrap();
-    let notice = |what: &str| said.contains(&format!("\"notice\":\"{what}\""));
-    assert!(notice("names_down") && notice("names_up"), "{said}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let notice = |what: &str| text.contains(&format!("\"notice\":\"{what}\""));
+    assert!(notice("names_down") && notice("names_up"), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -188,13 +197,13 @@ async fn block_and_unblock_work_during_a_crawl() {
     assert_complete(&lab, &collection);
     let requests = seen();
     assert!(requests < 120, "{requests} requests to a blocked site");
-    let aside = run(&["status", "--blocked"]).await;
-    let said = String::from_utf8(aside.stdout).unwrap();
-    assert_eq!(said, "calendar.lab  1 site  blocked by the black list\n");
+    let blocked = run(&["status", "--blocked"]).await;
+    let text = String::from_utf8(blocked.stdout).unwrap();
+    assert_eq!(text, "calendar.lab  1 site  blocked by the black list\n");
     let home = lab.hazard_seeds().remove(0);
     let why = run(&["why", &home]).await;
-    let said = String::from_utf8(why.stdout).unwrap();
-    assert!(said.contains("black list"), "{said}");
+    let text = String::from_utf8(why.stdout).unwrap();
+    assert!(text.contains("black list"), "{text}");
 
     let unblocked = run(&["unblock", "calendar.lab", "--json"]).await;
     assert_eq!(unblocked.stdout, b"{\"entries\":1,\"sites\":1}\n");

@@ -1,42 +1,42 @@
-//! Runs the real binary and looks at what came out.
+//! Runs the binary and checks stdout, stderr and exit status.
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// A command line that has not been started.
-pub(crate) struct Line(Command);
+/// A command that has not been started.
+pub(crate) struct CommandLine(Command);
 
 /// `aranha` with these arguments.
-pub(crate) fn aranha(arguments: &[&str]) -> Line {
+pub(crate) fn aranha(arguments: &[&str]) -> CommandLine {
     let mut command = Command::new(env!("CARGO_BIN_EXE_aranha"));
     command
         .args(arguments)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    Line(command)
+    CommandLine(command)
 }
 
-impl Line {
-    /// Runs it with this on stdin.
-    pub(crate) fn input(mut self, text: &str) -> Run {
+impl CommandLine {
+    /// Runs the command with this text on stdin.
+    pub(crate) fn input(mut self, text: &str) -> CommandResult {
         let mut child = self
             .0
             .stdin(Stdio::piped())
             .spawn()
             .expect("the binary starts");
         let mut stdin = child.stdin.take().expect("stdin is a pipe");
-        // A command that does not read its input may be gone already.
+        // A command that does not read stdin may have ended.
         let _ = stdin.write_all(text.as_bytes());
         drop(stdin);
-        Run {
+        CommandResult {
             output: child.wait_with_output().expect("the binary ends"),
-            shown: format!("{:?}", self.0),
+            command: format!("{:?}", self.0),
         }
     }
 
-    /// Runs it with nobody at the other end of stdout.
-    pub(crate) fn stdout_closed(mut self) -> Run {
-        let (reader, writer) = std::io::pipe().expect("a pipe");
+    /// Runs the command with a stdout whose reader has closed it.
+    pub(crate) fn stdout_closed(mut self) -> CommandResult {
+        let (reader, writer) = std::io::pipe().expect("the system creates a pipe");
         drop(reader);
         let output = self
             .0
@@ -44,20 +44,20 @@ impl Line {
             .stdout(writer)
             .output()
             .expect("the binary ends");
-        Run {
+        CommandResult {
             output,
-            shown: format!("{:?}", self.0),
+            command: format!("{:?}", self.0),
         }
     }
 }
 
-/// What came out; each method checks one thing and hands it on.
-pub(crate) struct Run {
+/// The result of a command. Each method checks one part of it.
+pub(crate) struct CommandResult {
     pub(crate) output: Output,
-    shown: String,
+    command: String,
 }
 
-impl Run {
+impl CommandResult {
     pub(crate) fn stdout_text(&self) -> String {
         String::from_utf8_lossy(&self.output.stdout).into_owned()
     }
@@ -68,24 +68,24 @@ impl Run {
 
     #[track_caller]
     pub(crate) fn stdout(self, expected: &str) -> Self {
-        assert_eq!(self.stdout_text(), expected, "stdout of {}", self.shown);
+        assert_eq!(self.stdout_text(), expected, "stdout of {}", self.command);
         self
     }
 
     #[track_caller]
     pub(crate) fn stderr(self, expected: &str) -> Self {
-        assert_eq!(self.stderr_text(), expected, "stderr of {}", self.shown);
+        assert_eq!(self.stderr_text(), expected, "stderr of {}", self.command);
         self
     }
 
-    /// Last in the chain.
+    /// Checks the exit status; the last call of a chain.
     #[track_caller]
     pub(crate) fn status(self, expected: i32) {
         assert_eq!(
             self.output.status.code(),
             Some(expected),
             "status of {}; {}",
-            self.shown,
+            self.command,
             self.stderr_text()
         );
     }

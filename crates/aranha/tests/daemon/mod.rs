@@ -1,9 +1,8 @@
-//! Other people's servers, started by a test: in the foreground, of one process, on a free port, ended with the test.
+//! Servers that a test starts: nginx, Apache, DNS servers. Each is one process on a free port; dropping it kills it.
 //!
-//! nginx and Apache serve the folder `tree` and log as their test wants it, each at an address of its own, since a pause
-//! is kept by address.
+//! nginx and Apache serve the folder `tree`. They have different addresses, because the courtesy pause is kept by address.
 
-#![allow(dead_code, reason = "every test file uses its own part of this")]
+#![allow(dead_code, reason = "every test file uses a part of this module")]
 #![allow(
     unreachable_pub,
     reason = "a module of test binaries, not of a library"
@@ -30,7 +29,7 @@ impl Drop for Daemon {
 }
 
 impl Daemon {
-    /// The last argument is its configuration, a file of its name in the folder.
+    /// Writes the configuration to a file in the folder, which becomes the last argument.
     pub fn start(
         folder: &Path,
         program: &str,
@@ -40,7 +39,7 @@ impl Daemon {
     ) -> Self {
         assert!(
             Path::new(program).exists(),
-            "{program} is missing: run ./test once, it installs what the tests need"
+            "{program} is missing: run ./test once to install the tools of the tests"
         );
         let port = free_port(address);
         let name = Path::new(program).file_name().unwrap();
@@ -48,16 +47,16 @@ impl Daemon {
         fs::write(&file, configuration(port)).unwrap();
         let mut command = Command::new(program);
         command.args(arguments).arg(&file);
-        let said = folder.join(name).with_extension("out");
-        Self::wait(&mut command, address, port, &said)
+        let log = folder.join(name).with_extension("out");
+        Self::wait(&mut command, address, port, &log)
     }
 
-    /// Runs it until it listens; what it says meanwhile goes into a file.
-    pub fn wait(command: &mut Command, address: &'static str, port: u16, said: &Path) -> Self {
+    /// Starts a server and waits until it accepts connections. Its stderr goes to the file `log`.
+    pub fn wait(command: &mut Command, address: &'static str, port: u16, log: &Path) -> Self {
         let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(File::create(said).unwrap())
+            .stderr(File::create(log).unwrap())
             .spawn()
             .unwrap();
         let mut daemon = Self {
@@ -67,21 +66,21 @@ impl Daemon {
         };
         while TcpStream::connect((address, port)).is_err() {
             let ended = daemon.child.try_wait().unwrap();
-            let words = || fs::read_to_string(said).unwrap_or_default();
-            assert!(ended.is_none(), "{command:?} ended: {}", words());
+            let errors = || fs::read_to_string(log).unwrap_or_default();
+            assert!(ended.is_none(), "{command:?} ended: {}", errors());
             std::thread::sleep(Duration::from_millis(5));
         }
         daemon
     }
 }
 
-/// A port that nobody has at the moment.
+/// A port that is free at the moment.
 pub fn free_port(address: &str) -> u16 {
     let free = TcpListener::bind((address, 0)).unwrap();
     free.local_addr().unwrap().port()
 }
 
-/// Logs into `nginx.log`.
+/// Starts nginx, which logs to `nginx.log`.
 pub fn nginx(folder: &Path, log_format: &str, server: &str) -> Daemon {
     let here = folder.display();
     let places = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -99,7 +98,7 @@ pub fn nginx(folder: &Path, log_format: &str, server: &str) -> Daemon {
     })
 }
 
-/// Logs into `apache.log`. Only these modules, the workers and the permissions are there to be relied on.
+/// Starts Apache, which logs to `apache.log`, with these modules, `mpm_event` and `authz_core`.
 pub fn apache(folder: &Path, modules: &[&str], log_format: &str, server: &str) -> Daemon {
     let here = folder.display();
     let load = |name| format!("LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so\n");

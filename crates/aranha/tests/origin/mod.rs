@@ -1,7 +1,6 @@
-//! Real servers with real files: nginx and Apache on loopback, whose own logs are the judges, and pywb, which replays
-//! what was kept of them.
+//! Origin servers for tests: nginx and Apache on loopback with their access logs, and pywb, which replays a collection.
 
-#![allow(dead_code, reason = "every test file uses its own part of this")]
+#![allow(dead_code, reason = "every test file uses a part of this module")]
 #![allow(
     unreachable_pub,
     reason = "a module of test binaries, not of a library"
@@ -22,10 +21,10 @@ mod daemon;
 use self::daemon::Daemon;
 use crate::support::tool;
 
-/// Nothing here takes longer, however busy the machine.
-const LONGEST: Duration = Duration::from_secs(40);
+/// Time limit of every wait, generous for a busy machine.
+const MAX_WAIT: Duration = Duration::from_secs(40);
 
-/// Which server.
+/// Server software.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Nginx,
@@ -34,7 +33,7 @@ pub enum Kind {
 
 /// A request as the server logged it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct Request {
     /// Unix milliseconds.
     pub at: i64,
     pub status: u16,
@@ -43,7 +42,7 @@ pub struct Asked {
     pub path: String,
 }
 
-/// A server whose files are in `tree`.
+/// A server for the files in the folder `tree`.
 pub struct Origin {
     daemon: Daemon,
     folder: PathBuf,
@@ -51,9 +50,9 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// The site has three parts: `/plain/` is sent as it is, `/zipped/` packed, `/bare/` without anything to ask again with.
+    /// Starts the server: `/plain/` is sent as it is, `/zipped/` compressed, `/bare/` without ETag and Last-Modified.
     pub fn start(kind: Kind, folder: &Path) -> Self {
-        // Apache gives up root for www-data, which must be able to read.
+        // Apache started by root runs as www-data, which must be able to read the files.
         fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
         fs::create_dir_all(folder.join("tree")).unwrap();
         let (daemon, log) = match kind {
@@ -71,9 +70,9 @@ impl Origin {
         format!("http://{}:{}{path}", self.daemon.address, self.daemon.port)
     }
 
-    /// Writes a file of the site, whole at any instant, as if it had been changed at this time.
+    /// Writes a file of the site atomically and sets its modification time.
     pub fn write(&self, path: &str, text: &str, changed: SystemTime) {
-        let place = self.place(path);
+        let place = self.file(path);
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         let draft = self.folder.join("draft");
         fs::write(&draft, text).unwrap();
@@ -86,19 +85,20 @@ impl Origin {
         fs::rename(draft, place).unwrap();
     }
 
-    pub fn place(&self, path: &str) -> PathBuf {
+    /// The file of a URL path.
+    pub fn file(&self, path: &str) -> PathBuf {
         self.folder.join("tree").join(path.trim_start_matches('/'))
     }
 
-    fn logged(&self) -> Vec<Asked> {
+    fn logged(&self) -> Vec<Request> {
         let log = fs::read_to_string(&self.log).unwrap_or_default();
-        // A line that is just being written has no end yet.
+        // The server may be writing the last line.
         let whole = log.rfind('\n').map_or("", |end| &log[..end]);
         whole
             .lines()
             .map(|line| {
                 let fields: Vec<_> = line.split('\t').collect();
-                Asked {
+                Request {
                     at: fields[0].replace('.', "").parse().unwrap(),
                     status: fields[1].parse().unwrap(),
                     bytes: fields[2].parse().unwrap(),
@@ -108,51 +108,54 @@ impl Origin {
             .collect()
     }
 
-    /// How many requests there were; the log from there on is what comes later.
+    /// The number of requests so far.
     pub fn mark(&self) -> usize {
         self.logged().len()
     }
 
-    /// What was asked since the mark, complete: a request of the test's own comes after it, and is left out.
-    pub fn asked_since(&self, mark: usize) -> Vec<Asked> {
+    /// All requests since the mark. A request of the test itself marks the end of the log, and is left out.
+    pub fn requests_since(&self, mark: usize) -> Vec<Request> {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let own = format!("/own-{number}");
         let mut stream = TcpStream::connect((self.daemon.address, self.daemon.port)).unwrap();
         write!(stream, "GET {own} HTTP/1.0\r\n\r\n").unwrap();
         stream.read_to_end(&mut Vec::new()).unwrap();
-        self.wait_for(0, |asked| asked.path == own);
-        self.since(mark)
+        self.wait_for(0, |request| request.path == own);
+        self.logged_since(mark)
     }
 
-    /// What was asked since the mark, so far; not the page that never was, by which the crawl knows such pages.
-    pub fn since(&self, mark: usize) -> Vec<Asked> {
-        let mut asked = self.logged().split_off(mark);
-        asked.retain(|asked| {
+    /// The requests since the mark that are logged so far, without the soft-404 probe of the crawl.
+    pub fn logged_since(&self, mark: usize) -> Vec<Request> {
+        let mut requests = self.logged().split_off(mark);
+        requests.retain(|request| {
             let own = ["/own-", "/aranha-"];
-            !own.iter().any(|own| asked.path.starts_with(own))
+            !own.iter().any(|own| request.path.starts_with(own))
         });
-        asked
+        requests
     }
 
-    /// Waits for such a request since the mark.
+    /// Waits for a request since the mark that fits.
     #[track_caller]
-    pub fn wait_for(&self, mark: usize, wanted: impl Fn(&Asked) -> bool) -> Asked {
-        self.wait_until(mark, |asked| {
-            asked.iter().find(|asked| wanted(asked)).cloned()
+    pub fn wait_for(&self, mark: usize, wanted: impl Fn(&Request) -> bool) -> Request {
+        self.wait_until(mark, |requests| {
+            requests.iter().find(|request| wanted(request)).cloned()
         })
     }
 
-    /// Waits until the requests since the mark give what is wanted of them.
+    /// Waits until `wanted` returns a value for the requests since the mark.
     #[track_caller]
-    pub fn wait_until<T>(&self, mark: usize, wanted: impl Fn(&[Asked]) -> Option<T>) -> T {
-        let began = Instant::now();
+    pub fn wait_until<T>(&self, mark: usize, wanted: impl Fn(&[Request]) -> Option<T>) -> T {
+        let start = Instant::now();
         loop {
-            let asked = self.logged().split_off(mark);
-            if let Some(found) = wanted(&asked) {
+            let requests = self.logged().split_off(mark);
+            if let Some(found) = wanted(&requests) {
                 return found;
             }
-            assert!(began.elapsed() < LONGEST, "it does not come: {asked:?}");
+            assert!(
+                start.elapsed() < MAX_WAIT,
+                "not within {MAX_WAIT:?}: {requests:?}"
+            );
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -178,7 +181,7 @@ fn apache(folder: &Path) -> Daemon {
     )
 }
 
-/// A pywb that serves a collection's own folders, ended with the test.
+/// A pywb that replays a collection from its own folders.
 pub struct Pywb {
     daemon: Daemon,
     _home: tempfile::TempDir,
@@ -198,14 +201,14 @@ impl Pywb {
         command
             .args(["-b", address, "-p", &port.to_string()])
             .current_dir(home.path());
-        let daemon = Daemon::wait(&mut command, address, port, &home.path().join("said"));
+        let daemon = Daemon::wait(&mut command, address, port, &home.path().join("pywb.log"));
         Self {
             daemon,
             _home: home,
         }
     }
 
-    /// A page as it was at a time (`20261101100000`), unpacked; head and body of the answer.
+    /// Head and decoded body of the replayed page at a time (`20261101100000`).
     pub fn get(&self, stamp: &str, url: &str) -> (String, String) {
         let port = self.daemon.port;
         let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -214,12 +217,12 @@ impl Pywb {
             "GET /c/{stamp}id_/{url} HTTP/1.0\r\nHost: 127.0.0.1:{port}\r\n\r\n"
         )
         .unwrap();
-        let mut answer = Vec::new();
-        stream.read_to_end(&mut answer).unwrap();
-        let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
-        let body = answer.split_off(end.expect("a head") + 4);
+        let mut response = Vec::new();
+        stream.read_to_end(&mut response).unwrap();
+        let end = response.windows(4).position(|four| four == b"\r\n\r\n");
+        let body = response.split_off(end.expect("the response has a head") + 4);
         (
-            String::from_utf8_lossy(&answer).into_owned(),
+            String::from_utf8_lossy(&response).into_owned(),
             String::from_utf8_lossy(&body).into_owned(),
         )
     }

@@ -1,6 +1,6 @@
-//! Commands that must end, in the background or at once, and the form of their complaints.
+//! Processes in the foreground and background, and the form of error messages.
 
-#![allow(dead_code, reason = "every test file uses its own part of this")]
+#![allow(dead_code, reason = "every test file uses a part of this module")]
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -9,15 +9,15 @@ use std::time::{Duration, Instant};
 
 use crate::support::assert_status;
 
-/// No crawl of a lab this small takes longer.
-pub(crate) const LONGEST: Duration = Duration::from_mins(1);
+/// Time limit of a background process. Crawls of the labs in these tests take seconds.
+pub(crate) const MAX_RUN_TIME: Duration = Duration::from_mins(1);
 
-/// A command that must end soon, because nothing may begin.
+/// Runs a command to its end.
 pub(crate) fn run(command: &mut Command) -> Output {
     command.output().expect("the command runs")
 }
 
-/// Nothing on stdout, `error:` with a sentence that holds this, `hint:` with a next step, and no third line.
+/// Requires an empty stdout and two lines on stderr: `error:` with a text that contains `sentence`, and `hint:`.
 #[track_caller]
 pub(crate) fn assert_error(output: &Output, status: i32, sentence: &str) {
     assert_status(output, status);
@@ -25,16 +25,16 @@ pub(crate) fn assert_error(output: &Output, status: i32, sentence: &str) {
     let stderr = String::from_utf8_lossy(&output.stderr);
     let lines: Vec<_> = stderr.lines().collect();
     assert_eq!(lines.len(), 2, "{stderr}");
-    let said = lines[0].strip_prefix("error: ").unwrap_or_default();
-    assert!(said.contains(sentence), "no `{sentence}` in: {stderr}");
+    let error = lines[0].strip_prefix("error: ").unwrap_or_default();
+    assert!(error.contains(sentence), "no `{sentence}` in: {stderr}");
     let hint = lines[1].strip_prefix("hint: ").unwrap_or_default();
     assert!(!hint.is_empty(), "no hint in: {stderr}");
 }
 
-/// A command in the background; it and what it started end when the test ends.
-pub(crate) struct Running(pub(crate) Child);
+/// A command in the background. Dropping it kills its process group.
+pub(crate) struct BackgroundProcess(pub(crate) Child);
 
-impl Running {
+impl BackgroundProcess {
     pub(crate) fn start(mut command: Command) -> Self {
         command
             .process_group(0)
@@ -48,25 +48,25 @@ impl Running {
         assert_status(&run(Command::new("kill").args(["-s", name, &pid])), 0);
     }
 
-    /// Waits without holding up the lab, and not for ever. What is said must fit into a pipe.
-    pub(crate) async fn ended(&mut self) -> Output {
-        let began = Instant::now();
+    /// Waits for the end without blocking the lab's thread, at most [`MAX_RUN_TIME`]. The output must fit into a pipe.
+    pub(crate) async fn wait(&mut self) -> Output {
+        let start = Instant::now();
         let status = loop {
-            if let Some(status) = self.0.try_wait().expect("the child is ours") {
+            if let Some(status) = self.0.try_wait().expect("the child can be waited for") {
                 break status;
             }
-            assert!(began.elapsed() < LONGEST, "it does not end");
+            assert!(start.elapsed() < MAX_RUN_TIME, "the process does not end");
             tokio::time::sleep(Duration::from_millis(10)).await;
         };
         Output {
             status,
-            stdout: everything(self.0.stdout.take()),
-            stderr: everything(self.0.stderr.take()),
+            stdout: read_all(self.0.stdout.take()),
+            stderr: read_all(self.0.stderr.take()),
         }
     }
 }
 
-impl Drop for Running {
+impl Drop for BackgroundProcess {
     fn drop(&mut self) {
         if let Ok(None) = self.0.try_wait() {
             let group = format!("-{}", self.0.id());
@@ -76,9 +76,9 @@ impl Drop for Running {
     }
 }
 
-fn everything(pipe: Option<impl Read>) -> Vec<u8> {
+fn read_all(pipe: Option<impl Read>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let mut pipe = pipe.expect("it was started with pipes");
-    pipe.read_to_end(&mut bytes).expect("a pipe can be read");
+    let mut pipe = pipe.expect("the output is a pipe");
+    pipe.read_to_end(&mut bytes).expect("the pipe is readable");
     bytes
 }

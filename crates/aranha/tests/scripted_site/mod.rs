@@ -1,6 +1,6 @@
-//! A server of a few lines that tells a script, and the crawl that listens to it.
+//! A small HTTP server whose responses are a function of the request, and the command that crawls it.
 
-#![allow(dead_code, reason = "every test file uses its own part of this")]
+#![allow(dead_code, reason = "every test file uses a part of this module")]
 #![allow(
     unreachable_pub,
     reason = "a module of test binaries, not of a library"
@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{aranha, assert_status};
 
-/// What a request is answered with, head and body: `(path, cookie, how often it was asked before)`.
+/// Returns the response (head and body) for a path, a cookie, and the number of earlier requests for the path.
 type Script = dyn Fn(&str, Option<&str>, usize) -> String + Send + Sync;
 
-/// A server that tells a script. Ends with the test's process; every connection serves one request.
+/// The server. It runs until the test process ends. Each connection serves one request.
 pub struct ScriptedSite {
     pub port: u16,
-    asked: Arc<Mutex<Vec<String>>>,
+    requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl ScriptedSite {
@@ -30,30 +30,30 @@ impl ScriptedSite {
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (script, log): (Arc<Script>, _) = (Arc::new(script), Arc::clone(&asked));
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let (script, log): (Arc<Script>, _) = (Arc::new(script), Arc::clone(&requests));
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let (script, log) = (Arc::clone(&script), Arc::clone(&log));
                 std::thread::spawn(move || serve(&stream.unwrap(), &*script, &log));
             }
         });
-        Self { port, asked }
+        Self { port, requests }
     }
 
     pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.port)
     }
 
-    /// Everything that was asked for.
-    pub fn all(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+    /// Paths of all requests, in order.
+    pub fn all_requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
     }
 
-    /// Paths asked for, robots.txt left out.
-    pub fn asked(&self) -> Vec<String> {
-        let asked = self.asked.lock().unwrap();
-        asked
+    /// Paths of the requests in order, without `/robots.txt`.
+    pub fn requests(&self) -> Vec<String> {
+        let requests = self.requests.lock().unwrap();
+        requests
             .iter()
             .filter(|path| *path != "/robots.txt")
             .cloned()
@@ -78,21 +78,22 @@ fn serve(mut stream: &TcpStream, script: &Script, log: &Mutex<Vec<String>>) {
     }
     let before = {
         let mut log = log.lock().unwrap();
-        let before = log.iter().filter(|asked| **asked == path).count();
+        let before = log.iter().filter(|earlier| **earlier == path).count();
         log.push(path.clone());
         before
     };
-    let answer = match path.as_str() {
-        // A script that says nothing about it has no robots.txt.
+    let response = match path.as_str() {
+        // An empty string stands for a site without robots.txt.
         "/robots.txt" => match script(&path, None, before) {
-            answer if answer.is_empty() => status("404 Not Found"),
-            answer => answer,
+            response if response.is_empty() => status("404 Not Found"),
+            response => response,
         },
         path => script(path, cookie.as_deref(), before),
     };
-    let _ = stream.write_all(answer.as_bytes());
+    let _ = stream.write_all(response.as_bytes());
 }
 
+/// A response with an HTML page.
 pub fn page(body: &str) -> String {
     format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
@@ -100,10 +101,12 @@ pub fn page(body: &str) -> String {
     )
 }
 
+/// A response without a body: `404 Not Found`.
 pub fn status(line: &str) -> String {
     format!("HTTP/1.1 {line}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
 }
 
+/// A response with a page of links.
 pub fn links(paths: &[&str]) -> String {
     let links: Vec<_> = paths
         .iter()
@@ -112,6 +115,7 @@ pub fn links(paths: &[&str]) -> String {
     page(&links.join("\n"))
 }
 
+/// The command that crawls a site without a pause.
 pub fn crawl(folder: &Path, seed: &str) -> Command {
     let mut command = aranha();
     command
@@ -128,6 +132,7 @@ pub fn crawl(folder: &Path, seed: &str) -> Command {
     command
 }
 
+/// Runs a command that must succeed.
 pub fn run(command: &mut Command) {
     assert_status(&command.output().unwrap(), 0);
 }

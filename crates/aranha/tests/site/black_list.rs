@@ -17,12 +17,11 @@ fn a_seed_on_the_black_list_is_not_fetched() {
     );
     let collection = folder.path().join("c");
     run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
-    assert_eq!(site.asked(), Vec::<String>::new());
+    assert_eq!(site.requests(), Vec::<String>::new());
     assert_eq!(outcomes(&collection)["/"], "blocked");
 }
 
-/// A range shuts out every host that has such an address, by whatever name.
-/// A list named beside a configuration file is found again from the collection that keeps the name.
+/// The collection stores the path of the list. Later commands must find it, whatever folder they run in.
 #[test]
 fn a_black_list_file_is_found_relative_to_its_configuration() {
     let site = ScriptedSite::start(|path, _, _| match path {
@@ -42,10 +41,10 @@ fn a_black_list_file_is_found_relative_to_its_configuration() {
     here(crawl(Path::new("c"), &site.url("/")).args(["--config", "cfg/mine.toml"]));
     here(&mut crawl(Path::new("c"), &site.url("/")));
     here(aranha().args(["why", &site.url("/shut"), "-c", "c"]));
-    assert_eq!(site.asked(), ["/", "/open"]);
+    assert_eq!(site.requests(), ["/", "/open"]);
 }
 
-/// One byte that is no UTF-8 must not open everything that the list shuts out.
+/// A list with invalid UTF-8 must not be treated as empty.
 #[test]
 fn an_unreadable_black_list_is_an_error() {
     let site = ScriptedSite::start(|path, _, _| match path {
@@ -64,8 +63,8 @@ fn an_unreadable_black_list_is_an_error() {
     std::fs::write(collection.join("blacklist.txt"), b"127.0.0.1 # caf\xe9\n").unwrap();
     let output = why().output().unwrap();
     assert_status(&output, 1);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("blacklist.txt: "), "{said}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("blacklist.txt: "), "{text}");
 }
 
 #[test]
@@ -78,16 +77,16 @@ fn an_address_range_on_the_black_list_blocks_host_names() {
     let collection = folder.path().join("c");
     let seed = format!("http://localhost:{}/", site.port);
     run(&mut crawl(&collection, &seed));
-    assert_eq!(site.asked(), ["/"]);
+    assert_eq!(site.requests(), ["/"]);
     run(aranha()
         .args(["block", "127.0.0.0/8", "::1", "-c"])
         .arg(&collection));
     run(crawl(&collection, &seed).arg("--again"));
-    assert_eq!(site.asked(), ["/"]);
+    assert_eq!(site.requests(), ["/"]);
     assert_eq!(outcomes(&collection)["/"], "address refused");
 }
 
-/// A site is named without `www.`, and names have no capitals; people write both.
+/// The stored name of a site is lower case and without `www.`.
 #[test]
 fn unblock_accepts_other_spellings_of_a_host() {
     let site = ScriptedSite::start(|path, _, _| match path {
@@ -100,9 +99,9 @@ fn unblock_accepts_other_spellings_of_a_host() {
     let home = format!("http://www.foo.example:{}/", site.port);
     let visit = || {
         run(crawl(&collection, &home).args(["--again", "--resolver", &resolver]));
-        site.asked().len()
+        site.requests().len()
     };
-    let told = |arguments: &[&str]| {
+    let output_of = |arguments: &[&str]| {
         let mut command = aranha();
         let output = command.args(arguments).arg("-c").arg(&collection);
         let output = output.output().unwrap();
@@ -112,33 +111,36 @@ fn unblock_accepts_other_spellings_of_a_host() {
     };
     assert_eq!(visit(), 1);
     for empty in ["", " ", "#foo"] {
-        let (status, said) = told(&["block", empty]);
-        assert_eq!(status, 2, "{said}");
-        assert!(said.contains("hint: "), "{said}");
+        let (status, text) = output_of(&["block", empty]);
+        assert_eq!(status, 2, "{text}");
+        assert!(text.contains("hint: "), "{text}");
     }
-    assert_eq!(told(&["block", "WWW.Foo.Example"]).0, 0);
+    assert_eq!(output_of(&["block", "WWW.Foo.Example"]).0, 0);
     assert_eq!(visit(), 1);
-    let (_, aside) = told(&["status", "--blocked"]);
+    let (_, blocked) = output_of(&["status", "--blocked"]);
     assert_eq!(
-        aside,
+        blocked,
         "WWW.Foo.Example  1 site  blocked by the black list\n"
     );
-    let (_, aside) = told(&["status", "--blocked", "--json"]);
-    assert!(aside.contains(r#""entry":"WWW.Foo.Example""#), "{aside}");
+    let (_, blocked) = output_of(&["status", "--blocked", "--json"]);
+    assert!(
+        blocked.contains(r#""entry":"WWW.Foo.Example""#),
+        "{blocked}"
+    );
     let place = format!("-c {}", collection.display());
-    let (_, why) = told(&["why", &home]);
+    let (_, why) = output_of(&["why", &home]);
     let hint = format!("aranha unblock 'WWW.Foo.Example' {place} unblocks it");
     assert!(why.contains(&hint), "{why}");
-    let (status, said) = told(&["unblock", "www.foo.EXAMPLE", "typo.example"]);
+    let (status, text) = output_of(&["unblock", "www.foo.EXAMPLE", "typo.example"]);
     assert_eq!(status, 1);
     assert!(
-        said.contains("1 line removed from the black list, 1 site unblocked"),
-        "{said}"
+        text.contains("1 line removed from the black list, 1 site unblocked"),
+        "{text}"
     );
     assert!(
-        said.contains("`typo.example` is neither on the black list nor a blocked site"),
-        "{said}"
+        text.contains("`typo.example` is neither on the black list nor a blocked site"),
+        "{text}"
     );
-    assert!(said.contains(&place), "{said}");
+    assert!(text.contains(&place), "{text}");
     assert_eq!(visit(), 2);
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::scripted_site::{ScriptedSite, crawl, links, page, run};
 use crate::support::{aranha, assert_status};
 
-/// Without its frontier a crawl would begin anew in the same folder, and nobody would notice.
+/// A new frontier would not contain the pages of the archive.
 #[test]
 fn an_archive_without_its_frontier_is_an_error() {
     let site = ScriptedSite::start(|path, _, _| match path {
@@ -22,13 +22,13 @@ fn an_archive_without_its_frontier_is_an_error() {
     ] {
         end(&collection.join("frontier.db")).unwrap();
         assert_frontier_missing(&mut crawl(&collection, &site.url("/")));
-        assert_frontier_missing(&mut again(&collection));
-        assert_frontier_missing(&mut seed(&collection));
+        assert_frontier_missing(&mut crawl_again(&collection));
+        assert_frontier_missing(&mut add_seed(&collection));
     }
-    assert_eq!(site.asked(), ["/"]);
+    assert_eq!(site.requests(), ["/"]);
 }
 
-/// Links that wait for their sites are in files beside the database: a new one would not name them.
+/// Link runs are files beside the database, which lists them. A new database would not list them.
 #[test]
 fn link_runs_without_their_frontier_are_not_deleted() {
     let folder = tempfile::tempdir().unwrap();
@@ -36,15 +36,15 @@ fn link_runs_without_their_frontier_are_not_deleted() {
     let file = collection.join("frontier.runs/7.run");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, "links").unwrap();
-    assert_frontier_missing(&mut seed(&collection));
+    assert_frontier_missing(&mut add_seed(&collection));
     assert_frontier_missing(&mut crawl(&collection, "http://127.0.0.1:9/"));
     std::fs::write(collection.join("frontier.db"), "").unwrap();
-    assert_frontier_missing(&mut seed(&collection));
-    assert_frontier_missing(&mut again(&collection));
+    assert_frontier_missing(&mut add_seed(&collection));
+    assert_frontier_missing(&mut crawl_again(&collection));
     assert_eq!(std::fs::read_to_string(file).unwrap(), "links");
 }
 
-/// The links that wait are in files beside the database: who copies one without the other is told so.
+/// Link runs are files beside the database, and easily forgotten in a backup.
 #[test]
 fn missing_link_runs_are_reported() {
     let other = ScriptedSite::start(|path, _, _| match path {
@@ -59,7 +59,7 @@ fn missing_link_runs_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
     run(crawl(&collection, &site.url("/")).args(["--scope", "any"]));
-    assert_eq!(other.asked(), ["/"]);
+    assert_eq!(other.requests(), ["/"]);
     let check = || {
         aranha()
             .args(["check", "-c"])
@@ -71,19 +71,19 @@ fn missing_link_runs_are_reported() {
     std::fs::remove_dir_all(collection.join("frontier.runs")).unwrap();
     let output = check();
     assert_status(&output, 1);
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(said.contains("frontier.runs/"), "{said}");
-    let output = again(&collection).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("frontier.runs/"), "{text}");
+    let output = crawl_again(&collection).output().unwrap();
     assert_status(&output, 1);
-    let said = String::from_utf8(output.stderr).unwrap();
+    let text = String::from_utf8(output.stderr).unwrap();
     assert!(
-        said.contains("hint: restore frontier.db and frontier.runs/"),
-        "{said}"
+        text.contains("hint: restore frontier.db and frontier.runs/"),
+        "{text}"
     );
 }
 
 /// `aranha crawl` without a URL.
-fn again(collection: &Path) -> Command {
+fn crawl_again(collection: &Path) -> Command {
     let mut command = aranha();
     command
         .args(["crawl", "--allow-private", "--quiet", "-c"])
@@ -91,7 +91,7 @@ fn again(collection: &Path) -> Command {
     command
 }
 
-fn seed(collection: &Path) -> Command {
+fn add_seed(collection: &Path) -> Command {
     let mut command = aranha();
     command
         .args(["seed", "add", "http://127.0.0.1:9/", "-c"])
@@ -103,10 +103,10 @@ fn seed(collection: &Path) -> Command {
 fn assert_frontier_missing(command: &mut Command) {
     let output = command.output().unwrap();
     assert_status(&output, 1);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(said.contains("frontier.db is missing or empty"), "{said}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert!(text.contains("frontier.db is missing or empty"), "{text}");
     assert!(
-        said.contains("restore frontier.db and frontier.runs/"),
-        "{said}"
+        text.contains("restore frontier.db and frontier.runs/"),
+        "{text}"
     );
 }

@@ -14,12 +14,12 @@ fn the_page_limit_is_exact() {
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
     run(crawl(&collection, &site.url("/")).args(["--pages", "3", "--connections", "4"]));
-    assert_eq!(site.asked().len(), 3);
+    assert_eq!(site.requests().len(), 3);
     run(&mut crawl(&collection, &site.url("/")));
     assert_eq!(
-        site.asked().len(),
+        site.requests().len(),
         6,
-        "the limit is not kept for the next run"
+        "the limit does not apply to the next crawl"
     );
 }
 
@@ -50,7 +50,7 @@ fn new_filters_apply_to_queued_pages() {
     let collection = folder.path().join("c");
     run(crawl(&collection, &site.url("/")).args(["--pages", "1"]));
     run(crawl(&collection, &site.url("/")).args(["--reject", "path:/calendar/*"]));
-    assert_eq!(site.asked(), ["/", "/news"]);
+    assert_eq!(site.requests(), ["/", "/news"]);
     assert_eq!(outcomes(&collection)["/calendar/1"], "out of scope");
 }
 
@@ -77,7 +77,7 @@ fn a_refused_address_can_be_allowed_later() {
             "-c",
         ])
         .arg(&collection));
-    assert_eq!(site.asked(), Vec::<String>::new());
+    assert_eq!(site.requests(), Vec::<String>::new());
     run(&mut crawl(&collection, &site.url("/")));
     assert_eq!(outcomes(&collection)["/"], "200");
 }

@@ -23,7 +23,7 @@ use std::path::Path;
 
 use support::pages;
 
-/// Path to outcome, newest record.
+/// The newest outcome of every page, by path.
 pub(crate) fn outcomes(folder: &Path) -> BTreeMap<String, String> {
     let path = |url: &str| {
         url.splitn(4, '/')
@@ -43,14 +43,14 @@ pub(crate) fn settings(folder: &Path, text: &str) -> std::path::PathBuf {
     file
 }
 
-/// A name server for which every name is on loopback; its address.
+/// Starts a DNS server that resolves every name to 127.0.0.1, and returns its address.
 pub(crate) fn resolver_to_loopback() -> String {
     let names = UdpSocket::bind("127.0.0.1:0").unwrap();
     let resolver = names.local_addr().unwrap().to_string();
     std::thread::spawn(move || {
         let mut query = [0; 512];
         while let Ok((length, from)) = names.recv_from(&mut query) {
-            // The question comes back with one answer: its own name, A, IN, 60 s, 127.0.0.1.
+            // The response repeats the question and has one answer: same name, A, IN, TTL 60, 127.0.0.1.
             let end = 12
                 + query[12..length]
                     .iter()

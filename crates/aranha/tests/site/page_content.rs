@@ -4,7 +4,7 @@ use crate::scripted_site::{ScriptedSite, crawl, links, page, run};
 use crate::settings;
 use crate::support::{aranha, assert_status};
 
-/// A server that shows its home page whatever it is asked for has a home page.
+/// The server sends the same page for every path, so the page equals the response to the soft-404 probe.
 #[test]
 fn the_home_page_is_never_a_soft_404() {
     let site = ScriptedSite::start(|path, _, _| {
@@ -51,11 +51,10 @@ fn text_is_extracted_even_if_the_crawl_did_not_extract_it() {
     text.args(["text", &site.url("/"), "-c"]).arg(&collection);
     let output = text.output().unwrap();
     assert_status(&output, 0);
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(said, "the spider sits in the web\n");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text, "the spider sits in the web\n");
 }
 
-/// A link that is there and not followed is no link that nobody has read.
 #[test]
 fn why_says_that_links_were_not_followed() {
     let site = ScriptedSite::start(|path, _, _| match path {
@@ -67,13 +66,13 @@ fn why_says_that_links_were_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
     run(crawl(&collection, &site.url("/")).args(["--depth", "1"]));
-    assert_eq!(site.asked(), ["/", "/near"]);
+    assert_eq!(site.requests(), ["/", "/near"]);
     for unknown in ["/marked", "/far"] {
         let mut why = aranha();
         why.args(["why", &site.url(unknown), "-c"]).arg(&collection);
-        let said = String::from_utf8(why.output().unwrap().stdout).unwrap();
+        let text = String::from_utf8(why.output().unwrap().stdout).unwrap();
         let page = "unknown: no link that was followed leads to it \
                     (not followed: links beyond crawl.depth = 1, links on pages with nofollow, links with nofollow)";
-        assert!(said.contains(page), "{said}");
+        assert!(text.contains(page), "{text}");
     }
 }

@@ -21,11 +21,11 @@ fn a_redirect_to_itself_that_sets_a_cookie_is_followed() {
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
     run(&mut crawl(&collection, &site.url("/")));
-    assert_eq!(site.asked(), ["/", "/", "/inside"]);
+    assert_eq!(site.requests(), ["/", "/", "/inside"]);
     assert_eq!(outcomes(&collection)["/"], "200");
 }
 
-/// A page that is asked for again at once has one place in the schedule, not one for each answer.
+/// The page is fetched twice in one visit, but has one revisit.
 #[test]
 fn a_page_behind_a_redirect_to_itself_is_scheduled_once() {
     let site = ScriptedSite::start(|path, cookie, _| {
@@ -39,10 +39,10 @@ fn a_page_behind_a_redirect_to_itself_is_scheduled_once() {
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
     run(&mut crawl(&collection, &site.url("/")));
-    assert_eq!(site.asked(), ["/", "/"]);
+    assert_eq!(site.requests(), ["/", "/"]);
     for requests in [3, 4] {
         run(crawl(&collection, &site.url("/")).arg("--again"));
-        assert_eq!(site.asked().len(), requests);
+        assert_eq!(site.requests().len(), requests);
     }
 }
 
@@ -61,11 +61,11 @@ fn endless_redirects_to_itself_are_given_up() {
             again.arg("--again");
         }
         run(&mut again);
-        assert_eq!(site.asked().len(), 4 * round);
+        assert_eq!(site.requests().len(), 4 * round);
     }
 }
 
-/// Cut off as well: it is asked for again for the one reason or for the other, not for both.
+/// The redirect and the truncation are each a reason for another request; only one of them may be scheduled.
 #[test]
 fn a_truncated_redirect_to_itself_is_scheduled_once() {
     let site = ScriptedSite::start(|path, _, _| match path {
@@ -79,7 +79,7 @@ fn a_truncated_redirect_to_itself_is_scheduled_once() {
     let file = settings(folder.path(), "[retry]\nreset = [\"1ms\"]\n");
     let collection = folder.path().join("c");
     run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
-    assert_eq!(site.asked().len(), 4);
+    assert_eq!(site.requests().len(), 4);
 }
 
 #[test]
@@ -96,17 +96,17 @@ fn every_redirect_adds_one_to_the_depth() {
     });
     let folder = tempfile::tempdir().unwrap();
     run(crawl(&folder.path().join("c"), &site.url("/")).args(["--depth", "5"]));
-    assert_eq!(site.asked().len(), 7);
+    assert_eq!(site.requests().len(), 7);
 }
 
-/// Twins that redirect to each other, name by name: the crawl gives up instead of going to and fro.
+/// `www.flip.test` and `flip.test` redirect to each other.
 #[test]
 fn twins_that_redirect_to_each_other_do_not_loop() {
     let resolver = resolver_to_loopback();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let asked = Arc::new(Mutex::new(0));
-    let count = Arc::clone(&asked);
+    let requests = Arc::new(Mutex::new(0));
+    let count = Arc::clone(&requests);
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
@@ -142,8 +142,8 @@ fn twins_that_redirect_to_each_other_do_not_loop() {
         &format!("http://flip.test:{port}/"),
     );
     run(command.args(["--resolver", &resolver]));
-    let asked = *asked.lock().unwrap();
-    assert!((4..=12).contains(&asked), "{asked} requests");
+    let requests = *requests.lock().unwrap();
+    assert!((4..=12).contains(&requests), "{requests} requests");
 }
 
 #[test]
@@ -162,5 +162,5 @@ fn the_target_of_a_redirected_seed_is_crawled() {
     });
     let folder = tempfile::tempdir().unwrap();
     run(&mut crawl(&folder.path().join("c"), &old.url("/")));
-    assert_eq!(new.asked(), ["/", "/inside"]);
+    assert_eq!(new.requests(), ["/", "/inside"]);
 }

@@ -7,7 +7,7 @@ use crate::scripted_site::{ScriptedSite, crawl, links, page, run, status};
 use crate::support::{aranha, pages};
 use crate::{outcomes, settings};
 
-/// A site that was away in the first rounds, its robots.txt first and then the page, has another chance in each.
+/// robots.txt fails in the first rounds, then the page.
 #[test]
 fn a_page_whose_server_failed_is_tried_again_every_round() {
     let site = ScriptedSite::start(|path, _, before| match (path, before) {
@@ -24,27 +24,30 @@ fn a_page_whose_server_failed_is_tried_again_every_round() {
     );
     let collection = folder.path().join("c");
     run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
-    let began = Instant::now();
+    let start = Instant::now();
     while outcomes(&collection)
         .get("/")
         .is_none_or(|found| found != "200")
     {
-        assert!(began.elapsed() < Duration::from_secs(30));
+        assert!(start.elapsed() < Duration::from_secs(30));
         run(aranha().args(["crawl", "--quiet", "-c"]).arg(&collection));
     }
-    assert_eq!(site.asked()[..3], ["/", "/", "/"]);
-    // What has an answer, and be it that there is nothing, is not asked for in vain.
-    let asked = site.asked();
-    assert_eq!(asked.iter().filter(|path| *path == "/nowhere").count(), 1);
+    assert_eq!(site.requests()[..3], ["/", "/", "/"]);
+    // A 404 response is an answer: the page is not retried.
+    let requests = site.requests();
+    assert_eq!(
+        requests.iter().filter(|path| *path == "/nowhere").count(),
+        1
+    );
 }
 
-/// Its pages wait for the next round together; they do not fail one by one, a request for every windowful of them.
+/// All pages of the site wait for the next round together. There must not be one request per window of pages.
 #[test]
 fn an_unreachable_site_gets_one_request_for_all_its_pages() {
-    let asked = Arc::new(Mutex::new(0));
-    let told = Arc::clone(&asked);
+    let requests = Arc::new(Mutex::new(0));
+    let counter = Arc::clone(&requests);
     let site = ScriptedSite::start(move |_, _, _| {
-        *told.lock().unwrap() += 1;
+        *counter.lock().unwrap() += 1;
         status("503 Service Unavailable")
     });
     let folder = tempfile::tempdir().unwrap();
@@ -65,11 +68,11 @@ fn an_unreachable_site_gets_one_request_for_all_its_pages() {
         .arg(file)
         .arg("-c")
         .arg(&collection));
-    assert_eq!(*asked.lock().unwrap(), 2, "and by the retry table");
+    assert_eq!(*requests.lock().unwrap(), 2, "one request and one retry");
     run(aranha()
         .args(["crawl", "--quiet", "--allow-private", "-c"])
         .arg(&collection));
-    assert_eq!(*asked.lock().unwrap(), 2);
+    assert_eq!(*requests.lock().unwrap(), 2);
     let found = outcomes(&collection);
     assert!(found.keys().all(|path| path == "/robots.txt"), "{found:?}");
 }
@@ -85,12 +88,12 @@ fn a_failing_page_does_not_stop_its_site() {
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
     run(&mut crawl(&collection, &site.url("/")));
-    assert_eq!(site.asked(), ["/", "/a", "/broken", "/b", "/c"]);
+    assert_eq!(site.requests(), ["/", "/a", "/broken", "/b", "/c"]);
     let page = &pages(&collection)[&site.url("/broken")];
-    assert!(page["next"].is_string(), "it is tried again later: {page}");
-    // Asking for the site again is asking now.
+    assert!(page["next"].is_string(), "a retry is scheduled: {page}");
+    // Naming the site again makes its pages due immediately.
     run(&mut crawl(&collection, &site.url("/")));
-    assert_eq!(site.asked().last().unwrap(), "/broken");
+    assert_eq!(site.requests().last().unwrap(), "/broken");
 }
 
 #[test]
@@ -128,24 +131,25 @@ fn retry_after_is_obeyed_and_the_crawl_continues() {
     let collection = folder.path().join("c");
     let file = settings(folder.path(), "[retry]\nslow_down = [\"1ms\"]\n");
     run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
-    let asked = site.asked();
+    let requests = site.requests();
     assert_eq!(
-        asked.iter().filter(|path| *path == "/busy").count(),
+        requests.iter().filter(|path| *path == "/busy").count(),
         2,
-        "{asked:?}"
+        "{requests:?}"
     );
     assert_eq!(outcomes(&collection)["/busy"], "200");
     assert_eq!(outcomes(&collection)["/other"], "200");
 }
 
-/// Refuses this request, for a second: whatever is asked next, it comes later, and all pages come in the end.
+/// The server refuses one request with `Retry-After: 1`. The next request to it must come a second later or more, and all
+/// pages must be fetched in the end.
 #[track_caller]
 fn check_retry_after(retry: &str, is_refused: fn(&str, usize) -> bool) {
     let log = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&log);
+    let server_log = Arc::clone(&log);
     let site = ScriptedSite::start(move |path, _, before| {
         let refused = is_refused(path, before);
-        told.lock().unwrap().push((Instant::now(), refused));
+        server_log.lock().unwrap().push((Instant::now(), refused));
         let others: Vec<_> = (0..20).map(|number| format!("/{number}")).collect();
         let others: Vec<_> = others.iter().map(String::as_str).collect();
         match path {
@@ -163,9 +167,9 @@ fn check_retry_after(retry: &str, is_refused: fn(&str, usize) -> bool) {
     run(command.args(["--connections", "1", "--config"]).arg(file));
     let log = log.lock().unwrap();
     let refused = log.iter().position(|(_, refused)| *refused);
-    let refused = refused.expect("it was asked for");
+    let refused = refused.expect("the page was requested");
     let [(refusal, _), (next, _), ..] = log[refused..] else {
-        panic!("nothing was asked for afterwards");
+        panic!("there was no later request");
     };
     let gap = next - refusal;
     assert!(gap >= Duration::from_secs(1), "{gap:?}");
@@ -186,7 +190,7 @@ fn retry_after_of_the_soft_404_probe_is_obeyed() {
     check_retry_after("", |path, _| path.starts_with("/aranha-"));
 }
 
-/// The same command continues a crawl: it must not begin with what the server asked not to do.
+/// Retry-After is stored: a crawl that continues, even with `--again`, must obey it.
 #[test]
 fn retry_after_is_obeyed_by_the_next_crawl() {
     for refused in ["/robots.txt", "/"] {
@@ -199,13 +203,13 @@ fn retry_after_is_obeyed_by_the_next_crawl() {
         let collection = folder.path().join("c");
         let file = settings(folder.path(), "[crawl]\nidle_wait = \"100ms\"\n");
         run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
-        let asked = site.all();
-        assert_eq!(asked.last().map(String::as_str), Some(refused));
+        let requests = site.all_requests();
+        assert_eq!(requests.last().map(String::as_str), Some(refused));
         for flag in ["--quiet", "--again"] {
             run(aranha()
                 .args(["crawl", &site.url("/"), flag, "--allow-private", "-c"])
                 .arg(&collection));
-            assert_eq!(site.all(), asked, "{flag}");
+            assert_eq!(site.all_requests(), requests, "{flag}");
         }
     }
 }

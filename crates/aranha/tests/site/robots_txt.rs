@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use crate::scripted_site::{ScriptedSite, crawl, links, page, run, status};
 use crate::{outcomes, settings};
 
-/// Rules that cannot be read whole are not taken for all the rules; a wrong label does not hide them.
+/// A file with a wrong Content-Encoding is still read. A file that ends too early allows nothing, because rules may be
+/// missing.
 #[test]
 fn an_incomplete_robots_txt_allows_nothing() {
     let check = |answer: &'static str, expected: &[&str]| {
@@ -19,7 +20,7 @@ fn an_incomplete_robots_txt_allows_nothing() {
         let file = settings(folder.path(), "[crawl]\nidle_wait = \"0s\"\n");
         let collection = folder.path().join("c");
         run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
-        assert_eq!(site.asked(), expected, "{answer}");
+        assert_eq!(site.requests(), expected, "{answer}");
     };
     check(
         "Content-Encoding: br\r\n\r\nUser-agent: *\nDisallow: /shut\n",
@@ -44,9 +45,9 @@ fn no_page_is_fetched_while_robots_txt_is_unreachable() {
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
     run(&mut crawl(&collection, &site.url("/")));
-    assert_eq!(site.asked(), Vec::<String>::new());
+    assert_eq!(site.requests(), Vec::<String>::new());
     run(&mut crawl(&collection, &site.url("/")));
-    assert_eq!(site.asked(), ["/", "/open"]);
+    assert_eq!(site.requests(), ["/", "/open"]);
     assert_eq!(outcomes(&collection)["/private"], "robots.txt refused");
 }
 
@@ -67,8 +68,12 @@ fn a_robots_txt_redirect_to_a_blocked_host_is_not_followed() {
     );
     let collection = folder.path().join("c");
     run(crawl(&collection, &site.url("/")).arg("--config").arg(file));
-    assert_eq!(shut.asked(), Vec::<String>::new());
-    assert_eq!(site.asked(), Vec::<String>::new(), "there may be rules");
+    assert_eq!(shut.requests(), Vec::<String>::new());
+    assert_eq!(
+        site.requests(),
+        Vec::<String>::new(),
+        "the rules are unknown"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
-//! What the whole-crawl tests share: the lab, the real binary, and the tools of others that judge its work.
+//! Shared by tests that crawl the lab: commands, readers of collections, and external validators such as warcio.
 
-#![allow(dead_code, reason = "every test file uses its own part of this")]
+#![allow(dead_code, reason = "every test file uses a part of this module")]
 #![allow(
     unreachable_pub,
     reason = "a module of test binaries, not of a library"
@@ -20,20 +20,19 @@ pub fn aranha() -> Command {
     command
 }
 
-/// `aranha crawl` of the whole lab into `folder`, with the pause given, checking in ten times a second so that little
-/// is repeated after a kill.
+/// The command that crawls the whole lab into `folder`. It checks in ten times a second, so that a kill repeats few fetches.
 pub fn crawl(lab: &Lab, folder: &Path, pause: &str) -> Command {
     crawl_from(&lab.seeds(), lab, folder, pause)
 }
 
-/// The same from other seeds.
+/// Like [`crawl`], with other seeds.
 pub fn crawl_from(seeds: &[String], lab: &Lab, folder: &Path, pause: &str) -> Command {
     let settings = folder.with_extension("settings.toml");
     std::fs::write(
         &settings,
         "[crawl]\ncheck_in_interval = \"100ms\"\npause_factor = 0\n",
     )
-    .expect("writes");
+    .expect("the file is written");
     let mut command = aranha();
     command
         .arg("crawl")
@@ -55,7 +54,8 @@ pub fn crawl_from(seeds: &[String], lab: &Lab, folder: &Path, pause: &str) -> Co
     command
 }
 
-/// The same among hostile sites: time-outs that end a run soon, and that an honest site keeps on a busy machine; no retries.
+/// Like [`crawl`], with settings for hostile sites: no retries, and time-outs that are short but long enough for honest sites on
+/// a busy machine.
 pub fn zoo_crawl(lab: &Lab, folder: &Path, black_list: &[&str]) -> Command {
     let mut command = crawl(lab, folder, "10ms");
     let settings = format!(
@@ -63,21 +63,21 @@ pub fn zoo_crawl(lab: &Lab, folder: &Path, black_list: &[&str]) -> Command {
          [thresholds]\nurls = 500\n[fetch]\nconnect_timeout = \"3s\"\ntls_timeout = \"3s\"\nfirst_byte_timeout = \"3s\"\nidle_timeout = \"3s\"\n\
          total_timeout = \"4s\"\ndns_timeout = \"3s\"\nmax_body = \"2MiB\"\nmax_decoded = \"4MiB\"\n"
     );
-    std::fs::write(folder.with_extension("settings.toml"), settings).expect("writes");
+    std::fs::write(folder.with_extension("settings.toml"), settings).expect("the file is written");
     command.args(["--time", "120s"]);
     command
 }
 
-/// Runs to the end without holding up the lab, which lives in this process.
+/// Runs a command to its end without blocking the lab, which runs in this process.
 pub async fn finish(mut command: Command) -> Output {
     tokio::task::spawn_blocking(move || command.output().expect("the binary runs"))
         .await
         .expect("waiting does not panic")
 }
 
-/// Waits for a child without holding up the lab.
+/// Waits for a child without blocking the lab.
 pub async fn wait(mut child: Child) -> std::process::ExitStatus {
-    tokio::task::spawn_blocking(move || child.wait().expect("the child is ours"))
+    tokio::task::spawn_blocking(move || child.wait().expect("the child can be waited for"))
         .await
         .expect("waiting does not panic")
 }
@@ -93,7 +93,7 @@ pub fn assert_status(output: &Output, status: i32) {
     );
 }
 
-/// What `aranha pages --json` tells of a collection: URL to page.
+/// The output of `aranha pages --json`, by URL.
 pub fn pages(folder: &Path) -> BTreeMap<String, Value> {
     let output = aranha()
         .args(["pages", "--json", "-c"])
@@ -113,7 +113,7 @@ pub fn pages(folder: &Path) -> BTreeMap<String, Value> {
         .collect()
 }
 
-/// Pages that were asked for and answered, in the lab's folded form, with their status.
+/// The HTTP status of every fetched page, by URL in the lab's canonical form.
 pub fn answered(lab: &Lab, folder: &Path) -> BTreeMap<String, u64> {
     pages(folder)
         .into_iter()
@@ -121,7 +121,7 @@ pub fn answered(lab: &Lab, folder: &Path) -> BTreeMap<String, u64> {
         .collect()
 }
 
-/// What the lab expects a crawl to find.
+/// The pages that a complete crawl finds: status by URL.
 pub fn expected(lab: &Lab) -> BTreeMap<String, u64> {
     lab.truth(&aranha_lab::Crawler::default())
         .into_iter()
@@ -132,34 +132,34 @@ pub fn expected(lab: &Lab) -> BTreeMap<String, u64> {
 /// Every WARC file of a collection.
 pub fn volumes(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<_> = std::fs::read_dir(folder.join("archive"))
-        .expect("the archive is there")
-        .map(|entry| entry.expect("an entry").path())
+        .expect("the archive exists")
+        .map(|entry| entry.expect("the folder is readable").path())
         .collect();
     files.sort();
     assert!(!files.is_empty(), "an archive holds at least one volume");
     files
 }
 
-/// A Python tool that `./test` installed.
+/// The path of a Python tool that `./test` installs.
 pub fn tool(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../.venv/bin")
         .join(name);
     assert!(
         path.exists(),
-        "{name} is missing: run ./test once, it installs what the tests need"
+        "{name} is missing: run ./test once to install the tools of the tests"
     );
     path
 }
 
-/// warcio reads every record of every volume and verifies every digest.
+/// Lets warcio read every record and verify every digest.
 #[track_caller]
 pub fn assert_valid(folder: &Path) {
     let files = volumes(folder);
     for file in &files {
         assert!(
             file.to_string_lossy().ends_with(".warc.gz"),
-            "{} was left open",
+            "{} is not closed",
             file.display()
         );
     }

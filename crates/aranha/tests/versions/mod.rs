@@ -1,6 +1,6 @@
 //! A collection with several versions of its pages, written through the frontier and the archive as a crawl writes it.
 
-#![allow(dead_code, reason = "every test file uses its own part of this")]
+#![allow(dead_code, reason = "every test file uses a part of this module")]
 #![allow(
     unreachable_pub,
     reason = "a module of test binaries, not of a library"
@@ -17,7 +17,7 @@ use aranha_page::Input;
 use aranha_url::Canonicaliser;
 use aranha_volume::{Archive, EarlierVersion, Exchange};
 
-/// One answer of a server.
+/// One response of a server.
 #[derive(Clone, Debug)]
 pub struct Fetch {
     pub url: String,
@@ -45,7 +45,7 @@ impl Fetch {
         }
     }
 
-    /// An answer without content: 304, 404, 500.
+    /// A response without content: 304, 404, 500.
     pub fn status(url: &str, time: &'static str, status: u16) -> Self {
         Self {
             status,
@@ -60,7 +60,7 @@ impl Fetch {
         }
     }
 
-    /// What a crawl hands to the archive; `before` is the content that a 304 stands for.
+    /// The exchange that a crawl would store. `before` is the record with the content that a 304 confirms.
     fn exchange(&self, before: Option<&PageRecord>) -> Exchange {
         let mut head = format!("HTTP/1.1 {} X\r\n", self.status);
         if !self.content_type.is_empty() {
@@ -93,7 +93,7 @@ pub fn milliseconds(time: &str) -> i64 {
     zoned.timestamp().as_millisecond()
 }
 
-/// Writes a collection. The fetches of a page are in the order of their times; 304 stands for the content before it.
+/// Writes a collection. The fetches of each page are sorted by time. A 304 confirms the content of the fetch before it.
 pub fn write(folder: &Path, fetches: &[Fetch]) {
     std::fs::create_dir_all(folder).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
