@@ -50,7 +50,7 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// Starts the server: `/plain/` is sent as it is, `/zipped/` compressed, `/bare/` without ETag and Last-Modified.
+    /// Starts the server: `/plain/` is sent as it is, `/zipped/` compressed, `/bare/` without `ETag` and Last-Modified.
     pub fn start(kind: Kind, folder: &Path) -> Self {
         // Apache started by root runs as www-data, which must be able to read the files.
         fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
