@@ -2,4 +2,4 @@
 
 pub(crate) mod load;
 pub(crate) mod page_budget;
-pub(crate) mod rate;
+pub(crate) mod rate_limit;

@@ -22,7 +22,7 @@ use crate::config::{Config, ConfigError};
 use crate::courtesy::address_gate::AddressGates;
 use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
-use crate::limits::rate::RateLimit;
+use crate::limits::rate_limit::RateLimit;
 use crate::links::link_cache::LinkCache;
 use crate::node::stop::Stop;
 use crate::scope::SharedScope;

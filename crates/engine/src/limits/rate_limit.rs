@@ -1,4 +1,4 @@
-//! The download rate limit (`crawl.limit_rate`), over all sites.
+//! The download rate limit (`--limit-rate`, `crawl.limit_rate`), over all sites.
 //!
 //! A token bucket that may go into debt: a request starts when the bytes of the earlier ones are paid off. So the average rate is
 //! kept for responses of any size.
