@@ -38,13 +38,14 @@ fn a_filter_selects_crates_and_levels() {
     let site = site();
     let folder = tempfile::tempdir().unwrap();
     let collection = folder.path().join("c");
-    let filter = ["--log", "aranha_fetch=debug,aranha_engine=info"];
+    let filter = ["--log", "aranha_fetch=debug,aranha_engine=debug"];
     let log = stderr(crawl(&collection, &site.url("/")).args(filter));
-    let fetch = format!("fetch{{url=\"{}\"}}: aranha_fetch", site.url("/"));
+    let fetch = format!(":fetch{{url=\"{}\"}}: aranha_fetch", site.url("/"));
     for part in [
         "INFO crawl: aranha_engine",
         "crawl started",
         "crawl ended",
+        "crawl:visit{site=",
         &fetch,
     ] {
         assert!(log.contains(part), "no `{part}` in {log}");

@@ -108,9 +108,9 @@ fn reading_commands_print_what_the_server_sent() {
     let status: Value = serde_json::from_str(&read(&["status", "--json"], &collection)).unwrap();
     assert_eq!(status["pages"]["done"], 3);
     assert_eq!(status["outcomes"]["200"], 2);
-    assert_eq!(status["pages"]["pending"], 0);
+    assert_eq!(status["pages"]["queued"], 0);
     assert_eq!(
-        status["next_due"], status["next_again"],
+        status["next_due"], status["next_revisit"],
         "only revisits are due"
     );
     let check: Value = serde_json::from_str(&read(&["check", "--json"], &collection)).unwrap();

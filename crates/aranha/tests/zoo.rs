@@ -156,8 +156,13 @@ async fn a_crawl_waits_during_a_dns_outage() {
     assert_status(&output, 0);
     assert_complete(&lab, &collection);
     let text = String::from_utf8(output.stdout).unwrap();
-    let notice = |what: &str| text.contains(&format!("\"notice\":\"{what}\""));
-    assert!(notice("names_down") && notice("names_up"), "{text}");
+    let notice = |kind: &str| text.contains(&format!("\"notice\":\"{kind}\""));
+    assert!(notice("dns_down") && notice("dns_up"), "{text}");
+    let log = std::fs::read_to_string(collection.join("logs/events.jsonl")).unwrap();
+    assert!(
+        log.contains("\"dns_down\"") && log.contains("\"dns_up\""),
+        "{log}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -57,7 +57,7 @@ fn kills_during_and_between_rounds_lose_no_history() {
         // Every page is still scheduled.
         let status = crawl.json(&["status"]);
         let count = |name: &str| status["pages"][name].as_u64().unwrap();
-        let waiting = count("again") + count("pending") + count("later");
+        let waiting = count("revisit") + count("queued") + count("retry");
         assert_eq!(waiting, pages.len() as u64, "{status}");
         before = now;
     }

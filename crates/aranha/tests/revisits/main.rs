@@ -155,8 +155,8 @@ impl Crawl {
         let start = Instant::now();
         loop {
             let status = self.json(&["status"]);
-            let again = status["pages"]["again"].as_u64().unwrap();
-            if again >= pages as u64 && status["pages"]["pending"] == 0 {
+            let again = status["pages"]["revisit"].as_u64().unwrap();
+            if again >= pages as u64 && status["pages"]["queued"] == 0 {
                 return;
             }
             assert!(start.elapsed() < Duration::from_secs(30), "{status}");
@@ -187,5 +187,5 @@ pub(crate) fn wait_for_the_round(crawl: &Crawl) {
     let due = Duration::from_millis(now.as_secs() * 1000 + 1500);
     std::thread::sleep(due.saturating_sub(now));
     let status = crawl.json(&["status"]);
-    assert_eq!(status["pages"]["pending"], 0, "{status}");
+    assert_eq!(status["pages"]["queued"], 0, "{status}");
 }

@@ -6,6 +6,8 @@ use aranha_fetch::FetchSession;
 use aranha_frontier::Pending;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
+use tracing::level_filters::LevelFilter;
+use tracing::{Instrument as _, Span};
 
 use crate::collect::{Collected, FetchTask, collect};
 use crate::node::Context;
@@ -59,7 +61,8 @@ impl Requests {
         let page = task.page.clone();
         let session = self.sessions.pop().unwrap_or_default();
         // A future of some kilobytes: boxed here, it is not copied on its way to the runtime.
-        let work = Box::pin(async move { collect(&context, session, task).await });
+        let work = async move { collect(&context, session, task).await };
+        let work = Box::pin(work.instrument(visit_span()));
         let collector = self.collectors.spawn(work);
         self.in_flight.push((collector.id(), page));
     }
@@ -83,5 +86,14 @@ impl Requests {
     /// Cancels all collectors. Their pages stay in flight.
     pub(super) async fn cancel(&mut self) {
         self.collectors.shutdown().await;
+    }
+}
+
+/// The span of the visit, for its fetches, which are tasks of their own. The lookup is skipped while no span is recorded.
+fn visit_span() -> Span {
+    if LevelFilter::current() >= LevelFilter::DEBUG {
+        Span::current()
+    } else {
+        Span::none()
     }
 }
