@@ -8,18 +8,20 @@
 //!
 //! * [`Node`] keeps up to `crawl.sites` visits active until no site is due or [`Stop`] is requested.
 //! * `visit` works on one site: Local Frontier, robots.txt, courtesy pause, thresholds.
-//! * `collect` works on one page: from its URL to its record and links.
+//! * `collect` works on one page: from its URL to its response and links.
+//! * `verdict` decides about each page in pure functions: retry, redirect, soft 404, next visit. `visit` applies the verdict.
 //! * `commit` ensures invariant 4: the bytes are durable before the record is in the frontier.
 //! * `courtesy` ensures invariant 2: the pause per site and per address, and `Retry-After`.
 //! * `robots_txt` fetches a site's robots.txt file.
-//! * `links` caches the links that a visit has seen.
+//! * `links` extracts the links of a page and recognises those that the visit has seen.
+//! * `scope` says which URLs are wanted.
 //! * `traps` detects endless sites and domains, `blocking` reloads the black list.
 //! * `signals` receives change signals from outside.
 //! * `limits` enforces the limits on load, download rate and pages.
 //! * `status` reports: counters, notices, `crawl.log`.
 //! * `clock` and `world` make time, network and archive replaceable by a simulation.
 //!
-//! Read first: [`Node::run`], then `visit`.
+//! Read first: [`Node::run`], then `visit`, then `verdict`.
 
 mod blocking;
 mod clock;

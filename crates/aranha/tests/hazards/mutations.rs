@@ -82,8 +82,8 @@ fn traps() -> Vec<Mutation> {
             "no domain is a trap",
             vec![Edit(
                 "crates/engine/src/traps/wildcard_domains.rs",
-                "let trap = novelty.trap(limit, ONWARD_HOSTS);",
-                "let trap = novelty.trap(limit, ONWARD_HOSTS).filter(|_| false);",
+                "let trap = novelty.trap(limit, MIN_LINKED_PAGES_OF_HOSTS);",
+                "let trap = novelty.trap(limit, MIN_LINKED_PAGES_OF_HOSTS).filter(|_| false);",
             )],
             vec![
                 Row,

@@ -1,8 +1,8 @@
-//! What is shut out while the crawl runs: the collection's own black list, `blacklist.txt`.
+//! The black list of a collection, `blacklist.txt`.
 //!
-//! One plain file, read at the start and again whenever it changes: `aranha block` adds to it while the crawl runs
-//! (D7), the crawl adds the domains it found to have hosts without end (D6), and anybody may edit it. A site that
-//! it names is set aside at its next request. Lines taken out count from the next start on.
+//! A text file, read at the start of a crawl and whenever it changes. `aranha block` adds entries while the crawl runs (D7), the
+//! crawl adds wildcard domains that are traps (D6), and users may edit it. A site that it names is blocked before its next request.
+//! Removed lines have an effect from the next crawl on.
 
 use std::fs;
 use std::io;
@@ -15,34 +15,34 @@ use aranha_url::BlacklistError;
 
 use crate::collection::files;
 
-/// The file and what was last seen of it.
+/// The file, and its state when it was last read.
 #[derive(Debug)]
 pub(crate) struct BlacklistWatch {
     path: PathBuf,
     seen: Mutex<Stamp>,
-    /// Moves on whenever entries are added: visits look again whether they may go on.
+    /// Incremented whenever entries are added. Visits then check their sites again.
     generation: AtomicU64,
 }
 
 type Stamp = Option<(u64, SystemTime)>;
 
-/// Why the file is of no use.
+/// An error of the black list file.
 #[derive(Debug, thiserror::Error)]
 pub enum BlacklistWatchError {
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// Its path.
         path: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
-    /// A line is no entry.
+    /// A line is not a valid entry.
     #[error("{path}: {source}")]
     Entry {
-        /// Which file.
+        /// Its path.
         path: String,
-        /// Which line, and what is wrong with it.
+        /// The line, and what is wrong with it.
         source: BlacklistError,
     },
 }
@@ -60,7 +60,7 @@ impl BlacklistWatch {
         self.generation.load(Relaxed)
     }
 
-    /// Its lines, when it is there and has changed since they were last read.
+    /// The contents of the file if it exists and has changed since the last call.
     pub(crate) fn read_if_changed(&self) -> Result<Option<String>, BlacklistWatchError> {
         let stamp = self.stamp();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -75,19 +75,19 @@ impl BlacklistWatch {
         }
     }
 
-    /// The entries are in force. Called before the scope is let go: who sees them there sees the generation, too.
+    /// The entries are in the scope. Called while the scope is locked, so that a visit that sees them sees the new generation.
     pub(crate) fn raise_generation(&self) {
         self.generation.fetch_add(1, Relaxed);
     }
 
-    /// Adds an entry, with the reason behind it.
+    /// Adds an entry, with the reason as a comment.
     pub(crate) fn add(&self, entry: &str, reason: &str) -> Result<(), BlacklistWatchError> {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         let before = self.stamp();
         let written = append(&self.path, &[entry], reason).map_err(|source| self.file(source))?;
         let length = |stamp: Stamp| stamp.map_or(0, |(length, _)| length);
         let after = self.stamp();
-        // Lines that somebody else wrote meanwhile are still to be read.
+        // If another process has written meanwhile, its lines must still be read.
         if *seen == before && length(after) == length(before) + written {
             *seen = after;
         }
@@ -114,8 +114,8 @@ impl BlacklistWatch {
     }
 }
 
-/// Adds entries to a collection's black list, a line each with the reason behind it; the bytes written. Several may write,
-/// a running crawl and `aranha block`: one after the other.
+/// Adds entries to a black list file, one line each, with the reason as a comment. Returns the number of bytes written. A file
+/// lock serialises writers, for example a running crawl and `aranha block`.
 pub fn append(path: &Path, entries: &[&str], reason: &str) -> io::Result<u64> {
     let mut lines = String::new();
     for entry in entries {
@@ -126,7 +126,7 @@ pub fn append(path: &Path, entries: &[&str], reason: &str) -> io::Result<u64> {
     Ok(written)
 }
 
-/// Removes the lines of these entries from a collection's black list; how many there were.
+/// Removes the lines of these entries from a black list file. Returns their number.
 pub fn remove(path: &Path, entries: &[&str]) -> io::Result<u64> {
     if !path.exists() {
         return Ok(0);
@@ -154,26 +154,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn news_is_told_once() {
+    fn a_change_is_read_once() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("blacklist.txt");
         let list = BlacklistWatch::new(path.clone());
         assert_eq!(list.read_if_changed().unwrap(), None);
-        list.add("*.example.org", "hosts without end").unwrap();
+        list.add("*.example.org", "wildcard").unwrap();
         assert_eq!(
             list.read_if_changed().unwrap(),
             None,
-            "its own words are no news"
+            "an entry added by the crawl is not read again"
         );
         append(&path, &["example.net"], "by hand").unwrap();
         let text = list.read_if_changed().unwrap().unwrap();
-        assert_eq!(
-            text,
-            "*.example.org  # hosts without end\nexample.net  # by hand\n"
-        );
+        assert_eq!(text, "*.example.org  # wildcard\nexample.net  # by hand\n");
         assert_eq!(list.read_if_changed().unwrap(), None);
         append(&path, &["example.com"], "by hand").unwrap();
-        list.add("*.example.edu", "hosts without end").unwrap();
+        list.add("*.example.edu", "wildcard").unwrap();
         assert!(
             list.read_if_changed()
                 .unwrap()
@@ -183,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_last_line_stays_a_line() {
+    fn an_entry_after_an_unterminated_line_gets_its_own_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("blacklist.txt");
         fs::write(&path, "a.example # spam").unwrap();
@@ -203,9 +200,8 @@ mod tests {
         );
     }
 
-    /// Whoever adds while another takes out: nothing that was said to be written is lost.
     #[test]
-    fn adding_and_removing_at_once_loses_nothing() {
+    fn concurrent_writers_lose_no_entry() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("blacklist.txt");
         std::thread::scope(|threads| {

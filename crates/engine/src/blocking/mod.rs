@@ -1,4 +1,6 @@
 //! Blocked sites and URLs: by the user's black list, or by the crawl because of a trap.
+//!
+//! `blacklist_watch.rs` reads the file; `scope.rs` applies it to URLs; `visit/blacklist.rs` ends the visit of a blocked site.
 
 pub(crate) mod blacklist_watch;
 
@@ -10,7 +12,7 @@ use crate::traps::wildcard_domains;
 impl Context {
     /// Blocks all hosts below the domain of `host`: they are one trap. The entry is added to the collection's black list.
     pub(crate) fn block_domain(&self, host: &str, reason: &str) {
-        let Some(domain) = wildcard_domains::above(host) else {
+        let Some(domain) = wildcard_domains::parent_domain(host) else {
             return;
         };
         let entry = format!("*.{domain}");

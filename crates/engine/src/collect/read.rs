@@ -88,7 +88,7 @@ fn read_body(
         summary.reading = Some(if read_words {
             Reading::of(&content.text, content.text_digest, content.sketch)
         } else {
-            Reading::glance(content.text_digest, content.sketch)
+            Reading::without_words(content.text_digest, content.sketch)
         });
     }
     if content.remarks.contains(&PageRemark::UnsupportedBrowser) {

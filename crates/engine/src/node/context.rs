@@ -35,17 +35,17 @@ pub(crate) struct Context {
     pub(crate) control: Control,
 }
 
-/// What the user configured. It never changes during a crawl.
+/// The configuration, and what is derived from it. Constant during a crawl.
 pub(crate) struct CrawlPolicy {
     pub(crate) config: Config,
     pub(crate) canon: Canonicaliser,
-    /// For redirects that lead to the page itself: such a page is requested as the server wrote it.
+    /// Without the rules that change the meaning of a URL, for redirects that lead to the page itself.
     pub(crate) literal: Canonicaliser,
     /// The revisit policy.
     pub(crate) schedule: Schedule,
 }
 
-/// What a request passes on its way.
+/// The way of a request: limits, gates and the fetcher.
 pub(crate) struct Network {
     pub(crate) web: Fetcher,
     pub(crate) gates: AddressGates,
@@ -53,20 +53,20 @@ pub(crate) struct Network {
     pub(crate) load: Arc<LoadManager>,
 }
 
-/// Where pages go.
+/// The archive for the bytes of pages, and the committer for their records.
 pub(crate) struct Storage {
     pub(crate) archive: Archive,
     pub(crate) submissions: Submissions,
 }
 
-/// What is learnt from the pages of all sites.
+/// What is learned from the pages of all sites together.
 pub(crate) struct Watchers {
     pub(crate) wildcard_domains: WildcardDomains,
     pub(crate) site_share: SiteShare,
     pub(crate) link_cache: LinkCache,
 }
 
-/// What the crawl reports while it runs.
+/// What a running crawl reports.
 pub(crate) struct Reports {
     pub(crate) counters: Arc<LiveCounters>,
     pub(crate) notices: Notices,

@@ -1,4 +1,4 @@
-//! Why a crawl could not begin or go on.
+//! Errors that prevent or end a crawl.
 
 use aranha_fetch::FetchSetupError;
 use aranha_frontier::FrontierError;
@@ -7,7 +7,7 @@ use aranha_volume::VolumeError;
 use crate::blocking::blacklist_watch::BlacklistWatchError;
 use crate::config::ConfigError;
 
-/// Why a crawl could not begin or go on: aranha's own trouble, not the web's.
+/// An error that prevents or ends a crawl. Failures of web servers are outcomes of pages, not errors.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The frontier could not be opened or used.
@@ -16,21 +16,21 @@ pub enum EngineError {
     /// The archive could not be opened or closed.
     #[error(transparent)]
     Volume(#[from] VolumeError),
-    /// The network side could not be set up.
+    /// The fetcher could not be set up.
     #[error(transparent)]
     Fetch(#[from] FetchSetupError),
-    /// The configuration cannot be used.
+    /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The collection's own black list cannot be used.
+    /// The black list of the collection is invalid or cannot be read.
     #[error(transparent)]
     Blacklist(#[from] BlacklistWatchError),
     /// A file of the collection could not be written.
     #[error("{path}: {source}")]
     File {
-        /// Which.
+        /// Its path.
         path: String,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
 }

@@ -1,9 +1,9 @@
-//! A node: keeps as many visits going as it has room for, until nothing is left or it is told to stop.
+//! A node: the process that runs a crawl. It keeps up to `crawl.sites` visits active, one task per site (F2).
 //!
-//! It pulls sites from the Global Frontier when it has room (F2), one task a site. It ends when no site
-//! can be handed out and none will be soon; when a limit of the user's is reached; when it is asked to
-//! stop; or when the disk or the frontier fails. In each case every visit checks in first, the open
-//! volume is closed and indexed, and nothing that was checked in is lost.
+//! A crawl ends when no site is due, now or within `crawl.idle_wait`; when a limit is reached; when a stop is requested; or when
+//! the disk or the frontier fails. **In each case every visit checks in first**, and the open volume is closed and indexed.
+//!
+//! `opening.rs` opens everything that a crawl needs, `context.rs` is the state that visits share. Read [`Node::run`] first.
 
 mod context;
 mod error;
@@ -38,25 +38,25 @@ use crate::world::World;
 pub(crate) use self::context::{Context, CrawlPolicy};
 pub use self::error::EngineError;
 
-/// The frontier is asked for sites at most this often.
-const BREATH: Duration = Duration::from_millis(20);
-/// Leases in one check-out.
-const AT_ONCE: usize = 256;
+/// Shortest time between two check-outs.
+const MIN_POLL: Duration = Duration::from_millis(20);
+/// Maximum number of leases in one check-out. Leases are large until their visits begin.
+const MAX_LEASES: usize = 256;
 
 /// How a crawl ended.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// Why.
+    /// Why it ended.
     pub reason: Reason,
-    /// What this process did.
+    /// Counters of this crawl.
     pub tally: Tally,
-    /// Where the collection stands.
+    /// Totals of the collection.
     pub status: Status,
-    /// How long it took.
+    /// Duration of the crawl.
     pub took: Duration,
 }
 
-/// One process at work on a collection.
+/// One process that crawls a collection.
 pub struct Node {
     pub(crate) context: Arc<Context>,
     pub(crate) frontier: SharedFrontier,
@@ -64,17 +64,17 @@ pub struct Node {
     sites_due: Arc<Notify>,
     pub(crate) signals: PathBuf,
     census: PathBuf,
-    /// How often the user's wishes are looked at, and the frontier is asked whatever happened.
-    glance: Duration,
+    /// How often the black list and the signals are read, and the longest time between two check-outs.
+    reload_interval: Duration,
     repairs: Repairs,
-    heard: Option<mpsc::Receiver<Notice>>,
-    /// Ended when the node is dropped.
+    notices: Option<mpsc::Receiver<Notice>>,
+    /// Aborted when the node is dropped.
     _watchers: JoinSet<()>,
 }
 
 impl Node {
-    /// Opens everything a crawl needs; an earlier crash is repaired here. `frontier` is open already,
-    /// which is also the lock on the collection. Must be called within a tokio runtime.
+    /// Opens everything that a crawl needs, and repairs the archive after a crash. The open `frontier` is also the lock on the
+    /// collection. Must be called within a tokio runtime.
     pub fn open(
         collection: &Collection,
         config: Config,
@@ -85,15 +85,15 @@ impl Node {
         Self::open_in(&World::real(), collection, config, frontier, resumed, stop)
     }
 
-    /// What an earlier crash made necessary.
+    /// Repairs of the archive after a crash.
     pub fn repairs(&self) -> &Repairs {
         &self.repairs
     }
 
-    /// What is worth hearing while the crawl runs; can be had once.
+    /// The notices of the crawl. Every further call returns a closed channel.
     pub fn notices(&mut self) -> mpsc::Receiver<Notice> {
-        let (_, nothing) = mpsc::channel(1);
-        self.heard.take().unwrap_or(nothing)
+        let (_, closed) = mpsc::channel(1);
+        self.notices.take().unwrap_or(closed)
     }
 
     /// Live counters.
@@ -101,7 +101,7 @@ impl Node {
         Arc::clone(&self.context.reports.counters)
     }
 
-    /// A function that asks the frontier where it stands.
+    /// A function that reads the totals of the collection.
     pub fn status(&self) -> impl AsyncFn() -> Result<Status, FrontierError> + use<> {
         let (frontier, clock) = (self.frontier.clone(), self.context.control.clock);
         async move || {
@@ -120,7 +120,7 @@ impl Node {
         tracing::info!(sites = self.context.config().crawl.sites, "crawl started");
         let began = Instant::now();
         let mut visits = JoinSet::new();
-        let outcome = self.pull(&mut visits, began).await;
+        let outcome = self.start_visits(&mut visits, began).await;
         if let Err(error) = &outcome {
             self.context
                 .control
@@ -133,7 +133,7 @@ impl Node {
         }
         self.context.control.stop.ask(Reason::Finished);
         while let Some(ended) = visits.join_next().await {
-            self.note(ended);
+            self.check_visit(ended);
         }
         let Self {
             context,
@@ -149,9 +149,9 @@ impl Node {
             Arc::clone(&context.reports.counters),
             context.reports.notices.log(),
         );
-        // Only an estimate: not worth failing for.
+        // The census is an estimate, so errors are ignored.
         let _ = census::save(&context.policy.schedule, context.config(), &census);
-        // The last sender goes with the context, and with it the committer ends.
+        // The context holds the last sender. Without senders the committer ends.
         drop(context);
         let _ = committer.await;
         if let Err(error) = archive.close().await {
@@ -179,15 +179,19 @@ impl Node {
         Ok(summary)
     }
 
-    /// Hands out sites until there are none or somebody asks to stop.
-    async fn pull(&self, visits: &mut JoinSet<()>, began: Instant) -> Result<(), FrontierError> {
+    /// Checks out sites and starts their visits until the crawl ends.
+    async fn start_visits(
+        &self,
+        visits: &mut JoinSet<()>,
+        began: Instant,
+    ) -> Result<(), FrontierError> {
         let context = &self.context;
         let slots = context.config().crawl.sites.max(1);
         let deadline = context.config().crawl.time.map(|time| began + time);
-        let mut looked = began;
+        let mut reloaded = began;
         self.take_in_signals().await?;
         if !context.config().crawl.continuous {
-            // A crawl that is to end must not run after its own revisits.
+            // Pages that become due during this crawl are not revisited in it. Otherwise it would not end.
             let now = context.now();
             self.frontier
                 .call(move |frontier| frontier.revisit_until(now))
@@ -195,10 +199,10 @@ impl Node {
         }
         loop {
             while let Some(ended) = visits.try_join_next() {
-                self.note(ended);
+                self.check_visit(ended);
             }
             self.check_limits(deadline);
-            self.look_around(&mut looked).await?;
+            self.reload(&mut reloaded).await?;
             if context.control.stop.asked() {
                 return Ok(());
             }
@@ -209,8 +213,7 @@ impl Node {
                 .call(move |frontier| {
                     let leases = match room {
                         0 => Vec::new(),
-                        // The rest in a moment: leases are large until their visits begin.
-                        room => frontier.check_out(now, "local", room.min(AT_ONCE))?,
+                        room => frontier.check_out(now, "local", room.min(MAX_LEASES))?,
                     };
                     Ok::<_, FrontierError>((leases, frontier.status(now)?.next_due))
                 })
@@ -244,12 +247,12 @@ impl Node {
         }
     }
 
-    /// Now and then: has somebody changed the black list? Has anybody something to say?
-    async fn look_around(&self, looked: &mut Instant) -> Result<(), FrontierError> {
-        if looked.elapsed() < self.glance {
+    /// Reads the black list and the signals if it is time.
+    async fn reload(&self, last: &mut Instant) -> Result<(), FrontierError> {
+        if last.elapsed() < self.reload_interval {
             return Ok(());
         }
-        *looked = Instant::now();
+        *last = Instant::now();
         match self
             .context
             .scope
@@ -273,7 +276,7 @@ impl Node {
         self.take_in_signals().await
     }
 
-    /// With no visit under way: nothing comes due within the time that the user would wait.
+    /// Whether a crawl without active visits ends: no site is due within `crawl.idle_wait`.
     fn is_over(&self, next: Option<i64>) -> bool {
         let crawl = &self.context.config().crawl;
         if crawl.continuous {
@@ -283,7 +286,8 @@ impl Node {
         next.is_none_or(|due| due - self.context.now() > idle_wait)
     }
 
-    /// Until something happened that may bring a site, or at least a breath. While others wait, only a visit's end can.
+    /// Waits for an event after which a check-out may succeed, and at least [`MIN_POLL`]. While sites wait for a slot, only the
+    /// end of a visit is such an event.
     async fn wait(
         &self,
         visits: &mut JoinSet<()>,
@@ -292,14 +296,14 @@ impl Node {
         deadline: Option<Instant>,
     ) {
         let context = &self.context;
-        let soon = Instant::now() + BREATH;
-        let glance = soon + self.glance;
-        let due = next.filter(|_| !others_wait).map_or(glance, |due| {
-            context.control.clock.instant(due).clamp(soon, glance)
+        let soon = Instant::now() + MIN_POLL;
+        let latest = soon + self.reload_interval;
+        let due = next.filter(|_| !others_wait).map_or(latest, |due| {
+            context.control.clock.instant(due).clamp(soon, latest)
         });
         tokio::select! {
             biased;
-            Some(ended) = visits.join_next() => self.note(ended),
+            Some(ended) = visits.join_next() => self.check_visit(ended),
             () = self.sites_due.notified(), if !others_wait => {}
             () = tokio::time::sleep_until(due) => {}
             () = sleep_until(deadline) => {}
@@ -312,10 +316,10 @@ impl Node {
         }
     }
 
-    /// A visit that broke must not be taken for one that is done.
-    fn note(&self, ended: Result<(), tokio::task::JoinError>) {
+    /// A visit that panicked ends the crawl with an error.
+    fn check_visit(&self, ended: Result<(), tokio::task::JoinError>) {
         if let Err(error) = ended {
-            let detail = format!("a visit ended abnormally: {error}");
+            let detail = format!("a visit failed: {error}");
             self.context.control.stop.ask(Reason::Failed(detail));
         }
     }

@@ -1,5 +1,4 @@
-//! Everything that a crawl needs, opened: what an earlier crash left is repaired, the scope is put together, the watchers
-//! are set to work.
+//! Opens everything that a crawl needs: archive, logs, scope, network, and the tasks that run beside the visits.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -35,7 +34,7 @@ use crate::traps::wildcard_domains::WildcardDomains;
 use crate::world::World;
 
 impl Node {
-    /// As [`Node::open`], in this world.
+    /// Like [`Node::open`], with a real or simulated world.
     pub fn open_in(
         world: &World,
         collection: &Collection,
@@ -59,7 +58,7 @@ impl Node {
         let frontier = world.frontier(frontier);
         let sites_due = Arc::new(Notify::new());
         let (submissions, receiver) = channel();
-        let (notices, heard) = Notices::new(events, clock);
+        let (notices, notices_receiver) = Notices::new(events, clock);
         let committer = Committer {
             frontier: frontier.clone(),
             archive: archive.clone(),
@@ -120,9 +119,9 @@ impl Node {
             sites_due,
             signals: collection.signals(),
             census: collection.census(),
-            glance: world.reload_interval(),
+            reload_interval: world.reload_interval(),
             repairs,
-            heard: Some(heard),
+            notices: Some(notices_receiver),
             _watchers: watchers,
         })
     }
@@ -135,7 +134,7 @@ fn file_error(path: &Path, source: std::io::Error) -> EngineError {
     }
 }
 
-/// The configuration's scope around these seeds.
+/// The configured scope, with these seeds.
 pub(crate) fn scope(
     config: &Config,
     canon: &Canonicaliser,
@@ -168,16 +167,16 @@ fn warcinfo(config: &Config) -> Vec<(String, String)> {
     fields
 }
 
-/// Reports when names stop resolving and when they do again (N4).
+/// Reports DNS outages and their ends (N4).
 fn watch_dns(context: &Context) -> impl Future<Output = ()> + use<> {
-    let (mut names, notices) = (
+    let (mut outage, notices) = (
         context.network.web.watch_dns_outage(),
         context.reports.notices.clone(),
     );
     async move {
         let mut down: Option<Instant> = None;
-        while names.changed().await.is_ok() {
-            let since = *names.borrow_and_update();
+        while outage.changed().await.is_ok() {
+            let since = *outage.borrow_and_update();
             match (since, down) {
                 (Some(_), None) => notices.send(Notice::DnsDown),
                 (None, Some(since)) => notices.send(Notice::DnsUp {

@@ -1,30 +1,30 @@
-//! Stopping in order: one signal that everybody can wait for, and the reason for it.
+//! The orderly stop of a crawl: one signal that every task can wait for, and its reason.
 //!
-//! The first reason given stays, but for a failure on the way out, of which the user must hear. Visits that see the signal finish nothing new: they check in
-//! what they have and release their site.
+//! The first reason counts, except that a later failure replaces a reason that is not a failure. After the signal, visits start
+//! no further fetch; they check in and release their sites.
 
 use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Why a crawl came to its end.
+/// Why a crawl ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// Nothing is left that could be fetched now.
+    /// No page is due.
     Finished,
-    /// A limit that the user set: pages, time or size.
+    /// A configured limit was reached: pages, time or size.
     Limit(&'static str),
     /// Ctrl-C or a termination signal.
     Interrupted,
-    /// The disk is full: what is checked in is safe, the crawl can be resumed.
+    /// The disk is full. Checked-in pages are safe, and the crawl can be resumed.
     DiskFull(String),
-    /// aranha itself could not go on.
+    /// An error of aranha itself.
     Failed(String),
 }
 
 impl Reason {
-    /// Whether something that was to be kept may not have been.
+    /// Whether pages may not have been recorded.
     fn is_failure(&self) -> bool {
         matches!(self, Self::DiskFull(_) | Self::Failed(_))
     }
@@ -42,17 +42,17 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A handle on the signal; clones share it.
+/// A handle on the signal. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<watch::Sender<Option<Reason>>>);
 
 impl Stop {
-    /// Nobody has asked to stop yet.
+    /// A signal that is not set.
     pub fn new() -> Self {
         Self(Arc::new(watch::Sender::new(None)))
     }
 
-    /// Asks everybody to stop. The first reason counts, unless a failure comes after one that is none.
+    /// Requests the stop. The first reason counts, unless this one is a failure and the first is not.
     pub fn ask(&self, reason: Reason) {
         self.0.send_if_modified(|current| {
             let counts = match current {
@@ -66,19 +66,19 @@ impl Stop {
         });
     }
 
-    /// Whether somebody asked.
+    /// Whether a stop was requested.
     pub fn asked(&self) -> bool {
         self.0.borrow().is_some()
     }
 
-    /// Why, once somebody asked.
+    /// The reason, if a stop was requested.
     pub fn reason(&self) -> Option<Reason> {
         self.0.borrow().clone()
     }
 
-    /// Waits until somebody asks. May be cancelled.
+    /// Waits until a stop is requested. Cancel safe.
     pub async fn wait(&self) {
-        // The sender lives in `self`, so the channel cannot close while we wait.
+        // The channel stays open, because `self` holds the sender.
         let _ = self.0.subscribe().wait_for(Option::is_some).await;
     }
 }
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn the_first_reason_stays() {
+    async fn the_first_reason_counts() {
         let stop = Stop::new();
         assert!(!stop.asked());
         let waiting = tokio::spawn({
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_on_the_way_out_is_told() {
+    fn a_later_failure_replaces_a_reason_that_is_none() {
         let stop = Stop::new();
         stop.ask(Reason::Finished);
         let full = Reason::DiskFull("no room".to_owned());

@@ -1,46 +1,45 @@
-//! Which of a page's hashes are there for the first time: its words, its links.
+//! Removes repetitions among the words or links of one page, by their hashes.
 //!
-//! A table made for one page, at most half full, and a hash lies where its last bits say or behind: cheaper than to sort
-//! what a page repeats.
+//! A hash table with linear probing, created for one page and at most half full. This is cheaper than to sort the hashes.
 
-/// Hashes met so far. They must be spread evenly, as those of text are.
-pub(crate) struct Once {
-    /// A power of two; 0 is an empty place.
-    places: Vec<u32>,
-    met: usize,
+/// A set of hashes. They must be evenly distributed.
+pub(crate) struct SeenHashes {
+    /// The length is a power of two. 0 marks an empty slot.
+    slots: Vec<u32>,
+    count: usize,
 }
 
-impl Once {
-    /// For so many hashes without growing.
+impl SeenHashes {
+    /// With room for `expected` hashes.
     pub(crate) fn new(expected: usize) -> Self {
         Self {
-            places: vec![0; (2 * expected).next_power_of_two()],
-            met: 0,
+            slots: vec![0; (2 * expected).next_power_of_two()],
+            count: 0,
         }
     }
 
-    /// Whether this hash was not met before. 0 and 1 are taken for one.
+    /// Adds a hash. True if it is new. 0 and 1 count as the same hash.
     #[inline]
-    pub(crate) fn is_first(&mut self, hash: u32) -> bool {
+    pub(crate) fn insert(&mut self, hash: u32) -> bool {
         let hash = hash.max(1);
-        let at = self.place(hash);
-        if self.places[at] == hash {
+        let at = self.slot(hash);
+        if self.slots[at] == hash {
             return false;
         }
-        self.places[at] = hash;
-        self.met += 1;
-        if 2 * self.met > self.places.len() {
+        self.slots[at] = hash;
+        self.count += 1;
+        if 2 * self.count > self.slots.len() {
             self.grow();
         }
         true
     }
 
-    /// Where the hash is, or would be.
+    /// The slot of a hash, or the empty slot where it belongs.
     #[inline]
-    fn place(&self, hash: u32) -> usize {
-        let last = self.places.len() - 1;
+    fn slot(&self, hash: u32) -> usize {
+        let last = self.slots.len() - 1;
         let mut at = hash as usize & last;
-        while self.places[at] != 0 && self.places[at] != hash {
+        while self.slots[at] != 0 && self.slots[at] != hash {
             at = (at + 1) & last;
         }
         at
@@ -48,10 +47,10 @@ impl Once {
 
     #[cold]
     fn grow(&mut self) {
-        let larger = vec![0; 4 * self.places.len()];
-        for hash in std::mem::replace(&mut self.places, larger) {
-            let at = self.place(hash);
-            self.places[at] = hash;
+        let larger = vec![0; 4 * self.slots.len()];
+        for hash in std::mem::replace(&mut self.slots, larger) {
+            let at = self.slot(hash);
+            self.slots[at] = hash;
         }
     }
 }
@@ -64,21 +63,21 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn each_is_first_once(hashes in proptest::collection::vec(1..90_u32, 0..200), high in 0..3_u32, expected in 0..60_usize) {
-            let (mut once, mut known) = (Once::new(expected), HashSet::new());
+        fn each_hash_is_new_once(hashes in proptest::collection::vec(1..90_u32, 0..200), high in 0..3_u32, expected in 0..60_usize) {
+            let (mut seen, mut known) = (SeenHashes::new(expected), HashSet::new());
             for hash in hashes {
-                // Some differ in their upper bits alone, and all want the same place.
+                // Some differ only in their upper bits, and share one slot.
                 let hash = hash << (12 * high);
-                proptest::prop_assert_eq!(once.is_first(hash), known.insert(hash));
+                proptest::prop_assert_eq!(seen.insert(hash), known.insert(hash));
             }
         }
     }
 
     #[test]
-    fn zero_is_a_hash_too() {
-        let mut once = Once::new(0);
-        assert!(once.is_first(0));
-        assert!(!once.is_first(0));
-        assert!(once.is_first(2));
+    fn zero_is_a_hash() {
+        let mut seen = SeenHashes::new(0);
+        assert!(seen.insert(0));
+        assert!(!seen.insert(0));
+        assert!(seen.insert(2));
     }
 }

@@ -1,19 +1,22 @@
-//! How much new content a site's pages still bring, and when it is a trap (D5, D7, D8; K 2.3.6, V 4.1).
+//! Trap detection: how much new text the pages of a site still bring (D5, D7, D8; Chakrabarti 2.3.6, Viuva Negra 4.1).
 //!
-//! An endless site betrays itself in one of two ways. **Barren growth**: its pages bring new links but nothing new to
-//! read: texts that were there before, texts that differ in their numbers or in a word here and there. Calendars,
-//! filters that combine in any order, session identifiers, paths that grow, and mazes whose text is drawn from a fixed
-//! stock of words are of this kind. **No way back**: hardly a page has a link to one that is known. Real
-//! sites have menus and links home; a maze that invents its links has not, whatever its text.
+//! An endless site shows one of two signs:
 //!
-//! A stretch of barren pages alone is no sign: manuals hold thousands of pages alike, and a site may come in two
-//! editions. It is one when the stretch finds at least half as many new pages as it has: then there is no end of it. No page
-//! counts for more than a few of them, since in an honest site one index lists hundreds and the pages behind it bring none;
-//! for more only when its words were all on one page before, as those of every month of a calendar. Every page that brings
-//! something shortens the stretch, and a site that has brought much is granted longer ones. The figures
-//! were set on real sites: see `docs/decisions/0008-novelty.md`.
+//! * **No new text** ([`Trap::NoNewText`]): its pages bring new links, but their texts were seen before or differ only in numbers
+//!   and a few words. Examples are calendars, filters that combine in any order, session identifiers, paths that grow, and mazes
+//!   whose text is drawn from a fixed set of words.
+//! * **No links back** ([`Trap::NoLinksBack`]): hardly a page has a link to a known page. Real sites have menus and links to the
+//!   home page; a maze that invents its links has neither.
 //!
-//! Read [`Novelty::note`] first. What is kept between visits is [`Record`]; the rest, bounded, is gathered anew.
+//! A stretch of pages without new text is no sign alone: manuals contain thousands of similar pages, and a site may exist in two
+//! editions. It is a sign if the stretch brings at least half as many new links as it has pages, because then it does not end.
+//! One page counts for a few new links at most: in an honest site one index lists hundreds of pages, and these bring none. It
+//! counts for more only if an earlier page had exactly its words, like every month of a calendar. Each page with new text
+//! shortens the stretch, and a site that has brought much new text is allowed longer stretches. The constants were set on
+//! real sites: see `docs/decisions/0008-novelty.md`.
+//!
+//! Read [`Novelty::add_page`] first. [`Record`] is stored between visits; everything else is bounded, and collected again by each
+//! visit.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -21,57 +24,56 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use aranha_frontier::{NoveltyCounters as Record, Seen};
 
-use crate::traps::dedup::Once;
-use crate::traps::words::{ODD, each_word};
+use crate::traps::dedup::SeenHashes;
+use crate::traps::words::{HASH_MULTIPLIER, each_word};
 
-/// Barren pages that one page takes back that brings something.
-const RELIEF: u32 = 10;
-/// So many pages that brought something earn the site one barren page more.
-const EARNED: u32 = 2;
-/// New pages that one barren page counts for, at most.
-const GROWTH: u32 = 4;
-/// The same for a page that has just the words of an earlier one: the days of a month.
-const GROWTH_ALIKE: u32 = 32;
-/// Pages at the start of a visit that take nothing back: every word is new to a visit that has just begun.
-const WARM_UP: u32 = 8;
-/// Words remembered before the older half is forgotten.
-const STOCK: usize = 16 << 10;
-/// Texts remembered before they are forgotten.
-const TEXTS: usize = 64 << 10;
-/// Sketches of the last pages, for near duplicates.
-const RECENT: usize = 32;
-/// Pages with links after which links must have begun to lead back. A first level of so many lists without a menu is
-/// rare; of two dozen it is not.
-pub(crate) const ONWARD: u32 = 100;
-/// The same for the hosts of a wildcard, which have not earned as much patience.
-pub(crate) const ONWARD_HOSTS: u32 = 24;
-/// Pages with fewer links say nothing about that.
-const ONWARD_LINKS: u32 = 3;
-/// One of so many must have a link to a page already known.
-const ONWARD_SHARE: u32 = 8;
-/// Words of one page that are looked at.
-const WORDS: usize = 4096;
-/// A site that has brought so many pages with something new is believed while it is far from a trap, either in the length of
-/// its stretch of barren pages or in what that led to: of so many pages one, drawn by lot, is looked at, and stands for those
-/// before it. Nearer to a trap every page is.
-const BELIEVED: u32 = 256;
-const FAR: u32 = 4;
-const SAMPLE: u64 = 4;
+/// How many pages one page with new text removes from the stretch.
+const RELIEF_PAGES: u32 = 10;
+/// Each time this many pages had new text, the site is allowed a stretch that is one page longer.
+const PAGES_PER_ALLOWANCE: u32 = 2;
+/// Maximum number of new links that one page adds to the stretch.
+const MAX_GROWTH: u32 = 4;
+/// The same for a page that has exactly the words of an earlier one, such as a month of a calendar.
+const MAX_GROWTH_SAME_WORDS: u32 = 32;
+/// Pages at the start of a visit that do not shorten the stretch, because every word is new to the visit.
+const WARM_UP_PAGES: u32 = 8;
+/// Words remembered. When there are more, the older half is dropped.
+const MAX_WORDS: usize = 16 << 10;
+/// Texts remembered. When there are more, all are dropped.
+const MAX_TEXTS: usize = 64 << 10;
+/// Sketches remembered, of the latest pages, for near duplicates.
+const MAX_SKETCHES: usize = 32;
+/// Pages with links after which some must lead back. A first level of 100 lists without a menu is rare; one of 24 is not.
+pub(crate) const MIN_LINKED_PAGES: u32 = 100;
+/// The same for the hosts of a wildcard domain, which are trusted less.
+pub(crate) const MIN_LINKED_PAGES_OF_HOSTS: u32 = 24;
+/// Pages with fewer links are not counted for this.
+const MIN_LINKS: u32 = 3;
+/// One of this many pages must have a link to a known page.
+const BACK_LINK_SHARE: u32 = 8;
+/// Words of one page that are read.
+const MAX_PAGE_WORDS: usize = 4096;
+/// A site with this many pages with new text is trusted while its stretch is far from the limit, in length or in growth. Then
+/// one of [`SAMPLE_EVERY`] pages, chosen at random, is read, and stands for the pages before it. Near the limit every page is read.
+const TRUSTED_PAGES: u32 = 256;
+/// A stretch is far from the limit below this fraction of it: 1 / 4.
+const FAR_DIVISOR: u32 = 4;
+const SAMPLE_EVERY: u64 = 4;
 
-/// What reading a page left for the judgement.
+/// The text of a page, as far as trap detection needs it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reading {
     /// Hash of the text.
     pub(crate) text: u64,
     /// Sketch of the text, 0 when it is short.
     pub(crate) sketch: u64,
-    /// Hashes of its words, each once, in no order; none when nobody looked at them.
+    /// Hashes of its words, each once, unordered; `None` if the words were not read.
     words: Option<Vec<u32>>,
 }
 
 impl Reading {
-    /// Of a page whose words are not looked at.
-    pub(crate) fn glance(digest: u64, sketch: u64) -> Self {
+    /// A page whose words are not read.
+    pub(crate) fn without_words(digest: u64, sketch: u64) -> Self {
         Self {
             text: digest,
             sketch,
@@ -79,43 +81,44 @@ impl Reading {
         }
     }
 
-    /// Looks through a text once.
+    /// Reads the words of a text.
     pub(crate) fn of(text: &str, digest: u64, sketch: u64) -> Self {
-        let mut once = Once::new(WORDS.min(text.len() / 16));
-        let mut words = Vec::with_capacity(WORDS.min(text.len() / 16));
-        let mut looked = 0;
+        let expected = MAX_PAGE_WORDS.min(text.len() / 16);
+        let mut seen = SeenHashes::new(expected);
+        let mut words = Vec::with_capacity(expected);
+        let mut count = 0;
         each_word(text.as_bytes(), |hash| {
-            if once.is_first(hash) {
+            if seen.insert(hash) {
                 words.push(hash);
             }
-            looked += 1;
-            looked < WORDS
+            count += 1;
+            count < MAX_PAGE_WORDS
         });
         Self {
             words: Some(words),
-            ..Self::glance(digest, sketch)
+            ..Self::without_words(digest, sketch)
         }
     }
 }
 
-/// One number for the words, whatever their order; 0 when there are none.
-fn vocabulary(words: &[u32]) -> u64 {
+/// A hash of the set of words, independent of their order; 0 for an empty set.
+fn hash_of_set(words: &[u32]) -> u64 {
     let spread = |word: &u32| {
-        let word = (u64::from(*word) + 1).wrapping_mul(ODD);
-        (word ^ word >> 32).wrapping_mul(ODD)
+        let word = (u64::from(*word) + 1).wrapping_mul(HASH_MULTIPLIER);
+        (word ^ word >> 32).wrapping_mul(HASH_MULTIPLIER)
     };
     words.iter().map(spread).fold(0, u64::wrapping_add)
 }
 
-/// Words by their hashes. Half the bytes are enough: of sixteen thousand words one in a quarter of a million is taken for
-/// another, and thousands of visits remember some hundreds each.
-type Words = HashSet<u32, BuildHasherDefault<Spread>>;
+/// A set of words by their hashes. 32 bits are enough: among 16,000 words one of 250,000 collides, and thousands of visits
+/// remember some hundreds of words each.
+type WordSet = HashSet<u32, BuildHasherDefault<WordHasher>>;
 
-/// A hash is its own, but for its upper half, which must not be empty.
+/// Identity hasher. The multiplication fills the upper bits, which hashbrown uses for its tags.
 #[derive(Debug, Default)]
-struct Spread(u64);
+struct WordHasher(u64);
 
-impl Hasher for Spread {
+impl Hasher for WordHasher {
     fn write(&mut self, bytes: &[u8]) {
         for byte in bytes {
             self.write_u32(self.0 as u32 ^ u32::from(*byte));
@@ -123,7 +126,7 @@ impl Hasher for Spread {
     }
 
     fn write_u32(&mut self, hash: u32) {
-        self.0 = u64::from(hash).wrapping_mul(ODD);
+        self.0 = u64::from(hash).wrapping_mul(HASH_MULTIPLIER);
     }
 
     fn finish(&self) -> u64 {
@@ -131,43 +134,42 @@ impl Hasher for Spread {
     }
 }
 
-/// Why a site is taken for a trap.
+/// Why a site is a trap. `Display` completes a sentence about the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trap {
-    /// New links, nothing new to read.
-    Barren,
-    /// Links that never lead back.
-    Onward,
+    /// New links, but no new text.
+    NoNewText,
+    /// Links that hardly ever lead to a known page.
+    NoLinksBack,
 }
 
 impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Barren => f.write_str("its pages bring new links but nothing new to read"),
-            Self::Onward => {
-                f.write_str("hardly one of its pages has a link to one that was seen before")
-            }
+            Self::NoNewText => f.write_str("its pages have new links but no new text"),
+            Self::NoLinksBack => f.write_str("its pages hardly ever link to a known page"),
         }
     }
 }
 
-/// The memory of one site's contents while it is visited.
+/// What is remembered of the contents of one site during a visit.
 #[derive(Debug, Default)]
 pub(crate) struct Novelty {
     record: Record,
-    /// Pages of this visit whose words were looked at.
+    /// Pages of this visit whose words were read.
     pages: u32,
-    /// Pages since the last of them whose words were not, and what they led to.
-    glanced: u32,
-    glanced_growth: u32,
+    /// Pages since then whose words were not read.
+    unread: u32,
+    /// New links on the unread pages.
+    unread_growth: u32,
     texts: Seen,
-    words: Words,
-    older_words: Words,
+    words: WordSet,
+    older_words: WordSet,
     sketches: Vec<u64>,
 }
 
 impl Novelty {
-    /// Goes on from what earlier visits found.
+    /// Continues with the counters of earlier visits.
     pub(crate) fn resume(record: Record) -> Self {
         Self {
             record,
@@ -175,89 +177,94 @@ impl Novelty {
         }
     }
 
-    /// What the next visit must know.
+    /// The counters for the next visit.
     pub(crate) fn record(&self) -> Record {
         self.record
     }
 
-    /// Whether the words of a page are to be looked at. `limit` as for [`Novelty::trap`]; `lot`: a number that is another one
-    /// for every page, in an order that the site cannot know: a trap has its own rhythm.
-    pub(crate) fn wants_words(&self, limit: u32, lot: u64) -> bool {
+    /// Whether the words of a page are to be read. `limit` as for [`Novelty::trap`]. `random`: a number per page that the site
+    /// cannot predict, so that no trap can hide between the samples.
+    pub(crate) fn reads_words(&self, limit: u32, random: u64) -> bool {
         let Record {
             barren,
             growth,
             fruitful,
             ..
         } = self.record;
-        let is_near = barren >= self.patience(limit) / FAR && growth >= barren / 2 / FAR;
-        let is_believed = fruitful >= BELIEVED && self.pages > WARM_UP && !is_near;
-        !is_believed || (lot.wrapping_mul(ODD) >> 32).is_multiple_of(SAMPLE)
+        let is_near =
+            barren >= self.max_stretch(limit) / FAR_DIVISOR && growth >= barren / 2 / FAR_DIVISOR;
+        let is_trusted = fruitful >= TRUSTED_PAGES && self.pages > WARM_UP_PAGES && !is_near;
+        !is_trusted || (random.wrapping_mul(HASH_MULTIPLIER) >> 32).is_multiple_of(SAMPLE_EVERY)
     }
 
-    /// Who has brought much may be dull for longer.
-    fn patience(&self, limit: u32) -> u32 {
-        limit.saturating_add(self.record.fruitful / EARNED)
+    /// The longest stretch that the site is allowed.
+    fn max_stretch(&self, limit: u32) -> u32 {
+        limit.saturating_add(self.record.fruitful / PAGES_PER_ALLOWANCE)
     }
 
-    /// Whether the site had this text, or these words, already; remembers it.
-    pub(crate) fn repeats(&mut self, text: u64) -> bool {
-        text != 0 && !remember(&mut self.texts, text, TEXTS)
+    /// Whether the site had this text, or this set of words, before. Remembers it.
+    pub(crate) fn is_repeated(&mut self, text: u64) -> bool {
+        text != 0 && !remember(&mut self.texts, text, MAX_TEXTS)
     }
 
-    /// Takes in a page: `links` to pages of the site, each counted once, of which `new` were not known before.
-    /// `repeats`: its text was there before. A page whose words nobody looked at shares the lot of the next one that is looked at.
-    pub(crate) fn note(&mut self, reading: &Reading, repeats: bool, links: u32, new: u32) {
-        if links >= ONWARD_LINKS {
+    /// Adds a page with `links` different links into the site, `new` of them to unknown pages. `is_repeated`: its text is known.
+    /// A page whose words were not read is classified like the next sampled page.
+    pub(crate) fn add_page(&mut self, reading: &Reading, is_repeated: bool, links: u32, new: u32) {
+        if links >= MIN_LINKS {
             self.record.pages = self.record.pages.saturating_add(1);
             self.record.back = self.record.back.saturating_add(u32::from(new < links));
         }
         let Some(words) = &reading.words else {
-            self.glanced = self.glanced.saturating_add(1);
-            self.glanced_growth = self.glanced_growth.saturating_add(new.min(GROWTH));
+            self.unread = self.unread.saturating_add(1);
+            self.unread_growth = self.unread_growth.saturating_add(new.min(MAX_GROWTH));
             return;
         };
-        let pages = std::mem::take(&mut self.glanced).saturating_add(1);
-        let others_growth = std::mem::take(&mut self.glanced_growth);
+        let pages = std::mem::take(&mut self.unread).saturating_add(1);
+        let unread_growth = std::mem::take(&mut self.unread_growth);
         self.pages = self.pages.saturating_add(1);
-        let near = self.is_near(reading.sketch);
-        let alike = self.repeats(vocabulary(words)) || repeats;
-        let fresh = self.learn(words);
-        // One new word in a hundred may be chance: a name, a misprint; in a near duplicate one in twenty.
-        let share = if near { 20 } else { 100 };
-        let barren = repeats || fresh * share <= words.len();
-        if !barren {
-            if self.pages > WARM_UP {
+        let is_near_duplicate = self.is_near_duplicate(reading.sketch);
+        let has_known_words = self.is_repeated(hash_of_set(words)) || is_repeated;
+        let new_words = self.add_words(words);
+        // Up to 1% new words may be chance, such as a name or a misprint; in a near duplicate up to 5%.
+        let share = if is_near_duplicate { 20 } else { 100 };
+        let is_barren = is_repeated || new_words * share <= words.len();
+        if !is_barren {
+            if self.pages > WARM_UP_PAGES {
                 self.record.fruitful = self.record.fruitful.saturating_add(pages);
-                self.relieve(pages);
+                self.shorten_stretch(pages);
             }
             return;
         }
-        let growth = new.min(if alike { GROWTH_ALIKE } else { GROWTH });
-        self.note_barren(pages, growth.saturating_add(others_growth));
+        let max_growth = if has_known_words {
+            MAX_GROWTH_SAME_WORDS
+        } else {
+            MAX_GROWTH
+        };
+        self.extend_stretch(pages, new.min(max_growth).saturating_add(unread_growth));
     }
 
-    /// Takes in an answer with nothing to read, a redirect or a list of links, that led to so many new pages.
-    pub(crate) fn note_silent(&mut self, new: u32) {
-        self.note_barren(1, new.min(GROWTH));
+    /// Adds a page without text, such as a redirect or a list of links, with `new` links to unknown pages.
+    pub(crate) fn add_page_without_text(&mut self, new: u32) {
+        self.extend_stretch(1, new.min(MAX_GROWTH));
     }
 
-    fn note_barren(&mut self, pages: u32, growth: u32) {
+    fn extend_stretch(&mut self, pages: u32, growth: u32) {
         self.record.barren = self.record.barren.saturating_add(pages);
         self.record.growth = self.record.growth.saturating_add(growth);
     }
 
-    /// Something new on so many pages: part of the stretch is forgotten, and its share of the growth with it.
-    pub(crate) fn relieve(&mut self, pages: u32) {
+    /// Shortens the stretch, because this many pages had new text. The growth shrinks in proportion.
+    pub(crate) fn shorten_stretch(&mut self, pages: u32) {
         let Record { barren, growth, .. } = self.record;
-        let left = barren.saturating_sub(pages.saturating_mul(RELIEF));
+        let left = barren.saturating_sub(pages.saturating_mul(RELIEF_PAGES));
         self.record.barren = left;
         self.record.growth =
             (u64::from(growth) * u64::from(left) / u64::from(barren.max(1))) as u32;
     }
 
-    /// Whether it is enough. `limit`: the longest stretch of barren pages that may grow.
-    /// `onward`: pages after which links must lead back.
-    pub(crate) fn trap(&self, limit: u32, onward: u32) -> Option<Trap> {
+    /// Whether the site is a trap. `limit`: the longest stretch that may grow. `min_linked_pages`: pages with links after which
+    /// some must lead back.
+    pub(crate) fn trap(&self, limit: u32, min_linked_pages: u32) -> Option<Trap> {
         let Record {
             barren,
             growth,
@@ -265,49 +272,49 @@ impl Novelty {
             back,
             ..
         } = self.record;
-        if barren >= self.patience(limit) && growth >= barren / 2 {
-            Some(Trap::Barren)
-        } else if pages >= onward && back.saturating_mul(ONWARD_SHARE) < pages {
-            Some(Trap::Onward)
+        if barren >= self.max_stretch(limit) && growth >= barren / 2 {
+            Some(Trap::NoNewText)
+        } else if pages >= min_linked_pages && back.saturating_mul(BACK_LINK_SHARE) < pages {
+            Some(Trap::NoLinksBack)
         } else {
             None
         }
     }
 
-    fn is_near(&mut self, sketch: u64) -> bool {
+    fn is_near_duplicate(&mut self, sketch: u64) -> bool {
         if sketch == 0 {
             return false;
         }
-        let near = self
+        let is_near = self
             .sketches
             .iter()
             .any(|other| aranha_page::is_near_duplicate(*other, sketch));
-        if self.sketches.len() < RECENT {
+        if self.sketches.len() < MAX_SKETCHES {
             self.sketches.push(sketch);
         } else {
-            self.sketches[self.pages as usize % RECENT] = sketch;
+            self.sketches[self.pages as usize % MAX_SKETCHES] = sketch;
         }
-        near
+        is_near
     }
 
-    /// How many of the words are new; from now on they are known.
-    fn learn(&mut self, words: &[u32]) -> usize {
-        let mut fresh = 0;
+    /// Adds words to the known ones. Returns how many were new.
+    fn add_words(&mut self, words: &[u32]) -> usize {
+        let mut new = 0;
         for &word in words {
             if self.words.insert(word) && !self.older_words.contains(&word) {
-                fresh += 1;
+                new += 1;
             }
         }
-        if self.words.len() > STOCK {
+        if self.words.len() > MAX_WORDS {
             self.older_words = std::mem::take(&mut self.words);
         }
-        fresh
+        new
     }
 }
 
-/// Remembers a hash, within bounds; false when it was known.
-fn remember(seen: &mut Seen, hash: u64, most: usize) -> bool {
-    if seen.len() >= most {
+/// Adds a hash to a set of at most `max` hashes. False if it was known.
+fn remember(seen: &mut Seen, hash: u64, max: usize) -> bool {
+    if seen.len() >= max {
         *seen = Seen::default();
     }
     seen.insert(hash)
@@ -318,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_without_regard_to_case_and_numbers() {
+    fn case_and_numbers_are_ignored() {
         let words = |text: &str| Reading::of(text, 1, 1).words.unwrap_or_default();
         assert_eq!(words("Aranha, ARANHA; aranha!").len(), 1);
         assert_eq!(words("the web of 2026 a1b2c3d4 (and)").len(), 0);
@@ -328,7 +335,7 @@ mod tests {
         );
         let stock: Vec<String> = (0..5000).map(letters).collect();
         let stock = stock.join(" ");
-        assert_eq!(words(&stock).len(), WORDS, "no two are taken for one");
+        assert_eq!(words(&stock).len(), MAX_PAGE_WORDS, "no collisions");
     }
 
     fn letters(number: u32) -> String {
@@ -338,7 +345,7 @@ mod tests {
 
     const LIMIT: u32 = 50;
 
-    /// After how many pages of a site it is taken for a trap: text, links and new links of page n.
+    /// The number of pages after which a site is a trap. `page`: text, links and new links of page n.
     fn pages_until_trap(page: impl Fn(u32) -> (String, u32, u32)) -> Option<(u32, Trap)> {
         let mut novelty = Novelty::default();
         (1..=3000).find_map(|number| {
@@ -346,9 +353,11 @@ mod tests {
             let digest = text.bytes().fold(1, |hash: u64, byte| {
                 hash.wrapping_mul(31).wrapping_add(u64::from(byte))
             });
-            let repeats = novelty.repeats(digest);
-            novelty.note(&Reading::of(&text, digest, 0), repeats, links, new);
-            novelty.trap(LIMIT, ONWARD).map(|trap| (number, trap))
+            let repeats = novelty.is_repeated(digest);
+            novelty.add_page(&Reading::of(&text, digest, 0), repeats, links, new);
+            novelty
+                .trap(LIMIT, MIN_LINKED_PAGES)
+                .map(|trap| (number, trap))
         })
     }
 
@@ -369,29 +378,32 @@ mod tests {
     fn a_calendar_is_a_trap() {
         let calendar = |n| (format!("Calendar of month {n}: no events"), 2, 1);
         let (pages, trap) = pages_until_trap(calendar).unwrap();
-        assert_eq!(trap, Trap::Barren);
+        assert_eq!(trap, Trap::NoNewText);
         assert!((LIMIT..2 * LIMIT).contains(&pages), "{pages}");
     }
 
     #[test]
     fn a_maze_of_invented_words_is_a_trap() {
         let maze = |n| ((0..50).map(|k| word(n * 50 + k) + " ").collect(), 10, 10);
-        assert_eq!(pages_until_trap(maze), Some((ONWARD, Trap::Onward)));
+        assert_eq!(
+            pages_until_trap(maze),
+            Some((MIN_LINKED_PAGES, Trap::NoLinksBack))
+        );
     }
 
     #[test]
-    fn a_maze_with_a_stock_of_words_and_a_link_home_is_a_trap() {
+    fn a_maze_with_a_fixed_set_of_words_and_a_link_home_is_a_trap() {
         let stock = |n: u32| {
             let text = (0..50).map(|k| word((n * 7919 + k * 104_729) % 400) + " ");
             (text.collect(), 10, 9)
         };
         let (pages, trap) = pages_until_trap(stock).unwrap();
-        assert_eq!(trap, Trap::Barren);
+        assert_eq!(trap, Trap::NoNewText);
         assert!(pages < 100, "{pages}");
     }
 
     #[test]
-    fn people_who_write_are_no_trap() {
+    fn a_site_with_new_words_on_every_page_is_no_trap() {
         let site = |n| {
             let stock = (0..100).map(|k| word((n * 7919 + k * 104_729) % 400) + " ");
             (
@@ -404,8 +416,8 @@ mod tests {
     }
 
     #[test]
-    fn a_manual_with_pages_alike_is_no_trap() {
-        // A thousand pages that differ in their numbers, and a list of them all that was read before.
+    fn a_manual_with_similar_pages_is_no_trap() {
+        // A list of a thousand pages, and then these pages, which differ in their numbers.
         let manual = |n| match n {
             1 => ((0..1000).map(|n| word(n) + " ").collect(), 1000, 1000),
             _ => (
@@ -418,8 +430,8 @@ mod tests {
     }
 
     #[test]
-    fn a_few_indexes_do_not_make_a_stretch_grow() {
-        // As in rust-doc: pages that hold little but a menu, and among thirty one that lists another part of the site.
+    fn a_few_indexes_are_not_growth() {
+        // As in rust-doc: pages with little more than a menu, and one of thirty lists another part of the site.
         let manual = |n| {
             let new = if n % 30 == 0 { 60 } else { 0 };
             (
@@ -433,82 +445,82 @@ mod tests {
 
     #[test]
     fn lists_with_empty_pages_behind_them_are_a_trap() {
-        // Every sixth page leads to five that hold nothing and to the next list.
+        // Every sixth page leads to five empty pages and to the next list.
         let lists = |n| (format!("entry {n}"), 7, if n % 6 == 0 { 6 } else { 0 });
         let (_, trap) = pages_until_trap(lists).unwrap();
-        assert_eq!(trap, Trap::Barren);
+        assert_eq!(trap, Trap::NoNewText);
         // Every month leads to its days and to the month after it.
         let calendar = |n| match n % 29 {
             0 => (format!("month {n}, days: no events"), 30, 29),
             _ => (format!("day {n}: no events"), 3, 0),
         };
         let (pages, trap) = pages_until_trap(calendar).unwrap();
-        assert_eq!(trap, Trap::Barren);
+        assert_eq!(trap, Trap::NoNewText);
         assert!(pages < 150, "{pages}");
     }
 
-    /// A site that is read as visits of so many pages do, or with a look at `every` page: pages looked at, and pages until it
-    /// is taken for a trap.
-    fn looked_at(
+    /// Visits a site, with `visit` pages per visit. `every`: the words of every page are read. Returns the number of pages whose
+    /// words were read, and the number of pages until the site is a trap.
+    fn crawl(
         visit: u32,
         every: bool,
         page: impl Fn(u32) -> Option<(String, u32, u32)>,
     ) -> (u32, Option<u32>) {
-        let (mut novelty, mut looked) = (Novelty::default(), 0);
+        let (mut novelty, mut read) = (Novelty::default(), 0);
         let trap = (1..=4000).find(|&number| {
             if number % visit == 0 {
                 novelty = Novelty::resume(novelty.record());
             }
             let digest = u64::from(number);
-            let wants_words = every || novelty.wants_words(LIMIT, digest);
-            // Redirects and pictures are asked for like others, and have no words.
+            let reads_words = every || novelty.reads_words(LIMIT, digest);
+            // Redirects and images are requested like other pages, and have no words.
             let Some((text, links, new)) = page(number) else {
                 return false;
             };
-            let reading = if wants_words {
-                looked += 1;
+            let reading = if reads_words {
+                read += 1;
                 Reading::of(&text, digest, 0)
             } else {
-                Reading::glance(digest, 0)
+                Reading::without_words(digest, 0)
             };
-            novelty.note(&reading, false, links, new);
-            novelty.trap(LIMIT, ONWARD).is_some()
+            novelty.add_page(&reading, false, links, new);
+            novelty.trap(LIMIT, MIN_LINKED_PAGES).is_some()
         });
-        (looked, trap)
+        (read, trap)
     }
 
-    /// A page that brings something.
+    /// A page with new text.
     fn honest(n: u32) -> (String, u32, u32) {
         ((0..50).map(|k| word(n * 50 + k) + " ").collect(), 20, 12)
     }
 
     #[test]
-    fn of_a_site_that_brings_much_few_pages_are_looked_at() {
-        let (looked, trap) = looked_at(u32::MAX, false, |n| Some(honest(n)));
+    fn few_pages_of_a_trusted_site_are_read() {
+        let (read, trap) = crawl(u32::MAX, false, |n| Some(honest(n)));
         assert_eq!(trap, None);
-        assert!((1000..1400).contains(&looked), "{looked} of 4000");
-        // Half of its pages bring nothing, but lead nowhere either; and after some time nearly all of them, as in a manual.
+        assert!((1000..1400).contains(&read), "{read} of 4000");
+        // Half of its pages, and later nearly all, have neither new text nor new links, as in a manual.
         for manual in [4000, 1500] {
             let site = |n: u32| match n % if n < manual { 2 } else { 200 } {
                 0 => Some(honest(n)),
                 _ => Some(("menu and nothing else".to_owned(), 20, 0)),
             };
-            let (looked, trap) = looked_at(u32::MAX, false, site);
+            let (read, trap) = crawl(u32::MAX, false, site);
             assert_eq!(trap, None);
-            assert!((1000..1700).contains(&looked), "{looked} of 4000");
+            assert!((1000..1700).contains(&read), "{read} of 4000");
         }
     }
 
-    /// Traps of every rhythm, behind honest pages, in visits of many pages and of few, some with every other page a redirect.
+    /// Traps with different periods after honest pages, in long and short visits, some with a redirect as every other page.
     #[test]
-    fn a_trap_behind_an_honest_site_is_found_as_soon() {
+    fn a_trap_after_honest_pages_is_found_with_little_delay() {
         let mut traps = 0;
         for begin in [301, 702] {
             let periods = [1, 2, 3, 4, 6, 8, 10];
             let visits = |period| [(period, 5), (period, u32::MAX)];
             for (period, visit) in periods.into_iter().flat_map(visits) {
                 for odd_only in [false, true] {
-                    // One page leads on to the others, which hold nothing.
+                    // One page leads to the others, which are empty.
                     let page = |n: u32| match n {
                         _ if n < begin => Some(honest(n)),
                         _ if odd_only && n.is_multiple_of(2) => None,
@@ -517,13 +529,13 @@ mod tests {
                         }
                         _ => Some((format!("entry {n}"), 7, 0)),
                     };
-                    let (_, Some(every)) = looked_at(visit, true, page) else {
+                    let (_, Some(every)) = crawl(visit, true, page) else {
                         continue;
                     };
                     traps += 1;
-                    let (looked, found) = looked_at(visit, false, page);
+                    let (read, found) = crawl(visit, false, page);
                     let found = found.unwrap_or(u32::MAX);
-                    assert!(looked <= found);
+                    assert!(read <= found);
                     let late = found.saturating_sub(every);
                     let trap = format!("{begin} {period} {visit} {odd_only}");
                     assert!(late <= 100, "{trap}: at {found} instead of {every}");
@@ -534,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn evidence_outlives_the_visit() {
+    fn counters_are_kept_between_visits() {
         let mut record = Record::default();
         let mut pages = 0;
         let trap = loop {
@@ -542,15 +554,15 @@ mod tests {
             for _ in 0..10 {
                 pages += 1;
                 let reading = Reading::of("no events in this month", 7, 0);
-                let repeats = visit.repeats(7);
-                visit.note(&reading, repeats, 2, 1);
+                let repeats = visit.is_repeated(7);
+                visit.add_page(&reading, repeats, 2, 1);
             }
             record = visit.record();
-            if let Some(trap) = visit.trap(LIMIT, ONWARD) {
+            if let Some(trap) = visit.trap(LIMIT, MIN_LINKED_PAGES) {
                 break trap;
             }
         };
-        assert_eq!(trap, Trap::Barren);
+        assert_eq!(trap, Trap::NoNewText);
         assert!(pages <= 100, "{pages}");
     }
 }

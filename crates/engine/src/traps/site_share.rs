@@ -1,39 +1,39 @@
-//! The guard against a site that takes over the crawl (D7; K 2.3.6, B 4): noticed, and reported once.
+//! Reports a site that takes a large share of the requests (D7; Chakrabarti 2.3.6, Bouras 4), once per site.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
 use aranha_url::SiteKey;
 
-/// The last so many requests are looked at.
-const SPAN: usize = 2048;
-/// In percent of them.
-const LARGE: u32 = 50;
-/// Only where there is something to take over: so many sites among them.
-const SITES: usize = 8;
+/// Number of latest requests in which sites are counted.
+const WINDOW: usize = 2048;
+/// Share of these requests that is reported, in percent.
+const MIN_PERCENT: u32 = 50;
+/// Crawls with fewer sites in the window have no report.
+const MIN_SITES: usize = 8;
 
-/// The sites of the last requests.
+/// The sites of the latest requests.
 #[derive(Debug, Default)]
-pub(crate) struct SiteShare(Mutex<Window>);
+pub(crate) struct SiteShare(Mutex<RequestWindow>);
 
 #[derive(Debug, Default)]
-struct Window {
+struct RequestWindow {
     ring: Vec<u64>,
     next: usize,
     counts: HashMap<u64, u32>,
-    told: HashSet<u64>,
+    reported: HashSet<u64>,
 }
 
 impl SiteShare {
-    /// A page of this site was asked for. Answers with its share in percent when it has become too large.
-    pub(crate) fn note(&self, site: SiteKey) -> Option<u32> {
+    /// Counts a request to a site. Returns its share in percent if it is to be reported now.
+    pub(crate) fn count(&self, site: SiteKey) -> Option<u32> {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let window = &mut *window;
-        if window.ring.len() < SPAN {
+        if window.ring.len() < WINDOW {
             window.ring.push(site.0);
         } else {
             let gone = std::mem::replace(&mut window.ring[window.next], site.0);
-            window.next = (window.next + 1) % SPAN;
+            window.next = (window.next + 1) % WINDOW;
             if let Some(count) = window.counts.get_mut(&gone) {
                 *count -= 1;
                 if *count == 0 {
@@ -43,9 +43,9 @@ impl SiteShare {
         }
         let count = window.counts.entry(site.0).or_default();
         *count += 1;
-        let percent = *count * 100 / SPAN as u32;
-        let large = percent >= LARGE && window.counts.len() >= SITES;
-        (large && window.told.insert(site.0)).then_some(percent)
+        let percent = *count * 100 / WINDOW as u32;
+        let is_large = percent >= MIN_PERCENT && window.counts.len() >= MIN_SITES;
+        (is_large && window.reported.insert(site.0)).then_some(percent)
     }
 }
 
@@ -54,26 +54,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn told_once_when_half_of_the_requests_are_one_sites() {
+    fn a_site_with_half_of_the_requests_is_reported_once() {
         let site_share = SiteShare::default();
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for request in 0..20_000u64 {
-            // Ten sites in turn at first; then one takes two of three.
+            // Ten sites in turn; later one site takes two of three requests.
             let site = if request > 5000 && request % 3 > 0 {
                 0
             } else {
                 request % 10
             };
-            if let Some(percent) = site_share.note(SiteKey(site)) {
-                told.push((site, percent));
+            if let Some(percent) = site_share.count(SiteKey(site)) {
+                reported.push((site, percent));
             }
         }
-        assert_eq!(told, [(0, LARGE)]);
+        assert_eq!(reported, [(0, MIN_PERCENT)]);
     }
 
     #[test]
-    fn a_crawl_of_few_sites_is_not_taken_over() {
+    fn a_crawl_of_few_sites_has_no_report() {
         let site_share = SiteShare::default();
-        assert!((0..10_000u64).all(|n| site_share.note(SiteKey(n / 9000)).is_none()));
+        assert!((0..10_000u64).all(|n| site_share.count(SiteKey(n / 9000)).is_none()));
     }
 }

@@ -1,11 +1,11 @@
-//! Domains with hosts without end (D6; V 4.1, 5.4): DNS wildcards, found by asking for an absurd name.
+//! Wildcard domains: domains in which every host name has an address (D6; Viuva Negra 4.1, 5.4).
 //!
-//! A wildcard alone is no crime: many publishers give each author a host. So, once a domain has shown several hosts and
-//! answers for a name that nobody can have chosen, its hosts are judged together, as the pages of one site are: by
-//! whether they bring anything new, and whether their links lead back (`novelty`). The domain of a trap is shut out; what
-//! was fetched is kept.
+//! When several hosts of a domain have been visited, the visit resolves an invented name below it. If it has an address, the
+//! domain is a wildcard. That alone is no trap, because many publishers give each author a host. From then on the hosts of the
+//! domain are checked together, like the pages of one site ([`novelty`](super::novelty)): whether they bring new text, and whether
+//! their links lead back. The domain of a trap is blocked; the pages already fetched are kept.
 //!
-//! Public suffixes are those of the list, with its private part: hosts below `blogspot.com` are domains of their own.
+//! Public suffixes are those of the Public Suffix List with its private part: a host below `blogspot.com` is a domain of its own.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,118 +13,126 @@ use std::sync::{Mutex, PoisonError};
 use aranha_frontier::Seen;
 use aranha_url::{SiteKey, registrable};
 
-use crate::traps::novelty::{Novelty, ONWARD_HOSTS, Reading, Trap};
+use crate::traps::novelty::{MIN_LINKED_PAGES_OF_HOSTS, Novelty, Reading, Trap};
 
-/// Hosts of a domain visited before its names are put to the test.
-const SEVERAL: usize = 8;
-/// Domains remembered; those with few hosts are forgotten first.
-const MOST: usize = 64 << 10;
-/// Hosts of a wildcard remembered.
-const HOSTS: usize = 64 << 10;
+/// Visited hosts of a domain after which an invented name is resolved.
+const HOSTS_BEFORE_TEST: usize = 8;
+/// Domains remembered. When there are more, those that are not wildcards are dropped.
+const MAX_DOMAINS: usize = 64 << 10;
+/// Hosts of a wildcard domain remembered.
+const MAX_HOSTS: usize = 64 << 10;
 
-/// The domains in which hosts below were visited.
+/// The domains of which hosts were visited.
 #[derive(Debug, Default)]
 pub(crate) struct WildcardDomains(Mutex<HashMap<String, Domain>>);
 
 #[derive(Debug, Default)]
 struct Domain {
-    /// Hosts visited, and for a wildcard those that links led to.
+    /// Visited hosts. For a wildcard, also hosts that its pages link to.
     hosts: Seen,
-    names: Names,
+    state: WildcardState,
     novelty: Novelty,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Names {
+enum WildcardState {
     #[default]
-    Unknown,
-    /// Somebody is asking, or it is settled that names must exist to have an address.
-    Settled,
+    Untested,
+    /// The test runs, or its result was that the domain is not a wildcard.
+    Tested,
     Wildcard,
-    /// A trap: blocked.
+    /// Blocked as a trap.
     Blocked,
 }
 
-/// The domain that a host lies below: none for a domain itself, its www twin, and addresses.
-pub(crate) fn above(host: &str) -> Option<&str> {
+/// The domain of a host below it. `None` for a domain itself, its `www` twin, and IP addresses.
+pub(crate) fn parent_domain(host: &str) -> Option<&str> {
     let domain = registrable(host)?;
     let below = host.strip_suffix(domain)?;
     (!below.is_empty() && below != "www.").then_some(domain)
 }
 
 impl WildcardDomains {
-    /// A visit to a host begins. Answers with a name to ask for when it is time to try the domain: no one has chosen it.
-    pub(crate) fn enter(&self, host: &str, site: SiteKey) -> Option<String> {
-        let domain = above(host)?;
+    /// Counts a visited host. Returns the invented name to resolve, once per domain, when it is time for the test.
+    pub(crate) fn add_host(&self, host: &str, site: SiteKey) -> Option<String> {
+        let domain = parent_domain(host)?;
         let mut domains = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if domains.len() >= MOST && !domains.contains_key(domain) {
-            // A domain that was found to be honest may be tried again; of traps alone there are not as many.
-            domains.retain(|_, domain| matches!(domain.names, Names::Wildcard | Names::Blocked));
-            if domains.len() >= MOST {
+        if domains.len() >= MAX_DOMAINS && !domains.contains_key(domain) {
+            // Other domains may be tested again.
+            domains.retain(|_, domain| {
+                matches!(
+                    domain.state,
+                    WildcardState::Wildcard | WildcardState::Blocked
+                )
+            });
+            if domains.len() >= MAX_DOMAINS {
                 domains.clear();
             }
         }
         let entry = domains.entry(domain.to_owned()).or_default();
-        if entry.names != Names::Unknown {
+        if entry.state != WildcardState::Untested {
             return None;
         }
         entry.hosts.insert(site.0);
-        if entry.hosts.len() < SEVERAL {
+        if entry.hosts.len() < HOSTS_BEFORE_TEST {
             return None;
         }
-        entry.names = Names::Settled;
+        entry.state = WildcardState::Tested;
         entry.hosts = Seen::default();
         let (_, parent) = host.split_once('.')?;
         let number = SiteKey::of(domain).0;
         Some(format!("aranha-{number:016x}.{parent}"))
     }
 
-    /// The absurd name has an address.
-    pub(crate) fn is_wildcard(&self, host: &str) {
-        let Some(domain) = above(host) else { return };
+    /// The invented name has an address.
+    pub(crate) fn set_wildcard(&self, host: &str) {
+        let Some(domain) = parent_domain(host) else {
+            return;
+        };
         let mut domains = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = domains.get_mut(domain) {
-            entry.names = Names::Wildcard;
+            entry.state = WildcardState::Wildcard;
         }
     }
 
-    /// Whether the hosts of this one's domain are judged together.
-    pub(crate) fn judges(&self, host: &str) -> bool {
-        let Some(domain) = above(host) else {
+    /// Whether the domain of a host is a wildcard, so that its hosts are checked together.
+    pub(crate) fn is_below_wildcard(&self, host: &str) -> bool {
+        let Some(domain) = parent_domain(host) else {
             return false;
         };
         let domains = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = domains.get(domain);
-        entry.is_some_and(|entry| entry.names == Names::Wildcard)
+        entry.is_some_and(|entry| entry.state == WildcardState::Wildcard)
     }
 
-    /// Takes in a page of a wildcard's host, with the hosts of the domain that it links to.
-    pub(crate) fn note(
+    /// Adds a page of a host of a wildcard domain. `links`: the hosts of the same domain that it links to.
+    pub(crate) fn add_page(
         &self,
         host: &str,
         reading: &Reading,
         links: &[SiteKey],
         limit: u32,
     ) -> Option<Trap> {
-        let domain = above(host)?;
+        let domain = parent_domain(host)?;
         let mut domains = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Domain {
             hosts,
             novelty,
-            names,
+            state,
         } = domains.get_mut(domain)?;
-        if *names != Names::Wildcard {
+        if *state != WildcardState::Wildcard {
             return None;
         }
-        if hosts.len() + links.len() > HOSTS {
+        if hosts.len() + links.len() > MAX_HOSTS {
             hosts.clear();
         }
         let new = links.iter().filter(|site| hosts.insert(site.0)).count();
-        let repeats = novelty.repeats(reading.text);
-        novelty.note(reading, repeats, links.len() as u32, new as u32);
-        let trap = novelty.trap(limit, ONWARD_HOSTS);
+        let is_repeated = novelty.is_repeated(reading.text);
+        novelty.add_page(reading, is_repeated, links.len() as u32, new as u32);
+        let trap = novelty.trap(limit, MIN_LINKED_PAGES_OF_HOSTS);
         if trap.is_some() {
-            (*names, *hosts, *novelty) = (Names::Blocked, Seen::default(), Novelty::default());
+            (*state, *hosts, *novelty) =
+                (WildcardState::Blocked, Seen::default(), Novelty::default());
         }
         trap
     }
@@ -135,7 +143,7 @@ mod tests {
     use super::*;
 
     fn check(host: &str, expected: Option<&str>) {
-        assert_eq!(above(host), expected, "{host}");
+        assert_eq!(parent_domain(host), expected, "{host}");
     }
 
     #[test]
@@ -146,41 +154,45 @@ mod tests {
         check("example.org", None);
         check("192.0.2.1", None);
         check("localhost", None);
-        // A public suffix of the private part: everybody's host is a domain.
+        // blogspot.com is a public suffix of the private part.
         check("somebody.blogspot.com", None);
     }
 
     #[test]
-    fn they_are_not_remembered_without_end() {
-        for names in [Names::Settled, Names::Wildcard, Names::Blocked] {
+    fn memory_is_bounded() {
+        for state in [
+            WildcardState::Tested,
+            WildcardState::Wildcard,
+            WildcardState::Blocked,
+        ] {
             let domains = WildcardDomains::default();
-            let all = (0..MOST).map(|number| {
+            let all = (0..MAX_DOMAINS).map(|number| {
                 let domain = Domain {
-                    names,
+                    state,
                     ..Domain::default()
                 };
                 (format!("d{number}.org"), domain)
             });
             domains.0.lock().unwrap().extend(all);
-            domains.enter("www2.new.org", SiteKey::of("www2.new.org"));
-            assert_eq!(domains.0.lock().unwrap().len(), 1, "{names:?}");
+            domains.add_host("www2.new.org", SiteKey::of("www2.new.org"));
+            assert_eq!(domains.0.lock().unwrap().len(), 1, "{state:?}");
         }
     }
 
     #[test]
-    fn a_domain_is_tried_once_after_several_hosts() {
+    fn a_domain_is_tested_once_after_several_hosts() {
         let domains = WildcardDomains::default();
-        let enter = |number: usize| {
+        let add_host = |number: usize| {
             let host = format!("shop{number}.example.org");
-            domains.enter(&host, SiteKey::of(&host))
+            domains.add_host(&host, SiteKey::of(&host))
         };
-        let asked: Vec<_> = (0..20).filter_map(enter).collect();
-        assert_eq!(asked.len(), 1);
-        assert!(asked[0].ends_with(".example.org"), "{asked:?}");
-        assert!(!domains.judges("shop1.example.org"));
-        domains.is_wildcard("shop1.example.org");
-        assert!(domains.judges("shop2.example.org"));
-        assert!(!domains.judges("shop2.example.net"));
+        let names: Vec<_> = (0..20).filter_map(add_host).collect();
+        assert_eq!(names.len(), 1);
+        assert!(names[0].ends_with(".example.org"), "{names:?}");
+        assert!(!domains.is_below_wildcard("shop1.example.org"));
+        domains.set_wildcard("shop1.example.org");
+        assert!(domains.is_below_wildcard("shop2.example.org"));
+        assert!(!domains.is_below_wildcard("shop2.example.net"));
     }
 
     #[test]
@@ -188,12 +200,12 @@ mod tests {
         let domains = WildcardDomains::default();
         let host = |number: u64| format!("shop{number}.example.org");
         for number in 0..8 {
-            domains.enter(&host(number), SiteKey(number));
+            domains.add_host(&host(number), SiteKey(number));
         }
-        domains.is_wildcard(&host(0));
+        domains.set_wildcard(&host(0));
         let page = |number: u64, links: &[SiteKey]| {
             let text = format!("offers {number}");
-            domains.note(&host(number), &Reading::of(&text, number + 1, 0), links, 50)
+            domains.add_page(&host(number), &Reading::of(&text, number + 1, 0), links, 50)
         };
         let pages = (1..100).position(|number| {
             let links: Vec<_> = (0..5).map(|n| SiteKey(number * 1000 + n)).collect();

@@ -87,7 +87,7 @@ fn text(fingerprint: u64) -> PageResponse {
     PageResponse {
         text_digest: fingerprint,
         size: 100,
-        reading: Some(Reading::glance(fingerprint, 0)),
+        reading: Some(Reading::without_words(fingerprint, 0)),
         version: Some(Version {
             past,
             is_new: true,
@@ -654,7 +654,10 @@ fn thresholds_of_a_trap() {
             TrapReason::Duplicates(3),
             "3 pages with a text already seen",
         ),
-        (TrapReason::Endless(Trap::Barren), &Trap::Barren.to_string()),
+        (
+            TrapReason::Endless(Trap::NoNewText),
+            &Trap::NoNewText.to_string(),
+        ),
     ] {
         assert_eq!(reason.to_string(), words);
     }

@@ -6,7 +6,7 @@ use aranha_url::{CanonUrl, PathKey};
 use super::Visit;
 use crate::links::{RedirectTarget, SiteLinks, link_depth, outside_link};
 use crate::signals::{self, Source};
-use crate::traps::dedup::Once;
+use crate::traps::dedup::SeenHashes;
 
 /// The links of a page into its own site. Several links to one page count once.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,11 +24,8 @@ impl Visit {
         from: &Pending,
         via: &str,
     ) -> LinkCounts {
-        let mut once = Once::new(links.count());
-        let all = links
-            .keys()
-            .filter(|key| once.is_first(key.0 as u32))
-            .count();
+        let mut seen = SeenHashes::new(links.count());
+        let all = links.keys().filter(|key| seen.insert(key.0 as u32)).count();
         let mut new = 0;
         for (path, link) in links.iter() {
             if self.admit(path, link.key, from, link.hop, via) {

@@ -21,7 +21,7 @@ impl Visit {
             let is_temporary = context.config().retry.delays(outcome).is_some();
             self.site.count_response(page, size, is_temporary);
             add(&counters.pages, 1);
-            if let Some(percent) = context.watchers.site_share.note(self.site.key) {
+            if let Some(percent) = context.watchers.site_share.count(self.site.key) {
                 let site = self.site.name().to_owned();
                 let notice = Notice::SiteShare { site, percent };
                 context.reports.notices.send(notice);

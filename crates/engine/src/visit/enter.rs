@@ -33,7 +33,7 @@ impl Visit {
         let url = self.context.url_of(&self.site.facts().origin, "/");
         let host = url.map_or_else(String::new, |url| url.host().to_owned());
         let domains = &self.context.watchers.wildcard_domains;
-        let Some(invented) = domains.enter(&host, self.site.key) else {
+        let Some(invented) = domains.add_host(&host, self.site.key) else {
             return;
         };
         let context = Arc::clone(&self.context);
@@ -45,7 +45,7 @@ impl Visit {
             };
             // An address that may not be requested is an address, too.
             if matches!(result, Ok(_) | Err(Failure::AddressRefused { .. })) {
-                context.watchers.wildcard_domains.is_wildcard(&host);
+                context.watchers.wildcard_domains.set_wildcard(&host);
             }
         });
     }

@@ -10,7 +10,7 @@ use super::{Ending, Visit};
 use crate::collect::PageResponse;
 use crate::status::notice::Notice;
 use crate::status::tally::add;
-use crate::traps::novelty::{ONWARD, Reading};
+use crate::traps::novelty::{MIN_LINKED_PAGES, Reading};
 use crate::traps::wildcard_domains;
 use crate::verdict::{TrapObservation, TrapReason, duplicate_threshold, observe};
 
@@ -42,7 +42,7 @@ impl Visit {
 
     fn is_below_wildcard(&self) -> bool {
         let domains = &self.context.watchers.wildcard_domains;
-        domains.judges(host_of(self.site.name()))
+        domains.is_below_wildcard(host_of(self.site.name()))
     }
 
     /// Whether the words of a page are read. This is not worth it at small sites, nor for every page of a site that has brought
@@ -51,7 +51,7 @@ impl Visit {
         let random = page.key.0 ^ self.lease.rotate_left(32);
         match self.context.config().thresholds.trap_pages {
             Some(limit) if !self.is_below_wildcard() => {
-                self.is_checked() && self.site.novelty.wants_words(limit, random)
+                self.is_checked() && self.site.novelty.reads_words(limit, random)
             }
             _ => self.is_checked(),
         }
@@ -75,12 +75,12 @@ impl Visit {
             }
             TrapObservation::EndOfPath => {
                 if self.context.config().thresholds.trap_pages.is_some() {
-                    self.site.novelty.relieve(1);
+                    self.site.novelty.shorten_stretch(1);
                 }
             }
             TrapObservation::Chain { new_pages } => {
                 if let Some(limit) = self.context.config().thresholds.trap_pages {
-                    self.site.novelty.note_silent(new_pages);
+                    self.site.novelty.add_page_without_text(new_pages);
                     self.block_if_endless(limit);
                 }
             }
@@ -97,7 +97,7 @@ impl Visit {
         links: LinkCounts,
         outside: &[Outside],
     ) {
-        let is_repeated = self.site.novelty.repeats(reading.text);
+        let is_repeated = self.site.novelty.is_repeated(reading.text);
         if is_repeated {
             self.site.count_duplicate();
             let thresholds = &self.context.config().thresholds;
@@ -111,33 +111,38 @@ impl Visit {
         if self.is_checked() {
             let brings_nothing = is_repeated || soft_404;
             let novelty = &mut self.site.novelty;
-            novelty.note(reading, brings_nothing, links.all, links.new);
+            novelty.add_page(reading, brings_nothing, links.all, links.new);
             self.block_if_endless(limit);
         }
-        if self.context.watchers.wildcard_domains.judges(url.host()) {
+        if self
+            .context
+            .watchers
+            .wildcard_domains
+            .is_below_wildcard(url.host())
+        {
             self.check_domain(reading, url, outside, limit);
         }
     }
 
     fn block_if_endless(&mut self, limit: u32) {
-        if let Some(trap) = self.site.novelty.trap(limit, ONWARD) {
+        if let Some(trap) = self.site.novelty.trap(limit, MIN_LINKED_PAGES) {
             self.block_as_trap(TrapReason::Endless(trap));
         }
     }
 
     /// The hosts of a wildcard domain are checked together.
     fn check_domain(&self, reading: &Reading, url: &CanonUrl, outside: &[Outside], limit: u32) {
-        let domain = wildcard_domains::above(url.host());
+        let domain = wildcard_domains::parent_domain(url.host());
         let mut hosts: Vec<_> = outside
             .iter()
-            .filter(|link| wildcard_domains::above(host_of(&link.site)) == domain)
+            .filter(|link| wildcard_domains::parent_domain(host_of(&link.site)) == domain)
             .map(|link| link.site_key)
             .collect();
         hosts.sort_unstable();
         hosts.dedup();
         let domains = &self.context.watchers.wildcard_domains;
-        if let Some(trap) = domains.note(url.host(), reading, &hosts, limit) {
-            let reason = format!("every name below it has an address, and {trap}");
+        if let Some(trap) = domains.add_page(url.host(), reading, &hosts, limit) {
+            let reason = format!("every host name below it has an address, and {trap}");
             self.context.block_domain(url.host(), &reason);
         }
     }
