@@ -7,12 +7,12 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use aranha_lab::{Lab, Plan, Request, Sizes};
+use aranha_lab::{Lab, LoggedRequest, Plan, Sizes};
 use support::{answered, assert_status, assert_valid, crawl, expected, finish, pages, wait};
 
 const PAUSE: Duration = Duration::from_millis(40);
 
-fn url(lab: &Lab, request: &Request) -> String {
+fn url(lab: &Lab, request: &LoggedRequest) -> String {
     lab.fold(&format!(
         "http://{}:{}{}",
         request.host,
@@ -35,7 +35,7 @@ fn request_counts(lab: &Lab) -> BTreeMap<HostAndUrl, usize> {
     counts
 }
 
-fn host_and_url(lab: &Lab, request: &Request) -> HostAndUrl {
+fn host_and_url(lab: &Lab, request: &LoggedRequest) -> HostAndUrl {
     (request.host.clone(), url(lab, request))
 }
 

@@ -64,7 +64,7 @@ impl Random {
     }
 }
 
-struct Visit {
+struct LoadVisit {
     lease: Lease,
     queue: VecDeque<Pending>,
     /// Number of its first pages that the frontier has stored.
@@ -175,7 +175,7 @@ fn outside(random: &mut Random, sites: u64, via: &str) -> Outside {
     }
 }
 
-fn inside(visit: &mut Visit, random: &mut Random) -> Pending {
+fn inside(visit: &mut LoadVisit, random: &mut Random) -> Pending {
     visit.next_page += 1;
     let path = format!(
         "/section/{}/page-{}.html",
@@ -233,7 +233,7 @@ fn record(page: &Pending, now: i64, random: &mut Random) -> PageRecord {
 
 /// A check-in of a visit: 30 page records, 10 new pages of the site, 60 links to other sites.
 fn check_in(
-    visit: &mut Visit,
+    visit: &mut LoadVisit,
     now: i64,
     sites: u64,
     window: usize,
@@ -288,8 +288,8 @@ fn check_in(
     }
 }
 
-fn begin(lease: Lease) -> Visit {
-    Visit {
+fn begin(lease: Lease) -> LoadVisit {
+    LoadVisit {
         queue: lease.pending.iter().cloned().collect(),
         stored: lease.pending.len(),
         next_page: lease.known.len() as u64 * 1000,
@@ -344,7 +344,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
         })
         .collect();
     frontier.seed(0, &seeds)?;
-    let mut visits: VecDeque<Visit> = VecDeque::new();
+    let mut visits: VecDeque<LoadVisit> = VecDeque::new();
     let (mut now, mut links, mut shown) = (0i64, 0u64, 0u64);
     let mut clock = Clock {
         begun: Instant::now(),
@@ -366,7 +366,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
             let leases = clock.time("check_out", || frontier.check_out(now, "load", room))?;
             visits.extend(leases.into_iter().map(begin));
         }
-        let mut taken: Vec<Visit> = visits.drain(..group.min(visits.len())).collect();
+        let mut taken: Vec<LoadVisit> = visits.drain(..group.min(visits.len())).collect();
         let batch: Vec<CheckIn> = taken
             .iter_mut()
             .map(|visit| check_in(visit, now, sites, window, &mut random))

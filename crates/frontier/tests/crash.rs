@@ -74,14 +74,14 @@ fn found(path: String) -> Pending {
 }
 
 /// A visit and its window, all of which the frontier has stored.
-struct Visit {
+struct ChildVisit {
     lease: Lease,
     queue: Vec<Pending>,
 }
 
 /// A check-in: half of the window is fetched, and a page of the site and links to other sites are found. Adds the data
 /// that must survive a crash to `stored`. `name` makes the paths of this check-in unique.
-fn check_in(visit: &mut Visit, name: &str, then: Then, stored: &mut Vec<String>) -> CheckIn {
+fn check_in(visit: &mut ChildVisit, name: &str, then: Then, stored: &mut Vec<String>) -> CheckIn {
     let site = visit.lease.site.clone();
     let half = visit.queue.len().div_ceil(2);
     let done: Vec<PageRecord> = visit
@@ -138,11 +138,11 @@ fn child() {
     for round in 0u64.. {
         now += 1000;
         let leases = frontier.check_out(now, "child", 4).expect("checks out");
-        let visits = leases.into_iter().map(|lease| Visit {
+        let visits = leases.into_iter().map(|lease| ChildVisit {
             queue: lease.pending.clone(),
             lease,
         });
-        let mut visits: Vec<Visit> = visits.collect();
+        let mut visits: Vec<ChildVisit> = visits.collect();
         for (turn, then) in [Then::Keep { want: 4 }, Then::Release { due: now }]
             .into_iter()
             .enumerate()

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::sleep;
 use tokio_rustls::server::TlsStream;
 
-use crate::log::{Log, Request};
+use crate::log::{Log, LoggedRequest};
 
 /// The connection, with or without TLS.
 #[derive(Debug)]
@@ -25,11 +25,11 @@ pub(crate) enum Pipe<'a> {
 pub(crate) struct Exchange<'a> {
     pipe: Pipe<'a>,
     log: &'a Log,
-    record: Option<Request>,
+    record: Option<LoggedRequest>,
 }
 
 impl<'a> Exchange<'a> {
-    pub(crate) fn new(pipe: Pipe<'a>, log: &'a Log, record: Request) -> Exchange<'a> {
+    pub(crate) fn new(pipe: Pipe<'a>, log: &'a Log, record: LoggedRequest) -> Exchange<'a> {
         Exchange {
             pipe,
             log,
@@ -113,7 +113,7 @@ impl<'a> Exchange<'a> {
         Ok(())
     }
 
-    fn record(&mut self) -> &mut Request {
+    fn record(&mut self) -> &mut LoggedRequest {
         self.record.as_mut().expect("only drop takes the record")
     }
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 
 use crate::chance::Chance;
-use crate::outline::{Link, Markup, Outline};
+use crate::outline::{Markup, Outline, OutlineLink};
 use crate::resource::Resource;
 use crate::site::Site;
 
@@ -16,7 +16,7 @@ const TEXT: u64 = 30;
 /// The HTML of a page. Resources with the same [`text_key`] have the same text.
 pub(crate) fn page(site: &Site, resource: &Resource, outline: &Outline) -> String {
     let (kind, number) = text_key(resource);
-    let mut writer = Writer {
+    let mut writer = HtmlWriter {
         out: String::with_capacity(6000),
         site,
         chance: Chance::of(site.seed, &[TEXT, site.number as u64, kind, number as u64]),
@@ -66,13 +66,13 @@ fn text_key(resource: &Resource) -> (u64, usize) {
     }
 }
 
-struct Writer<'a> {
+struct HtmlWriter<'a> {
     out: String,
     site: &'a Site,
     chance: Chance,
 }
 
-impl Writer<'_> {
+impl HtmlWriter<'_> {
     fn head(&mut self, outline: &Outline) {
         let language = self.site.language;
         let title = language.title(&mut self.chance);
@@ -121,7 +121,7 @@ impl Writer<'_> {
                 self.site.bare()
             );
         }
-        let in_body = |link: &&Link| !matches!(link.markup, Markup::Style | Markup::Refresh);
+        let in_body = |link: &&OutlineLink| !matches!(link.markup, Markup::Style | Markup::Refresh);
         let mut links = outline.links.iter().filter(in_body).peekable();
         let mut paragraphs = 3 + self.chance.below(5);
         while paragraphs > 0 || links.peek().is_some() {
@@ -150,7 +150,7 @@ impl Writer<'_> {
         self.out.push_str("</frameset>\n</html>\n");
     }
 
-    fn element(&mut self, link: &Link) {
+    fn element(&mut self, link: &OutlineLink) {
         let upper = self.chance.percent(15);
         self.out.push_str(match link.markup {
             Markup::Area => "<map name=m><area shape=rect coords=\"0,0,9,9\" alt=\"\" href=",

@@ -11,13 +11,25 @@
 //! ```
 //!
 //! Used by tests, by `bench/`, by `aranha demo` and by `aranha lab`. Invariants:
-//! - **Pure.** The response of an honest site depends only on plan, port, host and path. Nothing is stored, so 100,000 sites
-//!   take no memory.
+//! - **Pure.** The response of an honest site depends only on plan, port, host and path. Nothing is stored, so 100,000
+//!   sites take no memory.
 //! - **Loopback only.** Servers listen on 127.0.0.0/8, or close connections from other addresses.
-//! - **Judged by the servers.** Every exchange is logged, including failed ones. Times are measured in the crawler's favour,
-//!   so a reported violation is a real one.
+//! - **Judged by the servers.** Every exchange is logged, including failed ones. Times are measured in the crawler's
+//!   favour, so a reported violation is a real one.
 //!
 //! Read first: [`Plan`], then `web.rs`. Hostile sites are under `hazard/`.
+//!
+//! ```
+//! use aranha_lab::{Crawler, Plan, Web};
+//!
+//! let web = Web::new(Plan::small(1), 8000);
+//! let seed = &web.seeds()[0];
+//! let host = seed.trim_start_matches("http://").split(':').next().unwrap_or_default();
+//! assert_eq!(web.answer(host, "/").status, 200);
+//! // The pages that a crawl must find.
+//! let truth = web.truth(&Crawler::default());
+//! assert!(truth.values().filter(|expected| expected.html).count() > 50);
+//! ```
 
 mod answer;
 mod certificate;
@@ -59,9 +71,9 @@ use tokio::task::JoinSet;
 pub use answer::Answer;
 pub use chance::Chance;
 pub use hazard::{Group, Hazard};
-pub use log::{CourtesyScope, Question, Request, Violation, violations};
+pub use log::{CourtesyScope, LoggedRequest, Question, Violation, violations};
 pub use plan::{Latency, Plan, Sizes};
-pub use tally::{Cost, Tally};
+pub use tally::{Cost, CrawlTotals};
 pub use trespass::{BLACK_LIST, Trespass};
 pub use truth::{Crawler, Expected};
 pub use web::Web;
@@ -186,12 +198,12 @@ impl Lab {
     }
 
     /// All requests whose exchanges have ended, in the order in which they ended.
-    pub fn log(&self) -> Vec<Request> {
+    pub fn log(&self) -> Vec<LoggedRequest> {
         self.shared.log.requests()
     }
 
     /// The requests that started at or after an instant.
-    pub fn log_since(&self, instant: Instant) -> Vec<Request> {
+    pub fn log_since(&self, instant: Instant) -> Vec<LoggedRequest> {
         self.shared.log.requests_since(instant)
     }
 

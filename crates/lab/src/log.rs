@@ -15,7 +15,7 @@ use crate::trespass::Trespass;
 
 /// One request and its response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
+pub struct LoggedRequest {
     /// `Host` header, lower case, without the port.
     pub host: String,
     /// The address to which the crawler connected.
@@ -46,7 +46,7 @@ pub struct Request {
     pub connection: u64,
 }
 
-impl Request {
+impl LoggedRequest {
     /// The site: the host without `www.`.
     pub fn site(&self) -> &str {
         self.host.strip_prefix("www.").unwrap_or(&self.host)
@@ -88,9 +88,9 @@ pub struct Violation {
     /// The site or address that they have in common.
     pub scope: CourtesyScope,
     /// The request whose exchange ended last before the second began.
-    pub first: Request,
+    pub first: LoggedRequest,
     /// The request that came too early.
-    pub second: Request,
+    pub second: LoggedRequest,
     /// Time from the end of the first response to the first byte of the second request. Zero when they overlap.
     pub gap: Duration,
 }
@@ -106,7 +106,7 @@ pub(crate) struct Log {
 
 #[derive(Debug, Default)]
 struct LogEntries {
-    requests: Vec<Request>,
+    requests: Vec<LoggedRequest>,
     questions: Vec<Question>,
     /// Always kept.
     trespasses: Vec<Trespass>,
@@ -121,7 +121,7 @@ impl Log {
         }
     }
 
-    pub(crate) fn request(&self, request: Request) {
+    pub(crate) fn request(&self, request: LoggedRequest) {
         if self.keep {
             self.entries().requests.push(request);
         }
@@ -146,11 +146,11 @@ impl Log {
         *self.count.borrow()
     }
 
-    pub(crate) fn requests(&self) -> Vec<Request> {
+    pub(crate) fn requests(&self) -> Vec<LoggedRequest> {
         self.entries().requests.clone()
     }
 
-    pub(crate) fn requests_since(&self, instant: Instant) -> Vec<Request> {
+    pub(crate) fn requests_since(&self, instant: Instant) -> Vec<LoggedRequest> {
         let entries = self.entries();
         let later = entries.requests.iter().filter(|r| r.started >= instant);
         later.cloned().collect()
@@ -180,10 +180,10 @@ impl Log {
 
 /// Pairs of requests to the same site or address that violate the courtesy pause. The second came less than `pause`
 /// after the end of the first, or the first stayed open for more than `pause` after the second had started.
-pub fn violations(requests: &[Request], pause: Duration) -> Vec<Violation> {
-    let mut order: Vec<&Request> = requests.iter().collect();
+pub fn violations(requests: &[LoggedRequest], pause: Duration) -> Vec<Violation> {
+    let mut order: Vec<&LoggedRequest> = requests.iter().collect();
     order.sort_by_key(|request| request.started);
-    let mut last: HashMap<CourtesyScope, &Request> = HashMap::new();
+    let mut last: HashMap<CourtesyScope, &LoggedRequest> = HashMap::new();
     let mut found = Vec::new();
     for second in order {
         let scopes = [
@@ -224,7 +224,7 @@ mod tests {
     fn check(script: &[(&str, u8, u64, u64, u64)], expected: &[(usize, usize)]) {
         let zero = Instant::now();
         let at = |milliseconds| zero + Duration::from_millis(milliseconds);
-        let request = |(index, line): (usize, &(&str, u8, u64, u64, u64))| Request {
+        let request = |(index, line): (usize, &(&str, u8, u64, u64, u64))| LoggedRequest {
             host: line.0.to_owned(),
             address: Ipv4Addr::new(127, 0, 0, line.1).into(),
             method: "GET".to_owned(),
@@ -240,7 +240,7 @@ mod tests {
             authorization: String::new(),
             connection: index as u64,
         };
-        let requests: Vec<Request> = script.iter().enumerate().map(request).collect();
+        let requests: Vec<LoggedRequest> = script.iter().enumerate().map(request).collect();
         let mut found: Vec<_> = violations(&requests, Duration::from_millis(100))
             .iter()
             .map(|v| (v.first.connection as usize, v.second.connection as usize))

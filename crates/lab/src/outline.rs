@@ -31,7 +31,7 @@ impl Markup {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Link {
+pub(crate) struct OutlineLink {
     pub(crate) markup: Markup,
     /// The `href` before entities are escaped.
     pub(crate) href: String,
@@ -46,7 +46,7 @@ pub(crate) struct Outline {
     pub(crate) base: Option<String>,
     /// Robots meta tag `nofollow`.
     pub(crate) nofollow: bool,
-    pub(crate) links: Vec<Link>,
+    pub(crate) links: Vec<OutlineLink>,
 }
 
 /// Random stream of the outlines.
@@ -255,7 +255,7 @@ impl<'a> LinkWriter<'a> {
     }
 
     fn write(&mut self, markup: Markup, href: String) {
-        self.outline.links.push(Link {
+        self.outline.links.push(OutlineLink {
             markup,
             href,
             nofollow: self.nofollow,
@@ -263,7 +263,7 @@ impl<'a> LinkWriter<'a> {
     }
 
     fn asset(&mut self, markup: Markup, target: &str) {
-        self.outline.links.push(Link {
+        self.outline.links.push(OutlineLink {
             markup,
             href: target.to_owned(),
             nofollow: false,

@@ -4,7 +4,7 @@
 //! parser is under test. The files follow RFC 9309. The malformed file has only faults that every tolerant parser reads
 //! in the same way (R1).
 
-use crate::site::RobotsFile;
+use crate::site::RobotsVariant;
 
 const PRIVATE_DIRECTORY: &str = "User-agent: *\nDisallow: /private/\n";
 const GROUPS: &str = "# Known visitors first.\nUser-agent: badbot\nDisallow: /\n\n\
@@ -16,35 +16,35 @@ const MALFORMED: &str = "\u{feff}\r\n<!-- robots -->\r\nuser-AGENT : *\r\n\
 const DISALLOW_ALL: &str = "User-agent: *\nDisallow: /\n";
 
 /// The content of the file. `None` if the site has none.
-pub(crate) fn text(file: RobotsFile) -> Option<&'static str> {
+pub(crate) fn text(file: RobotsVariant) -> Option<&'static str> {
     match file {
-        RobotsFile::None => None,
-        RobotsFile::Empty => Some(""),
-        RobotsFile::PrivateDirectory => Some(PRIVATE_DIRECTORY),
-        RobotsFile::Groups => Some(GROUPS),
-        RobotsFile::Pattern => Some(PATTERN),
-        RobotsFile::Malformed => Some(MALFORMED),
-        RobotsFile::DisallowAll => Some(DISALLOW_ALL),
+        RobotsVariant::None => None,
+        RobotsVariant::Empty => Some(""),
+        RobotsVariant::PrivateDirectory => Some(PRIVATE_DIRECTORY),
+        RobotsVariant::Groups => Some(GROUPS),
+        RobotsVariant::Pattern => Some(PATTERN),
+        RobotsVariant::Malformed => Some(MALFORMED),
+        RobotsVariant::DisallowAll => Some(DISALLOW_ALL),
     }
 }
 
 /// Whether a crawler with this product token may request this path and query.
-pub(crate) fn allowed(file: RobotsFile, agent: &str, path: &str) -> bool {
+pub(crate) fn allowed(file: RobotsVariant, agent: &str, path: &str) -> bool {
     let is = |name: &str| agent.eq_ignore_ascii_case(name);
     let private = path.starts_with("/private/");
     match file {
-        RobotsFile::None | RobotsFile::Empty => true,
-        RobotsFile::PrivateDirectory | RobotsFile::Malformed => !private,
-        RobotsFile::Groups => {
+        RobotsVariant::None | RobotsVariant::Empty => true,
+        RobotsVariant::PrivateDirectory | RobotsVariant::Malformed => !private,
+        RobotsVariant::Groups => {
             (is("aranha") || is("labtest")) && (!private || path.starts_with("/private/open.html"))
         }
-        RobotsFile::Pattern => {
+        RobotsVariant::Pattern => {
             let html = path
                 .rsplit_once('.')
                 .is_some_and(|(_, extension)| extension == "html");
             !(is("otherbot") || path.contains("?print=") || private && html)
         }
-        RobotsFile::DisallowAll => false,
+        RobotsVariant::DisallowAll => false,
     }
 }
 
@@ -61,25 +61,30 @@ mod tests {
                 "{file:?} {agent} {path}"
             );
         };
-        check(RobotsFile::None, "aranha", "/private/0.html", true);
+        check(RobotsVariant::None, "aranha", "/private/0.html", true);
         check(
-            RobotsFile::PrivateDirectory,
+            RobotsVariant::PrivateDirectory,
             "aranha",
             "/private/0.html",
             false,
         );
-        check(RobotsFile::PrivateDirectory, "aranha", "/privately", true);
-        check(RobotsFile::Groups, "aranha", "/private/0.html", false);
-        check(RobotsFile::Groups, "Aranha", "/private/open.html", true);
-        check(RobotsFile::Groups, "badbot", "/", false);
-        check(RobotsFile::Groups, "unknown", "/", false);
         check(
-            RobotsFile::Pattern,
+            RobotsVariant::PrivateDirectory,
+            "aranha",
+            "/privately",
+            true,
+        );
+        check(RobotsVariant::Groups, "aranha", "/private/0.html", false);
+        check(RobotsVariant::Groups, "Aranha", "/private/open.html", true);
+        check(RobotsVariant::Groups, "badbot", "/", false);
+        check(RobotsVariant::Groups, "unknown", "/", false);
+        check(
+            RobotsVariant::Pattern,
             "aranha",
             "/a/show.php?print=1&id=3",
             false,
         );
-        check(RobotsFile::Pattern, "aranha", "/a/show.php?id=3", true);
-        check(RobotsFile::DisallowAll, "aranha", "/", false);
+        check(RobotsVariant::Pattern, "aranha", "/a/show.php?id=3", true);
+        check(RobotsVariant::DisallowAll, "aranha", "/", false);
     }
 }

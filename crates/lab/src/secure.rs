@@ -14,7 +14,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::exchange::{Exchange, Pipe};
 use crate::hazard::{Hazard, Visit};
-use crate::log::Request;
+use crate::log::LoggedRequest;
 use crate::request::{ParsedHead, RequestHead, parse};
 use crate::server::{IDLE_TIMEOUT, MAX_HEAD, ServerState};
 
@@ -28,7 +28,7 @@ pub(crate) async fn serve_hazard(
     mut stream: TcpStream,
     (hazard, host): (Hazard, &str),
     state: &ServerState,
-    log_entry: impl Fn(&RequestHead) -> Request,
+    log_entry: impl Fn(&RequestHead) -> LoggedRequest,
 ) -> io::Result<()> {
     let is_tls = begins_with_handshake(&stream).await?;
     let no_request = RequestHead {
@@ -80,7 +80,7 @@ pub(crate) async fn begins_with_handshake(stream: &TcpStream) -> io::Result<bool
 pub(crate) async fn serve_honest(
     stream: TcpStream,
     state: &ServerState,
-    log_entry: impl Fn(&RequestHead, Instant) -> Request,
+    log_entry: impl Fn(&RequestHead, Instant) -> LoggedRequest,
 ) -> io::Result<()> {
     let Some(certificates) = &state.certificates else {
         return Ok(());

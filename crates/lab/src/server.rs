@@ -18,7 +18,7 @@ use tokio::time::timeout;
 use crate::certificate::Certificates;
 use crate::exchange::{Exchange, Pipe};
 use crate::hazard::{Hazard, Visit};
-use crate::log::{Log, Request};
+use crate::log::{Log, LoggedRequest};
 use crate::memory::Memory;
 use crate::request::{ParsedHead, RequestHead, parse};
 use crate::secure;
@@ -273,8 +273,13 @@ impl HttpConnection<'_> {
 }
 
 /// The log entry of a request that has just been read.
-fn log_entry(head: &RequestHead, address: IpAddr, connection: u64, started: Instant) -> Request {
-    Request {
+fn log_entry(
+    head: &RequestHead,
+    address: IpAddr,
+    connection: u64,
+    started: Instant,
+) -> LoggedRequest {
+    LoggedRequest {
         host: head.host.clone(),
         address,
         method: head.method.clone(),

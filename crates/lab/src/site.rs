@@ -34,7 +34,7 @@ pub(crate) enum SchemeSupport {
 
 /// How the end of a body is signalled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum BodyFraming {
+pub(crate) enum SiteFraming {
     /// `Content-Length`.
     Length,
     /// `Transfer-Encoding: chunked`.
@@ -45,7 +45,7 @@ pub(crate) enum BodyFraming {
 
 /// The robots.txt file of a site; `robots` has their content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RobotsFile {
+pub(crate) enum RobotsVariant {
     None,
     Empty,
     /// Disallows `/private/`.
@@ -73,9 +73,9 @@ pub(crate) struct Site {
     pub(crate) twin: Twin,
     pub(crate) scheme: SchemeSupport,
     pub(crate) address: Ipv4Addr,
-    pub(crate) robots: RobotsFile,
+    pub(crate) robots: RobotsVariant,
     pub(crate) gzip: bool,
-    pub(crate) framing: BodyFraming,
+    pub(crate) framing: SiteFraming,
     pub(crate) cookies: bool,
     /// Whether pages are encoded in Latin-1, as their header declares.
     pub(crate) latin_1: bool,
@@ -108,9 +108,9 @@ impl Site {
             robots: robots_file(shifted),
             gzip: shifted.is_multiple_of(3),
             framing: match shifted % 5 {
-                0 | 2 => BodyFraming::Length,
-                4 => BodyFraming::Close,
-                _ => BodyFraming::Chunked,
+                0 | 2 => SiteFraming::Length,
+                4 => SiteFraming::Close,
+                _ => SiteFraming::Chunked,
             },
             cookies: shifted % 4 == 1,
             latin_1: shifted % 7 == 5,
@@ -201,17 +201,17 @@ fn gcd(a: usize, b: usize) -> usize {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-fn robots_file(shifted: usize) -> RobotsFile {
+fn robots_file(shifted: usize) -> RobotsVariant {
     if shifted % 12 == 7 {
-        return RobotsFile::DisallowAll;
+        return RobotsVariant::DisallowAll;
     }
     match shifted % 6 {
-        0 => RobotsFile::PrivateDirectory,
-        1 => RobotsFile::None,
-        2 => RobotsFile::Groups,
-        3 => RobotsFile::Empty,
-        4 => RobotsFile::Pattern,
-        _ => RobotsFile::Malformed,
+        0 => RobotsVariant::PrivateDirectory,
+        1 => RobotsVariant::None,
+        2 => RobotsVariant::Groups,
+        3 => RobotsVariant::Empty,
+        4 => RobotsVariant::Pattern,
+        _ => RobotsVariant::Malformed,
     }
 }
 
@@ -273,14 +273,14 @@ mod tests {
             let plan = Plan::small(seed);
             let sites: Vec<_> = (0..12).map(|n| Site::new(&plan, n)).collect();
             let has = |test: fn(&Site) -> bool| assert!(sites.iter().any(test), "seed {seed}");
-            has(|s| s.gzip && s.framing == BodyFraming::Chunked);
-            has(|s| s.gzip && s.framing == BodyFraming::Length);
-            has(|s| s.framing == BodyFraming::Close);
+            has(|s| s.gzip && s.framing == SiteFraming::Chunked);
+            has(|s| s.gzip && s.framing == SiteFraming::Length);
+            has(|s| s.framing == SiteFraming::Close);
             has(|s| s.www && s.twin == Twin::Redirects);
             has(|s| !s.www && s.twin == Twin::Redirects);
             has(|s| s.www && s.twin == Twin::Absent);
-            has(|s| s.robots == RobotsFile::DisallowAll);
-            has(|s| s.robots == RobotsFile::Groups);
+            has(|s| s.robots == RobotsVariant::DisallowAll);
+            has(|s| s.robots == RobotsVariant::Groups);
             has(|s| s.cookies);
             has(|s| s.latin_1);
             assert!(

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use crate::hazard::{Group, Hazard};
-use crate::log::{Request, Violation, violations};
+use crate::log::{LoggedRequest, Violation, violations};
 use crate::web::Host;
 use crate::{Crawler, Expected, Lab};
 
@@ -24,7 +24,7 @@ pub struct Cost {
 
 /// Totals of a crawl in the servers' log.
 #[derive(Clone, Debug, Default)]
-pub struct Tally {
+pub struct CrawlTotals {
     /// All requests, including robots.txt.
     pub requests: u64,
     /// Requests to honest sites.
@@ -53,7 +53,7 @@ pub struct Tally {
     pub each_second: Vec<u32>,
 }
 
-impl Tally {
+impl CrawlTotals {
     /// Number of requests to hostile sites of a group.
     pub fn group(&self, group: Group) -> u64 {
         let costs = self.hazards.iter();
@@ -69,26 +69,26 @@ impl Tally {
 
 impl Lab {
     /// Totals of the log so far, compared with the pages that this crawler should find. `pause` is its courtesy pause.
-    pub fn tally(&self, crawler: &Crawler, pause: Duration) -> Tally {
+    pub fn tally(&self, crawler: &Crawler, pause: Duration) -> CrawlTotals {
         self.tally_by(&self.truth(crawler), pause)
     }
 
     /// Like [`Lab::tally`], but without expected pages, whose computation takes minutes for a million pages.
-    pub fn courtesy(&self, pause: Duration) -> Tally {
+    pub fn courtesy(&self, pause: Duration) -> CrawlTotals {
         self.tally_by(&BTreeMap::new(), pause)
     }
 
-    fn tally_by(&self, truth: &BTreeMap<String, Expected>, pause: Duration) -> Tally {
+    fn tally_by(&self, truth: &BTreeMap<String, Expected>, pause: Duration) -> CrawlTotals {
         let log = self.log();
         let start = log.iter().map(|request| request.started).min();
         let mut missing: BTreeSet<&String> = truth.keys().collect();
-        let mut tally = Tally {
+        let mut tally = CrawlTotals {
             requests: log.len() as u64,
             expected: truth.len(),
             questions: self.questions().len(),
             trespasses: self.trespasses().len(),
             violations: violations(&log, pause),
-            ..Tally::default()
+            ..CrawlTotals::default()
         };
         let since = |instant: Instant| start.map_or(Duration::ZERO, |start| instant - start);
         for request in &log {
@@ -118,12 +118,12 @@ impl Lab {
         tally
     }
 
-    fn url(&self, request: &Request) -> String {
+    fn url(&self, request: &LoggedRequest) -> String {
         format!("http://{}:{}{}", request.host, self.port(), request.path)
     }
 }
 
-impl Tally {
+impl CrawlTotals {
     /// Counts a response that ended this long after the first request.
     fn count_second(&mut self, at: Duration) {
         let second = at.as_secs() as usize;
@@ -133,7 +133,7 @@ impl Tally {
         self.each_second[second] += 1;
     }
 
-    fn add_cost(&mut self, hazard: Hazard, request: &Request) {
+    fn add_cost(&mut self, hazard: Hazard, request: &LoggedRequest) {
         let cost = self.hazards.entry(hazard).or_default();
         cost.requests += 1;
         cost.bytes += request.bytes;

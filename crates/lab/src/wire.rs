@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use crate::answer::Answer;
 use crate::chance::Chance;
 use crate::request::RequestHead;
-use crate::site::{BodyFraming, Site};
+use crate::site::{Site, SiteFraming};
 
 /// An encoded response.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Reply {
 #[derive(Clone, Copy, Debug)]
 struct ResponseFormat {
     gzip: bool,
-    framing: BodyFraming,
+    framing: SiteFraming,
     lowercase_names: bool,
     seed: u64,
 }
@@ -36,7 +36,7 @@ struct ResponseFormat {
 pub(crate) fn reply(site: Option<&Site>, head: &RequestHead, answer: Answer, last: bool) -> Reply {
     let format = response_format(site, head, &answer);
     let answer = check_condition(head, answer);
-    let close = last || !head.keep_alive || format.framing == BodyFraming::Close;
+    let close = last || !head.keep_alive || format.framing == SiteFraming::Close;
     let bodiless = answer.status == 304;
     let body = if format.gzip && !bodiless {
         gzip(&answer.body)
@@ -61,17 +61,17 @@ pub(crate) fn reply(site: Option<&Site>, head: &RequestHead, answer: Answer, las
     }
     match format.framing {
         _ if bodiless => {}
-        BodyFraming::Length => header("Content-Length", &body.len().to_string()),
-        BodyFraming::Chunked => header("Transfer-Encoding", "chunked"),
-        BodyFraming::Close => {}
+        SiteFraming::Length => header("Content-Length", &body.len().to_string()),
+        SiteFraming::Chunked => header("Transfer-Encoding", "chunked"),
+        SiteFraming::Close => {}
     }
     header("Connection", if close { "close" } else { "keep-alive" });
     text.push_str("\r\n");
     let mut bytes = text.into_bytes();
     if !bodiless && head.method != "HEAD" {
         match format.framing {
-            BodyFraming::Chunked => put_chunks(&mut bytes, &body, format.seed),
-            BodyFraming::Length | BodyFraming::Close => bytes.extend(body),
+            SiteFraming::Chunked => put_chunks(&mut bytes, &body, format.seed),
+            SiteFraming::Length | SiteFraming::Close => bytes.extend(body),
         }
     }
     Reply {
@@ -85,7 +85,7 @@ fn response_format(site: Option<&Site>, head: &RequestHead, answer: &Answer) -> 
     let Some(site) = site else {
         return ResponseFormat {
             gzip: false,
-            framing: BodyFraming::Length,
+            framing: SiteFraming::Length,
             lowercase_names: false,
             seed: 0,
         };
@@ -97,8 +97,8 @@ fn response_format(site: Option<&Site>, head: &RequestHead, answer: &Answer) -> 
     ResponseFormat {
         gzip: site.gzip && text && head.gzip && answer.status == 200,
         framing: match site.framing {
-            _ if known_length => BodyFraming::Length,
-            BodyFraming::Chunked if head.http_1_0 => BodyFraming::Close,
+            _ if known_length => SiteFraming::Length,
+            SiteFraming::Chunked if head.http_1_0 => SiteFraming::Close,
             framing => framing,
         },
         lowercase_names: site.number % 5 == 3,

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use aranha_lab::{BLACK_LIST, Group, Hazard, Lab, Plan, Request};
+use aranha_lab::{BLACK_LIST, Group, Hazard, Lab, LoggedRequest, Plan};
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
@@ -71,9 +71,9 @@ type Judged = Result<(), String>;
 /// What a crawl left behind.
 struct Seen {
     /// Requests to the hostile site, to its subdomains, and to nobody known.
-    requests: Vec<Request>,
+    requests: Vec<LoggedRequest>,
     /// Requests to honest sites.
-    honest: Vec<Request>,
+    honest: Vec<LoggedRequest>,
     trespasses: usize,
     violations: usize,
     /// DNS questions about the hostile site.
@@ -299,7 +299,7 @@ fn seen(
         .filter(|line| line.contains("time-out"))
         .filter_map(|line| line.split_whitespace().nth(3))
         .collect();
-    let is_given_up = |request: &Request| {
+    let is_given_up = |request: &LoggedRequest| {
         let mut urls = given_up.iter();
         urls.any(|url| url.contains(&request.host) && url.ends_with(&request.path))
     };

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aranha_lab::{Cost, Crawler, Group, Hazard, Lab, Tally, Violation};
+use aranha_lab::{Cost, CrawlTotals, Crawler, Group, Hazard, Lab, Violation};
 use serde_json::{Value, json};
 
 use crate::display::{about, grouped};
@@ -44,7 +44,7 @@ pub(super) fn print(
     output.finish()
 }
 
-fn object(tally: &Tally) -> Value {
+fn object(tally: &CrawlTotals) -> Value {
     let hazards = tally.hazards.iter().map(|(hazard, cost)| {
         let group = group(hazard.group());
         let value = json!({
@@ -85,7 +85,7 @@ fn violation(violation: &Violation) -> String {
     )
 }
 
-fn words(output: &mut Output, tally: &Tally) -> Result<(), CommandError> {
+fn words(output: &mut Output, tally: &CrawlTotals) -> Result<(), CommandError> {
     let count = |number: usize| grouped(number as u64);
     output.line(format_args!(
         "\nrequests    {}: {} to honest sites, {} to hostile sites ({} in traps), {} to unknown names",
