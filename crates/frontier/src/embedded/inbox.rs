@@ -165,7 +165,7 @@ impl Inbox {
         self.gather.bytes_since(start)
     }
 
-    /// Gather links to other sites, except those entry recently.
+    /// Gather links to other sites, except those sent recently.
     pub(super) fn send(&mut self, links: &[Outside], totals: &mut Totals) {
         let before = self.gather.links.len();
         for link in links {
