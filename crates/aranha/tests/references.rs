@@ -198,6 +198,32 @@ fn every_row_names_files_and_tests_that_exist() {
 }
 
 #[test]
+fn papers_are_cited_by_name() {
+    // One capital letter and a section number ("V 5.4") was the old form, which nobody could look up.
+    let mut wrong = Vec::new();
+    for (place, line) in lines() {
+        let all: Vec<_> = words(&line).collect();
+        for pair in all.windows(2) {
+            let [(before, letter), (space, section)] = pair else {
+                continue;
+            };
+            let is_letter =
+                matches!(*letter, "V" | "B" | "C" | "P" | "K") && "( ;".contains(*before);
+            let after = format!("{letter} {section}.");
+            let is_section = section.len() == 1 && *space == ' ' && line.contains(&after);
+            if is_letter && is_section {
+                wrong.push(format!("{place}: {letter} {section}"));
+            }
+        }
+    }
+    assert!(
+        wrong.is_empty(),
+        "cite a paper by the short name in docs/references.md:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
 fn every_cited_rfc_is_listed() {
     let listed: BTreeSet<_> = read("docs/references.md")
         .lines()
