@@ -1,7 +1,7 @@
-//! A copy of the tree in which defences are taken out, so that nobody's files are touched.
+//! A copy of the source tree in which mutations are made.
 //!
-//! It has a target folder of its own, beside it: the first run builds everything. The files are written anew for each
-//! run, and so are those of a mutation before and after it: what was built of changed code is never taken for current.
+//! It has its own target folder, so the first use builds everything. The files are written again for each use and for each
+//! mutation, so that cargo sees a new modification time and rebuilds them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,19 +9,19 @@ use std::process::Command;
 use super::mutations::{Edit, Mutation, Test};
 use aranha_lab::Group;
 
-/// Sources, and what was built of them.
+/// The folders of the copy and of its build.
 pub(crate) struct Copy {
     tree: PathBuf,
     target: PathBuf,
 }
 
 impl Copy {
-    /// All files that git knows or would know.
+    /// Copies all files that git tracks or would add.
     pub(crate) fn of(root: &Path) -> Copy {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("mutations");
         let (tree, target) = (folder.join("tree"), folder.join("target"));
         if tree.exists() {
-            std::fs::remove_dir_all(&tree).expect("an old copy goes");
+            std::fs::remove_dir_all(&tree).expect("the old copy is removed");
         }
         let listed = Command::new("git")
             .args([
@@ -38,47 +38,53 @@ impl Copy {
         for name in listed.split_terminator('\0') {
             let (from, to) = (root.join(name), tree.join(name));
             if from.is_file() {
-                std::fs::create_dir_all(to.parent().expect("inside the tree")).expect("a folder");
-                std::fs::write(to, std::fs::read(from).expect("reads")).expect("writes");
+                std::fs::create_dir_all(to.parent().expect("the path is inside the tree"))
+                    .expect("the folder is created");
+                std::fs::write(to, std::fs::read(from).expect("the file is readable"))
+                    .expect("the file is written");
             }
         }
         Copy { tree, target }
     }
 
-    /// Makes the mutation, runs its tests, undoes it. Who did not notice?
+    /// Makes the mutation, runs its tests, and reverts it. Returns the tests that did not fail.
     pub(crate) fn try_out(&self, mutation: &Mutation) -> Vec<String> {
         let name = mutation.hazard.name();
         let before: Vec<String> = mutation
             .edits
             .iter()
             .map(|Edit(file, from, to)| {
-                let text = std::fs::read_to_string(self.tree.join(file)).expect("reads");
+                let text =
+                    std::fs::read_to_string(self.tree.join(file)).expect("the file is readable");
                 assert_eq!(text.matches(from).count(), 1, "{name}: in {file}: {from}");
-                std::fs::write(self.tree.join(file), text.replace(from, to)).expect("writes");
+                std::fs::write(self.tree.join(file), text.replace(from, to))
+                    .expect("the file is written");
                 text
             })
             .collect();
-        let mut unnoticed = Vec::new();
+        let mut passed = Vec::new();
         for test in &mutation.tests {
-            let (noticed, said) = self.fails(*test, mutation);
+            let (failed, output) = self.fails(*test, mutation);
             println!(
                 "{name}: {mutation}: {test}: {}",
-                if noticed { "fails" } else { "DOES NOT FAIL" }
+                if failed { "fails" } else { "DOES NOT FAIL" }
             );
-            for line in telling(&said) {
+            for line in failure_lines(&output) {
                 println!("    {line}");
             }
-            if !noticed {
-                unnoticed.push(format!("{name}: {mutation}: {test} does not fail\n{said}"));
+            if !failed {
+                passed.push(format!(
+                    "{name}: {mutation}: {test} does not fail\n{output}"
+                ));
             }
         }
         for (Edit(file, ..), text) in mutation.edits.iter().zip(before).rev() {
-            std::fs::write(self.tree.join(file), text).expect("writes");
+            std::fs::write(self.tree.join(file), text).expect("the file is written");
         }
-        unnoticed
+        passed
     }
 
-    /// Runs a test: whether it failed, it and for its own reason, and what was said.
+    /// Runs a test. Returns whether this test failed (a row: with its own check), and the output.
     fn fails(&self, test: Test, mutation: &Mutation) -> (bool, String) {
         let (file, test_name) = match test {
             Test::Named(file, name) => (file, name),
@@ -97,23 +103,23 @@ impl Copy {
             command.env("ARANHA_HAZARD", mutation.hazard.name());
         }
         let output = command.output().expect("cargo runs");
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).into_owned();
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text).into_owned();
         let named = |line: &str, end: &str| {
             let name = line
                 .strip_suffix(end)
                 .and_then(|line| line.strip_prefix("test "));
             name.is_some_and(|name| name == test_name || name.ends_with(&format!("::{test_name}")))
         };
-        let failed = said.lines().any(|line| named(line, " ... FAILED"));
-        let own = match test {
-            Test::Named(..) => failed || overflown(&said, test_name),
-            Test::Row => failed && said.contains(&format!("\"{}: ", mutation.hazard.name())),
+        let failed = text.lines().any(|line| named(line, " ... FAILED"));
+        let failed = match test {
+            Test::Named(..) => failed || has_overflowed(&text, test_name),
+            Test::Row => failed && text.contains(&format!("\"{}: ", mutation.hazard.name())),
         };
-        (own, said)
+        (failed, text)
     }
 
-    /// The flags that build the test target of a file, and nothing else.
+    /// The cargo flags that select the test target of a file.
     fn target_of(&self, file: &str) -> Vec<String> {
         let mut parts = file.split('/').skip(1);
         let folder = parts.next().expect("crates/NAME/...");
@@ -142,13 +148,14 @@ impl Copy {
     }
 }
 
-/// A test that ends its process has no other last word.
-fn overflown(said: &str, test: &str) -> bool {
-    said.lines()
+/// A stack overflow ends the process without a `FAILED` line.
+fn has_overflowed(output: &str, test: &str) -> bool {
+    output
+        .lines()
         .any(|line| line.contains(test) && line.ends_with("has overflowed its stack"))
 }
 
-/// The test that runs a hazard's row.
+/// The test that checks the row of a hazard.
 fn group(mutation: &Mutation) -> &'static str {
     match mutation.hazard.group() {
         Group::Trap => "traps",
@@ -159,9 +166,9 @@ fn group(mutation: &Mutation) -> &'static str {
     }
 }
 
-/// The lines of a failure that say why, for whoever looks on.
-fn telling(said: &str) -> impl Iterator<Item = &str> {
-    let lines = said
+/// The first lines of the panic message.
+fn failure_lines(output: &str) -> impl Iterator<Item = &str> {
+    let lines = output
         .lines()
         .skip_while(|line| !line.starts_with("---- "))
         .skip(1);

@@ -1,15 +1,14 @@
-//! Each hazard of the lab with what must happen, the defence, and how the defence is taken out (`docs/hazards.md`).
+//! The defences against every hazard of the lab, and proof that the tests depend on them (`docs/hazards.md`).
 //!
-//! A row ([`rows`]) is run against the real binary: the lab serves that one kind of hostile site beside a few honest
-//! ones, and its log and the collection are the judge. An expectation that holds with and without its defence tests
-//! nothing, so each defence is taken out, too. Where a line of configuration does it, the row is run once more with it,
-//! and the same expectation must fail. Where no line does, changes of code do ([`mutations`]): they are made in a
-//! [`copy`] of the tree, one at a time, and the tests that they name must fail there.
+//! For each row ([`rows`]) the binary crawls one kind of hostile site and three honest sites. The requests that the lab
+//! received and the collection are checked. Then the defence is disabled, and the same check must fail. Some defences are
+//! disabled by configuration. The others are disabled by a change of the code ([`mutations`]), which is made in a [`copy`] of
+//! the source tree; the tests that the mutation names must fail there.
 //!
 //! ```text
-//! ARANHA_WRITE=1 cargo test -p aranha --test hazards the_document    writes the table of the document anew
+//! ARANHA_WRITE=1 cargo test -p aranha --test hazards the_document    writes the table of docs/hazards.md
 //! ARANHA_HAZARD=calendar,maze cargo test -p aranha --test hazards    only these rows
-//! ARANHA_MUTATE=1 cargo test -p aranha --test hazards -- --nocapture mutations   makes the mutations, too (half an hour)
+//! ARANHA_MUTATE=1 cargo test -p aranha --test hazards -- --nocapture mutations   also makes the mutations (half an hour)
 //! ```
 
 mod copy;
@@ -32,23 +31,23 @@ use tokio::task::JoinSet;
 
 use copy::Copy;
 use mutations::{Edit, Test, mutations};
-use rows::{HURRIED, OPEN, Row, rows};
+use rows::{ALLOW_LOOPBACK, Row, SHORT_TIMEOUTS, rows};
 use support::{answered, assert_status, crawl, expected, pages, tool, volumes};
 
 const PAUSE: Duration = Duration::from_millis(10);
-/// Crawls under way at once, over all tests of this file.
-static ROOM: Semaphore = Semaphore::const_new(8);
-/// A crawl that has not ended by itself after this long is ended.
-const PATIENCE: Duration = Duration::from_secs(40);
-/// The largest answer, and what it may unpack to.
+/// Limit on concurrent crawls of all tests in this file.
+static CRAWLS: Semaphore = Semaphore::const_new(8);
+/// A crawl that takes longer is killed.
+const MAX_CRAWL_TIME: Duration = Duration::from_secs(40);
+/// Size limits of a body, received and decompressed.
 const MAX_BODY: u64 = 2 << 20;
 const MAX_DECODED: u64 = 4 << 20;
-/// The longest that an exchange may be held: the limits of [`HURRIED`] and some time for a busy machine.
-const HELD: Duration = Duration::from_secs(3);
-/// With short limits honest sites on a busy machine may be late, too; but not many of their pages.
-const LATE: usize = 3;
+/// Maximum duration of an exchange: the limits of [`SHORT_TIMEOUTS`] and some time for a busy machine.
+const MAX_EXCHANGE_TIME: Duration = Duration::from_secs(3);
+/// With short time-outs, so many pages of honest sites may be missed on a busy machine.
+const MAX_LATE_PAGES: usize = 3;
 
-/// A busy machine is patient with honest sites: who waits in vain for a hostile one has [`HURRIED`].
+/// Time-outs that honest sites keep on a busy machine. Rows with sites that never answer use [`SHORT_TIMEOUTS`].
 const SETTINGS: &str = r#"
 [crawl]
 check_in_interval = "500ms"
@@ -66,45 +65,47 @@ max_body = "2MiB"
 max_decoded = "4MiB"
 "#;
 
-type Judged = Result<(), String>;
+/// `Err` says what is wrong.
+type Check = Result<(), String>;
 
-/// What a crawl left behind.
-struct Seen {
-    /// Requests to the hostile site, to its subdomains, and to nobody known.
+/// The result of a crawl: what the lab's servers received, and what the collection holds.
+struct CrawlResult {
+    /// Requests to the hostile site, its subdomains, and unknown hosts.
     requests: Vec<LoggedRequest>,
     /// Requests to honest sites.
     honest: Vec<LoggedRequest>,
     trespasses: usize,
     violations: usize,
-    /// DNS questions about the hostile site.
-    questions: usize,
-    /// The hostile site's first page.
+    /// DNS queries for the hostile site.
+    queries: usize,
+    /// URL of the hostile site's home page.
     home: String,
     /// Pages of the hostile site by path.
     pages: BTreeMap<String, Value>,
-    /// Lines of `crawl.log` that are about it.
+    /// Lines of `crawl.log` about the hostile site.
     log: Vec<String>,
-    /// Everything that a person or a program is shown of it.
-    shown: Vec<u8>,
+    /// All output of the crawl and of commands that read the hostile site.
+    printed: Vec<u8>,
+    /// Honest pages that were not fetched.
     missed: Vec<String>,
     output: Output,
-    took: Duration,
+    duration: Duration,
     collection: PathBuf,
     _folder: TempDir,
 }
 
-fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Judged {
+fn ensure(holds: bool, otherwise: impl FnOnce() -> String) -> Check {
     if holds { Ok(()) } else { Err(otherwise()) }
 }
 
-impl Seen {
-    fn at_most(&self, requests: usize) -> Judged {
+impl CrawlResult {
+    fn at_most(&self, requests: usize) -> Check {
         let found = self.requests.len();
         ensure(found <= requests, || format!("{found} requests"))
     }
 
-    /// Every page with this outcome.
-    fn pages(&self, paths: &[&str], outcome: &str) -> Judged {
+    /// All these pages have this outcome.
+    fn pages(&self, paths: &[&str], outcome: &str) -> Check {
         for path in paths {
             let found = self.pages.get(*path).map(|page| &page["outcome"]);
             ensure(found.and_then(Value::as_str) == Some(outcome), || {
@@ -114,28 +115,28 @@ impl Seen {
         Ok(())
     }
 
-    /// What `aranha text --json` tells of a page of the hostile site.
+    /// The output of `aranha text --json` for a page of the hostile site.
     fn text(&self, path: &str) -> Result<Value, String> {
         let url = [self.home.trim_end_matches('/'), path].concat();
-        let output = told(&["text", "--json", &url], &self.collection);
+        let output = stdout_of(&["text", "--json", &url], &self.collection);
         serde_json::from_slice(&output).map_err(|error| format!("{path} has no text: {error}"))
     }
 
-    /// Kept up to the limit and marked.
-    fn cut(&self, paths: &[&str]) -> Judged {
+    /// The pages are stored up to the size limit and marked truncated.
+    fn truncated(&self, paths: &[&str]) -> Check {
         for path in paths {
             let page = self.pages.get(*path).ok_or(format!("{path} is missing"))?;
-            let (size, cut) = (&page["size"], &page["truncated"]);
+            let (size, truncated) = (&page["size"], &page["truncated"]);
             ensure(
-                *cut == true && size.as_u64().is_some_and(|size| size <= MAX_BODY),
-                || format!("{path}: {size} bytes, cut: {cut}"),
+                *truncated == true && size.as_u64().is_some_and(|size| size <= MAX_BODY),
+                || format!("{path}: {size} bytes, truncated: {truncated}"),
             )?;
         }
         Ok(())
     }
 
-    /// What could not even be asked for robots.txt: the outcome, told so many times.
-    fn told(&self, outcome: &str, times: usize) -> Judged {
+    /// The outcome is logged this many times.
+    fn logged(&self, outcome: &str, times: usize) -> Check {
         let words = outcome.replace(' ', "_");
         let found = self.log.iter().filter(|line| line.contains(&words)).count();
         ensure(found == times, || {
@@ -143,75 +144,80 @@ impl Seen {
         })
     }
 
-    /// No exchange was held for long.
-    fn released(&self) -> Judged {
+    /// No exchange took longer than [`MAX_EXCHANGE_TIME`].
+    fn ended_in_time(&self) -> Check {
         let held = self.requests.iter().map(|r| r.closed - r.started).max();
-        ensure(held.is_none_or(|held| held <= HELD), || {
+        ensure(held.is_none_or(|held| held <= MAX_EXCHANGE_TIME), || {
             format!("held for {held:?}")
         })
     }
 
-    fn bytes_at_most(&self, most: u64) -> Judged {
+    fn bytes_at_most(&self, most: u64) -> Check {
         let found: u64 = self.requests.iter().map(|request| request.bytes).sum();
         ensure(found <= most, || format!("{found} bytes"))
     }
 
-    fn no_trespass(&self) -> Judged {
+    fn no_trespass(&self) -> Check {
         let found = self.trespasses;
-        ensure(found == 0, || format!("{found} refused connections made"))
+        ensure(found == 0, || {
+            format!("{found} connections to refused addresses")
+        })
     }
 
-    fn questions_at_most(&self, most: usize) -> Judged {
-        let found = self.questions;
-        ensure(found <= most, || format!("{found} questions"))
+    fn queries_at_most(&self, most: usize) -> Check {
+        let found = self.queries;
+        ensure(found <= most, || format!("{found} DNS queries"))
     }
 
-    fn polite(&self) -> Judged {
+    fn polite(&self) -> Check {
         let found = self.violations;
         ensure(found == 0, || format!("{found} requests too early"))
     }
 
-    /// A small correct site behind a hazard that is not in its pages.
-    fn ordinary(&self) -> Judged {
+    /// All pages of a hostile site whose hazard is not in its pages.
+    fn ordinary(&self) -> Check {
         self.pages(&["/", "/one.html", "/two.html"], "200")
     }
 
-    /// Nothing shown or logged moves a cursor.
-    fn clean(&self) -> Judged {
+    /// No control character is printed or logged.
+    fn has_no_control_characters(&self) -> Check {
         let control = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
-        let shown = String::from_utf8_lossy(&self.shown);
-        let found = shown.lines().find(|line| line.contains(control));
+        let printed = String::from_utf8_lossy(&self.printed);
+        let found = printed.lines().find(|line| line.contains(control));
         ensure(found.is_none(), || {
-            format!("a control character is shown: {found:?}")
+            format!("a control character is printed: {found:?}")
         })
     }
 
-    /// What must hold of every crawl, whomever it met.
-    fn honest(&self) -> Judged {
+    /// The conditions of every crawl, whatever the hazard.
+    fn common(&self) -> Check {
         ensure(self.output.status.success(), || {
-            let said = String::from_utf8_lossy(&self.output.stderr);
-            format!("{}: {said}", self.output.status)
+            let errors = String::from_utf8_lossy(&self.output.stderr);
+            format!("{}: {errors}", self.output.status)
         })?;
-        ensure(self.took < PATIENCE, || {
-            "it did not end by itself".to_owned()
+        ensure(self.duration < MAX_CRAWL_TIME, || {
+            "the crawl did not end".to_owned()
         })?;
         ensure(self.missed.is_empty(), || {
             format!("honest pages are missing: {:?}", self.missed)
         })?;
-        self.clean()?;
+        self.has_no_control_characters()?;
         self.no_trespass()
     }
 }
 
-/// Sections of the second over those of the first.
+/// Adds configuration lines to a configuration.
 fn merge(settings: &mut toml::Table, lines: &str) {
-    let lines: toml::Table = lines.parse().expect("lines of a row are TOML");
+    let lines: toml::Table = lines.parse().expect("the lines of a row are TOML");
     for (section, keys) in lines {
-        let keys = keys.as_table().expect("a section").clone();
+        let keys = keys.as_table().expect("the value is a section").clone();
         let section = settings
             .entry(section)
             .or_insert_with(|| toml::Table::new().into());
-        section.as_table_mut().expect("a section").extend(keys);
+        section
+            .as_table_mut()
+            .expect("the value is a section")
+            .extend(keys);
     }
 }
 
@@ -220,8 +226,8 @@ fn settings(lines: &[&str]) -> String {
     let list = |from: usize| format!("[crawl]\nblacklist = {:?}", &BLACK_LIST[from..]);
     merge(&mut settings, &list(0));
     for lines in lines {
-        if lines.contains(OPEN) {
-            merge(&mut settings, &lines.replace(OPEN, &list(3)));
+        if lines.contains(ALLOW_LOOPBACK) {
+            merge(&mut settings, &lines.replace(ALLOW_LOOPBACK, &list(3)));
         } else {
             merge(&mut settings, lines);
         }
@@ -230,8 +236,8 @@ fn settings(lines: &[&str]) -> String {
 }
 
 /// Crawls the hazard and three honest sites.
-async fn run(hazard: Hazard, lines: &[&str], flags: &'static [&'static str]) -> Seen {
-    let _room = ROOM.acquire().await.expect("it is never closed");
+async fn run(hazard: Hazard, lines: &[&str], flags: &'static [&'static str]) -> CrawlResult {
+    let _permit = CRAWLS.acquire().await.expect("the semaphore is open");
     let lab = Lab::start(Plan {
         sites: 3,
         addresses: 3,
@@ -241,18 +247,19 @@ async fn run(hazard: Hazard, lines: &[&str], flags: &'static [&'static str]) -> 
     })
     .await
     .expect("the lab starts");
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let collection = folder.path().join("crawl");
     let mut command = crawl(&lab, &collection, "10ms");
-    std::fs::write(collection.with_extension("settings.toml"), settings(lines)).expect("writes");
+    std::fs::write(collection.with_extension("settings.toml"), settings(lines))
+        .expect("the file is written");
     command.args(flags);
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let began = Instant::now();
+    let start = Instant::now();
     let child = command.spawn().expect("the binary runs");
     let process = child.id();
     let waiting = tokio::task::spawn_blocking(move || child.wait_with_output());
     tokio::pin!(waiting);
-    let in_time = tokio::time::timeout(PATIENCE, &mut waiting).await;
+    let in_time = tokio::time::timeout(MAX_CRAWL_TIME, &mut waiting).await;
     let output = if let Ok(output) = in_time {
         output
     } else {
@@ -261,23 +268,33 @@ async fn run(hazard: Hazard, lines: &[&str], flags: &'static [&'static str]) -> 
         let _ = rustix::process::kill_process(process, rustix::process::Signal::KILL);
         waiting.await
     };
-    let output = output.expect("waiting does not panic").expect("it ran");
-    let took = began.elapsed();
-    // A server that writes now and then notices only now that the client has left.
+    let output = output
+        .expect("waiting does not panic")
+        .expect("the binary runs");
+    let duration = start.elapsed();
+    // A slow server notices only at its next write that the client has closed the connection.
     tokio::time::sleep(Duration::from_millis(600)).await;
-    let hurried = lines.contains(&HURRIED);
-    seen(hazard, hurried, &lab, output, took, folder, collection)
+    let short_timeouts = lines.contains(&SHORT_TIMEOUTS);
+    crawl_result(
+        hazard,
+        short_timeouts,
+        &lab,
+        output,
+        duration,
+        folder,
+        collection,
+    )
 }
 
-fn seen(
+fn crawl_result(
     hazard: Hazard,
-    hurried: bool,
+    short_timeouts: bool,
     lab: &Lab,
     output: Output,
-    took: Duration,
+    duration: Duration,
     folder: TempDir,
     collection: PathBuf,
-) -> Seen {
+) -> CrawlResult {
     let is_honest = |host: &str| {
         let name = host.strip_prefix("www.").unwrap_or(host);
         name.starts_with("site0")
@@ -311,25 +328,25 @@ fn seen(
     } else {
         Vec::new()
     };
-    if hurried && missed.len() <= LATE {
+    if short_timeouts && missed.len() <= MAX_LATE_PAGES {
         missed.retain(|url: &String| !given_up.contains(url.as_str()));
     }
-    let mut shown = [&output.stdout, &output.stderr, log.as_bytes()].concat();
-    shown.extend(told(&["pages"], &collection));
+    let mut printed = [&output.stdout, &output.stderr, log.as_bytes()].concat();
+    printed.extend(stdout_of(&["pages"], &collection));
     for command in ["why", "text", "links"] {
-        shown.extend(told(&[command, &home], &collection));
+        printed.extend(stdout_of(&[command, &home], &collection));
     }
-    Seen {
+    CrawlResult {
         requests,
         honest,
         trespasses: lab.trespasses().len(),
-        // Of an exchange that the client gave up, the server learns late, or never, when it answers all the same.
+        // A server learns late or never that the client gave up an exchange; these are not counted.
         violations: lab
             .violations(PAUSE)
             .iter()
             .filter(|violation| violation.first.complete && !is_given_up(&violation.first))
             .count(),
-        questions: lab
+        queries: lab
             .questions()
             .iter()
             .filter(|question| question.name.ends_with(hazard.host()))
@@ -343,31 +360,31 @@ fn seen(
             .filter(|line| line.contains(origin))
             .map(str::to_owned)
             .collect(),
-        shown,
+        printed,
         home,
         missed,
         output,
-        took,
+        duration,
         collection,
         _folder: folder,
     }
 }
 
-/// What a command says about a collection.
-fn told(command: &[&str], collection: &Path) -> Vec<u8> {
+/// The stdout of a command that reads a collection.
+fn stdout_of(command: &[&str], collection: &Path) -> Vec<u8> {
     let mut aranha = support::aranha();
     aranha.args(command).arg("-c").arg(collection);
     aranha.output().expect("the binary runs").stdout
 }
 
-/// Runs a row with its defence and without it: what is wrong, and the collection that the defended run left.
-async fn judge(row: Row) -> (Vec<String>, Seen) {
+/// Crawls with the defence and without it. Returns what is wrong, and the result of the crawl with the defence.
+async fn check_row(row: Row) -> (Vec<String>, CrawlResult) {
     let name = row.hazard.name();
     let mut faults = Vec::new();
     let defended = run(row.hazard, &[row.with], &["--time", "60s"]).await;
-    let judged = [defended.honest(), defended.polite(), (row.holds)(&defended)];
-    for judged in judged {
-        if let Err(fault) = judged {
+    let checks = [defended.common(), defended.polite(), (row.holds)(&defended)];
+    for check in checks {
+        if let Err(fault) = check {
             faults.push(format!("{name}: {fault}"));
         }
     }
@@ -375,38 +392,38 @@ async fn judge(row: Row) -> (Vec<String>, Seen) {
         let open = run(row.hazard, &[row.with, switch.lines], switch.flags).await;
         if (row.holds)(&open).is_ok() {
             faults.push(format!(
-                "{name}: without its defence the same holds ({} requests, {:?}, exit {:?}: {})",
+                "{name}: the check does not fail without the defence ({} requests, {:?}, exit {:?}: {})",
                 open.requests.len(),
-                open.took,
+                open.duration,
                 open.output.status.code(),
                 String::from_utf8_lossy(&open.output.stderr),
             ));
         }
     }
-    println!("{name}: {:?}", defended.took);
+    println!("{name}: {:?}", defended.duration);
     (faults, defended)
 }
 
-/// Whether the hazard is one of those named in `ARANHA_HAZARD`; all are, where it is not set.
+/// Whether `ARANHA_HAZARD` names the hazard, or is not set.
 fn is_chosen(hazard: Hazard) -> bool {
     std::env::var("ARANHA_HAZARD").map_or(true, |names| {
         names.split(',').any(|name| name == hazard.name())
     })
 }
 
-/// All rows of a group, some at once.
-async fn judge_group(group: Group) {
+/// Checks all rows of a group concurrently.
+async fn check_group(group: Group) {
     let mut runs = JoinSet::new();
     let in_group = |row: &Row| row.hazard.group() == group && is_chosen(row.hazard);
     for row in rows().into_iter().filter(in_group) {
-        runs.spawn(judge(row));
+        runs.spawn(check_row(row));
     }
     let mut faults = Vec::new();
     let mut ended = Vec::new();
-    while let Some(judged) = runs.join_next().await {
-        let (wrong, seen) = judged.expect("a judge does not panic");
+    while let Some(checked) = runs.join_next().await {
+        let (wrong, result) = checked.expect("the check does not panic");
         faults.extend(wrong);
-        ended.push(seen);
+        ended.push(result);
     }
     assert!(faults.is_empty(), "{faults:#?}");
     tokio::task::spawn_blocking(move || assert_archives(&ended))
@@ -414,12 +431,12 @@ async fn judge_group(group: Group) {
         .expect("every archive is valid");
 }
 
-/// warcio reads every record of all crawls, in one go: it takes longer to start than to read.
-fn assert_archives(ended: &[Seen]) {
+/// warcio verifies the archives of all crawls. One process for all, because it takes longer to start than to read.
+fn assert_archives(ended: &[CrawlResult]) {
     if ended.is_empty() {
         return;
     }
-    let files = ended.iter().flat_map(|seen| volumes(&seen.collection));
+    let files = ended.iter().flat_map(|result| volumes(&result.collection));
     let output = Command::new(tool("warcio"))
         .arg("check")
         .args(files)
@@ -430,27 +447,27 @@ fn assert_archives(ended: &[Seen]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn traps() {
-    judge_group(Group::Trap).await;
+    check_group(Group::Trap).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn servers() {
-    judge_group(Group::Server).await;
+    check_group(Group::Server).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn contents() {
-    judge_group(Group::Content).await;
+    check_group(Group::Content).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn attacks() {
-    judge_group(Group::Attack).await;
+    check_group(Group::Attack).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn names() {
-    judge_group(Group::Name).await;
+    check_group(Group::Name).await;
 }
 
 #[test]
@@ -459,19 +476,21 @@ fn every_hazard_has_a_row() {
     assert_eq!(rows.collect::<Vec<_>>(), Hazard::ALL);
 }
 
-/// No row may be without a proof.
 #[test]
 fn every_row_has_a_switch_or_a_mutation() {
     for row in rows() {
         let name = row.hazard.name();
         assert!(root().join(row.file).exists(), "{name}: {}", row.file);
         let changed = mutations().iter().any(|m| m.hazard == row.hazard);
-        assert!(row.switch.is_some() || changed, "{name}: no proof");
+        assert!(
+            row.switch.is_some() || changed,
+            "{name}: neither a switch nor a mutation"
+        );
     }
 }
 
-/// The code that mutations change is still there, and so are the tests that they name. With `ARANHA_MUTATE`: they
-/// are made, and these tests fail.
+/// Checks that the code which mutations replace and the tests which they name still exist. With `ARANHA_MUTATE` the mutations
+/// are made, and these tests must fail.
 #[test]
 fn mutations_can_still_be_made() {
     for mutation in mutations() {
@@ -490,38 +509,38 @@ fn mutations_can_still_be_made() {
         }
     }
     if std::env::var_os("ARANHA_MUTATE").is_some() {
-        take_out_defences();
+        make_mutations();
     }
 }
 
-/// Takes each defence out and sees the tests fail that are said to notice.
-fn take_out_defences() {
+/// Makes every mutation and requires that the tests it names fail.
+fn make_mutations() {
     let copy = Copy::of(&root());
-    let mut unnoticed = Vec::new();
+    let mut passed = Vec::new();
     for mutation in mutations().iter().filter(|m| is_chosen(m.hazard)) {
-        unnoticed.extend(copy.try_out(mutation));
+        passed.extend(copy.try_out(mutation));
     }
-    assert!(unnoticed.is_empty(), "{unnoticed:#?}");
+    assert!(passed.is_empty(), "{passed:#?}");
 }
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The table for people, between the marks of the document.
+/// The table in docs/hazards.md, between two HTML comments, is generated from [`rows`].
 #[test]
 fn the_document_is_the_table() {
     let path = root().join("docs/hazards.md");
-    let text = std::fs::read_to_string(&path).expect("the document is there");
+    let text = std::fs::read_to_string(&path).expect("the document exists");
     let (before, rest) = text.split_once(START).expect("the table has a start");
     let (_, after) = rest.split_once(END).expect("the table has an end");
     let now = format!("{before}{START}{}{END}{after}", table());
     if std::env::var_os("ARANHA_WRITE").is_some() {
-        std::fs::write(&path, &now).expect("writes");
+        std::fs::write(&path, &now).expect("the file is written");
     } else {
         assert!(
             text == now,
-            "docs/hazards.md is old: see the head of this file"
+            "docs/hazards.md is outdated: run `ARANHA_WRITE=1 cargo test -p aranha --test hazards the_document`"
         );
     }
 }
@@ -531,7 +550,7 @@ const END: &str = "<!-- end of table -->\n";
 
 fn table() -> String {
     let mut out = String::from(
-        "| hazard | what it does | what must happen | defence | taken out by | test that fails then |\n\
+        "| hazard | what it does | what must happen | defence | disabled by | tests that then fail |\n\
          |---|---|---|---|---|---|\n",
     );
     for row in rows() {
@@ -546,9 +565,9 @@ fn table() -> String {
     out
 }
 
-/// What takes the defence out, and the tests that fail then.
+/// What disables the defence, and the tests that then fail.
 fn proof(row: Row) -> (String, String) {
-    let mut ways: Vec<String> = row.switch.iter().map(|s| switches(s.lines)).collect();
+    let mut disabled_by: Vec<String> = row.switch.iter().map(|s| switches(s.lines)).collect();
     let mut tests: BTreeSet<String> = row.switch.iter().map(|_| Test::Row.to_string()).collect();
     let changes: Vec<_> = mutations()
         .into_iter()
@@ -556,7 +575,7 @@ fn proof(row: Row) -> (String, String) {
         .collect();
     if !changes.is_empty() {
         let words: Vec<_> = changes.iter().map(ToString::to_string).collect();
-        ways.push(format!("**mutation**: {}", words.join("; ")));
+        disabled_by.push(format!("**mutation**: {}", words.join("; ")));
         tests.extend(
             changes
                 .iter()
@@ -565,10 +584,10 @@ fn proof(row: Row) -> (String, String) {
         );
     }
     let tests: Vec<String> = tests.into_iter().collect();
-    (ways.join("; "), tests.join(", "))
+    (disabled_by.join("; "), tests.join(", "))
 }
 
-/// `[fetch] range_requests = true` as `fetch.range_requests = true`.
+/// Writes `[fetch] range_requests = true` as `fetch.range_requests = true`.
 fn switches(lines: &str) -> String {
     let mut section = "";
     let mut out = Vec::new();

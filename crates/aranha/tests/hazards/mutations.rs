@@ -1,8 +1,10 @@
-//! Changes of code that take a defence out where no line of configuration does, and the tests that then fail.
+//! Changes of the code that disable a defence which no configuration disables, and the tests that then fail.
 //!
-//! Each is made alone, in a copy of the tree (`copy.rs`). The text that an edit replaces stands exactly once in its file;
-//! whoever changes that code changes the edit with it, and makes the mutation again:
+//! Each mutation is made alone, in a copy of the source tree (`copy.rs`). The text that an edit replaces occurs exactly once in
+//! its file. If you change that code, change the edit too, and make the mutation again:
 //! `ARANHA_HAZARD=interim ARANHA_MUTATE=1 cargo test -p aranha --test hazards -- --nocapture mutations`.
+//!
+//! This file is long because it is one table.
 
 use std::fmt;
 
@@ -10,27 +12,27 @@ use aranha_lab::Hazard;
 
 use Test::{Named, Row};
 
-/// A defence taken out.
+/// A disabled defence.
 pub(crate) struct Mutation {
     pub(crate) hazard: Hazard,
-    /// What is taken out, in a phrase.
+    /// What the mutation does, in a phrase.
     pub(crate) what: &'static str,
     pub(crate) edits: Vec<Edit>,
-    /// All of them fail then.
+    /// Tests that must fail.
     pub(crate) tests: Vec<Test>,
 }
 
-/// File, what stands there, what stands there instead.
+/// File, text, and the text that replaces it.
 pub(crate) struct Edit(
     pub(crate) &'static str,
     pub(crate) &'static str,
     pub(crate) &'static str,
 );
 
-/// Who notices.
+/// A test that fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Test {
-    /// The hazard's own row.
+    /// The row of the hazard.
     Row,
     /// File and function.
     Named(&'static str, &'static str),
@@ -65,7 +67,7 @@ fn mutation(hazard: Hazard, what: &'static str, edits: Vec<Edit>, tests: Vec<Tes
     }
 }
 
-/// In the order of the rows.
+/// All mutations, in the order of the rows.
 pub(crate) fn mutations() -> Vec<Mutation> {
     let mut all = traps();
     all.extend(servers());
@@ -79,7 +81,7 @@ fn traps() -> Vec<Mutation> {
     vec![
         mutation(
             Hazard::Wildcard,
-            "no domain is a trap",
+            "trap detection of domains is off",
             vec![Edit(
                 "crates/engine/src/traps/wildcard_domains.rs",
                 "let trap = novelty.trap(limit, MIN_LINKED_PAGES_OF_HOSTS);",
@@ -95,7 +97,7 @@ fn traps() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Tenants,
-            "nobody waits for an address",
+            "no pause per address",
             vec![Edit(
                 "crates/engine/src/courtesy/address_gate.rs",
                 "if self.pause.is_zero() {",
@@ -137,7 +139,7 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Length,
-            "a body shorter than announced is not marked",
+            "a body shorter than Content-Length is not marked truncated",
             vec![Edit(
                 EXCHANGE,
                 "BodyFraming::Chunked(_) | BodyFraming::Length(_) => Some(Truncated::Disconnect),",
@@ -147,7 +149,7 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Length,
-            "room for all that is announced",
+            "memory for the whole Content-Length is allocated",
             vec![Edit(
                 EXCHANGE,
                 "const MAX_GROWTH: usize = 512 << 10;",
@@ -160,7 +162,7 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Chunks,
-            "a chunk need not end where its size says",
+            "the end of a chunk is not checked",
             vec![Edit(
                 CHUNKS,
                 "_ => return ChunkStep::Broken,\n                },\n                ChunkState::Size",
@@ -180,7 +182,7 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Ancient,
-            "any first bytes may become a status line",
+            "any first bytes are accepted as a status line",
             vec![Edit(
                 "crates/fetch/src/http/head.rs",
                 "if bytes[..length].eq_ignore_ascii_case(&START[..length]) {",
@@ -193,7 +195,7 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Fields,
-            "no space before a colon",
+            "a space before the colon of a header is rejected",
             vec![Edit(
                 "crates/fetch/src/http/head.rs",
                 "headers.push(line[..colon].trim_ascii(),",
@@ -203,7 +205,7 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Fields,
-            "folded lines are not joined",
+            "folded header lines are not joined",
             vec![Edit(
                 "crates/fetch/src/http/head.rs",
                 "lines.next_if(|next| next.starts_with(b\" \") || next.starts_with(b\"\\t\"))",
@@ -216,7 +218,7 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Ranges,
-            "416 is not answered by a second request",
+            "no second request after a 416 response",
             vec![Edit(
                 "crates/engine/src/collect/mod.rs",
                 "response.status == 416)",
@@ -226,7 +228,7 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Ranges,
-            "the second request does not wait",
+            "no pause before the second request",
             vec![
                 Edit(
                     "crates/engine/src/collect/mod.rs",
@@ -256,7 +258,7 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Aimless,
-            "what is no target is not told",
+            "an invalid redirect target is not reported",
             vec![Edit(
                 "crates/engine/src/collect/read.rs",
                 "page.response.outcome = Outcome::NoTarget;",
@@ -266,7 +268,7 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Busy,
-            "robots.txt's Retry-After is not heard",
+            "Retry-After of robots.txt is ignored",
             vec![Edit(
                 "crates/engine/src/visit/robots.rs",
                 "BackOff::requested(outcome, retry_after, context.now())",
@@ -276,7 +278,7 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Busy,
-            "the probe's Retry-After is not heard",
+            "Retry-After of the soft-404 probe is ignored",
             vec![Edit(
                 "crates/engine/src/visit/probe.rs",
                 "BackOff::requested(response.outcome, response.retry_after, now)",
@@ -289,7 +291,7 @@ fn servers() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Busy,
-            "the last try's Retry-After is not heard",
+            "Retry-After of the last try is ignored",
             vec![Edit(
                 VERDICT,
                 "verdict.back_off = BackOff::requested(cause, retry_after, now);",
@@ -313,7 +315,7 @@ fn contents() -> Vec<Mutation> {
     vec![
         mutation(
             Hazard::Types,
-            "no byte is looked at",
+            "no media type sniffing",
             vec![Edit(
                 "crates/page/src/media_type/sniff.rs",
                 "let head = &body[..body.len().min(HEADER_BYTES)];\n    if let Some(found)",
@@ -323,7 +325,7 @@ fn contents() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Nulls,
-            "a null ends the page",
+            "a null byte ends the page",
             vec![Edit(
                 TOKENIZER,
                 "pub(crate) fn run<'a>(document: &'a [u8], sink: &mut impl TokenSink<'a>) -> bool {",
@@ -334,7 +336,7 @@ fn contents() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Lengthy,
-            "URLs of any length",
+            "no length limit of URLs",
             vec![Edit(
                 CANONICALISER,
                 "if limit > 0 && length > limit {",
@@ -344,7 +346,7 @@ fn contents() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Unterminated,
-            "an attribute's value ends with a blank only",
+            "an attribute value ends only at white space",
             vec![Edit(
                 TOKENIZER,
                 "if let [quote @ (b'\"' | b'\\''), quoted @ ..] = rest {",
@@ -354,13 +356,13 @@ fn contents() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Unterminated,
-            "a comment ends with `-->` only",
+            "a comment ends only at `-->`",
             vec![Edit(TOKENIZER, "[] | [b'-'] => Some(&[][..]),", "[0xff] => Some(&[][..]),")],
             vec![Named("crates/page/src/html_syntax/conformance.rs", "html5lib_suite")],
         ),
         mutation(
             Hazard::Nested,
-            "a call for each tag",
+            "one recursive call per tag",
             vec![Edit(
                 TOKENIZER,
                 "if self.tag(true, sink).is_none() {\n                        return true;\n                    }",
@@ -371,7 +373,7 @@ fn contents() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Charsets,
-            "no byte-order mark",
+            "the byte order mark is ignored",
             vec![Edit(
                 "crates/page/src/charset/mod.rs",
                 "Encoding::for_bom(body)",
@@ -387,7 +389,7 @@ fn contents() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Charsets,
-            "no declaration in the page",
+            "the charset declaration in the page is ignored",
             vec![Edit(
                 "crates/page/src/charset/mod.rs",
                 "markup.then(|| prescan::label(body, !xml))",
@@ -403,7 +405,7 @@ fn contents() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Dates,
-            "no earliest date",
+            "no earliest plausible date",
             vec![Edit(
                 "crates/fetch/src/http/date.rs",
                 "let plausible = at >= EARLIEST_MS && ",
@@ -413,7 +415,7 @@ fn contents() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Browser,
-            "no page is a wall",
+            "no notice that a browser is required is recognised",
             vec![Edit(
                 "crates/page/src/format/html/browser_notice.rs",
                 "if words == 0 || words > MAX_WORDS ",
@@ -448,7 +450,7 @@ fn attacks() -> Vec<Mutation> {
     vec![
         mutation(
             Hazard::Metadata,
-            "the guard lets every address pass",
+            "the address guard allows every address",
             vec![Edit(
                 "crates/fetch/src/connection/address_guard.rs",
                 "match self.refusal(address) {",
@@ -461,7 +463,7 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Schemes,
-            "both checks of the scheme: any is read as http",
+            "every scheme is treated as http",
             vec![
                 Edit(
                     CANONICALISER,
@@ -488,7 +490,7 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Cookies,
-            "public suffixes are domains",
+            "cookies for public suffixes are accepted",
             vec![Edit(
                 COOKIES,
                 "if is_public_suffix(&domain) {",
@@ -498,7 +500,7 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Credentials,
-            "cookies for any domain are taken",
+            "cookies for any domain are accepted",
             vec![Edit(
                 COOKIES,
                 "if !domain_matches(host, &domain) {",
@@ -518,7 +520,7 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Credentials,
-            "user information stays",
+            "user information stays in URLs",
             vec![Edit(
                 "crates/url/src/origin.rs",
                 "text.push_str(\"://\");\n    let start = text.len() as u32;",
@@ -552,7 +554,7 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Patterns,
-            "every place of every piece is tried",
+            "patterns are matched with backtracking",
             vec![Edit(
                 "crates/robots/src/pattern.rs",
                 "        for piece in pieces.into_iter().flatten() {
@@ -585,7 +587,7 @@ fn attacks() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Gate,
-            "without robots.txt everything is allowed",
+            "an unreachable robots.txt allows everything",
             vec![Edit(
                 "crates/engine/src/robots_txt.rs",
                 "Access::DenyAll => None,",
@@ -648,7 +650,7 @@ fn names() -> Vec<Mutation> {
     vec![
         mutation(
             Hazard::Shifting,
-            "the pause goes by name",
+            "the pause applies per host name only",
             vec![Edit(
                 REQUEST,
                 "network.gates.enter(address).await;",
@@ -658,7 +660,7 @@ fn names() -> Vec<Mutation> {
         ),
         mutation(
             Hazard::Alias,
-            "no alias is followed",
+            "CNAME records are not followed",
             vec![Edit(
                 ALIASES,
                 "RData::CNAME(alias) if record.name == self.name =>",
@@ -670,7 +672,7 @@ fn names() -> Vec<Mutation> {
         without_end(Hazard::Descent),
         mutation(
             Hazard::Truncated,
-            "UDP only",
+            "truncated UDP responses are not repeated over TCP",
             vec![Edit(
                 "crates/fetch/src/dns/name_servers.rs",
                 "NameServerConfig::udp_and_tcp(address.ip())",

@@ -1,35 +1,41 @@
-//! The table: each hazard of the lab with what must happen, the defence, and the lines of configuration that take the
-//! defence out. Where no line does, [`mutations`](super::mutations) has the changes of code that do.
+//! The table of hazards: what must happen, the defence, and the configuration that disables the defence. If no configuration
+//! does, [`mutations`](super::mutations) changes the code.
+//!
+//! This file is long because it is one table, in the order of docs/hazards.md, which is generated from it.
 
 use aranha_lab::Hazard;
 
-use super::{Judged, MAX_BODY, MAX_DECODED, Seen, ensure};
+use super::{Check, CrawlResult, MAX_BODY, MAX_DECODED, ensure};
 
-const TRAP_PAGES: &str = "[thresholds]\ntrap_pages = \"none\"";
-const PATHS: &str = "[thresholds]\ntrap_pages = \"none\"\n[url]\nmax_repeats = 0";
-/// Where every wait for the hostile site is in vain: short, so that a run takes seconds.
-pub(crate) const HURRIED: &str = "[fetch]\nconnect_timeout = \"1s\"\ntls_timeout = \"1s\"\nfirst_byte_timeout = \"1s\"\nidle_timeout = \"1s\"\ntotal_timeout = \"2s\"\ndns_timeout = \"2s\"";
-const PATIENT: &str = "[fetch]\nfirst_byte_timeout = \"1h\"\nidle_timeout = \"1h\"\ntotal_timeout = \"1h\"\nmin_speed = 0";
-const STRICT: &str = "[fetch]\nverify_tls = true";
-/// In place of lines: the black list without what the lab can count, which is loopback all of it.
-pub(crate) const OPEN: &str = "[crawl]\nblacklist = []";
-const NO_CACHE: &str = "[fetch]\ndns_ttl_min = \"0s\"\ndns_ttl_max = \"0s\"\ndns_stale = \"0s\"";
+const NO_TRAP_PAGES: &str = "[thresholds]\ntrap_pages = \"none\"";
+const NO_PATH_LIMITS: &str = "[thresholds]\ntrap_pages = \"none\"\n[url]\nmax_repeats = 0";
+/// For hostile sites that never answer: short time-outs, so that a crawl takes seconds.
+pub(crate) const SHORT_TIMEOUTS: &str = "[fetch]\nconnect_timeout = \"1s\"\ntls_timeout = \"1s\"\nfirst_byte_timeout = \"1s\"\nidle_timeout = \"1s\"\ntotal_timeout = \"2s\"\ndns_timeout = \"2s\"";
+const NO_TIMEOUTS: &str = "[fetch]\nfirst_byte_timeout = \"1h\"\nidle_timeout = \"1h\"\ntotal_timeout = \"1h\"\nmin_speed = 0";
+const VERIFY_TLS: &str = "[fetch]\nverify_tls = true";
+/// Stands for a black list without the loopback addresses on which the lab counts connections.
+pub(crate) const ALLOW_LOOPBACK: &str = "[crawl]\nblacklist = []";
+const NO_DNS_CACHE: &str =
+    "[fetch]\ndns_ttl_min = \"0s\"\ndns_ttl_max = \"0s\"\ndns_stale = \"0s\"";
 
-/// One hazard.
+/// One hazard with its defence.
 #[derive(Clone, Copy)]
 pub(crate) struct Row {
     pub(crate) hazard: Hazard,
+    /// What must happen.
     pub(crate) must: &'static str,
-    pub(crate) holds: fn(&Seen) -> Judged,
+    /// Checks it.
+    pub(crate) holds: fn(&CrawlResult) -> Check,
     pub(crate) defence: &'static str,
+    /// The source file of the defence.
     pub(crate) file: &'static str,
-    /// Configuration that both runs need.
+    /// Configuration of both crawls, with and without the defence.
     pub(crate) with: &'static str,
-    /// What takes the defence out, if configuration can.
+    /// Configuration that disables the defence, if there is any.
     pub(crate) switch: Option<Switch>,
 }
 
-/// Lines of configuration, and the flags that end the run.
+/// Configuration that disables a defence, and flags that end the crawl.
 #[derive(Clone, Copy)]
 pub(crate) struct Switch {
     pub(crate) lines: &'static str,
@@ -39,7 +45,7 @@ pub(crate) struct Switch {
 fn row(
     hazard: Hazard,
     must: &'static str,
-    holds: fn(&Seen) -> Judged,
+    holds: fn(&CrawlResult) -> Check,
     defence: &'static str,
     file: &'static str,
 ) -> Row {
@@ -59,12 +65,12 @@ impl Row {
         Row { with, ..self }
     }
 
-    /// Taken out by lines of configuration; the run is long enough to show it.
+    /// The configuration that disables the defence. The crawl takes 7 seconds.
     fn off(self, lines: &'static str) -> Row {
         self.switch(lines, &["--time", "7s"])
     }
 
-    /// The same where a single exchange shows it.
+    /// Like [`Row::off`] for defences that one exchange shows. The crawl takes 5 seconds.
     fn off_for(self, lines: &'static str) -> Row {
         self.switch(lines, &["--time", "5s"])
     }
@@ -74,7 +80,7 @@ impl Row {
         Row { switch, ..self }
     }
 }
-/// The table, in the order of the lab's.
+/// The table, in the order of [`Hazard::ALL`].
 pub(crate) fn rows() -> Vec<Row> {
     [
         trap_rows(),
@@ -91,101 +97,101 @@ fn trap_rows() -> Vec<Row> {
         row(
             Hazard::Calendar,
             "at most 100 requests",
-            |seen| seen.at_most(100),
-            "pages with new links and nothing new to read",
+            |result| result.at_most(100),
+            "trap detection: pages with new links but no new text",
             "crates/engine/src/traps/novelty.rs",
         )
-        .off(TRAP_PAGES),
+        .off(NO_TRAP_PAGES),
         row(
             Hazard::Growth,
             "at most 100 requests",
-            |seen| seen.at_most(100),
-            "components in a row; pages that repeat",
+            |result| result.at_most(100),
+            "limit on repeated path components; near-duplicate detection",
             "crates/url/src/growth.rs",
         )
-        .off(PATHS),
+        .off(NO_PATH_LIMITS),
         row(
             Hazard::Symlink,
             "at most 20 requests",
-            |seen| seen.at_most(20),
-            "components in a row; pages that repeat",
+            |result| result.at_most(20),
+            "limit on repeated path components; near-duplicate detection",
             "crates/url/src/growth.rs",
         )
-        .off(PATHS),
+        .off(NO_PATH_LIMITS),
         row(
             Hazard::Session,
             "at most 90 requests",
-            |seen| seen.at_most(90),
-            "session identifiers are removed; pages that repeat",
+            |result| result.at_most(90),
+            "session identifiers are removed; near-duplicate detection",
             "crates/url/src/session.rs",
         )
         .off("[url]\ndrop_sessions = false\n[thresholds]\ntrap_pages = \"none\""),
         row(
             Hazard::Listing,
             "each listing once, at most 40 requests",
-            |seen| seen.at_most(40),
-            "links that sort a listing are trimmed",
+            |result| result.at_most(40),
+            "sort links of listings are removed",
             "crates/url/src/listing.rs",
         )
         .off("[url]\ntrim_listings = false"),
         row(
             Hazard::Wildcard,
             "at most 200 requests",
-            |seen| seen.at_most(200),
-            "hosts under one domain that never lead back",
+            |result| result.at_most(200),
+            "trap detection: hosts of one domain without links back",
             "crates/engine/src/traps/wildcard_domains.rs",
         ),
         row(
             Hazard::Tenants,
-            "all 24 hosts, one at a time",
-            |seen| {
-                seen.polite()?;
-                let homes = seen
+            "all 24 hosts are fetched, one at a time",
+            |result| {
+                result.polite()?;
+                let homes = result
                     .requests
                     .iter()
                     .filter(|r| r.path == "/" && r.status == 200);
                 let found = homes.count();
                 ensure(found == 25, || format!("{found} home pages"))
             },
-            "the pause is kept by address, too",
+            "the courtesy pause also applies per address",
             "crates/engine/src/courtesy/address_gate.rs",
         ),
         row(
             Hazard::Maze,
             "at most 100 requests",
-            |seen| seen.at_most(100),
-            "links that never lead back",
+            |result| result.at_most(100),
+            "trap detection: links that never lead back to known pages",
             "crates/engine/src/traps/novelty.rs",
         )
-        .off(TRAP_PAGES),
+        .off(NO_TRAP_PAGES),
         row(
             Hazard::Tarpit,
-            "each page ends in time, at most 30 requests",
-            |seen| {
-                seen.released()?;
-                seen.at_most(30)
+            "every fetch ends within the time limit, at most 30 requests",
+            |result| {
+                result.ended_in_time()?;
+                result.at_most(30)
             },
-            "a limit on the whole fetch",
+            "time limit of a fetch",
             "crates/fetch/src/limits/timeouts.rs",
         )
-        .with(HURRIED)
-        .off_for(PATIENT),
+        .with(SHORT_TIMEOUTS)
+        .off_for(NO_TIMEOUTS),
         row(
             Hazard::Counter,
             "at most 100 requests",
-            |seen| seen.at_most(100),
-            "near duplicates with new links",
+            |result| result.at_most(100),
+            "trap detection: near duplicates with new links",
             "crates/engine/src/traps/novelty.rs",
         )
-        .off(TRAP_PAGES),
+        .off(NO_TRAP_PAGES),
         row(
             Hazard::Facets,
             "at most 130 requests",
-            |seen| seen.at_most(130),
-            "pages with new links and nothing new to read",
+            |result| result.at_most(130),
+            "trap detection: pages with new links but no new text",
             "crates/engine/src/traps/novelty.rs",
         )
-        .off(TRAP_PAGES),
+        .off(NO_TRAP_PAGES),
     ]
 }
 
@@ -193,203 +199,203 @@ fn server_rows() -> Vec<Row> {
     vec![
         row(
             Hazard::Silence,
-            "a time-out, the connection let go",
-            |seen| { seen.released()?; seen.pages(&["/"], "time-out") },
-            "a limit on the first byte",
+            "time-out, and the connection is closed",
+            |result| { result.ended_in_time()?; result.pages(&["/"], "time-out") },
+            "time limit for the first byte",
             "crates/fetch/src/limits/timeouts.rs",
         )
-        .with(HURRIED)
-        .off_for(PATIENT),
+        .with(SHORT_TIMEOUTS)
+        .off_for(NO_TIMEOUTS),
         row(
             Hazard::Drip,
-            "what came is kept and marked",
-            |seen| { seen.released()?; seen.cut(&["/"]) },
-            "a limit on the whole fetch, a lowest speed",
+            "the bytes received are kept and marked truncated",
+            |result| { result.ended_in_time()?; result.truncated(&["/"]) },
+            "time limit of a fetch, minimum speed",
             "crates/fetch/src/limits/timeouts.rs",
         )
-        .with(HURRIED)
-        .off_for(PATIENT),
+        .with(SHORT_TIMEOUTS)
+        .off_for(NO_TIMEOUTS),
         row(
             Hazard::Trickle,
-            "stalled, the connection let go",
-            |seen| { seen.released()?; seen.pages(&["/"], "stalled") },
-            "a limit on the head",
+            "stalled, and the connection is closed",
+            |result| { result.ended_in_time()?; result.pages(&["/"], "stalled") },
+            "limit on the response head",
             "crates/fetch/src/limits/timeouts.rs",
         )
-        .with(HURRIED)
-        .off_for(PATIENT),
+        .with(SHORT_TIMEOUTS)
+        .off_for(NO_TIMEOUTS),
         row(
             Hazard::Endless,
-            "cut at the limit and marked",
-            |seen| { seen.bytes_at_most(2 * MAX_BODY)?; seen.cut(&["/"]) },
-            "a limit on the body",
+            "truncated at the limit and marked",
+            |result| { result.bytes_at_most(2 * MAX_BODY)?; result.truncated(&["/"]) },
+            "size limit of the body",
             "crates/fetch/src/http/exchange.rs",
         )
         .off_for("[fetch]\nmax_body = \"1GiB\""),
         row(
             Hazard::Radio,
-            "streams cut in time and marked",
-            |seen| { seen.released()?; seen.cut(&["/listen.mp3", "/live.html", "/camera"]) },
-            "a limit on the whole fetch",
+            "streams are truncated at the time limit and marked",
+            |result| { result.ended_in_time()?; result.truncated(&["/listen.mp3", "/live.html", "/camera"]) },
+            "time limit of a fetch",
             "crates/fetch/src/limits/timeouts.rs",
         )
-        .with(HURRIED)
-        .off_for(PATIENT),
+        .with(SHORT_TIMEOUTS)
+        .off_for(NO_TIMEOUTS),
         row(
             Hazard::Preamble,
             "not HTTP, after 64 KiB",
-            |seen| { seen.bytes_at_most(1 << 20)?; seen.pages(&["/lines", "/line", "/status"], "not HTTP") },
-            "a limit on the head",
+            |result| { result.bytes_at_most(1 << 20)?; result.pages(&["/lines", "/line", "/status"], "not HTTP") },
+            "limit on the response head",
             "crates/fetch/src/http/head.rs",
         )
         .off_for("[fetch]\nmax_head = \"1GiB\""),
         row(
             Hazard::Interim,
-            "not HTTP, after a few",
-            |seen| { seen.bytes_at_most(1 << 20)?; seen.pages(&["/continue"], "not HTTP") },
-            "a limit on interim answers",
+            "not HTTP, after a few interim responses",
+            |result| { result.bytes_at_most(1 << 20)?; result.pages(&["/continue"], "not HTTP") },
+            "limit on interim responses",
             "crates/fetch/src/http/exchange.rs",
         ),
         row(
             Hazard::Length,
-            "what came is kept; marked where less came than announced",
-            |seen| { seen.cut(&["/more", "/huge"])?; seen.pages(&["/less", "/word", "/negative"], "200") },
-            "a length is an upper bound, memory follows what comes",
+            "the bytes received are kept, and marked truncated if there are fewer than announced",
+            |result| { result.truncated(&["/more", "/huge"])?; result.pages(&["/less", "/word", "/negative"], "200") },
+            "Content-Length is an upper bound; memory grows with the bytes received",
             "crates/fetch/src/http/framing.rs",
         ),
         row(
             Hazard::Chunks,
-            "what came before the fault is kept; trailers and sizes without end are left",
-            |seen| { seen.bytes_at_most(8 << 20)?; seen.cut(&["/short", "/last"])?; seen.pages(&["/both", "/bare", "/empty"], "200") },
-            "strict chunks, a limit on lines",
+            "the bytes before the error are kept; endless trailers and chunk sizes are given up",
+            |result| { result.bytes_at_most(8 << 20)?; result.truncated(&["/short", "/last"])?; result.pages(&["/both", "/bare", "/empty"], "200") },
+            "strict chunk parser, limit on line length",
             "crates/fetch/src/http/chunks.rs",
         ),
         row(
             Hazard::Ancient,
-            "no status line, no page; sloppy ones are read",
-            |seen| { seen.pages(&["/bare", "/icy", "/status", "/zero", "/word"], "not HTTP")?; seen.pages(&["/two", "/newlines", "/lower", "/blank"], "200") },
-            "a status line is wanted",
+            "responses without a status line are not HTTP; irregular status lines are accepted",
+            |result| { result.pages(&["/bare", "/icy", "/status", "/zero", "/word"], "not HTTP")?; result.pages(&["/two", "/newlines", "/lower", "/blank"], "200") },
+            "a status line is required",
             "crates/fetch/src/http/head.rs",
         ),
         row(
             Hazard::Fields,
-            "pages behind strange fields are kept",
-            |seen| seen.pages(&["/none", "/same", "/list", "/folded", "/space", "/colon", "/nameless", "/control", "/quote"], "200"),
-            "a reader of heads that forgives",
+            "pages with irregular header fields are kept",
+            |result| result.pages(&["/none", "/same", "/list", "/folded", "/space", "/colon", "/nameless", "/control", "/quote"], "200"),
+            "tolerant header parser",
             "crates/fetch/src/http/head.rs",
         ),
         row(
             Hazard::Ranges,
-            "asked again without the range, after the pause, and kept",
-            Seen::ordinary,
-            "416 is answered by a second request",
+            "requested again without Range after the pause, and kept",
+            CrawlResult::ordinary,
+            "a 416 response causes a second request without Range",
             "crates/engine/src/collect/mod.rs",
         )
         .with("[fetch]\nrange_requests = true"),
         row(
             Hazard::Aimless,
-            "a redirect without target is told as that; at most 30 requests",
-            |seen| { seen.at_most(30)?; seen.pages(&["/none", "/broken", "/port"], "redirect without target") },
-            "targets are URLs or nothing; few hops to oneself",
+            "outcome `redirect without target`; at most 30 requests",
+            |result| { result.at_most(30)?; result.pages(&["/none", "/broken", "/port"], "redirect without target") },
+            "invalid targets are rejected; few redirects of a page to itself",
             "crates/engine/src/verdict/mod.rs",
         ),
         row(
             Hazard::Circle,
             "at most 100 requests",
-            |seen| seen.at_most(100),
-            "redirects behind redirects bring nothing new",
+            |result| result.at_most(100),
+            "trap detection: chains of redirects without new text",
             "crates/engine/src/traps/novelty.rs",
         )
-        .off(TRAP_PAGES),
+        .off(NO_TRAP_PAGES),
         row(
             Hazard::Soft,
-            "the site is asked once for a page that cannot exist",
-            |seen| { let probes = seen.requests.iter().filter(|r| r.path.starts_with("/aranha-")).count(); ensure(probes == 1, || format!("{probes} probes")) },
-            "what the site says of absent pages is learnt",
+            "one request for a page that cannot exist",
+            |result| { let probes = result.requests.iter().filter(|r| r.path.starts_with("/aranha-")).count(); ensure(probes == 1, || format!("{probes} probes")) },
+            "the soft-404 probe",
             "crates/engine/src/traps/soft_404.rs",
         )
         .off("[crawl]\nsoft_404 = false"),
         row(
             Hazard::Storm,
-            "left alone after a few errors: at most 10 requests",
-            |seen| seen.at_most(10),
-            "retries wait; a site that fails is left",
+            "the site rests after a few errors: at most 10 requests",
+            |result| result.at_most(10),
+            "delayed retries; a failing site rests",
             "crates/frontier/src/retry.rs",
         )
         .off("[crawl]\nidle_wait = \"3s\"\n[retry]\nserver_error = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Busy,
-            "left alone at the first 429: at most 4 requests",
-            |seen| seen.at_most(4),
-            "patience as asked for, and more",
+            "the site rests after the first 429: at most 4 requests",
+            |result| result.at_most(4),
+            "Retry-After is obeyed; repeated refusals wait longer",
             "crates/frontier/src/retry.rs",
         )
         .off("[crawl]\nidle_wait = \"4s\"\n[retry]\nslow_down = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Reset,
-            "left alone after a few resets: at most 10 requests",
-            |seen| seen.at_most(10),
-            "retries wait; a site that fails is left",
+            "the site rests after a few resets: at most 10 requests",
+            |result| result.at_most(10),
+            "delayed retries; a failing site rests",
             "crates/frontier/src/retry.rs",
         )
         .off("[crawl]\nidle_wait = \"3s\"\n[retry]\nreset = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Down,
             "tried once",
-            |seen| seen.told("connection failed", 1),
-            "retries wait",
+            |result| result.logged("connection failed", 1),
+            "delayed retries",
             "crates/frontier/src/retry.rs",
         )
         .off("[crawl]\nidle_wait = \"3s\"\n[retry]\nserver_down = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Void,
-            "given up in time",
-            |seen| seen.told("connection time-out", 1),
-            "a limit on connecting",
+            "given up within the time limit",
+            |result| result.logged("connection time-out", 1),
+            "time limit for connecting",
             "crates/fetch/src/connection/connect.rs",
         )
-        .with(HURRIED)
+        .with(SHORT_TIMEOUTS)
         .off_for("[fetch]\nconnect_timeout = \"1h\"\ntotal_timeout = \"1h\""),
         row(
             Hazard::Expired,
-            "kept, the fault recorded",
-            Seen::ordinary,
-            "certificates are recorded, not obeyed",
+            "fetched; the certificate error is recorded",
+            CrawlResult::ordinary,
+            "invalid certificates are recorded, not rejected",
             "crates/fetch/src/connection/tls.rs",
         )
-        .off(STRICT),
+        .off(VERIFY_TLS),
         row(
             Hazard::SelfSigned,
-            "kept, the fault recorded",
-            Seen::ordinary,
-            "certificates are recorded, not obeyed",
+            "fetched; the certificate error is recorded",
+            CrawlResult::ordinary,
+            "invalid certificates are recorded, not rejected",
             "crates/fetch/src/connection/tls.rs",
         )
-        .off(STRICT),
+        .off(VERIFY_TLS),
         row(
             Hazard::OtherName,
-            "kept, the fault recorded",
-            Seen::ordinary,
-            "certificates are recorded, not obeyed",
+            "fetched; the certificate error is recorded",
+            CrawlResult::ordinary,
+            "invalid certificates are recorded, not rejected",
             "crates/fetch/src/connection/tls.rs",
         )
-        .off(STRICT),
+        .off(VERIFY_TLS),
         row(
             Hazard::PlainText,
             "tried once",
-            |seen| seen.told("TLS failure", 1),
-            "retries wait",
+            |result| result.logged("TLS failure", 1),
+            "delayed retries",
             "crates/frontier/src/retry.rs",
         )
         .off("[crawl]\nidle_wait = \"3s\"\n[retry]\ntls = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Handshake,
-            "given up in time",
-            |seen| { seen.released()?; seen.told("TLS failure", 1) },
-            "a limit on the handshake",
+            "given up within the time limit",
+            |result| { result.ended_in_time()?; result.logged("TLS failure", 1) },
+            "time limit of the TLS handshake",
             "crates/fetch/src/connection/tls.rs",
         )
-        .with(HURRIED)
+        .with(SHORT_TIMEOUTS)
         .off_for("[fetch]\ntls_timeout = \"1h\"\ntotal_timeout = \"1h\""),
     ]
 }
@@ -398,10 +404,11 @@ fn content_rows() -> Vec<Row> {
     vec![
         row(
             Hazard::Types,
-            "the type is what the bytes are",
-            |seen| {
+            "the media type is detected from the bytes",
+            |result| {
                 let kind = |path: &str| {
-                    seen.pages
+                    result
+                        .pages
                         .get(path)
                         .map_or("", |page| page["type"].as_str().unwrap_or_default())
                 };
@@ -416,35 +423,35 @@ fn content_rows() -> Vec<Row> {
                 }
                 Ok(())
             },
-            "bytes are looked at",
+            "media type sniffing",
             "crates/page/src/media_type/sniff.rs",
         ),
         row(
             Hazard::Nulls,
-            "links before and after are found",
-            |seen| {
-                seen.at_most(10)?;
-                seen.pages(&["/after.html", "/c%00d.html"], "200")
+            "links before and after the null bytes are found",
+            |result| {
+                result.at_most(10)?;
+                result.pages(&["/after.html", "/c%00d.html"], "200")
             },
-            "nulls are characters like others",
+            "the tokenizer accepts null characters",
             "crates/page/src/html_syntax/tokenizer.rs",
         ),
         row(
             Hazard::Lengthy,
-            "no request is longer than the limit",
-            |seen| {
-                let longest = seen.requests.iter().map(|r| r.path.len()).max();
+            "no requested URL is longer than the limit",
+            |result| {
+                let longest = result.requests.iter().map(|r| r.path.len()).max();
                 ensure(longest <= Some(2000), || format!("{longest:?} bytes"))?;
-                seen.pages(&["/after.html"], "200")
+                result.pages(&["/after.html"], "200")
             },
-            "a limit on URLs",
+            "length limit of URLs",
             "crates/url/src/canonicaliser.rs",
         ),
         row(
             Hazard::Unterminated,
-            "links before and after each fault are found",
-            |seen| {
-                seen.pages(
+            "links before and after each syntax error are found",
+            |result| {
+                result.pages(
                     &[
                         "/before.html",
                         "/after.html",
@@ -455,21 +462,21 @@ fn content_rows() -> Vec<Row> {
                     "200",
                 )
             },
-            "the tokenizer of the standard",
+            "the tokenizer follows the HTML standard",
             "crates/page/src/html_syntax/tokenizer.rs",
         ),
         row(
             Hazard::Nested,
-            "the link at the bottom is found",
-            |seen| seen.pages(&["/bottom.html"], "200"),
-            "no tree is built",
+            "the link at the deepest level is found",
+            |result| result.pages(&["/bottom.html"], "200"),
+            "no document tree is built",
             "crates/page/src/format/html/mod.rs",
         ),
         row(
             Hazard::Giant,
-            "cut at the limit and marked",
-            |seen| {
-                seen.cut(&[
+            "truncated at the limit and marked",
+            |result| {
+                result.truncated(&[
                     "/tag",
                     "/attributes",
                     "/name",
@@ -479,14 +486,14 @@ fn content_rows() -> Vec<Row> {
                     "/entity",
                 ])
             },
-            "a limit on the body",
+            "size limit of the body",
             "crates/fetch/src/http/exchange.rs",
         )
         .off("[fetch]\nmax_body = \"64MiB\"\nmax_decoded = \"64MiB\""),
         row(
             Hazard::Charsets,
-            "the text and the link are read in their true spelling",
-            |seen| {
+            "text and links are decoded correctly",
+            |result| {
                 for path in [
                     "/declared",
                     "/declared-pragma",
@@ -499,47 +506,47 @@ fn content_rows() -> Vec<Row> {
                     "/unknown",
                     "/wide",
                 ] {
-                    let text = &seen.text(path)?["text"];
-                    let spelt = text
+                    let text = &result.text(path)?["text"];
+                    let correct = text
                         .as_str()
                         .is_some_and(|text| text.contains("São João, coração, ação"));
-                    ensure(spelt, || format!("{path}: {text}"))?;
+                    ensure(correct, || format!("{path}: {text}"))?;
                 }
-                seen.pages(&["/cora%C3%A7%C3%A3o.html"], "200")
+                result.pages(&["/cora%C3%A7%C3%A3o.html"], "200")
             },
-            "mark, header, meta, guess",
+            "charset from byte order mark, header, meta element, or detection",
             "crates/page/src/charset/mod.rs",
         ),
         row(
             Hazard::Dates,
             "every page is kept",
-            |seen| {
-                seen.pages(
+            |result| {
+                result.pages(
                     &["/zero", "/beyond", "/impossible", "/words", "/seconds"],
                     "200",
                 )
             },
-            "dates are repaired or left",
+            "invalid dates are corrected or ignored",
             "crates/fetch/src/http/date.rs",
         ),
         row(
             Hazard::Browser,
-            "remarked; at most 5 requests",
-            |seen| {
-                let remarks = &seen.text("/")?["remarks"];
+            "the page is marked as needing a browser; at most 5 requests",
+            |result| {
+                let remarks = &result.text("/")?["remarks"];
                 ensure(remarks.to_string().contains("browser"), || {
-                    format!("remarked: {remarks}")
+                    format!("remarks: {remarks}")
                 })?;
-                seen.at_most(5)
+                result.at_most(5)
             },
-            "walls are recognised",
+            "notices that a browser is required are recognised",
             "crates/page/src/format/html/browser_notice.rs",
         ),
         row(
             Hazard::Crowd,
-            "set aside at the limit of the user: 120 pages and a few",
-            |seen| seen.at_most(130),
-            "a limit on the pages of a site",
+            "the site is blocked at the configured limit of 120 pages",
+            |result| result.at_most(130),
+            "limit on the pages of a site",
             "crates/engine/src/verdict/trap.rs",
         )
         .with("[thresholds]\nurls = 120")
@@ -551,213 +558,215 @@ fn attack_rows() -> Vec<Row> {
     vec![
         row(
             Hazard::Bomb,
-            "unpacked up to the limit",
-            |seen| {
-                for (path, page) in &seen.pages {
+            "decompressed up to the limit",
+            |result| {
+                for (path, page) in &result.pages {
                     let size = page["size"].as_u64().unwrap_or_default();
                     ensure(size <= MAX_DECODED, || format!("{path}: {size} bytes"))?;
                 }
-                seen.pages(&["/gzip", "/br", "/zstd", "/deflate", "/hundred"], "200")
+                result.pages(&["/gzip", "/br", "/zstd", "/deflate", "/hundred"], "200")
             },
-            "what comes out is counted",
+            "decompressed bytes are counted",
             "crates/fetch/src/http/content_coding.rs",
         )
         .off("[fetch]\nmax_decoded = \"16MiB\""),
         row(
             Hazard::Inward,
             "no connection to a refused address",
-            Seen::no_trespass,
-            "the guard stands before every socket",
+            CrawlResult::no_trespass,
+            "the address guard checks every connection",
             "crates/fetch/src/connection/address_guard.rs",
         )
-        .off(OPEN),
+        .off(ALLOW_LOOPBACK),
         row(
             Hazard::Metadata,
-            "every redirect is recorded, none followed",
-            |seen| {
-                seen.no_trespass()?;
-                seen.pages(&["/to/0", "/to/9", "/to/18"], "307")
+            "every redirect is recorded, none is followed",
+            |result| {
+                result.no_trespass()?;
+                result.pages(&["/to/0", "/to/9", "/to/18"], "307")
             },
-            "the guard stands before every socket",
+            "the address guard checks every connection",
             "crates/fetch/src/connection/address_guard.rs",
         ),
         row(
             Hazard::Schemes,
-            "told as redirects without target",
-            |seen| {
-                seen.no_trespass()?;
-                seen.pages(
+            "outcome `redirect without target`",
+            |result| {
+                result.no_trespass()?;
+                result.pages(
                     &["/to/0", "/to/3", "/to/4", "/to/10", "/to/13"],
                     "redirect without target",
                 )
             },
-            "http and https, nothing else",
+            "only http and https are accepted",
             "crates/url/src/canonicaliser.rs",
         ),
         row(
             Hazard::Insider,
             "no connection to a refused address",
-            Seen::no_trespass,
-            "the guard judges answers",
+            CrawlResult::no_trespass,
+            "the address guard checks DNS answers",
             "crates/fetch/src/connection/address_guard.rs",
         )
-        .off(OPEN),
+        .off(ALLOW_LOOPBACK),
         row(
             Hazard::Rebind,
             "no connection to a refused address",
-            Seen::no_trespass,
-            "the guard judges each answer",
+            CrawlResult::no_trespass,
+            "the address guard checks every DNS answer",
             "crates/fetch/src/connection/address_guard.rs",
         )
-        .with(NO_CACHE)
-        .off(OPEN),
+        .with(NO_DNS_CACHE)
+        .off(ALLOW_LOOPBACK),
         row(
             Hazard::Mixed,
-            "only the good address is connected to",
-            |seen| {
-                seen.no_trespass()?;
-                seen.ordinary()
+            "only the public address is contacted",
+            |result| {
+                result.no_trespass()?;
+                result.ordinary()
             },
-            "the guard judges each address",
+            "the address guard checks each address",
             "crates/fetch/src/connection/address_guard.rs",
         )
-        .off(OPEN),
+        .off(ALLOW_LOOPBACK),
         row(
             Hazard::Tunnel,
             "no connection to a refused address",
-            Seen::no_trespass,
-            "the guard reads version six",
+            CrawlResult::no_trespass,
+            "the address guard recognises IPv4 addresses inside IPv6",
             "crates/fetch/src/connection/address_guard.rs",
         )
-        .off(OPEN),
+        .off(ALLOW_LOOPBACK),
         row(
             Hazard::Cookies,
-            "at most 50 cookies; none to an honest site; at most 100 requests",
-            |seen| {
-                seen.at_most(100)?;
-                let most = seen
+            "at most 50 cookies; none is sent to another site; at most 100 requests",
+            |result| {
+                result.at_most(100)?;
+                let most = result
                     .requests
                     .iter()
                     .map(|r| r.cookie.split(';').count())
                     .max();
                 ensure(most <= Some(50), || format!("{most:?} cookies"))?;
-                let strangers = seen
+                let foreign = result
                     .honest
                     .iter()
                     .find(|r| r.cookie.contains("super") || r.cookie.contains("flood"));
-                ensure(strangers.is_none(), || format!("{strangers:?}"))
+                ensure(foreign.is_none(), || format!("{foreign:?}"))
             },
-            "a small jar, public suffixes",
+            "limited cookie jar; public suffix list",
             "crates/fetch/src/cookies/jar.rs",
         ),
         row(
             Hazard::Credentials,
-            "no credential is sent, no cookie leaves the site",
-            |seen| {
-                let mut all = seen.requests.iter().chain(&seen.honest);
+            "no credentials are sent; no cookie is sent to another site",
+            |result| {
+                let mut all = result.requests.iter().chain(&result.honest);
                 let sent = all.find(|r| !r.authorization.is_empty());
                 ensure(sent.is_none(), || format!("{sent:?}"))?;
-                let leak = seen
+                let leak = result
                     .honest
                     .iter()
                     .find(|r| r.cookie.contains("credentials"));
                 ensure(leak.is_none(), || format!("{leak:?}"))?;
-                seen.pages(&["/private"], "401")
+                result.pages(&["/private"], "401")
             },
-            "user information is dropped; cookies stay at home",
+            "user information is removed from URLs; cookies are sent to their own site only",
             "crates/fetch/src/cookies/jar.rs",
         ),
         row(
             Hazard::Flood,
-            "at most 8 MiB are sent, the site is crawled",
-            |seen| {
-                seen.bytes_at_most(8 << 20)?;
-                seen.ordinary()
+            "at most 8 MiB are received; the site is crawled",
+            |result| {
+                result.bytes_at_most(8 << 20)?;
+                result.ordinary()
             },
-            "a limit on robots.txt",
+            "size limit of robots.txt",
             "crates/engine/src/collect/request.rs",
         ),
         row(
             Hazard::Ribbon,
-            "at most 8 MiB are sent, the site is crawled",
-            |seen| {
-                seen.bytes_at_most(8 << 20)?;
-                seen.ordinary()
+            "at most 8 MiB are received; the site is crawled",
+            |result| {
+                result.bytes_at_most(8 << 20)?;
+                result.ordinary()
             },
-            "a limit on robots.txt",
+            "size limit of robots.txt",
             "crates/engine/src/collect/request.rs",
         ),
         row(
             Hazard::Patterns,
-            "every page, in time",
-            |seen| {
-                seen.at_most(8)?;
-                ensure(seen.pages.len() == 5, || {
-                    format!("{} pages", seen.pages.len())
+            "every page is fetched",
+            |result| {
+                result.at_most(8)?;
+                ensure(result.pages.len() == 5, || {
+                    format!("{} pages", result.pages.len())
                 })
             },
-            "patterns are matched without going back",
+            "patterns are matched in linear time",
             "crates/robots/src/pattern.rs",
         ),
         row(
             Hazard::Gate,
-            "asked once for robots.txt, nothing fetched",
-            |seen| seen.at_most(1),
-            "nothing is asked while robots.txt cannot be read",
+            "one request for robots.txt, no page is fetched",
+            |result| result.at_most(1),
+            "no page is fetched while robots.txt is unreachable",
             "crates/engine/src/robots_txt.rs",
         ),
         row(
             Hazard::Doorman,
-            "let go in time",
-            |seen| {
-                seen.released()?;
-                seen.at_most(4)
+            "given up within the time limit",
+            |result| {
+                result.ended_in_time()?;
+                result.at_most(4)
             },
-            "a limit on the whole fetch",
+            "time limit of a fetch",
             "crates/fetch/src/limits/timeouts.rs",
         )
-        .with(HURRIED)
-        .off_for(PATIENT),
+        .with(SHORT_TIMEOUTS)
+        .off_for(NO_TIMEOUTS),
         row(
             Hazard::Carousel,
-            "five redirects are followed, then there is no robots.txt",
-            |seen| {
-                seen.ordinary()?;
-                let asked = seen
+            "five redirects are followed, then the site is treated as having no robots.txt",
+            |result| {
+                result.ordinary()?;
+                let requests = result
                     .requests
                     .iter()
                     .filter(|r| r.path.ends_with("robots.txt"))
                     .count();
-                ensure(asked == 6, || format!("{asked} requests for robots.txt"))
+                ensure(requests == 6, || {
+                    format!("{requests} requests for robots.txt")
+                })
             },
-            "a limit on redirects",
+            "limit on redirects of robots.txt",
             "crates/engine/src/robots_txt.rs",
         ),
         row(
             Hazard::Escape,
-            "no control byte is shown, logged or sent",
-            |seen| {
-                let sent = seen.requests.iter().find(|r| {
+            "no control byte is printed, logged or sent",
+            |result| {
+                let sent = result.requests.iter().find(|r| {
                     r.path.bytes().any(|byte| byte < b' ') || r.cookie.contains("injected")
                 });
                 ensure(sent.is_none(), || format!("{sent:?}"))?;
-                seen.clean()?;
-                seen.pages(&["/redirect"], "302")
+                result.has_no_control_characters()?;
+                result.pages(&["/redirect"], "302")
             },
             "control characters are escaped in output",
             "crates/aranha/src/terminal_escape.rs",
         ),
         row(
             Hazard::Sitemaps,
-            "at most 100 requests, the site is crawled",
-            |seen| {
-                seen.at_most(100)?;
-                seen.ordinary()
+            "at most 100 requests; the site is crawled",
+            |result| {
+                result.at_most(100)?;
+                result.ordinary()
             },
-            "lists of links that bring nothing to read",
+            "trap detection: lists of links without new text",
             "crates/engine/src/traps/novelty.rs",
         )
-        .off(TRAP_PAGES),
+        .off(NO_TRAP_PAGES),
     ]
 }
 
@@ -765,87 +774,87 @@ fn name_rows() -> Vec<Row> {
     vec![
         row(
             Hazard::Absent,
-            "told once",
-            |seen| seen.told("name not found", 1),
-            "retries wait",
+            "recorded once",
+            |result| result.logged("name not found", 1),
+            "delayed retries",
             "crates/frontier/src/retry.rs",
         )
         .off("[crawl]\nidle_wait = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::ServFail,
-            "told once",
-            |seen| seen.told("DNS failure", 1),
-            "retries wait",
+            "recorded once",
+            |result| result.logged("DNS failure", 1),
+            "delayed retries",
             "crates/frontier/src/retry.rs",
         )
         .off("[crawl]\nidle_wait = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Mute,
-            "told in time",
-            |seen| seen.told("DNS failure", 1),
-            "a limit on look-ups",
+            "recorded within the time limit",
+            |result| result.logged("DNS failure", 1),
+            "time limit of DNS lookups",
             "crates/fetch/src/dns/name_servers.rs",
         )
-        .with(HURRIED)
+        .with(SHORT_TIMEOUTS)
         .off_for("[fetch]\ndns_timeout = \"1h\"\ntotal_timeout = \"1h\""),
         row(
             Hazard::Garbled,
-            "told once, nothing is believed",
-            |seen| { seen.at_most(0)?; seen.told("DNS failure", 1) },
-            "packets are checked; retries wait",
+            "recorded once; no address is used",
+            |result| { result.at_most(0)?; result.logged("DNS failure", 1) },
+            "DNS responses are checked; delayed retries",
             "crates/frontier/src/retry.rs",
         )
         .off("[crawl]\nidle_wait = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Crooked,
-            "told once; the address before the fault is not taken, which is a known limit",
-            |seen| seen.told("DNS failure", 1),
-            "packets are checked; retries wait",
+            "recorded once; the address before the error is not used (known limitation)",
+            |result| result.logged("DNS failure", 1),
+            "DNS responses are checked; delayed retries",
             "crates/frontier/src/retry.rs",
         )
         .off("[crawl]\nidle_wait = \"3s\"\n[retry]\ndns_failed = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\ndns_not_found = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]\nrobots_unreachable = [\"50ms\", \"50ms\", \"50ms\", \"50ms\"]"),
         row(
             Hazard::Shifting,
-            "crawled, the pause kept by address",
-            Seen::ordinary,
-            "courtesy goes by the address connected to",
+            "crawled; the pause is kept per address",
+            CrawlResult::ordinary,
+            "the pause applies to the address that was contacted",
             "crates/engine/src/courtesy/address_gate.rs",
         )
-        .with(NO_CACHE),
+        .with(NO_DNS_CACHE),
         row(
             Hazard::Alias,
             "crawled",
-            Seen::ordinary,
-            "aliases are followed",
+            CrawlResult::ordinary,
+            "CNAME records are followed",
             "crates/fetch/src/dns/aliases.rs",
         ),
         row(
             Hazard::Ring,
-            "given up after at most 60 questions",
-            |seen| { seen.at_most(0)?; seen.questions_at_most(60) },
-            "a limit on aliases",
+            "given up after at most 60 DNS queries",
+            |result| { result.at_most(0)?; result.queries_at_most(60) },
+            "limit on CNAME chains",
             "crates/fetch/src/dns/aliases.rs",
         ),
         row(
             Hazard::Descent,
-            "given up after at most 60 questions",
-            |seen| { seen.at_most(0)?; seen.questions_at_most(60) },
-            "a limit on aliases",
+            "given up after at most 60 DNS queries",
+            |result| { result.at_most(0)?; result.queries_at_most(60) },
+            "limit on CNAME chains",
             "crates/fetch/src/dns/aliases.rs",
         ),
         row(
             Hazard::Fleeting,
-            "asked for once",
-            |seen| { seen.ordinary()?; seen.questions_at_most(2) },
-            "a shortest life of answers",
+            "resolved once",
+            |result| { result.ordinary()?; result.queries_at_most(2) },
+            "minimum time to live of cached answers",
             "crates/fetch/src/dns/cache.rs",
         )
-        .off(NO_CACHE),
+        .off(NO_DNS_CACHE),
         row(
             Hazard::Truncated,
-            "crawled, asked again by TCP",
-            Seen::ordinary,
-            "UDP, then TCP",
+            "crawled after a second query over TCP",
+            CrawlResult::ordinary,
+            "truncated UDP responses are repeated over TCP",
             "crates/fetch/src/dns/name_servers.rs",
         ),
     ]
