@@ -23,7 +23,8 @@
 //! 2. `format` chooses the reader for that type. A reader for a new format, such as PDF, is added there.
 //! 3. `charset` decodes the body to UTF-8: byte-order mark, header, `meta`, then detection (WHATWG HTML, 13.2.3).
 //! 4. `format/html` makes one pass over the tokens of `html_syntax`; `format/sitemap_feed` reads sitemaps and feeds;
-//!    `format/plain_text` reads text. `links` collects the links, and `text` builds the readable text (T1, T2, T5).
+//!    `format/style_sheet` and `format/plain_text` read style sheets and text. `links` collects the links, and `text`
+//!    builds the readable text (T1, T2, T5).
 //! 5. `text` computes the digest of the text and the sketch that finds near duplicates (D2, D3).
 //!
 //! [`LinkRewriter`] is not part of that flow. It replaces the links of an archived page for an offline copy.

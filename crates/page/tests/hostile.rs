@@ -156,6 +156,24 @@ fn time_is_linear_in_other_documents() {
         b"<item><title>x</title><pubDate>1 Jan 1970</pubDate>",
     );
     xml(b"<feed>", b"<entry><source>");
+    let css = |before: &[u8], unit: &[u8]| check("text/css", before, unit);
+    css(b"", b"@import 'a';");
+    css(b"", b"url(");
+    css(b"", b"url(a ");
+    css(b"", b"url('");
+    css(b"", b"'\\");
+    css(b"", b"\\");
+    css(b"", b"u\\72l(");
+    css(b"", b"/*");
+    css(b"", b"image-set('a'");
+    css(b"", b"@namespace (");
+    css(b"@import ", b"/**/ ");
+    check(
+        "application/manifest+json",
+        b"{\"icons\":[",
+        b"{\"src\":\"a\"},",
+    );
+    check("application/manifest+json", b"", b"[");
     let text = |unit: &[u8]| check("text/plain", b"", unit);
     text(b"\xE9\xE8 ");
     text(b"\xC3\xA9\xFF");

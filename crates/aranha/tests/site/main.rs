@@ -5,6 +5,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod assets;
 mod black_list;
 mod frontier_files;
 mod limits;

@@ -1,7 +1,7 @@
 //! Determines the character set of a text and decodes the body to UTF-8.
 //!
-//! The order is that of WHATWG HTML, 13.2.3: byte-order mark, `Content-Type` header, `meta` or XML declaration in the
-//! first 1024 bytes, a later `meta` (`prescan`), detection with the top-level domain as a hint. Two rules differ from a
+//! The order is that of WHATWG HTML, 13.2.3: byte-order mark, `Content-Type` header, `meta`, XML declaration or `@charset`
+//! rule in the first 1024 bytes, a later `meta` (`prescan`), detection with the top-level domain as a hint. Two rules differ from a
 //! browser. Undeclared bytes that are valid UTF-8 are UTF-8. If UTF-8 is declared but more sequences are invalid than
 //! valid, the detector decides.
 //!
@@ -28,7 +28,7 @@ pub(crate) struct Decoded<'a> {
     pub(crate) charset: &'static str,
 }
 
-/// Decodes `body`. A declaration inside the body counts only if `media_type` is HTML or XML.
+/// Decodes `body`. A declaration inside the body counts only if `media_type` is HTML, XML or CSS.
 pub(crate) fn decode<'a>(
     body: &'a [u8],
     content_type: Option<&str>,
@@ -44,9 +44,14 @@ pub(crate) fn decode<'a>(
             .and_then(|label| encoding_for(label.as_bytes(), remarks))
             .or_else(|| {
                 let (html, xml) = (media_type.is_html(), media_type.is_xml());
-                let markup = html || xml;
-                let label = markup.then(|| prescan::label(body, !xml)).flatten()?;
-                encoding_for(&label, remarks).map(prescan::as_ascii_superset)
+                let label = if html || xml {
+                    prescan::label(body, !xml)
+                } else if media_type.as_str() == "text/css" {
+                    prescan::charset_rule(body).map(<[u8]>::to_vec)
+                } else {
+                    None
+                };
+                encoding_for(&label?, remarks).map(prescan::as_ascii_superset)
             });
         (declared, body)
     };

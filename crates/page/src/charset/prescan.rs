@@ -134,6 +134,14 @@ pub(crate) fn as_ascii_superset(encoding: &'static Encoding) -> &'static Encodin
     }
 }
 
+/// The label in `@charset "label";` at the start of a style sheet (CSS Syntax, 3.2).
+pub(crate) fn charset_rule(body: &[u8]) -> Option<&[u8]> {
+    let head = &body[..body.len().min(PRESCAN_BYTES)];
+    let label = head.strip_prefix(b"@charset \"")?;
+    let end = memchr::memchr(b'"', label)?;
+    (label.get(end + 1) == Some(&b';')).then_some(&label[..end])
+}
+
 /// The label in `<?xml … encoding="label" …?>` at the start of the document.
 fn xml_declaration(head: &[u8]) -> Option<Vec<u8>> {
     let declaration = head.strip_prefix(b"<?xml")?;

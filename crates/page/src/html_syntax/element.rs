@@ -41,6 +41,7 @@ pub(crate) enum Element {
     Source,
     Style,
     Svg,
+    /// `image`, `use` or `feImage` of SVG. Outside SVG, `image` is another name of `img`.
     SvgImage,
     Template,
     Textarea,
@@ -74,6 +75,7 @@ const NAMES: &[(&[u8], Element)] = &[
     (b"dl", E::Block),
     (b"dt", E::Block),
     (b"embed", E::Embed),
+    (b"feimage", E::SvgImage),
     (b"fieldset", E::Block),
     (b"figcaption", E::Block),
     (b"figure", E::Block),
@@ -131,6 +133,7 @@ const NAMES: &[(&[u8], Element)] = &[
     (b"tr", E::Block),
     (b"track", E::Track),
     (b"ul", E::Block),
+    (b"use", E::SvgImage),
     (b"video", E::Video),
     (b"xmp", E::Xmp),
 ];

@@ -23,6 +23,5 @@ pub(crate) const REL: u128 = key(b"rel");
 pub(crate) const SRC: u128 = key(b"src");
 pub(crate) const SRCSET: u128 = key(b"srcset");
 pub(crate) const STYLE: u128 = key(b"style");
-pub(crate) const USE: u128 = key(b"use");
 pub(crate) const XLINK_HREF: u128 = key(b"xlink:href");
 pub(crate) const XML_LANG: u128 = key(b"xml:lang");

@@ -1,86 +1,388 @@
-//! Finds URLs in style sheets: `url(…)` and `@import "…"`.
+//! Finds URLs in style sheets: `@import`, `url(…)` and the strings of `image-set(…)` (CSS Syntax Module Level 3).
+//!
+//! [`urls`] makes one pass over the tokens that can contain or hide a URL: names, strings, comments and brackets. URLs are
+//! passed on as written, so that `rewrite` can replace them; [`unescape`] decodes their escapes. A URL that the end of
+//! the sheet cuts off is dropped, because a truncated body would give a wrong URL. URLs that are only a fragment
+//! (`url(#gradient)`) refer to the document itself and are skipped.
 
-/// Calls `found` with every URL of a style sheet.
-pub(crate) fn urls(sheet: &[u8], mut found: impl FnMut(&[u8])) {
-    let mut at = 0;
-    // If one argument without quotes has no end, no later one has. This keeps the time linear.
-    let mut may_end = true;
-    while let Some(next) = memchr::memchr2(b'(', b'@', &sheet[at..]) {
-        at += next + 1;
-        let before = &sheet[..at];
-        let url = if ends_with_ignore_case(before, b"url(") {
-            let argument = url_argument(&sheet[at..], may_end);
-            may_end &= argument.is_some();
-            argument
-        } else if starts_with_ignore_case(&sheet[at..], b"import") {
-            quoted_string(sheet[at + "import".len()..].trim_ascii_start())
+use std::borrow::Cow;
+
+/// Calls `found` with every URL of a style sheet, as written.
+pub(crate) fn urls(sheet: &[u8], found: impl FnMut(&[u8])) {
+    let scanner = CssScanner {
+        sheet,
+        at: 0,
+        depth: 0,
+        image_set: None,
+        found,
+    };
+    scanner.run();
+}
+
+/// Decodes CSS escapes: a backslash and up to six hexadecimal digits and one white space; a backslash and a line end,
+/// which stand for nothing; a backslash and any other character (CSS Syntax, 4.3.5 and 4.3.7).
+pub(crate) fn unescape(url: &str) -> Cow<'_, str> {
+    if !url.contains('\\') {
+        return Cow::Borrowed(url);
+    }
+    let mut text = String::with_capacity(url.len());
+    let mut rest = url;
+    while let Some((before, after)) = rest.split_once('\\') {
+        text.push_str(before);
+        let digits = after
+            .bytes()
+            .take(6)
+            .take_while(u8::is_ascii_hexdigit)
+            .count();
+        if digits > 0 {
+            let code = u32::from_str_radix(&after[..digits], 16).unwrap_or_default();
+            let character = char::from_u32(code).filter(|c| *c != '\0');
+            text.push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
+            rest = &after[digits..];
+            rest = rest
+                .strip_prefix("\r\n")
+                .or_else(|| rest.strip_prefix([' ', '\t', '\n', '\r', '\x0C']))
+                .unwrap_or(rest);
+        } else if let Some(line) = after
+            .strip_prefix("\r\n")
+            .or_else(|| after.strip_prefix(['\n', '\r', '\x0C']))
+        {
+            rest = line;
         } else {
-            None
-        };
-        if let Some(url) = url.filter(|url| !url.is_empty()) {
-            found(url);
-            at += url.len();
+            let length = after.chars().next().map_or(0, char::len_utf8);
+            text.push_str(&after[..length]);
+            rest = &after[length..];
+        }
+    }
+    text.push_str(rest);
+    Cow::Owned(text)
+}
+
+/// One pass over a style sheet. Every step moves `at` forward past what it has read, so the time is linear.
+struct CssScanner<'a, F> {
+    sheet: &'a [u8],
+    at: usize,
+    /// Number of open parentheses.
+    depth: u32,
+    /// Value of `depth` inside the current `image-set(…)`, where strings are URLs.
+    image_set: Option<u32>,
+    found: F,
+}
+
+impl<'a, F: FnMut(&[u8])> CssScanner<'a, F> {
+    fn run(mut self) {
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'/' => self.slash(),
+                b'"' | b'\'' => {
+                    let string = self.string();
+                    if self.image_set == Some(self.depth) {
+                        self.report(string);
+                    }
+                }
+                b'@' => {
+                    self.at += 1;
+                    self.at_rule();
+                }
+                b'(' => {
+                    self.at += 1;
+                    self.depth = self.depth.saturating_add(1);
+                }
+                b')' => {
+                    self.at += 1;
+                    if self.image_set == Some(self.depth) {
+                        self.image_set = None;
+                    }
+                    self.depth = self.depth.saturating_sub(1);
+                }
+                // A declaration or block ends here. Parentheses that are still open are errors.
+                b';' | b'{' | b'}' => {
+                    self.at += 1;
+                    (self.depth, self.image_set) = (0, None);
+                }
+                byte if is_name_byte(byte) || byte == b'\\' => self.name_or_function(),
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.sheet.get(self.at).copied()
+    }
+
+    fn rest(&self) -> &'a [u8] {
+        &self.sheet[self.at..]
+    }
+
+    fn report(&mut self, url: Option<&[u8]>) {
+        if let Some(url) = url.filter(|url| !url.is_empty() && url[0] != b'#') {
+            (self.found)(url);
+        }
+    }
+
+    /// Skips a comment, or a single slash.
+    fn slash(&mut self) {
+        if self.rest().starts_with(b"/*") {
+            let end = memchr::memmem::find(&self.rest()[2..], b"*/");
+            self.at = end.map_or(self.sheet.len(), |end| self.at + 2 + end + 2);
+        } else {
+            self.at += 1;
+        }
+    }
+
+    fn skip_white_space(&mut self) {
+        while self.peek().is_some_and(|byte| byte.is_ascii_whitespace()) {
+            self.at += 1;
+        }
+    }
+
+    /// Skips white space and comments.
+    fn skip_insignificant(&mut self) {
+        loop {
+            self.skip_white_space();
+            if !self.rest().starts_with(b"/*") {
+                return;
+            }
+            self.slash();
+        }
+    }
+
+    /// Skips a backslash and the character after it.
+    fn skip_escape(&mut self) {
+        let crlf = self.rest().starts_with(b"\\\r\n");
+        self.at = (self.at + if crlf { 3 } else { 2 }).min(self.sheet.len());
+    }
+
+    /// Reads a string. Returns its content as written, or `None` if a line end or the end of the sheet cuts it off.
+    fn string(&mut self) -> Option<&'a [u8]> {
+        let quote = self.peek()?;
+        self.at += 1;
+        let start = self.at;
+        loop {
+            let rest = self.rest();
+            let stop = memchr::memchr3(quote, b'\\', b'\n', rest);
+            let Some(stop) = stop else {
+                self.at = self.sheet.len();
+                return None;
+            };
+            self.at += stop;
+            match rest[stop] {
+                b'\\' => self.skip_escape(),
+                b'\n' => return None,
+                _ => {
+                    let content = &self.sheet[start..self.at];
+                    self.at += 1;
+                    return Some(content);
+                }
+            }
+        }
+    }
+
+    /// Reads a name (identifier) with its escapes as written.
+    fn name(&mut self) -> &'a [u8] {
+        let start = self.at;
+        while let Some(byte) = self.peek() {
+            if byte == b'\\' {
+                self.skip_escape();
+            } else if is_name_byte(byte) {
+                self.at += 1;
+            } else {
+                break;
+            }
+        }
+        &self.sheet[start..self.at]
+    }
+
+    /// Reads a name and, if it is a function whose argument is a URL, the argument.
+    fn name_or_function(&mut self) {
+        let name = self.name();
+        if self.peek() != Some(b'(') {
+            return;
+        }
+        if is_named(name, "url") {
+            self.at += 1;
+            self.url_argument();
+        } else if is_named(name, "image-set") || is_named(name, "-webkit-image-set") {
+            self.image_set.get_or_insert(self.depth.saturating_add(1));
+        }
+    }
+
+    /// Reads the argument of `url(…)`, after the parenthesis.
+    fn url_argument(&mut self) {
+        self.skip_white_space();
+        if matches!(self.peek(), Some(b'"' | b'\'')) {
+            let string = self.string();
+            self.report(string);
+            // The closing parenthesis is read by `run`.
+            self.depth = self.depth.saturating_add(1);
+            return;
+        }
+        let start = self.at;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'\\' => self.skip_escape(),
+                b'"' | b'\'' | b'(' | b')' => break,
+                byte if byte.is_ascii_whitespace() => break,
+                _ => self.at += 1,
+            }
+        }
+        let url = &self.sheet[start..self.at];
+        self.skip_white_space();
+        // Anything else is an error, for which browsers load nothing.
+        if self.peek() == Some(b')') {
+            self.at += 1;
+            self.report(Some(url));
+        }
+    }
+
+    /// Reads the start of an at-rule, after the `@`.
+    fn at_rule(&mut self) {
+        let name = self.name();
+        if is_named(name, "import") {
+            self.skip_insignificant();
+            if matches!(self.peek(), Some(b'"' | b'\'')) {
+                let string = self.string();
+                self.report(string);
+            }
+        } else if ["namespace", "document", "-moz-document"]
+            .iter()
+            .any(|rule| is_named(name, rule))
+        {
+            // Their URLs are names and patterns.
+            let end = memchr::memchr2(b';', b'{', self.rest());
+            self.at = end.map_or(self.sheet.len(), |end| self.at + end);
         }
     }
 }
 
-/// The argument of `url(…)` without its quotes. `None` if it has no end. An argument without quotes is searched for its
-/// end only if `may_end`.
-fn url_argument(rest: &[u8], may_end: bool) -> Option<&[u8]> {
-    let rest = rest.trim_ascii_start();
-    if let Some(url) = quoted_string(rest) {
-        return Some(url);
-    }
-    if !may_end {
-        return None;
-    }
-    let end = memchr::memchr3(b')', b'"', b'\n', rest)?;
-    Some(rest[..end].trim_ascii_end())
+fn is_name_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || byte >= 0x80
 }
 
-/// The content of the string that `rest` begins with. A line end ends it too.
-fn quoted_string(rest: &[u8]) -> Option<&[u8]> {
-    let (quote, rest) = rest.split_first()?;
-    if !matches!(quote, b'"' | b'\'') {
-        return None;
+/// Whether a name as written is `expected`, which is in lower case.
+fn is_named(name: &[u8], expected: &str) -> bool {
+    if memchr::memchr(b'\\', name).is_none() {
+        return name.eq_ignore_ascii_case(expected.as_bytes());
     }
-    let end = memchr::memchr2(*quote, b'\n', rest)?;
-    Some(&rest[..end])
-}
-
-fn starts_with_ignore_case(bytes: &[u8], prefix: &[u8]) -> bool {
-    bytes
-        .get(..prefix.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
-}
-
-fn ends_with_ignore_case(bytes: &[u8], suffix: &[u8]) -> bool {
-    let start = bytes.len().checked_sub(suffix.len());
-    start.is_some_and(|start| bytes[start..].eq_ignore_ascii_case(suffix))
+    // One character takes at most eight bytes: a backslash, six digits and a space.
+    name.len() <= expected.len() * 8
+        && unescape(&String::from_utf8_lossy(name)).eq_ignore_ascii_case(expected)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(sheet: &str, expected: &[&str]) {
+        let mut list = Vec::new();
+        urls(sheet.as_bytes(), |url| {
+            list.push(unescape(&String::from_utf8_lossy(url)).into_owned());
+        });
+        assert_eq!(list, expected, "{sheet}");
+    }
+
     #[test]
-    fn urls_and_imports() {
-        let check = |sheet: &str, expected: &[&str]| {
-            let mut list = Vec::new();
-            super::urls(sheet.as_bytes(), |url| {
-                list.push(String::from_utf8_lossy(url).into_owned());
-            });
-            assert_eq!(list, expected, "{sheet}");
-        };
+    fn url_functions() {
         check(
             "a{background:URL( 'x.png' ) no-repeat, url(y.png)}",
             &["x.png", "y.png"],
         );
         check(
+            "@font-face{src:local(\"A\"),url(a.woff2)format(\"woff2\"),url( \"a.ttf?#iefix\" )}",
+            &["a.woff2", "a.ttf?#iefix"],
+        );
+        check(
+            "a{b:url(x.png)}\n.url{c:my-url(no.png)}d{e:url( y.png\n)}",
+            &["x.png", "y.png"],
+        );
+        check(
+            "a{fill:url(#gradient);b:url(sprite.svg#c)}",
+            &["sprite.svg#c"],
+        );
+        check(
+            "a{b:url(data:image/png;base64,iVBO+/=)}",
+            &["data:image/png;base64,iVBO+/="],
+        );
+        check("a{b:cross-fade(url(x),url(y),50%)}", &["x", "y"]);
+        check(":root{--logo:url(logo.svg)}", &["logo.svg"]);
+        check("a{b:url()} c{d:url('')}", &[]);
+        check("rgba(1,2) @media (x)", &[]);
+    }
+
+    #[test]
+    fn imports() {
+        check(
             "@import \"a.css\"; @import url(b.css);",
             &["a.css", "b.css"],
         );
+        check(
+            "@IMPORT'a.css'screen;@import/**/url( \"b.css\" )layer(x) supports(display:grid) print;",
+            &["a.css", "b.css"],
+        );
+        check("@import /* x */\n \"a.css\" layer;", &["a.css"]);
+        check("@\\69mport \"a.css\";", &["a.css"]);
+        check("@important \"a.css\"; @import-x 'b';", &[]);
+        check("@charset \"utf-8\";@import 'a.css'", &["a.css"]);
+        check(
+            "@namespace svg url(http://www.w3.org/2000/svg);@namespace \"x\";a{b:url(c)}",
+            &["c"],
+        );
+        check(
+            "@-moz-document url(http://example.org/){a{b:url(c)}}",
+            &["c"],
+        );
+    }
+
+    #[test]
+    fn image_sets() {
+        check(
+            "a{b:image-set(\"x.png\" 1x, url(y.png) 2x, 'z.avif' type(\"image/avif\"))}",
+            &["x.png", "y.png", "z.avif"],
+        );
+        check(
+            "a{b:-webkit-image-set(url(x.png) 1x); content:\"text\"}",
+            &["x.png"],
+        );
+        check("a{b:image-set('x' 1x; c:'text'} d{e:'text'}", &["x"]);
+    }
+
+    #[test]
+    fn comments_and_strings_hide_urls() {
+        check("/* url(no.png) @import 'no.css'; */a{b:url(x)}", &["x"]);
+        check("a{content:\"url(no.png) /*\";b:url(x)}", &["x"]);
+        check("a{content:'don\\'t url(no)';b:url(x)}", &["x"]);
+        check(
+            "a{b:url(http://example.org//x/*y*/)}",
+            &["http://example.org//x/*y*/"],
+        );
+        check("<!-- @import 'a.css'; --> a{b:url(x)}", &["a.css", "x"]);
+        check("a{b:url(x)} /* open url(no)", &["x"]);
+    }
+
+    #[test]
+    fn escapes() {
+        check("a{b:url(a\\(1\\).png)}", &["a(1).png"]);
+        check("a{b:url('a\\27 b\\\nc.png')}", &["a'bc.png"]);
+        check("a{b:u\\72l(x.png)}", &["x.png"]);
+        check("a{b:\\000075RL( x.png )}", &["x.png"]);
+        check("a{b:url(\\e9\\0000e9z)}", &["\u{e9}\u{e9}z"]);
+        check("a\\@import 'no' b{}", &[]);
+        check(".a\\:hover{b:url(x)}", &["x"]);
+    }
+
+    #[test]
+    fn urls_that_are_cut_off_or_malformed() {
         check("url(", &[]);
         check("url('open", &[]);
-        check("rgba(1,2)", &[]);
-        check("@media (x)", &[]);
+        check("url(open", &[]);
+        check("url('open\n) url(x)", &["x"]);
+        check("url(a b) url(x)", &["x"]);
+        check("url(a\"b) url(x)", &[]);
+        check("url(\\", &[]);
+        check("@import '", &[]);
+        check("@import", &[]);
+        check("@", &[]);
+        check("\\", &[]);
     }
 }

@@ -64,7 +64,6 @@ pub(crate) fn find(document: &[u8], xml: bool) -> (Vec<LinkSpan>, Option<Range<u
 #[derive(Debug)]
 struct TagAttributes<'a> {
     element: Element,
-    name: u128,
     start: bool,
     href: &'a [u8],
     rel: &'a [u8],
@@ -76,7 +75,6 @@ impl Default for TagAttributes<'_> {
     fn default() -> Self {
         TagAttributes {
             element: Element::Other,
-            name: 0,
             start: false,
             href: &[],
             rel: &[],
@@ -133,7 +131,7 @@ impl<'a> LinkLocator<'a> {
 }
 
 /// The syntax of an attribute whose meaning does not depend on other attributes.
-fn syntax_of(element: Element, tag: u128, attribute: u128) -> Option<SpanSyntax> {
+fn syntax_of(element: Element, attribute: u128) -> Option<SpanSyntax> {
     let asset = Some(SpanSyntax::Url(LinkKind::Asset));
     match (element, attribute) {
         (Element::Anchor, keys::HREF | keys::XLINK_HREF) => Some(SpanSyntax::Url(LinkKind::Anchor)),
@@ -144,6 +142,7 @@ fn syntax_of(element: Element, tag: u128, attribute: u128) -> Option<SpanSyntax>
         }
         (
             Element::Image
+            | Element::SvgImage
             | Element::Script
             | Element::Source
             | Element::Video
@@ -158,7 +157,6 @@ fn syntax_of(element: Element, tag: u128, attribute: u128) -> Option<SpanSyntax>
         | (Element::Video, keys::POSTER)
         | (Element::Object, keys::DATA)
         | (_, keys::BACKGROUND) => asset,
-        (Element::Other, keys::HREF | keys::XLINK_HREF) if tag == keys::USE => asset,
         (Element::Image | Element::Source, keys::SRCSET | keys::DATA_SRCSET)
         | (Element::Link, keys::IMAGESRCSET) => Some(SpanSyntax::Srcset),
         (Element::Link | Element::Script, keys::INTEGRITY) => Some(SpanSyntax::Clear),
@@ -177,7 +175,6 @@ impl<'a> TokenSink<'a> for LinkLocator<'a> {
     fn open(&mut self, start: bool, name: HtmlName<'a>) -> bool {
         self.tag = TagAttributes {
             element: Element::from_key(name.key),
-            name: name.key,
             start,
             ..TagAttributes::default()
         };
@@ -200,7 +197,7 @@ impl<'a> TokenSink<'a> for LinkLocator<'a> {
             (Element::Meta, keys::HTTP_EQUIV) => &mut self.tag.pragma,
             (Element::Meta, keys::CONTENT) => &mut self.tag.content,
             (element, key) => {
-                if let Some(syntax) = syntax_of(element, self.tag.name, key) {
+                if let Some(syntax) = syntax_of(element, key) {
                     self.add(value, syntax);
                 }
                 return;

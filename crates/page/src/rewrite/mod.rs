@@ -234,42 +234,11 @@ fn rewrite_style_sheet(
             return;
         }
         let (decoded, _) = encoding.decode_without_bom_handling(url);
-        if let Some(new) = replace(LinkKind::Asset, &clean_link(&unescape_css(&decoded))) {
+        if let Some(new) = replace(LinkKind::Asset, &clean_link(&css::unescape(&decoded))) {
             edits.push((range_in(text, url), escape_css(&new).into_bytes()));
         }
     });
     (!edits.is_empty()).then(|| splice(text, &edits))
-}
-
-/// Decodes CSS escapes: a backslash and up to six hexadecimal digits and a space, or a backslash and any other
-/// character (CSS Syntax, 4.3.7).
-fn unescape_css(url: &str) -> Cow<'_, str> {
-    if !url.contains('\\') {
-        return Cow::Borrowed(url);
-    }
-    let mut text = String::with_capacity(url.len());
-    let mut rest = url;
-    while let Some((before, after)) = rest.split_once('\\') {
-        text.push_str(before);
-        let digits = after
-            .bytes()
-            .take(6)
-            .take_while(u8::is_ascii_hexdigit)
-            .count();
-        if digits > 0 {
-            let code = u32::from_str_radix(&after[..digits], 16).unwrap_or_default();
-            let character = char::from_u32(code).filter(|c| *c != '\0');
-            text.push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
-            rest = &after[digits..];
-            rest = rest.strip_prefix([' ', '\t', '\n']).unwrap_or(rest);
-        } else {
-            let length = after.chars().next().map_or(0, char::len_utf8);
-            text.push_str(&after[..length]);
-            rest = &after[length..];
-        }
-    }
-    text.push_str(rest);
-    Cow::Owned(text)
 }
 
 /// Percent-encodes the characters that could end a string, `url(…)` or a `style` element.

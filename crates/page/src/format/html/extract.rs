@@ -1,10 +1,11 @@
 //! Extracts links, metadata and text from complete tags, and fills the [`Page`] at the end of the pass.
 
+use super::super::style_sheet;
 use super::tag::{Attribute, CurrentTag};
 use super::{browser_notice, robots_meta};
 use crate::html_syntax::element::Element;
 use crate::links::collector::LinkCollector;
-use crate::links::{css, meta_refresh, rel, script, srcset};
+use crate::links::{meta_refresh, rel, script, srcset};
 use crate::text::builder::{TextBuilder, into_string};
 use crate::{LinkKind, Options, Page, PageRemark, language, text};
 
@@ -108,14 +109,21 @@ impl<'a> Extractor<'a> {
 
     /// Searches a complete style sheet or `style` attribute for URLs.
     pub(crate) fn style(&mut self, sheet: &[u8]) {
-        css::urls(sheet, |url| {
-            self.links.add(url, LinkKind::Asset, false);
-        });
+        style_sheet::add_links(sheet, &mut self.links);
     }
 
     fn add(&mut self, tag: &CurrentTag<'_>, attribute: Attribute, kind: LinkKind) {
         if let Some(href) = tag.get(attribute) {
             self.links.add(&href, kind, false);
+        }
+    }
+
+    /// Adds an asset. An empty URL or a bare fragment (`<use href="#icon">`) refers to the page itself.
+    fn add_asset(&mut self, tag: &CurrentTag<'_>, attribute: Attribute) {
+        if let Some(href) = tag.get(attribute)
+            && !matches!(href.trim_ascii_start(), [] | [b'#', ..])
+        {
+            self.links.add(&href, LinkKind::Asset, false);
         }
     }
 
@@ -188,12 +196,12 @@ impl<'a> Extractor<'a> {
 
     fn add_assets(&mut self, element: Element, tag: &CurrentTag<'_>) {
         if !matches!(element, Element::Frame | Element::Iframe) {
-            self.add(tag, Attribute::Src, LinkKind::Asset);
+            self.add_asset(tag, Attribute::Src);
         }
-        self.add(tag, Attribute::LazySrc, LinkKind::Asset);
-        self.add(tag, Attribute::SecondAsset, LinkKind::Asset);
-        if element == Element::SvgImage {
-            self.add(tag, Attribute::Href, LinkKind::Asset);
+        self.add_asset(tag, Attribute::LazySrc);
+        self.add_asset(tag, Attribute::SecondAsset);
+        if matches!(element, Element::SvgImage | Element::Script) {
+            self.add_asset(tag, Attribute::Href);
         }
         for attribute in [Attribute::Srcset, Attribute::LazySrcset] {
             if let Some(set) = tag.get(attribute) {

@@ -144,6 +144,7 @@ fn asset_attribute(element: Element, name: u128) -> Option<Attribute> {
     match (element, name) {
         (
             Element::Image
+            | Element::SvgImage
             | Element::Script
             | Element::Source
             | Element::Video
@@ -158,7 +159,9 @@ fn asset_attribute(element: Element, name: u128) -> Option<Attribute> {
         }
         (Element::Image | Element::Source, keys::DATA_SRC) => Some(Attribute::LazySrc),
         (Element::Image | Element::Source, keys::DATA_SRCSET) => Some(Attribute::LazySrcset),
-        (Element::SvgImage, keys::HREF | keys::XLINK_HREF) => Some(Attribute::Href),
+        (Element::SvgImage | Element::Script, keys::HREF | keys::XLINK_HREF) => {
+            Some(Attribute::Href)
+        }
         (Element::Video, keys::POSTER) | (Element::Object, keys::DATA) | (_, keys::BACKGROUND) => {
             Some(Attribute::SecondAsset)
         }
