@@ -9,7 +9,8 @@
 //! * [`Node`] keeps up to `crawl.sites` visits active until no site is due or [`Stop`] is requested.
 //! * `visit` works on one site: Local Frontier, robots.txt, courtesy pause, thresholds.
 //! * `collect` works on one page: from its URL to its response and links.
-//! * `verdict` decides about each page in pure functions: retry, redirect, soft 404, next visit. `visit` applies the verdict.
+//! * `verdict` decides about each page in pure functions: retry, redirect, soft 404, next visit. `visit` applies the
+//!   verdict.
 //! * `commit` ensures invariant 4: the bytes are durable before the record is in the frontier.
 //! * `courtesy` ensures invariant 2: the pause per site and per address, and `Retry-After`.
 //! * `robots_txt` fetches a site's robots.txt file.

@@ -1,8 +1,8 @@
 //! The robots.txt file of a site (R1; RFC 9309): fetched before its first page, and used for a day.
 //!
-//! A 4xx response means that there are no rules. A 5xx response, or none, means that nothing may be fetched for now. The file is
-//! archived and logged like a page, with the hop letter `P` (prerequisite), but it is not a page of the frontier. The visit
-//! stores it with the site (`visit/robots.rs`).
+//! A 4xx response means that there are no rules. A 5xx response, or none, means that nothing may be fetched for now.
+//! The file is archived and logged like a page, with the hop letter `P` (prerequisite), but it is not a page of the
+//! frontier. The visit stores it with the site (`visit/robots.rs`).
 
 use std::time::Duration;
 
@@ -58,7 +58,8 @@ pub(crate) struct RobotsFetch {
     pub(crate) done: Vec<CompletedFetch>,
 }
 
-/// Fetches the file at `start`. No request is sent before `allowed_at`, which moves by the courtesy pause after each response.
+/// Fetches the file at `start`. No request is sent before `allowed_at`, which moves by the courtesy pause after each
+/// response.
 pub(crate) async fn request(
     context: &Context,
     session: &mut FetchSession,
@@ -209,7 +210,8 @@ fn is_undecoded(remark: &ResponseRemark) -> bool {
     matches!(remark, ResponseRemark::DecodeError { .. })
 }
 
-/// The part of the file that is read. A truncated last line is dropped, because it may mean something else than the whole line.
+/// The part of the file that is read. A truncated last line is dropped, because it may mean something else than the
+/// whole line.
 fn whole_lines(body: &[u8], is_cut: bool) -> &[u8] {
     let read = &body[..body.len().min(MAX_ROBOTS_SIZE)];
     if !is_cut && read.len() == body.len() {

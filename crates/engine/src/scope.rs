@@ -1,7 +1,7 @@
 //! The scope of the crawl, shared by all visits: which URLs are wanted, and which the black list blocks.
 //!
-//! Visits ask here before they admit a link and before they fetch a page. **The scope changes only here**: by redirects of
-//! seeds, by traps, by the black list, and by seeds that the user adds while the crawl runs.
+//! Visits ask here before they admit a link and before they fetch a page. **The scope changes only here**: by redirects
+//! of seeds, by traps, by the black list, and by seeds that the user adds while the crawl runs.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -12,7 +12,7 @@ use aranha_url::{BlacklistError, CanonUrl, Scope, ScopeRule};
 use crate::blocking::blacklist_watch::{BlacklistWatch, BlacklistWatchError};
 use crate::links::link_depth;
 
-/// The scope, and the collection's black list that adds to it.
+/// The scope, and the black list file whose entries are added to it.
 #[derive(Debug)]
 pub(crate) struct SharedScope {
     scope: RwLock<Scope>,
@@ -27,7 +27,7 @@ impl SharedScope {
         }
     }
 
-    /// For many questions at once: the links of a page.
+    /// Locks the scope for several checks, such as all links of a page.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, Scope> {
         self.scope.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -41,7 +41,7 @@ impl SharedScope {
         self.read().judge(url, depth).inside
     }
 
-    /// Whether a page is still wanted when its turn comes: the scope may have changed since its link was found.
+    /// Checks a page before its fetch. The scope may have changed since its link was found.
     pub(crate) fn check_page(&self, url: &CanonUrl, depth: u16) -> Result<(), Outcome> {
         let scope = self.read();
         let judgement = scope.judge(url, depth);
@@ -52,8 +52,8 @@ impl SharedScope {
         }
     }
 
-    /// Whether a redirect is followed. The target of a seed's redirect becomes a seed: a user who names a site by its old
-    /// address means the new one.
+    /// Whether a redirect is followed. The target of a seed's redirect becomes a seed, because the user may know only
+    /// the old address of a site.
     pub(crate) fn wants_redirect(&self, target: &CanonUrl, from: &Pending) -> (bool, Option<Seed>) {
         let depth = link_depth(from, Hop::Redirect);
         let inside = self.wants(target, depth);
@@ -96,8 +96,8 @@ impl SharedScope {
         Ok(())
     }
 
-    /// Reads the collection's black list if it has changed, and gives it to the fetcher's address guard, too. True: there
-    /// were entries to read.
+    /// Reads the collection's black list if it has changed, and gives it to the fetcher's address guard, too. True:
+    /// there were entries to read.
     pub(crate) fn reload_blacklist(&self, fetcher: &Fetcher) -> Result<bool, BlacklistWatchError> {
         let Some(entries) = self.blacklist.read_if_changed()? else {
             return Ok(false);

@@ -1,8 +1,8 @@
 //! The black list of a collection, `blacklist.txt`.
 //!
-//! A text file, read at the start of a crawl and whenever it changes. `aranha block` adds entries while the crawl runs (D7), the
-//! crawl adds wildcard domains that are traps (D6), and users may edit it. A site that it names is blocked before its next request.
-//! Removed lines have an effect from the next crawl on.
+//! A text file, read at the start of a crawl and whenever it changes. `aranha block` adds entries while the crawl runs
+//! (D7), the crawl adds wildcard domains that are traps (D6), and users may edit it. A site that it names is blocked
+//! before its next request. Removed lines have an effect from the next crawl on.
 
 use std::fs;
 use std::io;
@@ -75,7 +75,8 @@ impl BlacklistWatch {
         }
     }
 
-    /// The entries are in the scope. Called while the scope is locked, so that a visit that sees them sees the new generation.
+    /// The entries are in the scope. Called while the scope is locked, so that a visit that sees them sees the new
+    /// generation.
     pub(crate) fn raise_generation(&self) {
         self.generation.fetch_add(1, Relaxed);
     }
@@ -114,8 +115,8 @@ impl BlacklistWatch {
     }
 }
 
-/// Adds entries to a black list file, one line each, with the reason as a comment. Returns the number of bytes written. A file
-/// lock serialises writers, for example a running crawl and `aranha block`.
+/// Adds entries to a black list file, one line each, with the reason as a comment. Returns the number of bytes written.
+/// A file lock serialises writers, for example a running crawl and `aranha block`.
 pub fn append(path: &Path, entries: &[&str], reason: &str) -> io::Result<u64> {
     let mut lines = String::new();
     for entry in entries {

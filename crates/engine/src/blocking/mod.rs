@@ -1,6 +1,7 @@
 //! Blocked sites and URLs: by the user's black list, or by the crawl because of a trap.
 //!
-//! `blacklist_watch.rs` reads the file; `scope.rs` applies it to URLs; `visit/blacklist.rs` ends the visit of a blocked site.
+//! `blacklist_watch.rs` reads the file; `scope.rs` applies it to URLs; `visit/blacklist.rs` ends the visit of a blocked
+//! site.
 
 pub(crate) mod blacklist_watch;
 
@@ -10,7 +11,8 @@ use crate::status::tally::add;
 use crate::traps::wildcard_domains;
 
 impl Context {
-    /// Blocks all hosts below the domain of `host`: they are one trap. The entry is added to the collection's black list.
+    /// Blocks all hosts below the domain of `host`: they are one trap. The entry is added to the collection's black
+    /// list.
     pub(crate) fn block_domain(&self, host: &str, reason: &str) {
         let Some(domain) = wildcard_domains::parent_domain(host) else {
             return;

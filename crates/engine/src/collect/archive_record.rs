@@ -1,4 +1,4 @@
-//! What the archive stores of a fetch: the exchange, and metadata that the response itself does not contain.
+//! The archive's view of a fetch: request and response, and a metadata record for what these do not contain.
 
 use aranha_fetch::{FetchResponse, Fetched, Truncated};
 use aranha_frontier::Pending;
@@ -12,7 +12,7 @@ use super::PageResponse;
 /// Typical size of a metadata record, in bytes.
 const METADATA_SIZE: usize = 400;
 
-/// Request and response, as the archive takes them.
+/// Request and response, for the archive.
 pub(crate) fn exchange(
     url: &CanonUrl,
     fetched: &Fetched,
@@ -37,7 +37,8 @@ pub(crate) fn exchange(
     }
 }
 
-/// The metadata record. `modified`: `Last-Modified` after the plausibility check (N15); the header itself is in the response.
+/// The metadata record. `modified`: `Last-Modified` after the plausibility check (N15); the header itself is in the
+/// response.
 pub(super) fn metadata(
     page: &Pending,
     summary: &PageResponse,

@@ -6,9 +6,9 @@
 //!              HTTP           headers        version
 //! ```
 //!
-//! A collector runs as a task of its own, so that the pages of one visit are read on several cores. It knows nothing of the
-//! visit and decides nothing: the visit gets a [`FetchedPage`] and asks `verdict` about it. Redirects are links (N11): they are
-//! returned, not followed.
+//! A collector is a tokio task, so that the pages of one visit are read on several cores. It makes no decision: it
+//! returns a [`FetchedPage`], which the visit passes to `verdict`. Redirects are links (N11): they are returned, not
+//! followed.
 
 mod archive_record;
 mod not_modified;
@@ -54,7 +54,7 @@ pub(crate) struct FetchTask {
     pub(crate) crawl_delay: Duration,
 }
 
-/// The end of a task.
+/// The result of a task.
 pub(crate) enum Collected {
     /// The page was fetched, or the fetch failed: see [`PageResponse::outcome`].
     Fetched(Box<FetchedPage>),
@@ -64,7 +64,7 @@ pub(crate) enum Collected {
     NotArchived(Box<FinishedTask>),
 }
 
-/// What remains of a task.
+/// A task after its last request.
 pub(crate) struct FinishedTask {
     pub(crate) session: FetchSession,
     pub(crate) page: Pending,
@@ -130,7 +130,7 @@ pub(crate) async fn collect(
     };
     let use_ranges = proxy.is_none() && context.config().fetch.range_requests;
     let (resolved, result) = if use_ranges && refuses_range(&first.1) {
-        // Frees its share of the memory budget, which the second response needs.
+        // The second response needs this one's share of the memory budget.
         drop(first);
         // The second request waits for the courtesy pause like any other (Castillo A.3.2).
         let pause = pause_after(&context.config().crawl, crawl_delay, started.elapsed());

@@ -1,4 +1,5 @@
-//! Pages from a proxy's cache (I5): the proxy's users were just served them, and their own servers are not asked.
+//! Pages from the cache of a proxy (I5): the proxy has just served them to a user, so no request to their own servers
+//! is needed.
 
 use std::net::SocketAddr;
 
@@ -22,7 +23,7 @@ pub(super) fn proxy(context: &Context, page: &Pending, url: &CanonUrl) -> Option
     context.config().proxy_cache.address()
 }
 
-/// Takes the page from the proxy's cache, and only from there.
+/// Requests the page from the proxy's cache. The proxy does not forward the request (`only-if-cached`).
 pub(super) async fn request(
     context: &Context,
     session: &mut FetchSession,

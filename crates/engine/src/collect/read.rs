@@ -28,7 +28,7 @@ pub(super) fn read(
     read_words: bool,
     page: &mut FetchedPage,
 ) -> Option<Exchange> {
-    // A response from a proxy's cache was meant for somebody else, and so were its cookies.
+    // The cookies in a response from a proxy's cache belong to another user. Only such responses have no addresses.
     let sets_cookies = response.headers.has("set-cookie") && page.resolved.is_some();
     page.set_cookies = sets_cookies.then(|| response.headers.clone());
     if matches!(response.status, 301 | 302 | 303 | 307 | 308) {

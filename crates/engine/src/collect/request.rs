@@ -1,6 +1,6 @@
-//! One request: the name is resolved, the address's gate is passed, the limits of the crawl are kept.
+//! One request for a page or a robots.txt file: DNS lookup, rate limit, address gate, load limit, HTTP.
 //!
-//! Pages and robots.txt files are requested here. **No request is sent beside the address gates** (invariant 2).
+//! **Every request to a web server passes its address gate** (invariant 2).
 
 use std::time::Duration;
 
@@ -11,14 +11,15 @@ use tokio::time::Instant;
 use crate::node::Context;
 use crate::status::tally::add;
 
-/// After a response that aranha broke off, the pause begins when the server can know it: at most this much later.
+/// After a response that aranha broke off, the pause begins when the close has reached the server: at most this much
+/// later.
 const MAX_CLOSE_DELAY: Duration = Duration::from_millis(200);
 /// Addresses of a name that are tried before its server counts as unreachable.
 const MAX_ADDRESSES: usize = 2;
 /// robots.txt is read up to 500 KiB (RFC 9309, 2.5).
 pub(crate) const MAX_ROBOTS_SIZE: usize = 500 << 10;
 
-/// What is requested.
+/// The kind of document that is requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestKind {
     Page,
@@ -28,7 +29,7 @@ pub(crate) enum RequestKind {
     RobotsTxt,
 }
 
-/// Sends one request, when the address may have it. `Err`: no request was sent.
+/// Sends one request when the address gate opens. `Err`: no request was sent.
 pub(crate) async fn request(
     context: &Context,
     session: &mut FetchSession,
@@ -67,7 +68,7 @@ pub(crate) async fn request(
         let mut fetched = network.web.fetch(session, request).await;
         drop(slot);
         if was_broken_off(&fetched) {
-            // The close reaches the server about as late as the request did.
+            // The close takes about as long as the request to reach the server.
             let delay = fetched.timings.first_byte.min(MAX_CLOSE_DELAY);
             tokio::time::sleep(delay).await;
             fetched.finished = Instant::now();

@@ -1,4 +1,4 @@
-//! What a response says about its page, as far as the verdict and the page's record need it.
+//! The response to a fetch, reduced to the input of the verdict and of the page's record.
 
 use std::time::Duration;
 
@@ -55,8 +55,8 @@ impl PageResponse {
         }
     }
 
-    /// What the status line and the headers say, and a note for the crawl log when the fetch failed. `began`: when the
-    /// fetch began, for a request that was never sent.
+    /// Reads the status line and the headers. Also returns a note for the crawl log if the fetch failed. `began`: start
+    /// of the fetch, the time of a request that was never sent.
     pub(crate) fn of(result: &Result<Fetched, Failure>, began: i64) -> (Self, String) {
         let fetched = match result {
             Ok(fetched) => fetched,

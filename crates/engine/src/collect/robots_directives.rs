@@ -1,4 +1,4 @@
-//! What a page says to robots about itself: the robots meta tag and `X-Robots-Tag`.
+//! Directives of a page for robots, such as `nofollow`: the robots meta tag and the header `X-Robots-Tag`.
 
 use aranha_fetch::FetchResponse;
 use aranha_page::Page;

@@ -33,8 +33,8 @@ pub(super) fn conditional_headers(page: &Pending) -> Vec<(&'static str, String)>
     headers
 }
 
-/// The entity tags to send. Apache appends a suffix to the tag of a response that it compresses (`"1-gzip"`), and does not
-/// recognise it in a request. The tag without the suffix means the same page, so it is sent as well.
+/// The entity tags to send. Apache appends a suffix to the tag of a response that it compresses (`"1-gzip"`), and does
+/// not recognise it in a request. The tag without the suffix means the same page, so it is sent as well.
 fn entity_tags(etag: &str) -> String {
     let suffixes = ["-gzip\"", "-br\"", "-zstd\""];
     match suffixes.iter().find_map(|suffix| etag.strip_suffix(suffix)) {

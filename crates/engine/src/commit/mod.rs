@@ -1,8 +1,10 @@
-//! Group commit: the check-ins of many visits, one sync of the volume, one transaction of the frontier.
+//! Group commit: the check-ins of many visits are recorded with one sync of the volume and one transaction of the
+//! frontier.
 //!
-//! **Invariant 4** is the order of [`Committer::commit`]: wait until the bytes of every page are written, make them durable,
-//! then record the pages. A crash in between leaves bytes without a record, and the page is fetched again. While one group is
-//! written, the next one gathers in the channel. So all check-ins that arrive meanwhile share one sync, and no timer is needed.
+//! **Invariant 4** is the order of [`Committer::commit`]: wait until the bytes of every page are written, make them
+//! durable, then record the pages. A crash in between leaves bytes without a record, and the page is fetched again.
+//!
+//! While one group is written, the next check-ins wait in the channel. They form the next group and share one sync.
 
 pub(crate) mod page_record;
 pub(crate) mod shared_frontier;
@@ -31,8 +33,8 @@ const HOUSEKEEPING_INTERVAL: Duration = Duration::from_millis(20);
 /// Check-ins that may wait for the disk. Visits wait when the channel is full.
 const MAX_WAITING: usize = 4096;
 
-/// A check-in of one visit on its way to the disk. `done`, `window` and `overflow` of `check_in` are filled in when it is
-/// written: until then pages are packed, and finished pages wait for their bytes.
+/// A check-in of one visit on its way to the disk. `done`, `window` and `overflow` of `check_in` are filled in when it
+/// is written: until then pages are packed, and finished pages wait for their bytes.
 pub(crate) struct Submission {
     pub(crate) check_in: CheckIn,
     pub(crate) done: Vec<CompletedFetch>,
@@ -96,7 +98,7 @@ impl CommitError {
     }
 }
 
-/// Fills in a check-in. Called for one at a time, because a group may be thousands.
+/// Unpacks the pages of a check-in. Called for one check-in at a time, because a group may have thousands.
 fn unpack((mut check_in, window, overflow): (CheckIn, QueueReport, PageQueue)) -> CheckIn {
     check_in.window = window.into();
     check_in.overflow = overflow.collect();
@@ -104,8 +106,8 @@ fn unpack((mut check_in, window, overflow): (CheckIn, QueueReport, PageQueue)) -
 }
 
 impl Committer {
-    /// Runs until every visit has dropped its sender. After an error it drops all submissions, so that visits learn at once
-    /// that nothing can be recorded any more.
+    /// Runs until every visit has dropped its sender. After an error it drops all submissions, so that visits learn at
+    /// once that nothing can be recorded any more.
     pub(crate) async fn run(mut self, mut submissions: mpsc::Receiver<Submission>) {
         let mut untidy = false;
         loop {
@@ -115,8 +117,8 @@ impl Committer {
                 count = submissions.recv_many(&mut group, MAX_WAITING) => if count == 0 { break },
                 () = tokio::time::sleep(HOUSEKEEPING_INTERVAL), if untidy => {}
             }
-            // Thousands of receipts are ready at once. With tokio's cooperative budget this task would yield to thousands of
-            // visits after every hundred receipts, and a commit would take many seconds.
+            // Thousands of receipts are ready at once. With tokio's cooperative budget this task would yield to
+            // thousands of visits after every hundred receipts, and a commit would take many seconds.
             match unconstrained(self.commit(group)).await {
                 Ok(more) => untidy = more,
                 Err(error) => {

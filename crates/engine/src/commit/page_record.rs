@@ -1,7 +1,7 @@
 //! The only place that builds a [`PageRecord`]: from the page, its response and the verdict.
 //!
-//! The record is complete except for what the archive knows: digest, location and whether the payload was stored before.
-//! [`CompletedFetch::stored`] adds these when the bytes are written.
+//! Digest, location, and whether the payload was stored before are known only to the archive.
+//! [`CompletedFetch::stored`] adds them when the bytes are written.
 
 use aranha_frontier::{Flags, PageRecord, Pending};
 use aranha_revisit::PageState;
@@ -10,7 +10,7 @@ use aranha_volume::{Receipt, Stored};
 use crate::collect::PageResponse;
 use crate::verdict::{Memory, NextVisit, Verdict};
 
-/// A fetch that is to be recorded, and the promise of its bytes.
+/// A fetch that is to be recorded when its bytes are durable.
 pub(crate) struct CompletedFetch {
     pub(crate) record: PageRecord,
     pub(crate) url: String,
@@ -61,7 +61,7 @@ impl CompletedFetch {
         }
     }
 
-    /// Adds what the archive knows about the bytes.
+    /// Adds digest and location of the bytes.
     pub(crate) fn stored(&mut self, stored: &Stored) {
         self.record.digest = Some(stored.digest);
         self.record.revisit = stored.revisit;
@@ -82,7 +82,7 @@ fn record(page: Pending, response: PageResponse, verdict: Verdict) -> PageRecord
         Memory::ThisResponse => response.version.map(|version| Box::new(version.past)),
         Memory::Nothing => None,
     }
-    // A page that is not fetched again needs no memory.
+    // The version of a page that is not due again is not needed.
     .filter(|_| next.is_some());
     if let Some(past) = &mut past {
         if !matches!(verdict.state, None | Some(PageState::Failed)) {

@@ -1,7 +1,7 @@
 //! `Retry-After` (RFC 9110, 10.2.3): how the header is read, and how it is obeyed.
 //!
-//! A server that asks to be left alone is left alone as a whole. The verdict carries a [`BackOff`]; the visit then ends, its
-//! site is released until that time, and `SiteFacts::retry_after` keeps the time for crawls that would come sooner.
+//! The header holds for the whole site. The verdict contains a [`BackOff`]: the visit ends, the site is released until
+//! that time, and `SiteFacts::retry_after` stores the time, so that no later visit comes sooner.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use aranha_frontier::Outcome;
 /// The longest `Retry-After` that is obeyed.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(7 * 24);
 
-/// A site is left alone until some time.
+/// No request is sent to a site before some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BackOff {
     /// Unix milliseconds.
     pub(crate) until: i64,
-    /// The server asked for it: `Retry-After` or 429. It then holds for later crawls, too.
+    /// Whether the server asked for it, by `Retry-After` or 429. Then the time is stored with the site.
     pub(crate) is_requested: bool,
-    /// Whether a shorter back-off that was decided before is made longer.
+    /// Whether it also applies to a visit that already ends, and makes an earlier back-off longer.
     pub(crate) extends: bool,
 }
 
@@ -47,8 +47,7 @@ impl BackOff {
         }
     }
 
-    /// For a response that is not retried (a page, robots.txt, a probe): the server refuses with 4xx or 5xx and says for
-    /// how long.
+    /// For a response that is not retried (a page, robots.txt or a probe): 4xx or 5xx with `Retry-After`.
     pub(crate) fn requested(
         outcome: Outcome,
         retry_after: Option<Duration>,
@@ -67,7 +66,7 @@ fn until(retry_after: Duration, now: i64) -> i64 {
     now + retry_after.min(MAX_RETRY_AFTER).as_millis() as i64
 }
 
-/// The header of a response, seconds or a date, as the time from `now`.
+/// The time from `now` that the header of a response gives, in seconds or as a date.
 pub(crate) fn retry_after(response: &FetchResponse, now: i64) -> Option<Duration> {
     parse(response.headers.text("retry-after")?, now)
 }

@@ -1,4 +1,4 @@
-//! The links of a page: canonical, in scope, sorted into this site's and other sites'.
+//! Extracts the links of a page: canonicalises them, drops those out of scope, and separates links to other sites.
 
 use aranha_frontier::{Hop, Pending};
 use aranha_page::{LinkKind, Page};
@@ -35,7 +35,7 @@ pub(crate) fn extract(
         if scope.is_beyond(&link.href) {
             continue;
         }
-        // A date is news even when the link is not.
+        // The date of a change must reach the visit even if the link is known.
         let id = modified.map_or_else(|| ids.of(&link.href), |_| None);
         if let Some(key) = id.and_then(|id| context.watchers.link_cache.find(id)) {
             links.inside.push_repeated(key);

@@ -1,8 +1,9 @@
-//! Links that the visit has seen on an earlier page: most links of a page are also on the page before it.
+//! The link cache recognises links that the visit has seen on an earlier page. Most links of a page are such links.
 //!
-//! Such a link needs no canonical form, no scope check and no place in a list, because its target is known. One table of
-//! fixed size serves all visits; a new entry overwrites an old one, and a forgotten link is processed like a new one. The id of
-//! a link depends on the lease: when a lease is lost, perhaps with pages, later leases do not see its entries.
+//! A recognised link needs no canonicalisation and no scope check, because its target is known. One table of fixed size
+//! serves all visits. A new entry overwrites an old one; a link that is no longer in the table is processed like a new
+//! one. The id of a link depends on the lease: if a lease is lost with pages that were not checked in, later leases do
+//! not see its entries.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -17,8 +18,8 @@ pub(crate) struct LinkCache {
     slots: Box<[Slot]>,
 }
 
-/// The key of a link's target, and the XOR of that key and the link's id. A reader that sees halves of two entries gets a wrong id, so
-/// no lock is needed.
+/// The key of a link's target, and the XOR of that key and the link's id. A reader that sees halves of two entries
+/// computes a wrong id, so no lock is needed.
 #[derive(Default)]
 struct Slot {
     key: AtomicU64,

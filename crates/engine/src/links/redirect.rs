@@ -1,4 +1,4 @@
-//! Where a redirect leads.
+//! The target of a redirect.
 
 use aranha_fetch::FetchResponse;
 use aranha_url::{Base, CanonUrl};

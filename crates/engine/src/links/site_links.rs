@@ -12,14 +12,14 @@ pub(crate) struct SiteLink {
     pub(crate) hop: Hop,
     /// Date of the last change, from a sitemap or a feed, unix milliseconds.
     pub(crate) modified: Option<i64>,
-    /// Under which the link cache will find it.
+    /// Its id in the link cache.
     pub(crate) id: Option<LinkId>,
     /// End of its path in [`SiteLinks::paths`].
     path_end: usize,
 }
 
-/// A page's links to pages of its site. Most targets are known already, so the paths lie in one string and are copied only
-/// for targets that are new.
+/// A page's links to pages of its site. The paths are in one string, and are copied only for new targets, because most
+/// targets are known.
 #[derive(Default)]
 pub(crate) struct SiteLinks {
     paths: String,

@@ -39,13 +39,14 @@ pub(crate) struct Context {
 pub(crate) struct CrawlPolicy {
     pub(crate) config: Config,
     pub(crate) canon: Canonicaliser,
-    /// Without the rules that change the meaning of a URL, for redirects that lead to the page itself.
+    /// Keeps index files, session identifiers and listing options in URLs. Used for redirects that lead to the page
+    /// itself.
     pub(crate) literal: Canonicaliser,
     /// The revisit policy.
     pub(crate) schedule: Schedule,
 }
 
-/// The way of a request: limits, gates and the fetcher.
+/// Everything that a request passes through: limits, address gates and the fetcher.
 pub(crate) struct Network {
     pub(crate) web: Fetcher,
     pub(crate) gates: AddressGates,
@@ -59,14 +60,14 @@ pub(crate) struct Storage {
     pub(crate) submissions: Submissions,
 }
 
-/// What is learned from the pages of all sites together.
+/// Observations across all sites.
 pub(crate) struct Watchers {
     pub(crate) wildcard_domains: WildcardDomains,
     pub(crate) site_share: SiteShare,
     pub(crate) link_cache: LinkCache,
 }
 
-/// What a running crawl reports.
+/// Reports of a running crawl: counters and notices.
 pub(crate) struct Reports {
     pub(crate) counters: Arc<LiveCounters>,
     pub(crate) notices: Notices,

@@ -1,9 +1,11 @@
 //! A node: the process that runs a crawl. It keeps up to `crawl.sites` visits active, one task per site (F2).
 //!
-//! A crawl ends when no site is due, now or within `crawl.idle_wait`; when a limit is reached; when a stop is requested; or when
-//! the disk or the frontier fails. **In each case every visit checks in first**, and the open volume is closed and indexed.
+//! A crawl ends when no site is due, now or within `crawl.idle_wait`; when a limit is reached; when a stop is
+//! requested; or when the disk or the frontier fails. **In each case every visit checks in first**, and the open volume
+//! is closed and indexed.
 //!
-//! `opening.rs` opens everything that a crawl needs, `context.rs` is the state that visits share. Read [`Node::run`] first.
+//! `opening.rs` opens everything that a crawl needs, `context.rs` is the state that visits share. Read [`Node::run`]
+//! first.
 
 mod context;
 mod error;
@@ -73,8 +75,8 @@ pub struct Node {
 }
 
 impl Node {
-    /// Opens everything that a crawl needs, and repairs the archive after a crash. The open `frontier` is also the lock on the
-    /// collection. Must be called within a tokio runtime.
+    /// Opens everything that a crawl needs, and repairs the archive after a crash. The open `frontier` is also the lock
+    /// on the collection. Must be called within a tokio runtime.
     pub fn open(
         collection: &Collection,
         config: Config,
@@ -286,8 +288,8 @@ impl Node {
         next.is_none_or(|due| due - self.context.now() > idle_wait)
     }
 
-    /// Waits for an event after which a check-out may succeed, and at least [`MIN_POLL`]. While sites wait for a slot, only the
-    /// end of a visit is such an event.
+    /// Waits for an event after which a check-out may succeed, and at least [`MIN_POLL`]. While sites wait for a slot,
+    /// only the end of a visit is such an event.
     async fn wait(
         &self,
         visits: &mut JoinSet<()>,

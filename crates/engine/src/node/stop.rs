@@ -1,7 +1,7 @@
 //! The orderly stop of a crawl: one signal that every task can wait for, and its reason.
 //!
-//! The first reason counts, except that a later failure replaces a reason that is not a failure. After the signal, visits start
-//! no further fetch; they check in and release their sites.
+//! The first reason counts, except that a later failure replaces a reason that is not a failure. After the signal,
+//! visits start no further fetch; they check in and release their sites.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Removes repetitions among the words or links of one page, by their hashes.
 //!
-//! A hash table with linear probing, created for one page and at most half full. This is cheaper than to sort the hashes.
+//! A hash table with linear probing, created for one page and at most half full. This is cheaper than to sort the
+//! hashes.
 
 /// A set of hashes. They must be evenly distributed.
 pub(crate) struct SeenHashes {

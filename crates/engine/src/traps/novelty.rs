@@ -2,21 +2,21 @@
 //!
 //! An endless site shows one of two signs:
 //!
-//! * **No new text** ([`Trap::NoNewText`]): its pages bring new links, but their texts were seen before or differ only in numbers
-//!   and a few words. Examples are calendars, filters that combine in any order, session identifiers, paths that grow, and mazes
-//!   whose text is drawn from a fixed set of words.
-//! * **No links back** ([`Trap::NoLinksBack`]): hardly a page has a link to a known page. Real sites have menus and links to the
-//!   home page; a maze that invents its links has neither.
+//! * **No new text** ([`Trap::NoNewText`]): its pages bring new links, but their texts were seen before or differ only
+//!   in numbers and a few words. Examples are calendars, filters that combine in any order, session identifiers, paths
+//!   that grow, and mazes whose text is drawn from a fixed set of words.
+//! * **No links back** ([`Trap::NoLinksBack`]): hardly a page has a link to a known page. Real sites have menus and
+//!   links to the home page; a maze that invents its links has neither.
 //!
-//! A stretch of pages without new text is no sign alone: manuals contain thousands of similar pages, and a site may exist in two
-//! editions. It is a sign if the stretch brings at least half as many new links as it has pages, because then it does not end.
-//! One page counts for a few new links at most: in an honest site one index lists hundreds of pages, and these bring none. It
-//! counts for more only if an earlier page had exactly its words, like every month of a calendar. Each page with new text
-//! shortens the stretch, and a site that has brought much new text is allowed longer stretches. The constants were set on
-//! real sites: see `docs/decisions/0008-novelty.md`.
+//! A stretch of pages without new text is no sign alone: manuals contain thousands of similar pages, and a site may
+//! exist in two editions. It is a sign if the stretch brings at least half as many new links as it has pages, because
+//! then it does not end. One page counts for a few new links at most: in an honest site one index lists hundreds of
+//! pages, and these bring none. It counts for more only if an earlier page had exactly its words, like every month of a
+//! calendar. Each page with new text shortens the stretch, and a site that has brought much new text is allowed longer
+//! stretches. The constants were set on real sites: see `docs/decisions/0008-novelty.md`.
 //!
-//! Read [`Novelty::add_page`] first. [`Record`] is stored between visits; everything else is bounded, and collected again by each
-//! visit.
+//! Read [`Novelty::add_page`] first. [`Record`] is stored between visits; everything else is bounded, and collected
+//! again by each visit.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -43,7 +43,8 @@ const MAX_WORDS: usize = 16 << 10;
 const MAX_TEXTS: usize = 64 << 10;
 /// Sketches remembered, of the latest pages, for near duplicates.
 const MAX_SKETCHES: usize = 32;
-/// Pages with links after which some must lead back. A first level of 100 lists without a menu is rare; one of 24 is not.
+/// Pages with links after which some must lead back. A first level of 100 lists without a menu is rare; one of 24 is
+/// not.
 pub(crate) const MIN_LINKED_PAGES: u32 = 100;
 /// The same for the hosts of a wildcard domain, which are trusted less.
 pub(crate) const MIN_LINKED_PAGES_OF_HOSTS: u32 = 24;
@@ -53,8 +54,9 @@ const MIN_LINKS: u32 = 3;
 const BACK_LINK_SHARE: u32 = 8;
 /// Words of one page that are read.
 const MAX_PAGE_WORDS: usize = 4096;
-/// A site with this many pages with new text is trusted while its stretch is far from the limit, in length or in growth. Then
-/// one of [`SAMPLE_EVERY`] pages, chosen at random, is read, and stands for the pages before it. Near the limit every page is read.
+/// A site with this many pages with new text is trusted while its stretch is far from the limit, in length or in
+/// growth. Then one of [`SAMPLE_EVERY`] pages, chosen at random, is read, and stands for the pages before it. Near the
+/// limit every page is read.
 const TRUSTED_PAGES: u32 = 256;
 /// A stretch is far from the limit below this fraction of it: 1 / 4.
 const FAR_DIVISOR: u32 = 4;
@@ -110,8 +112,8 @@ fn hash_of_set(words: &[u32]) -> u64 {
     words.iter().map(spread).fold(0, u64::wrapping_add)
 }
 
-/// A set of words by their hashes. 32 bits are enough: among 16,000 words one of 250,000 collides, and thousands of visits
-/// remember some hundreds of words each.
+/// A set of words by their hashes. 32 bits are enough: among 16,000 words one of 250,000 collides, and thousands of
+/// visits remember some hundreds of words each.
 type WordSet = HashSet<u32, BuildHasherDefault<WordHasher>>;
 
 /// Identity hasher. The multiplication fills the upper bits, which hashbrown uses for its tags.
@@ -152,7 +154,7 @@ impl fmt::Display for Trap {
     }
 }
 
-/// What is remembered of the contents of one site during a visit.
+/// Memory of the contents of one site during a visit.
 #[derive(Debug, Default)]
 pub(crate) struct Novelty {
     record: Record,
@@ -182,8 +184,8 @@ impl Novelty {
         self.record
     }
 
-    /// Whether the words of a page are to be read. `limit` as for [`Novelty::trap`]. `random`: a number per page that the site
-    /// cannot predict, so that no trap can hide between the samples.
+    /// Whether the words of a page are to be read. `limit` as for [`Novelty::trap`]. `random`: a number per page that
+    /// the site cannot predict, so that no trap can hide between the samples.
     pub(crate) fn reads_words(&self, limit: u32, random: u64) -> bool {
         let Record {
             barren,
@@ -207,8 +209,8 @@ impl Novelty {
         text != 0 && !remember(&mut self.texts, text, MAX_TEXTS)
     }
 
-    /// Adds a page with `links` different links into the site, `new` of them to unknown pages. `is_repeated`: its text is known.
-    /// A page whose words were not read is classified like the next sampled page.
+    /// Adds a page with `links` different links into the site, `new` of them to unknown pages. `is_repeated`: its text
+    /// is known. A page whose words were not read is classified like the next sampled page.
     pub(crate) fn add_page(&mut self, reading: &Reading, is_repeated: bool, links: u32, new: u32) {
         if links >= MIN_LINKS {
             self.record.pages = self.record.pages.saturating_add(1);
@@ -262,8 +264,8 @@ impl Novelty {
             (u64::from(growth) * u64::from(left) / u64::from(barren.max(1))) as u32;
     }
 
-    /// Whether the site is a trap. `limit`: the longest stretch that may grow. `min_linked_pages`: pages with links after which
-    /// some must lead back.
+    /// Whether the site is a trap. `limit`: the longest stretch that may grow. `min_linked_pages`: pages with links
+    /// after which some must lead back.
     pub(crate) fn trap(&self, limit: u32, min_linked_pages: u32) -> Option<Trap> {
         let Record {
             barren,
@@ -459,8 +461,8 @@ mod tests {
         assert!(pages < 150, "{pages}");
     }
 
-    /// Visits a site, with `visit` pages per visit. `every`: the words of every page are read. Returns the number of pages whose
-    /// words were read, and the number of pages until the site is a trap.
+    /// Visits a site, with `visit` pages per visit. `every`: the words of every page are read. Returns the number of
+    /// pages whose words were read, and the number of pages until the site is a trap.
     fn crawl(
         visit: u32,
         every: bool,
@@ -511,7 +513,8 @@ mod tests {
         }
     }
 
-    /// Traps with different periods after honest pages, in long and short visits, some with a redirect as every other page.
+    /// Traps with different periods after honest pages, in long and short visits, some with a redirect as every other
+    /// page.
     #[test]
     fn a_trap_after_honest_pages_is_found_with_little_delay() {
         let mut traps = 0;

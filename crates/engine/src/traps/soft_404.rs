@@ -1,7 +1,7 @@
-//! Soft 404: a site that answers "not found" with status 200 or a redirect (T8).
+//! Soft 404: a "not found" page with status 200, or a redirect to one (T8).
 //!
-//! Once a site has shown a few pages, the visit requests a page that cannot exist: the probe. The response is stored with the
-//! site as [`Absent`]. A page with the same response counts as gone, whatever its status.
+//! After the first pages of a site, the visit sends a probe: a request for a page that cannot exist. The response is
+//! stored with the site as [`Absent`]. A page with the same response counts as gone, whatever its status.
 
 use aranha_frontier::{Absent, Outcome, Pending};
 use aranha_url::SiteKey;
@@ -37,7 +37,7 @@ pub(crate) fn is_soft_404(
     let Some(absent) = absent else {
         return false;
     };
-    // A site may show its home page for every unknown path. The home page itself exists all the same.
+    // A site may send its home page for every unknown path, so the home page itself is never a soft 404.
     if page.path == "/" || page.depth == 0 {
         return false;
     }

@@ -1,11 +1,13 @@
 //! Wildcard domains: domains in which every host name has an address (D6; Viuva Negra 4.1, 5.4).
 //!
-//! When several hosts of a domain have been visited, the visit resolves an invented name below it. If it has an address, the
-//! domain is a wildcard. That alone is no trap, because many publishers give each author a host. From then on the hosts of the
-//! domain are checked together, like the pages of one site ([`novelty`](super::novelty)): whether they bring new text, and whether
-//! their links lead back. The domain of a trap is blocked; the pages already fetched are kept.
+//! When several hosts of a domain have been visited, the visit resolves an invented name below it. If it has an
+//! address, the domain is a wildcard. A wildcard alone is no trap, because many publishers give each author a host.
+//! From then on the hosts of the domain are checked together, like the pages of one site ([`novelty`](super::novelty)):
+//! whether they bring new text, and whether their links lead back. The domain of a trap is blocked; the pages already
+//! fetched are kept.
 //!
-//! Public suffixes are those of the Public Suffix List with its private part: a host below `blogspot.com` is a domain of its own.
+//! Public suffixes are those of the Public Suffix List with its private part: a host below `blogspot.com` is a domain
+//! of its own.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,8 +1,8 @@
 //! The words of a text, as hashes, for trap detection ([`crate::traps::novelty`]).
 //!
-//! A word is a sequence of ASCII letters, ASCII digits and bytes above ASCII. The text is read in blocks of 64 bytes: a bit mask
-//! says which bytes belong to words. It is computed 16 bytes at a time with SSE2, which every x86-64 processor has, and 8 bytes
-//! at a time elsewhere.
+//! A word is a sequence of ASCII letters, ASCII digits and bytes above ASCII. The text is read in blocks of 64 bytes: a
+//! bit mask says which bytes belong to words. It is computed 16 bytes at a time with SSE2, which every x86-64 processor
+//! has, and 8 bytes at a time elsewhere.
 
 /// An odd number with evenly distributed bits (from the golden ratio), for multiplicative hashing.
 pub(crate) const HASH_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -89,8 +89,8 @@ fn classify_by_16(block: &[u8; BLOCK]) -> (u64, u64) {
     (inside, digits)
 }
 
-/// Calls `visit` with the hash of each word of a text until it returns false. Words with digits, and words of less than four
-/// bytes, are skipped.
+/// Calls `visit` with the hash of each word of a text until it returns false. Words with digits, and words of less than
+/// four bytes, are skipped.
 pub(crate) fn each_word(text: &[u8], mut visit: impl FnMut(u32) -> bool) {
     let mut rest = text;
     while !rest.is_empty() {

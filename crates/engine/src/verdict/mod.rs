@@ -1,13 +1,14 @@
-//! The verdict: what a response means for its page and for its site.
+//! The verdict: the consequences of a response for its page and its site.
 //!
-//! [`decide`] is called once for every page that was fetched, after the response was read and before anything is recorded.
-//! The visit applies the [`Verdict`] (`visit/apply.rs`); the page's record is built from the response and the verdict
-//! (`commit/page_record.rs`). Pages that are not fetched go through [`decide_unfetched`], pages that the proxy's cache no
-//! longer has through [`decide_cache_miss`], and a site that cannot be reached through [`decide_outage`].
+//! [`decide`] is called once for every page that was fetched, after the response was read and before anything is
+//! recorded. The visit applies the [`Verdict`] (`visit/apply.rs`); the page's record is built from the response and the
+//! verdict (`commit/page_record.rs`). Pages that are not fetched go through [`decide_unfetched`], pages that the
+//! proxy's cache no longer has through [`decide_cache_miss`], and a site that cannot be reached through
+//! [`decide_outage`].
 //!
-//! **Nothing here has side effects.** The functions read the response, the page and the policy; they change neither the site
-//! nor the queue, and they read no clock. (One exception: the revisit policy `optimal` counts the pages that it plans, see
-//! `aranha_revisit`.)
+//! **Nothing here has side effects.** The functions read the response, the page and the policy; they change neither the
+//! site nor the queue, and they read no clock. (One exception: the revisit policy `optimal` counts the pages that it
+//! plans, see `aranha_revisit`.)
 //!
 //! The rules, in the order in which they apply:
 //!
@@ -16,11 +17,11 @@
 //! 3. The server sent `Retry-After` or 429, or fails again and again: the visit ends and the site waits
 //!    (`courtesy/retry_after.rs`).
 //! 4. The response is the site's "not found" page: the page counts as gone (`traps/soft_404.rs`).
-//! 5. A redirect to the page itself (its twin, or the same URL with a cookie): fetch it again, at most [`MAX_SELF_REDIRECTS`]
-//!    times, instead of a retry. Any other redirect is a link.
-//! 6. The page has a version, from this response or an earlier one: the revisit policy plans its next visit, unless rule 2
-//!    has done so (`revisit.rs`).
-//! 7. The page never had a usable response: if the failure may pass, another round of retries later; otherwise never.
+//! 5. A redirect to the page itself (its twin, or the same URL with a cookie): fetch it again, at most
+//!    [`MAX_SELF_REDIRECTS`] times, instead of a retry. Any other redirect is a link.
+//! 6. The page has a version, from this response or an earlier one: the revisit policy plans its next visit, unless
+//!    rule 2 has done so (`revisit.rs`).
+//! 7. The page has no version: after a temporary failure it is tried again in the next round, otherwise never.
 //!
 //! Whether the site is a trap is decided when the page's links are known (`trap.rs`).
 
@@ -72,7 +73,7 @@ pub(crate) struct SiteView<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) next: NextVisit,
-    /// Fetches in a row without a lasting response, for the page's record. 0: the response lasts.
+    /// Fetches in a row that ended in a temporary failure, for the page's record. 0: this response is not temporary.
     pub(crate) tries: u8,
     /// How the page compares with its last version. `None`: it is fetched again first.
     pub(crate) state: Option<PageState>,
@@ -81,7 +82,7 @@ pub(crate) struct Verdict {
     pub(crate) redirect: Option<RedirectAction>,
     /// The visit ends and the site is left alone for some time.
     pub(crate) back_off: Option<BackOff>,
-    /// The change signal that brought this visit forward was right, or wrong.
+    /// Whether the change signal that brought this visit forward was right.
     pub(crate) signal: Option<SignalCheck>,
     /// The site's rounds after this visit, when they changed.
     pub(crate) rounds: Option<SiteHistory>,
@@ -96,16 +97,16 @@ pub(crate) enum NextVisit {
     Retry { due: i64 },
     /// By the revisit policy, with the page's history for the next plan.
     Revisit { due: i64, history: Vec<u8> },
-    /// The retry table is used up. A page that never had a lasting response starts over in the next round.
+    /// The retry table is used up, and the page has no version: it is tried again in the next round.
     NextRound { due: i64 },
     /// Never.
     Done,
 }
 
-/// What is remembered of a page until its next visit.
+/// The version of a page that is remembered until its next visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Memory {
-    /// Nothing: there is no version of it.
+    /// None: the page has no version.
     Nothing,
     /// The version of an earlier visit.
     Earlier,
@@ -113,18 +114,18 @@ pub(crate) enum Memory {
     ThisResponse,
 }
 
-/// What becomes of a redirect.
+/// How a redirect is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RedirectAction {
     /// It leads to the page itself, which is fetched again under the name that the redirect gives.
     Repeat,
-    /// It leads to the page itself, once too often.
+    /// It leads to the page itself, and has been followed [`MAX_SELF_REDIRECTS`] times.
     GiveUp,
     /// It is a link, to be admitted like any other.
     Link,
 }
 
-/// A page was visited because of a change signal.
+/// The result of a visit that a change signal brought forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SignalCheck {
     pub(crate) source: u8,
@@ -248,15 +249,16 @@ fn redirect_action(
     if target.site_key() != site.key || target.path_key() != page.key {
         RedirectAction::Link
     } else if page.tries < MAX_SELF_REDIRECTS {
-        // The tries outlive the visit: two twins may redirect to each other forever.
+        // Counted in the page's tries, which are kept between visits, because two twins may redirect to each other
+        // forever.
         RedirectAction::Repeat
     } else {
         RedirectAction::GiveUp
     }
 }
 
-/// The verdict about a page that is not fetched: robots.txt or the scope refuses it, its site is given up, or the collector
-/// panicked.
+/// The verdict about a page that is not fetched: robots.txt or the scope refuses it, its site is given up, or the
+/// collector panicked.
 pub(crate) fn decide_unfetched(
     site: &SiteView<'_>,
     outcome: Outcome,
@@ -272,8 +274,8 @@ pub(crate) fn decide_unfetched(
     verdict
 }
 
-/// The verdict about a page that the proxy's cache no longer has. A known page waits for its next visit by the policy; a new
-/// one ([`NextVisit::Queued`]) is fetched from its own server.
+/// The verdict about a page that the proxy's cache no longer has. A known page waits for its next visit by the policy;
+/// a new one ([`NextVisit::Queued`]) is fetched from its own server.
 pub(crate) fn decide_cache_miss(
     site: &SiteView<'_>,
     page: &Pending,
@@ -306,7 +308,8 @@ fn next_round(site: &SiteView<'_>, cause: Outcome, policy: &CrawlPolicy) -> Next
     }
 }
 
-/// The time for another round of retries, for failures that may pass: not before the table's last delay is over.
+/// The next try after the retry table is used up: in the next round, and not before the table's last delay is over.
+/// `None` for failures that are not temporary.
 fn after_retries(site: &SiteView<'_>, cause: Outcome, policy: &CrawlPolicy) -> Option<i64> {
     let config = &policy.config;
     let last = config.retry.delays(cause)?.last()?;

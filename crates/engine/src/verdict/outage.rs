@@ -8,12 +8,13 @@ use super::{SiteView, after_retries};
 use crate::node::CrawlPolicy;
 use crate::visit::Ending;
 
-/// What a failure of the whole site means for its visit.
+/// The consequence of an outage for the visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outage {
     /// The site is released until then, unix milliseconds. Its pages stay pending.
     Wait { until: i64 },
-    /// The visit is ending already: another fetch noticed the outage, or the site is blocked. Its pages stay pending.
+    /// The visit already ends, because another fetch failed before or because the site is blocked. Its pages stay
+    /// pending.
     Ending,
     /// There is no further try: all pages of the queue are recorded as failed.
     GiveUp,

@@ -1,7 +1,7 @@
 //! Revisits: whether a page has changed, and when to fetch it again (I1 to I4, F12).
 //!
-//! Change is judged by the text, not by the markup around it. The policies are in `crates/revisit`; here a page's [`Past`] and
-//! its site's rounds become the input of [`Schedule::plan`](aranha_revisit::Schedule::plan).
+//! Change is judged by the text, not by the markup around it. The policies are in `crates/revisit`; here a page's
+//! [`Past`] and its site's rounds become the input of [`Schedule::plan`](aranha_revisit::Schedule::plan).
 
 use aranha_frontier::{Past, Pending};
 use aranha_revisit::{History, PageState, PageVisit, Policy, SiteHistory};
@@ -25,7 +25,8 @@ pub(super) fn page_state(page: &Pending, response: &PageResponse, soft_404: bool
     }
 }
 
-/// Plans the next visit of a page that has a version, and what its site and its signal's source learn from this one.
+/// Plans the next visit of a page that has a version. Also sets the result of its change signal and the rounds of its
+/// site.
 pub(super) fn plan(
     verdict: &mut Verdict,
     site: &SiteView<'_>,
@@ -86,7 +87,7 @@ fn check_signal(source: u8, state: PageState) -> Option<SignalCheck> {
     Some(SignalCheck { source, changed })
 }
 
-/// Policy `selective`: what becomes of an inner page that is due.
+/// Policy `selective`: the decision about an inner page that is due.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PassOver {
     /// The page is not fetched in this round; it is due again at this time.
@@ -95,8 +96,8 @@ pub(crate) struct PassOver {
     pub(crate) rounds: Option<SiteHistory>,
 }
 
-/// Policy `selective`: whether a page that is due is passed over in this round. Entry pages, new pages, retries and pages
-/// with a change signal are always fetched.
+/// Policy `selective`: whether a page that is due is passed over in this round. Entry pages, new pages, retries and
+/// pages with a change signal are always fetched.
 pub(crate) fn decide_pass_over(
     site: &SiteView<'_>,
     page: &Pending,

@@ -1,6 +1,7 @@
-//! Traps: what a page says about its site, and when a threshold is reached (D5 to D8).
+//! Traps: evidence from one page about its site, and the thresholds (D5 to D8).
 //!
-//! The memory of the site's contents is `traps/novelty.rs`; `visit/trap_check.rs` feeds it and blocks the site.
+//! `visit/trap_check.rs` passes the evidence to the memory of the site's contents, `traps/novelty.rs`, and blocks the
+//! site.
 
 use std::fmt;
 
@@ -46,17 +47,17 @@ pub(crate) fn duplicate_threshold(
     (counters.duplicates >= limit).then_some(TrapReason::Duplicates(limit))
 }
 
-/// What the first fetch of a page says about its site.
+/// Evidence from the first fetch of a page.
 #[derive(Debug)]
 pub(crate) enum TrapObservation<'a> {
     /// The page has a text, which may be new or not.
     Text(&'a Reading),
     /// An image or a document: its content is unknown, and it leads nowhere. This counts in favour of the site.
     EndOfPath,
-    /// A page without text that leads to this many new pages: a redirect after a redirect, or a list of links. Endless chains
-    /// consist of such pages.
+    /// A page without text that leads to this many new pages: a redirect after a redirect, or a list of links. Endless
+    /// chains consist of such pages.
     Chain { new_pages: u32 },
-    /// Nothing.
+    /// No evidence.
     Nothing,
 }
 

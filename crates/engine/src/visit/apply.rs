@@ -1,4 +1,4 @@
-//! Applies the end of a fetch to the visit: the only place where a [`Verdict`] takes effect.
+//! Applies the result of a fetch to the visit. **A [`Verdict`] takes effect only here.**
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Visit {
                     let now = self.context.now();
                     self.record_unfetched(page, Outcome::Protocol, now);
                     if let Some(fetch) = self.batch.done.last_mut() {
-                        fetch.notes = format!("aranha itself failed on this page: {error}");
+                        fetch.notes = format!("internal error: {error}");
                     }
                 }
             }
@@ -96,7 +96,7 @@ impl Visit {
         tracing::debug!(url = url.as_str(), outcome = %response.outcome, next = ?verdict.next, "verdict");
         self.apply(&verdict, &page, &url, &response);
         let counts = self.admit_links(&links.inside, &page, url.as_str());
-        // Only a page's first fetch says whether the site still brings something new.
+        // A revisit finds known text and known links, so it is no evidence of a trap.
         let is_blocked = page.past.is_none()
             && self.check_trap(
                 &page,
@@ -148,7 +148,7 @@ impl Visit {
         self.apply_revisit(verdict, page);
     }
 
-    /// What the site and the reports learn from a revisit.
+    /// Counts a revisit, and stores the results of its signal and its round.
     fn apply_revisit(&mut self, verdict: &Verdict, page: &Pending) {
         if page.past.is_some() {
             let counters = self.context.counters();
@@ -184,7 +184,7 @@ impl Visit {
 
     /// The server cannot be reached: the site is released until its next try, or all its pages are given up.
     pub(super) fn apply_outage(&mut self, cause: Outcome) -> Outage {
-        // A request is also refused when the black list names the site. The site is then blocked with its pages.
+        // The request may have failed because the black list names the site now. Then the site is blocked.
         self.check_blacklist();
         let now = self.context.now();
         let outages = self.site.facts().counters.outages;
@@ -209,7 +209,8 @@ impl Visit {
         outage
     }
 
-    /// The proxy's cache no longer has a page. A known page waits for its revisit; a new one is fetched from its own server.
+    /// The proxy's cache no longer has a page. A known page waits for its revisit; a new one is fetched from its own
+    /// server.
     fn apply_cache_miss(&mut self, mut page: Pending) {
         add(&self.context.counters().proxy_misses, 1);
         self.context.control.pages.give_back();

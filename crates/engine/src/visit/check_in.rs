@@ -39,7 +39,8 @@ impl Visit {
         self.check_ins.last + self.context.config().frontier.lease / 3
     }
 
-    /// Whether a check-in is due: by time, because the batch is large, or because the queue is short and pages wait on disk.
+    /// Whether a check-in is due: by time, because the batch is large, or because the queue is short and pages wait on
+    /// disk.
     pub(super) fn needs_check_in(&self) -> bool {
         if self.check_ins.submitted.is_some() {
             return false;
@@ -72,7 +73,7 @@ impl Visit {
     /// Sends the batch to the committer.
     pub(super) async fn check_in(&mut self, then: Then) {
         let submissions = self.context.storage.submissions.clone();
-        // The queue is copied only when the channel has room.
+        // The queue is copied after the channel has room, so that waiting visits hold no copies.
         let Ok(slot) = submissions.reserve().await else {
             self.ending = Some(Ending::Abandon);
             return;

@@ -19,7 +19,7 @@ impl Visit {
         }
         let retry_after = self.site.facts().retry_after;
         if retry_after > self.context.now() {
-            // The user may have asked for its pages now. The server decides.
+            // Retry-After also holds for pages that the user asked for.
             self.ending = Some(Ending::ReleaseUntil(retry_after));
             return;
         }
@@ -28,7 +28,8 @@ impl Visit {
         }
     }
 
-    /// Resolves an invented name next to the site's host, once per domain: if it has an address, the domain is a wildcard.
+    /// Resolves an invented name in the domain of the site, once per domain. If it has an address, the domain is a
+    /// wildcard.
     fn test_for_wildcard(&self) {
         let url = self.context.url_of(&self.site.facts().origin, "/");
         let host = url.map_or_else(String::new, |url| url.host().to_owned());
@@ -38,12 +39,12 @@ impl Visit {
         };
         let context = Arc::clone(&self.context);
         tokio::spawn(async move {
-            // Without DNS this waits for a long time. It must not delay the end of the crawl.
+            // During a DNS outage this takes long. It must not delay the end of the crawl.
             let result = tokio::select! {
                 result = context.network.web.resolve(&invented) => result,
                 () = context.control.stop.wait() => return,
             };
-            // An address that may not be requested is an address, too.
+            // A refused address is an address, too.
             if matches!(result, Ok(_) | Err(Failure::AddressRefused { .. })) {
                 context.watchers.wildcard_domains.set_wildcard(&host);
             }

@@ -1,4 +1,4 @@
-//! Starts fetches: as many as the site may have now, after the last checks of each page.
+//! Starts fetches: as many as the courtesy pause and the connections allow, after a last check of each page.
 
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ impl Visit {
             match self.check_page(&page, rules) {
                 Err(_) if is_probe => {}
                 Err(refused) => {
-                    // The black list may have grown since the loop looked. A site that it names is blocked with its pages.
+                    // The black list may have grown since the last check. If it names the whole site, the site is
+                    // blocked.
                     self.check_blacklist();
                     if self.ending.is_some() {
                         self.queue.push_front(page);

@@ -4,16 +4,17 @@
 //! enter ─► robots.txt ─► loop: launch ─► collect ─► verdict ─► apply ─► check-in ─► release
 //! ```
 //!
-//! A visit holds the site's Local Frontier: a queue of pages, breadth first (F3), and the keys of all pages that the site is
-//! known to have, so that the URL-seen test for a link inside the site is a lookup in memory (F4). robots.txt comes first.
-//! Between requests the visit keeps the site's courtesy pause (R3).
+//! A visit holds the site's Local Frontier: a queue of pages, breadth first (F3), and the keys of all pages that the
+//! site is known to have, so that the URL-seen test for a link inside the site is a lookup in memory (F4). robots.txt
+//! comes first. Between requests the visit keeps the site's courtesy pause (R3).
 //!
-//! **A crash loses no page**: each check-in reports the whole queue, pages in flight included, or its changes since the last
-//! check-in (`page_queue.rs`). At most the fetches since the last check-in are repeated (invariant 5).
+//! **A crash loses no page**: each check-in reports the whole queue, pages in flight included, or its changes since the
+//! last check-in (`page_queue.rs`). At most the fetches since the last check-in are repeated (invariant 5).
 //!
-//! This file is the loop. `enter.rs`, `blacklist.rs` and `robots.rs` decide whether the site may be visited; `launch.rs` starts
-//! fetches; `apply.rs` applies the verdict about each; `admit.rs`, `sitemaps.rs`, `trap_check.rs` and `probe.rs` are the steps
-//! of that; `check_in.rs` keeps the check-ins going. `site.rs` holds the facts of the site.
+//! This file is the loop. The steps, in order: `enter.rs` and `blacklist.rs` check whether the site may be visited;
+//! `robots.rs` fetches robots.txt; `sitemaps.rs` admits the sitemaps that it names; `launch.rs` starts fetches;
+//! `apply.rs` applies the verdict about each page; `admit.rs` admits its links; `trap_check.rs` looks for traps;
+//! `check_in.rs` makes the check-ins. `site.rs` holds the facts of the site.
 
 mod admit;
 mod apply;
@@ -56,8 +57,8 @@ use crate::status::tally::add;
 
 /// Visits the site of a lease until its pages are fetched, its time is up, or the crawl stops.
 ///
-/// Tens of thousands of visits wait at the same time. Futures that are needed only at the beginning and at the end are boxed, so
-/// that they take no memory meanwhile.
+/// Tens of thousands of visits wait at the same time. Futures that are needed only at the beginning and at the end are
+/// boxed, so that they take no memory meanwhile.
 pub(crate) fn visit(context: Arc<Context>, lease: Lease) -> impl Future<Output = ()> + Send {
     add(&context.counters().visits_started, 1);
     let span = tracing::debug_span!("visit", site = %lease.site, lease = lease.id);
@@ -109,8 +110,8 @@ struct Visit {
     batch: Batch,
     check_ins: CheckIns,
     began: Instant,
-    /// Ends the wait for a pause or a check-in. It may ring too early and is then set again. This is cheaper than to move it
-    /// for every page.
+    /// Wakes the visit for the next request or check-in. It may fire too early and is then set again, which is cheaper
+    /// than to set it for every page.
     alarm: Pin<Box<Sleep>>,
     /// Completes when the crawl is asked to stop. Created once, not for every wait.
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
@@ -121,7 +122,8 @@ struct Visit {
 impl Visit {
     fn new(context: Arc<Context>, lease: Lease) -> Self {
         let config = context.config();
-        // It is not known when an earlier process, perhaps killed, sent its last request to this site.
+        // The time of the last request of an earlier, perhaps killed, process is unknown. The pause starts with this
+        // process.
         let allowed_at = match context.control.resumed {
             Some(start) => start + config.crawl.pause,
             None => Instant::now(),
@@ -216,7 +218,7 @@ impl Visit {
             Some(joined) = self.requests.join_next() => self.on_collected(joined),
             reply = reply(&mut self.check_ins.submitted) => self.on_reply(reply),
             () = &mut self.alarm, if end.is_some() => {
-                // A visit that has ended may have been notified of a page given back to the limit: look again now.
+                // The notification of a free page may have gone to a visit that has ended, so check again.
                 self.requests.page_limit_reached &= !no_check_in || Instant::now() < next_check_in;
             }
             () = context.control.pages.freed(), if self.requests.page_limit_reached => {
@@ -253,7 +255,8 @@ impl Visit {
             && self.check_ins.submitted.is_none()
     }
 
-    /// Whether no further fetch may begin: other sites wait and the quantum is over, or robots.txt must be fetched again.
+    /// Whether no further fetch may begin: other sites wait and the quantum is over, or robots.txt must be fetched
+    /// again.
     fn is_time_up(&self) -> bool {
         let context = &self.context;
         let is_quantum_over =
@@ -262,7 +265,7 @@ impl Visit {
         is_quantum_over || robots.is_none_or(|file| !robots_txt::is_fresh(file, context.now()))
     }
 
-    /// The largest length of the queue. Each parallel request adds a window, because they empty the queue faster.
+    /// Maximum length of the queue: one window per parallel request.
     fn window(&self) -> usize {
         self.context.config().frontier.window.max(1) * self.max_requests()
     }

@@ -1,15 +1,16 @@
-//! The queue of a visit: pages that wait in memory, packed, and the difference that a check-in sends to the frontier.
+//! The queue of a visit: packed pages in memory, and their difference from the frontier's copy at a check-in.
 //!
 //! Tens of thousands of visits hold up to `frontier.window` pages each, and most visits only wait for a pause to end. A
-//! [`Pending`] takes about two hundred bytes, half of it the URL of the page that contains the link. Here a page takes its path
-//! and a dozen bytes, because links of one page follow each other and the URL of that page is stored once.
+//! [`Pending`] takes about two hundred bytes, half of it the URL of the page that contains the link. Here a page takes
+//! its path and a dozen bytes, because links of one page follow each other and the URL of that page is stored once.
 //!
-//! The order is first in, first out; a page that was popped too early is pushed to the front. A page comes out as it went in.
+//! The order is first in, first out; a page that was popped too early is pushed to the front. A page comes out as it
+//! went in.
 //!
-//! The frontier keeps a copy of the queue, the window, as of the last check-in. [`PageQueue::report`] computes how it changes.
-//! **The window must contain the pages in flight and then the queue, in this order**: a page that is missing in it is lost
-//! in a crash (invariant 5). If pages were only popped from the front since the last check-in, the report says how many
-//! remain; otherwise it contains the whole queue.
+//! The frontier keeps a copy of the queue, the window, as of the last check-in. [`PageQueue::report`] computes how it
+//! changes. **The window must contain the pages in flight and then the queue, in this order**: a page that is missing
+//! in it is lost in a crash (invariant 5). If pages were only popped from the front since the last check-in, the report
+//! says how many remain; otherwise it contains the whole queue.
 
 use std::collections::VecDeque;
 
@@ -37,7 +38,7 @@ pub(crate) struct PageQueue {
     first_via: String,
     /// `via` of the last page packed.
     last_via: String,
-    /// How many of the first pages are in the frontier's window. They are the last pages of it.
+    /// How many pages, counted from the front, are also the last pages of the frontier's window.
     acked: usize,
     /// The page before these in the window: the page popped last, if it was acked.
     last_acked_popped: Option<PathKey>,
@@ -134,7 +135,7 @@ impl PageQueue {
 
     /// The report for a check-in with these pages in flight. From now on all pages count as acked.
     ///
-    /// A page in flight is kept in the window only if it stands right before the queue there.
+    /// A page in flight stays in the window only if it is the page right before the queue.
     pub(crate) fn report<'a>(
         &mut self,
         in_flight: impl Iterator<Item = &'a Pending>,
@@ -160,8 +161,9 @@ impl PageQueue {
         QueueReport { keep_last, append }
     }
 
-    /// Appends pages from the frontier, which came with the lease or with the reply to the last check-in. In the window they
-    /// stand behind all acked pages. If the queue has grown since, its order differs, and the next report is complete.
+    /// Appends pages that came with the lease or with the reply to a check-in. In the window they follow the acked
+    /// pages. If the queue has grown since the check-in, the orders differ, and the next report contains the whole
+    /// queue.
     pub(crate) fn receive(&mut self, pages: Vec<Pending>) {
         if pages.is_empty() {
             return;
@@ -175,7 +177,7 @@ impl PageQueue {
         }
     }
 
-    /// Makes the next report complete.
+    /// Makes the next report contain the whole queue.
     fn invalidate_ack(&mut self) {
         self.acked = 0;
         self.last_acked_popped = None;
@@ -235,7 +237,8 @@ impl Packed<'_> {
     }
 }
 
-/// Reads the next page; `None` at the end. `via`: of the page before it. The format is written by [`PageQueue::push_back`].
+/// Reads the next page; `None` at the end. `via`: of the page before it. The format is written by
+/// [`PageQueue::push_back`].
 fn read<'a>(reader: &mut Reader<'a>, via: &'a str) -> Option<Packed<'a>> {
     let mark = reader.byte()?;
     Some(Packed {

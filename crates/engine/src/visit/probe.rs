@@ -1,4 +1,5 @@
-//! The soft 404 probe: one request per site for a page that cannot exist. `traps/soft_404.rs` compares pages with the response.
+//! The soft 404 probe: one request per site for a page that cannot exist. `traps/soft_404.rs` compares pages with the
+//! response.
 
 use aranha_frontier::{Hop, Pending};
 use aranha_volume::Receipt;
@@ -11,7 +12,7 @@ use crate::courtesy::BackOff;
 use crate::traps::soft_404;
 
 impl Visit {
-    /// The probe's request, as soon as the site has shown a few pages.
+    /// The probe, once [`FEW_PAGES`] pages of the site were fetched.
     pub(super) fn probe(&mut self) -> Option<Pending> {
         let facts = self.site.facts();
         let is_due = self.context.config().crawl.soft_404

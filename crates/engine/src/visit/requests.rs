@@ -22,7 +22,7 @@ pub(super) struct Requests {
     pub(super) allowed_at: Instant,
     /// Fetches in a row that failed or got 429 or 5xx.
     pub(super) failures: u32,
-    /// All pages of the crawl's limit are fetched or in flight: wait until one is given back.
+    /// The page limit of the crawl leaves no page for this visit. It waits until a page is given back.
     pub(super) page_limit_reached: bool,
 }
 
@@ -60,7 +60,7 @@ impl Requests {
     pub(super) fn start(&mut self, context: Arc<Context>, task: FetchTask) {
         let page = task.page.clone();
         let session = self.sessions.pop().unwrap_or_default();
-        // A future of some kilobytes: boxed here, it is not copied on its way to the runtime.
+        // Boxed here, a future of some kilobytes is not copied on its way to the runtime.
         let work = async move { collect(&context, session, task).await };
         let work = Box::pin(work.instrument(visit_span()));
         let collector = self.collectors.spawn(work);
@@ -89,7 +89,8 @@ impl Requests {
     }
 }
 
-/// The span of the visit, for its fetches, which are tasks of their own. The lookup is skipped while no span is recorded.
+/// The span of the visit, for its fetches, which are tasks of their own. The lookup is skipped while no span is
+/// recorded.
 fn visit_span() -> Span {
     if LevelFilter::current() >= LevelFilter::DEBUG {
         Span::current()

@@ -101,8 +101,8 @@ impl Visit {
         (url.site_key() == self.site.key).then(|| url.origin().to_owned())
     }
 
-    /// Takes the Crawl-delay into account. If it is longer than the pause, it counts from the last response, too, which may be
-    /// that of robots.txt.
+    /// Stores the Crawl-delay. If it is longer than the pause, the next request moves by the difference, because the
+    /// delay also counts from the response to robots.txt.
     pub(super) fn set_crawl_delay(&mut self, rules: &RobotsRules) {
         let crawl = &self.context.config().crawl;
         let delay = rules.crawl_delay().unwrap_or_default().min(crawl.max_pause);

@@ -1,7 +1,8 @@
 //! The site of a visit: its facts, its cookies, the keys of its pages.
 //!
-//! **[`SiteFacts`] change only here.** They contain the robots.txt file and are too large for every check-in, so a check-in
-//! sends them only if something changed that must not be lost. Counters alone wait for the release of the site.
+//! **[`SiteFacts`] change only here.** They contain the robots.txt file and are too large for every check-in, so a
+//! check-in sends them only if something changed that must not be lost. Counters alone wait for the release of the
+//! site.
 
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub(super) struct VisitedSite {
     changed: bool,
     cookies: CookieJar,
     known_pages: Seen,
-    /// The trap check's memory of the pages' contents.
+    /// Memory of the contents, for the trap check.
     pub(super) novelty: Novelty,
     /// Generation of the black list that the site was last compared with.
     pub(super) blacklist_generation: u64,

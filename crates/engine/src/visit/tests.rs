@@ -1,4 +1,5 @@
-//! A verdict applied to a visit: the queue, the batch, the facts of the site and the ending of the visit. No request is sent.
+//! A verdict applied to a visit: the queue, the batch, the facts of the site and the ending of the visit. No request is
+//! sent.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;

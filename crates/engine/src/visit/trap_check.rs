@@ -1,6 +1,8 @@
-//! The trap check of each new page (D5 to D8): a site whose pages bring nothing new is blocked, its contents are kept.
+//! The trap check of each new page (D5 to D8): a site whose pages have no new text is blocked, and its contents are
+//! kept.
 //!
-//! `traps/` decides what counts as new, `verdict/trap.rs` what a page says about its site. Here both are applied to the visit.
+//! `verdict/trap.rs` classifies the page, `traps/novelty.rs` decides whether the site is a trap, and this file blocks
+//! the site.
 
 use aranha_frontier::{Blocked, Outside, Pending};
 use aranha_url::CanonUrl;
@@ -45,8 +47,8 @@ impl Visit {
         domains.is_below_wildcard(host_of(self.site.name()))
     }
 
-    /// Whether the words of a page are read. This is not worth it at small sites, nor for every page of a site that has brought
-    /// much new text.
+    /// Whether the words of a page are read: not at small sites, and only samples at sites that have brought much new
+    /// text.
     pub(super) fn reads_words(&self, page: &Pending) -> bool {
         let random = page.key.0 ^ self.lease.rotate_left(32);
         match self.context.config().thresholds.trap_pages {
