@@ -162,7 +162,8 @@ fn exchange(number: usize, (url, html): &(String, String)) -> Exchange {
     }
 }
 
-/// Ten rounds: every site is checked out and checked in with ten fetched pages, thirty links of its own and thirty to other sites.
+/// Ten rounds: every site is checked out and checked in with ten fetched pages, thirty links of its own and thirty to
+/// other sites.
 fn frontier() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let canon = Canonicaliser::new(UrlRules::default());

@@ -1,7 +1,7 @@
 //! Unix milliseconds that advance with tokio's clock.
 //!
-//! The engine takes all times from here. Under tokio's paused clock, calendar and timers advance together. A change of the
-//! system time during a crawl affects neither courtesy nor leases.
+//! The engine takes all times from here. Under tokio's paused clock, calendar and timers advance together. A change of
+//! the system time during a crawl affects neither courtesy nor leases.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

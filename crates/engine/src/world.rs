@@ -1,10 +1,10 @@
 //! The environment of a node: clock, network and archive, real or simulated.
 //!
-//! A simulated world has a generated web and tokio's paused clock, so that a month of crawling takes minutes. Node, visits,
-//! courtesy, commits and frontier are the same code in both.
+//! A simulated world has a generated web and tokio's paused clock, so that a month of crawling takes minutes. Node,
+//! visits, courtesy, commits and frontier are the same code in both.
 //!
-//! A simulated world is **deterministic** on a current-thread runtime: it uses no other thread and no wall clock. The frontier is
-//! called on the same thread, its housekeeping has no time limit, and the archive stores nothing
+//! A simulated world is **deterministic** on a current-thread runtime: it uses no other thread and no wall clock. The
+//! frontier is called on the same thread, its housekeeping has no time limit, and the archive stores nothing
 //! (docs/decisions/0011-simulation.md).
 
 use std::path::Path;
@@ -45,8 +45,8 @@ impl World {
         }
     }
 
-    /// A simulated web that starts at `now` (unix milliseconds). `sync` is the simulated time that the archive takes to make
-    /// records durable; check-ins during that time are committed together, as with a real disk.
+    /// A simulated web that starts at `now` (unix milliseconds). `sync` is the simulated time that the archive takes to
+    /// make records durable; check-ins during that time are committed together, as with a real disk.
     pub fn simulated(now: i64, web: Arc<dyn Simulation>, sync: Duration) -> Self {
         Self {
             clock: Clock::at(now),

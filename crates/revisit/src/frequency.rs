@@ -1,13 +1,13 @@
 //! `frequency`: a page skips rounds while it does not change (I1; Bouras 3.2 and the first half of 5).
 //!
 //! Bouras stores two numbers with each page: `fr_max`, the number of rounds between visits, and `fr`, the rounds left
-//! until the next visit. Only `fr_max` is stored here, as [`History::level`]. Rounds are numbered by time, so no countdown
-//! is needed and a crash loses nothing.
+//! until the next visit. Only `fr_max` is stored here, as [`History::level`]. Rounds are numbered by time, so no
+//! countdown is needed and a crash loses nothing.
 
 use crate::History;
 
-/// The new `fr_max` (Bouras 3.2): `floor((old + b) / 2)`, at least 1. With x = min(`records`, `limit`) and `changes` counted
-/// among the last x visits, b is x / `changes`, or x if there was no change.
+/// The new `fr_max` (Bouras 3.2): `floor((old + b) / 2)`, at least 1. With x = min(`records`, `limit`) and `changes`
+/// counted among the last x visits, b is x / `changes`, or x if there was no change.
 pub(crate) fn next_level(old: u32, records: u32, limit: u32, changes: u32) -> u32 {
     let x = u64::from(records.min(limit));
     let changes = u64::from(changes.max(1)); // b is x for 0 changes and for 1

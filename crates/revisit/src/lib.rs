@@ -1,20 +1,20 @@
 //! Revisit policies: from a page's history and its last visit to the time of the next visit.
 //!
-//! The engine calls [`Schedule::plan`] once after every visit of a page and stores the [`History`] with the page's record.
-//! For the rounds of `selective` it stores a [`SiteHistory`] with each site. For external signals (sitemaps, feeds,
-//! pushes) it stores a [`Trust`] for each source and site.
+//! The engine calls [`Schedule::plan`] once after every visit of a page and stores the [`History`] with the page's
+//! record. For the rounds of `selective` it stores a [`SiteHistory`] with each site. For external signals (sitemaps,
+//! feeds, pushes) it stores a [`Trust`] for each source and site.
 //!
 //! Invariants:
-//! - **Deterministic.** No clock, no random numbers, no I/O. The same history and visit give the same time on every node.
-//!   `optimal` also reads its [`Census`], which is stored across restarts.
+//! - **Deterministic.** No clock, no random numbers, no I/O. The same history and visit give the same time on every
+//!   node. `optimal` also reads its [`Census`], which is stored across restarts.
 //! - **The next visit is always later than the last one.**
 //! - **Signals only bring a visit forward.**
 //!
 //! Courtesy, retries after failures, conditional requests and change detection belong to the engine.
 //!
 //! Read first: [`Policy`], then `schedule.rs`. Each policy has a file with its name. Sources: Bouras, Poulopoulos and
-//! Thanou, "Creating a polite, adaptive and selective incremental crawler" (cited as Bouras); Cho and Garcia-Molina 2003 on
-//! estimating change; Azar et al. 2018; Kolobov et al. 2019; Upadhyay et al. 2020.
+//! Thanou, "Creating a polite, adaptive and selective incremental crawler" (cited as Bouras); Cho and Garcia-Molina
+//! 2003 on estimating change; Azar et al. 2018; Kolobov et al. 2019; Upadhyay et al. 2020.
 //!
 //! ```
 //! use aranha_revisit::{History, Options, PageState, PageVisit, Schedule};

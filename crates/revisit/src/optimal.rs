@@ -9,12 +9,12 @@
 //! importance / rate * (1 - (1 + r) e^-r) = price
 //! ```
 //!
-//! Azar et al. (2018) solve this for all pages at once in O(n log n), with visits at random times. Kolobov et al. (2019,
-//! `LambdaCrawl`) note that only the price connects the pages, so that each page can be planned separately. Visits here
-//! are at regular intervals, which gives more freshness for the same budget. The price is computed from a [`Census`], a
-//! grid of page counts by rate and importance, and is updated as pages move on the grid. The cost of an update does not
-//! depend on the number of pages. A page that changes too often to be kept fresh gains less than the price and is visited
-//! at the longest interval.
+//! Azar et al. (2018) solve this for all pages at once in O(n log n), with visits at random times. Kolobov et al.
+//! (2019, `LambdaCrawl`) note that only the price connects the pages, so that each page can be planned separately.
+//! Visits here are at regular intervals, which gives more freshness for the same budget. The price is computed from a
+//! [`Census`], a grid of page counts by rate and importance, and is updated as pages move on the grid. The cost of an
+//! update does not depend on the number of pages. A page that changes too often to be kept fresh gains less than the
+//! price and is visited at the longest interval.
 
 use std::sync::{
     Mutex,
@@ -32,8 +32,8 @@ const WEIGHTS: usize = 256;
 const MIN_LOG2_WEIGHT: f64 = -32.0;
 const WEIGHT_STEPS_PER_OCTAVE: f64 = 4.0;
 
-/// The best number of days between visits of a page that changes `rate` times a day, at this price of one request a day.
-/// Infinite if no visit gains as much as the price.
+/// The best number of days between visits of a page that changes `rate` times a day, at this price of one request a
+/// day. Infinite if no visit gains as much as the price.
 pub fn best_interval(rate: f64, importance: f64, price: f64) -> f64 {
     let paid = price * rate / importance;
     if paid < 1.0 {
@@ -83,7 +83,8 @@ pub(crate) struct Market {
     moved: AtomicU64,
     /// The price, as the bits of an f64.
     price: AtomicU64,
-    /// Factor on the longest interval, as the bits of an f64; above 1 if even the longest interval would exceed the budget.
+    /// Factor on the longest interval, as the bits of an f64; above 1 if even the longest interval would exceed the
+    /// budget.
     stretch: AtomicU64,
     /// Held while the price is computed. Other threads continue with the old price.
     searching: Mutex<()>,
@@ -146,7 +147,8 @@ impl Market {
         self.pages.fetch_add(u64::from(pages), Relaxed);
     }
 
-    /// Removes a page from a cell. An empty cell stays as it is: the census was lost, and pages are counted from now on.
+    /// Removes a page from a cell. An empty cell stays as it is: the census was lost, and pages are counted from now
+    /// on.
     fn take(&self, cell: u16) {
         if !(1..=RATES * WEIGHTS).contains(&usize::from(cell)) {
             return;
@@ -206,7 +208,8 @@ impl Market {
         self.stretch.store(stretch.to_bits(), Relaxed);
     }
 
-    /// The price at which all pages together spend the budget; 0 if the budget suffices for the shortest interval everywhere.
+    /// The price at which all pages together spend the budget; 0 if the budget suffices for the shortest interval
+    /// everywhere.
     fn balance(&self, cells: &[Cell]) -> f64 {
         let spent = |price: f64| -> f64 {
             let each = |cell: &Cell| {

@@ -53,8 +53,8 @@ pub struct Options {
     /// `frequency`, `selective`: length of the quick rounds of fast sites, between full rounds (I6).
     #[serde(with = "aranha_units::duration::option")]
     pub quick_every: Option<Duration>,
-    /// `poisson`, `optimal`: assumed time between changes of a page without history. For `optimal` also the longest first
-    /// interval.
+    /// `poisson`, `optimal`: assumed time between changes of a page without history. For `optimal` also the longest
+    /// first interval.
     #[serde(with = "aranha_units::duration")]
     pub prior_change_interval: Duration,
     /// `poisson`: probability that a page has changed by its next visit.

@@ -1,11 +1,11 @@
 //! `poisson`: estimates how often a page changes, from visits at irregular times that yield one bit each (I4;
 //! Chakrabarti 2.3.11).
 //!
-//! Changes are modelled as a Poisson process whose rate has a Gamma distribution, the [`Belief`] (two numbers). If a visit
-//! finds no change after t days, the likelihood is exp(-rate t) and the posterior is again a Gamma distribution. If a visit
-//! finds a change, the likelihood is 1 - exp(-rate t), and the posterior is a difference of two Gamma densities. Its mean
-//! and variance have closed forms, and the Gamma distribution with that mean and variance replaces it (assumed density
-//! filtering). If the server dates the last change, the likelihood is rate * exp(-rate age).
+//! Changes are modelled as a Poisson process whose rate has a Gamma distribution, the [`Belief`] (two numbers). If a
+//! visit finds no change after t days, the likelihood is exp(-rate t) and the posterior is again a Gamma distribution.
+//! If a visit finds a change, the likelihood is 1 - exp(-rate t), and the posterior is a difference of two Gamma
+//! densities. Its mean and variance have closed forms, and the Gamma distribution with that mean and variance replaces
+//! it (assumed density filtering). If the server dates the last change, the likelihood is rate * exp(-rate age).
 //!
 //! The naive estimate, changes per visit, never exceeds one change per visit and is biased (Cho and Garcia-Molina,
 //! "Estimating frequency of change", 2003). A maximum likelihood estimate would need all past intervals and iteration.

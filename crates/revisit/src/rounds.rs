@@ -1,7 +1,8 @@
 //! Rounds of fixed length, and the time of a page within a round.
 //!
-//! Visit times change from round to round (F12; Bouras 3.1 and 5). The position of a page in its round is a hash of its key
-//! and the round number instead of a random number, so that every node computes the same time, also after a restart.
+//! Visit times change from round to round (F12; Bouras 3.1 and 5). The position of a page in its round is a hash of its
+//! key and the round number instead of a random number, so that every node computes the same time, also after a
+//! restart.
 
 /// A number in `[0, 1)` from the key of a page and the number of a round or visit.
 pub(crate) fn unit_hash(key: u64, turn: u64) -> f64 {
@@ -41,7 +42,8 @@ impl Rounds {
         at.div_euclid(self.length)
     }
 
-    /// Visit time of the page `key` in round `number`. It lies in the first part of the round, whose share is the spread.
+    /// Visit time of the page `key` in round `number`. It lies in the first part of the round, whose share is the
+    /// spread.
     pub(crate) fn time_in_round(self, number: i64, key: u64) -> i64 {
         let moved = unit_hash(key, number as u64) * self.spread * self.length as f64;
         number

@@ -1,7 +1,8 @@
-//! Entry point of the policies: [`Schedule::plan`] adds a visit to the page's history and returns the time of the next one.
+//! Entry point of the policies: [`Schedule::plan`] adds a visit to the page's history and returns the time of the next
+//! one.
 //!
-//! One [`Schedule`] is built from the configuration and shared by all visits. The history does not depend on the policy,
-//! so that the policy can be changed between two crawls.
+//! One [`Schedule`] is built from the configuration and shared by all visits. The history does not depend on the
+//! policy, so that the policy can be changed between two crawls.
 
 use std::time::Duration;
 
@@ -46,8 +47,8 @@ impl Schedule {
         }
     }
 
-    /// Adds a visit to the history of its page. Returns the time of the next visit in unix milliseconds, always later than
-    /// this visit, or `None` if the page is not to be visited again.
+    /// Adds a visit to the history of its page. Returns the time of the next visit in unix milliseconds, always later
+    /// than this visit, or `None` if the page is not to be visited again.
     pub fn plan(&self, history: &mut History, visit: &PageVisit) -> Option<i64> {
         match visit.seen {
             PageState::Gone => return self.plan_gone(history, visit),
@@ -82,8 +83,8 @@ impl Schedule {
         u32::try_from(self.rounds.number(at).max(0)).unwrap_or(u32::MAX)
     }
 
-    /// `selective`: starts a round of a site. `entry` is the state of its entry page, or `None` if that page was not due.
-    /// May be called again in the same round, for example for a second entry page.
+    /// `selective`: starts a round of a site. `entry` is the state of its entry page, or `None` if that page was not
+    /// due. May be called again in the same round, for example for a second entry page.
     pub fn open_round(&self, site: &mut SiteHistory, entry: Option<PageState>, at: i64) {
         site.open(self.round(at), entry, self.options.min_changed_share);
     }
@@ -118,8 +119,8 @@ impl Schedule {
         self.market.as_ref().map(Market::census).unwrap_or_default()
     }
 
-    /// `optimal`: restores the census after a restart, before the first plan. Without it, or [`Schedule::count_known`] for
-    /// every page, the budget would be spent on the few pages visited since the restart.
+    /// `optimal`: restores the census after a restart, before the first plan. Without it, or [`Schedule::count_known`]
+    /// for every page, the budget would be spent on the few pages visited since the restart.
     pub fn restore(&self, census: &Census) {
         if let Some(market) = &self.market {
             market.restore(census);

@@ -1,15 +1,16 @@
-//! `selective`: whether the inner pages of a site are visited when its entry page has not changed (I2; Bouras 3.3 and 5).
+//! `selective`: whether the inner pages of a site are visited when its entry page has not changed (I2; Bouras 3.3 and
+//! 5).
 //!
 //! If the entry page changed, the inner pages are visited. If it did not change or was skipped, the inner pages are
-//! visited if the expected share of changed pages reaches a threshold, 40% at first. Bouras looks up the changed pages in
-//! a database. Here the share is extrapolated from the share that changed per round when last observed. One inner page in
-//! eight is visited in every round, always the same ones, so that the observed share stays current. After each full visit
-//! the threshold moves towards the share that was found.
+//! visited if the expected share of changed pages reaches a threshold, 40% at first. Bouras looks up the changed pages
+//! in a database. Here the share is extrapolated from the share that changed per round when last observed. One inner
+//! page in eight is visited in every round, always the same ones, so that the observed share stays current. After each
+//! full visit the threshold moves towards the share that was found.
 //!
-//! In a round the engine calls, for each site: [`Schedule::open_round`](crate::Schedule::open_round) once the entry page
-//! was visited or skipped, [`Schedule::visits_inner_page`](crate::Schedule::visits_inner_page) for each inner page that is
-//! due, and [`SiteHistory::count_inner_visit`] for each one visited. It passes [`SiteHistory::share`] to the next plan of
-//! the entry page.
+//! In a round the engine calls, for each site: [`Schedule::open_round`](crate::Schedule::open_round) once the entry
+//! page was visited or skipped, [`Schedule::visits_inner_page`](crate::Schedule::visits_inner_page) for each inner page
+//! that is due, and [`SiteHistory::count_inner_visit`] for each one visited. It passes [`SiteHistory::share`] to the
+//! next plan of the entry page.
 
 use serde::{Deserialize, Serialize};
 
@@ -85,8 +86,8 @@ impl SiteHistory {
         }
     }
 
-    /// Starts round `number`, or adds another entry page to it. `entry` is the state of the entry page, or `None` if it was
-    /// skipped.
+    /// Starts round `number`, or adds another entry page to it. `entry` is the state of the entry page, or `None` if it
+    /// was skipped.
     pub(crate) fn open(&mut self, number: u32, entry: Option<PageState>, first: f32) {
         let round = number.saturating_add(1);
         if round != self.round {
@@ -116,7 +117,8 @@ impl SiteHistory {
             let looked = self.looked as f32;
             let found = self.changed as f32 / looked;
             let share = match self.waited {
-                // If all pages changed over several rounds, count half a page as unchanged: the share per round stays below 1.
+                // If all pages changed over several rounds, count half a page as unchanged: the share per round stays
+                // below 1.
                 waited @ 2.. if full => {
                     let found = found.min(1.0 - 0.5 / (looked + 1.0));
                     1.0 - (1.0 - found).powf(1.0 / f32::from(waited))

@@ -1,8 +1,8 @@
 //! Trust in external signals of change: sitemaps, feeds, pushes, a proxy (I5).
 //!
-//! When a source claims that a page has changed, [`Trust::bring_forward`] gives the earlier visit time. After the visit,
-//! [`Trust::learn`] records whether the claim was true. There is one record for each source and site. A signal never
-//! delays a visit, because a source that sends no claim has not promised that the page is unchanged.
+//! When a source claims that a page has changed, [`Trust::bring_forward`] gives the earlier visit time. After the
+//! visit, [`Trust::learn`] records whether the claim was true. There is one record for each source and site. A signal
+//! never delays a visit, because a source that sends no claim has not promised that the page is unchanged.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +21,8 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Records a visit of a page. `claimed`: the source had claimed a change since the previous visit; `changed`: the page
-    /// had changed. A visit without a claim is not counted.
+    /// Records a visit of a page. `claimed`: the source had claimed a change since the previous visit; `changed`: the
+    /// page had changed. A visit without a claim is not counted.
     pub fn learn(&mut self, claimed: bool, changed: bool) {
         if !claimed {
             return;

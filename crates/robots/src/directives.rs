@@ -2,8 +2,8 @@
 //!
 //! `nofollow` is obeyed, the others are recorded. Both forms can address one agent only: the meta tag by its name
 //! (`<meta name="googlebot" …>`), the header by a prefix (`googlebot: noindex`). Directives with values
-//! (`unavailable_after: …`, `max-snippet:20`) are ignored. Their dates contain colons and commas, which must not be read
-//! as agent names.
+//! (`unavailable_after: …`, `max-snippet:20`) are ignored. Their dates contain colons and commas, which must not be
+//! read as agent names.
 
 use std::ops::{BitOr, BitOrAssign};
 

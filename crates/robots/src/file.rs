@@ -1,9 +1,10 @@
 //! Parser of robots.txt files (RFC 9309, 2.1 and 2.2).
 //!
-//! `User-agent` lines start a group, and the `Allow` and `Disallow` lines below belong to it. The first `User-agent` line
-//! after a rule starts the next group. Blank lines, `Crawl-delay`, `Sitemap` and unknown records do not end a group
-//! (2.2.4). Agents separated only by a `Crawl-delay` therefore share one group; a remark reports this. `Crawl-delay` is not
-//! part of the RFC. It applies to the agents directly above it, or to all agents if it precedes every agent.
+//! `User-agent` lines start a group, and the `Allow` and `Disallow` lines below belong to it. The first `User-agent`
+//! line after a rule starts the next group. Blank lines, `Crawl-delay`, `Sitemap` and unknown records do not end a
+//! group (2.2.4). Agents separated only by a `Crawl-delay` therefore share one group; a remark reports this.
+//! `Crawl-delay` is not part of the RFC. It applies to the agents directly above it, or to all agents if it precedes
+//! every agent.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -137,8 +138,8 @@ impl Robots {
         }
     }
 
-    /// The rules for one product token, such as `aranha`, merged from all groups that name it. If no group names it, the
-    /// rules of `*`. A complete User-Agent header is accepted too.
+    /// The rules for one product token, such as `aranha`, merged from all groups that name it. If no group names it,
+    /// the rules of `*`. A complete User-Agent header is accepted too.
     pub fn agent(&self, product: &str) -> RobotsRules {
         let product = product_token(product).to_ascii_lowercase();
         if !product.is_empty() && self.groups.iter().any(|group| group.names(&product)) {
@@ -286,7 +287,8 @@ impl Robots {
     }
 }
 
-/// The path of a rule. A URL is reduced to its path, and a missing `/` at the start is added. The text describes the error.
+/// The path of a rule. A URL is reduced to its path, and a missing `/` at the start is added. The text describes the
+/// error.
 fn rooted(value: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
     if matches!(value.first(), Some(b'/' | b'*')) {
         return (Cow::Borrowed(value), None);

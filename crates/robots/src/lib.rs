@@ -8,7 +8,8 @@
 //! - **Parsing never fails.** 64% of the files on the web violate the syntax (Viuva Negra 5.4). Lines that can be
 //!   understood are obeyed, other lines are ignored, and both leave a [`RobotsRemark`].
 //! - **Matching is linear** in the length of the path for every pattern.
-//! - **Ambiguities are resolved in the site's favour.** An error that can be read in two ways is read as the stricter one.
+//! - **Ambiguities are resolved in the site's favour.** An error that can be read in two ways is read as the stricter
+//!   one.
 //!
 //! The rules are those of RFC 9309 and, where it is silent, Google's published behaviour.
 //! Read first: [`mod@file`], then `pattern.rs`.

@@ -1,19 +1,19 @@
 //! Rule patterns and how they match paths, compared by octets (RFC 9309, 2.2.2 and 2.2.3).
 //!
-//! Pattern and path are normalised first: unreserved characters are decoded, characters that are not allowed in a URL are
-//! percent-encoded, and the hexadecimal digits are upper case. A `*` or `$` in the path becomes `%2A` or `%24`. In a
-//! pattern, plain `*` and `$` are wildcards, and `%2A` and `%24` stand for the characters themselves.
+//! Pattern and path are normalised first: unreserved characters are decoded, characters that are not allowed in a URL
+//! are percent-encoded, and the hexadecimal digits are upper case. A `*` or `$` in the path becomes `%2A` or `%24`. In
+//! a pattern, plain `*` and `$` are wildcards, and `%2A` and `%24` stand for the characters themselves.
 //!
-//! `*` is matched greedily from left to right without backtracking: the leftmost match of each literal leaves the longest
-//! rest. Matching is therefore linear for any number of wildcards.
+//! `*` is matched greedily from left to right without backtracking: the leftmost match of each literal leaves the
+//! longest rest. Matching is therefore linear for any number of wildcards.
 
 use std::borrow::Cow;
 
 /// A compiled pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Pattern {
-    /// Normalised, without the `$` at the end: literals separated by `*`. One allocation, because a file may have a hundred
-    /// thousand patterns.
+    /// Normalised, without the `$` at the end: literals separated by `*`. One allocation, because a file may have a
+    /// hundred thousand patterns.
     text: Box<[u8]>,
     /// Length of the literal before the first `*`.
     head: usize,
@@ -148,8 +148,8 @@ fn is_wildcard(pattern: &[u8], index: usize) -> bool {
 }
 
 /// Decodes reserved characters such as `:` and `/` in the query. In the table of RFC 9309, 2.2.2,
-/// `?baz=https://foo.bar` and `?baz=https%3A%2F%2Ffoo.bar` match each other although these characters are reserved. In a
-/// query they have no special meaning, so both spellings are equivalent there, and only there.
+/// `?baz=https://foo.bar` and `?baz=https%3A%2F%2Ffoo.bar` match each other although these characters are reserved. In
+/// a query they have no special meaning, so both spellings are equivalent there, and only there.
 fn decoded_query(normal: &[u8]) -> Option<Vec<u8>> {
     let mark = memchr::memchr(b'?', normal)?;
     memchr::memchr(b'%', &normal[mark..])?;

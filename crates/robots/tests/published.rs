@@ -33,7 +33,7 @@ struct Case {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Word {
+enum NoDelay {
     None,
 }
 
@@ -41,7 +41,7 @@ enum Word {
 #[serde(untagged)]
 enum Delay {
     Seconds(f64),
-    Word(Word),
+    Absent(NoDelay),
 }
 
 impl Delay {
@@ -49,7 +49,7 @@ impl Delay {
     fn within_a_day(&self) -> Option<Duration> {
         match self {
             Delay::Seconds(seconds) => Some(Duration::from_secs_f64(seconds.min(86_400.0))),
-            Delay::Word(Word::None) => None,
+            Delay::Absent(NoDelay::None) => None,
         }
     }
 }

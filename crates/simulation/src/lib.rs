@@ -3,7 +3,7 @@
 //! ```text
 //! WebPlan ─► SimulatedSite ─► page      what each server returns: pure functions of the seed
 //!                 │
-//!                 └─► SimulatedNetwork ─► RequestAudit     checks every request against the courtesy rules
+//!                 └─► SimulatedWeb ─► RequestAudit     checks every request against the courtesy rules
 //!                            ▲
 //!                       Node (engine)
 //!                            ▼
@@ -12,17 +12,18 @@
 //! Scenario: runs several crawls of one collection, each of which is stopped or killed
 //! ```
 //!
-//! Only the lowest layer is simulated: [`SimulatedNetwork`] replaces DNS, connections and servers, the archive discards its
-//! records, and tokio's paused clock jumps to the next timer (docs/decisions/0011-simulation.md). Visits, courtesy, robots.txt,
-//! retries, group commits and the frontier's files are production code.
+//! Only the lowest layer is simulated: [`SimulatedWeb`] replaces DNS, connections and servers, the archive discards its
+//! records, and tokio's paused clock jumps to the next timer (docs/decisions/0011-simulation.md). Visits, courtesy,
+//! robots.txt, retries, group commits and the frontier's files are production code.
 //!
 //! Invariants:
-//! - **The same plan and configuration give the same requests.** [`RequestAudit::request_hash`] covers the time, the site and
-//!   the path of every request, in order.
+//! - **The same plan and configuration give the same requests.** [`RequestAudit::request_hash`] covers the time, the
+//!   site and the path of every request, in order.
 //! - **Memory does not grow with the number of requests.** The audits have a fixed size per site and keep no log.
 //! - **The audits are independent of the engine.** They use only what a server or the frontier can observe.
 //!
-//! Read first: [`Scenario`], then `network.rs`. Used by tests and `bench/simulate`; the `aranha` binary does not contain it.
+//! Read first: [`Scenario`], then `network.rs`. Used by tests and `bench/simulate`; the `aranha` binary does not
+//! contain it.
 
 mod audited_frontier;
 mod network;
@@ -36,7 +37,7 @@ mod wait_audit;
 mod web_plan;
 
 pub use audited_frontier::AuditedFrontier;
-pub use network::SimulatedNetwork;
+pub use network::SimulatedWeb;
 pub use plot::{Axis, Plot, Series};
 pub use process::{cpu_time, resident_bytes};
 pub use request_audit::{CourtesyViolation, RequestAudit};

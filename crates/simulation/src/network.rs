@@ -1,4 +1,5 @@
-//! The simulated network: DNS, connections and responses of the planned web. Every request goes to the [`RequestAudit`].
+//! The simulated network: DNS, connections and responses of the planned web. Every request goes to the
+//! [`RequestAudit`].
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,16 +22,16 @@ const RETRY_AFTER_PERIOD_MS: i64 = 6 * 3_600_000;
 
 /// A web generated from a plan, with an audit of the requests that its servers receive.
 #[derive(Debug)]
-pub struct SimulatedNetwork {
+pub struct SimulatedWeb {
     plan: WebPlan,
     audit: Mutex<RequestAudit>,
 }
 
-impl SimulatedNetwork {
+impl SimulatedWeb {
     /// `pause` is the crawl's courtesy pause, and `max_pause` the longest Crawl-delay that it keeps.
-    pub fn new(plan: WebPlan, pause: Duration, max_pause: Duration) -> SimulatedNetwork {
+    pub fn new(plan: WebPlan, pause: Duration, max_pause: Duration) -> SimulatedWeb {
         let audit = RequestAudit::new(&plan, pause, max_pause);
-        SimulatedNetwork {
+        SimulatedWeb {
             audit: Mutex::new(audit),
             plan,
         }
@@ -46,32 +47,32 @@ impl SimulatedNetwork {
         self.audit.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn reply(&self, site: &SimulatedSite, now: i64, path: &str) -> Reply {
+    fn reply_kind(&self, site: &SimulatedSite, now: i64, path: &str) -> ReplyKind {
         let key = |what: u64, when: i64| [3, u64::from(site.number), what, when as u64];
         let mut period = Chance::of(self.plan.seed, &key(0, now / RETRY_AFTER_PERIOD_MS));
         if site.sends_retry_after && period.percent(10) {
-            return Reply::RetryAfter(60 + period.below(5400) as u64);
+            return ReplyKind::RetryAfter(60 + period.below(5400) as u64);
         }
         let hash = path.bytes().fold(0, |hash: u64, byte| {
             hash.wrapping_mul(31).wrapping_add(u64::from(byte))
         });
         let mut request = Chance::of(self.plan.seed, &key(hash | 1, now / 3_600_000));
         match request.below(200) {
-            0 => Reply::Error,
-            _ => Reply::Page,
+            0 => ReplyKind::Error,
+            _ => ReplyKind::Page,
         }
     }
 }
 
 /// Kind of response of a site without an outage.
-enum Reply {
+enum ReplyKind {
     Page,
     Error,
     /// Seconds.
     RetryAfter(u64),
 }
 
-impl Simulation for SimulatedNetwork {
+impl Simulation for SimulatedWeb {
     fn look_up(&self, _: i64, name: &str) -> (Duration, Result<Vec<IpAddr>, Failure>) {
         let number = SimulatedSite::number(&self.plan, name);
         let site = number.map(|number| SimulatedSite::of(&self.plan, number));
@@ -102,12 +103,12 @@ impl Simulation for SimulatedNetwork {
         let mut delay_ms = u64::from(site.latency_ms) / 2;
         delay_ms += jitter.below(site.latency_ms as usize + 1) as u64;
         let mut delays = RequestedDelays::none(path == "/robots.txt");
-        let bytes = match (site.outage(now), self.reply(&site, now, path)) {
+        let bytes = match (site.outage(now), self.reply_kind(&site, now, path)) {
             (Some(OutageKind::EmptyResponse), _) => bytes::Bytes::new(),
-            (Some(_), _) | (None, Reply::Error) => {
+            (Some(_), _) | (None, ReplyKind::Error) => {
                 page::error(&site, "500 Internal Server Error", None)
             }
-            (None, Reply::RetryAfter(seconds)) => {
+            (None, ReplyKind::RetryAfter(seconds)) => {
                 delays.retry_after = Some(Duration::from_secs(seconds));
                 let status = if seconds % 2 == 0 {
                     "503 Service Unavailable"
@@ -116,7 +117,7 @@ impl Simulation for SimulatedNetwork {
                 };
                 page::error(&site, status, Some(seconds))
             }
-            (None, Reply::Page) => {
+            (None, ReplyKind::Page) => {
                 delays.crawl_delay = site.crawl_delay;
                 page::response(&self.plan, &site, path)
             }

@@ -1,8 +1,8 @@
 //! Responses of the simulated servers, with status line and headers: robots.txt, pages and errors.
 //!
-//! A page links to the home page, to its children in the site's tree, to other pages of the site and to other sites. Four of five
-//! links stay within the site (Viuva Negra 4). Every page has words of its own, so that no site is taken for a trap
-//! (docs/decisions/0008-novelty.md).
+//! A page links to the home page, to its children in the site's tree, to other pages of the site and to other sites.
+//! Four of five links stay within the site (Viuva Negra 4). Every page has words of its own, so that no site is taken
+//! for a trap (docs/decisions/0008-novelty.md).
 
 use std::io::Write as _;
 
@@ -96,8 +96,8 @@ fn html(plan: &WebPlan, site: &SimulatedSite, page: u32) -> Vec<u8> {
     html
 }
 
-/// Appends a link to another site. Half of these links favour sites with low numbers, which are therefore popular. One in four
-/// leads to another page than the home page.
+/// Appends a link to another site. Half of these links favour sites with low numbers, which are therefore popular. One
+/// in four leads to another page than the home page.
 fn external_link(plan: &WebPlan, chance: &mut Chance, html: &mut Vec<u8>) {
     let mut number = chance.below(plan.sites as usize);
     if chance.percent(50) {

@@ -2,13 +2,13 @@
 //!
 //! - Two requests to one site, or to one address, are at least a courtesy pause apart, counted from the end of the last
 //!   response.
-//! - A Crawl-delay is kept, up to `crawl.max_pause`. Requests for robots.txt need only the plain pause, because the crawler
-//!   learns the delay there.
+//! - A Crawl-delay is kept, up to `crawl.max_pause`. Requests for robots.txt need only the plain pause, because the
+//!   crawler learns the delay there.
 //! - A site that sent Retry-After gets no request before that time.
 //! - A site has at most one request in progress.
 //!
-//! A response ends when its last byte was read or the connection was closed. A killed crawler may lose a Retry-After of the last
-//! ten seconds, and nothing else.
+//! A response ends when its last byte was read or the connection was closed. A killed crawler may lose a Retry-After of
+//! the last ten seconds, and nothing else.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -221,8 +221,8 @@ impl RequestAudit {
         self.addresses[index] = now;
     }
 
-    /// Records a violation if a request came more than 1 ms too early. 1 ms is tolerated because times are rounded down to
-    /// whole milliseconds.
+    /// Records a violation if a request came more than 1 ms too early. 1 ms is tolerated because times are rounded down
+    /// to whole milliseconds.
     fn check(&mut self, rule: &'static str, early_ms: i64, time: i64, site: u32) {
         if early_ms <= 1 {
             return;

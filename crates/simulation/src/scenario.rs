@@ -1,8 +1,8 @@
 //! A scenario: several crawls of one collection, one after the other. Each crawl is stopped or killed.
 //!
-//! Every crawl has its own runtime with a paused clock; the calendar continues from one crawl to the next. A kill drops the
-//! runtime: all tasks end where they are, nothing is checked in, and the frontier's files stay as they are. Computation takes no
-//! simulated time.
+//! Every crawl has its own runtime with a paused clock; the calendar continues from one crawl to the next. A kill drops
+//! the runtime: all tasks end where they are, nothing is checked in, and the frontier's files stay as they are.
+//! Computation takes no simulated time.
 
 use std::io;
 use std::path::Path;
@@ -17,7 +17,7 @@ use tokio::time::{Instant, MissedTickBehavior};
 
 use crate::audited_frontier::lock;
 use crate::{
-    AuditedFrontier, SimulatedNetwork, SimulatedSite, WaitAudit, WebPlan, cpu_time, resident_bytes,
+    AuditedFrontier, SimulatedSite, SimulatedWeb, WaitAudit, WebPlan, cpu_time, resident_bytes,
 };
 
 /// How a simulated crawl ends if it does not finish earlier.
@@ -91,7 +91,7 @@ pub struct Scenario {
     /// Simulated time between two samples.
     pub sample_interval: Duration,
     /// The simulated web, with the audit of its requests.
-    pub network: Arc<SimulatedNetwork>,
+    pub network: Arc<SimulatedWeb>,
     waits: Arc<Mutex<WaitAudit>>,
 }
 
@@ -111,7 +111,7 @@ impl Scenario {
         config.crawl.idle_wait = Duration::from_hours(24 * 365);
         "https://example.org/".clone_into(&mut config.crawl.contact);
         config.log.crawl = false;
-        let network = SimulatedNetwork::new(plan, pause, config.crawl.max_pause);
+        let network = SimulatedWeb::new(plan, pause, config.crawl.max_pause);
         Scenario {
             config,
             sync: Duration::from_millis(200),
@@ -123,16 +123,16 @@ impl Scenario {
         }
     }
 
-    /// The longest time that a visit may occupy its slot while other sites wait: the quantum, plus the response in progress,
-    /// plus the wait for the other sites at its address.
+    /// The longest time that a visit may occupy its slot while other sites wait: the quantum, plus the response in
+    /// progress, plus the wait for the other sites at its address.
     fn max_visit(&self) -> Duration {
         let crawl = &self.config.crawl;
         let address_queue = 2 * self.network.plan().sites_per_shared_address * crawl.pause;
         crawl.quantum + address_queue + Duration::from_mins(2)
     }
 
-    /// Runs the crawls in `folder` and returns the frontier's status at the end. `runtime` creates a current-thread runtime with
-    /// a paused clock. The audit of the requests is in [`SimulatedNetwork::audit`].
+    /// Runs the crawls in `folder` and returns the frontier's status at the end. `runtime` creates a current-thread
+    /// runtime with a paused clock. The audit of the requests is in [`SimulatedWeb::audit`].
     pub fn run(
         &self,
         folder: &Path,
@@ -239,7 +239,7 @@ struct Sampler<'a> {
     /// Simulated time from the start of the scenario to the start of the crawl.
     before: Duration,
     crawl_start: Instant,
-    network: &'a SimulatedNetwork,
+    network: &'a SimulatedWeb,
 }
 
 impl Sampler<'_> {

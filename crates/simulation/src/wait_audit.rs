@@ -1,8 +1,8 @@
 //! Measures how long sites wait from their due time to their visit, and checks that no site starves (KLWF; F7).
 //!
-//! Under KLWF a due site waits only while every slot is taken, and only for sites that were due earlier. So its wait is at most
-//! (visits begun since its due time / slots + 1) × the longest visit. A site whose wait is longer starved. The audit needs a fixed
-//! amount of memory.
+//! Under KLWF a due site waits only while every slot is taken, and only for sites that were due earlier. So its wait is
+//! at most (visits begun since its due time / slots + 1) × the longest visit. A site whose wait is longer starved. The
+//! audit needs a fixed amount of memory.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,8 +11,9 @@ use std::time::Duration;
 const BUCKETS_PER_DOUBLING: u32 = 4;
 /// Enough buckets for some years.
 const BUCKETS: usize = 41 * BUCKETS_PER_DOUBLING as usize;
-/// Time that a due site may be missing from check-outs without a violation. Its check-in may still be on its way to the disk, and
-/// a check-out examines a limited number of sites: if none of them has new links, the next call examines the others.
+/// Time that a due site may be missing from check-outs without a violation. Its check-in may still be on its way to the
+/// disk, and a check-out examines a limited number of sites: if none of them has new links, the next call examines the
+/// others.
 const TOLERANCE_MS: i64 = 10_000;
 /// Resolution of the history of visits. Rounding makes the bound stricter, never looser.
 const HISTORY_STEP_MS: i64 = 10_000;
@@ -96,7 +97,8 @@ impl WaitAudit {
         (self.overtaken, self.left_out, self.starved) == (0, 0, 0)
     }
 
-    /// A new crawl starts. Sites whose check-in was lost by a kill are due again, so earlier check-outs say nothing about them.
+    /// A new crawl starts. Sites whose check-in was lost by a kill are due again, so earlier check-outs say nothing
+    /// about them.
     pub(crate) fn on_crawl_start(&mut self) {
         self.last_full = FullCheckOut::default();
         self.last_room = RoomPeriod::default();
@@ -240,7 +242,8 @@ mod tests {
         assert!((last_share - 1.0).abs() < 1e-9);
     }
 
-    /// Checks out sites with these due times, once a minute, with room for two. `expected`: overtaken, left out, starved.
+    /// Checks out sites with these due times, once a minute, with room for two. `expected`: overtaken, left out,
+    /// starved.
     fn check(check_outs: &[&[i64]], expected: [u64; 3]) {
         let mut waits = WaitAudit::new(2, Duration::from_mins(2));
         for (minute, dues) in (1_i64..).zip(check_outs) {

@@ -1,7 +1,8 @@
 //! Memory and cost of a crawl do not grow with the size of the web or with time.
 //!
-//! The test counts Rust allocations, because the load of the machine does not change them. They do not include the database
-//! cache, whose size is configured. The counters are those of the whole process, so this file has only one test.
+//! The test counts Rust allocations, because the load of the machine does not change them. They do not include the
+//! database cache, whose size is configured. The counters are those of the whole process, so this file has only one
+//! test.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -1,7 +1,8 @@
 //! The base URL of a page's links: the page's own URL, or the one given by `<base href>` (HTML, 4.2.3).
 //!
-//! A base is made once per page, and [`crate::Canonicaliser::join`] is called for every link. For a plain link the result is
-//! a prefix of the base's text followed by the link (`plain.rs`). The base is parsed only when the first other link occurs.
+//! A base is made once per page, and [`crate::Canonicaliser::join`] is called for every link. For a plain link the
+//! result is a prefix of the base's text followed by the link (`plain.rs`). The base is parsed only when the first
+//! other link occurs.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -52,8 +53,8 @@ impl Base {
         }
     }
 
-    /// The base with `<base href>` applied. The href is ignored if it is malformed, not http or https (as browsers do), or
-    /// too long for any link.
+    /// The base with `<base href>` applied. The href is ignored if it is malformed, not http or https (as browsers do),
+    /// or too long for any link.
     #[must_use]
     pub fn with_href(&self, base_href: &str) -> Base {
         match self.url().join(base_href) {
@@ -70,8 +71,8 @@ impl Base {
         }
     }
 
-    /// The base for a page in this character set. Characters of a query outside ASCII are percent-encoded in it, as browsers
-    /// do (WHATWG URL, 4.4, "query state").
+    /// The base for a page in this character set. Characters of a query outside ASCII are percent-encoded in it, as
+    /// browsers do (WHATWG URL, 4.4, "query state").
     #[must_use]
     pub fn with_charset(self, charset: &str) -> Base {
         if charset == UTF_8.name() {
@@ -87,8 +88,9 @@ impl Base {
         }
     }
 
-    /// The part of the base that the target of a link depends on: the page's directory, its origin, or nothing. A link gives
-    /// the same URL with all bases that share this part. `None` if that is not certain. `colon`: the link contains a colon.
+    /// The part of the base that the target of a link depends on: the page's directory, its origin, or nothing. A link
+    /// gives the same URL with all bases that share this part. `None` if that is not certain. `colon`: the link
+    /// contains a colon.
     pub fn part(&self, href: &str, colon: bool) -> Option<&str> {
         debug_assert_eq!(colon, href.contains(':'));
         if self.query_encoding(href).is_some() {
@@ -106,7 +108,8 @@ impl Base {
         Some(&base.text[..end])
     }
 
-    /// The absolute URL of a link as a browser resolves it, with its fragment and not canonical. `None` if it is malformed.
+    /// The absolute URL of a link as a browser resolves it, with its fragment and not canonical. `None` if it is
+    /// malformed.
     pub fn absolute(&self, href: &str) -> Option<String> {
         self.parse(href).ok().map(String::from)
     }

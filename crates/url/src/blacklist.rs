@@ -1,4 +1,5 @@
-//! Black lists of URLs, domains and address ranges that are never fetched, regardless of the scope (U11; Viuva Negra 5.4).
+//! Black lists of URLs, domains and address ranges that are never fetched, regardless of the scope (U11; Viuva Negra
+//! 5.4).
 //!
 //! One entry per line; `#` starts a comment:
 //!

@@ -1,7 +1,7 @@
 //! [`CanonUrl`]: a canonical URL in one allocation, with its parts as offsets into the text.
 //!
-//! Only the [`crate::Canonicaliser`] makes one. The scheme is always http or https, the host is not empty, the path begins
-//! with `/`, and there is neither a fragment nor credentials.
+//! Only the [`crate::Canonicaliser`] makes one. The scheme is always http or https, the host is not empty, the path
+//! begins with `/`, and there is neither a fragment nor credentials.
 
 use std::fmt;
 
@@ -57,8 +57,8 @@ pub struct CanonUrl {
     offsets: PartOffsets,
 }
 
-/// Offsets of the authority's parts in the text, and the effective port. A link within the same origin reuses the offsets
-/// of its page, so that the host is examined once per page.
+/// Offsets of the authority's parts in the text, and the effective port. A link within the same origin reuses the
+/// offsets of its page, so that the host is examined once per page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) struct PartOffsets {
     pub(crate) scheme: Scheme,
@@ -147,8 +147,8 @@ impl CanonUrl {
         memchr::memchr(b'?', path.as_bytes()).map(|mark| &path[mark + 1..])
     }
 
-    /// The site of this URL: the authority, with `www.` folded according to U3. http and https on their default ports are
-    /// one site. Any other port is part of the name (`example.org:8080`).
+    /// The site of this URL: the authority, with `www.` folded according to U3. http and https on their default ports
+    /// are one site. Any other port is part of the name (`example.org:8080`).
     pub fn site(&self) -> &str {
         &self.text[self.offsets.site as usize..self.offsets.path as usize]
     }

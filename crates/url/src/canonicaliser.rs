@@ -3,15 +3,16 @@
 //! Plain links are assembled from the base's text (`plain.rs`). All other text goes through the WHATWG parser, with the
 //! tolerance of browsers, and is then normalised by RFC 3986. Both paths give the same result. The steps:
 //!
-//! 1. Parser: surrounding white space and control characters are removed, as are tabs and line ends inside. Other control
-//!    characters are percent-encoded, `\` becomes `/`. Scheme and host become lower case, internationalised names ASCII, IP
-//!    addresses canonical. Dot segments (also `%2e`) are resolved, the default port is omitted, an empty path becomes `/`.
-//! 2. The fragment is dropped. **Credentials are dropped too**: a crawler must not log in with credentials found in a link,
-//!    and they must not appear in logs and archives.
+//! 1. Parser: surrounding white space and control characters are removed, as are tabs and line ends inside. Other
+//!    control characters are percent-encoded, `\` becomes `/`. Scheme and host become lower case, internationalised
+//!    names ASCII, IP addresses canonical. Dot segments (also `%2e`) are resolved, the default port is omitted, an
+//!    empty path becomes `/`.
+//! 2. The fragment is dropped. **Credentials are dropped too**: a crawler must not log in with credentials found in a
+//!    link, and they must not appear in logs and archives.
 //! 3. Percent-encoding in path and query is normalised (`percent.rs`). The final dot of a host and an empty query are
 //!    removed.
-//! 4. The optional [`UrlRules`] follow in this order: sessions, listings, index names, then the limits on repetition and
-//!    length. In this order the result is a fixed point: no rule produces text that an earlier rule would change.
+//! 4. The optional [`UrlRules`] follow in this order: sessions, listings, index names, then the limits on repetition
+//!    and length. In this order the result is a fixed point: no rule produces text that an earlier rule would change.
 //!
 //! More than half of this file are tests, which check all rules together.
 
@@ -95,8 +96,8 @@ impl Canonicaliser {
         }
     }
 
-    /// Rebuilds a URL from a stored origin (`https://www.example.org`) and path (`/a?b`), both already canonical. The rules
-    /// are not applied again: a stored URL stays valid when the rules change.
+    /// Rebuilds a URL from a stored origin (`https://www.example.org`) and path (`/a?b`), both already canonical. The
+    /// rules are not applied again: a stored URL stays valid when the rules change.
     pub fn rebuild(&self, origin: &str, path: &str) -> Result<CanonUrl, Rejected> {
         let offsets = origin::read(origin, self.rules.fold_www)
             .ok_or_else(|| Rejected::Malformed(format!("`{origin}` is not a stored origin")))?;
@@ -577,9 +578,10 @@ mod tests {
         }
     }
 
-    /// The `url` crate does not let `../` remove a segment such as `c:` (servo/rust-url issue 1130). By WHATWG URL, 4.4, the result
-    /// below would be `/d/x`, as in browsers. The fast path leaves these links to the parser, because `Base::absolute` also
-    /// uses the parser, and both must agree. Without that rule the next property failed at random.
+    /// The `url` crate does not let `../` remove a segment such as `c:` (servo/rust-url issue 1130). By WHATWG URL,
+    /// 4.4, the result below would be `/d/x`, as in browsers. The fast path leaves these links to the parser, because
+    /// `Base::absolute` also uses the parser, and both must agree. Without that rule the next property failed at
+    /// random.
     #[test]
     fn parent_links_after_a_drive_letter_are_left_to_the_parser() {
         let canonicaliser = Canonicaliser::default();

@@ -1,8 +1,9 @@
 //! Growing URLs (U6; Viuva Negra 4.1, Castillo A.6.2, Chakrabarti 2.3.6): a misinterpreted relative link makes the path
 //! longer with every link followed (`/a/b/b/b/…` or `/a/b/a/b/a/b/…`).
 //!
-//! A component may occur at most `limit` times in a row and [`TOTAL_FACTOR`] times `limit` in the whole path. Legitimate
-//! paths such as source trees repeat a name a few times (`src/main/java/main`); traps repeat it without limit.
+//! A component may occur at most `limit` times in a row and [`TOTAL_FACTOR`] times `limit` in the whole path.
+//! Legitimate paths such as source trees repeat a name a few times (`src/main/java/main`); traps repeat it without
+//! limit.
 
 /// Limit for the whole path, as a multiple of the limit for consecutive components.
 const TOTAL_FACTOR: usize = 3;

@@ -1,5 +1,5 @@
-//! Two-level keys (U8; Chakrabarti 2.3.5): the hash of the site, then the hash of the path. The pages of a site are adjacent
-//! in every sorted file and form one contiguous range in every index.
+//! Two-level keys (U8; Chakrabarti 2.3.5): the hash of the site, then the hash of the path. The pages of a site are
+//! adjacent in every sorted file and form one contiguous range in every index.
 //!
 //! Keys are stored. The hash function (xxh3-64, seed 0) and its input must not change between versions.
 

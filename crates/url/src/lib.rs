@@ -1,15 +1,15 @@
 //! Canonical URLs, sites, keys, scope and filters. Every link that is found passes through this crate first.
 //!
-//! [`Canonicaliser::canon`] and [`Canonicaliser::join`] turn text into a [`CanonUrl`], or return the reason why it is not
-//! crawled ([`Rejected`]). The canonical URL determines the site ([`CanonUrl::site`]), the unit of work of the crawl, and
-//! the two-level key ([`PageKey`]) of the page in the frontier. [`Scope`] then decides whether the URL belongs to the crawl
-//! and names the deciding rule.
+//! [`Canonicaliser::canon`] and [`Canonicaliser::join`] turn text into a [`CanonUrl`], or return the reason why it is
+//! not crawled ([`Rejected`]). The canonical URL determines the site ([`CanonUrl::site`]), the unit of work of the
+//! crawl, and the two-level key ([`PageKey`]) of the page in the frontier. [`Scope`] then decides whether the URL
+//! belongs to the crawl and names the deciding rule.
 //!
 //! Invariants:
 //! - **Pure.** No I/O, no clock, no global state.
 //! - **Canonical text is a fixed point.** `canon(canon(x)) == canon(x)` under the same [`UrlRules`].
-//! - **Twins are one page.** The scheme (on default ports) and a folded `www.` ([`UrlRules::fold_www`]) are not part of the
-//!   key. The text keeps them, because only one of the twins may respond.
+//! - **Twins are one page.** The scheme (on default ports) and a folded `www.` ([`UrlRules::fold_www`]) are not part of
+//!   the key. The text keeps them, because only one of the twins may respond.
 //!
 //! Read first: [`canonicaliser`], then [`scope`].
 //!

@@ -1,8 +1,8 @@
-//! Canonical percent-encoding (U1; RFC 3986, 6.2.2.1 and 6.2.2.2): hexadecimal digits in upper case, unreserved characters
-//! decoded. Reserved characters stay encoded: `%2F` is not a slash.
+//! Canonical percent-encoding (U1; RFC 3986, 6.2.2.1 and 6.2.2.2): hexadecimal digits in upper case, unreserved
+//! characters decoded. Reserved characters stay encoded: `%2F` is not a slash.
 //!
-//! A `%` that does not start a triplet is kept, as browsers send it. A triplet after such a stray `%` is not decoded if the
-//! result could form a new triplet (`%%34%31` must not become `%41`). This makes the canonical form a fixed point.
+//! A `%` that does not start a triplet is kept, as browsers send it. A triplet after such a stray `%` is not decoded if
+//! the result could form a new triplet (`%%34%31` must not become `%41`). This makes the canonical form a fixed point.
 
 /// Appends the canonical form of `text` to `out`.
 pub(crate) fn normalise_into(out: &mut String, text: &str) {
@@ -28,8 +28,8 @@ pub(crate) fn normalise_into(out: &mut String, text: &str) {
     out.push_str(rest);
 }
 
-/// Whether this byte, appended to a stray `%` and the text after it, could be read as part of a triplet. Later text does
-/// not matter: session identifiers removed later start and end at characters that are not hexadecimal digits.
+/// Whether this byte, appended to a stray `%` and the text after it, could be read as part of a triplet. Later text
+/// does not matter: session identifiers removed later start and end at characters that are not hexadecimal digits.
 fn completes(stray: &[u8], byte: u8) -> bool {
     byte.is_ascii_hexdigit()
         && match stray {

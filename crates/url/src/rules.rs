@@ -1,8 +1,8 @@
 //! Optional rules of the canonicaliser: the section `[url]` of `aranha.toml`.
 //!
-//! These are heuristics that can be wrong for a site, so each can be turned off. The normalisation of RFC 3986, 6.2 (case,
-//! percent-encoding, dot segments, default port, empty path, fragment; U1) is always on, because those spellings are
-//! equivalent by definition.
+//! These are heuristics that can be wrong for a site, so each can be turned off. The normalisation of RFC 3986, 6.2
+//! (case, percent-encoding, dot segments, default port, empty path, fragment; U1) is always on, because those spellings
+//! are equivalent by definition.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,14 +12,16 @@ use serde::{Deserialize, Serialize};
 pub struct UrlRules {
     /// U3: `www.example.org` and `example.org` are one site if the name after `www.` is a registrable domain.
     pub fold_www: bool,
-    /// U2: drop a well-known file name at the end, such as `index.html`. Off by default, to archive the URL that was linked.
+    /// U2: drop a well-known file name at the end, such as `index.html`. Off by default, to archive the URL that was
+    /// linked.
     pub drop_index: bool,
     /// File names that `drop_index` drops, in any case.
     pub index_names: Vec<String>,
     /// U4: remove session identifiers from path and query.
     pub drop_sessions: bool,
-    /// Parameter names of session identifiers, in any case. `name*` matches every name with this start. `name=16` requires
-    /// a value of at least 16 letters and digits, or a UUID, because `sid=123` may be the number of an article.
+    /// Parameter names of session identifiers, in any case. `name*` matches every name with this start. `name=16`
+    /// requires a value of at least 16 letters and digits, or a UUID, because `sid=123` may be the number of an
+    /// article.
     pub session_names: Vec<String>,
     /// U5: remove the sort parameters of Apache's directory listings.
     pub trim_listings: bool,

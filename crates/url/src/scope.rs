@@ -1,8 +1,8 @@
 //! Scope (U12): whether a URL belongs to the crawl, and which rule decides.
 //!
 //! Applied to every link, in this order: a URL on the black list is outside; a seed is inside; a URL beyond the maximum
-//! depth, one that matches `reject`, or one that does not match `filter` is outside; all others must be within reach of the
-//! seeds or below a wanted top-level domain. A judgement only borrows, so that it costs no allocation.
+//! depth, one that matches `reject`, or one that does not match `filter` is outside; all others must be within reach of
+//! the seeds or below a wanted top-level domain. A judgement only borrows, so that it costs no allocation.
 //!
 //! Half of this file are tests, which check the rules in combination.
 
@@ -148,8 +148,8 @@ impl Judgement<'_> {
 }
 
 impl Scope {
-    /// A scope without seeds. URLs below one of `tlds` (`pt`, `co.uk`, with or without a leading dot) are within reach for
-    /// any seeds.
+    /// A scope without seeds. URLs below one of `tlds` (`pt`, `co.uk`, with or without a leading dot) are within reach
+    /// for any seeds.
     pub fn new(
         reach: Reach,
         tlds: &[String],
@@ -255,8 +255,8 @@ impl Scope {
         self.reaches(url, key.site)
     }
 
-    /// Whether the host of a link alone shows that it is out of reach. This excludes most links to other sites before they
-    /// are canonicalised. False if it cannot be decided from the text.
+    /// Whether the host of a link alone shows that it is out of reach. This excludes most links to other sites before
+    /// they are canonicalised. False if it cannot be decided from the text.
     pub fn is_beyond(&self, href: &str) -> bool {
         if !matches!(self.reach, Reach::Host | Reach::Domain) {
             return false;

@@ -1,8 +1,9 @@
-//! Removal of session identifiers, which give one page many URLs (U4; Viuva Negra 4.1, 5.4; Castillo A.6.1). They occur in
-//! the query (`?a=1&PHPSESSID=…`), in path parameters (`;jsessionid=…`) and as path segments of ASP.NET (`/(S(…))/`).
+//! Removal of session identifiers, which give one page many URLs (U4; Viuva Negra 4.1, 5.4; Castillo A.6.1). They occur
+//! in the query (`?a=1&PHPSESSID=…`), in path parameters (`;jsessionid=…`) and as path segments of ASP.NET
+//! (`/(S(…))/`).
 //!
-//! A name without `=` is kept, and so is a value shorter than the configured minimum: article numbers are called `sid` too
-//! (`article.php?sid=123`), and removing them would merge all articles into one URL.
+//! A name without `=` is kept, and so is a value shorter than the configured minimum: article numbers are called `sid`
+//! too (`article.php?sid=123`), and removing them would merge all articles into one URL.
 
 /// Compiled parameter names.
 #[derive(Clone, Debug, Default)]
@@ -57,8 +58,8 @@ impl SessionNames {
             .any(|known| known.is(name) && known.takes(value))
     }
 
-    /// Removes session parameters from the query (without its `?`) that starts at `start` in `text`. A separator is removed
-    /// together with the parameter after it.
+    /// Removes session parameters from the query (without its `?`) that starts at `start` in `text`. A separator is
+    /// removed together with the parameter after it.
     pub(crate) fn strip_query(&self, text: &mut String, start: usize) {
         if !parameters(&text[start..]).any(|(_, parameter)| self.is_session(parameter)) {
             return;
@@ -103,8 +104,8 @@ impl SessionNames {
                 .any(|parameter| self.is_session(parameter))
     }
 
-    /// Appends a segment without its session parameters, unless that would leave a dot segment: `..;sid=…` is a name, but
-    /// `..` is the parent directory.
+    /// Appends a segment without its session parameters, unless that would leave a dot segment: `..;sid=…` is a name,
+    /// but `..` is the parent directory.
     fn push_segment(&self, kept: &mut String, segment: &str) {
         let start = kept.len();
         for (index, parameter) in segment.split(';').enumerate() {

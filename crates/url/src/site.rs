@@ -1,11 +1,13 @@
 //! Site identity (U3): folding of `www.`, and the registrable domain of a host.
 //!
-//! `www.` is folded only if the rest of the host is a registrable domain by the public suffix list. At the second level this
-//! avoids 30% of duplicate hosts, while folding at the third level merges different sites (Viuva Negra 4.3.1). For a
-//! top-level domain that is not on the list (`.test`, `.lab`) its default rule `*` applies: the last label is the suffix.
+//! `www.` is folded only if the rest of the host is a registrable domain by the public suffix list. At the second level
+//! this avoids 30% of duplicate hosts, while folding at the third level merges different sites (Viuva Negra 4.3.1). For
+//! a top-level domain that is not on the list (`.test`, `.lab`) its default rule `*` applies: the last label is the
+//! suffix.
 
-/// The registrable domain of a host (`example.co.uk` for `a.b.example.co.uk`); `None` for IP addresses and public suffixes.
-/// Private suffixes of the list (`github.io`) count as suffixes, because their subdomains have different owners.
+/// The registrable domain of a host (`example.co.uk` for `a.b.example.co.uk`); `None` for IP addresses and public
+/// suffixes. Private suffixes of the list (`github.io`) count as suffixes, because their subdomains have different
+/// owners.
 pub fn registrable(host: &str) -> Option<&str> {
     if is_address(host) {
         return None;

@@ -1,16 +1,16 @@
 //! SURT, the sort-friendly URI reordering transform: the key of CDX and CDXJ indexes (`org,example)/a?b=c`).
 //!
-//! The host is reversed, so that the pages of a domain are adjacent. The form is coarser than [`crate::CanonUrl`]: lower
-//! case, sorted parameters, always without `www.`. Replay tools look up pages by this key, so it must equal the key of the
-//! Python package `surt` that pywb uses, including its quirks. `tests/corpus/url/surt.tsv` compares the two.
+//! The host is reversed, so that the pages of a domain are adjacent. The form is coarser than [`crate::CanonUrl`]:
+//! lower case, sorted parameters, always without `www.`. Replay tools look up pages by this key, so it must equal the
+//! key of the Python package `surt` that pywb uses, including its quirks. `tests/corpus/url/surt.tsv` compares the two.
 
 /// SURT form of a URL, for CDXJ keys. Text that is not a URL gets a key too.
 pub fn surt(url: &str) -> String {
     plain_surt(url).unwrap_or_else(|| any_surt(url))
 }
 
-/// Fast path for URLs without escapes, dot segments and other special cases, such as nearly all canonical URLs; `None` for
-/// any other URL. The result equals that of [`any_surt`].
+/// Fast path for URLs without escapes, dot segments and other special cases, such as nearly all canonical URLs; `None`
+/// for any other URL. The result equals that of [`any_surt`].
 fn plain_surt(url: &str) -> Option<String> {
     // No early exit, so that the loop is vectorised. Parentheses may belong to a session.
     let plain =
@@ -191,8 +191,8 @@ fn without_www(host: &[u8]) -> &[u8] {
     rest[digits..].strip_prefix(b".").unwrap_or(host)
 }
 
-/// The path unescaped, with dot segments resolved and repeated slashes merged, escaped again, in lower case, without its
-/// last slash.
+/// The path unescaped, with dot segments resolved and repeated slashes merged, escaped again, in lower case, without
+/// its last slash.
 fn path_key(path: &str) -> Vec<u8> {
     let plain = unescaped(path.as_bytes());
     let mut kept: Vec<&[u8]> = Vec::new();
@@ -221,7 +221,8 @@ fn path_key(path: &str) -> Vec<u8> {
     key
 }
 
-/// Removes cookieless sessions of ASP.NET before an `.aspx` page: `/(s(24 characters))/` or the older `/(24 characters)/`.
+/// Removes cookieless sessions of ASP.NET before an `.aspx` page: `/(s(24 characters))/` or the older `/(24
+/// characters)/`.
 fn strip_session_segments(path: &mut Vec<u8>) {
     for tickets in [true, false] {
         let Some(last_page) = memchr::memmem::rfind(path, b".aspx") else {

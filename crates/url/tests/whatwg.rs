@@ -1,15 +1,15 @@
 //! The test data of the URL standard, applied to the parser that the canonicaliser uses.
 //!
-//! `urltestdata.json` is the web-platform-tests file as shipped with the `url` crate. Cases in which that crate differs from
-//! the standard are listed in `DEVIATIONS`. The test also fails if a listed deviation no longer occurs. Every http and
-//! https case is then passed through the canonicaliser.
+//! `urltestdata.json` is the web-platform-tests file as shipped with the `url` crate. Cases in which that crate differs
+//! from the standard are listed in `DEVIATIONS`. The test also fails if a listed deviation no longer occurs. Every http
+//! and https case is then passed through the canonicaliser.
 
 use aranha_url::{Base, Canonicaliser, Rejected, UrlRules};
 use serde_json::Value;
 use url::Url;
 
-/// Input and base of the cases in which the parser differs. All of them are `file:` URLs, which are rejected by their scheme
-/// anyway. The parser drops the host before a drive letter and empty segments at the start of the path.
+/// Input and base of the cases in which the parser differs. All of them are `file:` URLs, which are rejected by their
+/// scheme anyway. The parser drops the host before a drive letter and empty segments at the start of the path.
 const DEVIATIONS: &[(&str, &str)] = &[
     ("/", "file://h/C:/a/b"),
     ("file:\\\\//", ""),

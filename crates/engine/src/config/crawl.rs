@@ -1,6 +1,7 @@
 //! The sections of the engine: `[crawl]`, `[thresholds]`, `[proxy_cache]` and `[log]`.
 //!
-//! Durations are texts (`"2s"`, `"1h30m"`). Sizes are texts or numbers of bytes (`"10MiB"`, `4096`). Limits may be `"none"`.
+//! Durations are texts (`"2s"`, `"1h30m"`). Sizes are texts or numbers of bytes (`"10MiB"`, `4096`). Limits may be
+//! `"none"`.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -70,8 +71,8 @@ pub struct CrawlOptions {
 
     /// Product token for robots.txt, and first word of the User-Agent.
     pub product: String,
-    /// Web page or mail address of the operator, sent with every request (N9). It becomes part of `fetch.user_agent` and
-    /// `fetch.from` if these are not set.
+    /// Web page or mail address of the operator, sent with every request (N9). It becomes part of `fetch.user_agent`
+    /// and `fetch.from` if these are not set.
     pub contact: String,
     /// Follow links marked `rel=nofollow`. A robots meta tag with nofollow is always obeyed.
     pub follow_nofollow: bool,
@@ -113,8 +114,8 @@ impl Default for CrawlOptions {
     }
 }
 
-/// Limits beyond which a site is treated as a trap (D5; Viuva Negra 5.4): its links are no longer followed, and its stored pages
-/// are kept. By default only `trap_pages` is set, because large honest sites are common.
+/// Limits beyond which a site is treated as a trap (D5; Viuva Negra 5.4): its links are no longer followed, and its
+/// stored pages are kept. By default only `trap_pages` is set, because large honest sites are common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Thresholds {
@@ -127,8 +128,8 @@ pub struct Thresholds {
     /// Link depth from the page where the crawl entered the site.
     #[serde(with = "limit::count")]
     pub depth: Option<u16>,
-    /// Approximate number of pages with new links but no new text (`traps/novelty.rs`). `"none"` also disables the check for
-    /// links that never lead back.
+    /// Approximate number of pages with new links but no new text (`traps/novelty.rs`). `"none"` also disables the
+    /// check for links that never lead back.
     #[serde(with = "limit::count")]
     pub trap_pages: Option<u32>,
 }
@@ -144,7 +145,8 @@ impl Default for Thresholds {
     }
 }
 
-/// A caching proxy (I5; `CoBWeb` 2.6, 3) reports the pages that its users request, and the crawl fetches its fresh copies.
+/// A caching proxy (I5; `CoBWeb` 2.6, 3) reports the pages that its users request, and the crawl fetches its fresh
+/// copies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProxyCacheOptions {
@@ -206,7 +208,8 @@ impl ProxyCacheOptions {
 pub struct LogOptions {
     /// Write `logs/crawl.log`: one line per fetch, with the twelve fields of Heritrix.
     pub crawl: bool,
-    /// Filter of the log messages on stderr: a level such as `warn`, or levels by crate such as `aranha_fetch=debug,info`.
+    /// Filter of the log messages on stderr: a level such as `warn`, or levels by crate such as
+    /// `aranha_fetch=debug,info`.
     pub level: String,
 }
 

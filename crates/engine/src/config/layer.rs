@@ -1,7 +1,7 @@
 //! One layer of the configuration: a TOML table, and the origin of each value.
 //!
-//! Each layer is deserialised into [`Config`] on its own; missing values take their defaults. So an error has the position of its
-//! key or value in the file.
+//! Each layer is deserialised into [`Config`] on its own; missing values take their defaults. So an error has the
+//! position of its key or value in the file.
 
 use std::fs;
 use std::path::Path;
@@ -172,8 +172,8 @@ fn nest(key: &str, value: Value) -> Table {
     }
 }
 
-/// Makes paths absolute. They are relative to the configuration file, but a collection keeps a copy of the configuration in
-/// another folder.
+/// Makes paths absolute. They are relative to the configuration file, but a collection keeps a copy of the
+/// configuration in another folder.
 fn make_paths_absolute(table: &mut Table, path: &Path) {
     let Some(folder) = path.parent() else { return };
     let files = table

@@ -1,7 +1,7 @@
 //! Serialisation of optional limits: a value, or `"none"`.
 //!
-//! TOML has no null, but a file must be able to remove a limit that a profile sets. Each module here is a serde `with` module for
-//! an `Option`.
+//! TOML has no null, but a file must be able to remove a limit that a profile sets. Each module here is a serde `with`
+//! module for an `Option`.
 
 use std::fmt;
 use std::marker::PhantomData;

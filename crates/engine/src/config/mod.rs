@@ -1,15 +1,16 @@
 //! The configuration of a crawl, and the origin of each value (M9).
 //!
-//! Four layers are merged, value by value: built-in defaults, a profile, configuration files and command-line flags. A later layer
-//! overrides an earlier one. The [`Origin`] of every value is kept for `aranha config show`.
+//! Four layers are merged, value by value: built-in defaults, a profile, configuration files and command-line flags. A
+//! later layer overrides an earlier one. The [`Origin`] of every value is kept for `aranha config show`.
 //!
 //! Invariants:
-//! - Every layer is read on its own against the same structs. An unknown key or a wrong type is an error that names the file,
-//!   line and column, or the flag.
-//! - A [`Config`] from [`Config::load`] has passed all checks in `check.rs`, and its `fetch.user_agent` contains the contact.
+//! - Every layer is read on its own against the same structs. An unknown key or a wrong type is an error that names the
+//!   file, line and column, or the flag.
+//! - A [`Config`] from [`Config::load`] has passed all checks in `check.rs`, and its `fetch.user_agent` contains the
+//!   contact.
 //!
-//! Read first: [`CrawlOptions`] (the engine's own section; the other sections belong to their crates), then `layer.rs` (reading
-//! a layer) and `merge.rs` (merging the layers).
+//! Read first: [`CrawlOptions`] (the engine's own section; the other sections belong to their crates), then `layer.rs`
+//! (reading a layer) and `merge.rs` (merging the layers).
 
 mod check;
 mod crawl;
@@ -127,8 +128,8 @@ impl Config {
         show::all(self, origins)
     }
 
-    /// The values from files and flags, and the name of the profile, as TOML. A collection keeps this text, so that later
-    /// crawls have the same configuration.
+    /// The values from files and flags, and the name of the profile, as TOML. A collection keeps this text, so that
+    /// later crawls have the same configuration.
     pub fn show_own(&self, origins: &Origins) -> String {
         show::own(self, origins)
     }

@@ -1,7 +1,7 @@
 //! Renamed keys. An old name is still accepted, and [`Renamed`] describes it so that the program can warn.
 //!
-//! Names are replaced in the parsed document, before it is deserialised into [`Config`](super::Config). So errors and origins have
-//! the line of the old name. An old name is removed one release after the new name was introduced.
+//! Names are replaced in the parsed document, before it is deserialised into [`Config`](super::Config). So errors and
+//! origins have the line of the old name. An old name is removed one release after the new name was introduced.
 
 use std::borrow::Cow;
 use std::fmt;

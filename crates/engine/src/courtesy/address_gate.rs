@@ -1,11 +1,11 @@
 //! The courtesy pause per address (F8): one request at a time to an IP address, and a pause after each response.
 //!
-//! A site's pause is kept by its visit, the only task that sends requests to the site. Many sites can share one address, so a
-//! visit takes the [`Permit`] of the address before each request. Permits are issued in order of arrival (F7), each not before
-//! the pause since the end of the last response is over.
+//! A site's pause is kept by its visit, the only task that sends requests to the site. Many sites can share one
+//! address, so a visit takes the [`Permit`] of the address before each request. Permits are issued in order of arrival
+//! (F7), each not before the pause since the end of the last response is over.
 //!
-//! **Invariant 2**: a permit is held until the response has ended, and dropping it starts the pause. [`Permit::give_back`], which
-//! starts no pause, is only for a request that was not sent.
+//! **Invariant 2**: a permit is held until the response has ended, and dropping it starts the pause.
+//! [`Permit::give_back`], which starts no pause, is only for a request that was not sent.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -22,8 +22,8 @@ const MIN_SWEEP: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct AddressGates {
     pause: Duration,
-    /// Assumed end of the last response of an unknown address. A resumed crawl does not know the last requests of the crawl
-    /// before, so it assumes its own start.
+    /// Assumed end of the last response of an unknown address. A resumed crawl does not know the last requests of the
+    /// crawl before, so it assumes its own start.
     assumed_end: Option<Instant>,
     table: Mutex<Table>,
 }
@@ -74,7 +74,8 @@ impl AddressGates {
         }
     }
 
-    /// Waits for the permit of an address; `None` if the pause is 0. Cancelling the wait gives up the position in the queue.
+    /// Waits for the permit of an address; `None` if the pause is 0. Cancelling the wait gives up the position in the
+    /// queue.
     pub(crate) async fn enter(&self, address: IpAddr) -> Option<Permit> {
         if self.pause.is_zero() {
             return None;

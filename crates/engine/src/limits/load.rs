@@ -1,8 +1,8 @@
 //! The load manager (N13; Chakrabarti 2.3.8, figure 2.4): keeps the crawl within the limits in `[load]`.
 //!
-//! `max_requests` limits the active requests exactly. The other limits (latency, error rate, processor) are enforced by changing
-//! the number of active requests once a second: 20% fewer while a limit is exceeded, 5% more otherwise, similar to the congestion
-//! window of TCP. The download rate is limited in `rate`.
+//! `max_requests` limits the active requests exactly. The other limits (latency, error rate, processor) are enforced by
+//! changing the number of active requests once a second: 20% fewer while a limit is exceeded, 5% more otherwise,
+//! similar to the congestion window of TCP. The download rate is limited in `rate`.
 //!
 //! Without limits nothing is measured, and no request waits.
 

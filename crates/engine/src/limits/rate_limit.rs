@@ -1,7 +1,7 @@
 //! The download rate limit (`--limit-rate`, `crawl.limit_rate`), over all sites.
 //!
-//! A token bucket that may go into debt: a request starts when the bytes of the earlier ones are paid off. So the average rate is
-//! kept for responses of any size.
+//! A token bucket that may go into debt: a request starts when the bytes of the earlier ones are paid off. So the
+//! average rate is kept for responses of any size.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -1,12 +1,12 @@
 //! Signals (I5): messages from outside that a page has changed or is new.
 //!
-//! A receiver (`aranha listen`, the Squid helper, `aranha seed add --now`) appends a line to `signals.jsonl` in the collection,
-//! whether a crawl is active or not, and never waits for the crawl. An active crawl takes the file every second by renaming it, and
-//! removes it when its signals are in the frontier. So a crash may repeat signals but loses none. A signal can only make a
-//! visit earlier (`crates/revisit`, `Trust`).
+//! A receiver (`aranha listen`, the Squid helper, `aranha seed add --now`) appends a line to `signals.jsonl` in the
+//! collection, whether a crawl is active or not, and never waits for the crawl. An active crawl takes the file every
+//! second by renaming it, and removes it when its signals are in the frontier. So a crash may repeat signals but loses
+//! none. A signal can only make a visit earlier (`crates/revisit`, `Trust`).
 //!
-//! Writers hold the lock of the file while they write, and check after locking that the file was not renamed. The reader waits for
-//! the lock. So lines of several writers do not mix, and no line is lost.
+//! Writers hold the lock of the file while they write, and check after locking that the file was not renamed. The
+//! reader waits for the lock. So lines of several writers do not mix, and no line is lost.
 
 mod intake;
 
@@ -100,7 +100,8 @@ pub(crate) struct SignalBatch {
 }
 
 impl SignalBatch {
-    /// Takes the signals from the file at `path`. If an earlier crawl took signals and did not remove them, returns those first.
+    /// Takes the signals from the file at `path`. If an earlier crawl took signals and did not remove them, returns
+    /// those first.
     pub(crate) fn take(path: &Path) -> io::Result<Option<Self>> {
         let taken = path.with_extension("taken");
         if !taken.exists() {

@@ -1,7 +1,7 @@
 //! Simulated crawls of the simulated web, and their measurements.
 //!
-//! A visit takes no time and always succeeds. The policy learns from it only whether the text has changed since the last visit. All
-//! crawls have the same web. Nothing is counted during the warm-up.
+//! A visit takes no time and always succeeds. The policy learns from it only whether the text has changed since the
+//! last visit. All crawls have the same web. Nothing is counted during the warm-up.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -159,7 +159,7 @@ impl<'a> Copies<'a> {
 
 /// A web with the periods of its crawls, in days.
 #[derive(Clone, Copy)]
-pub(crate) struct Experiment<'a> {
+pub(crate) struct PolicyExperiment<'a> {
     pub(crate) web: &'a ChangingWeb,
     /// Nothing is counted before this day.
     pub(crate) warm_up: f64,
@@ -167,7 +167,7 @@ pub(crate) struct Experiment<'a> {
     pub(crate) first_visits: f64,
 }
 
-impl Experiment<'_> {
+impl PolicyExperiment<'_> {
     /// The time of the first visit of each page.
     fn first_visit_times(&self) -> Vec<f64> {
         let mut random = RandomStream::new(77);
@@ -249,8 +249,8 @@ impl Experiment<'_> {
         copies.finish()
     }
 
-    /// Visits whole sites in rounds: first the entry page, then the inner pages that are due and that `selective` chooses. With
-    /// `skip_unchanged`, the inner pages are visited only if the entry page has changed.
+    /// Visits whole sites in rounds: first the entry page, then the inner pages that are due and that `selective`
+    /// chooses. With `skip_unchanged`, the inner pages are visited only if the entry page has changed.
     pub(crate) fn in_rounds(&self, options: &Options, skip_unchanged: bool) -> Measurements {
         let schedule = Schedule::new(options);
         let mut copies = Copies::new(self.web, self.warm_up);

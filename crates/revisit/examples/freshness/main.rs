@@ -2,8 +2,8 @@
 //!
 //!     cargo run --release -p aranha-revisit --example freshness -- [--pages N] [--days N] [--seed N] [--plot FILE]
 //!
-//! Prints the tables of `bench/RESULTS.md`, draws a plot, and fails if a bound in `study.rs` is missed. `web.rs` describes the web and
-//! `crawl.rs` the crawls. `tests/freshness.rs` checks the same bounds on a small web.
+//! Prints the tables of `bench/RESULTS.md`, draws a plot, and fails if a bound in `study.rs` is missed. `web.rs`
+//! describes the web and `crawl.rs` the crawls. `tests/freshness.rs` checks the same bounds on a small web.
 
 mod crawl;
 mod plot;

@@ -101,7 +101,8 @@ fn draw_panel(
     }
 }
 
-/// The top of a panel: 1.25 times the 90th percentile of all values, rounded up. The large values of the first weeks are cut off.
+/// The top of a panel: 1.25 times the 90th percentile of all values, rounded up. The large values of the first weeks
+/// are cut off.
 fn scale(crawls: &[(String, Measurements)], panel: usize) -> f64 {
     if panel == 0 {
         return 1.0;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use aranha_revisit::{Options, Policy};
 
 use crate::{
-    crawl::{Experiment, Measurements},
+    crawl::{Measurements, PolicyExperiment},
     web::ChangingWeb,
 };
 
@@ -24,7 +24,7 @@ pub(crate) const MIN_SAVED: f64 = 0.28;
 
 /// A web with a budget.
 pub(crate) struct Study<'a> {
-    pub(crate) experiment: Experiment<'a>,
+    pub(crate) experiment: PolicyExperiment<'a>,
     /// Requests per day.
     pub(crate) budget: f64,
 }
@@ -56,7 +56,7 @@ impl<'a> Study<'a> {
     /// The warm-up takes a third of the time.
     pub(crate) fn new(web: &'a ChangingWeb) -> Self {
         Study {
-            experiment: Experiment {
+            experiment: PolicyExperiment {
                 web,
                 warm_up: web.days / 3.0,
                 first_visits: UNIFORM_INTERVAL,
@@ -119,7 +119,8 @@ impl<'a> Study<'a> {
         }
     }
 
-    /// Comparison 3: daily rounds that skip sites with an unchanged entry page, and `selective` with rounds at the same cost.
+    /// Comparison 3: daily rounds that skip sites with an unchanged entry page, and `selective` with rounds at the same
+    /// cost.
     pub(crate) fn selective(&self) -> (Measurements, Measurements) {
         let skipping = self
             .experiment
@@ -140,8 +141,8 @@ fn rounds(policy: Policy, days: f64) -> Options {
     }
 }
 
-/// Finds the value at which `above` changes from true to false, up to the factor `within`. Returns the nearest values on both sides
-/// with their measurements.
+/// Finds the value at which `above` changes from true to false, up to the factor `within`. Returns the nearest values
+/// on both sides with their measurements.
 fn calibrate(
     mut low: f64,
     mut high: f64,

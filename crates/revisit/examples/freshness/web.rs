@@ -2,14 +2,15 @@
 //!
 //! The rates of change are from the literature:
 //!
-//! - Cho and Garcia-Molina (2000): of 720,000 pages, 23% change at least daily on average, 15% weekly, 16% monthly, 16% every four
-//!   months, and 30% less often. Within each class, intervals are uniform on a logarithmic scale, from four hours to two years.
-//! - Ntoulas, Cho and Olston (2004): about half of the pages that persist do not change in a year. So half of the last class
-//!   never changes.
+//! - Cho and Garcia-Molina (2000): of 720,000 pages, 23% change at least daily on average, 15% weekly, 16% monthly, 16%
+//!   every four months, and 30% less often. Within each class, intervals are uniform on a logarithmic scale, from four
+//!   hours to two years.
+//! - Ntoulas, Cho and Olston (2004): about half of the pages that persist do not change in a year. So half of the last
+//!   class never changes.
 //! - Fetterly et al. (2003): most changes are of markup only. One page in ten changes only its markup.
 //!
-//! About half of the pages of a site have the class of the site. Importance follows a power law with the exponent 2.1 of `PageRank`, independent
-//! of the rate.
+//! About half of the pages of a site have the class of the site. Importance follows a power law with the exponent 2.1
+//! of `PageRank`, independent of the rate.
 
 use std::ops::Range;
 

@@ -264,8 +264,8 @@ fn policy() -> impl Strategy<Value = Policy> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// The next visit is later than this one, and within the shortest and longest interval. A history that was stored and
-    /// read back gives the same time.
+    /// The next visit is later than this one, and within the shortest and longest interval. A history that was stored
+    /// and read back gives the same time.
     #[test]
     fn every_plan_is_within_bounds(policy in policy(), visits in proptest::collection::vec(
         (seen(), -5 * DAY..40 * DAY, proptest::option::of(0..80 * DAY), any::<f32>(), any::<u64>()), 1..40)) {

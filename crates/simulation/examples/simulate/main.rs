@@ -8,8 +8,8 @@
 //! simulate plot                       draws the plots
 //! ```
 //!
-//! Every simulation fails if a request came too early or a site starved. It writes its samples to a tab-separated file in
-//! `--results`; `growth` and `plot` read these files.
+//! Every simulation fails if a request came too early or a site starved. It writes its samples to a tab-separated file
+//! in `--results`; `growth` and `plot` read these files.
 
 mod growth;
 mod plots;
@@ -239,7 +239,8 @@ fn steady(arguments: &Arguments) -> Result<(), Box<dyn Error>> {
     steady::check(&samples)
 }
 
-/// Writes about two thousand lines, enough for a plot. Each is the last of a group of samples, with the peak memory of the group.
+/// Writes about two thousand lines, enough for a plot. Each is the last of a group of samples, with the peak memory of
+/// the group.
 fn save(path: &Path, samples: &[Sample]) -> Result<(), Box<dyn Error>> {
     let mut file = File::create(path)?;
     for samples in samples.chunks((samples.len() / 2000).max(1)) {

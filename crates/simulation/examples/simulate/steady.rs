@@ -1,7 +1,8 @@
-//! Checks that memory stays constant: after the warm-up, no sample of resident memory may differ by more than 5% from their mean.
+//! Checks that memory stays constant: after the warm-up, no sample of resident memory may differ by more than 5% from
+//! their mean.
 //!
-//! The warm-up is the first two thirds of the samples. It fills the database cache, the tables of the frontier and its two
-//! alternating batches of a million links each.
+//! The warm-up is the first two thirds of the samples. It fills the database cache, the tables of the frontier and its
+//! two alternating batches of a million links each.
 
 use std::error::Error;
 use std::time::Duration;

@@ -52,8 +52,8 @@ fn seeds_do_not_starve_other_sites() {
     assert!(scenario.network.audit().requested_sites() > 100);
 }
 
-/// Retries and new links make a site due days after its pages were fetched, while its revisits are beyond the horizon. Its wait
-/// starts when it becomes due, not when it became idle.
+/// Retries and new links make a site due days after its pages were fetched, while its revisits are beyond the horizon.
+/// Its wait starts when it becomes due, not when it became idle.
 #[test]
 fn idle_time_does_not_count_as_waiting() {
     let mut scenario = scenario(7, 250, 3);
