@@ -17,7 +17,7 @@ use encoding_rs::{Encoding, UTF_8};
 
 use crate::{MediaType, PageRemark};
 
-/// Maximum bytes given to the detector. More would not change its result.
+/// Maximum bytes given to the detector. More bytes rarely change its result.
 const DETECTOR_BYTES: usize = 256 << 10;
 /// Maximum bytes of an unknown label in a remark.
 const MAX_LABEL: usize = 40;

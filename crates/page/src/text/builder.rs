@@ -19,7 +19,7 @@ pub(crate) enum Separator {
     Line,
 }
 
-/// Folds characters into text. Nothing is copied twice: a word that must go is cut off the end again.
+/// Folds characters into text. A word over the limit is removed from the end of the buffer again.
 #[derive(Debug)]
 pub(crate) struct TextBuilder {
     /// Longer than the text: the buffer grows in large steps, not with every slice.
