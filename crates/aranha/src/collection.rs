@@ -13,14 +13,14 @@ pub(crate) fn create(path: &Path) -> Result<Folder, CommandError> {
     let name = path.display();
     folder.create().map_err(|error| match error.kind() {
         ErrorKind::NotADirectory | ErrorKind::AlreadyExists => CommandError::failed(format!(
-            "cannot create the collection {name}: a file has the same name"
+            "cannot create the collection `{name}`: a file with that name exists"
         ))
         .hint("choose another folder with -c, or move the file"),
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => CommandError::stopped(format!(
-            "cannot create the collection {name}: the disk is full"
+            "cannot create the collection `{name}`: the disk is full"
         ))
         .hint(FREE_DISK_SPACE),
-        _ => CommandError::failed(format!("cannot create the collection {name}: {error}"))
+        _ => CommandError::failed(format!("cannot create the collection `{name}`: {error}"))
             .hint("choose a folder that you are allowed to write to with -c"),
     })?;
     Ok(folder)
@@ -33,7 +33,7 @@ pub(crate) fn existing(path: &Path) -> Result<Folder, CommandError> {
         return Ok(folder);
     }
     Err(
-        CommandError::usage(format!("there is no collection in {}", path.display()))
+        CommandError::usage(format!("`{}` is not a collection", path.display()))
             .hint("name a collection with -c"),
     )
 }

@@ -78,7 +78,7 @@ impl CommandError {
 
     /// A file of the collection cannot be written: status 3 if the disk is full, else status 1 with this hint.
     pub(crate) fn cannot_write(path: &Path, error: &io::Error, hint: &str) -> Self {
-        let sentence = format!("cannot write {}: {error}", path.display());
+        let sentence = format!("cannot write `{}`: {error}", path.display());
         match error.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
                 Self::stopped(sentence).hint(FREE_DISK_SPACE)

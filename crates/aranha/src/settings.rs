@@ -48,14 +48,14 @@ pub(crate) fn of_collection(collection: &CollectionArg) -> Result<Config, Comman
 /// The flags.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Settings {
-    /// Read this configuration file after the collection's own (docs/configuration.md)
+    /// Also read this configuration file; its values override those of the collection's own file (docs/configuration.md)
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Named set of configuration values; `aranha config profiles` lists them [default: default]
     #[arg(long, value_name = "NAME")]
     profile: Option<String>,
 
-    /// Which links to follow: none, or those to the directory, host or domain of a seed, or any [default: host]
+    /// Which links to follow: page (none), prefix (in the directory of a seed), host, domain, any [default: host]
     #[arg(long, value_name = "REACH", value_parser = ["page", "prefix", "host", "domain", "any"], help_heading = "What to crawl")]
     scope: Option<String>,
     /// Also crawl everything under this top-level domain (repeatable)

@@ -52,7 +52,7 @@ pub(crate) struct VersionArgs {
 /// A point in time.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct AtArg {
-    /// State at this time: a day (its end), a day and time in UTC, or RFC 3339 [default: now]
+    /// State at this time: a date (the end of that day), a date and time in UTC, or an RFC 3339 time [default: now]
     #[arg(long = "at", value_name = "WHEN")]
     pub(crate) time: Option<PointInTime>,
 }

@@ -114,7 +114,7 @@ fn robots_allowed_names_the_rule() {
     aranha(&[&arguments[..], &["--json", "mailto:me@example.org", "/"]].concat())
         .input("")
         .stdout(
-            "{\"reason\":\"scheme `mailto` is not crawled: only http and https are\",\"url\":\"mailto:me@example.org\"}\n\
+            "{\"reason\":\"the scheme is `mailto`, not http or https\",\"url\":\"mailto:me@example.org\"}\n\
              {\"allowed\":true,\"rule\":null,\"url\":\"/\"}\n",
         )
         .stderr("")
@@ -292,7 +292,7 @@ fn wrong_usage_is_one_sentence_and_a_hint() {
     );
     usage(
         &["config", "show", "--sites", "0"],
-        "error: crawl.sites (flag --sites): is 0: no site could be visited\nhint: use 1 or more\n",
+        "error: crawl.sites (flag --sites): the value is 0, so no site could be visited\nhint: use 1 or more\n",
     );
 }
 
@@ -311,7 +311,7 @@ fn a_pause_can_be_written_in_several_forms() {
     let file = tempfile::NamedTempFile::new().expect("the file is written");
     let name = file.path().display().to_string();
     let run = aranha(&["demo", "--quiet", "--pause", "1", "-c", &name]).input("");
-    assert!(run.stderr_text().contains("a file has the same name"));
+    assert!(run.stderr_text().contains("a file with that name exists"));
     run.status(1);
 }
 

@@ -40,8 +40,14 @@ fn invalid_urls_are_rejected() {
         ("http://localhost:99999/", "invalid port number"),
         ("ht tp://example.org", "not a URL"),
         ("", "argument 1: `` is not a URL"),
-        ("file:///etc/hosts", "scheme `file` is not crawled"),
-        ("mailto:me@host.invalid", "scheme `mailto` is not crawled"),
+        (
+            "file:///etc/hosts",
+            "the scheme is `file`, not http or https",
+        ),
+        (
+            "mailto:me@host.invalid",
+            "the scheme is `mailto`, not http or https",
+        ),
         ("/etc/hosts", "argument 1: `/etc/hosts` is not a URL"),
     ] {
         refused(&[&web[..], &[url]].concat(), sentence);
@@ -131,7 +137,7 @@ fn commands_report_a_missing_collection() {
     }
     refused(
         &["crawl", "--contact", "test@localhost"],
-        "there is no collection in",
+        "is not a collection, and no seed was given",
     );
 }
 
@@ -193,7 +199,7 @@ fn a_collection_path_that_is_a_file_is_rejected() {
             assert_error(
                 &output,
                 1,
-                &format!("cannot create the collection {}: ", folder.display()),
+                &format!("cannot create the collection `{}`: ", folder.display()),
             );
         }
     }
@@ -250,7 +256,7 @@ fn a_read_only_folder_is_rejected() {
                 .arg("-c")
                 .arg(&folder));
             let sentence = format!(
-                "cannot create the collection {}: Permission denied",
+                "cannot create the collection `{}`: Permission denied",
                 folder.display()
             );
             assert_error(&output, 1, &sentence);

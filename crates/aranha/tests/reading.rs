@@ -74,7 +74,7 @@ fn reading_commands_print_what_the_server_sent() {
         [
             format!("anchor\t{}", site.url("/fundo")),
             format!("anchor\t{}", site.url("/nao")),
-            "-\tmailto:a@b\t(scheme `mailto` is not crawled: only http and https are)".to_owned(),
+            "-\tmailto:a@b\t(the scheme is `mailto`, not http or https)".to_owned(),
         ]
     );
     assert!(
@@ -144,7 +144,7 @@ fn why_names_the_rule_of_every_refusal() {
     let unknown = why(&site.url("/nao"));
     assert!(
         unknown.contains(
-            "unknown: no link that was followed leads to it (not followed: links on pages with nofollow"
+            "unknown: no followed link leads to it (not followed: links on pages with nofollow"
         ),
         "{unknown}"
     );

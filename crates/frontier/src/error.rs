@@ -6,7 +6,7 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum FrontierError {
     /// Another process writes this collection.
-    #[error("the collection {} is in use by process {pid}", path.display())]
+    #[error("the collection `{}` is in use by process {pid}", path.display())]
     Locked {
         /// Folder of the collection.
         path: PathBuf,
@@ -22,7 +22,7 @@ pub enum FrontierError {
         source: std::io::Error,
     },
     /// The folder has no frontier.
-    #[error("{} holds no crawl", path.display())]
+    #[error("`{}` is not a collection", path.display())]
     Missing {
         /// Folder of the collection.
         path: PathBuf,

@@ -424,7 +424,7 @@ mod tests {
         );
         check_error(
             "ftp://example.org/",
-            "black list, line 1: `ftp://example.org/` is not a URL that can be blocked: scheme `ftp` is not crawled: only http and https are",
+            "black list, line 1: `ftp://example.org/` is not a URL that can be blocked: the scheme is `ftp`, not http or https",
         );
         assert!(
             Blacklist::parse_lines("# nothing\n\n")

@@ -373,19 +373,19 @@ mod tests {
     fn reasons() {
         check_rejected(
             "mailto:someone@example.org",
-            "scheme `mailto` is not crawled: only http and https are",
+            "the scheme is `mailto`, not http or https",
         );
         check_rejected(
             " JavaScript:void(0)",
-            "scheme `javascript` is not crawled: only http and https are",
+            "the scheme is `javascript`, not http or https",
         );
         check_rejected(
             "java\nscript:void(0)",
-            "scheme `javascript` is not crawled: only http and https are",
+            "the scheme is `javascript`, not http or https",
         );
         check_rejected(
             "ftp://example.org/",
-            "scheme `ftp` is not crawled: only http and https are",
+            "the scheme is `ftp`, not http or https",
         );
         check_rejected(
             "example.org/a",

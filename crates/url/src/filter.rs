@@ -327,7 +327,7 @@ mod tests {
         check_error("domain:a.org ext:zip", 14, "`and` or `or` is missing");
         check_error("(ext:zip", 9, "`)` is missing");
         check_error("ext:zip)", 8, "this `)` closes nothing");
-        check_error("domian:a.org", 1, "unknown test `domian`");
+        check_error("domian:a.org", 1, "unknown field `domian`");
         check_error("é domain:a.org", 1, "`é` is not a test");
         check_error("ext:", 5, "the value of `ext` is missing");
         check_error(

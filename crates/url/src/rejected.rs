@@ -8,7 +8,7 @@ pub enum Rejected {
     #[error("malformed URL: {0}")]
     Malformed(String),
     /// A URL with a scheme other than http and https.
-    #[error("scheme `{0}` is not crawled: only http and https are")]
+    #[error("the scheme is `{0}`, not http or https")]
     Scheme(String),
     /// A URL without a host, such as `http:///`.
     #[error("no host in the URL")]

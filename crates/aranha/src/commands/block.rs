@@ -28,8 +28,8 @@ Examples:
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Block {
-    /// Host or domain with its subdomains, `*.domain` for the subdomains only, URL (a final `*` matches any rest), IP
-    /// address or range
+    /// A host or domain (includes its subdomains), `*.domain` (subdomains only), a URL (a trailing `*` matches
+    /// anything), or an IP address or range
     #[arg(value_name = "ENTRY", required = true)]
     entries: Vec<String>,
     /// Reason, written beside the entries in the black list
@@ -74,7 +74,7 @@ pub(crate) fn block(arguments: &Block) -> Result<ExitStatus, CommandError> {
     let written = aranha_engine::add_to_blacklist(&path, &entries, &reason);
     written.map_err(|error| cannot_write(&path, &error))?;
     message(format_args!(
-        "{} added to the black list of {}; a running crawl applies it within a second",
+        "{} added to the black list of `{}`; a running crawl applies the change within a second",
         counted(arguments.entries.len() as u64, "line"),
         arguments.collection.folder.display()
     ));

@@ -24,8 +24,9 @@ Examples:
   aranha diff https://example.org/ -c example --from 2026-11-01 --to \"2026-11-05 18:30\"
   aranha diff https://example.org/ -c example --json | jq -r '.changes[].added'
 
-Each change is one line: [-removed words-]{+added words+} with a few words of context. WHEN is a day (its end),
-a day and time in UTC, or RFC 3339; it selects the version that was current at that time.";
+Each change is one line: [-removed words-]{+added words+} with a few words of context. WHEN is a
+date (the end of that day), a date and time in UTC, or an RFC 3339 time; it selects the version that was
+current at that time.";
 
 /// Show the words added and removed between two versions of a page
 #[derive(Args, Debug)]
@@ -33,7 +34,7 @@ a day and time in UTC, or RFC 3339; it selects the version that was current at t
 pub(crate) struct Arguments {
     #[command(flatten)]
     page: PageArgs,
-    /// The older version [default: the last one with a different text]
+    /// The older version [default: the last version before --to whose text differs]
     #[arg(long, value_name = "WHEN")]
     from: Option<PointInTime>,
     /// The newer version [default: the newest]

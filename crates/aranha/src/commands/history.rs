@@ -35,7 +35,7 @@ last change of the text. Findings:
   gone          the page no longer exists
   failed        error, refusal or rejected response";
 
-/// List every fetch of a page, oldest first, and what had changed
+/// List every fetch of a page, oldest first, with what changed
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -127,14 +127,14 @@ fn summary(fetches: &[PastFetch<'_>], next: Option<i64>) -> String {
         return "no visits".to_owned();
     };
     let next = match next {
-        None => "none planned".to_owned(),
+        None => "no next visit planned".to_owned(),
         Some(due) if due <= Clock::new().now() => {
-            format!("due since {} UTC", calendar::date_time(due))
+            format!("next visit due since {} UTC", calendar::date_time(due))
         }
-        Some(due) => format!("due {} UTC", calendar::date_time(due)),
+        Some(due) => format!("next visit due {} UTC", calendar::date_time(due)),
     };
     format!(
-        "{}, {}; first {}, last {} UTC; next visit {next}",
+        "{}, {}; first {}, last {} UTC; {next}",
         counted(fetches.len() as u64, "visit"),
         counted(changes(fetches), "change"),
         calendar::date_time(first.record.time),

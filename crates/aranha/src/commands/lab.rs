@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
     /// Number of honest sites that are seeds [default: one in a hundred]
     #[arg(long, value_name = "N")]
     seeds: Option<usize>,
-    /// Number of hostile sites, kinds in turn [default: one of each kind]
+    /// Number of hostile sites; the kinds are used in rotation [default: one of each kind]
     #[arg(long, value_name = "N")]
     hostile: Option<usize>,
     /// Only these kinds of hostile sites
@@ -75,7 +75,7 @@ pub(crate) struct Arguments {
     /// Percentage of honest sites with TLS, with certificates of the lab's own authority
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
     secure: usize,
-    /// Courtesy pause by which requests are judged; also in the command that is printed
+    /// Courtesy pause that the report requires of the crawler; the printed command sets it too
     #[arg(long, value_name = "TIME", default_value = "50ms", value_parser = span, allow_hyphen_values = true)]
     pause: Duration,
     /// Judge courtesy and speed only, not which URLs were found; for large webs

@@ -239,7 +239,7 @@ impl Decisions {
                 "linked from another site; queued at the next visit of its site".to_owned()
             }
             None => format!(
-                "unknown: no link that was followed leads to it (not followed: {})",
+                "unknown: no followed link leads to it (not followed: {})",
                 self.limits
             ),
         };

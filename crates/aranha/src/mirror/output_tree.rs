@@ -160,9 +160,9 @@ fn write_error(path: &Path, error: &io::Error) -> CommandError {
         ) || Errno::from_io_error(error) == Some(Errno::LOOP) =>
         {
             CommandError::failed(format!(
-                "cannot write {name}: a symbolic link or another file or folder has this name"
+                "cannot write to `{name}`: a file, folder or symbolic link with that name exists"
             ))
-            .hint("symbolic links are not followed; remove it, or name an empty folder")
+            .hint("name an empty folder; symbolic links are not followed")
         }
         _ => CommandError::failed(format!("cannot write {name}: {error}"))
             .hint("choose a folder that you are allowed to write to"),

@@ -56,9 +56,11 @@ impl Session<'_> {
         let resumed = collection.exists();
         if !resumed && seeds.is_empty() {
             return Err(CommandError::usage(format!(
-                "there is no collection in {name}, and no seed was given"
+                "`{name}` is not a collection, and no seed was given"
             ))
-            .hint(format!("aranha crawl https://example.org -c {name}")));
+            .hint(format!(
+                "give a seed: aranha crawl https://example.org -c {name}"
+            )));
         }
         logging::start("log.level", &config.log.level)?;
         raise_open_file_limit();

@@ -16,7 +16,7 @@ pub(crate) fn parse_seeds(
         .map(|(position, text)| {
             parse_seed(canon, &text).map_err(|rejected| {
                 CommandError::usage(format!(
-                    "{position}: `{text}` is not a URL that can be crawled: {rejected}"
+                    "{position}: `{text}` cannot be crawled: {rejected}"
                 ))
                 .hint("write a complete URL, such as https://example.org/")
             })

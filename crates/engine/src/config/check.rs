@@ -69,7 +69,7 @@ const CHECKS: &[(&str, ValueCheck)] = &[
     ("crawl.limit_rate", |crawl| {
         require(
             crawl.limit_rate != Some(0),
-            "is 0: nothing could be fetched",
+            "the value is 0, so nothing could be fetched",
             "\"none\" removes the limit",
         )
     }),
@@ -120,7 +120,11 @@ fn proxy(text: &str) -> Result<(), Problem> {
 }
 
 fn at_least_one(value: usize, otherwise: &str) -> Result<(), Problem> {
-    require(value > 0, &format!("is 0: {otherwise}"), "use 1 or more")
+    require(
+        value > 0,
+        &format!("the value is 0, so {otherwise}"),
+        "use 1 or more",
+    )
 }
 
 fn header(value: &str) -> Result<(), Problem> {

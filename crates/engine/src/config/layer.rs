@@ -117,7 +117,7 @@ impl ConfigLayer {
             }
             Err(error) => Err(ConfigError::Flag {
                 flag: setting.flag.clone(),
-                sentence: error.message().to_owned(),
+                sentence: plain_types(error.message()),
             }),
         }
     }
@@ -226,12 +226,29 @@ fn line_and_column(text: &str, offset: usize) -> (usize, usize) {
 /// Turns a message of the TOML parser into a sentence and a hint.
 fn explain(message: &str) -> (String, Option<String>) {
     let Some(rest) = message.strip_prefix("unknown field `") else {
-        return (message.trim_end().replace('\n', ", "), None);
+        return (plain_types(&message.trim_end().replace('\n', ", ")), None);
     };
     let mut quoted = rest.split('`');
     let key = quoted.next().unwrap_or_default();
     let known: Vec<&str> = quoted.skip(1).step_by(2).collect();
     (format!("unknown key `{key}`"), Some(hint_for(key, &known)))
+}
+
+/// Replaces the names of Rust's number types at the end of a message of the TOML parser.
+fn plain_types(message: &str) -> String {
+    for (rust, plain) in [
+        ("usize", "a whole number"),
+        ("u64", "a whole number"),
+        ("u32", "a whole number"),
+        ("u16", "a whole number"),
+        ("u8", "a whole number"),
+        ("f64", "a number"),
+    ] {
+        if let Some(start) = message.strip_suffix(&format!("expected {rust}")) {
+            return format!("{start}expected {plain}");
+        }
+    }
+    message.to_owned()
 }
 
 /// A hint for an unknown key.

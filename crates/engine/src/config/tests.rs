@@ -156,7 +156,7 @@ fn unknown_keys_are_errors_with_a_hint() {
 fn wrong_types_are_errors_with_a_position() {
     check_error(
         "[crawl]\nsites = \"many\"\n",
-        "FILE, line 2, column 9: invalid type: string \"many\", expected usize",
+        "FILE, line 2, column 9: invalid type: string \"many\", expected a whole number",
     );
     check_error(
         "[thresholds]\nurls = -1\n",
@@ -186,7 +186,7 @@ fn invalid_toml_is_an_error_with_a_position() {
 fn impossible_values_are_errors_with_an_origin() {
     check_error(
         "[crawl]\n\nsites = 0\n",
-        "crawl.sites (FILE, line 3): is 0: no site could be visited\nhint: use 1 or more",
+        "crawl.sites (FILE, line 3): the value is 0, so no site could be visited\nhint: use 1 or more",
     );
     check_error(
         "[crawl]\nproduct = \"my bot/1\"",
@@ -207,7 +207,7 @@ fn filters_and_black_lists_are_checked_on_loading() {
     assert!(
         error
             .to_string()
-            .ends_with(", line 2): in `domian:a.org`, column 1: unknown test `domian`"),
+            .ends_with(", line 2): in `domian:a.org`, column 1: unknown field `domian`"),
         "{error}"
     );
     assert!(error.hint().is_some());

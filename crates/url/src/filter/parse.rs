@@ -160,7 +160,7 @@ impl<'a> FilterParser<'a> {
             return Err(self.no_test(start));
         }
         if !NAMES.contains(&name.as_str()) {
-            return Err(self.fault(start, format!("unknown test `{name}`"), nearest(&name)));
+            return Err(self.fault(start, format!("unknown field `{name}`"), nearest(&name)));
         }
         if !self.rest().starts_with(':') {
             return Err(self.fault(
@@ -187,12 +187,12 @@ impl<'a> FilterParser<'a> {
             None | Some(")") => self.fault(
                 start,
                 "a test is missing",
-                format!("tests are {}", NAMES.join(", ")),
+                format!("the fields are {}", NAMES.join(", ")),
             ),
             Some(word) => self.fault(
                 start,
                 format!("`{word}` is not a test"),
-                format!("tests are {}", NAMES.join(", ")),
+                format!("the fields are {}", NAMES.join(", ")),
             ),
         }
     }
@@ -373,7 +373,7 @@ fn reason(error: &regex::Error) -> String {
 fn nearest(name: &str) -> String {
     match NAMES.iter().min_by_key(|known| distance(known, name)) {
         Some(known) if distance(known, name) <= 2 => format!("did you mean `{known}`?"),
-        _ => format!("tests are {}", NAMES.join(", ")),
+        _ => format!("the fields are {}", NAMES.join(", ")),
     }
 }
 

@@ -54,7 +54,7 @@ impl Keys {
         let pair = |text: &String| {
             pair(text).ok_or_else(|| {
                 CommandError::usage(format!("`{text}` is not HOST=KEY")).hint(
-                    "write for example example.org=5f0c7e1a9b3d4c26; a key has 8 to 128 letters, digits or dashes",
+                    "write HOST=KEY, such as example.org=5f0c7e1a9b3d4c26; a key has 8 to 128 letters, digits or dashes",
                 )
             })
         };
