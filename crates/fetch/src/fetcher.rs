@@ -31,7 +31,7 @@ use crate::{
         memory_budget::{MAX_UNBUDGETED, MemoryBudget},
         open_sockets::SocketLimit,
     },
-    transport::{SimulatedNetwork, Transport},
+    transport::{SimulatedTransport, Transport},
 };
 
 /// Compressed bodies of at least this many bytes are decoded on a blocking thread, so that they do not delay other fetches.
@@ -92,7 +92,7 @@ impl Fetcher {
         web: Arc<dyn Simulation>,
     ) -> Result<Fetcher, FetchSetupError> {
         let clock = CalendarClock::starting_at(now);
-        let simulated = SimulatedNetwork::new(web, clock);
+        let simulated = SimulatedTransport::new(web, clock);
         let names = NameSource::Simulated(simulated.clone());
         let transport = Transport::Simulated(simulated);
         Fetcher::with_transport(transport, names, clock, options, refused)

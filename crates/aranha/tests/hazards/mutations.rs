@@ -142,8 +142,8 @@ fn servers() -> Vec<Mutation> {
             "a body shorter than Content-Length is not marked truncated",
             vec![Edit(
                 EXCHANGE,
-                "BodyFraming::Chunked(_) | BodyFraming::Length(_) => Some(Truncated::Disconnect),",
-                "BodyFraming::Chunked(_) | BodyFraming::Length(_) => None,",
+                "ResponseFraming::Chunked(_) | ResponseFraming::Length(_) => Some(Truncated::Disconnect),",
+                "ResponseFraming::Chunked(_) | ResponseFraming::Length(_) => None,",
             )],
             vec![Named(RESPONSES, "content_lengths")],
         ),

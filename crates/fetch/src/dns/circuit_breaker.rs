@@ -36,7 +36,7 @@ pub(super) const MAX_PROBE_PAUSE: Duration = Duration::from_secs(30);
 
 /// The number of an outage, so that the probe task of an old outage does not continue in the next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub(super) struct Outage(u64);
+pub(super) struct OutageNumber(u64);
 
 pub(super) struct CircuitBreaker {
     /// The share of unanswered queries at which the breaker opens; 0 = never.
@@ -50,7 +50,7 @@ pub(super) struct CircuitBreaker {
 struct BreakerState {
     recent: VecDeque<SentQuery>,
     unanswered: usize,
-    outage: Outage,
+    outage: OutageNumber,
     /// By ticket, in the order of arrival.
     waiting: BTreeMap<u64, WaitingLookup>,
     next_ticket: u64,
@@ -93,7 +93,7 @@ impl CircuitBreaker {
     }
 
     /// Records the end of a query. If it opens the breaker, returns the outage; the caller then starts the probes.
-    pub(super) fn record(&self, name: &str, answered: bool) -> Option<Outage> {
+    pub(super) fn record(&self, name: &str, answered: bool) -> Option<OutageNumber> {
         if self.max_unanswered <= 0.0 {
             return None;
         }
@@ -146,7 +146,7 @@ impl CircuitBreaker {
     }
 
     /// The name for the next probe; `None` if the outage is over.
-    pub(super) fn probe_name(&self, outage: Outage) -> Option<Box<str>> {
+    pub(super) fn probe_name(&self, outage: OutageNumber) -> Option<Box<str>> {
         let mut state = lock(&self.state);
         if self.open_since().is_none() || state.outage != outage {
             return None;
@@ -179,7 +179,7 @@ impl BreakerState {
         self.recent.push_back(SentQuery { name, answered });
     }
 
-    fn begin_outage(&mut self) -> Outage {
+    fn begin_outage(&mut self) -> OutageNumber {
         self.outage.0 += 1;
         self.unanswered = 0;
         for query in self.recent.drain(..).filter(|query| !query.answered) {

@@ -35,7 +35,7 @@ use tracing::debug;
 
 use super::{
     cache::{CachedAnswer, DnsCache},
-    circuit_breaker::{self, CircuitBreaker, Outage},
+    circuit_breaker::{self, CircuitBreaker, OutageNumber},
     in_flight::{InFlightLookup, InFlightLookups},
     lookup_result::LookupResult,
     name_servers::{self, NameServers},
@@ -44,7 +44,7 @@ use crate::{
     Failure, FetchSetupError, Options, Resolved,
     clock::{CalendarClock, millis},
     connection::address_guard::AddressGuard,
-    transport::SimulatedNetwork,
+    transport::SimulatedTransport,
 };
 
 /// How long an unanswered look-up is cached, so that links to the same name do not repeat it at once.
@@ -80,7 +80,7 @@ pub(crate) struct Resolver<S = NameSource> {
 /// The name servers, or the simulation that replaces them.
 pub(crate) enum NameSource {
     Servers(NameServers),
-    Simulated(SimulatedNetwork),
+    Simulated(SimulatedTransport),
 }
 
 impl NameSource {
@@ -319,7 +319,7 @@ impl<S: AddressLookup> Resolver<S> {
 }
 
 /// Queries one name after the other until the outage is over.
-async fn probe<S: AddressLookup>(resolver: Weak<Resolver<S>>, outage: Outage) {
+async fn probe<S: AddressLookup>(resolver: Weak<Resolver<S>>, outage: OutageNumber) {
     let mut pause = circuit_breaker::FIRST_PROBE_PAUSE;
     loop {
         sleep(pause).await;

@@ -25,7 +25,7 @@ use tracing::debug;
 
 use super::{
     chunks::ChunkStep,
-    framing::{self, BodyFraming},
+    framing::{self, ResponseFraming},
     head::{self, ResponseHead},
 };
 use crate::{
@@ -327,7 +327,7 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         let (mut framing, unambiguous) = framing::of(&head, &mut remarks);
         let media_type = media_type(&head);
         let unwanted = !limits.accept_any_type
-            && !matches!(framing, BodyFraming::Empty | BodyFraming::Length(0))
+            && !matches!(framing, ResponseFraming::Empty | ResponseFraming::Length(0))
             && !limits.options.accepts(&media_type);
         let max_body = limits
             .max_body
@@ -348,8 +348,8 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         let received = self.buffer.len() - head_length;
         // The connection is kept if a small unwanted body arrived together with the head.
         let ends_exactly = match framing {
-            BodyFraming::Length(bytes) if unwanted => received as u64 == bytes,
-            BodyFraming::Close | BodyFraming::UpTo(_) => false,
+            ResponseFraming::Length(bytes) if unwanted => received as u64 == bytes,
+            ResponseFraming::Close | ResponseFraming::UpTo(_) => false,
             _ => truncated.is_none() && received == end,
         };
         if !unwanted && truncated.is_none() && received > end {
@@ -366,7 +366,7 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
         let response = terminated.slice(..length);
         let wire = response.slice(head_length..);
         let payload = match &mut framing {
-            BodyFraming::Chunked(chunks) => chunks.payload(&wire),
+            ResponseFraming::Chunked(chunks) => chunks.payload(&wire),
             _ => wire,
         };
         let reusable = ends_exactly && unambiguous && head.persistent && !self.stream_ended;
@@ -391,7 +391,7 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
     /// Reads until the body ends or a limit is reached. Returns the number of bytes of the body that are kept.
     async fn read_body(
         &mut self,
-        framing: &mut BodyFraming,
+        framing: &mut ResponseFraming,
         head_length: usize,
         max_body: u64,
         limits: ExchangeLimits<'_>,
@@ -402,20 +402,20 @@ impl<S: AsyncRead + Unpin> ResponseReader<'_, S> {
             let received = body.len();
             let mut broken = None;
             let end = match framing {
-                BodyFraming::Empty => Some(0),
-                BodyFraming::Length(bytes) | BodyFraming::UpTo(bytes) => {
+                ResponseFraming::Empty => Some(0),
+                ResponseFraming::Length(bytes) | ResponseFraming::UpTo(bytes) => {
                     (received as u64 >= *bytes).then_some(*bytes as usize)
                 }
-                BodyFraming::Close => None,
+                ResponseFraming::Close => None,
                 // Bytes beyond the limit are not parsed, so that none of them is copied.
-                BodyFraming::Chunked(chunks) => {
+                ResponseFraming::Chunked(chunks) => {
                     match chunks.advance(&body[..capped(received, max_body)]) {
                         ChunkStep::More => None,
                         ChunkStep::Done(end) => Some(end),
                         ChunkStep::Broken => {
                             remarks.push(ResponseRemark::BrokenChunks);
                             if chunks.is_at_start() {
-                                *framing = BodyFraming::Close;
+                                *framing = ResponseFraming::Close;
                                 None
                             } else {
                                 broken = Some(Truncated::Unspecified);
@@ -489,24 +489,24 @@ fn capped(length: usize, max_body: u64) -> usize {
 }
 
 /// The maximum number of bytes of a body that are kept.
-fn max_length(framing: &BodyFraming, max_body: u64) -> u64 {
+fn max_length(framing: &ResponseFraming, max_body: u64) -> u64 {
     announced_length(framing).map_or(max_body, |length| length.min(max_body))
 }
 
-fn announced_length(framing: &BodyFraming) -> Option<u64> {
+fn announced_length(framing: &ResponseFraming) -> Option<u64> {
     match framing {
-        BodyFraming::Length(bytes) | BodyFraming::UpTo(bytes) => Some(*bytes),
+        ResponseFraming::Length(bytes) | ResponseFraming::UpTo(bytes) => Some(*bytes),
         _ => None,
     }
 }
 
 /// Whether a body is truncated if the connection ends here. `broken`: it was not closed in an orderly manner.
-fn truncation_at_end(framing: &BodyFraming, broken: bool) -> Option<Truncated> {
+fn truncation_at_end(framing: &ResponseFraming, broken: bool) -> Option<Truncated> {
     match framing {
-        BodyFraming::Close | BodyFraming::UpTo(_) if broken => Some(Truncated::Disconnect),
-        BodyFraming::Close | BodyFraming::UpTo(_) | BodyFraming::Empty => None,
-        BodyFraming::Chunked(chunks) if chunks.is_past_last_chunk() => None,
-        BodyFraming::Chunked(_) | BodyFraming::Length(_) => Some(Truncated::Disconnect),
+        ResponseFraming::Close | ResponseFraming::UpTo(_) if broken => Some(Truncated::Disconnect),
+        ResponseFraming::Close | ResponseFraming::UpTo(_) | ResponseFraming::Empty => None,
+        ResponseFraming::Chunked(chunks) if chunks.is_past_last_chunk() => None,
+        ResponseFraming::Chunked(_) | ResponseFraming::Length(_) => Some(Truncated::Disconnect),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::{Headers, ResponseRemark};
 
 /// Where the body ends.
 #[derive(Debug)]
-pub(crate) enum BodyFraming {
+pub(crate) enum ResponseFraming {
     /// No body, regardless of the headers (204 and 304).
     Empty,
     /// After this many bytes.
@@ -23,49 +23,52 @@ pub(crate) enum BodyFraming {
 }
 
 /// The framing, and whether it is unambiguous, so that the connection can be reused.
-pub(crate) fn of(head: &ResponseHead, remarks: &mut Vec<ResponseRemark>) -> (BodyFraming, bool) {
+pub(crate) fn of(
+    head: &ResponseHead,
+    remarks: &mut Vec<ResponseRemark>,
+) -> (ResponseFraming, bool) {
     if matches!(head.status, 204 | 304) {
-        return (BodyFraming::Empty, true);
+        return (ResponseFraming::Empty, true);
     }
     let length = content_length(&head.headers);
     match transfer_coding(&head.headers) {
-        TransferCoding::Chunked => (
-            BodyFraming::Chunked(ChunkReader::default()),
+        TransferEncoding::Chunked => (
+            ResponseFraming::Chunked(ChunkReader::default()),
             matches!(length, ContentLength::None),
         ),
-        TransferCoding::Other => (BodyFraming::Close, false),
-        TransferCoding::None => match length {
-            ContentLength::None => (BodyFraming::Close, false),
-            ContentLength::One(bytes) => (BodyFraming::Length(bytes), true),
+        TransferEncoding::Other => (ResponseFraming::Close, false),
+        TransferEncoding::None => match length {
+            ContentLength::None => (ResponseFraming::Close, false),
+            ContentLength::One(bytes) => (ResponseFraming::Length(bytes), true),
             ContentLength::Several(max) => {
                 remarks.push(ResponseRemark::ContentLength(
                     "several different values".to_owned(),
                 ));
-                (BodyFraming::UpTo(max), false)
+                (ResponseFraming::UpTo(max), false)
             }
             ContentLength::Unusable(text) => {
                 remarks.push(ResponseRemark::ContentLength(text));
-                (BodyFraming::Close, false)
+                (ResponseFraming::Close, false)
             }
         },
     }
 }
 
-enum TransferCoding {
+enum TransferEncoding {
     None,
     Chunked,
     /// Another coding; the body ends when the connection is closed.
     Other,
 }
 
-fn transfer_coding(headers: &Headers) -> TransferCoding {
-    let mut last = TransferCoding::None;
+fn transfer_coding(headers: &Headers) -> TransferEncoding {
+    let mut last = TransferEncoding::None;
     for value in headers.all("transfer-encoding") {
         for name in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
             if name.eq_ignore_ascii_case(b"chunked") {
-                last = TransferCoding::Chunked;
+                last = TransferEncoding::Chunked;
             } else if !name.is_empty() && !name.eq_ignore_ascii_case(b"identity") {
-                last = TransferCoding::Other;
+                last = TransferEncoding::Other;
             }
         }
     }
@@ -118,7 +121,7 @@ mod tests {
             .expect("a head");
         let (framing, unambiguous) = of(&head, &mut Vec::new());
         let found = match framing {
-            BodyFraming::Chunked(_) => "Chunked".to_owned(),
+            ResponseFraming::Chunked(_) => "Chunked".to_owned(),
             other => format!("{other:?}"),
         };
         assert_eq!(

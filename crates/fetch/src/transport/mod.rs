@@ -13,11 +13,11 @@ mod simulation;
 
 use crate::connection::tls::Tls;
 
-pub(crate) use simulation::{SimulatedNetwork, SimulatedStream};
 pub use simulation::{SimulatedResponse, Simulation};
+pub(crate) use simulation::{SimulatedStream, SimulatedTransport};
 
 /// Connects through sockets or through a simulation.
 pub(crate) enum Transport {
     Real(Box<Tls>),
-    Simulated(SimulatedNetwork),
+    Simulated(SimulatedTransport),
 }

@@ -48,14 +48,14 @@ pub struct SimulatedResponse {
 
 /// A simulated web with its clock.
 #[derive(Clone)]
-pub(crate) struct SimulatedNetwork {
+pub(crate) struct SimulatedTransport {
     web: Arc<dyn Simulation>,
     clock: CalendarClock,
 }
 
-impl SimulatedNetwork {
-    pub(crate) fn new(web: Arc<dyn Simulation>, clock: CalendarClock) -> SimulatedNetwork {
-        SimulatedNetwork { web, clock }
+impl SimulatedTransport {
+    pub(crate) fn new(web: Arc<dyn Simulation>, clock: CalendarClock) -> SimulatedTransport {
+        SimulatedTransport { web, clock }
     }
 
     pub(crate) async fn look_up(&self, name: &str) -> Result<Vec<IpAddr>, Failure> {
@@ -79,7 +79,7 @@ impl SimulatedNetwork {
 
 /// A connection to a simulated server.
 pub(crate) struct SimulatedStream {
-    network: SimulatedNetwork,
+    network: SimulatedTransport,
     target: SocketAddr,
     /// The bytes of a request whose head is not complete.
     request: Vec<u8>,
@@ -101,7 +101,7 @@ impl SimulatedStream {
         }
         self.request.extend_from_slice(bytes);
         if self.request.ends_with(b"\r\n\r\n") {
-            let SimulatedNetwork { web, clock } = &self.network;
+            let SimulatedTransport { web, clock } = &self.network;
             let response = web.respond(clock.now_ms(), self.target, &self.request);
             self.request.clear();
             self.response = Some(PendingResponse {
@@ -141,7 +141,7 @@ impl SimulatedStream {
 
     fn end_exchange(&mut self) {
         if let Some(pending) = self.response.take() {
-            let SimulatedNetwork { web, clock } = &self.network;
+            let SimulatedTransport { web, clock } = &self.network;
             web.exchange_ended(clock.now_ms(), self.target, pending.id);
         }
     }
