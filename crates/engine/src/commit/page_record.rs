@@ -8,7 +8,7 @@ use aranha_revisit::PageState;
 use aranha_volume::{Receipt, Stored};
 
 use crate::collect::PageResponse;
-use crate::verdict::{Memory, NextVisit, Verdict};
+use crate::verdict::{KeptVersion, NextVisit, Verdict};
 
 /// A fetch that is to be recorded when its bytes are durable.
 pub(crate) struct CompletedFetch {
@@ -37,7 +37,7 @@ impl CompletedFetch {
             .version
             .as_ref()
             .is_some_and(|version| version.is_new);
-        let is_new_version = is_new && verdict.memory == Memory::ThisResponse;
+        let is_new_version = is_new && verdict.kept == KeptVersion::ThisResponse;
         let mut record = record(page, response, verdict);
         if is_blocked {
             record.flags = record.flags.with(Flags::BLOCKED);
@@ -77,10 +77,10 @@ impl CompletedFetch {
 
 fn record(page: Pending, response: PageResponse, verdict: Verdict) -> PageRecord {
     let next = verdict.next.due();
-    let mut past = match verdict.memory {
-        Memory::Earlier => page.past,
-        Memory::ThisResponse => response.version.map(|version| Box::new(version.past)),
-        Memory::Nothing => None,
+    let mut past = match verdict.kept {
+        KeptVersion::Earlier => page.past,
+        KeptVersion::ThisResponse => response.version.map(|version| Box::new(version.past)),
+        KeptVersion::None => None,
     }
     // The version of a page that is not due again is not needed.
     .filter(|_| next.is_some());

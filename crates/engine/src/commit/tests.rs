@@ -14,7 +14,7 @@ use tokio::sync::{Notify, oneshot};
 
 use super::*;
 use crate::collect::{PageResponse, Version};
-use crate::verdict::{Memory, NextVisit, Verdict};
+use crate::verdict::{KeptVersion, NextVisit, Verdict};
 
 const NOW: i64 = 1_700_000_000_000;
 const DUE: i64 = NOW + 1000;
@@ -77,10 +77,10 @@ fn response(is_new: bool) -> PageResponse {
     }
 }
 
-fn verdict(next: NextVisit, memory: Memory, state: PageState) -> Verdict {
+fn verdict(next: NextVisit, kept: KeptVersion, state: PageState) -> Verdict {
     Verdict {
         next,
-        memory,
+        kept,
         state: Some(state),
         ..Verdict::done(0)
     }
@@ -106,18 +106,15 @@ fn complete(response: PageResponse, verdict: Verdict) -> CompletedFetch {
 
 #[test]
 fn a_new_version_gets_the_digest_and_location_of_its_bytes() {
-    for (is_new, memory, fingerprint, digest) in [
-        (true, Memory::ThisResponse, 2, [9; 20]),
+    for (is_new, kept, fingerprint, digest) in [
+        (true, KeptVersion::ThisResponse, 2, [9; 20]),
         // A 304: the bytes are those of the stored version.
-        (false, Memory::ThisResponse, 2, [1; 20]),
+        (false, KeptVersion::ThisResponse, 2, [1; 20]),
         // A page that is gone, or could not be read: the earlier version stays.
-        (true, Memory::Earlier, 1, [1; 20]),
-        (false, Memory::Earlier, 1, [1; 20]),
+        (true, KeptVersion::Earlier, 1, [1; 20]),
+        (false, KeptVersion::Earlier, 1, [1; 20]),
     ] {
-        let fetch = complete(
-            response(is_new),
-            verdict(revisit(), memory, PageState::Same),
-        );
+        let fetch = complete(response(is_new), verdict(revisit(), kept, PageState::Same));
         assert_eq!(
             fetch.record.digest,
             Some([9; 20]),
@@ -125,7 +122,7 @@ fn a_new_version_gets_the_digest_and_location_of_its_bytes() {
         );
         let past = fetch.record.past.expect("it is revisited");
         let found = (past.fingerprint, past.digest);
-        assert_eq!(found, (fingerprint, digest), "{is_new} {memory:?}");
+        assert_eq!(found, (fingerprint, digest), "{is_new} {kept:?}");
         let offset = past.location.map(|location| location.offset);
         assert_eq!(offset, Some(u64::from(digest[0] / 9 * 9)));
     }
@@ -146,18 +143,18 @@ fn a_page_is_remembered_only_if_it_is_due_again() {
         (queued, None, false),
         (NextVisit::Done, None, false),
     ] {
-        let verdict = verdict(next, Memory::Earlier, PageState::Failed);
+        let verdict = verdict(next, KeptVersion::Earlier, PageState::Failed);
         let record = complete(response(true), verdict).record;
         assert_eq!((record.next, record.past.is_some()), (due, remembered));
     }
-    let verdict = verdict(retry(), Memory::Nothing, PageState::Failed);
+    let verdict = verdict(retry(), KeptVersion::None, PageState::Failed);
     assert_eq!(complete(response(true), verdict).record.past, None);
 }
 
 #[test]
 fn only_a_plan_of_the_revisit_policy_changes_the_history() {
     let check = |next, state, visited, history: &[u8], claim| {
-        let verdict = verdict(next, Memory::Earlier, state);
+        let verdict = verdict(next, KeptVersion::Earlier, state);
         let past = complete(response(true), verdict).record.past.unwrap();
         let found = (past.visited, &*past.history, past.claim);
         assert_eq!(found, (visited, history, claim), "{state:?}");
@@ -245,7 +242,7 @@ async fn a_commit_records_pages_with_the_location_of_their_bytes() {
         key: url("/").path_key(),
         ..page()
     };
-    let verdict = verdict(revisit(), Memory::ThisResponse, PageState::New);
+    let verdict = verdict(revisit(), KeptVersion::ThisResponse, PageState::New);
     let mut fetch = CompletedFetch::page(home, String::new(), response(true), verdict, false);
     let exchange = Exchange {
         response: b"body"[..].into(),

@@ -42,7 +42,7 @@ use crate::links::RedirectTarget;
 use crate::node::CrawlPolicy;
 use crate::traps::soft_404;
 
-pub(crate) use self::outage::{Outage, decide_outage, is_outage};
+pub(crate) use self::outage::{SiteOutage, decide_outage, is_outage};
 pub(crate) use self::revisit::decide_pass_over;
 pub(crate) use self::trap::{
     TrapObservation, TrapReason, duplicate_threshold, observe, page_threshold,
@@ -66,7 +66,7 @@ pub(crate) struct SiteView<'a> {
     /// Fetches in a row, this one included, that failed or got 429 or 5xx.
     pub(crate) failures: u32,
     /// The outage that this fetch was part of.
-    pub(crate) outage: Option<Outage>,
+    pub(crate) outage: Option<SiteOutage>,
 }
 
 /// The decision about one page.
@@ -77,7 +77,7 @@ pub(crate) struct Verdict {
     pub(crate) tries: u8,
     /// How the page compares with its last version. `None`: it is fetched again first.
     pub(crate) state: Option<PageState>,
-    pub(crate) memory: Memory,
+    pub(crate) kept: KeptVersion,
     pub(crate) soft_404: bool,
     pub(crate) redirect: Option<RedirectAction>,
     /// The visit ends and the site is left alone for some time.
@@ -105,7 +105,7 @@ pub(crate) enum NextVisit {
 
 /// The version of a page that is remembered until its next visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Memory {
+pub(crate) enum KeptVersion {
     /// None: the page has no version.
     Nothing,
     /// The version of an earlier visit.
@@ -150,7 +150,7 @@ impl Verdict {
             next: NextVisit::Done,
             tries,
             state: None,
-            memory: Memory::Nothing,
+            kept: KeptVersion::None,
             soft_404: false,
             redirect: None,
             back_off: None,
@@ -176,8 +176,10 @@ pub(crate) fn decide(
 ) -> Verdict {
     let mut verdict = Verdict::done(page.tries.saturating_add(1));
     match site.outage {
-        Some(Outage::GiveUp) => {}
-        Some(Outage::Wait { .. } | Outage::Ending) => return verdict.queued(None, page.tries),
+        Some(SiteOutage::GiveUp) => {}
+        Some(SiteOutage::Wait { .. } | SiteOutage::Ending) => {
+            return verdict.queued(None, page.tries);
+        }
         None => retry(&mut verdict, site, response, policy),
     }
     verdict.soft_404 = soft_404::is_soft_404(site.absent, page, response);
@@ -192,11 +194,11 @@ pub(crate) fn decide(
     verdict.state = Some(state);
     let kept = match (&response.version, &page.past) {
         (Some(version), _) if state != PageState::Gone => {
-            verdict.memory = Memory::ThisResponse;
+            verdict.kept = KeptVersion::ThisResponse;
             Some((&version.past, version.expires))
         }
         (version, Some(past)) => {
-            verdict.memory = Memory::Earlier;
+            verdict.kept = KeptVersion::Earlier;
             let expires = version.as_ref().and_then(|version| version.expires);
             Some((&**past, expires))
         }
@@ -297,7 +299,7 @@ fn keep_version(
     past: &Past,
     policy: &CrawlPolicy,
 ) {
-    verdict.memory = Memory::Earlier;
+    verdict.kept = KeptVersion::Earlier;
     revisit::plan(verdict, site, page, past, PageState::Failed, None, policy);
 }
 

@@ -10,7 +10,7 @@ use crate::visit::Ending;
 
 /// The consequence of an outage for the visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outage {
+pub(crate) enum SiteOutage {
     /// The site is released until then, unix milliseconds. Its pages stay pending.
     Wait { until: i64 },
     /// The visit already ends, because another fetch failed before or because the site is blocked. Its pages stay
@@ -39,14 +39,14 @@ pub(crate) fn decide_outage(
     outages: u32,
     ending: Option<Ending>,
     policy: &CrawlPolicy,
-) -> Outage {
+) -> SiteOutage {
     if matches!(ending, Some(Ending::ReleaseUntil(_) | Ending::Block)) {
-        return Outage::Ending;
+        return SiteOutage::Ending;
     }
     let tries = outages.saturating_add(1).min(255) as u8;
     let due = policy.config.retry.next(cause, tries, site.now);
     match due.or_else(|| after_retries(site, cause, policy)) {
-        Some(until) => Outage::Wait { until },
-        None => Outage::GiveUp,
+        Some(until) => SiteOutage::Wait { until },
+        None => SiteOutage::GiveUp,
     }
 }

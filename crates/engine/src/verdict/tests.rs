@@ -123,7 +123,7 @@ fn decide_now(site: &SiteView<'_>, response: &PageResponse, page: &Pending) -> V
 
 #[test]
 fn rule_1_an_outage_keeps_the_page_in_the_queue() {
-    for outage in [Outage::Wait { until: NOW + DAY }, Outage::Ending] {
+    for outage in [SiteOutage::Wait { until: NOW + DAY }, SiteOutage::Ending] {
         let site = SiteView {
             outage: Some(outage),
             ..site()
@@ -149,7 +149,7 @@ fn rule_1_an_outage_keeps_the_page_in_the_queue() {
 #[test]
 fn rule_1_the_pages_of_a_site_that_is_given_up_are_recorded() {
     let site = SiteView {
-        outage: Some(Outage::GiveUp),
+        outage: Some(SiteOutage::GiveUp),
         ..site()
     };
     let never = policy(Policy::Never);
@@ -160,7 +160,7 @@ fn rule_1_the_pages_of_a_site_that_is_given_up_are_recorded() {
 
 #[test]
 fn outages_are_retried_by_the_table_and_then_once_per_round() {
-    let check = |outages, ending, revisit, expected: &dyn Fn(Outage) -> bool| {
+    let check = |outages, ending, revisit, expected: &dyn Fn(SiteOutage) -> bool| {
         let cause = Outcome::ConnectFailed;
         let outage = decide_outage(&site(), cause, outages, ending, &policy(revisit));
         assert!(
@@ -168,7 +168,7 @@ fn outages_are_retried_by_the_table_and_then_once_per_round() {
             "{outages} {ending:?} {revisit:?}: {outage:?}"
         );
     };
-    let wait = |delay| move |outage| outage == Outage::Wait { until: NOW + delay };
+    let wait = |delay| move |outage| outage == SiteOutage::Wait { until: NOW + delay };
     let frequency = Policy::Frequency;
     check(0, None, frequency, &wait(10 * MINUTE));
     check(1, None, frequency, &wait(12 * HOUR));
@@ -178,12 +178,14 @@ fn outages_are_retried_by_the_table_and_then_once_per_round() {
         2,
         None,
         frequency,
-        &|outage| matches!(outage, Outage::Wait { until } if (NOW + 12 * HOUR..NOW + 3 * DAY).contains(&until)),
+        &|outage| matches!(outage, SiteOutage::Wait { until } if (NOW + 12 * HOUR..NOW + 3 * DAY).contains(&until)),
     );
-    check(2, None, Policy::Never, &|outage| outage == Outage::GiveUp);
+    check(2, None, Policy::Never, &|outage| {
+        outage == SiteOutage::GiveUp
+    });
     for ending in [Ending::ReleaseUntil(5), Ending::Block] {
         check(0, Some(ending), frequency, &|outage| {
-            outage == Outage::Ending
+            outage == SiteOutage::Ending
         });
     }
 }
@@ -249,7 +251,7 @@ fn rule_2_a_truncated_response_is_retried_like_a_failure() {
             None => assert!(matches!(verdict.next, NextVisit::Revisit { .. })),
         }
         // The bytes that did arrive are kept.
-        assert_eq!(verdict.memory, Memory::ThisResponse);
+        assert_eq!(verdict.kept, KeptVersion::ThisResponse);
     }
 }
 
@@ -355,11 +357,11 @@ fn rule_4_a_soft_404_is_gone() {
     // A new page without a version: it is never fetched again. A known one keeps its earlier version.
     let verdict = decide_now(&site, &text(9), &page(0));
     assert_eq!(
-        (verdict.next, verdict.memory),
-        (NextVisit::Done, Memory::Nothing)
+        (verdict.next, verdict.kept),
+        (NextVisit::Done, KeptVersion::None)
     );
     let verdict = decide_now(&site, &text(9), &known_page(0));
-    assert_eq!(verdict.memory, Memory::Earlier);
+    assert_eq!(verdict.kept, KeptVersion::Earlier);
     assert!(matches!(verdict.next, NextVisit::Revisit { .. }));
 }
 
@@ -397,7 +399,7 @@ fn rule_5_comes_before_the_retry_of_rule_2() {
     };
     let verdict = decide_now(&site(), &response, &page(0));
     assert!(matches!(verdict.next, NextVisit::Queued { tries: 1, .. }));
-    assert_eq!((verdict.state, verdict.memory), (None, Memory::Nothing));
+    assert_eq!((verdict.state, verdict.kept), (None, KeptVersion::None));
 }
 
 #[test]
@@ -408,8 +410,8 @@ fn rule_6_a_page_with_a_version_is_revisited() {
         ..text(1)
     };
     let refused = || failed(Outcome::Answer(403));
-    let this = Memory::ThisResponse;
-    for (name, page, response, state, memory) in [
+    let this = KeptVersion::ThisResponse;
+    for (name, page, response, state, kept) in [
         ("new", page(0), text(1), PageState::New, this),
         ("same text", known_page(0), text(1), PageState::Same, this),
         (
@@ -425,29 +427,25 @@ fn rule_6_a_page_with_a_version_is_revisited() {
             known_page(0),
             failed(Outcome::Answer(404)),
             PageState::Gone,
-            Memory::Earlier,
+            KeptVersion::Earlier,
         ),
         (
             "410",
             known_page(0),
             failed(Outcome::Answer(410)),
             PageState::Gone,
-            Memory::Earlier,
+            KeptVersion::Earlier,
         ),
         (
             "403",
             known_page(0),
             refused(),
             PageState::Failed,
-            Memory::Earlier,
+            KeptVersion::Earlier,
         ),
     ] {
         let verdict = decide_now(&site(), &response, &page);
-        assert_eq!(
-            (verdict.state, verdict.memory),
-            (Some(state), memory),
-            "{name}"
-        );
+        assert_eq!((verdict.state, verdict.kept), (Some(state), kept), "{name}");
         assert!(verdict.next.due().is_some_and(|due| due > NOW), "{name}");
         assert!(matches!(verdict.next, NextVisit::Revisit { .. }), "{name}");
         let never = decide(&site(), &response, &page, &policy(Policy::Never));
@@ -459,7 +457,7 @@ fn rule_6_a_page_with_a_version_is_revisited() {
 fn rule_6_does_not_replace_a_retry_but_keeps_the_version() {
     let verdict = decide_now(&site(), &failed(Outcome::Timeout), &known_page(0));
     let retry = NextVisit::Retry { due: NOW + MINUTE };
-    assert_eq!((verdict.next, verdict.memory), (retry, Memory::Earlier));
+    assert_eq!((verdict.next, verdict.kept), (retry, KeptVersion::Earlier));
     assert_eq!(verdict.state, Some(PageState::Failed));
 }
 
@@ -522,7 +520,7 @@ fn rule_7_a_page_without_a_version_starts_over_or_is_done() {
             }
             next => assert_eq!((next, starts_over), (NextVisit::Done, false), "{outcome}"),
         }
-        assert_eq!((verdict.tries, verdict.memory), (0, Memory::Nothing));
+        assert_eq!((verdict.tries, verdict.kept), (0, KeptVersion::None));
         let never = decide(
             &site(),
             &failed(outcome),
@@ -546,7 +544,7 @@ fn pages_that_are_not_fetched() {
     // robots.txt may allow a known page again; a page that was never fetched is done.
     let verdict = decide(Outcome::RobotsRefused, &known_page(1));
     assert!(matches!(verdict.next, NextVisit::Revisit { .. }));
-    assert_eq!((verdict.tries, verdict.memory), (1, Memory::Earlier));
+    assert_eq!((verdict.tries, verdict.kept), (1, KeptVersion::Earlier));
     assert_eq!((verdict.state, verdict.signal), (None, None));
     assert_eq!(decide(Outcome::RobotsRefused, &page(1)), Verdict::done(1));
     let verdict = decide(Outcome::Protocol, &page(1));

@@ -13,7 +13,7 @@ use crate::commit::CompletedFetch;
 use crate::courtesy::{self, BackOff};
 use crate::status::tally::add;
 use crate::verdict::{
-    NextVisit, Outage, RedirectAction, Verdict, decide, decide_cache_miss, decide_outage,
+    NextVisit, RedirectAction, SiteOutage, Verdict, decide, decide_cache_miss, decide_outage,
     decide_unfetched, is_outage,
 };
 
@@ -183,7 +183,7 @@ impl Visit {
     }
 
     /// The server cannot be reached: the site is released until its next try, or all its pages are given up.
-    pub(super) fn apply_outage(&mut self, cause: Outcome) -> Outage {
+    pub(super) fn apply_outage(&mut self, cause: Outcome) -> SiteOutage {
         // The request may have failed because the black list names the site now. Then the site is blocked.
         self.check_blacklist();
         let now = self.context.now();
@@ -193,12 +193,12 @@ impl Visit {
         let outage = decide_outage(&site, cause, outages, self.ending, policy);
         tracing::debug!(site = self.site.name(), %cause, ?outage, "outage");
         match outage {
-            Outage::Ending => {}
-            Outage::Wait { until } => {
+            SiteOutage::Ending => {}
+            SiteOutage::Wait { until } => {
                 self.site.count_outage();
                 self.ending = Some(Ending::ReleaseUntil(until));
             }
-            Outage::GiveUp => {
+            SiteOutage::GiveUp => {
                 self.site.count_outage();
                 while let Some(page) = self.queue.pop_front() {
                     self.record_unfetched(page, cause, now);

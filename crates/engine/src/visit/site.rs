@@ -13,7 +13,7 @@ use aranha_url::{CanonUrl, Canonicaliser, PathKey, SiteKey};
 
 use crate::signals;
 use crate::traps::novelty::Novelty;
-use crate::verdict::{Outage, SignalCheck, SiteView};
+use crate::verdict::{SignalCheck, SiteOutage, SiteView};
 
 /// A leased site.
 pub(super) struct VisitedSite {
@@ -82,7 +82,7 @@ impl VisitedSite {
     }
 
     /// The state that a verdict about one of its pages depends on.
-    pub(super) fn view(&self, now: i64, failures: u32, outage: Option<Outage>) -> SiteView<'_> {
+    pub(super) fn view(&self, now: i64, failures: u32, outage: Option<SiteOutage>) -> SiteView<'_> {
         SiteView {
             key: self.key,
             now,

@@ -23,7 +23,7 @@ use crate::links::{PageLinks, RedirectTarget};
 use crate::node::Node;
 use crate::node::stop::Stop;
 use crate::signals::Source;
-use crate::verdict::{Memory, NextVisit, Outage, RedirectAction, SignalCheck, Verdict};
+use crate::verdict::{KeptVersion, NextVisit, RedirectAction, SignalCheck, SiteOutage, Verdict};
 use crate::world::World;
 
 const NOW: i64 = 1_700_000_000_000;
@@ -352,7 +352,7 @@ async fn an_outage_releases_the_site_with_its_pages() {
     let second = test.visit.apply_outage(Outcome::ConnectFailed);
     assert_eq!(
         (second, test.visit.site.facts().counters.outages),
-        (Outage::Ending, 1)
+        (SiteOutage::Ending, 1)
     );
 }
 
@@ -384,7 +384,7 @@ async fn a_revisit_is_counted_and_its_signal_is_checked() {
     for (state, changed) in [(PageState::Same, false), (PageState::Changed, true)] {
         let verdict = Verdict {
             state: Some(state),
-            memory: Memory::Earlier,
+            kept: KeptVersion::Earlier,
             signal: Some(SignalCheck { source, changed }),
             rounds: Some(rounds.clone()),
             ..Verdict::done(0)
