@@ -56,7 +56,7 @@ impl ScopeSnapshot {
         })
     }
 
-    /// Whether a page that somebody named is in scope. It is judged like a page one link from a seed.
+    /// Whether a page is in scope. It is judged like a page one link from a seed.
     pub(crate) fn accepts(&self, url: &CanonUrl) -> bool {
         self.scope.judge(url, 1).inside
     }

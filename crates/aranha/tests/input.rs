@@ -133,7 +133,7 @@ fn commands_report_a_missing_collection() {
         &["links", page],
         &["cat", page],
     ] {
-        refused(command, " crawl");
+        refused(command, "there is no collection in ");
     }
     refused(
         &["crawl", "--contact", "test@localhost"],

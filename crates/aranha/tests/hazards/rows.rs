@@ -5,7 +5,7 @@
 
 use aranha_lab::Hazard;
 
-use super::{Check, CrawlResult, MAX_BODY, MAX_DECODED, ensure};
+use super::crawl_result::{Check, CrawlResult, MAX_BODY, MAX_DECODED, ensure};
 
 const NO_TRAP_PAGES: &str = "[thresholds]\ntrap_pages = \"none\"";
 const NO_PATH_LIMITS: &str = "[thresholds]\ntrap_pages = \"none\"\n[url]\nmax_repeats = 0";

@@ -22,9 +22,9 @@ fn the_home_page_is_never_a_soft_404() {
     let history = |path: &str| {
         let mut command = aranha();
         command.args(["history", &site.url(path), "--json", "-c"]);
-        let told = command.arg(&collection).output().unwrap().stdout;
-        let told: serde_json::Value = serde_json::from_slice(&told).unwrap();
-        let visits = told["history"].as_array().unwrap().clone();
+        let stdout = command.arg(&collection).output().unwrap().stdout;
+        let json: serde_json::Value = serde_json::from_slice(&stdout).unwrap();
+        let visits = json["history"].as_array().unwrap().clone();
         let found = visits.iter().map(|visit| visit["found"].to_string());
         found.collect::<Vec<_>>()
     };
