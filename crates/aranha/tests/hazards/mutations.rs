@@ -392,8 +392,8 @@ fn contents() -> Vec<Mutation> {
             "the charset declaration in the page is ignored",
             vec![Edit(
                 "crates/page/src/charset/mod.rs",
-                "markup.then(|| prescan::label(body, !xml))",
-                "markup.then(|| prescan::label(&body[..0], !xml))",
+                "prescan::label(body, !xml)",
+                "prescan::label(&body[..0], !xml)",
             )],
             vec![
                 Row,

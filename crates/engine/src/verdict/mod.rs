@@ -106,8 +106,8 @@ pub(crate) enum NextVisit {
 /// The version of a page that is remembered until its next visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum KeptVersion {
-    /// None: the page has no version.
-    Nothing,
+    /// The page has no version.
+    None,
     /// The version of an earlier visit.
     Earlier,
     /// The version of this response.
