@@ -43,7 +43,7 @@ fn json_output_escapes_control_characters() {
     aranha(&["url", "canon", "--json"])
         .input("nothing\u{9b}2J\u{7f}\u{202e}\n")
         .stdout(
-            "{\"input\":\"nothing\\u009b2J\\u007f\\u202e\",\"reason\":\"malformed URL: no scheme: write http:// or https:// before it\"}\n",
+            "{\"input\":\"nothing\\u009b2J\\u007f\\u202e\",\"reason\":\"malformed URL: the scheme (http:// or https://) is missing\"}\n",
         )
         .status(1);
 }
@@ -215,7 +215,7 @@ fn config_check_reports_line_and_column() {
     config_check(
         "[crawl]\nsites = \"all\"\n",
         "",
-        "error: FILE, line 2, column 9: invalid type: string \"all\", expected usize\n\
+        "error: FILE, line 2, column 9: invalid type: string \"all\", expected a whole number\n\
          hint: `aranha config show` prints every key with a valid value\n",
         2,
     );

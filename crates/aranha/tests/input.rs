@@ -34,12 +34,21 @@ fn refused(arguments: &[impl AsRef<OsStr>], sentence: &str) {
 fn invalid_urls_are_rejected() {
     let web = ["crawl", "--contact", "test@localhost"];
     for (url, sentence) in [
-        ("http://[::1", "argument 1: `http://[::1` is not a URL"),
-        ("http://", "argument 1: `http://` is not a URL"),
+        (
+            "http://[::1",
+            "argument 1: `http://[::1` cannot be crawled: malformed URL",
+        ),
+        (
+            "http://",
+            "argument 1: `http://` cannot be crawled: no host",
+        ),
         ("http://a..b/", "host `a..b` has an empty label"),
         ("http://localhost:99999/", "invalid port number"),
-        ("ht tp://example.org", "not a URL"),
-        ("", "argument 1: `` is not a URL"),
+        (
+            "ht tp://example.org",
+            "the scheme (http:// or https://) is missing",
+        ),
+        ("", "argument 1: `` cannot be crawled"),
         (
             "file:///etc/hosts",
             "the scheme is `file`, not http or https",
@@ -48,7 +57,7 @@ fn invalid_urls_are_rejected() {
             "mailto:me@host.invalid",
             "the scheme is `mailto`, not http or https",
         ),
-        ("/etc/hosts", "argument 1: `/etc/hosts` is not a URL"),
+        ("/etc/hosts", "argument 1: `/etc/hosts` cannot be crawled"),
     ] {
         refused(&[&web[..], &[url]].concat(), sentence);
         refused(&["seed", "add", url], sentence);
@@ -72,7 +81,7 @@ fn one_invalid_line_rejects_a_seed_file() {
     text[4_999] = "http://[bad".to_owned();
     std::fs::write(&file, text.join("\n")).unwrap();
     let file = file.to_str().unwrap();
-    let sentence = "seeds.txt, line 5000: `http://[bad` is not a URL";
+    let sentence = "seeds.txt, line 5000: `http://[bad` cannot be crawled";
     refused(
         &["crawl", "--contact", "test@localhost", "-i", file],
         sentence,
@@ -133,7 +142,7 @@ fn commands_report_a_missing_collection() {
         &["links", page],
         &["cat", page],
     ] {
-        refused(command, "there is no collection in ");
+        refused(command, "is not a collection");
     }
     refused(
         &["crawl", "--contact", "test@localhost"],

@@ -204,7 +204,7 @@ fn malformed(error: url::ParseError) -> Rejected {
     match error {
         url::ParseError::EmptyHost => Rejected::NoHost,
         url::ParseError::RelativeUrlWithoutBase => {
-            Rejected::Malformed("no scheme: write http:// or https:// before it".to_owned())
+            Rejected::Malformed("the scheme (http:// or https://) is missing".to_owned())
         }
         other => Rejected::Malformed(other.to_string()),
     }
@@ -389,7 +389,7 @@ mod tests {
         );
         check_rejected(
             "example.org/a",
-            "malformed URL: no scheme: write http:// or https:// before it",
+            "malformed URL: the scheme (http:// or https://) is missing",
         );
         check_rejected("http://", "no host in the URL");
         check_rejected("http://./", "no host in the URL");
