@@ -1,4 +1,4 @@
-//! Measures the time of a decision (planning the next visit of a page) for every policy, with ten million pages.
+//! Measures how long each policy takes to plan the next visit of a page (a decision), with ten million pages.
 //!
 //!     cargo run --release -p aranha-revisit --example decide -- [MILLIONS]
 //!

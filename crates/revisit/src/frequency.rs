@@ -10,14 +10,15 @@ use crate::History;
 /// counted among the last x visits, b is x / `changes`, or x if there was no change.
 pub(crate) fn next_level(old: u32, records: u32, limit: u32, changes: u32) -> u32 {
     let x = u64::from(records.min(limit));
-    let changes = u64::from(changes.max(1)); // b is x for 0 changes and for 1
-    let sum = u64::from(old) * changes + x; // (old + x / changes) / 2, rounded once
+    let changes = u64::from(changes.max(1)); // b is x both for 0 changes and for 1 change
+    let sum = u64::from(old) * changes + x; // (old + x / changes) / 2, rounded only once
     u32::try_from(sum / (2 * changes))
         .unwrap_or(u32::MAX)
         .max(1)
 }
 
-/// `fr_max` of an entry page, lowered when `share` of the site's inner pages have changed (I2, Bouras 5).
+/// Lowers the `fr_max` of an entry page if inner pages of the site have changed. `share` is the share of inner pages
+/// that changed (I2, Bouras 5).
 ///
 /// Bouras prints the rule as `[fr_max + share * fr_max] / 2`. For its example (6 and 89%) that gives 5, but the paper
 /// reports 3. The share of *unchanged* pages gives the reported result: `floor((6 + 0.11 * 6) / 2) = 3`. This function
@@ -28,7 +29,8 @@ pub(crate) fn lowered(level: u32, share: f32) -> u32 {
     (f64::midpoint(level, unchanged * level) as u32).max(1)
 }
 
-/// The level of a page after a visit; `history` already includes that visit.
+/// The new level (`fr_max`) of a page after a visit, which `history` already includes. Changes are counted among the
+/// last `window` visits. `first` is the level of a new page.
 pub(crate) fn level(history: &History, window: u32, first: u32) -> u8 {
     let limit = window.clamp(1, 32);
     let x = history.visits.min(limit);
@@ -73,7 +75,7 @@ mod tests {
         check(1, 20, 20, 20, 1);
         check(0, 0, 20, 0, 1);
         check(5, 1000, 20, 20, 3);
-        check(3, 20, 20, 8, 2); // (3 + 2.5) / 2 = 2.75, rounded once
+        check(3, 20, 20, 8, 2); // (3 + 2.5) / 2 = 2.75, rounded down once
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The input of the policies: what is stored of a page between visits, and what one visit observed.
+//! The input of the policies: what is stored about a page between visits, and what one visit observed.
 //!
 //! A [`History`] is stored with every page of the frontier: 32 bytes in memory and about as many on disk. The order of
 //! its fields is its stored format (postcard). New fields are appended, and the frontier's version byte is raised.
@@ -16,7 +16,7 @@ pub enum PageState {
     Changed,
     /// 404, 410, or a soft 404.
     Gone,
-    /// No response, or one that says nothing about the page. The history does not change.
+    /// No response, or a response that says nothing about the page. The visit is not added to the history.
     Failed,
 }
 
@@ -34,7 +34,8 @@ pub struct PageVisit {
     /// Weight of the page for `optimal`, relative to other pages. Values that are not positive and finite count as the
     /// smallest weight.
     pub importance: f32,
-    /// Seed of the spread of visit times (F12): the page's key, or the site's key to visit its pages together.
+    /// Seed from which the variation of visit times is computed (F12). It is the page's key, or the site's key if all
+    /// pages of a site are to be visited together.
     pub key: u64,
     /// For an entry page under `selective`: [`SiteHistory::share`](crate::SiteHistory::share). It lowers the number of
     /// rounds between visits (Bouras 5).
@@ -63,30 +64,30 @@ impl PageVisit {
 /// Stored history of one page. The default is a page that was never visited.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct History {
-    /// Visits that found the page; the records of Bouras 3.2.
+    /// Number of visits that found the page (called records in Bouras 3.2).
     pub visits: u32,
-    /// Visits that found a different text.
+    /// Number of visits that found a different text.
     pub changes: u32,
-    /// Time of the last counted visit, unix seconds.
+    /// Time of the last visit that found the page, unix seconds.
     pub last_visit: u32,
     /// Time of the last visit that found a change, unix seconds; 0 = none.
     pub last_change: u32,
-    /// One bit for each of the last 32 visits, the newest lowest: 1 = the text had changed.
+    /// One bit for each of the last 32 visits; 1 = the text had changed. The lowest bit is the newest visit.
     pub recent: u32,
     /// `fr_max` of Bouras: the page is visited once in this many rounds; 0 = not known yet.
     pub level: u8,
-    /// Visits in a row that found the page gone.
+    /// Number of visits in a row that found the page gone.
     pub gone: u8,
     /// Cell of the [`Census`](crate::Census) that counts the page; 0 = not counted.
     pub(crate) cell: u16,
     /// Shape of the Gamma distribution of the rate of change (`poisson.rs`); 0 = no estimate yet.
     pub(crate) shape: f32,
-    /// Rate parameter of that distribution, in days.
+    /// Rate parameter of the same Gamma distribution, in days.
     pub(crate) exposure: f32,
 }
 
 impl History {
-    /// Days from the last counted visit to `at`; `None` before the first.
+    /// Days from the last visit that found the page to `at`; `None` if there was no such visit.
     pub(crate) fn days_since(&self, at: i64) -> Option<f64> {
         (self.visits > 0)
             .then(|| (at as f64 - f64::from(self.last_visit) * 1000.0).max(0.0) / crate::DAY_MS)

@@ -1,4 +1,4 @@
-//! Revisit policies: from a page's history and its last visit to the time of the next visit.
+//! Revisit policies. They compute the time of a page's next visit from its history and its last visit.
 //!
 //! The engine calls [`Schedule::plan`] once after every visit of a page and stores the [`History`] with the page's
 //! record. For the rounds of `selective` it stores a [`SiteHistory`] with each site. For external signals (sitemaps,
@@ -10,7 +10,7 @@
 //! - **The next visit is always later than the last one.**
 //! - **Signals only bring a visit forward.**
 //!
-//! Courtesy, retries after failures, conditional requests and change detection belong to the engine.
+//! The engine is responsible for courtesy, retries after failures, conditional requests and the detection of changes.
 //!
 //! Read first: [`Policy`], then `schedule.rs`. Each policy has a file with its name. Sources: Bouras, Poulopoulos and
 //! Thanou, "Creating a polite, adaptive and selective incremental crawler" (cited as Bouras); Cho and Garcia-Molina

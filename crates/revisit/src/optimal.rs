@@ -1,20 +1,21 @@
-//! `optimal`: spends a budget of requests where it keeps the most importance fresh.
+//! `optimal`: distributes a budget of requests over the pages so that important pages are fresh for as much of the time
+//! as possible. A page is fresh while the stored copy is up to date.
 //!
-//! A page that changes at `rate` and is visited every t days is fresh for the share (1 - e^-r) / r of the time, with
-//! r = rate * t (Cho and Garcia-Molina, "Effective page refresh policies", 2003). Under a fixed budget, the sum of
-//! importance times freshness is largest when one more request a day gains the same for every page. That gain is the
-//! *price*:
+//! A page that changes at `rate` and is visited every t days is fresh for the share (1 - e^-r) / r of the time, with r
+//! = rate * t (Cho and Garcia-Molina, "Effective page refresh policies", 2003). Under a fixed budget, the sum of
+//! importance times freshness is largest when one more request a day gains the same for every page. This common gain is
+//! the *price*:
 //!
 //! ```text
 //! importance / rate * (1 - (1 + r) e^-r) = price
 //! ```
 //!
 //! Azar et al. (2018) solve this for all pages at once in O(n log n), with visits at random times. Kolobov et al.
-//! (2019, `LambdaCrawl`) note that only the price connects the pages, so that each page can be planned separately.
-//! Visits here are at regular intervals, which gives more freshness for the same budget. The price is computed from a
-//! [`Census`], a grid of page counts by rate and importance, and is updated as pages move on the grid. The cost of an
-//! update does not depend on the number of pages. A page that changes too often to be kept fresh gains less than the
-//! price and is visited at the longest interval.
+//! (2019, `LambdaCrawl`) note that the price is the only quantity that the pages share, so that each page can be
+//! planned separately once the price is known. Visits here are at regular intervals, which gives more freshness for the
+//! same budget. The price is computed from a [`Census`], a grid of page counts by rate and importance, and is updated
+//! as pages move on the grid. The cost of an update does not depend on the number of pages. A page that changes too
+//! often to be kept fresh gains less than the price and is visited at the longest interval.
 
 use std::sync::{
     Mutex,
@@ -32,8 +33,8 @@ const WEIGHTS: usize = 256;
 const MIN_LOG2_WEIGHT: f64 = -32.0;
 const WEIGHT_STEPS_PER_OCTAVE: f64 = 4.0;
 
-/// The best number of days between visits of a page that changes `rate` times a day, at this price of one request a
-/// day. Infinite if no visit gains as much as the price.
+/// The best number of days between visits of a page that changes `rate` times a day, if one request a day costs
+/// `price`. Infinite if no visit gains as much as it costs.
 pub fn best_interval(rate: f64, importance: f64, price: f64) -> f64 {
     let paid = price * rate / importance;
     if paid < 1.0 {
@@ -74,17 +75,17 @@ impl Census {
 /// The grid of page counts and the price computed from it. Shared by all visits.
 #[derive(Debug)]
 pub(crate) struct Market {
-    /// Pages by rate and importance. Cell 0 is unused: it stands for pages that are not counted.
+    /// Number of pages in each cell of the grid. Cell 0 is unused: a page with cell 0 is not counted.
     counts: Box<[AtomicU32]>,
-    /// Pages by rate alone, to skip empty rows.
+    /// Number of pages in each row of the grid; rows without pages are skipped.
     rows: Box<[AtomicU32]>,
     pages: AtomicU64,
-    /// Pages that moved since the price was computed.
+    /// Number of moves of pages between cells since the price was computed.
     moved: AtomicU64,
     /// The price, as the bits of an f64.
     price: AtomicU64,
-    /// Factor on the longest interval, as the bits of an f64; above 1 if even the longest interval would exceed the
-    /// budget.
+    /// Factor by which the longest interval is multiplied, as the bits of an f64. It is above 1 if visits of all pages
+    /// at the longest interval would exceed the budget.
     stretch: AtomicU64,
     /// Held while the price is computed. Other threads continue with the old price.
     searching: Mutex<()>,
@@ -133,7 +134,7 @@ impl Market {
         }
     }
 
-    /// Counts pages that were counted before a restart.
+    /// Adds to `cell` the pages that were counted in it before a restart.
     pub(crate) fn count_known(&self, cell: u16, pages: u32) {
         if (1..=RATES * WEIGHTS).contains(&usize::from(cell)) {
             self.add(cell, pages);
@@ -147,8 +148,8 @@ impl Market {
         self.pages.fetch_add(u64::from(pages), Relaxed);
     }
 
-    /// Removes a page from a cell. An empty cell stays as it is: the census was lost, and pages are counted from now
-    /// on.
+    /// Removes a page from a cell. If the cell is already empty, it stays empty: this happens if the census was lost
+    /// and counting started again at zero.
     fn take(&self, cell: u16) {
         if !(1..=RATES * WEIGHTS).contains(&usize::from(cell)) {
             return;
@@ -208,8 +209,8 @@ impl Market {
         self.stretch.store(stretch.to_bits(), Relaxed);
     }
 
-    /// The price at which all pages together spend the budget; 0 if the budget suffices for the shortest interval
-    /// everywhere.
+    /// The price at which all pages together spend the budget; 0 if the budget suffices to visit every page at the
+    /// shortest interval.
     fn balance(&self, cells: &[Cell]) -> f64 {
         let spent = |price: f64| -> f64 {
             let each = |cell: &Cell| {
@@ -363,7 +364,7 @@ mod tests {
         );
     }
 
-    /// Rates and importances span orders of magnitude; the budget is met within 5%.
+    /// The pages have rates and importances that span orders of magnitude. The requests must meet the budget within 5%.
     #[test]
     fn the_budget_is_spent() {
         for budget in [20.0, 1000.0] {

@@ -18,9 +18,10 @@ pub enum Policy {
     /// Like `frequency`, but if the entry page of a site has not changed, its inner pages are visited only if enough of
     /// them are expected to have changed (Bouras 3.3).
     Selective,
-    /// A page is visited again once it has changed with the probability `change_probability`.
+    /// A page is visited again when the probability that it has changed reaches `change_probability`.
     Poisson,
-    /// `budget` requests a day are spent where they keep the most importance fresh.
+    /// `budget` requests a day are distributed over the pages so that the stored copies of important pages are up to
+    /// date for as much of the time as possible.
     Optimal,
 }
 
@@ -30,11 +31,12 @@ pub enum Policy {
 pub struct Options {
     /// The policy.
     pub policy: Policy,
-    /// Length of a round for `fixed`, `frequency` and `selective`. For every policy, the first interval after which a
-    /// page that is gone is visited again.
+    /// Length of a round for `fixed`, `frequency` and `selective`. For every policy also the time until the first
+    /// revisit of a page that is gone.
     #[serde(with = "aranha_units::duration")]
     pub every: Duration,
-    /// Shortest interval between two visits of a page. If rounds are shorter than twice this, half a round instead.
+    /// Shortest interval between two visits of a page. If a round is shorter than twice this value, the shortest
+    /// interval is half a round.
     #[serde(with = "aranha_units::duration")]
     pub min_interval: Duration,
     /// Longest interval between two visits of a page that is not gone.
@@ -48,16 +50,19 @@ pub struct Options {
     pub history_visits: u32,
     /// `frequency`: rounds between visits of a new page (the first `fr_max`, which is 2 in Bouras 5).
     pub initial_rounds: u32,
-    /// `selective`: initial threshold for the share of a site's inner pages that must have changed.
+    /// `selective`: initial threshold. The inner pages of a site are visited if at least this share of them is expected
+    /// to have changed.
     pub min_changed_share: f32,
-    /// `frequency`, `selective`: length of the quick rounds of fast sites, between full rounds (I6).
+    /// `frequency`, `selective`: length of a quick round. A site is fast if more than half of its pages change from one
+    /// round to the next. A page of a fast site that has changed is visited again in the next quick round instead of
+    /// the next full round (I6).
     #[serde(with = "aranha_units::duration::option")]
     pub quick_every: Option<Duration>,
     /// `poisson`, `optimal`: assumed time between changes of a page without history. For `optimal` also the longest
-    /// first interval.
+    /// interval between the first two visits.
     #[serde(with = "aranha_units::duration")]
     pub prior_change_interval: Duration,
-    /// `poisson`: probability that a page has changed by its next visit.
+    /// `poisson`: the next visit is planned for the time at which the page has changed with this probability.
     pub change_probability: f32,
     /// `optimal`: number of requests a day.
     pub budget: u64,

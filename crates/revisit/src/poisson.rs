@@ -1,11 +1,12 @@
-//! `poisson`: estimates how often a page changes, from visits at irregular times that yield one bit each (I4;
-//! Chakrabarti 2.3.11).
+//! `poisson`: estimates how often a page changes (I4; Chakrabarti 2.3.11). Visits are at irregular times, and each
+//! shows only whether the page has changed since the last one.
 //!
 //! Changes are modelled as a Poisson process whose rate has a Gamma distribution, the [`Belief`] (two numbers). If a
 //! visit finds no change after t days, the likelihood is exp(-rate t) and the posterior is again a Gamma distribution.
 //! If a visit finds a change, the likelihood is 1 - exp(-rate t), and the posterior is a difference of two Gamma
-//! densities. Its mean and variance have closed forms, and the Gamma distribution with that mean and variance replaces
-//! it (assumed density filtering). If the server dates the last change, the likelihood is rate * exp(-rate age).
+//! densities. It is replaced by the Gamma distribution with the same mean and variance, which have closed forms
+//! (assumed density filtering). If the server gives the time of the last change, `age` days ago, the likelihood is rate
+//! * exp(-rate age).
 //!
 //! The naive estimate, changes per visit, never exceeds one change per visit and is biased (Cho and Garcia-Molina,
 //! "Estimating frequency of change", 2003). A maximum likelihood estimate would need all past intervals and iteration.
@@ -16,7 +17,7 @@ const PRIOR_SHAPE: f64 = 0.5;
 const MAX_SHAPE: f64 = 60.0;
 /// Maximum evidence kept, in days.
 const MAX_EXPOSURE: f64 = 1000.0;
-/// Shortest interval between visits, in days: one second.
+/// One second in days. Shorter intervals between visits are taken as this long.
 const MIN_DAYS: f64 = 1.0 / 86_400.0;
 
 /// Gamma distribution of a page's rate of change, per day.
@@ -35,7 +36,7 @@ impl Belief {
         }
     }
 
-    /// From the fields of a history; `None` before the first estimate.
+    /// Builds the distribution from the fields of a history; `None` before the first estimate.
     pub(crate) fn of(shape: f32, exposure: f32) -> Option<Self> {
         (shape > 0.0 && exposure > 0.0).then(|| Belief {
             shape: f64::from(shape),
@@ -43,7 +44,7 @@ impl Belief {
         })
     }
 
-    /// The fields of a history.
+    /// Returns `shape` and `exposure`, as a history stores them.
     pub(crate) fn parts(self) -> (f32, f32) {
         (self.shape as f32, self.exposure as f32)
     }
@@ -53,7 +54,7 @@ impl Belief {
         self.shape / self.exposure
     }
 
-    /// Updates with a visit that found no change after `days`.
+    /// Updates the distribution with a visit that found no change after `days`.
     #[must_use]
     pub(crate) fn same(self, days: f64) -> Self {
         Belief {
@@ -63,7 +64,7 @@ impl Belief {
         .limited()
     }
 
-    /// Updates with a visit that found one or more changes after `days`.
+    /// Updates the distribution with a visit that found one or more changes after `days`.
     #[must_use]
     pub(crate) fn changed(self, days: f64) -> Self {
         let Belief { shape, exposure } = self;
@@ -80,7 +81,7 @@ impl Belief {
         .limited()
     }
 
-    /// Updates with a visit that found the last change to be `age` days old.
+    /// Updates the distribution with a visit at which the last change was `age` days old.
     #[must_use]
     pub(crate) fn dated(self, age: f64) -> Self {
         Belief {
@@ -96,7 +97,7 @@ impl Belief {
         self.exposure * (-(-chance).ln_1p() / self.shape).exp_m1()
     }
 
-    /// Limits the evidence and keeps the mean.
+    /// Scales both parameters down to their limits; the mean stays the same.
     fn limited(self) -> Self {
         let excess = (self.shape / MAX_SHAPE)
             .max(self.exposure / MAX_EXPOSURE)
@@ -114,7 +115,7 @@ mod tests {
     use crate::rounds::unit_hash;
     use proptest::prelude::*;
 
-    /// The posterior mean by numerical integration over a fine grid of rates.
+    /// Computes the posterior mean by numerical integration over a fine grid of rates.
     fn exact(observations: &[(f64, bool)], prior_days: f64) -> f64 {
         let (shape, exposure) = (PRIOR_SHAPE, PRIOR_SHAPE * prior_days);
         let (mut sum, mut weighted) = (0.0, 0.0);
@@ -135,7 +136,8 @@ mod tests {
         weighted / sum
     }
 
-    /// Visits of a page with this rate at irregular times: interval in days, and whether it had changed.
+    /// Simulates visits at irregular times of a page with this rate of change. Each result is the interval in days and
+    /// whether the page had changed.
     fn observe(rate: f64, mean_days: f64, visits: u64, seed: u64) -> Vec<(f64, bool)> {
         (0..visits)
             .map(|turn| {
@@ -192,7 +194,7 @@ mod tests {
 
     #[test]
     fn the_wait_matches_its_probability() {
-        // With a narrow distribution: the median of the exponential distribution.
+        // If the rate is nearly certain, the wait is the median of the exponential distribution.
         let belief = Belief {
             shape: 1e5,
             exposure: 1e6,

@@ -4,7 +4,7 @@
 //! key and the round number instead of a random number, so that every node computes the same time, also after a
 //! restart.
 
-/// A number in `[0, 1)` from the key of a page and the number of a round or visit.
+/// A number in `[0, 1)`, computed from the key of a page and the number of a round or visit.
 pub(crate) fn unit_hash(key: u64, turn: u64) -> f64 {
     (mix(key ^ mix(turn)) >> 11) as f64 / (1u64 << 53) as f64
 }
@@ -42,8 +42,8 @@ impl Rounds {
         at.div_euclid(self.length)
     }
 
-    /// Visit time of the page `key` in round `number`. It lies in the first part of the round, whose share is the
-    /// spread.
+    /// Visit time of the page `key` in round `number`. It is in the first part of the round: `spread` is the length of
+    /// that part as a share of the round.
     pub(crate) fn time_in_round(self, number: i64, key: u64) -> i64 {
         let moved = unit_hash(key, number as u64) * self.spread * self.length as f64;
         number

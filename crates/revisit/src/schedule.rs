@@ -15,7 +15,8 @@ use crate::{
 
 /// At the first visit, a `Last-Modified` younger than this many days is ignored: it may be the time of the response.
 const MIN_AGE_DAYS: f64 = 1.0;
-/// At a later visit, its age must be at least this share of the interval, for the same reason.
+/// At a later visit, a `Last-Modified` is ignored for the same reason if its age is less than this share of the time
+/// between the two visits.
 const MIN_AGE_SHARE: f64 = 0.05;
 
 /// Computes the time of the next visit.
@@ -24,7 +25,7 @@ pub struct Schedule {
     options: Options,
     rounds: Rounds,
     quick: Option<Rounds>,
-    /// Only with `optimal`.
+    /// Census and price; present only with the policy `optimal`.
     market: Option<Market>,
 }
 
@@ -78,7 +79,7 @@ impl Schedule {
         Some(self.defer_until_expiry(due, visit).max(visit.at + 1))
     }
 
-    /// The number of the round at time `at`; equal on every node.
+    /// The number of the round at time `at`. It is the same on every node.
     pub fn round(&self, at: i64) -> u32 {
         u32::try_from(self.rounds.number(at).max(0)).unwrap_or(u32::MAX)
     }
@@ -95,12 +96,12 @@ impl Schedule {
         self.options.policy != Policy::Selective || site.visits(key)
     }
 
-    /// The time of a page or site in the round after the one at `at`.
+    /// The visit time of the page or site `key` in the round that follows the round of the time `at`.
     pub fn in_next_round(&self, key: u64, at: i64) -> i64 {
         self.rounds.time_in_round(self.rounds.number(at) + 1, key)
     }
 
-    /// Whether the site has quick rounds between full rounds (I6).
+    /// Whether the site is fast and quick rounds are configured (I6).
     pub fn quick(&self, site: &SiteHistory) -> bool {
         self.quick.is_some() && site.fast()
     }
@@ -119,8 +120,9 @@ impl Schedule {
         self.market.as_ref().map(Market::census).unwrap_or_default()
     }
 
-    /// `optimal`: restores the census after a restart, before the first plan. Without it, or [`Schedule::count_known`]
-    /// for every page, the budget would be spent on the few pages visited since the restart.
+    /// `optimal`: restores the census after a restart, before the first plan. If neither this nor
+    /// [`Schedule::count_known`] for every page is called, the whole budget is spent on the few pages visited since the
+    /// restart.
     pub fn restore(&self, census: &Census) {
         if let Some(market) = &self.market {
             market.restore(census);
@@ -134,12 +136,12 @@ impl Schedule {
         }
     }
 
-    /// `optimal`: the importance that one more request a day must keep fresh.
+    /// `optimal`: the price, which is the importance that one more request a day must keep fresh to be worth it.
     pub fn price(&self) -> f64 {
         self.market.as_ref().map_or(0.0, Market::price)
     }
 
-    /// Estimated changes a day of a page.
+    /// Estimated number of changes of the page per day.
     pub fn rate(&self, history: &History) -> f64 {
         self.belief(history).rate()
     }
@@ -149,7 +151,8 @@ impl Schedule {
             .unwrap_or_else(|| Belief::prior(days(self.options.prior_change_interval)))
     }
 
-    /// Longest interval in days: it doubles with every visit. Otherwise a wrong first estimate would hold for months.
+    /// Longest interval in days that the number of visits permits. It doubles with every visit, because otherwise a
+    /// wrong first estimate could delay the next visit by months.
     fn max_interval_by_age(&self, history: &History) -> f64 {
         days(self.options.prior_change_interval) * f64::from(history.visits.clamp(1, 32) - 1).exp2()
     }
@@ -190,7 +193,8 @@ impl Schedule {
         }
     }
 
-    /// The next visit of a page that is gone: the interval doubles each time, then visits end.
+    /// Plans the next visit of a page that is gone. The interval doubles at each visit; after `max_gone` visits the
+    /// page is not visited again.
     fn plan_gone(&self, history: &mut History, visit: &PageVisit) -> Option<i64> {
         history.gone = history.gone.saturating_add(1);
         if let Some(market) = &self.market {
@@ -205,7 +209,7 @@ impl Schedule {
         Some(due.max(visit.at + self.min_gap_ms()))
     }
 
-    /// The next visit `level` rounds later; a changed page of a fast site joins the next quick round.
+    /// Plans the next visit `level` rounds later, or in the next quick round if the page changed and its site is fast.
     fn plan_in_rounds(&self, level: u8, visit: &PageVisit) -> i64 {
         let rounds =
             i64::from(level).min((millis(self.options.max_interval) / self.rounds.length()).max(1));
@@ -222,14 +226,15 @@ impl Schedule {
         due.max(visit.at + self.min_gap_ms())
     }
 
-    /// Shortest time between visits in two rounds: `min_interval`, but at most half of the shortest round.
+    /// Shortest time between two visits that are planned in rounds: `min_interval`, but at most half of the shortest
+    /// round.
     fn min_gap_ms(&self) -> i64 {
         let shortest = self.quick.map_or(i64::MAX, Rounds::length);
         let shortest = self.rounds.length().min(shortest);
         millis(self.options.min_interval).min(shortest / 2)
     }
 
-    /// The next visit `days` later, varied by up to half the spread in either direction.
+    /// Plans the next visit `days` later. The interval varies by up to half the spread in either direction.
     fn plan_in_days(&self, days: f64, history: &History, visit: &PageVisit) -> i64 {
         let place = rounds::unit_hash(visit.key, u64::from(history.visits)) - 0.5;
         let spread = f64::from(self.options.spread.clamp(0.0, 1.0));
@@ -237,7 +242,7 @@ impl Schedule {
         visit.at + (wait as i64).max(millis(self.options.min_interval))
     }
 
-    /// Defers the visit until the expiry time of the response, up to twice the interval.
+    /// Defers the visit until the response expires, but at most to twice the planned interval.
     fn defer_until_expiry(&self, due: i64, visit: &PageVisit) -> i64 {
         match visit.expires {
             Some(expires) if expires > due => {

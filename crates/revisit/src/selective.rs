@@ -1,16 +1,17 @@
-//! `selective`: whether the inner pages of a site are visited when its entry page has not changed (I2; Bouras 3.3 and
-//! 5).
+//! `selective`: decides whether the inner pages of a site are visited when its entry page has not changed (I2; Bouras
+//! 3.3 and 5).
 //!
 //! If the entry page changed, the inner pages are visited. If it did not change or was skipped, the inner pages are
 //! visited if the expected share of changed pages reaches a threshold, 40% at first. Bouras looks up the changed pages
-//! in a database. Here the share is extrapolated from the share that changed per round when last observed. One inner
-//! page in eight is visited in every round, always the same ones, so that the observed share stays current. After each
-//! full visit the threshold moves towards the share that was found.
+//! in a database. Here the expected share is computed from the share of pages that changed per round in past rounds.
+//! One inner page in eight is visited in every round, always the same pages, so that the observed share stays current.
+//! After each full visit (a round in which all inner pages were visited), the threshold moves towards the share of
+//! pages that had changed.
 //!
-//! In a round the engine calls, for each site: [`Schedule::open_round`](crate::Schedule::open_round) once the entry
+//! For each site the engine calls in every round: [`Schedule::open_round`](crate::Schedule::open_round) after the entry
 //! page was visited or skipped, [`Schedule::visits_inner_page`](crate::Schedule::visits_inner_page) for each inner page
-//! that is due, and [`SiteHistory::count_inner_visit`] for each one visited. It passes [`SiteHistory::share`] to the
-//! next plan of the entry page.
+//! that is due, and [`SiteHistory::count_inner_visit`] for each one visited. When it plans the next visit of the entry
+//! page, it passes [`SiteHistory::share`].
 
 use serde::{Deserialize, Serialize};
 
@@ -18,11 +19,11 @@ use crate::{PageState, rounds};
 
 /// One inner page in this many is visited in every round.
 const SAMPLE_INTERVAL: u64 = 8;
-/// Lowest and highest threshold.
+/// Lowest and highest value of the threshold.
 const THRESHOLD_RANGE: (f32, f32) = (0.1, 0.7);
-/// Share of the distance by which the threshold moves towards the share found.
+/// After a full visit, the threshold moves by this part of its distance to the share of pages that had changed.
 const THRESHOLD_STEP: f32 = 0.25;
-/// Weight of earlier rounds after each new round.
+/// Each new round multiplies the weight of all earlier rounds by this factor.
 const DECAY: f32 = 0.85;
 /// A site is fast if more than this share of its pages changes in a round.
 const FAST_SHARE: f32 = 0.5;
@@ -32,7 +33,7 @@ const FAST_SHARE: f32 = 0.5;
 pub struct SiteHistory {
     /// Number of the current round ([`Schedule::round`](crate::Schedule::round)) plus one; 0 = none yet.
     round: u32,
-    /// Number of the last round in which all inner pages were visited, plus one.
+    /// Number of the last round in which all inner pages were visited, plus one; 0 = none yet.
     descended: u32,
     /// Rounds from the last visit of all inner pages to the start of this round.
     waited: u16,
@@ -40,11 +41,12 @@ pub struct SiteHistory {
     looked: u32,
     /// Inner pages visited in this round that had changed.
     changed: u32,
-    /// Share of inner pages that change in one round, over past rounds.
+    /// Share of inner pages that change in one round, averaged over past rounds.
     share: f32,
-    /// Number of pages that the share was observed on; older ones count less.
+    /// Number of page visits behind `share`; earlier visits count less.
     weight: f32,
-    /// Share that must have changed for a visit of all inner pages; 0 = the configured initial value.
+    /// All inner pages are visited if the expected share of changed ones is at least this; 0 = the configured initial
+    /// value.
     threshold: f32,
 }
 
@@ -61,8 +63,9 @@ impl SiteHistory {
         }
     }
 
-    /// Share of the inner pages that change from one round to the next; `None` before the first observation.
-    /// Half a page is added to both sides, because a share of exactly 0 or 1 would never be corrected.
+    /// Share of the inner pages that change from one round to the next; `None` before the first observation. Half a
+    /// page is added to the changed pages and half a page to the unchanged ones, because a share of exactly 0 or 1
+    /// would give the same expected share after any number of rounds.
     pub fn share(&self) -> Option<f32> {
         (self.weight > 0.0).then(|| (self.share * self.weight + 0.5) / (self.weight + 1.0))
     }
@@ -77,7 +80,8 @@ impl SiteHistory {
         self.round == self.descended
     }
 
-    /// Expected share of changed inner pages from which on all of them are visited.
+    /// All inner pages are visited if the expected share of changed ones is at least this. `first` is the configured
+    /// initial value.
     pub fn threshold(&self, first: f32) -> f32 {
         if self.threshold > 0.0 {
             self.threshold
@@ -86,8 +90,8 @@ impl SiteHistory {
         }
     }
 
-    /// Starts round `number`, or adds another entry page to it. `entry` is the state of the entry page, or `None` if it
-    /// was skipped.
+    /// Starts round `number`. If it has been started already, only adds another entry page to it. `entry` is the state
+    /// of the entry page, or `None` if it was skipped.
     pub(crate) fn open(&mut self, number: u32, entry: Option<PageState>, first: f32) {
         let round = number.saturating_add(1);
         if round != self.round {
@@ -117,8 +121,8 @@ impl SiteHistory {
             let looked = self.looked as f32;
             let found = self.changed as f32 / looked;
             let share = match self.waited {
-                // If all pages changed over several rounds, count half a page as unchanged: the share per round stays
-                // below 1.
+                // If all pages changed over several rounds, half a page is counted as unchanged, so that the share per
+                // round stays below 1.
                 waited @ 2.. if full => {
                     let found = found.min(1.0 - 0.5 / (looked + 1.0));
                     1.0 - (1.0 - found).powf(1.0 / f32::from(waited))
@@ -144,7 +148,7 @@ impl SiteHistory {
     }
 }
 
-/// Share of pages that has changed after `rounds` rounds, if `share` changes in each.
+/// Share of the pages that have changed after `rounds` rounds, if `share` of them change in each round.
 fn after(share: f32, rounds: u16) -> f32 {
     1.0 - (1.0 - share).powi(i32::from(rounds))
 }
@@ -155,7 +159,8 @@ mod tests {
 
     const FIRST: f32 = 0.4;
 
-    /// Plays one round in which `percent` of the inner pages change. Returns the number of inner pages visited.
+    /// Simulates one round in which `percent` of the inner pages change. `stale` marks pages that have changed since
+    /// their last visit. Returns the number of inner pages visited.
     fn round(
         site: &mut SiteHistory,
         number: u32,

@@ -1,19 +1,21 @@
 //! Trust in external signals of change: sitemaps, feeds, pushes, a proxy (I5).
 //!
-//! When a source claims that a page has changed, [`Trust::bring_forward`] gives the earlier visit time. After the
-//! visit, [`Trust::learn`] records whether the claim was true. There is one record for each source and site. A signal
-//! never delays a visit, because a source that sends no claim has not promised that the page is unchanged.
+//! When a source claims that a page has changed, [`Trust::bring_forward`] computes an earlier time for its next visit.
+//! After the visit, [`Trust::learn`] records whether the claim was true. There is one [`Trust`] for each source and
+//! site. A signal never delays a visit, because the absence of a claim does not mean that the page is unchanged.
 
 use serde::{Deserialize, Serialize};
 
-/// Weight of earlier claims after each new claim: about twenty claims count.
+/// Each new claim multiplies the weight of all earlier claims by this factor, so that about the last twenty claims
+/// count.
 const DECAY: f32 = 0.95;
-/// At this probability and below, a claim has no effect.
+/// A claim has no effect if the probability that it is true is at most this.
 const MIN_BELIEF: f64 = 0.1;
-/// At this probability and above, a claim makes the page due immediately.
+/// A claim makes the page due immediately if the probability that it is true is at least this.
 const FULL_BELIEF: f64 = 0.8;
 
-/// Counts of true and false claims of a source about a site. Without any claims the probability is one half.
+/// Counts of true and false claims of a source about a site. Before the first claim, the probability that a claim is
+/// true is taken as one half.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Trust {
     true_claims: f32,
@@ -21,8 +23,8 @@ pub struct Trust {
 }
 
 impl Trust {
-    /// Records a visit of a page. `claimed`: the source had claimed a change since the previous visit; `changed`: the
-    /// page had changed. A visit without a claim is not counted.
+    /// Records a visit of a page. `claimed` says whether the source had claimed a change since the previous visit, and
+    /// `changed` whether the page had changed. A visit without a claim is not counted.
     pub fn learn(&mut self, claimed: bool, changed: bool) {
         if !claimed {
             return;
@@ -43,8 +45,9 @@ impl Trust {
         (true_claims + 1.0) / (true_claims + false_claims + 2.0)
     }
 
-    /// New visit time of a page that is due at `due`, after the claim that it changes at `claimed`. `claimed` may be in
-    /// the future and must be later than the last visit. All times are unix milliseconds. Never later than `due`.
+    /// The new visit time of a page that is due at `due`, after a claim that the page changes at the time `claimed`.
+    /// `claimed` may be in the future and must be later than the last visit. All times are unix milliseconds. The
+    /// result is never later than `due`.
     pub fn bring_forward(&self, now: i64, due: i64, claimed: i64) -> i64 {
         let target = now.max(claimed);
         if target >= due {
@@ -83,7 +86,7 @@ mod tests {
         assert!((10 * DAY..20 * DAY).contains(&unknown), "{unknown}");
         let never_true = after(&[false; 20]).bring_forward(0, due, -DAY);
         assert_eq!(never_true, due);
-        // 4 true claims of 5: earlier than for an unknown source, but not immediately.
+        // With 4 true claims of 5, the visit is earlier than for an unknown source, but not immediate.
         let often = after(&[true, false, true, true, true]).bring_forward(0, due, -DAY);
         assert!(often < unknown && often > 0, "{often}");
     }

@@ -1,6 +1,6 @@
 //! Meaning of the HTTP status of robots.txt (RFC 9309, 2.3.1).
 
-/// How the site may be crawled, by the status of robots.txt alone.
+/// What the status of robots.txt permits, before its body is read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
     /// 2xx: parse the body and obey its rules.
@@ -11,10 +11,10 @@ pub enum Access {
     DenyAll,
 }
 
-/// The meaning of the final status, after at most five redirects; `None` if there was no response.
+/// Interprets the status of robots.txt after at most five redirects. `None` means that there was no response.
 ///
-/// 429 denies although it is a 4xx: it means "later", not "there is no file". The RFC permits a crawler to access the
-/// site after a 4xx but does not require it.
+/// 429 denies everything although it is a 4xx status: it means "try later", not "there is no file". The RFC permits a
+/// crawler to access the site after a 4xx but does not require it.
 pub fn access(status: Option<u16>) -> Access {
     match status {
         Some(200..=299) => Access::Use,

@@ -1,9 +1,9 @@
 //! Directives of a single page: the robots meta tag and the `X-Robots-Tag` header (R2; Viuva Negra 5.4, `CoBWeb` 2.4).
 //!
-//! `nofollow` is obeyed, the others are recorded. Both forms can address one agent only: the meta tag by its name
-//! (`<meta name="googlebot" …>`), the header by a prefix (`googlebot: noindex`). Directives with values
-//! (`unavailable_after: …`, `max-snippet:20`) are ignored. Their dates contain colons and commas, which must not be
-//! read as agent names.
+//! `nofollow` is obeyed; the other directives are only recorded. Both forms can be addressed to a single agent: the
+//! meta tag by its name (`<meta name="googlebot" …>`), the header by a prefix (`googlebot: noindex`). Directives with
+//! values (`unavailable_after: …`, `max-snippet:20`) are ignored. Their dates contain colons and commas, which must not
+//! be read as agent names.
 
 use std::ops::{BitOr, BitOrAssign};
 
@@ -30,7 +30,7 @@ const WITH_VALUE: [&str; 5] = [
 ];
 
 impl Directives {
-    /// Reads `<meta name=… content=…>`. Only the names `robots`, `*` and `product` count.
+    /// Reads `<meta name=… content=…>`. Tags with a name other than `robots`, `*` or `product` are ignored.
     pub fn meta(name: &str, content: &str, product: &str) -> Directives {
         if concerns(name.trim(), product) {
             read(content)
@@ -53,7 +53,7 @@ impl Directives {
                     ours = concerns(name, product);
                     item = rest;
                 } else {
-                    // A value, or part of a date.
+                    // The text is the value of a directive, or part of a date.
                     item = "";
                 }
             }
@@ -65,7 +65,7 @@ impl Directives {
     }
 }
 
-/// Whether directives for this agent name apply to `product`.
+/// Whether directives that are addressed to `name` apply to `product`.
 fn concerns(name: &str, product: &str) -> bool {
     let product = product_token(product);
     name == "*"
@@ -121,7 +121,7 @@ impl BitOrAssign for Directives {
 mod tests {
     use super::*;
 
-    /// `i`, `f` and `a` for noindex, nofollow and noarchive.
+    /// Returns the letters `i`, `f` and `a` for the directives noindex, nofollow and noarchive that are set.
     fn letters(directives: Directives) -> String {
         [
             (directives.noindex, 'i'),

@@ -15,9 +15,9 @@ use crate::pattern::Pattern;
 use crate::product_token;
 use crate::rules::{RobotsRules, Rule};
 
-/// Bytes of a file that are parsed (RFC 9309, 2.5), cut at the end of a line.
+/// Maximum number of bytes of a file that are parsed (RFC 9309, 2.5). A longer file is cut at the end of a line.
 const MAX_FILE_SIZE: usize = 500 * 1024;
-/// Remarks kept per file. An HTML page served as robots.txt would have thousands.
+/// Maximum number of remarks kept per file. An HTML page served as robots.txt would have thousands.
 const MAX_REMARKS: usize = 100;
 /// Longest Crawl-delay: one day, after which robots.txt is fetched again.
 const MAX_DELAY: Duration = Duration::from_hours(24);
@@ -26,7 +26,7 @@ const MAX_DELAY: Duration = Duration::from_hours(24);
 #[derive(Clone, Debug, Default)]
 pub struct Robots {
     groups: Vec<AgentGroup>,
-    /// `Crawl-delay` before any agent: for agents without a delay of their own.
+    /// `Crawl-delay` above the first `User-agent` line. It applies to agents without a delay of their own.
     delay: Option<Duration>,
     sitemaps: Vec<String>,
     remarks: Vec<RobotsRemark>,
@@ -38,7 +38,8 @@ struct AgentGroup {
     rules: Vec<Rule>,
     /// The longest delay of each part of the group. An agent after a `Crawl-delay` starts the next part. Never empty.
     delays: Vec<Option<Duration>>,
-    /// Whether an `Allow` or `Disallow` line was read, even an empty one: the next agent starts a new group.
+    /// Whether the group has an `Allow` or `Disallow` line, even one without a value. If so, the next agent starts a
+    /// new group.
     closed: bool,
 }
 
@@ -53,9 +54,9 @@ struct Agent {
 /// A tolerated error in the file, displayed as `line 3: …`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RobotsRemark {
-    /// Counted from 1.
+    /// Line number, counted from 1.
     pub line: u32,
-    /// The error, and how the line was read.
+    /// The error, and how the line was interpreted.
     pub text: Cow<'static, str>,
 }
 
@@ -139,7 +140,7 @@ impl Robots {
     }
 
     /// The rules for one product token, such as `aranha`, merged from all groups that name it. If no group names it,
-    /// the rules of `*`. A complete User-Agent header is accepted too.
+    /// these are the rules of `*`. A complete User-Agent header is accepted too.
     pub fn agent(&self, product: &str) -> RobotsRules {
         let product = product_token(product).to_ascii_lowercase();
         if !product.is_empty() && self.groups.iter().any(|group| group.names(&product)) {
@@ -166,7 +167,7 @@ impl Robots {
         &self.sitemaps
     }
 
-    /// Tolerated errors; the first hundred.
+    /// The first hundred tolerated errors.
     pub fn remarks(&self) -> &[RobotsRemark] {
         &self.remarks
     }
@@ -287,8 +288,8 @@ impl Robots {
     }
 }
 
-/// The path of a rule. A URL is reduced to its path, and a missing `/` at the start is added. The text describes the
-/// error.
+/// Returns the path of a rule, and a remark if the value is not a path. A URL is reduced to its path, and a missing `/`
+/// at the start is added.
 fn rooted(value: &[u8]) -> (Cow<'_, [u8]>, Option<&'static str>) {
     if matches!(value.first(), Some(b'/' | b'*')) {
         return (Cow::Borrowed(value), None);
@@ -361,7 +362,7 @@ fn decoded(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// The first 500 KiB, without the line that crosses the limit: a truncated path would disallow too much.
+/// Returns the first 500 KiB without the line that crosses the limit, because a truncated path would disallow too much.
 /// The second value is true if the file was cut.
 fn within_limit(bytes: &[u8]) -> (&[u8], bool) {
     if bytes.len() <= MAX_FILE_SIZE {

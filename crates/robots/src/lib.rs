@@ -2,14 +2,14 @@
 //!
 //! A visit fetches `/robots.txt` first. [`access()`] interprets the status, [`Robots::parse`] reads the body,
 //! [`Robots::agent`] compiles the rules of one agent, and [`RobotsRules::judge`] decides for every URL of the visit and
-//! names the deciding line. [`Directives`] are the requests of a single page.
+//! names the deciding line. [`Directives`] are what a single page asks of crawlers (`noindex`, `nofollow`).
 //!
 //! Invariants:
-//! - **Parsing never fails.** 64% of the files on the web violate the syntax (Viuva Negra 5.4). Lines that can be
-//!   understood are obeyed, other lines are ignored, and both leave a [`RobotsRemark`].
+//! - **Parsing never fails.** 64% of the files on the web violate the syntax (Viuva Negra 5.4). A faulty line is obeyed
+//!   if its meaning is clear and ignored otherwise; in both cases it leaves a [`RobotsRemark`].
 //! - **Matching is linear** in the length of the path for every pattern.
-//! - **Ambiguities are resolved in the site's favour.** An error that can be read in two ways is read as the stricter
-//!   one.
+//! - **Ambiguities are resolved in the site's favour.** If a faulty line has two possible meanings, the stricter one is
+//!   used.
 //!
 //! The rules are those of RFC 9309 and, where it is silent, Google's published behaviour.
 //! Read first: [`mod@file`], then `pattern.rs`.
@@ -38,7 +38,7 @@ pub use file::{Robots, RobotsRemark};
 pub use rules::{Decision, RobotsRules, RuleRef};
 
 /// The product token at the start of an agent name: `aranha` in `aranha/0.1 (+https://…)`. RFC 9309 (2.2.1) allows
-/// letters, `-` and `_`; digits are accepted too, because existing robots use them.
+/// letters, `-` and `_`; digits are accepted too, because some existing robots have digits in their names.
 pub(crate) fn product_token(name: &str) -> &str {
     let name = name.trim_start();
     let end = name.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_'));

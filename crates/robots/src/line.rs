@@ -35,7 +35,7 @@ enum FieldName {
     Sitemap,
 }
 
-/// Accepted field names in lower case, without spaces, `-` and `_`. The first of each field is the correct one.
+/// Accepted field names in lower case, without spaces, `-` and `_`. The first name of each field is the correct one.
 const NAMES: [(&str, FieldName); 20] = [
     ("useragent", FieldName::Agent),
     ("useragents", FieldName::Agent),
@@ -68,7 +68,7 @@ const CORRECT_NAMES: [&[u8]; 5] = [
     b"crawl-delay",
 ];
 
-/// Maximum length of a field name; bounds the work on a line that is not a record.
+/// Maximum length of a field name. It bounds the work on a line that is not a record.
 const MAX_NAME_LENGTH: usize = 24;
 
 /// Parses a line without its line end.
@@ -114,7 +114,8 @@ pub(crate) fn trimmed(line: &[u8]) -> &[u8] {
     &line[first..=last]
 }
 
-/// `Disallow /x`, `User agent *`: the field name is the first word or the first two words.
+/// Parses a line without a colon, such as `Disallow /x` or `User agent *`. The field name is the first word or the
+/// first two words.
 fn without_colon(line: &[u8]) -> Option<RobotsLine<'_>> {
     let space = |from: usize| {
         line[from..]

@@ -4,36 +4,37 @@
 //! are percent-encoded, and the hexadecimal digits are upper case. A `*` or `$` in the path becomes `%2A` or `%24`. In
 //! a pattern, plain `*` and `$` are wildcards, and `%2A` and `%24` stand for the characters themselves.
 //!
-//! `*` is matched greedily from left to right without backtracking: the leftmost match of each literal leaves the
-//! longest rest. Matching is therefore linear for any number of wildcards.
+//! `*` is matched greedily from left to right without backtracking: the leftmost match of a literal leaves the most
+//! text for the literals after it, so no other match needs to be tried. Matching is therefore linear for any number of
+//! wildcards.
 
 use std::borrow::Cow;
 
 /// A compiled pattern.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Pattern {
-    /// Normalised, without the `$` at the end: literals separated by `*`. One allocation, because a file may have a
-    /// hundred thousand patterns.
+    /// The normalised pattern without the `$` at its end: literals separated by `*`. The literals share one allocation,
+    /// because a file may have a hundred thousand patterns.
     text: Box<[u8]>,
     /// Length of the literal before the first `*`.
     head: usize,
-    /// Whether the pattern ended in `$`: the path must end with the last literal.
+    /// Whether the pattern ended in `$`. If so, the path must end with the last literal.
     anchored: bool,
-    /// Length of the normalised pattern including wildcards: how specific the rule is.
+    /// Length of the normalised pattern including wildcards. The longest pattern that matches decides.
     pub(crate) octets: usize,
-    /// The pattern with its query decoded further, if that differs; see [`decoded_query`].
+    /// The pattern after [`decoded_query`], if that differs.
     loose: Option<Box<Pattern>>,
 }
 
 /// A normalised path and query, to be matched against many patterns.
 pub(crate) struct Subject<'a> {
     strict: Cow<'a, [u8]>,
-    /// Present if the query can be decoded further.
+    /// The path after [`decoded_query`], if that differs.
     loose: Option<Vec<u8>>,
 }
 
 impl Pattern {
-    /// Compiles the value of a rule; it must not be empty.
+    /// Compiles the value of a rule. The value must not be empty.
     pub(crate) fn new(value: &[u8]) -> Pattern {
         let normal = normal(value, Side::Rule);
         let loose = decoded_query(&normal).map(|loose| Box::new(Pattern::compile(&loose)));
@@ -113,7 +114,7 @@ enum Side {
     Url,
 }
 
-/// Normalises a rule or a path. Borrowed if nothing changes, as for most canonical URLs.
+/// Normalises a rule or a path. The result is borrowed if nothing changes, as for most canonical URLs.
 fn normal(text: &[u8], side: Side) -> Cow<'_, [u8]> {
     let Some(first) = text.iter().position(|byte| !is_settled(*byte)) else {
         return Cow::Borrowed(text);
@@ -149,7 +150,7 @@ fn is_wildcard(pattern: &[u8], index: usize) -> bool {
 
 /// Decodes reserved characters such as `:` and `/` in the query. In the table of RFC 9309, 2.2.2,
 /// `?baz=https://foo.bar` and `?baz=https%3A%2F%2Ffoo.bar` match each other although these characters are reserved. In
-/// a query they have no special meaning, so both spellings are equivalent there, and only there.
+/// a query they have no special meaning, so both spellings are equivalent there. In a path they are not.
 fn decoded_query(normal: &[u8]) -> Option<Vec<u8>> {
     let mark = memchr::memchr(b'?', normal)?;
     memchr::memchr(b'%', &normal[mark..])?;
@@ -182,12 +183,13 @@ fn push_triplet(out: &mut Vec<u8>, byte: u8) {
     ]);
 }
 
-/// RFC 3986, 2.3.
+/// Whether the character is unreserved (RFC 3986, 2.3).
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }
 
-/// Whether normalisation keeps the character: unreserved, or reserved (RFC 3986, 2.2) except the two wildcards.
+/// Whether normalisation keeps the character as it is: it is unreserved, or reserved (RFC 3986, 2.2) but not `*` or
+/// `$`.
 fn is_settled(byte: u8) -> bool {
     is_unreserved(byte)
         || matches!(
@@ -282,7 +284,7 @@ mod tests {
             }
             let _ = done.send(());
         };
-        // In a separate thread, because exponential matching would not end.
+        // The matching runs in a separate thread, because it would not end if it took exponential time.
         let thread = std::thread::Builder::new().stack_size(64 << 20);
         thread.spawn(work).expect("a thread");
         let within = std::time::Duration::from_secs(5);

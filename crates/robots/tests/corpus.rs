@@ -1,4 +1,4 @@
-//! The cases of `tests/corpus/robots`, whose README describes the format.
+//! Checks the cases of `tests/corpus/robots`. The README in that folder describes their format.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn every_case() {
     for (file, text) in FILES {
         for case in text.split("=== ").skip(1) {
             let (title, rest) = case.split_once('\n').expect("a title line");
-            let (robots, expected) = rest.split_once("---\n").expect("what is expected");
+            let (robots, expected) = rest.split_once("---\n").expect("expectations after ---");
             expectations += check(
                 &format!("{file}, {title}"),
                 &Robots::parse(robots.as_bytes()),
@@ -33,7 +33,7 @@ fn every_case() {
             );
         }
     }
-    assert!(expectations > 200, "the corpus is whole: {expectations}");
+    assert!(expectations > 200, "the corpus is complete: {expectations}");
 }
 
 fn check(title: &str, robots: &Robots, expected: &str) -> usize {
@@ -53,7 +53,7 @@ fn check(title: &str, robots: &Robots, expected: &str) -> usize {
                     .map_or("-".to_owned(), |rule| rule.line.to_string());
                 assert_eq!(decided, rule, "{title}: {line}");
             }
-            _ => panic!("{title}: no expectation: {line}"),
+            _ => panic!("{title}: not an expectation: {line}"),
         }
     }
     assert_eq!(robots.sitemaps(), sitemaps, "{title}");

@@ -9,14 +9,15 @@ mod linear_time;
 
 use linear_time::assert_linear;
 
-/// Bytes of a file that are parsed.
+/// Maximum number of bytes of a file that are parsed.
 const LIMIT: usize = 500 * 1024;
 
 fn repeat(piece: &str, size: usize) -> String {
     piece.repeat(size / piece.len() + 1)
 }
 
-/// Parses several times, so that the time is long enough to compare below the size limit.
+/// Checks that parsing takes linear time. A file of at most `LIMIT` bytes is parsed in too short a time to compare, so
+/// it is parsed 16 times.
 fn check_file(name: &str, make: impl Fn(usize) -> String) {
     assert_linear(
         name,
@@ -67,7 +68,7 @@ fn files() {
     check_file("sitemaps", |size| repeat("Sitemap: x\n", size));
 }
 
-/// Linear in the path for one pattern, and in the pattern for one path.
+/// The time is linear in the length of the path for each pattern, and in the total length of the patterns for one path.
 #[test]
 fn patterns_and_paths() {
     let patterns = [
@@ -132,7 +133,7 @@ fn directives() {
     }
 }
 
-/// Bytes beyond the limit are not read: a file of a thousand times the limit costs as much as one of the limit.
+/// Bytes beyond the limit are not read, neither in a file of many lines nor in one with a very long line.
 #[test]
 fn beyond_the_limit() {
     let head = "User-agent: *\nDisallow: /x\n";

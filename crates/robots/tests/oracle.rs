@@ -1,8 +1,8 @@
-//! Two published parsers as oracles, used only for input that each is known to parse correctly.
+//! Compares this crate with two published parsers (oracles), only on files that the oracle is known to parse correctly.
 //!
 //! The generated files do not contain: versions and words after an agent name, `Crawl-delay` between agents, and rules
-//! without a slash, because both parsers fail there. For `texting_robots` they also contain no percent-encoding and no
-//! empty `Disallow` beside other rules, which it reads as `Allow: /`.
+//! without a slash, because both oracles fail there. Files for `texting_robots` also contain no percent-encoding and no
+//! empty `Disallow`, because it reads an empty `Disallow` beside other rules as `Allow: /`.
 
 use aranha_robots::Robots;
 use proptest::prelude::*;
@@ -14,8 +14,8 @@ fn path(pieces: &'static [&'static str], most: usize) -> impl Strategy<Value = S
         .prop_map(|pieces| format!("/{}", pieces.concat()))
 }
 
-/// Patterns and paths of few letters, so that they match often. The encoded ones have no query: there the table of the
-/// RFC requires more than the oracle does (tested in `corpus.rs`).
+/// Patterns and paths are built from few letters, so that they match often. `ENCODED` has no `?`: in a query, the RFC
+/// requires matches that the oracle does not find (tested in `corpus.rs`).
 const PLAIN: &[&str] = &["a", "b", "/", "ab", ".php", "?", "=", "*", "*a"];
 const ENCODED: &[&str] = &[
     "a", "b", "/", "%61", "%7E", "~", "%2F", "%2f", "é", "%C3%A9", "%c3%a9", "*", "%zz",
@@ -67,7 +67,7 @@ proptest! {
         prop_assert_eq!(ours, other.is_allowed(&path), "{}\n{}", file, path);
     }
 
-    /// Any bytes are parsed and judged without panic.
+    /// Parsing any bytes and judging any path does not panic.
     #[test]
     fn never_fails(bytes in proptest::collection::vec(any::<u8>(), 0..400), path in "/\\PC{0,40}") {
         let robots = Robots::parse(&bytes);

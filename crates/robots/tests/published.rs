@@ -1,8 +1,8 @@
-//! The test suite of `texting_robots` as data: its own cases, those from reppy, rep-cpp and Google, and files of real
-//! sites (`tests/corpus/robots/published.json` and `real/`).
+//! Checks the test suite of `texting_robots`, stored as data: its own cases, cases from reppy, rep-cpp and Google, and
+//! files of real sites (`tests/corpus/robots/published.json` and `real/`).
 //!
-//! A case with a different expected result gives the reason under `differs`. The test also fails if a listed difference
-//! no longer exists.
+//! If this crate decides differently from the suite on purpose, the case gives the reason under `differs`. The test
+//! also fails if a listed difference no longer exists.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,8 @@ use serde::Deserialize;
 struct Case {
     name: String,
     agent: String,
-    /// The file: as text, as bytes written as Latin-1, or by its name.
+    /// Exactly one of `text`, `latin1` and `file` is present: the content as text, the content as bytes written as
+    /// Latin-1, or the name of a file in `real/`.
     text: Option<String>,
     latin1: Option<String>,
     file: Option<String>,
@@ -26,7 +27,7 @@ struct Case {
     deny: Vec<String>,
     delay: Option<Delay>,
     sitemaps: Option<Vec<String>>,
-    /// Reason for a different result, by path (or `delay`, `sitemaps`).
+    /// Reasons for differences from the suite. The key is the path, `delay` or `sitemaps`.
     #[serde(default)]
     differs: BTreeMap<String, String>,
 }
@@ -65,11 +66,11 @@ impl Case {
             (None, None, Some(name)) => {
                 std::fs::read(folder.join("real").join(name)).expect("the file is there")
             }
-            _ => panic!("{}: one file a case", self.name),
+            _ => panic!("{}: a case has exactly one file", self.name),
         }
     }
 
-    /// Each expectation by its name in `differs`, and whether it was met.
+    /// Returns the key of each expectation, as in `differs`, and whether the expectation was met.
     fn outcomes(&self, robots: &Robots, rules: &RobotsRules) -> Vec<(String, bool)> {
         let allowed = |path: &String| rules.judge(path).allowed;
         let mut outcomes: Vec<_> = self
@@ -92,8 +93,10 @@ impl Case {
 #[test]
 fn every_published_case() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/corpus/robots");
-    let text = std::fs::read_to_string(folder.join("published.json")).expect("the corpus");
-    let cases: Vec<Case> = serde_json::from_str(&text).expect("cases");
+    let text =
+        std::fs::read_to_string(folder.join("published.json")).expect("published.json can be read");
+    let cases: Vec<Case> =
+        serde_json::from_str(&text).expect("published.json has the format of `Case`");
     let mut faults = Vec::new();
     let mut expectations = 0;
     for case in &cases {
@@ -111,6 +114,6 @@ fn every_published_case() {
     assert_eq!(
         (cases.len(), expectations),
         (140, 394),
-        "the corpus is whole"
+        "the corpus is complete"
     );
 }

@@ -1,22 +1,23 @@
-//! The Gregorian calendar in UTC: unix milliseconds to date and time of day, dates to days, and the written forms of
-//! times.
+//! The Gregorian calendar in UTC. Converts unix milliseconds to a date and a time of day, a date to days since
+//! 1970-01-01, and a time to its written forms.
 //!
-//! This is the only code that converts between dates and unix time. Parsers of date formats (HTTP dates and cookie dates
-//! in `aranha-fetch`, sitemap and feed dates in `aranha-page`) split the text and call [`days_since_epoch`].
-//! Every archived page needs four written times, so the conversion is plain integer arithmetic without a library.
+//! This is the only code that converts between dates and unix time. Parsers of date formats (HTTP dates and cookie
+//! dates in `aranha-fetch`, sitemap and feed dates in `aranha-page`) split the text and call [`days_since_epoch`]. Four
+//! times are written for every archived page, so the conversion must be fast: it is integer arithmetic, without a
+//! library.
 //!
 //! A time outside [`MIN_MS`]`..=`[`MAX_MS`] is written as 1970-01-01T00:00:00Z.
 
 /// Milliseconds in a day.
 pub const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Earliest time with a date, in unix milliseconds: -009999-01-02T01:59:59Z, the first that `jiff::Timestamp` accepts.
+/// Earliest supported time in unix milliseconds: -009999-01-02T01:59:59Z, the earliest that `jiff::Timestamp` accepts.
 pub const MIN_MS: i64 = -377_705_023_201_000;
 
-/// Latest time with a date, in unix milliseconds: 9999-12-30T22:00:00Z, the last that `jiff::Timestamp` accepts.
+/// Latest supported time in unix milliseconds: 9999-12-30T22:00:00Z, the latest that `jiff::Timestamp` accepts.
 pub const MAX_MS: i64 = 253_402_207_200_000;
 
-/// Days in 400 years, the period of the calendar.
+/// Days in 400 years. The calendar repeats after this period.
 const DAYS_PER_ERA: i64 = 146_097;
 
 /// Days from 0000-03-01 to 1970-01-01.
@@ -48,7 +49,7 @@ pub struct CivilTime {
 impl CivilTime {
     /// The date and time at `time_ms` unix milliseconds.
     pub fn from_unix_ms(time_ms: i64) -> Self {
-        // Years are counted from -10000-03-01, so that every number below is positive.
+        // Days and years are counted from -10000-03-01, so that no number below is negative.
         const ERAS_BEFORE_YEAR_0: i64 = 25;
         const SHIFT_MS: i64 = (ERAS_BEFORE_YEAR_0 * DAYS_PER_ERA + EPOCH_DAY) * DAY_MS;
         let shifted = (in_range(time_ms) + SHIFT_MS) as u64;
@@ -69,8 +70,9 @@ impl CivilTime {
     }
 }
 
-/// Year, month and day of a count of days from the first of March of year 0. H. Hinnant, "chrono-Compatible Low-Level
-/// Date Algorithms", `civil_from_days`: years begin in March, so that the leap day is the last day of a year.
+/// Year, month and day of the date that is `days` days after 1 March of year 0. The algorithm is `civil_from_days` of
+/// H. Hinnant, "chrono-Compatible Low-Level Date Algorithms". Its years begin in March, so that the leap day is the
+/// last day of a year.
 fn civil(days: u32) -> (u32, u32, u32) {
     const ERA: u32 = DAYS_PER_ERA as u32;
     let (era, day_of_era) = (days / ERA, days % ERA);
@@ -96,8 +98,8 @@ pub fn in_range(time_ms: i64) -> i64 {
     }
 }
 
-/// Days from 1970-01-01 to a date. The month must be in 1..=12. A day after the end of the month counts into the next
-/// month; check with [`is_date`] where that must not happen.
+/// Days from 1970-01-01 to a date. The month must be in 1..=12. A day beyond the end of the month is taken as a day of
+/// the next month; call [`is_date`] first to reject such dates.
 pub fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
@@ -117,7 +119,7 @@ pub fn is_date(year: i64, month: i64, day: i64) -> bool {
     (1..=last).contains(&day)
 }
 
-/// The month, 1 to 12, whose English name starts with the first three letters of `name`, in any case.
+/// The month, 1 to 12, whose English name starts with the first three letters of `name`, ignoring case.
 pub fn month_by_name(name: &[u8]) -> Option<i64> {
     let start: &[u8; 3] = name.first_chunk()?;
     let index = MONTHS
@@ -162,7 +164,7 @@ pub fn put_digits17(time_ms: i64, out: &mut Vec<u8>) {
     put_digits(time.millisecond, &mut text[14..]);
     match (time.year, text[0]) {
         (0.., _) => {}
-        (_, b'0') => text[0] = b'-', // four characters with the sign, as strftime writes years
+        (_, b'0') => text[0] = b'-', // the year has four characters with the sign, as in strftime
         _ => out.push(b'-'),
     }
     out.extend_from_slice(&text);
@@ -220,7 +222,7 @@ mod tests {
         text(time_ms, put_digits14)
     }
 
-    /// Compares every written form with the one of jiff.
+    /// Compares every written form with the output of jiff.
     #[track_caller]
     fn check(time_ms: i64) {
         let time = Timestamp::from_millisecond(time_ms).unwrap_or_default();
@@ -267,12 +269,13 @@ mod tests {
         assert!(accepted(MAX_MS) && !accepted(MAX_MS + 1));
     }
 
-    /// Every day of one calendar period of 400 years, every 97th day of the whole range, and the limits of the range.
+    /// Checks every day of one calendar period of 400 years, every 97th day of the whole range, and the limits of the
+    /// range.
     #[test]
     fn days_agree_with_jiff() {
         let (first, last) = (MIN_MS / DAY_MS, MAX_MS / DAY_MS);
         for day in (0..DAYS_PER_ERA).chain((first..=last).step_by(97)) {
-            // A different time of day each day.
+            // The time of day differs from day to day.
             check(day * DAY_MS + (day * 7_654_321).rem_euclid(DAY_MS));
         }
         let limits = [
@@ -310,7 +313,7 @@ mod tests {
         assert_eq!(
             days_since_epoch(2023, 2, 31),
             days_since_epoch(2023, 3, 3),
-            "a day after the end of the month counts into the next month"
+            "a day beyond the end of the month is taken as a day of the next month"
         );
     }
 

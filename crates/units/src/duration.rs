@@ -1,7 +1,8 @@
 //! Durations in the configuration and on the command line: `2s`, `1h30m`, `7d`, `500ms`.
 //!
 //! With serde: `#[serde(with = "aranha_units::duration")]` on a `Duration`, `…::duration::option` on an
-//! `Option<Duration>`, `…::duration::list` on a `Vec<Duration>`. [`parse`] reads exactly the duration that [`format()`] wrote.
+//! `Option<Duration>`, `…::duration::list` on a `Vec<Duration>`. [`parse`] of a text that [`format()`] wrote returns
+//! exactly the same duration.
 
 use std::time::Duration;
 
@@ -79,7 +80,8 @@ fn scale(unit: &str) -> Option<u128> {
         .map(|(_, nanos)| *nanos)
 }
 
-/// `whole[.fraction]` times the unit in nanoseconds; smaller fractions are truncated.
+/// Multiplies `number`, which is `whole[.fraction]`, by `scale`, the length of its unit in nanoseconds. Fractions of a
+/// nanosecond are dropped.
 fn nanos(number: &str, scale: u128) -> Option<u128> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
     if (whole.is_empty() && fraction.is_empty()) || fraction.len() > 18 || fraction.contains('.') {

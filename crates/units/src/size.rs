@@ -29,7 +29,7 @@ pub struct SizeError {
     problem: &'static str,
 }
 
-/// Parses a size in bytes. Units are case-insensitive; `K`, `M`, `G` and `T` are binary units, as in `ls -h`.
+/// Parses a size in bytes. Units are case-insensitive. `K`, `M`, `G` and `T` alone are binary units, as in `ls -h`.
 pub fn parse(text: &str) -> Result<u64, SizeError> {
     let fail = |problem| SizeError {
         text: text.to_owned(),
@@ -81,7 +81,7 @@ fn scale(unit: &str) -> Option<u64> {
         .map(|(_, bytes)| *bytes)
 }
 
-/// Formats a size in the largest unit of which it is a multiple: `10MiB`, `1GB`, `1500B`.
+/// Formats a size as a whole number of the largest possible unit: `10MiB`, `1GB`, `1500B`.
 pub fn format(bytes: u64) -> String {
     let (unit, scale) = UNITS
         .iter()
@@ -103,7 +103,7 @@ where
     serializer.serialize_str(&format(bytes))
 }
 
-/// For `#[serde(with = "aranha_units::size")]`: a string with a unit, or an integer of bytes.
+/// For `#[serde(with = "aranha_units::size")]`. Reads a string with an optional unit, or an integer number of bytes.
 pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     T: TryFrom<u64>,

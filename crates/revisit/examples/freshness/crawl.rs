@@ -1,7 +1,7 @@
 //! Simulated crawls of the simulated web, and their measurements.
 //!
 //! A visit takes no time and always succeeds. The policy learns from it only whether the text has changed since the
-//! last visit. All crawls have the same web. Nothing is counted during the warm-up.
+//! last visit. All crawls visit the same web. The warm-up is not measured.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -22,13 +22,14 @@ pub(crate) struct Measurements {
     pub(crate) requests: f64,
     /// Visits after the warm-up that found a change.
     pub(crate) changes_found: f64,
-    /// Those of inner pages in rounds in which the entry page had not changed.
+    /// The part of `changes_found` on inner pages in rounds in which the entry page had not changed.
     pub(crate) hidden_changes_found: f64,
     /// Share of the time that a page is fresh, mean over pages.
     pub(crate) freshness: f64,
-    /// The same for the inner pages of sites.
+    /// Like `freshness`, for inner pages only.
     pub(crate) inner_freshness: f64,
-    /// Days since the first change that the crawl has not seen, 0 while fresh; mean over pages and time.
+    /// Days since the first change that the crawl has not seen (0 while the page is fresh), as a mean over pages and
+    /// time.
     pub(crate) age: f64,
     /// Share of the time that a page is stale, weighted by importance.
     pub(crate) staleness: f64,
@@ -92,7 +93,7 @@ impl<'a> Copies<'a> {
         }
     }
 
-    /// Counts the time since the last visit of a page. Returns whether its text has changed.
+    /// Adds the stale time since the last visit of a page to the sums. Returns whether its text has changed.
     fn advance(&mut self, page: usize, time: f64) -> bool {
         let (last, seen) = self.visited[page];
         let changes = &self.web.pages[page].changes;
@@ -107,7 +108,7 @@ impl<'a> Copies<'a> {
         count > seen as usize
     }
 
-    /// Counts a stale period of a page.
+    /// Adds a period in which a page was stale to the sums.
     fn add_stale(&mut self, page: usize, from: f64, to: f64) {
         let weight = f64::from(self.web.pages[page].weight);
         let begin = from.max(self.warm_up);
@@ -161,7 +162,7 @@ impl<'a> Copies<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct PolicyExperiment<'a> {
     pub(crate) web: &'a ChangingWeb,
-    /// Nothing is counted before this day.
+    /// The warm-up ends on this day; nothing is measured before it.
     pub(crate) warm_up: f64,
     /// All first visits are within this period.
     pub(crate) first_visits: f64,
@@ -177,7 +178,7 @@ impl PolicyExperiment<'_> {
             .collect()
     }
 
-    /// Visits every page at its fixed interval; an infinite interval means once.
+    /// Visits every page at its own fixed interval. A page with an infinite interval is visited once.
     pub(crate) fn at_intervals(&self, intervals: &[f64]) -> Measurements {
         let mut copies = Copies::new(self.web, self.warm_up);
         for (page, time) in self.first_visit_times().into_iter().enumerate() {
@@ -196,7 +197,7 @@ impl PolicyExperiment<'_> {
         self.at_intervals(&vec![pages as f64 / budget; pages])
     }
 
-    /// The optimum for `budget` requests per day if the rate and importance of every page are known.
+    /// Simulates the best crawl with `budget` requests per day: the rate and importance of every page are known.
     pub(crate) fn clairvoyant(&self, budget: f64) -> Measurements {
         let intervals = |price: f64| -> Vec<f64> {
             let best = |page: &ChangingPage| {
@@ -221,7 +222,7 @@ impl PolicyExperiment<'_> {
         self.at_intervals(&intervals(high))
     }
 
-    /// A policy that plans each page separately.
+    /// Simulates a crawl with a policy that plans each page separately.
     pub(crate) fn planned(&self, options: &Options) -> Measurements {
         let schedule = Schedule::new(options);
         let mut copies = Copies::new(self.web, self.warm_up);
@@ -260,7 +261,7 @@ impl PolicyExperiment<'_> {
             let mut site_history = SiteHistory::default();
             let mut at = to_ms(0.0);
             loop {
-                // All pages of a site have its key, so they are visited together.
+                // All pages of a site are planned with the key of the site, so that they are visited together.
                 at = schedule.in_next_round(number as u64, at);
                 let time = to_days(at);
                 if time >= self.web.days {
@@ -304,7 +305,7 @@ impl PolicyExperiment<'_> {
         copies.finish()
     }
 
-    /// A crawl with any policy.
+    /// Simulates a crawl with the policy of `options`.
     pub(crate) fn run(&self, options: &Options) -> Measurements {
         if options.policy == Policy::Selective {
             self.in_rounds(options, false)

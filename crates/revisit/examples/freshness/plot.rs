@@ -8,7 +8,7 @@ const WIDTH: f64 = 860.0;
 const PANEL: f64 = 210.0;
 const LEFT: f64 = 70.0;
 const RIGHT: f64 = 150.0;
-/// A palette for colour-blind readers, dark enough on white.
+/// Colours that colour-blind readers can tell apart and that are dark enough on white.
 const COLOURS: [&str; 7] = [
     "#777777", "#000000", "#56b4e9", "#e69f00", "#009e73", "#cc79a7", "#d55e00",
 ];

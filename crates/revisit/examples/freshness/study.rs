@@ -1,7 +1,8 @@
 //! Three comparisons on the same web:
 //!
 //! 1. All policies with the same budget, compared with uniform visits and with the clairvoyant optimum.
-//! 2. The downloads that `frequency` saves at the freshness of visiting all pages in every round (Bouras 5).
+//! 2. The downloads that `frequency` saves compared with visiting all pages in every round, at the same freshness
+//!    (Bouras 5).
 //! 3. The changes that `selective` finds in sites whose entry page did not change (Bouras 3.3).
 
 use std::time::Duration;
@@ -19,10 +20,10 @@ pub(crate) const UNIFORM_INTERVAL: f64 = 10.0;
 pub(crate) const MAX_OF_UNIFORM: f64 = 0.70;
 /// Bound for the weighted staleness of `optimal`, relative to the clairvoyant optimum.
 pub(crate) const MAX_OF_CLAIRVOYANT: f64 = 1.10;
-/// Share of the downloads that Bouras 5 reports as saved.
+/// Bound for the share of downloads that `frequency` saves: the share that Bouras 5 reports.
 pub(crate) const MIN_SAVED: f64 = 0.28;
 
-/// A web with a budget.
+/// A simulated web and the budget of its crawls.
 pub(crate) struct Study<'a> {
     pub(crate) experiment: PolicyExperiment<'a>,
     /// Requests per day.
@@ -43,7 +44,7 @@ pub(crate) struct Saving {
 }
 
 impl Saving {
-    /// Share of the downloads saved at equal or better freshness; 0 if that was not reached.
+    /// Share of the downloads saved at equal or better freshness; 0 if that freshness was not reached.
     pub(crate) fn saved(&self) -> f64 {
         if self.same_freshness.freshness < self.everything.freshness {
             return 0.0;
@@ -53,7 +54,7 @@ impl Saving {
 }
 
 impl<'a> Study<'a> {
-    /// The warm-up takes a third of the time.
+    /// The warm-up takes the first third of the simulated time.
     pub(crate) fn new(web: &'a ChangingWeb) -> Self {
         Study {
             experiment: PolicyExperiment {
@@ -81,7 +82,8 @@ impl<'a> Study<'a> {
         })
     }
 
-    /// A policy without a budget, with the option value at which it makes that number of requests.
+    /// Simulates a policy that has no budget option, with the interval or probability at which it makes `budget`
+    /// requests per day.
     pub(crate) fn at_budget(&self, policy: Policy) -> Measurements {
         let run = |value: f64| {
             self.experiment.run(&match policy {
@@ -119,8 +121,8 @@ impl<'a> Study<'a> {
         }
     }
 
-    /// Comparison 3: daily rounds that skip sites with an unchanged entry page, and `selective` with rounds at the same
-    /// cost.
+    /// Comparison 3: daily rounds that skip sites with an unchanged entry page, and `selective` with rounds of such a
+    /// length that it makes as many requests.
     pub(crate) fn selective(&self) -> (Measurements, Measurements) {
         let skipping = self
             .experiment
@@ -141,8 +143,8 @@ fn rounds(policy: Policy, days: f64) -> Options {
     }
 }
 
-/// Finds the value at which `above` changes from true to false, up to the factor `within`. Returns the nearest values
-/// on both sides with their measurements.
+/// Finds the value at which `above` changes from true to false, by bisection until both sides differ by at most the
+/// factor `within`. Returns the nearest values on both sides with their measurements.
 fn calibrate(
     mut low: f64,
     mut high: f64,

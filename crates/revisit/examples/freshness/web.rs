@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-/// A pseudo-random number generator with the same numbers on every machine: splitmix64.
+/// The pseudo-random number generator splitmix64, which gives the same numbers on every machine.
 pub(crate) struct RandomStream(u64);
 
 impl RandomStream {
@@ -51,7 +51,7 @@ pub(crate) enum ChangeKind {
     Poisson,
     /// A Poisson process restricted to eight hours of the day.
     Daily,
-    /// Once a week, at about the same time.
+    /// One change a week, at about the same time of the week.
     Weekly,
     /// No change for weeks, then several changes per day for some days.
     Bursts,
@@ -209,7 +209,7 @@ fn changes(
             let mut time = random.exponential(interval);
             while time < days {
                 times.push(match kind {
-                    // Maps the time of day to a third of the day.
+                    // All changes of the day are moved into the same eight hours.
                     ChangeKind::Daily => time.floor() + 0.33 + time.fract() / 3.0,
                     _ => time,
                 } as f32);

@@ -13,7 +13,7 @@ fn schedule(policy: Policy) -> Schedule {
     })
 }
 
-/// Visits a page that has changed at each visit for which `changes` is true. Returns the days between visits.
+/// Visits a page, which has changed at each visit whose number `changes` accepts. Returns the days between visits.
 fn intervals(schedule: &Schedule, visits: usize, changes: impl Fn(usize) -> bool) -> Vec<f64> {
     let mut history = History::default();
     let mut at = START;
@@ -26,7 +26,7 @@ fn intervals(schedule: &Schedule, visits: usize, changes: impl Fn(usize) -> bool
             };
             let due = schedule
                 .plan(&mut history, &PageVisit::new(at, seen, 42))
-                .expect("it lives");
+                .expect("the page exists");
             let days = (due - at) as f64 / DAY as f64;
             at = due;
             days
@@ -62,7 +62,7 @@ fn short_rounds_are_kept() {
         let due = schedule.plan(&mut History::default(), &visit);
         assert!(
             due >= Some(visit.at + 1000),
-            "not twice within half a round"
+            "the next visit is at least half a round later"
         );
     }
 }
@@ -78,7 +78,7 @@ fn pages_that_do_not_change_skip_rounds() {
 fn the_rate_of_change_sets_the_interval() {
     check(Policy::Poisson, |_| false, 80.0..100.0);
     check(Policy::Poisson, |_| true, 0.1..0.6);
-    // A large budget gives the shortest interval.
+    // The default budget is large for a single page, so the interval is the shortest one.
     check(Policy::Optimal, |_| false, 0.03..0.05);
 }
 
@@ -136,10 +136,14 @@ fn an_expiry_time_defers_the_visit() {
         };
         schedule
             .plan(&mut History::default(), &visit)
-            .expect("it lives")
+            .expect("the page exists")
     };
     let plain = due(None);
-    assert_eq!(due(Some(START)), plain, "past");
+    assert_eq!(
+        due(Some(START)),
+        plain,
+        "an expiry in the past has no effect"
+    );
     assert_eq!(due(Some(plain + 1000)), plain + 1000);
     assert_eq!(due(Some(START + 300 * DAY)), START + 2 * (plain - START));
 }
@@ -158,7 +162,10 @@ fn dates_of_change_are_used() {
     };
     assert!(rate(Some(START - 2 * DAY)) > 2.0 * rate(None));
     assert!(rate(Some(START - 2000 * DAY)) < 0.5 * rate(None));
-    assert!((rate(Some(START)) - rate(None)).abs() < 1e-9, "its clock");
+    assert!(
+        (rate(Some(START)) - rate(None)).abs() < 1e-9,
+        "a Last-Modified equal to the time of the response is ignored"
+    );
 }
 
 #[test]
@@ -177,7 +184,9 @@ fn changed_inner_pages_bring_the_entry_page_forward() {
                 inner,
                 ..PageVisit::new(at, seen, 7)
             };
-            at = schedule.plan(&mut history, &visit).expect("it lives");
+            at = schedule
+                .plan(&mut history, &visit)
+                .expect("the page exists");
         }
         history.level
     };
@@ -206,13 +215,15 @@ fn fast_sites_have_quick_rounds() {
         quick: true,
         ..PageVisit::new(START, PageState::Changed, 7)
     };
-    let due = schedule.plan(&mut history, &visit).expect("it lives");
+    let due = schedule
+        .plan(&mut history, &visit)
+        .expect("the page exists");
     assert!(due < START + DAY / 2, "{due}");
     let calm = PageVisit {
         seen: PageState::Same,
         ..visit
     };
-    let due = schedule.plan(&mut history, &calm).expect("it lives");
+    let due = schedule.plan(&mut history, &calm).expect("the page exists");
     assert!(due >= START + DAY, "{due}");
 }
 
