@@ -1,7 +1,7 @@
 //! Unix milliseconds that advance with tokio's clock.
 //!
-//! The engine takes all times from here. Under tokio's paused clock, calendar and timers advance together. A change of
-//! the system time during a crawl affects neither courtesy nor leases.
+//! The engine takes all times from here. In a simulation tokio's clock is paused, and this clock advances together with
+//! the timers. A change of the system time during a crawl affects neither courtesy nor leases.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -41,7 +41,7 @@ impl Clock {
         self.started_ms + self.started.elapsed().as_millis() as i64
     }
 
-    /// The instant of the unix millisecond `ms`, or now if it has passed.
+    /// The tokio instant at unix millisecond `ms`, or the current instant if that time has passed.
     pub fn instant(&self, ms: i64) -> Instant {
         let ahead = ms.saturating_sub(self.started_ms).max(0) as u64;
         (self.started + Duration::from_millis(ahead)).max(Instant::now())

@@ -15,11 +15,11 @@
 //! * `courtesy` ensures invariant 2: the pause per site and per address, and `Retry-After`.
 //! * `robots_txt` fetches a site's robots.txt file.
 //! * `links` extracts the links of a page and recognises those that the visit has seen.
-//! * `scope` says which URLs are wanted.
-//! * `traps` detects endless sites and domains, `blocking` reloads the black list.
+//! * `scope` decides which URLs are wanted.
+//! * `traps` detects endless sites and domains. `blocking` reads the black list and adds trap domains to it.
 //! * `signals` receives change signals from outside.
 //! * `limits` enforces the limits on load, download rate and pages.
-//! * `status` reports: counters, notices, `crawl.log`.
+//! * `status` reports on the crawl: counters, notices, `crawl.log`.
 //! * `clock` and `world` make time, network and archive replaceable by a simulation.
 //!
 //! Read first: [`Node::run`], then `visit`, then `verdict`.

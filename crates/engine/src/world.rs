@@ -1,10 +1,10 @@
 //! The environment of a node: clock, network and archive, real or simulated.
 //!
 //! A simulated world has a generated web and tokio's paused clock, so that a month of crawling takes minutes. Node,
-//! visits, courtesy, commits and frontier are the same code in both.
+//! visits, courtesy, commits and frontier are the same code in both kinds of world.
 //!
 //! A simulated world is **deterministic** on a current-thread runtime: it uses no other thread and no wall clock. The
-//! frontier is called on the same thread, its housekeeping has no time limit, and the archive stores nothing
+//! frontier is called on the same thread, the time for tidying it is unlimited, and the archive stores nothing
 //! (docs/decisions/0011-simulation.md).
 
 use std::path::Path;
@@ -19,13 +19,14 @@ use aranha_volume::{Archive, Repairs, VolumeError};
 use crate::clock::Clock;
 use crate::commit::SharedFrontier;
 
-/// Maximum time that the frontier's housekeeping may delay a commit.
+/// Time limit for tidying the frontier's link runs after a commit.
 const TIDY_BUDGET: Duration = Duration::from_millis(20);
 
-/// Time between two checks of files that the user may change: black list, limits, signals.
+/// Time between two checks of the files that other processes may change: black list and signals.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The environment of a node. It must be created within the node's runtime.
+/// The environment of a node. It must be created within the tokio runtime of the node, because its clock follows
+/// tokio's clock.
 pub struct World {
     pub(crate) clock: Clock,
     simulated: Option<SimulatedParts>,
@@ -86,7 +87,8 @@ impl World {
         }
     }
 
-    /// Time between two checks of files that the user may change. A simulation has no user.
+    /// Time between two checks of the black list and the signals. In a simulation no other process changes them, so the
+    /// checks are rare.
     pub(crate) fn reload_interval(&self) -> Duration {
         match self.simulated {
             None => RELOAD_INTERVAL,
@@ -94,7 +96,8 @@ impl World {
         }
     }
 
-    /// Time limit of the housekeeping. A simulation has none, because it must not depend on the wall clock.
+    /// Time limit for tidying the frontier's link runs after a commit. In a simulation it is unlimited, because the
+    /// result must not depend on the wall clock.
     pub(crate) fn tidy_budget(&self) -> Duration {
         match self.simulated {
             None => TIDY_BUDGET,

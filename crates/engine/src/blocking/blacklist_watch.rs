@@ -1,8 +1,8 @@
 //! The black list of a collection, `blacklist.txt`.
 //!
-//! A text file, read at the start of a crawl and whenever it changes. `aranha block` adds entries while the crawl runs
-//! (D7), the crawl adds wildcard domains that are traps (D6), and users may edit it. A site that it names is blocked
-//! before its next request. Removed lines have an effect from the next crawl on.
+//! A crawl reads this text file at its start and whenever the file changes. `aranha block` adds entries while the crawl
+//! runs (D7), the crawl adds wildcard domains that are traps (D6), and users may edit the file. A site that an entry
+//! names is blocked before its next request. The removal of an entry takes effect in the next crawl.
 
 use std::fs;
 use std::io;
@@ -20,7 +20,8 @@ use crate::collection::files;
 pub(crate) struct BlacklistWatch {
     path: PathBuf,
     seen: Mutex<Stamp>,
-    /// Incremented whenever entries are added. Visits then check their sites again.
+    /// Incremented whenever entries are added. A visit that sees a new generation compares its site with the black list
+    /// again.
     generation: AtomicU64,
 }
 
@@ -32,17 +33,17 @@ pub enum BlacklistWatchError {
     /// The file cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// The error of the system.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// A line is not a valid entry.
     #[error("{path}: {source}")]
     Entry {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// The line, and what is wrong with it.
+        /// The number of the line, and the problem.
         source: BlacklistError,
     },
 }
@@ -75,8 +76,8 @@ impl BlacklistWatch {
         }
     }
 
-    /// The entries are in the scope. Called while the scope is locked, so that a visit that sees them sees the new
-    /// generation.
+    /// Announces that entries were added to the scope. Must be called while the scope is locked, so that a visit that
+    /// sees the entries also sees the new generation.
     pub(crate) fn raise_generation(&self) {
         self.generation.fetch_add(1, Relaxed);
     }
@@ -88,7 +89,8 @@ impl BlacklistWatch {
         let written = append(&self.path, &[entry], reason).map_err(|source| self.file(source))?;
         let length = |stamp: Stamp| stamp.map_or(0, |(length, _)| length);
         let after = self.stamp();
-        // If another process has written meanwhile, its lines must still be read.
+        // The crawl's own entry need not be read again. But if another process has written in the meantime, its lines
+        // must be read.
         if *seen == before && length(after) == length(before) + written {
             *seen = after;
         }
@@ -127,7 +129,7 @@ pub fn append(path: &Path, entries: &[&str], reason: &str) -> io::Result<u64> {
     Ok(written)
 }
 
-/// Removes the lines of these entries from a black list file. Returns their number.
+/// Removes the lines of these entries from a black list file. Returns the number of removed lines.
 pub fn remove(path: &Path, entries: &[&str]) -> io::Result<u64> {
     if !path.exists() {
         return Ok(0);

@@ -1,4 +1,4 @@
-//! Blocked sites and URLs: by the user's black list, or by the crawl because of a trap.
+//! Blocking of sites and URLs, by the black list or by the crawl when it detects a trap.
 //!
 //! `blacklist_watch.rs` reads the file; `scope.rs` applies it to URLs; `visit/blacklist.rs` ends the visit of a blocked
 //! site.
@@ -11,8 +11,8 @@ use crate::status::tally::add;
 use crate::traps::wildcard_domains;
 
 impl Context {
-    /// Blocks all hosts below the domain of `host`: they are one trap. The entry is added to the collection's black
-    /// list.
+    /// Blocks all hosts below the domain of `host`, because together they are a trap. The collection's black list gets
+    /// an entry for them.
     pub(crate) fn block_domain(&self, host: &str, reason: &str) {
         let Some(domain) = wildcard_domains::parent_domain(host) else {
             return;

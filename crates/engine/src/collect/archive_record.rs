@@ -1,4 +1,5 @@
-//! The archive's view of a fetch: request and response, and a metadata record for what these do not contain.
+//! Converts a fetch to records for the archive: request, response, and a metadata record with facts that these do not
+//! contain.
 
 use aranha_fetch::{FetchResponse, Fetched, Truncated};
 use aranha_frontier::Pending;
@@ -9,10 +10,10 @@ use aranha_volume::{Exchange, WarcFields};
 
 use super::PageResponse;
 
-/// Typical size of a metadata record, in bytes.
+/// Initial capacity of a metadata record in bytes: its typical size.
 const METADATA_SIZE: usize = 400;
 
-/// Request and response, for the archive.
+/// Collects request, response and metadata of a fetch for the archive.
 pub(crate) fn exchange(
     url: &CanonUrl,
     fetched: &Fetched,
@@ -37,8 +38,8 @@ pub(crate) fn exchange(
     }
 }
 
-/// The metadata record. `modified`: `Last-Modified` after the plausibility check (N15); the header itself is in the
-/// response.
+/// Makes the metadata record. `modified` is the date in `Last-Modified` if it is plausible (N15). The header as it was
+/// sent is in the response record.
 pub(super) fn metadata(
     page: &Pending,
     summary: &PageResponse,

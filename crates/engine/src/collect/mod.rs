@@ -6,9 +6,9 @@
 //!              HTTP           headers        version
 //! ```
 //!
-//! A collector is a tokio task, so that the pages of one visit are read on several cores. It makes no decision: it
-//! returns a [`FetchedPage`], which the visit passes to `verdict`. Redirects are links (N11): they are returned, not
-//! followed.
+//! A collector is a tokio task of its own, so that pages are read on all cores. It decides nothing: it returns a
+//! [`FetchedPage`], and the visit calls `verdict` for the decision. A redirect is returned like a link, not followed
+//! (N11).
 
 mod archive_record;
 mod not_modified;
@@ -41,30 +41,31 @@ pub(crate) use self::version::Version;
 
 /// One page to fetch.
 pub(crate) struct FetchTask {
-    /// The lease of the visit, for the link cache.
+    /// The lease of the visit. The ids in the link cache depend on it.
     pub(crate) lease: u64,
     pub(crate) url: CanonUrl,
     pub(crate) page: Pending,
     pub(crate) cookie: Option<String>,
-    /// Whether its links are followed. A threshold of the site (D5) may forbid it.
+    /// Whether the links of the page are followed. They are not if its site is blocked or `thresholds.depth` is reached
+    /// (D5).
     pub(crate) follow_links: bool,
-    /// Whether its words are counted for the trap check.
+    /// Whether the words of the page are read for the trap check.
     pub(crate) read_words: bool,
     /// The pause that the site's robots.txt asks for.
     pub(crate) crawl_delay: Duration,
 }
 
-/// The result of a task.
+/// The result of a [`FetchTask`].
 pub(crate) enum Collected {
     /// The page was fetched, or the fetch failed: see [`PageResponse::outcome`].
     Fetched(Box<FetchedPage>),
-    /// The proxy's cache did not have the page. Its server was not asked.
+    /// The cache of the proxy did not have the page. No request was sent to the page's own server.
     CacheMiss(Box<FinishedTask>),
-    /// The archive could not take the page. The page counts as not fetched, and the crawl is stopping.
+    /// The archive could not store the page. The page counts as not fetched, and the crawl is stopping.
     NotArchived(Box<FinishedTask>),
 }
 
-/// A task after its last request.
+/// A [`FetchTask`] whose last request has ended.
 pub(crate) struct FinishedTask {
     pub(crate) session: FetchSession,
     pub(crate) page: Pending,
@@ -79,19 +80,20 @@ pub(crate) struct FetchedPage {
     pub(crate) task: FinishedTask,
     pub(crate) response: PageResponse,
     pub(crate) links: PageLinks,
-    /// The site's addresses, when they were looked up.
+    /// The addresses of the host, if this fetch looked them up.
     pub(crate) resolved: Option<Resolved>,
-    /// The headers of a response that sets cookies.
+    /// The headers of the response, if they set cookies.
     pub(crate) set_cookies: Option<Headers>,
     /// Resolves when the bytes are written to a volume.
     pub(crate) receipt: Option<Receipt>,
-    /// For the crawl log.
+    /// Text for the field `notes` of the crawl log.
     pub(crate) notes: String,
 }
 
-/// Fetches and reads one page. Always returns. If it is cancelled, nothing has been recorded.
+/// Fetches and reads one page. It ends within a finite time (invariant 6). If it is cancelled, the page stays pending.
 ///
-/// Rare paths are boxed, here and in the fetcher, because this future is allocated for every page.
+/// The futures of rare paths are boxed, here and in the fetcher. This keeps the future small, which is allocated for
+/// every page.
 pub(crate) async fn collect(
     context: &Context,
     mut session: FetchSession,
@@ -130,7 +132,7 @@ pub(crate) async fn collect(
     };
     let use_ranges = proxy.is_none() && context.config().fetch.range_requests;
     let (resolved, result) = if use_ranges && refuses_range(&first.1) {
-        // The second response needs this one's share of the memory budget.
+        // Return this response's share of the memory budget before the second response needs one.
         drop(first);
         // The second request waits for the courtesy pause like any other (Castillo A.3.2).
         let pause = pause_after(&context.config().crawl, crawl_delay, started.elapsed());
@@ -173,7 +175,8 @@ pub(crate) async fn collect(
     };
     let lease = follow_links.then_some(lease);
     if let Some(exchange) = read::read(context, &fetched, response, lease, read_words, &mut page) {
-        // `fetched` is not dropped before: it holds the response's share of the memory budget.
+        // `fetched` must live until the archive has the bytes, because it holds the response's share of the memory
+        // budget.
         match context.storage.archive.append(exchange).await {
             Ok(receipt) => page.receipt = Some(receipt),
             Err(error) => {
@@ -185,7 +188,7 @@ pub(crate) async fn collect(
     Collected::Fetched(page)
 }
 
-/// A request that does not come from the frontier: robots.txt or a probe.
+/// Makes the [`Pending`] of a request that does not come from the frontier: robots.txt or a probe.
 pub(crate) fn auxiliary_page(url: &CanonUrl, hop: Hop) -> Pending {
     Pending {
         path: url.path().to_owned(),

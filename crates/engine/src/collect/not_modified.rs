@@ -1,7 +1,7 @@
 //! 304 Not Modified: the response becomes a revisit record that refers to the stored version.
 //!
-//! The page's record describes the stored version (size, media type, digests), because that is what the server has now.
-//! The archive writes the exchange as a WARC revisit record (profile `server-not-modified`).
+//! The page's record describes the stored version (size, media type, digests), because the server still has that
+//! version. The archive writes the exchange as a WARC revisit record (profile `server-not-modified`).
 
 use aranha_fetch::{FetchResponse, Fetched};
 use aranha_frontier::Past;

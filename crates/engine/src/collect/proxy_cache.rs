@@ -11,7 +11,7 @@ use crate::node::Context;
 use crate::signals::Source;
 use crate::status::tally::add;
 
-/// The proxy that has just announced this page.
+/// The proxy from which to request this page. `None` unless the proxy has announced the page and its URL is http.
 pub(super) fn proxy(context: &Context, page: &Pending, url: &CanonUrl) -> Option<SocketAddr> {
     let is_announced = match &page.past {
         Some(past) => past.claim == Source::Proxy as u8,
@@ -45,7 +45,7 @@ pub(super) async fn request(
     (None, Ok(fetched))
 }
 
-/// Whether the proxy had the page. If not, it answers 504 (RFC 9111, 5.2.1.7).
+/// Whether the proxy had the page. If not, the proxy responds with 504 (RFC 9111, 5.2.1.7).
 pub(super) fn is_hit(result: &Result<Fetched, Failure>) -> bool {
     result.as_ref().is_ok_and(|fetched| {
         let response = fetched.result.as_ref();

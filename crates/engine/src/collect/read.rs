@@ -15,11 +15,11 @@ use crate::node::Context;
 use crate::status::tally::add;
 use crate::traps::novelty::Reading;
 
-/// Longest media type that is recorded of a response whose body was not wanted.
+/// Maximum length, in characters, of the media type that is recorded for a response whose body was not wanted.
 const MAX_UNWANTED_TYPE: usize = 100;
 
-/// Completes `page` from its response. Returns the exchange for the archive, or none when the body was not wanted.
-/// `lease`: of the visit, when links are followed.
+/// Completes `page` from its response. Returns the exchange for the archive, or `None` if the body was not wanted.
+/// `lease` is the lease of the visit, or `None` if the links are not followed.
 pub(super) fn read(
     context: &Context,
     fetched: &Fetched,
@@ -28,7 +28,8 @@ pub(super) fn read(
     read_words: bool,
     page: &mut FetchedPage,
 ) -> Option<Exchange> {
-    // The cookies in a response from a proxy's cache belong to another user. Only such responses have no addresses.
+    // A response from a proxy's cache may contain another user's cookies, which must be ignored. Such a response is
+    // recognised by its lack of resolved addresses.
     let sets_cookies = response.headers.has("set-cookie") && page.resolved.is_some();
     page.set_cookies = sets_cookies.then(|| response.headers.clone());
     if matches!(response.status, 301 | 302 | 303 | 307 | 308) {

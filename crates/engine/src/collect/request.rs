@@ -11,25 +11,26 @@ use tokio::time::Instant;
 use crate::node::Context;
 use crate::status::tally::add;
 
-/// After a response that aranha broke off, the pause begins when the close has reached the server: at most this much
-/// later.
+/// Maximum time that a close is assumed to need to reach the server. If aranha closes the connection before the end of
+/// a response, the courtesy pause begins after that time.
 const MAX_CLOSE_DELAY: Duration = Duration::from_millis(200);
-/// Addresses of a name that are tried before its server counts as unreachable.
+/// Maximum number of addresses of a host that are tried before its server counts as unreachable.
 const MAX_ADDRESSES: usize = 2;
-/// robots.txt is read up to 500 KiB (RFC 9309, 2.5).
+/// Maximum number of bytes of a robots.txt file that are read: 500 KiB (RFC 9309, 2.5).
 pub(crate) const MAX_ROBOTS_SIZE: usize = 500 << 10;
 
 /// The kind of document that is requested.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestKind {
     Page,
-    /// A page whose server refused a range request.
+    /// A page that is requested without a range, because its server refused a range request.
     WholePage,
-    /// A robots.txt file, whatever its media type.
+    /// A robots.txt file. Every media type is accepted.
     RobotsTxt,
 }
 
-/// Sends one request when the address gate opens. `Err`: no request was sent.
+/// Resolves the host and sends the request when the address gate opens. If the first address cannot be reached, tries
+/// the next. `Err`: no request was sent.
 pub(crate) async fn request(
     context: &Context,
     session: &mut FetchSession,
@@ -58,7 +59,8 @@ pub(crate) async fn request(
         request.max_body = request.accept_any_type.then_some(MAX_ROBOTS_SIZE as u64);
         let slot = network.load.enter().await;
         if context.scope.blocks_site_of(url) {
-            // Blocked while this request waited. The visit then blocks the site with all its pages.
+            // The site was blocked while this request waited. Because of the error the visit checks the black list and
+            // blocks the site.
             if let Some(permit) = permit {
                 permit.give_back();
             }
@@ -68,7 +70,8 @@ pub(crate) async fn request(
         let mut fetched = network.web.fetch(session, request).await;
         drop(slot);
         if was_broken_off(&fetched) {
-            // The close takes about as long as the request to reach the server.
+            // The close takes about as long to reach the server as the request did, so at most the time to the first
+            // byte.
             let delay = fetched.timings.first_byte.min(MAX_CLOSE_DELAY);
             tokio::time::sleep(delay).await;
             fetched.finished = Instant::now();

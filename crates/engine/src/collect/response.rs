@@ -10,33 +10,33 @@ use crate::courtesy::retry_after;
 use crate::links::RedirectTarget;
 use crate::traps::novelty::Reading;
 
-/// The end of one fetch. `collect` fills it in; afterwards it does not change.
+/// The result of one fetch. `collect` fills it in; later steps only read it.
 pub(crate) struct PageResponse {
     /// When the request was sent, unix milliseconds.
     pub(crate) time: i64,
     pub(crate) duration_ms: u32,
     pub(crate) outcome: Outcome,
-    /// Why the body is not complete.
+    /// Why the body was truncated; `None` if it is complete.
     pub(crate) truncated: Option<Truncated>,
     pub(crate) retry_after: Option<Duration>,
     pub(crate) redirect: Option<RedirectTarget>,
-    /// Empty when unknown.
+    /// The media type; empty if it is unknown.
     pub(crate) media_type: String,
     /// Bytes of the decoded body.
     pub(crate) size: u64,
-    /// SHA-1 of the body: known before the bytes are stored only for a 304.
+    /// SHA-1 of the body. Set only for a 304, from the stored version; otherwise the archive computes it.
     pub(crate) digest: Option<[u8; 20]>,
-    /// Hash of the text; 0 when there is none.
+    /// Hash of the text; 0 if there is no text.
     pub(crate) text_digest: u64,
     pub(crate) flags: Flags,
-    /// The text, for the trap check. Only for status 200.
+    /// The text as the trap check needs it; only for status 200.
     pub(crate) reading: Option<Reading>,
     /// The version of the page that this response brought or confirmed: a 200, a redirect or a 304.
     pub(crate) version: Option<Version>,
 }
 
 impl PageResponse {
-    /// A page that was not fetched, or a fetch that failed.
+    /// The result for a page that was not fetched, or whose fetch failed.
     pub(crate) fn without_body(time: i64, outcome: Outcome) -> Self {
         Self {
             time,
@@ -55,8 +55,8 @@ impl PageResponse {
         }
     }
 
-    /// Reads the status line and the headers. Also returns a note for the crawl log if the fetch failed. `began`: start
-    /// of the fetch, the time of a request that was never sent.
+    /// Makes the result from the status line and the headers. Also returns a note for the crawl log, which is empty
+    /// unless the fetch failed. `began` is the start of the fetch; it is recorded as the time if no request was sent.
     pub(crate) fn of(result: &Result<Fetched, Failure>, began: i64) -> (Self, String) {
         let fetched = match result {
             Ok(fetched) => fetched,

@@ -4,7 +4,7 @@ use aranha_fetch::FetchResponse;
 use aranha_page::Page;
 use aranha_robots::Directives;
 
-/// The directives of the page and of its headers that apply to `product`.
+/// The directives in the page and in its headers that apply to the crawler `product`.
 pub(super) fn robots_directives(
     page: &Page,
     response: &FetchResponse,

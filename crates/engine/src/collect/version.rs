@@ -1,4 +1,5 @@
-//! Versions of a page: what is remembered of a response, and the conditional request of the next visit (N14).
+//! Versions of a page: the facts of a response that are remembered, and the conditional request of the next visit,
+//! which uses them (N14).
 
 use std::time::Duration;
 
@@ -10,14 +11,14 @@ use super::PageResponse;
 /// The version of a page after a visit.
 pub(crate) struct Version {
     pub(crate) past: Past,
-    /// Whether this response brought it: its digest and location are those of this response's bytes. A 304 confirms a
-    /// version that was stored before.
+    /// Whether this response contained the version. Then digest and location are those of this response's bytes. False
+    /// for a 304, which confirms a version that was stored before.
     pub(crate) is_new: bool,
-    /// When it expires by `Expires` or `Cache-Control`, unix milliseconds.
+    /// When the version expires according to `Expires` or `Cache-Control`, in unix milliseconds.
     pub(crate) expires: Option<i64>,
 }
 
-/// `If-None-Match` and `If-Modified-Since`, for a page whose last version is stored.
+/// The headers `If-None-Match` and `If-Modified-Since`; none if the archive has no version of the page.
 pub(super) fn conditional_headers(page: &Pending) -> Vec<(&'static str, String)> {
     let mut headers = Vec::new();
     let Some(past) = page.past.as_ref().filter(|past| past.location.is_some()) else {
@@ -33,8 +34,8 @@ pub(super) fn conditional_headers(page: &Pending) -> Vec<(&'static str, String)>
     headers
 }
 
-/// The entity tags to send. Apache appends a suffix to the tag of a response that it compresses (`"1-gzip"`), and does
-/// not recognise it in a request. The tag without the suffix means the same page, so it is sent as well.
+/// The entity tags to send. Apache appends a suffix to the tag of a compressed response (`"1-gzip"`), but does not
+/// recognise the tag with the suffix in a request. So the tag without the suffix is sent as well.
 fn entity_tags(etag: &str) -> String {
     let suffixes = ["-gzip\"", "-br\"", "-zstd\""];
     match suffixes.iter().find_map(|suffix| etag.strip_suffix(suffix)) {
@@ -43,7 +44,8 @@ fn entity_tags(etag: &str) -> String {
     }
 }
 
-/// The version that a 200 or a redirect brought. Digest and location are added when its bytes are stored.
+/// The version in a 200 response or a redirect; `None` for other responses. Digest and location are added when its
+/// bytes are stored.
 pub(super) fn version(
     response: &FetchResponse,
     modified: Option<i64>,
@@ -60,7 +62,8 @@ pub(super) fn version(
         None if text => summary.text_digest,
         None => xxhash_rust::xxh3::xxh3_64(&response.body),
     };
-    // An incomplete version must be fetched again in full, and a redirect is never "not modified".
+    // Without entity tag and date the next request is not conditional. An incomplete version must be fetched again in
+    // full, and servers do not send a 304 for a redirect.
     let is_complete = !summary.flags.has(Flags::TRUNCATED)
         && !summary.flags.has(Flags::UNDECODED)
         && redirect.is_none();

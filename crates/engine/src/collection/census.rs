@@ -21,7 +21,8 @@ pub(crate) fn restore(schedule: &Schedule, path: &Path) {
     }
 }
 
-/// Saves the census under a temporary name, then renames it.
+/// Saves the census if the policy is `optimal`. Writes a temporary file and renames it, so that the file is never
+/// partial.
 pub(crate) fn save(schedule: &Schedule, config: &Config, path: &Path) -> io::Result<()> {
     if config.revisit.policy != Policy::Optimal {
         return Ok(());

@@ -26,7 +26,7 @@ pub(crate) fn lock(path: &Path) -> io::Result<File> {
 }
 
 /// Appends lines in one write. If the last line of the file has no newline (edited by hand, or cut off by a full disk),
-/// one is written first. Returns the locked file and the number of bytes written.
+/// a newline is written first. Returns the locked file and the number of bytes written.
 pub(crate) fn append(path: &Path, lines: &[u8]) -> io::Result<(File, u64)> {
     let mut file = lock(path)?;
     let mut last = [b'\n'];

@@ -33,7 +33,7 @@ impl Collection {
         self.root.join("frontier.db")
     }
 
-    /// `blacklist.txt`: URLs, domains and addresses that are never requested. The user and the crawl add to it.
+    /// `blacklist.txt`: URLs, domains and addresses that are never requested. The user and the crawl add entries.
     pub fn blacklist(&self) -> PathBuf {
         self.root.join("blacklist.txt")
     }
@@ -53,7 +53,7 @@ impl Collection {
         self.root.join("logs").join("crawl.log")
     }
 
-    /// `logs/events.jsonl`, one line per notice or end of a crawl.
+    /// `logs/events.jsonl`: one line for each notice and for the end of each crawl.
     pub fn event_log(&self) -> PathBuf {
         self.root.join("logs").join("events.jsonl")
     }
@@ -63,7 +63,7 @@ impl Collection {
         self.frontier().exists()
     }
 
-    /// Creates the folders.
+    /// Creates the folder of the collection, and `logs` in it.
     pub fn create(&self) -> io::Result<()> {
         std::fs::create_dir_all(self.root.join("logs"))
     }

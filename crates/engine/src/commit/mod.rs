@@ -28,24 +28,25 @@ use crate::visit::page_queue::{PageQueue, QueueReport};
 pub(crate) use self::page_record::CompletedFetch;
 pub(crate) use self::shared_frontier::SharedFrontier;
 
-/// Pause between two steps of the frontier's housekeeping when nothing is to be committed.
+/// Time between two steps of tidying the frontier's link runs while there is nothing to commit.
 const HOUSEKEEPING_INTERVAL: Duration = Duration::from_millis(20);
-/// Check-ins that may wait for the disk. Visits wait when the channel is full.
+/// Maximum number of check-ins in the channel. While it is full, visits wait before they send.
 const MAX_WAITING: usize = 4096;
 
-/// A check-in of one visit on its way to the disk. `done`, `window` and `overflow` of `check_in` are filled in when it
-/// is written: until then pages are packed, and finished pages wait for their bytes.
+/// A check-in that a visit sends to the committer. Until it is written, `done`, `window` and `overflow` of `check_in`
+/// are empty. The committer fills them from the fields of the same names, in which pages are packed and fetches wait
+/// for their bytes.
 pub(crate) struct Submission {
     pub(crate) check_in: CheckIn,
     pub(crate) done: Vec<CompletedFetch>,
     pub(crate) window: QueueReport,
     pub(crate) overflow: PageQueue,
-    /// Seeds to which seeds redirected. They are durable before the redirect is recorded.
+    /// Targets of redirects of seeds, which become seeds themselves. They are recorded before the redirects.
     pub(crate) new_seeds: Vec<Seed>,
     pub(crate) reply: oneshot::Sender<Committed>,
 }
 
-/// The reply to a visit. A closed channel means that the crawl is stopping with an error.
+/// The reply to a check-in. If the channel is closed without a reply, the crawl is stopping with an error.
 #[derive(Debug)]
 pub(crate) struct Committed {
     /// `None`: the lease was lost, and the visit must end.
@@ -59,13 +60,13 @@ pub(crate) fn channel() -> (Submissions, mpsc::Receiver<Submission>) {
     mpsc::channel(MAX_WAITING)
 }
 
-/// The task that commits.
+/// The task that commits the check-ins of all visits.
 pub(crate) struct Committer {
     pub(crate) frontier: SharedFrontier,
     pub(crate) archive: Archive,
     pub(crate) log: Option<CrawlLog>,
     pub(crate) clock: Clock,
-    /// Longest time that the frontier's housekeeping may delay a commit.
+    /// Time limit for tidying the frontier's link runs after a commit.
     pub(crate) tidy_budget: Duration,
     pub(crate) counters: Arc<LiveCounters>,
     pub(crate) stop: Stop,
@@ -98,7 +99,7 @@ impl CommitError {
     }
 }
 
-/// Unpacks the pages of a check-in. Called for one check-in at a time, because a group may have thousands.
+/// Unpacks the pages of a check-in. A group may have thousands of check-ins, so only one is unpacked at a time.
 fn unpack((mut check_in, window, overflow): (CheckIn, QueueReport, PageQueue)) -> CheckIn {
     check_in.window = window.into();
     check_in.overflow = overflow.collect();
@@ -131,7 +132,7 @@ impl Committer {
         }
     }
 
-    /// Commits one group. True: the frontier has housekeeping left.
+    /// Commits one group; an empty group only tidies the frontier. Returns true if there is more to tidy.
     async fn commit(&mut self, group: Vec<Submission>) -> Result<bool, CommitError> {
         let budget = self.tidy_budget;
         if group.is_empty() {

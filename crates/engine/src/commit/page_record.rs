@@ -1,6 +1,6 @@
 //! The only place that builds a [`PageRecord`]: from the page, its response and the verdict.
 //!
-//! Digest, location, and whether the payload was stored before are known only to the archive.
+//! Only the archive knows the digest, the location, and whether the payload was stored before.
 //! [`CompletedFetch::stored`] adds them when the bytes are written.
 
 use aranha_frontier::{Flags, PageRecord, Pending};
@@ -14,18 +14,18 @@ use crate::verdict::{KeptVersion, NextVisit, Verdict};
 pub(crate) struct CompletedFetch {
     pub(crate) record: PageRecord,
     pub(crate) url: String,
-    /// For the crawl log.
+    /// Text for the field `notes` of the crawl log.
     pub(crate) notes: String,
     /// Resolves when the bytes are written to a volume.
     pub(crate) receipt: Option<Receipt>,
-    /// Whether it is a page of the frontier. robots.txt files and probes are only archived and logged.
+    /// Whether a page of the frontier was fetched. robots.txt files and probes are only archived and logged.
     pub(crate) is_page: bool,
     /// Whether [`PageRecord::past`] describes the bytes of this response.
     is_new_version: bool,
 }
 
 impl CompletedFetch {
-    /// A page of the frontier. `is_blocked`: its site was blocked by this page or before it.
+    /// Makes the record of a page of the frontier. `is_blocked`: the site was blocked earlier or because of this page.
     pub(crate) fn page(
         page: Pending,
         url: String,
@@ -52,7 +52,7 @@ impl CompletedFetch {
         }
     }
 
-    /// A robots.txt file or a probe.
+    /// Makes the record of a robots.txt file or a probe.
     pub(crate) fn auxiliary(page: Pending, url: String, response: PageResponse) -> Self {
         let verdict = Verdict::done(page.tries.saturating_add(1));
         Self {
@@ -61,7 +61,7 @@ impl CompletedFetch {
         }
     }
 
-    /// Adds digest and location of the bytes.
+    /// Adds the digest and the location of the bytes.
     pub(crate) fn stored(&mut self, stored: &Stored) {
         self.record.digest = Some(stored.digest);
         self.record.revisit = stored.revisit;
@@ -82,7 +82,7 @@ fn record(page: Pending, response: PageResponse, verdict: Verdict) -> PageRecord
         KeptVersion::ThisResponse => response.version.map(|version| Box::new(version.past)),
         KeptVersion::None => None,
     }
-    // The version of a page that is not due again is not needed.
+    // A page that is not due again needs no past.
     .filter(|_| next.is_some());
     if let Some(past) = &mut past {
         if !matches!(verdict.state, None | Some(PageState::Failed)) {

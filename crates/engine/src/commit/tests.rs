@@ -45,7 +45,7 @@ fn past(fingerprint: u64) -> Past {
     }
 }
 
-/// A page with the stored version 1.
+/// A page with a stored version; the fingerprint of the version is 1.
 fn page() -> Pending {
     Pending {
         path: "/page".to_owned(),
@@ -59,10 +59,12 @@ fn page() -> Pending {
     }
 }
 
-/// A response that brings version 2, or confirms it.
+/// A response with a version whose fingerprint is 2. `is_new`: the response contains the version. Otherwise it confirms
+/// a stored version, like a 304.
 fn response(is_new: bool) -> PageResponse {
     let past = Past {
-        // The time of a version does not tell where its bytes are.
+        // This is the time of the response even if `is_new` is false. The record must depend on `is_new`, not on the
+        // time.
         time: NOW,
         claim: 0,
         ..past(2)
@@ -110,7 +112,7 @@ fn a_new_version_gets_the_digest_and_location_of_its_bytes() {
         (true, KeptVersion::ThisResponse, 2, [9; 20]),
         // A 304: the bytes are those of the stored version.
         (false, KeptVersion::ThisResponse, 2, [1; 20]),
-        // A page that is gone, or could not be read: the earlier version stays.
+        // A page that is gone, or could not be fetched: the earlier version is kept.
         (true, KeptVersion::Earlier, 1, [1; 20]),
         (false, KeptVersion::Earlier, 1, [1; 20]),
     ] {
@@ -139,7 +141,7 @@ fn a_page_is_remembered_only_if_it_is_due_again() {
         (revisit(), Some(DUE), true),
         (retry(), Some(DUE), true),
         (NextVisit::NextRound { due: DUE }, Some(DUE), true),
-        // In the queue the page itself has its past.
+        // A queued page keeps its past in the queue.
         (queued, None, false),
         (NextVisit::Done, None, false),
     ] {
@@ -191,7 +193,7 @@ fn robots_txt_files_and_probes_are_not_pages() {
     assert_eq!((fetch.record.tries, fetch.record.next), (1, None));
 }
 
-/// A committer on an archive that keeps nothing, and the lease of example.org with its page `/`.
+/// Returns a committer whose archive discards all bytes, and the lease of example.org, which has the page `/`.
 fn committer(folder: &std::path::Path) -> (Committer, Lease) {
     let mut frontier = Embedded::open(folder, Options::default()).unwrap();
     frontier.seed(NOW, &[Seed::of(&url("/"))]).unwrap();
@@ -267,7 +269,7 @@ async fn a_commit_records_pages_with_the_location_of_their_bytes() {
         "robots.txt is not a page"
     );
     assert!(explain("/seed").await.seed);
-    // At the next visit of the site.
+    // The next check-out returns the page with its past.
     let leases = frontier.call(|frontier| frontier.check_out(DUE, "test", 1).unwrap());
     let pages = leases.await.remove(0).pending;
     let past = pages.iter().find_map(|page| page.past.as_ref());
@@ -276,7 +278,7 @@ async fn a_commit_records_pages_with_the_location_of_their_bytes() {
 }
 
 #[tokio::test]
-async fn a_lost_lease_is_refused_alone() {
+async fn a_lost_lease_fails_only_its_own_check_in() {
     let folder = tempfile::tempdir().unwrap();
     let (mut committer, lease) = committer(folder.path());
     let (lost, lost_reply) = submission(lease.id + 1, Vec::new());
@@ -287,7 +289,7 @@ async fn a_lost_lease_is_refused_alone() {
 }
 
 #[tokio::test]
-async fn the_committer_ends_when_all_visits_have() {
+async fn the_committer_ends_when_all_visits_have_ended() {
     let folder = tempfile::tempdir().unwrap();
     let (committer, lease) = committer(folder.path());
     let (sender, receiver) = channel();

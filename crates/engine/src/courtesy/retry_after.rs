@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_that_is_no_refusal_asks_for_nothing() {
+    fn retry_after_is_ignored_unless_the_status_is_4xx_or_5xx() {
         let wait = Some(Duration::from_mins(1));
         for outcome in [Outcome::Answer(200), Outcome::Answer(301), Outcome::Timeout] {
             assert_eq!(BackOff::requested(outcome, wait, 0), None, "{outcome}");

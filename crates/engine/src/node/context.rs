@@ -1,4 +1,4 @@
-//! The state that all visits of a node share, by purpose.
+//! The state that all visits of a node share. Each struct groups the parts that serve one purpose.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -35,12 +35,13 @@ pub(crate) struct Context {
     pub(crate) control: Control,
 }
 
-/// The configuration, and what is derived from it. Constant during a crawl.
+/// The configuration and the objects that are built from it. They do not change during a crawl, except for the page
+/// counts of the revisit policy `optimal`.
 pub(crate) struct CrawlPolicy {
     pub(crate) config: Config,
     pub(crate) canon: Canonicaliser,
-    /// Keeps index files, session identifiers and listing options in URLs. Used for redirects that lead to the page
-    /// itself.
+    /// Canonicaliser that keeps index files, session identifiers and listing options in URLs. Used for a redirect whose
+    /// target has the same canonical URL as the page, so that the target is requested as written.
     pub(crate) literal: Canonicaliser,
     /// The revisit policy.
     pub(crate) schedule: Schedule,
@@ -60,7 +61,7 @@ pub(crate) struct Storage {
     pub(crate) submissions: Submissions,
 }
 
-/// Observations across all sites.
+/// Observations that concern more than one site: wildcard domains, shares of the requests, recent links.
 pub(crate) struct Watchers {
     pub(crate) wildcard_domains: WildcardDomains,
     pub(crate) site_share: SiteShare,
@@ -73,12 +74,12 @@ pub(crate) struct Reports {
     pub(crate) notices: Notices,
 }
 
-/// Time, limits and the end of the crawl.
+/// The clock, the stop signal and the page limit of the crawl.
 pub(crate) struct Control {
     pub(crate) clock: Clock,
     pub(crate) stop: Stop,
     pub(crate) pages: PageBudget,
-    /// When this process began, if an earlier one worked on the collection.
+    /// When this process began. `None` if no earlier crawl worked on the collection.
     pub(crate) resumed: Option<Instant>,
     pub(super) others_wait: AtomicBool,
 }
@@ -88,7 +89,7 @@ impl Context {
         &self.policy.config
     }
 
-    /// Unix milliseconds.
+    /// The current time in unix milliseconds.
     pub(crate) fn now(&self) -> i64 {
         self.control.clock.now()
     }
@@ -97,32 +98,32 @@ impl Context {
         &self.reports.counters
     }
 
-    /// The entry of the black list that names the whole site.
+    /// The black list entry that blocks the whole site with this origin.
     pub(crate) fn blocking_entry(&self, origin: &str) -> Option<String> {
         let url = self.policy.canon.rebuild(origin, "/").ok()?;
         self.scope.blocking_entry(&url)
     }
 
-    /// A URL of a site, in canonical form.
+    /// The canonical URL of `path` on the site with this origin. `None` if the URL is invalid.
     pub(crate) fn url_of(&self, origin: &str, path: &str) -> Option<CanonUrl> {
         self.policy.canon.rebuild(origin, path).ok()
     }
 }
 
 impl Control {
-    /// Whether sites wait for a slot.
+    /// Whether due sites wait because `crawl.sites` visits are active.
     pub(crate) fn others_wait(&self) -> bool {
         self.others_wait.load(Relaxed)
     }
 
-    /// Counts a page towards the limit of the crawl.
+    /// Counts a received page. Requests the stop when `crawl.pages` is reached.
     pub(crate) fn page_answered(&self) {
         if self.pages.answered() {
             self.stop.ask(Reason::Limit("pages"));
         }
     }
 
-    /// Ends the crawl because the archive failed.
+    /// Requests the stop because the archive failed.
     pub(crate) fn archive_failed(&self, error: &VolumeError) {
         self.stop.ask(reason_of(error));
     }

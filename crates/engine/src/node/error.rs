@@ -28,9 +28,9 @@ pub enum EngineError {
     /// A file of the collection could not be written.
     #[error("{path}: {source}")]
     File {
-        /// Its path.
+        /// Path of the file.
         path: String,
-        /// The error of the system.
+        /// Error of the operating system.
         source: std::io::Error,
     },
 }

@@ -1,11 +1,11 @@
-//! A node: the process that runs a crawl. It keeps up to `crawl.sites` visits active, one task per site (F2).
+//! A node is the process that runs a crawl. It keeps up to `crawl.sites` visits active, one task per site (F2).
 //!
-//! A crawl ends when no site is due, now or within `crawl.idle_wait`; when a limit is reached; when a stop is
-//! requested; or when the disk or the frontier fails. **In each case every visit checks in first**, and the open volume
-//! is closed and indexed.
+//! A crawl ends when no site is due within `crawl.idle_wait`, when a limit is reached, when the user interrupts it, or
+//! when the disk or the frontier fails ([`Reason`]). **Before the crawl ends, every visit makes its last check-in**,
+//! unless nothing can be recorded any more. Then the open volume is closed and indexed.
 //!
-//! `opening.rs` opens everything that a crawl needs, `context.rs` is the state that visits share. Read [`Node::run`]
-//! first.
+//! `opening.rs` opens everything that a crawl needs. `context.rs` is the state that all visits share. Read
+//! [`Node::run`] first.
 
 mod context;
 mod error;
@@ -40,15 +40,15 @@ use crate::world::World;
 pub(crate) use self::context::{Context, CrawlPolicy};
 pub use self::error::EngineError;
 
-/// Shortest time between two check-outs.
+/// Minimum time from one check-out to the next. It limits how often the frontier is asked for sites.
 const MIN_POLL: Duration = Duration::from_millis(20);
-/// Maximum number of leases in one check-out. Leases are large until their visits begin.
+/// Maximum number of leases in one check-out. A lease takes more memory than the visit that is created from it.
 const MAX_LEASES: usize = 256;
 
-/// How a crawl ended.
+/// The result of a crawl.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// Why it ended.
+    /// Why the crawl ended.
     pub reason: Reason,
     /// Counters of this crawl.
     pub tally: Tally,
@@ -66,17 +66,17 @@ pub struct Node {
     sites_due: Arc<Notify>,
     pub(crate) signals: PathBuf,
     census: PathBuf,
-    /// How often the black list and the signals are read, and the longest time between two check-outs.
+    /// Time between two reads of the black list and the signals. It also limits the time between two check-outs.
     reload_interval: Duration,
     repairs: Repairs,
     notices: Option<mpsc::Receiver<Notice>>,
-    /// Aborted when the node is dropped.
+    /// Background tasks. They are aborted when the node is dropped.
     _watchers: JoinSet<()>,
 }
 
 impl Node {
-    /// Opens everything that a crawl needs, and repairs the archive after a crash. The open `frontier` is also the lock
-    /// on the collection. Must be called within a tokio runtime.
+    /// Opens everything that a crawl needs, and repairs the archive after a crash. The open `frontier` holds the lock
+    /// on the collection. `resumed`: an earlier crawl worked on the collection. Must be called within a tokio runtime.
     pub fn open(
         collection: &Collection,
         config: Config,
@@ -87,23 +87,24 @@ impl Node {
         Self::open_in(&World::real(), collection, config, frontier, resumed, stop)
     }
 
-    /// Repairs of the archive after a crash.
+    /// The repairs that [`Node::open`] made to the archive after a crash.
     pub fn repairs(&self) -> &Repairs {
         &self.repairs
     }
 
-    /// The notices of the crawl. Every further call returns a closed channel.
+    /// The channel on which the notices of the crawl arrive. Only the first call returns it; later calls return a
+    /// closed channel.
     pub fn notices(&mut self) -> mpsc::Receiver<Notice> {
         let (_, closed) = mpsc::channel(1);
         self.notices.take().unwrap_or(closed)
     }
 
-    /// Live counters.
+    /// The counters of the crawl, which change while it runs.
     pub fn counters(&self) -> Arc<LiveCounters> {
         Arc::clone(&self.context.reports.counters)
     }
 
-    /// A function that reads the totals of the collection.
+    /// Returns a function that reads the current totals of the collection, also while [`Node::run`] is active.
     pub fn status(&self) -> impl AsyncFn() -> Result<Status, FrontierError> + use<> {
         let (frontier, clock) = (self.frontier.clone(), self.context.control.clock);
         async move || {
@@ -113,7 +114,7 @@ impl Node {
         }
     }
 
-    /// Crawls. Returns when every visit has checked in and the volume is closed.
+    /// Runs the crawl. Returns when every visit has ended and the volume is closed.
     pub fn run(self) -> impl Future<Output = Result<Summary, EngineError>> {
         self.crawl().instrument(tracing::info_span!("crawl"))
     }
@@ -151,9 +152,9 @@ impl Node {
             Arc::clone(&context.reports.counters),
             context.reports.notices.log(),
         );
-        // The census is an estimate, so errors are ignored.
+        // The census is only an estimate, so an error while saving it is ignored.
         let _ = census::save(&context.policy.schedule, context.config(), &census);
-        // The context holds the last sender. Without senders the committer ends.
+        // The context holds the last sender of submissions. The committer ends when all senders are dropped.
         drop(context);
         let _ = committer.await;
         if let Err(error) = archive.close().await {
@@ -193,7 +194,7 @@ impl Node {
         let mut reloaded = began;
         self.take_in_signals().await?;
         if !context.config().crawl.continuous {
-            // Pages that become due during this crawl are not revisited in it. Otherwise it would not end.
+            // Pages that become due during this crawl wait for the next crawl. Otherwise this crawl might never end.
             let now = context.now();
             self.frontier
                 .call(move |frontier| frontier.revisit_until(now))
@@ -249,7 +250,7 @@ impl Node {
         }
     }
 
-    /// Reads the black list and the signals if it is time.
+    /// Reads the black list and the signals, and saves the census, if `reload_interval` has passed since `last`.
     async fn reload(&self, last: &mut Instant) -> Result<(), FrontierError> {
         if last.elapsed() < self.reload_interval {
             return Ok(());
@@ -278,7 +279,7 @@ impl Node {
         self.take_in_signals().await
     }
 
-    /// Whether a crawl without active visits ends: no site is due within `crawl.idle_wait`.
+    /// Whether a crawl that has no active visits is over. `next`: the time at which the next site is due.
     fn is_over(&self, next: Option<i64>) -> bool {
         let crawl = &self.context.config().crawl;
         if crawl.continuous {
@@ -288,8 +289,9 @@ impl Node {
         next.is_none_or(|due| due - self.context.now() > idle_wait)
     }
 
-    /// Waits for an event after which a check-out may succeed, and at least [`MIN_POLL`]. While sites wait for a slot,
-    /// only the end of a visit is such an event.
+    /// Waits until the next check-out is worthwhile: a visit has ended, a commit has made sites due, the next site is
+    /// due at `next`, or `reload_interval` has passed. Waits at least [`MIN_POLL`] unless the crawl stops.
+    /// `others_wait`: all slots are taken, so sites that become due do not end the wait.
     async fn wait(
         &self,
         visits: &mut JoinSet<()>,
@@ -318,7 +320,7 @@ impl Node {
         }
     }
 
-    /// A visit that panicked ends the crawl with an error.
+    /// Stops the crawl with an error if the task of a visit panicked.
     fn check_visit(&self, ended: Result<(), tokio::task::JoinError>) {
         if let Err(error) = ended {
             let detail = format!("a visit failed: {error}");

@@ -34,7 +34,7 @@ use crate::traps::wildcard_domains::WildcardDomains;
 use crate::world::World;
 
 impl Node {
-    /// Like [`Node::open`], with a real or simulated world.
+    /// Like [`Node::open`], in the given world, which is real or simulated.
     pub fn open_in(
         world: &World,
         collection: &Collection,
@@ -134,7 +134,7 @@ fn file_error(path: &Path, source: std::io::Error) -> EngineError {
     }
 }
 
-/// The configured scope, with these seeds.
+/// The configured scope, extended by `seeds`. Seeds that are not valid URLs are ignored.
 pub(crate) fn scope(
     config: &Config,
     canon: &Canonicaliser,
@@ -167,7 +167,7 @@ fn warcinfo(config: &Config) -> Vec<(String, String)> {
     fields
 }
 
-/// Reports DNS outages and their ends (N4).
+/// Sends a notice when a DNS outage begins and when it ends (N4).
 fn watch_dns(context: &Context) -> impl Future<Output = ()> + use<> {
     let (mut outage, notices) = (
         context.network.web.watch_dns_outage(),

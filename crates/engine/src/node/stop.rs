@@ -1,7 +1,7 @@
-//! The orderly stop of a crawl: one signal that every task can wait for, and its reason.
+//! The stop signal of a crawl, with the reason for the stop. Every task can wait for it.
 //!
-//! The first reason counts, except that a later failure replaces a reason that is not a failure. After the signal,
-//! visits start no further fetch; they check in and release their sites.
+//! The first reason is kept. Only a failure (full disk, error of aranha) replaces an earlier reason, if that is not a
+//! failure. After the signal, visits start no further fetch. They make their last check-in, which releases their sites.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use tokio::sync::watch;
 /// Why a crawl ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// No page is due.
+    /// No site is due within `crawl.idle_wait`.
     Finished,
-    /// A configured limit was reached: pages, time or size.
+    /// The configured limit with this name was reached: pages, time or size.
     Limit(&'static str),
-    /// Ctrl-C or a termination signal.
+    /// The user pressed Ctrl-C, or the process received a termination signal.
     Interrupted,
     /// The disk is full. Checked-in pages are safe, and the crawl can be resumed.
     DiskFull(String),
@@ -24,7 +24,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Whether pages may not have been recorded.
+    /// Whether the crawl could not continue. The last pages that it fetched may then be missing in the frontier.
     fn is_failure(&self) -> bool {
         matches!(self, Self::DiskFull(_) | Self::Failed(_))
     }
@@ -42,17 +42,18 @@ impl fmt::Display for Reason {
     }
 }
 
-/// A handle on the signal. Clones share it.
+/// A handle on the stop signal of a crawl. All clones share one signal.
 #[derive(Clone, Debug)]
 pub struct Stop(Arc<watch::Sender<Option<Reason>>>);
 
 impl Stop {
-    /// A signal that is not set.
+    /// Creates a signal that is not set.
     pub fn new() -> Self {
         Self(Arc::new(watch::Sender::new(None)))
     }
 
-    /// Requests the stop. The first reason counts, unless this one is a failure and the first is not.
+    /// Requests the stop. If it was requested before, `reason` is ignored, unless it is a failure and the earlier
+    /// reason is not.
     pub fn ask(&self, reason: Reason) {
         self.0.send_if_modified(|current| {
             let counts = match current {
@@ -78,7 +79,7 @@ impl Stop {
 
     /// Waits until a stop is requested. Cancel safe.
     pub async fn wait(&self) {
-        // The channel stays open, because `self` holds the sender.
+        // The wait can fail only if the channel is closed. It stays open, because `self` holds the sender.
         let _ = self.0.subscribe().wait_for(Option::is_some).await;
     }
 }
@@ -108,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_failure_replaces_a_reason_that_is_none() {
+    fn a_failure_replaces_an_earlier_reason_that_is_not_a_failure() {
         let stop = Stop::new();
         stop.ask(Reason::Finished);
         let full = Reason::DiskFull("no room".to_owned());

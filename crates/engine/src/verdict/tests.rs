@@ -662,7 +662,7 @@ fn thresholds_of_a_trap() {
 }
 
 #[test]
-fn what_a_page_says_about_a_trap() {
+fn a_page_is_classified_for_the_trap_check() {
     let image = || PageResponse {
         reading: None,
         ..text(1)

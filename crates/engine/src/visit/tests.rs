@@ -242,7 +242,7 @@ async fn a_back_off_ends_the_visit() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_down_has_not_asked_for_anything() {
+async fn a_back_off_without_retry_after_is_not_stored_with_the_site() {
     let mut test = Test::new();
     test.visit.apply_back_off(BackOff::server_down(NOW + 5));
     assert_eq!(test.visit.ending, Some(Ending::ReleaseUntil(NOW + 5)));
