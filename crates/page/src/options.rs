@@ -16,12 +16,13 @@ pub struct Options {
     pub scripts: bool,
     /// Build the text. If false, [`Page::text`](crate::Page::text) is empty and its digest 0.
     pub text: bool,
-    /// Maximum number of links per page. Further links are counted in a remark. A sitemap may have 50,000 entries.
+    /// Maximum number of links per page. Further links are dropped and counted in a remark. Of a sitemap, at least
+    /// 50,000 entries are kept.
     pub max_links: usize,
     /// Maximum bytes of text per page. The rest is dropped.
     pub max_text: usize,
-    /// Maximum bytes of one href. Longer ones are dropped and counted in a remark. Hrefs with 68 KB of nulls exist
-    /// (T1).
+    /// Maximum bytes of one href. Longer hrefs are dropped and counted in a remark. Hrefs with 68 KB of NUL characters
+    /// have been seen (T1).
     pub max_href: usize,
     /// Maximum characters of one word of text. Longer strings without white space are dropped (T5). 0 means no limit.
     /// Characters of scripts without spaces (Chinese, Japanese, Thai …) are not counted.

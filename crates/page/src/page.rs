@@ -1,4 +1,4 @@
-//! The result of [`read`](crate::read): everything that the later steps of a crawl use of a page.
+//! The result of [`read`](crate::read): everything about a page that the later steps of a crawl use.
 
 use crate::{Link, MediaType, PageRemark};
 
@@ -37,7 +37,8 @@ pub struct Page {
     /// `SimHash` of the text, for [`is_near_duplicate`](crate::is_near_duplicate). 0 if the text has fewer than ten
     /// words (D3).
     pub sketch: u64,
-    /// Number of words in the text. Long words of scripts without spaces (Chinese, Thai …) count one per character.
+    /// Number of words in the text. In scripts without spaces (Chinese, Thai …), every character of a long word counts
+    /// as a word.
     pub words: u32,
     /// Faults of the page, in the order they were found.
     pub remarks: Vec<PageRemark>,

@@ -32,11 +32,11 @@ pub enum PageRemark {
     LongHrefs {
         /// Number of dropped hrefs.
         count: usize,
-        /// Length of the longest in bytes.
+        /// Length of the longest dropped href in bytes.
         longest: usize,
     },
-    /// Only the first [`Options::max_links`](crate::Options::max_links) links were kept. The limit for a sitemap is at
-    /// least 50,000 entries.
+    /// Only the first [`Options::max_links`](crate::Options::max_links) links were kept. Of a sitemap, at least the
+    /// first 50,000 entries were kept.
     LinksTruncated {
         /// Number of dropped links, duplicates included.
         dropped: usize,

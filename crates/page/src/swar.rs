@@ -1,7 +1,9 @@
-//! SIMD within a register (SWAR): examines eight bytes at once, one per lane of a `u64`, the first byte lowest.
+//! SIMD within a register (SWAR): examines eight bytes at once, one in each lane of a `u64`. The first byte is in the
+//! lowest lane.
 //!
-//! Most names, values and words of a page have only a few bytes, so a call to a vectorised search would cost more than
-//! the search. These functions find their end without a call or a loop. Longer searches use memchr.
+//! Most names, values and words of a page have only a few bytes, so the call of a vectorised search would take longer
+//! than the search itself. These functions find the end of a name, value or word without a call or a loop. Longer
+//! searches use memchr.
 
 /// 1 in every lane.
 pub(crate) const ONES: u64 = 0x0101_0101_0101_0101;
@@ -28,7 +30,7 @@ pub(crate) fn below(lanes: u64, bound: u8) -> u64 {
     !(((lanes & !HIGHS) + all(0x80 - bound)) | lanes) & HIGHS
 }
 
-/// The index of the lowest lane with a bit set in a mask. 8 if there is none.
+/// The index of the lowest lane that has a bit set in `mask`. 8 if the mask is 0.
 #[inline]
 pub(crate) fn first(mask: u64) -> usize {
     (mask.trailing_zeros() / 8) as usize
@@ -72,7 +74,8 @@ pub(crate) fn lower(lanes: u64) -> u64 {
     lanes | capital >> 2
 }
 
-/// Whether `matches` returns a non-zero mask for any eight bytes. Short inputs are padded with the letter `x`.
+/// Whether `matches` returns a non-zero mask for any eight consecutive bytes of the input. An input of fewer than eight
+/// bytes is padded with the letter `x`.
 #[inline]
 pub(crate) fn any(bytes: &[u8], matches: impl Fn(u64) -> u64) -> bool {
     if bytes.len() < 8 {
@@ -86,7 +89,7 @@ pub(crate) fn any(bytes: &[u8], matches: impl Fn(u64) -> u64) -> bool {
     whole.fold(matches(last), |found, lanes| found | matches(lanes)) != 0
 }
 
-/// Position of the first of two bytes. Fast if it is among the first 16.
+/// Position of the first byte that equals `one` or `other`. Fast if it is among the first 16 bytes.
 #[inline]
 pub(crate) fn find2(bytes: &[u8], one: u8, other: u8) -> Option<usize> {
     if let Some(lanes) = load(bytes) {
@@ -105,7 +108,7 @@ pub(crate) fn find2(bytes: &[u8], one: u8, other: u8) -> Option<usize> {
     bytes.iter().position(|byte| *byte == one || *byte == other)
 }
 
-/// Position of the first `byte`. Fast if it is among the first eight.
+/// Position of the first `byte`. Fast if it is among the first eight bytes.
 #[inline]
 pub(crate) fn find(bytes: &[u8], byte: u8) -> Option<usize> {
     if let Some(lanes) = load(bytes) {

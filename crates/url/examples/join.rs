@@ -1,4 +1,4 @@
-//! Measures the time of a join by kind of link: `cargo run --release -p aranha-url --example join`.
+//! Measures how long a join takes for each kind of link: `cargo run --release -p aranha-url --example join`.
 //!
 //! The target is half a microsecond for common links; a page has about three hundred links.
 
@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use aranha_url::{Base, Canonicaliser};
 
-/// Batches per kind. The fastest counts, because other programs can only slow a batch down.
+/// Number of batches per kind of link. The fastest batch is reported, because other programs can only slow a batch
+/// down.
 const BATCHES: u32 = 60;
 const ROUNDS: u32 = 2_000;
 

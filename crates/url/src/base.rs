@@ -1,8 +1,8 @@
 //! The base URL of a page's links: the page's own URL, or the one given by `<base href>` (HTML, 4.2.3).
 //!
 //! A base is made once per page, and [`crate::Canonicaliser::join`] is called for every link. For a plain link the
-//! result is a prefix of the base's text followed by the link (`plain.rs`). The base is parsed only when the first
-//! other link occurs.
+//! result is a prefix of the base's text followed by the link (`plain.rs`). The base is parsed only when the first link
+//! that is not plain occurs.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -19,9 +19,9 @@ use crate::site;
 /// A base URL; always http or https with a host.
 #[derive(Clone, Debug)]
 pub struct Base {
-    /// For links that need the parser. Parsed on first use, or immediately if there is no `plain`.
+    /// The parsed base, for links that are not plain. It is parsed on first use, or immediately if `plain` is `None`.
     parsed: OnceLock<Url>,
-    /// For plain links; `None` if the base itself is not canonical.
+    /// The text of the base, for plain links; `None` if the base itself is not canonical.
     pub(crate) plain: Option<PlainBase>,
     /// Character encoding of queries, if it is not UTF-8.
     encoding: Option<&'static Encoding>,
@@ -53,8 +53,8 @@ impl Base {
         }
     }
 
-    /// The base with `<base href>` applied. The href is ignored if it is malformed, not http or https (as browsers do),
-    /// or too long for any link.
+    /// The base with `<base href>` applied. The href is ignored if it is malformed, has another scheme than http and
+    /// https (browsers ignore it too), or is longer than any link may be.
     #[must_use]
     pub fn with_href(&self, base_href: &str) -> Base {
         match self.url().join(base_href) {
@@ -71,8 +71,8 @@ impl Base {
         }
     }
 
-    /// The base for a page in this character set. Characters of a query outside ASCII are percent-encoded in it, as
-    /// browsers do (WHATWG URL, 4.4, "query state").
+    /// Sets the character set of the page. Characters outside ASCII in the query of a link are converted to this
+    /// character set and then percent-encoded, as in browsers (WHATWG URL, 4.4, "query state").
     #[must_use]
     pub fn with_charset(self, charset: &str) -> Base {
         if charset == UTF_8.name() {
@@ -89,8 +89,8 @@ impl Base {
     }
 
     /// The part of the base that the target of a link depends on: the page's directory, its origin, or nothing. A link
-    /// gives the same URL with all bases that share this part. `None` if that is not certain. `colon`: the link
-    /// contains a colon.
+    /// gives the same URL with all bases that share this part. `None` if the part is not certain. `colon` says whether
+    /// the link contains a colon.
     pub fn part(&self, href: &str, colon: bool) -> Option<&str> {
         debug_assert_eq!(colon, href.contains(':'));
         if self.query_encoding(href).is_some() {
@@ -108,8 +108,8 @@ impl Base {
         Some(&base.text[..end])
     }
 
-    /// The absolute URL of a link as a browser resolves it, with its fragment and not canonical. `None` if it is
-    /// malformed.
+    /// The absolute URL of a link as a browser resolves it: with its fragment, and not canonicalised. `None` if the
+    /// link is malformed.
     pub fn absolute(&self, href: &str) -> Option<String> {
         self.parse(href).ok().map(String::from)
     }
@@ -180,7 +180,7 @@ fn parse(text: &str) -> Url {
 }
 
 impl PlainBase {
-    /// From a canonical URL, without parsing.
+    /// Builds the base from a canonical URL, without parsing it.
     fn of(url: &CanonUrl) -> Option<PlainBase> {
         let (text, mut offsets) = (url.as_str().to_owned(), url.offsets());
         let start = offsets.scheme.authority_start();
@@ -204,7 +204,7 @@ impl PlainBase {
         PlainBase::cut(text, offsets, url.path().len())
     }
 
-    /// `path` is the length of the path.
+    /// `path` is the length of the path in bytes.
     fn cut(text: String, offsets: PartOffsets, path: usize) -> Option<PlainBase> {
         let path_end = offsets.path as usize + path;
         let directory_end = memchr::memrchr(b'/', &text.as_bytes()[..path_end])? + 1;

@@ -48,7 +48,7 @@ struct Range {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("black list, line {line}: `{entry}` is {problem}")]
 pub struct BlacklistError {
-    /// Counted from 1.
+    /// Line number, counted from 1.
     pub line: usize,
     /// The entry as written.
     pub entry: String,
@@ -64,7 +64,7 @@ impl Blacklist {
         Ok(list)
     }
 
-    /// Adds the entries of another list. If a line is invalid, none is added.
+    /// Adds the entries of another list. If a line is invalid, no entry is added.
     pub fn extend_lines(&mut self, text: &str) -> Result<(), BlacklistError> {
         let mut more = Blacklist::parse_lines(text)?;
         self.pages.extend(more.pages);
@@ -144,7 +144,7 @@ impl Blacklist {
         Ok(())
     }
 
-    /// The entry that matches this URL, its domain, or the IP address in it.
+    /// The entry that matches this URL, its domain, or the IP address that is its host.
     pub fn url(&self, url: &CanonUrl) -> Option<&str> {
         if self.is_empty() {
             return None;
@@ -272,7 +272,8 @@ impl Range {
     }
 }
 
-/// A `#` starts a comment at the start of the line or after a space. Inside a URL it starts the fragment.
+/// Removes the comment of a line. A `#` starts a comment at the start of the line or after a space; inside a URL it
+/// starts the fragment.
 fn without_comment(line: &str) -> &str {
     let comment = line.match_indices('#').find(|(at, _)| {
         line[..*at]
@@ -342,7 +343,11 @@ mod tests {
         let range = Some("203.0.113.0/24");
         assert_eq!(list.address([203, 0, 113, 5].into()), range);
         assert!(list.url(&other).is_some_and(|entry| entry.contains("trap")));
-        assert_eq!(list.site(&other), Some("example.org"), "and its site");
+        assert_eq!(
+            list.site(&other),
+            Some("example.org"),
+            "the entry for the whole site is found too"
+        );
     }
 
     #[track_caller]

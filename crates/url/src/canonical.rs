@@ -1,7 +1,7 @@
 //! [`CanonUrl`]: a canonical URL in one allocation, with its parts as offsets into the text.
 //!
-//! Only the [`crate::Canonicaliser`] makes one. The scheme is always http or https, the host is not empty, the path
-//! begins with `/`, and there is neither a fragment nor credentials.
+//! Only the [`crate::Canonicaliser`] creates canonical URLs. The scheme is always http or https, the host is not empty,
+//! the path begins with `/`, and there is neither a fragment nor credentials.
 
 use std::fmt;
 
@@ -50,7 +50,8 @@ impl fmt::Display for Scheme {
     }
 }
 
-/// A canonical URL. Equality and order are those of the text; pages are compared by [`CanonUrl::key`].
+/// A canonical URL. URLs are compared by their text. To find out whether two URLs are the same page, compare
+/// [`CanonUrl::key`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CanonUrl {
     text: String,
@@ -70,7 +71,7 @@ pub(crate) struct PartOffsets {
 }
 
 impl CanonUrl {
-    /// Last step of the canonicaliser; `offsets` must describe `text`.
+    /// Creates a URL, as the last step of the canonicaliser. `offsets` must describe `text`.
     pub(crate) fn assemble(text: String, offsets: PartOffsets) -> CanonUrl {
         debug_assert_eq!(text.as_bytes().get(offsets.path as usize), Some(&b'/'));
         CanonUrl { text, offsets }
@@ -90,7 +91,7 @@ impl CanonUrl {
         &self.text[self.offsets.scheme.authority_start()..]
     }
 
-    /// The text from the site name on, without a folded `www.`.
+    /// The text from the start of the site name, without a folded `www.`.
     pub(crate) fn below_www(&self) -> &str {
         &self.text[self.offsets.site as usize..]
     }
@@ -100,7 +101,7 @@ impl CanonUrl {
         &self.text
     }
 
-    /// The text, whose allocation the next URL can reuse.
+    /// Returns the text, so that the next URL can reuse its allocation.
     pub fn into_string(self) -> String {
         self.text
     }

@@ -4,9 +4,9 @@
 //! tolerance of browsers, and is then normalised by RFC 3986. Both paths give the same result. The steps:
 //!
 //! 1. Parser: surrounding white space and control characters are removed, as are tabs and line ends inside. Other
-//!    control characters are percent-encoded, `\` becomes `/`. Scheme and host become lower case, internationalised
-//!    names ASCII, IP addresses canonical. Dot segments (also `%2e`) are resolved, the default port is omitted, an
-//!    empty path becomes `/`.
+//!    control characters are percent-encoded, `\` becomes `/`. Scheme and host are converted to lower case,
+//!    internationalised names to ASCII, and IP addresses to their canonical form. Dot segments (also `%2e`) are
+//!    resolved, the default port is omitted, an empty path becomes `/`.
 //! 2. The fragment is dropped. **Credentials are dropped too**: a crawler must not log in with credentials found in a
 //!    link, and they must not appear in logs and archives.
 //! 3. Percent-encoding in path and query is normalised (`percent.rs`). The final dot of a host and an empty query are
@@ -29,7 +29,8 @@ use crate::rejected::Rejected;
 use crate::rules::UrlRules;
 use crate::session::SessionNames;
 
-/// If a length limit is set, longer text is rejected without parsing: some pages have megabytes in a `href`.
+/// If a length limit is set, text longer than this and longer than the limit is rejected without parsing, because some
+/// pages have megabytes in a `href`.
 pub(crate) const MAX_TEXT_LENGTH: usize = 1 << 16;
 
 /// The compiled [`UrlRules`], shared by all visits.
@@ -109,7 +110,7 @@ impl Canonicaliser {
         Ok(CanonUrl::assemble([origin, path].concat(), offsets))
     }
 
-    /// Checks before both paths: trims the text and rejects other schemes and very long text.
+    /// Prepares text for both paths: trims it, and rejects other schemes and very long text.
     fn admit<'a>(&self, text: &'a str) -> Result<&'a str, Rejected> {
         let text = text.trim_matches(|c: char| c <= ' ');
         if let Some(scheme) = foreign_scheme(text) {
@@ -125,7 +126,7 @@ impl Canonicaliser {
         Ok(text)
     }
 
-    /// [`Canonicaliser::join`] with the parser.
+    /// Like [`Canonicaliser::join`], but always with the parser.
     fn join_by_parser(&self, base: &Base, href: &str) -> Result<CanonUrl, Rejected> {
         self.settle(&base.parse(href).map_err(malformed)?)
     }
@@ -188,7 +189,8 @@ impl Canonicaliser {
         path_end
     }
 
-    /// Start of a well-known file name at the end of the text, or the end of the text.
+    /// If the text ends with one of the index names, the offset at which that name starts; otherwise the length of the
+    /// text.
     fn index_start(&self, text: &str) -> usize {
         let name = memchr::memrchr(b'/', text.as_bytes()).map_or(text.len(), |slash| slash + 1);
         let known = self
@@ -579,9 +581,9 @@ mod tests {
     }
 
     /// The `url` crate does not let `../` remove a segment such as `c:` (servo/rust-url issue 1130). By WHATWG URL,
-    /// 4.4, the result below would be `/d/x`, as in browsers. The fast path leaves these links to the parser, because
-    /// `Base::absolute` also uses the parser, and both must agree. Without that rule the next property failed at
-    /// random.
+    /// 4.4, and in browsers, the first case below gives `/d/x`. The fast path leaves these links to the parser, because
+    /// `Base::absolute` also uses the parser, and both must agree. Before it did so, the test
+    /// `plain_joins_agree_with_the_parser` failed at random.
     #[test]
     fn parent_links_after_a_drive_letter_are_left_to_the_parser() {
         let canonicaliser = Canonicaliser::default();
@@ -603,7 +605,7 @@ mod tests {
         }
     }
 
-    /// Pieces that the rules, the parser and the fast path treat differently.
+    /// Pieces of URLs that the rules, the parser and the fast path treat in special ways.
     fn piece() -> impl Strategy<Value = String> {
         let fixed = [
             "/",
@@ -720,7 +722,7 @@ mod tests {
                 };
                 let Ok(other) = canonicaliser.canon(&other) else { continue };
                 let other = Base::of(&other);
-                // The rules may have changed the directory.
+                // The rules may have changed the directory of the other base.
                 if part(&other, &href) == Some(shared) {
                     prop_assert_eq!(canonicaliser.join(&base, &href), canonicaliser.join(&other, &href));
                 }

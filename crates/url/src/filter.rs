@@ -7,12 +7,12 @@
 //! | `domain:a.org,pt` | the host is one of these domains or a subdomain |
 //! | `host:www.a.org` | the host, or the site name without `www.`, matches; `*` matches any characters |
 //! | `prefix:https://a.org/docs` | the URL has this prefix; without a scheme, any scheme and twin matches |
-//! | `scheme:https` | |
+//! | `scheme:https` | the URL has this scheme |
 //! | `path:/a/*.html` | the whole path, without query, matches; `*` matches any characters |
 //! | `query:id=*` | the whole query, or one of its parameters, matches; `query:*` matches any URL with a query |
-//! | `ext:zip,gz` | the file name in the path has this extension, in any case |
+//! | `ext:zip,gz` | the file name in the path has this extension, ignoring case |
 //! | `regex:"…"` | the expression matches anywhere in the URL |
-//! | `depth<5` | number of links from a seed; `<` `<=` `=` `!=` `>=` `>` |
+//! | `depth<5` | the number of links from a seed is below 5; `<=` `=` `!=` `>=` `>` work too |
 //!
 //! `not` binds tighter than `and`, `and` tighter than `or`. Values with spaces or quotes are written in `"…"`.
 //! `parse.rs` parses expressions at start-up. Matching does not allocate.
@@ -39,9 +39,9 @@ pub struct Filter {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("filter, column {column}: {problem} ({hint})")]
 pub struct FilterError {
-    /// Byte offset of the error, from 0.
+    /// Byte offset of the error, counted from 0.
     pub position: usize,
-    /// Position of the error in characters, from 1.
+    /// Position of the error in characters, counted from 1.
     pub column: usize,
     /// The error.
     pub problem: String,
@@ -63,7 +63,7 @@ enum Predicate {
     Host(Vec<String>),
     /// A prefix with a scheme, compared with the whole URL.
     Prefix(String),
-    /// A prefix without a scheme, compared from the site name and from the host.
+    /// A prefix without a scheme, compared with the URL from its host on, and again without a folded `www.`.
     BarePrefix(String),
     Scheme(Vec<Scheme>),
     Path(String),

@@ -1,5 +1,5 @@
-//! Patterns in which `*` matches any characters. Only the last `*` is backtracked, so matching takes at most time
-//! proportional to pattern length times text length.
+//! Patterns in which `*` matches any characters. After a mismatch only the last `*` before it is tried with more
+//! characters, so the time is at most proportional to the length of the pattern times the length of the text.
 
 /// Whether the pattern matches the whole text.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {

@@ -1,14 +1,15 @@
 //! Growing URLs (U6; Viuva Negra 4.1, Castillo A.6.2, Chakrabarti 2.3.6): a misinterpreted relative link makes the path
 //! longer with every link followed (`/a/b/b/b/…` or `/a/b/a/b/a/b/…`).
 //!
-//! A component may occur at most `limit` times in a row and [`TOTAL_FACTOR`] times `limit` in the whole path.
-//! Legitimate paths such as source trees repeat a name a few times (`src/main/java/main`); traps repeat it without
-//! limit.
+//! A component may occur at most `limit` times in a row, and at most `limit` * [`TOTAL_FACTOR`] times in the whole
+//! path. Legitimate paths such as source trees repeat a name a few times (`src/main/java/main`); traps repeat it
+//! without limit.
 
 /// Limit for the whole path, as a multiple of the limit for consecutive components.
 const TOTAL_FACTOR: usize = 3;
 
-/// Up to this many components are compared in pairs; longer paths are sorted first.
+/// In paths of up to this many components, every component is compared with every other. The components of longer paths
+/// are sorted instead.
 const MAX_PAIRWISE: usize = 24;
 
 /// A component that occurs too often in the path (without query); always `None` if `limit` is 0.
@@ -25,7 +26,8 @@ pub(crate) fn repeated(path: &str, limit: usize) -> Option<&str> {
     in_a_row(path, limit).or_else(|| in_all(path, slashes + 1, limit * TOTAL_FACTOR))
 }
 
-/// Quick check: true if all components differ in first byte, last byte or length, as in most paths.
+/// Quick check: true if a hash of first byte, last byte and length shows that all components differ, as in most paths.
+/// False means that a component may occur twice.
 fn all_differ(path: &[u8]) -> bool {
     let mut looks = 0_u128;
     path.split(|byte| *byte == b'/').all(|component| {

@@ -47,7 +47,7 @@ impl PathKey {
     }
 }
 
-/// Hasher of maps and sets of keys. Keys are hashes already and are not hashed again.
+/// Hasher of maps and sets of keys. It does not hash keys again, because they are hashes already.
 pub type IdentityBuildHasher = BuildHasherDefault<IdentityHasher>;
 
 /// Identity hasher for one `u64`; several values are combined by rotation and XOR.
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn keys_on_disk_never_change() {
-        // Stored in existing collections; computed independently with python-xxhash.
+        // Existing collections contain these keys. The values were computed independently, with python-xxhash.
         assert_eq!(SiteKey::of("example.org"), SiteKey(0x4037_554f_7ebc_bf45));
         assert_eq!(PathKey::of("/"), PathKey(0x4742_9295_3285_562e));
     }

@@ -23,7 +23,7 @@ fn is_order(parameter: &str) -> bool {
     is_pair(parameter, "O", "AD")
 }
 
-/// `X=Y` with X among `names` and Y among `values`.
+/// Whether the parameter is `X=Y`, with X among `names` and Y among `values`.
 fn is_pair(parameter: &str, names: &str, values: &str) -> bool {
     matches!(parameter.as_bytes(), [name, b'=', value]
         if names.as_bytes().contains(name) && values.as_bytes().contains(value))

@@ -8,7 +8,7 @@ use crate::site;
 
 /// Maximum length of a DNS name in text form (RFC 1035, 2.3.4).
 const MAX_HOST_LENGTH: usize = 253;
-/// Maximum length of a label.
+/// Maximum length of a label of a DNS name.
 const MAX_LABEL_LENGTH: usize = 63;
 
 /// Writes the origin of a parsed URL without credentials, default port and the final dot of the host. `capacity` is the
@@ -42,7 +42,7 @@ pub(crate) fn write(
     Ok((text, offsets))
 }
 
-/// Reads a stored canonical origin; `None` if it does not have that form.
+/// Reads a stored canonical origin; `None` if the text is not a canonical origin.
 pub(crate) fn read(origin: &str, fold: bool) -> Option<PartOffsets> {
     let (scheme, authority) = origin.split_once("://")?;
     let scheme = scheme_of(scheme)?;

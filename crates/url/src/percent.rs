@@ -1,8 +1,9 @@
 //! Canonical percent-encoding (U1; RFC 3986, 6.2.2.1 and 6.2.2.2): hexadecimal digits in upper case, unreserved
 //! characters decoded. Reserved characters stay encoded: `%2F` is not a slash.
 //!
-//! A `%` that does not start a triplet is kept, as browsers send it. A triplet after such a stray `%` is not decoded if
-//! the result could form a new triplet (`%%34%31` must not become `%41`). This makes the canonical form a fixed point.
+//! A triplet is a `%` with two hexadecimal digits. A `%` that does not start a triplet is kept, because browsers send
+//! it unchanged. A triplet after such a stray `%` is not decoded if the result could form a new triplet (`%%34%31` must
+//! not become `%41`). Therefore a second normalisation changes nothing.
 
 /// Appends the canonical form of `text` to `out`.
 pub(crate) fn normalise_into(out: &mut String, text: &str) {
@@ -28,8 +29,9 @@ pub(crate) fn normalise_into(out: &mut String, text: &str) {
     out.push_str(rest);
 }
 
-/// Whether this byte, appended to a stray `%` and the text after it, could be read as part of a triplet. Later text
-/// does not matter: session identifiers removed later start and end at characters that are not hexadecimal digits.
+/// Whether this byte, appended to a stray `%` and the text after it, could be read as part of a triplet. The later
+/// removal of session identifiers cannot form a triplet, because they start and end at characters that are not
+/// hexadecimal digits.
 fn completes(stray: &[u8], byte: u8) -> bool {
     byte.is_ascii_hexdigit()
         && match stray {
@@ -54,7 +56,7 @@ fn triplet(bytes: &[u8]) -> Option<u8> {
     Some((digit(1)? * 16 + digit(2)?) as u8)
 }
 
-/// RFC 3986, 2.3.
+/// Whether the character is unreserved (RFC 3986, 2.3).
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~')
 }

@@ -1,4 +1,5 @@
-//! Fast path for plain links: the canonical URL is a prefix of the base followed by the link, without parsing.
+//! Fast path for plain links. Their canonical URL is a prefix of the base followed by the link, so the parser is not
+//! needed.
 //!
 //! A link is plain if normalisation changes none of its characters (no `%`, no `\`, only ASCII) and its only dot
 //! segments are leading `./` and `../` that do not remove a drive letter. All other links go through the parser. **Both
@@ -21,8 +22,8 @@ const PLAIN: [bool; 256] = {
     table
 };
 
-/// Joins a link without its fragment to a base; `None` if the link is not plain. The result reuses the allocation of
-/// `spare`.
+/// Joins a link, given without its fragment, to a base. Returns `None` if the link is not plain. The result reuses the
+/// allocation of `spare`.
 pub(crate) fn join(
     base: &PlainBase,
     href: &str,
@@ -42,7 +43,7 @@ pub(crate) fn join(
     is_plain(bytes, false).then(|| (concat(&base.text[..keep], href, spare), base.offsets))
 }
 
-/// Canonicalises an absolute URL without its fragment; `None` if it is not plain.
+/// Canonicalises an absolute URL, given without its fragment. Returns `None` if the URL is not plain.
 pub(crate) fn canon(text: &str, spare: &mut String) -> Option<(String, PartOffsets)> {
     if let Some(rest) = text.strip_prefix("https://") {
         return absolute(Scheme::Https, rest.as_bytes(), rest, spare);
@@ -51,7 +52,7 @@ pub(crate) fn canon(text: &str, spare: &mut String) -> Option<(String, PartOffse
     absolute(Scheme::Http, rest.as_bytes(), rest, spare)
 }
 
-/// A relative path: leading `./` and `../` are resolved against the base's directory, and the rest is appended.
+/// Joins a relative path: leading `./` and `../` are resolved against the base's directory, and the rest is appended.
 fn relative(base: &PlainBase, href: &str, spare: &mut String) -> Option<(String, PartOffsets)> {
     let root = base.offsets.path as usize + 1;
     let mut keep = base.directory_end;
@@ -81,7 +82,7 @@ fn is_drive_letter(segment: &[u8]) -> bool {
     matches!(segment, [letter, b':' | b'|'] if letter.is_ascii_alphabetic())
 }
 
-/// `rest` is the text after `scheme://`, and `bytes` its bytes.
+/// Canonicalises a URL with this scheme. `rest` is the text after `scheme://`, and `bytes` are the same text as bytes.
 fn absolute(
     scheme: Scheme,
     bytes: &[u8],
@@ -111,7 +112,7 @@ fn absolute(
     Some((text, offsets))
 }
 
-/// The allocation of `spare` with room for `room` bytes.
+/// Returns the allocation of `spare`, emptied and with room for `room` bytes.
 fn emptied(spare: &mut String, room: usize) -> String {
     let mut text = std::mem::take(spare);
     text.clear();
@@ -126,8 +127,8 @@ fn concat(head: &str, tail: &str, spare: &mut String) -> String {
     text
 }
 
-/// Whether there are only plain characters, and no path segment begins with a dot. In a relative link a `:` before the
-/// query may end a scheme, so it is not plain.
+/// Whether all characters are plain and no path segment begins with a dot. A relative link with a `:` before its query
+/// is not plain, because the `:` may end a scheme.
 fn is_plain(bytes: &[u8], relative: bool) -> bool {
     let mut segment = relative;
     for (index, &byte) in bytes.iter().enumerate() {

@@ -4,7 +4,7 @@
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Rejected {
-    /// Not a URL even with the tolerance of browsers (U7).
+    /// Text that is not a URL even for browsers, which tolerate many errors (U7).
     #[error("malformed URL: {0}")]
     Malformed(String),
     /// A URL with a scheme other than http and https.
@@ -13,15 +13,15 @@ pub enum Rejected {
     /// A URL without a host, such as `http:///`.
     #[error("no host in the URL")]
     NoHost,
-    /// Growing URLs (U6): longer than [`crate::UrlRules::max_length`].
+    /// A growing URL (U6): it is longer than [`crate::UrlRules::max_length`].
     #[error("URL of {length} bytes is longer than the limit of {limit}")]
     TooLong {
-        /// Length in bytes of the canonical text, or of the input if that is rejected before parsing.
+        /// Length in bytes of the canonical text, or of the input if the input is rejected before parsing.
         length: usize,
         /// The configured limit.
         limit: usize,
     },
-    /// Growing URLs (U6): more repetitions of a path component than [`crate::UrlRules::max_repeats`] allows.
+    /// A growing URL (U6): a path component is repeated more often than [`crate::UrlRules::max_repeats`] allows.
     #[error("path component `{component}` is repeated too often")]
     Repeats {
         /// The repeated component.

@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 pub struct UrlRules {
     /// U3: `www.example.org` and `example.org` are one site if the name after `www.` is a registrable domain.
     pub fold_www: bool,
-    /// U2: drop a well-known file name at the end, such as `index.html`. Off by default, to archive the URL that was
-    /// linked.
+    /// U2: drop a well-known file name at the end, such as `index.html`. Off by default, so that pages are archived
+    /// under the URLs that were linked.
     pub drop_index: bool,
-    /// File names that `drop_index` drops, in any case.
+    /// File names that `drop_index` drops, ignoring case.
     pub index_names: Vec<String>,
     /// U4: remove session identifiers from path and query.
     pub drop_sessions: bool,
-    /// Parameter names of session identifiers, in any case. `name*` matches every name with this start. `name=16`
+    /// Parameter names of session identifiers, ignoring case. `name*` matches every name with this start. `name=16`
     /// requires a value of at least 16 letters and digits, or a UUID, because `sid=123` may be the number of an
     /// article.
     pub session_names: Vec<String>,
@@ -27,8 +27,8 @@ pub struct UrlRules {
     pub trim_listings: bool,
     /// U6: maximum length of a canonical URL in bytes; 0 = no limit.
     pub max_length: usize,
-    /// U6: maximum number of consecutive repetitions of a path component; three times this number in the whole path.
-    /// 0 = no limit.
+    /// U6: maximum number of times that a path component may occur in a row. In the whole path it may occur three times
+    /// as often. 0 = no limit.
     pub max_repeats: usize,
 }
 

@@ -2,23 +2,25 @@
 //! in the query (`?a=1&PHPSESSID=…`), in path parameters (`;jsessionid=…`) and as path segments of ASP.NET
 //! (`/(S(…))/`).
 //!
-//! A name without `=` is kept, and so is a value shorter than the configured minimum: article numbers are called `sid`
-//! too (`article.php?sid=123`), and removing them would merge all articles into one URL.
+//! A parameter without `=` is kept, and so is a parameter whose value is shorter than the configured minimum. Some
+//! sites use the name `sid` for article numbers (`article.php?sid=123`), and removing these would merge all articles
+//! into one URL.
 
 /// Compiled parameter names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SessionNames {
     names: Vec<SessionName>,
-    /// Bit n is set if some entry matches names of n bytes. This excludes most parameters.
+    /// Bit n is set if some entry matches names of n bytes. This test alone excludes most parameters.
     lengths: u64,
 }
 
 #[derive(Clone, Debug)]
 struct SessionName {
     text: String,
-    /// `aspsessionid*`: any name with this start matches.
+    /// True for an entry such as `aspsessionid*`: every name that starts with `text` matches.
     open: bool,
-    /// `sid=16`: minimum length of the value, which must consist of letters and digits or be a UUID; 0 = any value.
+    /// Minimum length of the value, which must consist of letters and digits or be a UUID; 0 = any value. It is 16 for
+    /// the entry `sid=16`.
     value: usize,
 }
 
@@ -88,7 +90,7 @@ impl SessionNames {
             kept.push('/');
             self.push_segment(&mut kept, segment);
             if is_session_segment(&kept[before + 1..]) {
-                // If the last segment is removed, its slash stays: the rest is a directory.
+                // If the last segment is removed, its slash stays, because the rest of the path is a directory.
                 kept.truncate(before + usize::from(index == last));
             }
         }
@@ -138,7 +140,7 @@ impl SessionName {
     }
 }
 
-/// `550e8400-e29b-41d4-a716-446655440000` (RFC 9562, 4).
+/// Whether the value has the form of a UUID: `550e8400-e29b-41d4-a716-446655440000` (RFC 9562, 4).
 fn is_uuid(value: &str) -> bool {
     const HYPHENS: [usize; 4] = [8, 13, 18, 23];
     let fits = |(index, byte): (usize, u8)| match byte {
@@ -148,7 +150,7 @@ fn is_uuid(value: &str) -> bool {
     value.len() == 36 && value.bytes().enumerate().all(fits)
 }
 
-/// The parameters of a query, each with the separator before it, which is empty for the first.
+/// The parameters of a query, each with the separator before it. The first one has an empty separator.
 fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut from = Some(0);
     std::iter::from_fn(move || {
@@ -165,7 +167,8 @@ fn parameters(query: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// ASP.NET's cookieless session: `(S(lit3py55t21z5v55vlm25s55))`, possibly with other tickets before the `S`.
+/// Whether the segment is a cookieless session of ASP.NET: `(S(lit3py55t21z5v55vlm25s55))`, possibly with other tickets
+/// before the `S`.
 fn is_session_segment(segment: &str) -> bool {
     const IDENTIFIER: usize = 24;
     let Some(inner) = segment
@@ -219,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_value_is_a_number_of_something_else() {
+    fn short_values_are_kept() {
         check_query("sid=123", "sid=123");
         for name in ["session_id", "sessionid", "SESSID"] {
             let talk = format!("{name}=42");
@@ -248,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_the_user() {
+    fn configured_names() {
         let names = SessionNames::compile(&["token*".to_owned(), "k=4".to_owned()]);
         let mut text = "tokenized=1&TOKEN=2&k=123&k=1234&t=5".to_owned();
         names.strip_query(&mut text, 0);

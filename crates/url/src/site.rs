@@ -1,9 +1,9 @@
 //! Site identity (U3): folding of `www.`, and the registrable domain of a host.
 //!
-//! `www.` is folded only if the rest of the host is a registrable domain by the public suffix list. At the second level
-//! this avoids 30% of duplicate hosts, while folding at the third level merges different sites (Viuva Negra 4.3.1). For
-//! a top-level domain that is not on the list (`.test`, `.lab`) its default rule `*` applies: the last label is the
-//! suffix.
+//! `www.` is folded only if the rest of the host is a registrable domain by the public suffix list. Folding at the
+//! second level (`www.example.org`) avoids 30% of the duplicate hosts; folding at the third level
+//! (`www.news.example.org`) would merge different sites (Viuva Negra 4.3.1). For a top-level domain that is not on the
+//! list (`.test`, `.lab`), the default rule of the list applies: the last label is the suffix.
 
 /// The registrable domain of a host (`example.co.uk` for `a.b.example.co.uk`); `None` for IP addresses and public
 /// suffixes. Private suffixes of the list (`github.io`) count as suffixes, because their subdomains have different
@@ -16,7 +16,7 @@ pub fn registrable(host: &str) -> Option<&str> {
 }
 
 /// Whether a canonical host is an IP address. The WHATWG parser writes IPv4 addresses as four decimal numbers and IPv6
-/// addresses in brackets, so most hosts are decided by their first and last byte.
+/// addresses in brackets, so the first and the last byte are sufficient for most hosts.
 pub fn is_address(host: &str) -> bool {
     let bytes = host.as_bytes();
     bytes.first() == Some(&b'[')

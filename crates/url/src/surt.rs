@@ -2,7 +2,8 @@
 //!
 //! The host is reversed, so that the pages of a domain are adjacent. The form is coarser than [`crate::CanonUrl`]:
 //! lower case, sorted parameters, always without `www.`. Replay tools look up pages by this key, so it must equal the
-//! key of the Python package `surt` that pywb uses, including its quirks. `tests/corpus/url/surt.tsv` compares the two.
+//! key of the Python package `surt` that pywb uses, including its quirks. `tests/corpus/url/surt.tsv` has keys that the
+//! package computed, and a test compares them.
 
 /// SURT form of a URL, for CDXJ keys. Text that is not a URL gets a key too.
 pub fn surt(url: &str) -> String {
@@ -12,7 +13,8 @@ pub fn surt(url: &str) -> String {
 /// Fast path for URLs without escapes, dot segments and other special cases, such as nearly all canonical URLs; `None`
 /// for any other URL. The result equals that of [`any_surt`].
 fn plain_surt(url: &str) -> Option<String> {
-    // No early exit, so that the loop is vectorised. Parentheses may belong to a session.
+    // The loop has no early exit, so that the compiler can vectorise it. An opening parenthesis may start a session
+    // identifier.
     let plain =
         |plain, byte: u8| plain & (byte.is_ascii_graphic() && !matches!(byte, b'%' | b'#' | b'('));
     let (rest, default) = match url.strip_prefix("http") {
@@ -64,7 +66,7 @@ fn is_plain_host(host: &str) -> bool {
     named && before != b'.'
 }
 
-/// [`surt`] for any text.
+/// The slow path of [`surt`], for any text.
 fn any_surt(url: &str) -> String {
     let url: String = url
         .trim()
@@ -160,7 +162,8 @@ fn push_port(key: &mut Vec<u8>, port: &str, default: &str) {
     }
 }
 
-/// The host unescaped, in ASCII and lower case, without outer dots and `www`, `www2` …. A number is an IPv4 address.
+/// The host unescaped, in ASCII and lower case, without dots at its ends and without `www`, `www2` …. A host that is a
+/// decimal number is converted to an IPv4 address.
 fn host_key(host: &str) -> Vec<u8> {
     let plain = unescaped(host.as_bytes());
     let text = String::from_utf8_lossy(&plain).replace("..", ".");
@@ -182,7 +185,7 @@ fn host_key(host: &str) -> Vec<u8> {
     without_www(&escaped(ascii.as_bytes())).to_vec()
 }
 
-/// Removes a first label `www`, `www2` ….
+/// Removes the first label if it is `www`, `www2` ….
 fn without_www(host: &[u8]) -> &[u8] {
     let Some(rest) = host.strip_prefix(b"www") else {
         return host;
@@ -271,9 +274,10 @@ fn is_session(segment: &[u8], tickets: bool) -> bool {
     !inner.is_empty() && inner.chunks(IDENTIFIER + 3).all(ticket)
 }
 
-/// Appends the lower-case query without sessions and with sorted parameters; nothing if it is then empty.
+/// Appends `?` and the query, which must be in lower case, without session identifiers and with sorted parameters. If
+/// no parameter is left, nothing is appended.
 fn push_query(key: &mut Vec<u8>, mut query: Vec<u8>) {
-    // Every session name contains it.
+    // Every name of a session parameter contains `id`.
     if query.windows(2).any(|pair| pair == b"id") {
         strip_value(&mut query, b"jsessionid=", 32, u8::is_ascii_alphanumeric);
         strip_value(&mut query, b"phpsessid=", 32, u8::is_ascii_alphanumeric);
@@ -334,13 +338,14 @@ fn strip_asp(query: &mut Vec<u8>) {
     }
 }
 
-/// Removes `cfid` followed by `cftoken`, in this order only.
+/// Removes `cfid` directly followed by `cftoken`. The reverse order is kept.
 fn strip_cold_fusion(query: &mut Vec<u8>) {
     const FIRST: &[u8] = b"cfid=";
     const SECOND: &[u8] = b"cftoken=";
     let value_end =
         |from: usize| memchr::memchr(b'&', &query[from..]).map_or(query.len(), |at| from + at);
-    // The value ends where the next one after it ends, unless an `&` comes first.
+    // The search goes backwards. The value of a `cfid=` ends at the next `&`, or, if no `&` comes before the following
+    // `cfid=`, where the value of that one ends. Reusing that end keeps the time linear.
     let (mut behind, mut behind_end) = (query.len(), query.len());
     let found = memchr::memmem::rfind_iter(query, FIRST).find_map(|start| {
         let first = start + FIRST.len();
@@ -380,7 +385,7 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
     plain
 }
 
-/// Escapes everything except visible ASCII, and also `%` and `#`.
+/// Percent-encodes every byte that is not visible ASCII, and also `%` and `#`.
 fn escaped(bytes: &[u8]) -> Vec<u8> {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     let mut text = Vec::with_capacity(bytes.len());
@@ -413,7 +418,7 @@ mod tests {
             assert_eq!(surt(url), expected, "{url}");
             cases += 1;
         }
-        assert!(cases > 80, "the corpus is there");
+        assert!(cases > 80, "the corpus is complete: {cases}");
     }
 
     /// Checks that both paths give the same key. Returns whether the fast path was taken.

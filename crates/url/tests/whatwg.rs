@@ -8,8 +8,9 @@ use aranha_url::{Base, Canonicaliser, Rejected, UrlRules};
 use serde_json::Value;
 use url::Url;
 
-/// Input and base of the cases in which the parser differs. All of them are `file:` URLs, which are rejected by their
-/// scheme anyway. The parser drops the host before a drive letter and empty segments at the start of the path.
+/// Input and base of the cases in which the parser differs from the standard. All of them are `file:` URLs, which are
+/// rejected by their scheme anyway. The parser drops the host before a drive letter and empty segments at the start of
+/// the path.
 const DEVIATIONS: &[(&str, &str)] = &[
     ("/", "file://h/C:/a/b"),
     ("file:\\\\//", ""),
@@ -87,7 +88,11 @@ impl Case {
 #[test]
 fn every_case_of_the_standard() {
     let cases = cases();
-    assert!(cases.len() >= 819, "the corpus is whole: {}", cases.len());
+    assert!(
+        cases.len() >= 819,
+        "the corpus is complete: {}",
+        cases.len()
+    );
     let mut wrong = Vec::new();
     let mut listed = 0;
     for case in &cases {
@@ -149,5 +154,8 @@ fn every_case_through_the_canonicaliser() {
             None => assert!(joined.is_err(), "{:?}: {joined:?}", case.input),
         }
     }
-    assert!(crawled >= 200, "{crawled} cases end as a page");
+    assert!(
+        crawled >= 200,
+        "only {crawled} cases give a URL that is crawled"
+    );
 }

@@ -583,7 +583,7 @@ fn attacks() -> Vec<Mutation> {
         path = path.trim_ascii_end();
 ",
             )],
-            vec![Named("crates/robots/src/pattern.rs", "no_pattern_explodes")],
+            vec![Named("crates/robots/src/pattern.rs", "no_pattern_takes_exponential_time")],
         ),
         mutation(
             Hazard::Gate,

@@ -15,7 +15,7 @@
 //!
 //! To add a format, for example PDF: add the module `pdf` with `read(body: &[u8], options: &Options, page: &mut Page)`,
 //! a variant to [`Format`], its media type to `Format::of`, and an arm to the `match` in [`read`]. Like every reader,
-//! it must not fail: what it cannot read becomes a [`PageRemark`].
+//! it must not fail. It reports content that it cannot read as a [`PageRemark`].
 
 mod html;
 mod plain_text;
@@ -27,7 +27,7 @@ use std::borrow::Cow;
 
 use crate::{Input, MediaType, Options, Page, PageRemark, charset};
 
-/// The formats that are read differently.
+/// The formats, by how they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Format {
     Html,
@@ -41,7 +41,7 @@ enum Format {
     StyleSheet,
     /// Web application manifest.
     Manifest,
-    /// Scripts and other JSON: only the character set is determined.
+    /// Scripts, and JSON that is not a manifest: only the character set is determined.
     OtherText,
     /// Images, archives, PDF and office documents: not read.
     Binary,
@@ -90,7 +90,7 @@ pub(crate) fn read(input: &Input<'_>, options: &Options, page: &mut Page) {
         Format::OtherText => {
             decode(&body, input, page);
         }
-        // The reader of a binary format gets `&body`: nothing is decoded.
+        // A reader of a binary format would get `&body`, which has no character set to decode.
         Format::Binary => {}
     }
 }
@@ -108,8 +108,8 @@ fn decode<'a>(body: &'a [u8], input: &Input<'_>, page: &mut Page) -> Cow<'a, str
     decoded.text
 }
 
-/// Returns the body to read. If it is a sitemap in a gzip file, that is the XML inside, whose media type replaces that
-/// of the page.
+/// Returns the body to read. If it is a sitemap in a gzip file, the result is the decompressed XML, and `page` gets the
+/// media type of the XML.
 fn decompress_sitemap<'a>(input: &Input<'a>, options: &Options, page: &mut Page) -> Cow<'a, [u8]> {
     let Some(sitemap) = sitemap_feed::gzip::decompress(input.url, input.body, options.max_unpacked)
     else {
@@ -160,7 +160,7 @@ mod tests {
         }
     }
 
-    /// The assets that a body at `/dir/NAME` loads. Without the option there are none.
+    /// Checks the assets of a body at `/dir/NAME`, and that none are collected without [`Options::assets`].
     #[track_caller]
     fn check_assets(name: &str, content_type: &str, body: &[u8], expected: &[&str]) {
         let input = Input {
@@ -301,7 +301,7 @@ mod tests {
             .flat_map(u16::to_le_bytes)
             .collect();
         check_assets("s.css", "text/css", &utf16, &["\u{e9}"]);
-        // The detector never returns this character set, so only the rule can be the reason.
+        // The detector never returns this character set, so it must come from the `@charset` rule.
         let rule = b"@charset \"macintosh\";a{b:url(\x8E.png)}";
         check_assets("s.css", "text/css", rule, &["\u{e9}.png"]);
         check_assets(
@@ -310,7 +310,7 @@ mod tests {
             b"@charset \"macintosh\";a{b:url(\xB1)}",
             &["\u{105}"],
         );
-        // The rule must be written exactly so, at the very start.
+        // A rule in any other form is ignored; here it has single quotes.
         let other = b"@charset 'macintosh';a{b:url(\xC3\xA9)}";
         check_assets("s.css", "text/css", other, &["\u{e9}"]);
         let wide = b"@charset \"utf-16\";a{b:url(\xC3\xA9)}";

@@ -1,10 +1,10 @@
-//! Reads style sheets: the other style sheets, fonts and images that they load.
+//! Reads style sheets and collects the URLs of the style sheets, fonts and images that they load.
 
 use crate::links::collector::LinkCollector;
 use crate::links::css;
 use crate::{LinkKind, Options, Page};
 
-/// Reads a style sheet into `page`. All its links are assets, so there are none without [`Options::assets`].
+/// Reads a style sheet into `page`. All its links are assets, so nothing is read without [`Options::assets`].
 pub(super) fn read(sheet: &str, options: &Options, page: &mut Page) {
     if !options.assets {
         return;

@@ -1,13 +1,15 @@
-//! Reads web application manifests (W3C Web Application Manifest): the icons and screenshots that they name.
+//! Reads web application manifests (W3C Web Application Manifest) and collects the URLs of their icons and screenshots.
 //!
-//! The links to pages (`start_url`, `shortcuts`) are not read: a manifest is fetched for the page that names it.
+//! Links to pages (`start_url`, `shortcuts`) are not collected, because a manifest is fetched as an asset of a page and
+//! not to find pages.
 
 use serde_json::Value;
 
 use crate::links::collector::LinkCollector;
 use crate::{LinkKind, MediaType, Options, Page};
 
-/// Maximum bytes of a manifest. Longer ones are not read, because the parsed form may take many times their memory.
+/// Maximum bytes of a manifest. A longer manifest is not read, because its parsed form may take many times as much
+/// memory.
 const MAX_BYTES: usize = 1 << 20;
 
 /// Whether JSON with this media type and URL is a manifest. Many servers send manifests as plain JSON.

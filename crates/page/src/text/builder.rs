@@ -1,8 +1,8 @@
 //! Builds the readable text of a page: words separated by one space or one line break.
 //!
 //! Readers push characters in slices of any length and announce where an element breaks the line. White space,
-//! including U+00A0 and other Unicode spaces, is folded on the way. A word longer than the limit is removed again (T5:
-//! strings of more than 30 characters without white space are not language).
+//! including U+00A0 and other Unicode spaces, is folded to one separator. A word longer than the limit is removed from
+//! the text (T5: a string of more than 30 characters without white space is usually not language).
 //!
 //! **Invariants.** The text never starts or ends with a separator and never has two in a row. Its digest, with line
 //! breaks read as spaces, therefore does not depend on mark-up or formatting (D2).
@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::swar::{HIGHS, all, below, equal, first, pack};
 
-/// The separator between two words. Variants are in ascending order: the strongest of several wins.
+/// The separator between two words. If several meet, the greatest is written; the variants are in ascending order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Separator {
     None,
@@ -19,18 +19,19 @@ pub(crate) enum Separator {
     Line,
 }
 
-/// Folds characters into text. A word over the limit is removed from the end of the buffer again.
+/// Builds the text from slices of characters. Characters are copied once, straight into the buffer. A word that turns
+/// out to be too long is removed by shortening the text.
 #[derive(Debug)]
 pub(crate) struct TextBuilder {
-    /// Longer than the text: the buffer grows in large steps, not with every slice.
+    /// The text, followed by unused bytes: the buffer grows in large steps, not with every slice.
     buffer: Vec<u8>,
     /// Bytes of text in the buffer.
     length: usize,
-    /// Offset of the current word, its separator included.
+    /// Offset at which the current word begins, including the separator before it.
     word_start: usize,
     /// The separator before the current word.
     separator_before: Separator,
-    /// The separator due before the next word. `None` inside a word.
+    /// The separator to be written before the next word. [`Separator::None`] inside a word.
     pending: Separator,
     max_word: usize,
     max: usize,
@@ -56,12 +57,12 @@ impl TextBuilder {
         }
     }
 
-    /// Allocates the expected length in advance.
+    /// Allocates the buffer for the expected length of the text.
     pub(crate) fn reserve(&mut self, bytes: usize) {
         self.buffer = vec![0; bytes.min(self.max)];
     }
 
-    /// Ends the current word and stores the separator for the next.
+    /// Ends the current word and stores the separator to be written before the next one.
     #[inline]
     pub(crate) fn separate(&mut self, separator: Separator) {
         if self.pending == Separator::None {
@@ -99,7 +100,7 @@ impl TextBuilder {
         }
     }
 
-    /// Appends up to eight bytes at once, a common case. Returns false, without a change, if they need the slow path.
+    /// Appends up to eight bytes at once, a common case. If they need the slow path, changes nothing and returns false.
     #[inline]
     fn push_short(&mut self, bytes: &[u8]) -> bool {
         let block = ByteBlock::read(bytes);
@@ -122,7 +123,7 @@ impl TextBuilder {
                 self.length += run;
             }
             left -= run;
-            // `run` is 8 only if nothing is left.
+            // `run % 8` avoids a shift by 64 bits. `run` is 8 only if no byte is left.
             (lanes, white) = (lanes >> (8 * (run % 8)), white >> (8 * (run % 8)));
         }
         true
@@ -186,7 +187,7 @@ impl TextBuilder {
         }
         self.length = begin + taken;
         if after_white != 0 {
-            // White space at the end is not written before the next word.
+            // White space at the end is removed from the text and stays pending until the next word begins.
             self.length -= 1;
             self.pending = Separator::Space;
         }
@@ -322,15 +323,15 @@ impl ByteBlock {
     }
 }
 
-/// Converts bytes that are slices of valid UTF-8, cut at ASCII characters. Invalid bytes, which should not occur, are
-/// replaced.
+/// Converts bytes to a string. The bytes are valid UTF-8, because they were copied from valid UTF-8 that was cut only
+/// at ASCII characters. If they are invalid all the same, the invalid ones are replaced.
 pub(crate) fn into_string(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// xxh3-64 of a folded text with line breaks read as spaces. 0 for an empty text. Mark-up and layout have no effect on
-/// it. Case matters: folding it would cost a second pass over every page.
+/// it. Upper and lower case are different, because folding case would take a second pass over every page.
 pub(crate) fn digest(text: &str) -> u64 {
     if text.is_empty() {
         return 0;
@@ -406,8 +407,8 @@ fn word_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// Number of characters of a word, without those of scripts that have no spaces between words: Thai to Myanmar, Khmer,
-/// kana, Chinese characters and their punctuation.
+/// Number of characters of a word. Characters of scripts without spaces between words are not counted: Thai to Myanmar,
+/// Khmer, kana, Chinese characters and their punctuation.
 fn counted_characters(word: &[u8]) -> usize {
     let spaceless = |character: &char| {
         matches!(*character,

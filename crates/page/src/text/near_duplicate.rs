@@ -1,13 +1,13 @@
 //! Computes the sketch that finds near duplicates (D3, Chakrabarti 2.3.7): a 64-bit `SimHash` over shingles.
 //!
-//! Every three consecutive words are a shingle. Its hash votes on each of the 64 bits, and the majority is the sketch
-//! (Charikar, "Similarity estimation techniques from rounding algorithms", STOC 2002; Manku, Jain and Das Sarma,
-//! "Detecting near-duplicates for web crawling", WWW 2007). Texts that share most shingles differ in few bits;
-//! unrelated texts differ in about 32.
+//! Every three consecutive words are a shingle. Each of the 64 bits of its hash is a vote, and each bit of the sketch
+//! is the majority of the votes for it (Charikar, "Similarity estimation techniques from rounding algorithms", STOC
+//! 2002; Manku, Jain and Das Sarma, "Detecting near-duplicates for web crawling", WWW 2007). Texts that share most
+//! shingles differ in few bits; unrelated texts differ in about 32.
 //!
 //! All words that begin with a digit count as the same word, so pages that differ only in dates, prices or counters
-//! have the same sketch. Scripts without spaces are split into characters. Repetitions of a word in a row count once.
-//! Line breaks count as spaces.
+//! have the same sketch. Scripts without spaces are split into characters. A word that is repeated directly after
+//! itself counts once. Line breaks count as spaces.
 //!
 //! The votes are counted in bit planes: word N of the counter array holds bit N of all 64 counters. Adding eight hashes
 //! takes a few logical operations (a carry-save adder), without branches on the hashes.
@@ -18,9 +18,9 @@ use crate::swar::{below, first, keep, load, pack};
 
 /// Minimum number of shingles for a sketch.
 const MIN_SHINGLES: u32 = 10;
-/// Minimum bytes of a word that is split into characters, if its script may have no spaces.
+/// A word whose script may have no spaces is split into characters if it has at least this many bytes.
 const MIN_SPLIT_BYTES: usize = 24;
-/// Number of bit planes, the lowest bit first. Texts have fewer than 2^27 words.
+/// Number of bit planes; the first holds the lowest bits. Texts have fewer than 2^27 words.
 const PLANES: usize = 27;
 /// The hash of every word that begins with a digit.
 const NUMBER_HASH: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -28,13 +28,13 @@ const NUMBER_HASH: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Maximum distance of the sketches of near duplicates, in bits.
 ///
 /// Measured with `examples/near_duplicates` on 2,004 different texts of the Rust documentation (two million pairs).
-/// 1,462 pairs are at most 6 bits apart. 1,268 of them were compared exactly: all but two share more than half of their
-/// shingles (95% on average). That is about one false positive per million pairs of different pages. At 9 bits, one
-/// pair in seven is a false positive.
+/// 1,462 pairs are at most 6 bits apart. 1,268 of these pairs were compared shingle by shingle: all but two share more
+/// than half of their shingles (95% on average). That is about one false positive per million pairs of different pages.
+/// At 9 bits, one pair in seven is a false positive.
 ///
 /// Replacing two words in the middle of a page moves its sketch by 9 bits if the page has under 50 words, by 5 under
-/// 200, by 2 under 500, and by 0 or 1 above. Replacing numbers does not move it. A short page with another name is
-/// therefore not recognised as a near duplicate.
+/// 200, by 2 under 500, and by 0 or 1 above. Replacing numbers does not move it. Two short pages that differ in a name
+/// are therefore not recognised as near duplicates.
 const MAX_DISTANCE: u32 = 6;
 
 /// The number of bits in which two sketches differ. 64 if either text was too short for a sketch.
@@ -93,7 +93,7 @@ fn first_word(rest: &[u8]) -> (usize, u64) {
     first_long_word(rest)
 }
 
-/// [`first_word`] for a word of 16 bytes or more, or near the end of the text.
+/// Like [`first_word`], for a word of 16 bytes or more, or near the end of the text.
 #[inline(never)]
 fn first_long_word(rest: &[u8]) -> (usize, u64) {
     let end = memchr::memchr2(b' ', b'\n', rest);
@@ -129,7 +129,7 @@ fn folded_multiply(one: u64, other: u64) -> u64 {
 #[derive(Default)]
 struct BitCounters {
     words: u32,
-    /// Repetitions of a word in a row add no shingle.
+    /// Number of shingles. A word that equals the word before it adds no shingle.
     shingles: u32,
     /// Hashes of the last two words.
     previous: [u64; 2],
@@ -139,7 +139,8 @@ struct BitCounters {
 }
 
 impl BitCounters {
-    /// Adds a word of a script that may have no spaces, split into characters if it is long. Returns its length.
+    /// Adds the first word of `rest`, whose script may have no spaces. A long word is split into characters. Returns
+    /// the length of the word.
     #[inline(never)]
     fn add_spaceless(&mut self, rest: &[u8]) -> usize {
         let (length, hash) = first_long_word(rest);
@@ -207,7 +208,7 @@ impl BitCounters {
         }
     }
 
-    /// The bits that are set in more than half of the shingle hashes. 0 if there are too few shingles.
+    /// Returns the bits that are set in more than half of the shingle hashes. 0 if there are too few shingles.
     fn majority(&mut self) -> u64 {
         let shingles = self.shingles;
         if shingles < MIN_SHINGLES {
@@ -226,7 +227,7 @@ impl BitCounters {
             more |= equal & plane & !bit;
             equal &= !(plane ^ bit);
         }
-        // 0 means that there is no sketch.
+        // The result must not be 0, because 0 means that there is no sketch.
         more.max(1)
     }
 }
@@ -333,7 +334,7 @@ mod tests {
             let dated = format!("{text} 2026-11-15 17:48 visits 12345");
             let later = format!("{text} 2027-01-02 09:01 visits 999");
             assert_eq!(sketch_distance(sketch(&dated), sketch(&later)), 0);
-            // Two words at the start.
+            // Two different words at the start have a small effect.
             let one = format!("Welcome Maria Silva {text}");
             let other = format!("Welcome John Smith {text}");
             assert!(is_near_duplicate(sketch(&one), sketch(&other)), "{seed}");

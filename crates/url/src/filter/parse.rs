@@ -7,7 +7,7 @@ use crate::canonical::Scheme;
 const NAMES: [&str; 9] = [
     "domain", "host", "prefix", "scheme", "path", "query", "ext", "regex", "depth",
 ];
-/// Maximum depth of parentheses; bounds the recursion.
+/// Maximum depth of nested parentheses. It bounds the recursion.
 const DEEPEST: usize = 100;
 /// Maximum size of a compiled regular expression in bytes.
 const LARGEST_REGEX: usize = 1 << 20;
@@ -71,7 +71,7 @@ impl<'a> FilterParser<'a> {
         }
     }
 
-    /// Consumes this word if it is next.
+    /// Consumes `word` if it comes next. Returns whether it did.
     fn word(&mut self, word: &str) -> bool {
         let rest = self.rest();
         let here = rest
@@ -253,7 +253,8 @@ impl<'a> FilterParser<'a> {
         Ok(value.to_owned())
     }
 
-    /// `\"` is a quotation mark. Any other backslash is literal, so that regular expressions need no double escaping.
+    /// Reads a value in quotation marks. `\"` inside it stands for a quotation mark. Any other backslash is literal, so
+    /// that regular expressions need no double escaping.
     fn quoted(&mut self) -> Result<String, FilterError> {
         let start = self.at;
         let mut value = String::new();
@@ -349,8 +350,8 @@ fn single(mut nodes: Vec<Expression>, many: fn(Vec<Expression>) -> Expression) -
     }
 }
 
-/// Scheme and host in lower case. A prefix that is only a host gets a `/`, because `example.org` would otherwise match
-/// `example.org.elsewhere.net` too.
+/// Builds the predicate `prefix`. Scheme and host are converted to lower case. A prefix that is only a host gets a `/`,
+/// because `example.org` would otherwise match `example.org.elsewhere.net` too.
 fn prefix(value: &str) -> Predicate {
     let host_start = value.find("://").map_or(0, |at| at + 3);
     let host_end = value[host_start..].find('/').map(|at| host_start + at);

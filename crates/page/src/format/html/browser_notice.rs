@@ -1,14 +1,14 @@
 //! Recognises pages that only say "your browser is not supported" or "please enable JavaScript" (T9, Viuva Negra 4.2).
 //!
-//! Runs once the text of an HTML page is complete. Only short texts are checked, so an article about browsers does not
-//! match. One phrase of the table is enough. A phrase is a list of lower-case pieces that follow each other closely:
-//! "your browser (Lynx 2.9) is not supported" matches `browser`, `not supported`.
+//! The check follows when the text of an HTML page is complete. Only short texts are checked, so an article about
+//! browsers does not match. One phrase of the table is enough. A phrase is a list of lower-case pieces that follow each
+//! other closely: "your browser (Lynx 2.9) is not supported" matches `browser`, `not supported`.
 
-/// Maximum words of a notice.
+/// Maximum number of words in a notice.
 const MAX_WORDS: u32 = 120;
-/// Maximum bytes of a notice.
+/// Maximum number of bytes in a notice.
 const MAX_BYTES: usize = 4096;
-/// Maximum bytes between two pieces of a phrase.
+/// Maximum number of bytes between two pieces of a phrase.
 const MAX_GAP: usize = 60;
 
 /// Phrases in English, Portuguese, Spanish, French, German, Italian, Dutch, Polish, Russian, Japanese, Chinese.
@@ -40,8 +40,8 @@ const PHRASES: &[&[&str]] = &[
     &["浏览器", "不支持"], &["不支持", "浏览器"], &["浏览器", "版本过低"], &["启用", "javascript"], &["啟用", "javascript"],
 ];
 
-/// Every phrase contains one of these or of `NON_ASCII_SUBJECTS`. Texts without any, which are most short pages, are
-/// not searched for phrases. Only ASCII letters are compared without regard to case.
+/// Every phrase contains one of these words or one of `NON_ASCII_SUBJECTS`. A text without any of them is not searched
+/// for phrases; this excludes most short pages. Case is ignored for ASCII letters only.
 const SUBJECTS: &[&str] = &[
     "browser",
     "javascript",
@@ -50,7 +50,7 @@ const SUBJECTS: &[&str] = &[
     "navegador",
     "navigateur",
 ];
-/// Subjects with other characters than ASCII. They are searched only in texts that are not ASCII.
+/// Words with characters outside ASCII. They are searched for only in texts that are not ASCII.
 const NON_ASCII_SUBJECTS: &[&str] = &["przeglądark", "браузер", "Браузер", "ブラウザ", "浏览器"];
 
 /// Whether a text of `words` words is a notice about the browser.
@@ -74,7 +74,7 @@ fn contains_phrase(text: &str, phrase: &[&str]) -> bool {
     let [first, rest @ ..] = phrase else {
         return true;
     };
-    // Every occurrence of the first piece is tried, because an earlier one may belong to another sentence.
+    // Every occurrence of the first piece is tried, because the first occurrence may belong to another sentence.
     text.match_indices(first).any(|(at, _)| {
         let mut after = &text.as_bytes()[at + first.len()..];
         rest.iter().all(|piece| {

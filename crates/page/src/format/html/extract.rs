@@ -36,7 +36,7 @@ pub(crate) struct Extractor<'a> {
 }
 
 impl<'a> Extractor<'a> {
-    /// `document_length` is used to size the text buffer.
+    /// The text buffer is allocated for a quarter of `document_length`.
     pub(crate) fn new(options: &'a Options, document_length: usize) -> Extractor<'a> {
         let mut text = TextBuilder::new(options.max_text, options.max_word, false);
         if options.text {
@@ -58,7 +58,7 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Whether the `<title>` that begins here is the title of the page. Only the first one is.
+    /// Whether the `<title>` that begins here is the title of the page: true for the first one only.
     pub(crate) fn wants_title(&mut self) -> bool {
         !std::mem::replace(&mut self.title_seen, true)
     }
@@ -70,7 +70,7 @@ impl<'a> Extractor<'a> {
             Element::Area => self.hyperlink(tag, LinkKind::Area),
             Element::Frame | Element::Iframe => self.add(tag, Attribute::Src, LinkKind::Frame),
             Element::Base => {
-                // The limit matters here: the base becomes part of every resolved link.
+                // The length limit applies to the base too, because it becomes part of every resolved link.
                 if self.base.is_none()
                     && let Some(href) = tag.get(Attribute::Href)
                     && self.links.fits(&href)
@@ -118,7 +118,8 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// Adds an asset. An empty URL or a bare fragment (`<use href="#icon">`) refers to the page itself.
+    /// Adds an asset. An empty URL or a bare fragment (`<use href="#icon">`) refers to the page itself and is not
+    /// added.
     fn add_asset(&mut self, tag: &CurrentTag<'_>, attribute: Attribute) {
         if let Some(href) = tag.get(attribute)
             && !matches!(href.trim_ascii_start(), [] | [b'#', ..])
@@ -127,7 +128,7 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// An `<a>` or `<area>`.
+    /// Adds the link of an `<a>` or `<area>`.
     fn hyperlink(&mut self, tag: &CurrentTag<'_>, kind: LinkKind) {
         let Some(href) = tag.get(Attribute::Href) else {
             return;
@@ -141,7 +142,7 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// A `<link>`.
+    /// Adds the link of a `<link>`, depending on its relation.
     fn link(&mut self, tag: &CurrentTag<'_>) {
         let Some(href) = tag.get(Attribute::Href) else {
             return;
@@ -158,7 +159,7 @@ impl<'a> Extractor<'a> {
         }
     }
 
-    /// A `<meta>`.
+    /// Reads a `<meta>`: a refresh, a language, a description or robots directives.
     fn meta(&mut self, tag: &CurrentTag<'_>) {
         let Some(content) = tag.get(Attribute::Content) else {
             return;

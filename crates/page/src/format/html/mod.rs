@@ -2,11 +2,12 @@
 //!
 //! The `tokenizer` passes slices of the document to [`HtmlReader`]. One reused `CurrentTag` collects the attributes of
 //! a tag, text goes directly to the `TextBuilder`, and `extract` takes links and metadata from each complete tag. No
-//! tree is built. The reader itself keeps the state that the tokenizer needs from a tree (WHATWG HTML, 13.2.6):
-//! elements with raw text, foreign content (`<svg>`, `<math>`), and the depth of `<template>`.
+//! tree is built. The tokenizer needs some state that a browser takes from the tree (WHATWG HTML, 13.2.6). The reader
+//! keeps it instead: elements with raw text, foreign content (`<svg>`, `<math>`), and the depth of `<template>`.
 //!
-//! **Invariants.** Each token takes time proportional to its length. Nesting is counted, not stacked. Fallback content
-//! (`noscript`, `noframes`, `noembed`) is read as HTML; the end of a `noscript` ends everything left open in it.
+//! **Invariants.** Each token takes time proportional to its length. Nested elements are counted; there is no stack of
+//! them. Fallback content (`noscript`, `noframes`, `noembed`) is read as HTML. The end tag of a `noscript` also ends
+//! all elements that are still open inside it.
 //!
 //! Read `HtmlReader::start` first, then `extract`.
 
@@ -145,7 +146,7 @@ impl<'a> TokenSink<'a> for HtmlReader<'a> {
     #[inline]
     fn text(&mut self, characters: &'a [u8], kind: TextKind) {
         match self.target {
-            // The text builder folds white space and control characters, so only references need decoding.
+            // The text builder folds white space and control characters, so only character references need decoding.
             TextTarget::Text if kind == TextKind::Plain => self.extractor.text.push(characters),
             TextTarget::Text => {
                 decode_pieces(characters, kind, |piece| self.extractor.text.push(piece));

@@ -9,7 +9,7 @@ pub(crate) fn addresses_robots(name: &[u8]) -> bool {
         return false;
     }
     let name = name.to_ascii_lowercase();
-    // `yandex-verification` and similar names prove ownership of a site.
+    // `yandex-verification` and similar names do not carry directives; they prove who owns the site.
     memchr::memmem::find(&name, b"verif").is_none()
         && PARTS
             .iter()

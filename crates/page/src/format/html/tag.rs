@@ -1,7 +1,8 @@
 //! The tag being read: its element and the attributes that are kept.
 //!
-//! `HtmlReader` reuses one `CurrentTag`. Values are slices of the document; they are decoded when they are read and
-//! copied only if they contain something to decode. The first of several attributes with one name counts (WHATWG HTML).
+//! `HtmlReader` reuses one `CurrentTag`. Values are slices of the document. A value is decoded when it is used, and
+//! copied only if it contains something to decode. If a tag has several attributes with the same name, only the first
+//! counts (WHATWG HTML).
 
 use std::borrow::Cow;
 
@@ -16,7 +17,7 @@ use crate::html_syntax::name::HtmlName;
 pub(crate) enum Attribute {
     Action,
     Content,
-    /// `data` of an object, `poster` of a video, or the obsolete `background`: a second asset of the element.
+    /// The URL of an asset in `data` of an object, in `poster` of a video, or in the obsolete `background`.
     SecondAsset,
     Href,
     HttpEquiv,
@@ -31,9 +32,9 @@ pub(crate) enum Attribute {
     Rel,
     Src,
     Srcset,
-    /// `style`. Searched for URLs at once, not kept.
+    /// `style`. Its value is searched for URLs immediately and not kept.
     Style,
-    /// An event handler such as `onclick`. Searched for URLs at once, not kept.
+    /// An event handler such as `onclick`. Its value is searched for URLs immediately and not kept.
     Handler,
 }
 
@@ -46,7 +47,7 @@ pub(crate) struct CurrentTag<'a> {
     pub(crate) start: bool,
     /// One bit per [`Attribute`] that the tag has.
     present: u32,
-    /// Values as written, indexed by [`Attribute`]. Valid only if the bit is set.
+    /// Values as written, indexed by [`Attribute`]. A value is valid only if its bit in `present` is set.
     values: [&'a [u8]; COUNT],
 }
 
@@ -93,7 +94,7 @@ impl<'a> CurrentTag<'a> {
         None
     }
 
-    /// Returns the decoded value of an attribute, empty if it was written without one.
+    /// Returns the decoded value of an attribute. The value is empty if the attribute was written without one.
     #[inline]
     pub(crate) fn get(&self, attribute: Attribute) -> Option<Cow<'a, [u8]>> {
         if self.present & bit(attribute) == 0 {

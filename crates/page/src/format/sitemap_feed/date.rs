@@ -1,18 +1,18 @@
 //! Parses the dates of sitemaps and feeds into milliseconds since 1970.
 //!
-//! Accepts the W3C profile of ISO 8601 (`2026-11-15T17:48:00+01:00`, possibly cut off after the year) of sitemaps and
-//! Atom, and the RFC 822 format (`Sun, 15 Nov 2026 17:48:00 GMT`) of RSS. Whether a date is plausible is not checked:
-//! this crate has no clock.
+//! Accepts the W3C profile of ISO 8601 (`2026-11-15T17:48:00+01:00`, in which all parts after the year may be missing)
+//! of sitemaps and Atom, and the RFC 822 format (`Sun, 15 Nov 2026 17:48:00 GMT`) of RSS. Dates are not checked for
+//! plausibility, because this crate has no clock.
 
 use aranha_units::calendar::{DAY_MS, days_since_epoch, is_date, month_by_name};
 
-/// Parses a date in either format. `None` if it is neither.
+/// Parses a date in either format. `None` if the text has neither.
 pub(crate) fn parse(text: &[u8]) -> Option<i64> {
     let text = text.trim_ascii();
     parse_iso_8601(text).or_else(|| parse_rfc_822(text))
 }
 
-/// The W3C profile of ISO 8601 (NOTE-datetime). A space is accepted in place of the `T`.
+/// Parses the W3C profile of ISO 8601 (NOTE-datetime). A space is accepted in place of the `T`.
 fn parse_iso_8601(text: &[u8]) -> Option<i64> {
     let mut rest = DateCursor(text);
     let year = rest.number(4, 4)?;
@@ -40,7 +40,7 @@ fn parse_iso_8601(text: &[u8]) -> Option<i64> {
     Some(midnight(year, month, day)? + time)
 }
 
-/// RFC 822, section 5, with the years of RFC 2822, section 4.3.
+/// Parses a date of RFC 822, section 5. Years with two or three digits are read as in RFC 2822, section 4.3.
 fn parse_rfc_822(text: &[u8]) -> Option<i64> {
     let text = match memchr::memchr(b',', text) {
         Some(comma) => &text[comma + 1..],
@@ -101,13 +101,13 @@ impl<'a> DateCursor<'a> {
         digits
     }
 
-    /// A number of `min_digits` to `max_digits` digits.
+    /// Reads a number of `min_digits` to `max_digits` digits.
     fn number(&mut self, min_digits: usize, max_digits: usize) -> Option<i64> {
         let digits = self.digits();
         number(digits).filter(|_| (min_digits..=max_digits).contains(&digits.len()))
     }
 
-    /// `hh:mm` or `hh:mm:ss`, in milliseconds.
+    /// Reads `hh:mm` or `hh:mm:ss`. Returns milliseconds.
     fn time(&mut self) -> Option<i64> {
         let hours = self.number(1, 2)?;
         let minutes = if self.take(b":") {
@@ -124,7 +124,7 @@ impl<'a> DateCursor<'a> {
         possible.then_some(((hours * 60 + minutes) * 60 + seconds) * 1000)
     }
 
-    /// The offset of a time zone from UTC in milliseconds. A missing or unknown zone is UTC.
+    /// Reads a time zone. Returns its offset from UTC in milliseconds. A missing or unknown zone is taken as UTC.
     fn zone(&mut self) -> Option<i64> {
         let hours = match self.0 {
             [sign @ (b'+' | b'-'), rest @ ..] => {

@@ -1,8 +1,8 @@
 //! Decompresses sitemaps that are stored as gzip files: `sitemap.xml.gz`.
 //!
-//! Here gzip is the file format, not a content coding, so no header announces it. A body is decompressed once, and only
-//! if its URL ends in `.xml.gz` and it has the gzip signature. The first bytes are decompressed first; if they are not
-//! XML, the rest is left alone. The output is bounded.
+//! Here gzip is the format of the file and not a content coding, so no header announces it. A body is decompressed
+//! once, and only if its URL ends in `.xml.gz` and it has the gzip signature. The first bytes are decompressed first;
+//! if they are not XML, the rest is not decompressed. The output is bounded.
 
 use std::io::Read as _;
 
@@ -18,7 +18,8 @@ pub(crate) struct DecompressedSitemap {
     pub(crate) truncated: bool,
 }
 
-/// Decompresses an XML file in gzip, up to `max` bytes. A truncated or damaged file gives the bytes before the damage.
+/// Decompresses an XML file in gzip, up to `max` bytes. Returns `None` if the body is not one. A truncated or damaged
+/// file gives the bytes before the damage.
 pub(crate) fn decompress(url: &str, body: &[u8], max: usize) -> Option<DecompressedSitemap> {
     if !body.starts_with(b"\x1F\x8B\x08") || !has_xml_gz_extension(url) {
         return None;
@@ -84,14 +85,14 @@ mod tests {
         let found = page("http://a/sitemap.XML.gz?x=1", &body);
         assert_eq!(found.media_type.as_str(), "application/sitemap+xml");
         assert_eq!((found.links.len(), found.remarks.len()), (1, 0));
-        // Truncated.
+        // A truncated file gives the entries before its end.
         assert_eq!(
             page("http://a/sitemap.xml.gz", &body[..body.len() - 9])
                 .links
                 .len(),
             1
         );
-        // Another file extension, no XML inside, compressed twice: not a sitemap.
+        // Files with another extension, without XML inside, or compressed twice are not read.
         for (url, body) in [
             ("http://a/data.gz", body.clone()),
             ("http://a/page.xml.gz", gzip(b"<!doctype html><a href=x>")),

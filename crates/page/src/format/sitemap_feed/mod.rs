@@ -1,7 +1,7 @@
 //! Reads sitemaps, sitemap indexes and feeds (RSS 2, RSS 1, Atom).
 //!
-//! Collects the links and the date of each (`lastmod`, `updated`, `pubDate`), which helps to schedule revisits. The
-//! root element decides the kind of list; other XML documents are ignored.
+//! Collects the links and their dates (`lastmod`, `updated`, `pubDate`). The dates help to schedule revisits. The root
+//! element decides the kind of list; other XML documents are ignored.
 //!
 //! Sources: the sitemaps.org protocol; Google's `xhtml:link` and image extensions; RFC 4287 (Atom); the RSS 2.0 and
 //! RSS 1.0 specifications.
@@ -115,7 +115,7 @@ struct ListEntry {
     date: Option<i64>,
     /// Indexes of its URLs in the list of links.
     links: Vec<usize>,
-    /// Used as the URL if the entry has no link.
+    /// The `guid`, which is used as the URL if the entry has no link.
     guid: Vec<u8>,
 }
 
@@ -125,13 +125,13 @@ struct ListReader<'a> {
     prefix: &'a [u8],
     options: &'a Options,
     links: LinkCollector,
-    /// Indexed like the links.
+    /// The date of each link, at the same index as in `links`.
     dates: Vec<Option<i64>>,
     field: Option<ListField>,
     /// Text of `field` so far.
     value: Vec<u8>,
     entry: Option<ListEntry>,
-    /// Inside an Atom `source`, which describes another feed and is ignored.
+    /// Whether the reader is inside an Atom `source`, which describes another feed and is ignored.
     in_source: bool,
     page: &'a mut Page,
 }
@@ -228,7 +228,7 @@ impl ListReader<'_> {
         }
     }
 
-    /// A `link`: Atom has the URL in an attribute, RSS in the text of the element.
+    /// Reads a `link` element. Atom has the URL in an attribute, RSS in the text of the element.
     fn feed_link(&mut self, tag: &XmlTag<'_>) {
         let Some(href) = tag.attribute(b"href") else {
             self.field = (!tag.empty).then_some(ListField::Url);
@@ -276,7 +276,7 @@ impl ListReader<'_> {
         }
     }
 
-    /// Adds the URL of an entry. Outside of entries, it is the site that the feed describes.
+    /// Adds the URL of an entry. A URL outside of the entries is that of the site that the feed describes.
     fn add_url(&mut self, href: &[u8]) {
         if href.trim_ascii().is_empty() {
             return;
@@ -470,7 +470,8 @@ mod tests {
         );
     }
 
-    /// All 50,000 entries of a sitemap are read, however many secondary links it has. Further entries are dropped.
+    /// The first 50,000 entries of a sitemap are read, however many secondary links it has. Further entries are
+    /// dropped.
     #[test]
     fn sitemap_entries_and_secondary_links_are_limited() {
         let check = |entries: usize, options: &Options, expected: [usize; 2], dropped: usize| {

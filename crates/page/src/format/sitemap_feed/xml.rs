@@ -4,7 +4,8 @@
 //! the input closes all open elements.
 //!
 //! **Invariants.** Each byte is examined a bounded number of times. A document type is skipped and its entities are
-//! never expanded or fetched, so entity bombs have no effect. There is no stack, so depth costs nothing.
+//! never expanded or fetched, so entity bombs have no effect. There is no stack of open elements, so deep nesting takes
+//! no memory.
 
 use memchr::memmem;
 
@@ -27,7 +28,7 @@ pub(crate) struct XmlTag<'a> {
     pub(crate) prefix: &'a [u8],
     pub(crate) name: &'a [u8],
     attributes: &'a [u8],
-    /// `<a/>`: no end tag follows.
+    /// Whether the tag has the form `<a/>`, without an end tag.
     pub(crate) empty: bool,
 }
 
@@ -41,7 +42,7 @@ impl<'a> XmlReader<'a> {
         XmlReader { rest: document }
     }
 
-    /// Returns the bytes before the next `end` (or all that remain) and moves behind it.
+    /// Returns the bytes before the next `end`, or all that remain, and moves past `end`.
     fn take_until(&mut self, end: &[u8]) -> &'a [u8] {
         let found = memmem::find(self.rest, end);
         let (before, after) = self.rest.split_at(found.unwrap_or(self.rest.len()));
@@ -59,7 +60,7 @@ impl<'a> XmlReader<'a> {
         }
     }
 
-    /// Skips a document type: moves behind the first `>` outside quotes, comments and brackets.
+    /// Skips a document type: moves past the first `>` outside quotes, comments and brackets.
     fn skip_doctype(&mut self) {
         let mut brackets = 0_u32;
         while let Some(at) = self.rest.iter().position(|byte| b"[]<>\"'".contains(byte)) {
@@ -82,7 +83,7 @@ impl<'a> XmlReader<'a> {
         self.rest = &[];
     }
 
-    /// Reads a start tag from behind its `<` to the first `>` outside quotes.
+    /// Reads the rest of a start tag, whose `<` has been read, up to the first `>` outside quotes.
     fn start_tag(&mut self) -> XmlTag<'a> {
         let mut end = 0;
         loop {
@@ -206,7 +207,7 @@ pub(crate) fn unescape(mut text: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(text);
 }
 
-/// The character of a reference without its `&` and `;`.
+/// The character that a reference stands for. `name` is the reference without its `&` and `;`.
 fn character_of(name: &[u8]) -> Option<char> {
     let number = |digits: &[u8], radix| {
         let digits = str::from_utf8(digits).ok()?;
