@@ -1,5 +1,5 @@
-//! The lower bound of the cost of an archival crawl: fetches, reads, hashes, compresses and writes pages, and nothing
-//! else.
+//! Gives a lower bound for the cost of an archival crawl: this program fetches, reads, hashes, compresses and writes
+//! pages, and does nothing else.
 //!
 //! ```text
 //! cargo run --release -p aranha-page --example floor -- 127.0.0.1:8480 PATHS OUT [CONNECTIONS]
@@ -19,13 +19,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use libdeflater::{CompressionLvl, Compressor};
 
-/// The allocator of aranha.
+/// The allocator that aranha uses.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The default of `volume.level`.
+/// The default value of `volume.level`.
 const COMPRESSION_LEVEL: i32 = 1;
-/// Bytes collected before they are written.
+/// Number of bytes that are collected before they are written.
 const WRITE_BLOCK: usize = 1 << 20;
 
 /// The state shared by all threads.
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let [server, paths, out, rest @ ..] = arguments.as_slice() else {
         return Err("usage: floor HOST:PORT PATHS OUT [CONNECTIONS]".into());
     };
-    // As aranha does: clearing huge pages took a tenth of the time.
+    // aranha disables huge pages too, because clearing them took a tenth of the time.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
     let connections = rest.first().map_or(Ok(4), |number| number.parse())?;
     let floor = Floor {
@@ -77,7 +77,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 impl Floor {
-    /// One thread: fetches and stores pages until no path is left.
+    /// The work of one thread: fetches and stores pages until no path is left.
     fn fetch_pages(&self) -> io::Result<()> {
         let mut stream = TcpStream::connect(&self.server)?;
         stream.set_nodelay(true)?;

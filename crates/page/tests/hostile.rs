@@ -30,7 +30,8 @@ fn read_html(body: &[u8]) -> Page {
     read(&input, &all_options())
 }
 
-/// Checks that the time to read `before`, many times `unit`, and `after` grows linearly with their length.
+/// Checks that the time to read a page is linear in its length. The page is `before`, many repetitions of `unit`, and
+/// `after`.
 fn check_linear(before: &str, unit: &str, after: &str) {
     let name = format!("{before}{unit}…{after}");
     let make = |bytes: usize| {
@@ -116,7 +117,7 @@ fn time_is_linear_in_raw_text() {
     check_linear("", "<noscript><script></script>", "");
 }
 
-/// XML, plain text, and bodies without a declared character set.
+/// Checks XML, style sheets, manifests, plain text, and bodies in various character sets.
 #[test]
 fn time_is_linear_in_other_documents() {
     let check = |content_type: &str, before: &[u8], unit: &[u8]| {
@@ -217,7 +218,7 @@ fn output_is_limited_by_options() {
     );
 }
 
-/// A URL with 68 KB of null characters, which made another crawler fail (Chakrabarti 2.3.6).
+/// A URL with 68 KB of NUL characters is dropped. Such a URL made another crawler fail (Chakrabarti 2.3.6).
 #[test]
 fn nulls_in_a_url() {
     let body = format!(

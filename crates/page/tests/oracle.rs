@@ -4,7 +4,7 @@
 //! The pages of `tests/corpus/page` are always compared. With `ARANHA_PAGES=DIRECTORY`, the pages of a directory tree
 //! are compared too (at most `ARANHA_PAGES_LIMIT`, evenly sampled).
 //!
-//! This crate builds no tree, so it may find links that a tree drops (inside `<select>` or `<noframes>`, behind a
+//! This crate builds no tree, so it may find links that a tree drops (inside `<select>` or `<noframes>`, after a
 //! `<noscript>`). This is accepted only for the pages in [`MAY_FIND_MORE`]. A missed link is always a failure.
 
 use std::borrow::Cow;
@@ -22,11 +22,12 @@ use html5ever::{
     Attribute, LocalName, Namespace, ParseOpts, QualName, local_name, ns, parse_document,
 };
 
-/// Pages with faults or fallback content in which this crate finds more links than html5ever. Elements left open in a
-/// `noscript` end with it, as in a browser with scripts. html5ever runs without scripts here and leaves them open.
+/// Pages with faults or fallback content in which this crate finds more links than html5ever. This crate ends elements
+/// that are left open in a `noscript` at its end, as a browser with scripts does. html5ever runs without scripts here
+/// and leaves them open.
 const MAY_FIND_MORE: &[&str] = &["frames.html", "noscript.html"];
 
-/// Collects hrefs and titles. Of the tree, only the element names are kept.
+/// Collects hrefs and titles. Only the element names of the tree are kept.
 #[derive(Default)]
 struct LinkSink {
     names: RefCell<Vec<Rc<QualName>>>,
@@ -145,7 +146,7 @@ impl TreeSink for LinkSink {
     fn reparent_children(&self, _: &usize, _: &usize) {}
 }
 
-/// A second implementation of the cleaning of hrefs. Also removes the fragment.
+/// Cleans an href and removes its fragment. This is a second implementation, independent of the crate.
 fn clean(href: &str) -> String {
     let href = href.trim_matches(|character: char| character <= ' ');
     let href: String = href

@@ -1,12 +1,12 @@
 //! Determines the character set of a text and decodes the body to UTF-8.
 //!
-//! The order is that of WHATWG HTML, 13.2.3: byte-order mark, `Content-Type` header, `meta`, XML declaration or `@charset`
-//! rule in the first 1024 bytes, a later `meta` (`prescan`), detection with the top-level domain as a hint. Two rules differ from a
-//! browser. Undeclared bytes that are valid UTF-8 are UTF-8. If UTF-8 is declared but more sequences are invalid than
-//! valid, the detector decides.
+//! The order is that of WHATWG HTML, 13.2.3: byte-order mark, `Content-Type` header, `meta`, XML declaration or
+//! `@charset` rule in the first 1024 bytes, a later `meta` (`prescan`), detection with the top-level domain as a hint.
+//! Two rules differ from a browser. A body without a declaration is read as UTF-8 if it is valid UTF-8. If UTF-8 is
+//! declared, but the body has more invalid than valid sequences, the detector decides.
 //!
-//! **Invariants.** A body that already is UTF-8 is borrowed, not copied. A last character cut by a size limit is
-//! dropped without a remark.
+//! **Invariants.** A body that already is UTF-8 is borrowed, not copied. If a size limit has cut the last character,
+//! that character is dropped without a remark.
 
 mod prescan;
 
@@ -85,7 +85,7 @@ pub(crate) fn decode<'a>(
     }
 }
 
-/// Borrows the body if it is UTF-8, without an incomplete last character.
+/// Borrows the body if it is UTF-8. An incomplete last character is left out.
 fn as_utf8(body: &[u8]) -> Option<&str> {
     match str::from_utf8(body) {
         Ok(text) => Some(text),
@@ -108,14 +108,15 @@ fn is_mostly_utf8(body: &[u8]) -> bool {
 
 fn detect(body: &[u8], url: &str) -> &'static Encoding {
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
-    // ASCII says nothing about the character set, so the sample begins near the first other byte.
+    // ASCII bytes say nothing about the character set, so the sample begins shortly before the first byte outside
+    // ASCII.
     let start = Encoding::ascii_valid_up_to(body).saturating_sub(DETECTOR_BYTES / 4);
     let sample = &body[start..body.len().min(start + DETECTOR_BYTES)];
     detector.feed(sample, start + sample.len() == body.len());
     detector.guess(top_level_domain(url), Utf8Detection::Deny)
 }
 
-/// The encoding that a label names in the Encoding Standard. An unknown label is remarked.
+/// The encoding that a label names in the Encoding Standard. An unknown label gives a remark.
 fn encoding_for(label: &[u8], remarks: &mut Vec<PageRemark>) -> Option<&'static Encoding> {
     let found = Encoding::for_label(label);
     if found.is_none() && !label.trim_ascii().is_empty() {
@@ -196,7 +197,7 @@ mod tests {
         check(b"plain", None, "", "UTF-8", "plain");
     }
 
-    /// The detector never returns this character set, so only the declaration can be the reason.
+    /// The detector never returns macintosh, so the character set must come from the declaration.
     #[test]
     fn declarations_in_the_page_are_read() {
         for declaration in [

@@ -1,11 +1,11 @@
-//! Finds the character set that a document declares in itself, before it is decoded.
+//! Finds the character set that a document itself declares. The document is not decoded yet.
 //!
 //! Implements WHATWG HTML, 13.2.3.2, "prescan a byte stream to determine its encoding": searches the first 1024 bytes
 //! for `<meta charset>`, `<meta http-equiv=content-type>` or an XML declaration. `charset` calls it when neither a
 //! byte-order mark nor the header names a character set.
 //!
 //! A later declaration in the head counts too, because browsers change the encoding while they parse (13.2.3.4).
-//! Scripts may precede it, so the `tokenizer` separates tags from text there.
+//! Scripts may precede it and contain text that looks like tags, so the `tokenizer` is used to find it.
 
 use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252, X_USER_DEFINED};
 use memchr::memmem;
@@ -16,10 +16,10 @@ use crate::html_syntax::name::{HtmlName, key, key_of};
 use crate::html_syntax::raw_text::ContentModel;
 use crate::html_syntax::tokenizer::{self, TokenSink};
 
-/// Bytes that the standard examines.
+/// Number of bytes that the standard examines.
 const PRESCAN_BYTES: usize = 1024;
 
-/// Bytes that are searched for a later declaration in the head of a page.
+/// Number of bytes that are searched for a later declaration in the head of a page.
 const HEAD_BYTES: usize = 64 << 10;
 
 /// The declared label, which may be unknown. With `search_head` (for HTML), a later declaration in the head counts too.
@@ -30,7 +30,8 @@ pub(crate) fn label(body: &[u8], search_head: bool) -> Option<Vec<u8>> {
 /// The label declared in the head, anywhere in its first 64 KiB.
 fn label_in_head(body: &[u8]) -> Option<Vec<u8>> {
     let head = &body[..body.len().min(HEAD_BYTES)];
-    // Nearly every page without an early declaration has none at all. This check avoids the tokenizer.
+    // Nearly every page without a declaration in the first 1024 bytes has none at all. This check avoids running the
+    // tokenizer on such pages.
     if memmem::find(head, b"harset").is_none() && memmem::find(head, b"HARSET").is_none() {
         return None;
     }
@@ -123,7 +124,7 @@ fn label_in_first_bytes(body: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Replaces UTF-16 by UTF-8, because a declaration that was found as ASCII cannot be UTF-16. Replaces x-user-defined by
-/// windows-1252. Both as in the standard.
+/// windows-1252. The standard requires both.
 pub(crate) fn as_ascii_superset(encoding: &'static Encoding) -> &'static Encoding {
     if encoding == UTF_16BE || encoding == UTF_16LE {
         UTF_8
@@ -168,7 +169,7 @@ mod keys {
 /// The character set that one `meta` element declares.
 #[derive(Default)]
 struct MetaCharset<'a> {
-    /// Whether it has `http-equiv=content-type`.
+    /// Whether the element has `http-equiv=content-type`.
     is_content_type: bool,
     charset: Option<&'a [u8]>,
     content: Option<Vec<u8>>,
@@ -226,7 +227,7 @@ impl<'a> PrescanAttributes<'a> {
             return None;
         }
         let start = self.at;
-        // An equals sign at the start of a name is part of it.
+        // An equals sign at the start of a name is part of the name.
         self.at += 1;
         self.skip(|byte| !is_space(byte) && !matches!(byte, b'/' | b'>' | b'='));
         let name = &self.bytes[start..self.at];
@@ -248,7 +249,7 @@ impl<'a> PrescanAttributes<'a> {
         }
         self.skip(|byte| !is_space(byte) && byte != b'>');
         let value = &self.bytes[start..self.at];
-        // The value is truncated at the end of the examined bytes, so it may be another label.
+        // The value extends to the end of the examined bytes, so it may be incomplete.
         if self.at == self.bytes.len() {
             return None;
         }

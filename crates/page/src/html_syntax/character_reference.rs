@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use crate::html_syntax::entities::NAMES;
 use crate::swar::{self, below, equal};
 
-/// Length of the longest name, its semicolon included.
+/// Length of the longest name, including its semicolon.
 const MAX_NAME: usize = 32;
 /// Length of the longest name that needs no semicolon.
 const MAX_BARE_NAME: usize = 6;
@@ -80,7 +80,7 @@ pub(crate) fn decode_pieces(mut raw: &[u8], kind: TextKind, mut out: impl FnMut(
     }
 }
 
-/// Decodes the reference that `rest` (behind the ampersand) begins with. Returns its length, or 0 if it is not a
+/// Decodes the reference at the start of `rest`, the text after the ampersand. Returns its length, or 0 if it is not a
 /// reference.
 fn decode_reference(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> usize {
     match rest {
@@ -109,7 +109,8 @@ fn decode_numeric(digits: &[u8], prefix: usize, radix: u32, out: &mut impl FnMut
     prefix + length + usize::from(digits.get(length) == Some(&b';'))
 }
 
-/// The character of a code point (13.2.5.80). C1 controls are read as windows-1252.
+/// The character of a numeric reference (13.2.5.80). Numbers from 0x80 to 0x9F (C1 controls) are read as bytes of
+/// windows-1252.
 fn character_of(value: u32) -> char {
     const WINDOWS_1252: [char; 32] = [
         '\u{20AC}', '\u{81}', '\u{201A}', '\u{192}', '\u{201E}', '\u{2026}', '\u{2020}',
@@ -165,7 +166,8 @@ fn decode_named(rest: &[u8], attribute: bool, out: &mut impl FnMut(&[u8])) -> us
     0
 }
 
-/// Index in [`NAMES`] of the first name for each first letter. The names of a letter end where those of the next begin.
+/// Index in [`NAMES`] of the first name for each first letter. The names with one first letter end where those with the
+/// next letter begin.
 static FIRST_OF_LETTER: [u16; 129] = {
     let mut letters = [0; 129];
     let mut letter = 0;

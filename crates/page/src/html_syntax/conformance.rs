@@ -3,7 +3,7 @@
 //!
 //! Parse errors are not compared, because the tokenizer reports none. For doctypes, only the position is compared. The
 //! cases of `xmlViolation.test` expect a tree coerced to XML. This crate has no tree, so their input must give the
-//! tokens that html5gum finds. The number of cases is checked, so that none is skipped unnoticed.
+//! tokens that html5gum finds. The number of cases is checked, so that no case is skipped by mistake.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -319,7 +319,7 @@ fn pages_as_html5gum() {
     assert!(tokens > 100);
 }
 
-/// Tags whose end is easily missed.
+/// Checks tags whose end a parser easily misses.
 #[test]
 fn difficult_tags_as_html5gum() {
     for document in [
@@ -335,7 +335,7 @@ fn difficult_tags_as_html5gum() {
     }
 }
 
-/// Random documents of pieces that open, close and hide each other.
+/// Generates documents from random pieces that open, close and hide each other.
 fn document() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
         "<",

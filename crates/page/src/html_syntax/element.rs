@@ -16,12 +16,12 @@ pub(crate) enum Element {
     Area,
     Audio,
     Base,
-    /// Starts and ends a line.
+    /// A block element: the text breaks into a new line before and after it.
     Block,
     Body,
     Break,
     Button,
-    /// Separated by a space from its neighbours.
+    /// A table cell: a space separates it from the text around it.
     Cell,
     Embed,
     ForeignObject,
@@ -177,9 +177,9 @@ impl Element {
         }
     }
 
-    /// The content model after the start tag, if the content is not tags and text (WHATWG HTML, 13.2.6, "generic raw
-    /// text element parsing algorithm" and its callers). `noscript`, `noframes` and `noembed` are deliberately absent:
-    /// their content has links that browsers without scripts or frames show.
+    /// How the content after the start tag is read. `None` if the content is tags and text, as in most elements (WHATWG
+    /// HTML, 13.2.6, "generic raw text element parsing algorithm" and its callers). `noscript`, `noframes` and
+    /// `noembed` are deliberately absent: their content has links that browsers without scripts or frames show.
     pub(crate) fn content_model(self) -> Option<ContentModel> {
         Some(match self {
             Element::Title | Element::Textarea => ContentModel::Rcdata,
@@ -190,7 +190,7 @@ impl Element {
         })
     }
 
-    /// Whether its attributes are used even without `Options::assets` and `Options::scripts`.
+    /// Whether the attributes of this element are used even without `Options::assets` and `Options::scripts`.
     #[inline]
     pub(crate) fn has_used_attributes(self) -> bool {
         matches!(

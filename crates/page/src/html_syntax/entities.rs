@@ -1,7 +1,7 @@
 //! Table of the 2,231 named character references of HTML (WHATWG HTML, 13.5), sorted by name.
 //!
-//! Names are without ampersand, and with a semicolon where one is required. `character_reference` searches the table.
-//! The file is long because it is one table.
+//! Names have no ampersand. A name ends with a semicolon if the semicolon is part of the reference.
+//! `character_reference` searches the table. The file is long because it is one table.
 
 /// Pairs of name and characters, sorted by name.
 #[rustfmt::skip]

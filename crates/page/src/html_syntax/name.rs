@@ -1,17 +1,18 @@
-//! Tag and attribute names as 128-bit integers, so that they are compared and looked up without touching memory.
+//! Tag and attribute names as 128-bit integers, so that two names are compared in a few instructions.
 //!
-//! Every name that matters to a crawler has at most 16 bytes. Longer names get the key 0, so a name of ten megabytes
-//! costs no more than a search for its end.
+//! Every name that matters to a crawler has at most 16 bytes. Longer names get the key 0, so that for a name of ten
+//! megabytes only its end is searched for.
 
 use crate::swar::{below, equal, first, keep, load, lower, pack};
 
 /// Maximum length of a name with a key.
 const MAX_NAME: usize = 16;
 
-/// Returns the key of a name: its bytes in lower case as one integer, the first byte lowest. 0 if the name is too long.
+/// Returns the key of a name: its bytes in lower case as one integer, with the first byte in the lowest bits. 0 if the
+/// name is too long or ends with a NUL.
 #[inline]
 pub(crate) fn key_of(name: &[u8]) -> u128 {
-    // A null at the end would give the key of the name without it.
+    // A name with a NUL at its end would get the same key as the name without the NUL.
     if name.last() == Some(&0) || name.len() > MAX_NAME {
         return 0;
     }
@@ -35,7 +36,7 @@ impl<'a> HtmlName<'a> {
     #[inline]
     pub(crate) fn read(rest: &'a [u8], ends: impl Fn(u8) -> bool) -> Option<HtmlName<'a>> {
         if let Some(lanes) = load(rest) {
-            // Superset of the bytes that end a name; `ends` decides.
+            // These bytes include all bytes that may end a name; `ends` decides.
             let candidates =
                 below(lanes, 0x21) | equal(lanes, b'/') | equal(lanes, b'=') | equal(lanes, b'>');
             let length = first(candidates & !0xFF);

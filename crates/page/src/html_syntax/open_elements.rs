@@ -1,9 +1,10 @@
 //! Tracks open `<svg>` and `<math>` elements, where CDATA sections and `/>` have a meaning (WHATWG HTML, 13.2.6.5), and
-//! open `<noscript>` elements. Elements are counted, not stacked. Used by `format/html` and `rewrite/locate`.
+//! open `<noscript>` elements. Elements are counted; there is no stack of them. Used by `format/html` and
+//! `rewrite/locate`.
 
 use crate::html_syntax::element::Element;
 
-/// Counts of the open elements that change how the tokenizer reads.
+/// Counts of those open elements that affect the tokenizer.
 #[derive(Debug, Default)]
 pub(crate) struct OpenElements {
     /// Open `<svg>` and `<math>` elements.

@@ -1,8 +1,8 @@
-//! Finds the end of raw text: the content of `script`, `style`, `title` and similar elements, in which tags do not
-//! count.
+//! Finds the end of raw text: the content of `script`, `style`, `title` and similar elements, in which tags are not
+//! recognised.
 //!
-//! Raw text ends with the end tag of its element. In a script, an end tag does not count if it is inside a comment in
-//! which another script was opened (WHATWG HTML, 13.2.5.9 to 13.2.5.31).
+//! Raw text ends with the end tag of its element. In a script, an end tag is ignored if it is inside a comment in which
+//! another script was opened (WHATWG HTML, 13.2.5.9 to 13.2.5.31).
 
 /// How the content of an element is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,7 +17,8 @@ pub(crate) enum ContentModel {
     Plaintext,
 }
 
-/// Position of the end tag that ends the raw text beginning at `from`. `None` if there is none.
+/// Position of the end tag that ends the raw text beginning at `from`. `None` if the raw text extends to the end of the
+/// document.
 pub(crate) fn end(bytes: &[u8], from: usize, model: ContentModel, name: &[u8]) -> Option<usize> {
     match model {
         ContentModel::Plaintext => None,
@@ -67,18 +68,19 @@ fn end_of_script(bytes: &[u8], from: usize, name: &[u8]) -> Option<usize> {
 
 /// How a comment inside a script ends.
 enum ScriptComment {
-    /// With `-->`; the position behind it.
+    /// It ends with `-->`. The value is the position after it.
     Closed(usize),
-    /// With the end tag of the script around it; the position of that tag.
+    /// It ends with the end tag of the script around it. The value is the position of that tag.
     EndTag(usize),
-    /// With the document.
+    /// It ends with the document.
     Unterminated,
 }
 
 /// Finds the end of a comment whose first two dashes are at `dashes`.
 fn skip_comment(bytes: &[u8], dashes: usize, name: &[u8]) -> ScriptComment {
     let mut at = dashes + 2;
-    // Inside a script that was opened in the comment. Its end tag does not end the outer script.
+    // Whether `at` is inside a script that was opened in the comment. The end tag of that script does not end the outer
+    // script.
     let mut in_inner_script = false;
     while let Some(next) = memchr::memchr2(b'<', b'>', &bytes[at..]) {
         let position = at + next;

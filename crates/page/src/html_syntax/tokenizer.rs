@@ -1,8 +1,8 @@
 //! Splits HTML into tokens (WHATWG HTML, 13.2.5) by searching for delimiters instead of stepping through states.
 //!
-//! A [`TokenSink`] receives text, tags and attributes as borrowed slices of the document, *as written*. The consumer
-//! decodes character references (`character_reference`), so nothing is decoded that is not used. The ends of text,
-//! quoted values, comments and raw text (`raw_text`) are found with memchr.
+//! A [`TokenSink`] receives text, tags and attributes as borrowed slices of the document, *as written*. The sink
+//! decodes character references (`character_reference`), so that text which is not used is never decoded. The ends of
+//! text, quoted values, comments and raw text (`raw_text`) are found with memchr.
 //!
 //! **Invariants.** Token boundaries are those of the standard for any input, except inside `noscript`
 //! ([`TokenSink::in_noscript`]). `conformance` tests this against the html5lib suite and html5gum. Each byte is
@@ -16,21 +16,22 @@ use crate::swar::{find, find2};
 
 /// Receives the tokens in document order.
 pub(crate) trait TokenSink<'a> {
-    /// Characters, as written. Text between two tags may come in several slices; no reference is cut.
+    /// Receives characters as written. Text between two tags may come in several slices; a character reference is never
+    /// split.
     fn text(&mut self, characters: &'a [u8], kind: TextKind);
 
     /// Called at the name of a tag; `start` is false for an end tag. Returns whether to report its attributes.
     fn open(&mut self, start: bool, name: HtmlName<'a>) -> bool;
 
-    /// An attribute of the current tag, with its value as written (empty if it has none). Duplicates are reported too;
-    /// the first one counts.
+    /// Receives an attribute of the current tag, with its value as written (empty if it has none). An attribute that
+    /// occurs twice is reported twice; the first counts.
     fn attribute(&mut self, name: HtmlName<'a>, value: &'a [u8]);
 
-    /// The tag is complete. Returns the content model if raw text follows. Not called for a tag cut off by the end of
-    /// the document.
+    /// Called when the tag is complete, and not for a tag that is cut off by the end of the document. Returns the
+    /// content model if raw text follows.
     fn close(&mut self, self_closing: bool) -> Option<ContentModel>;
 
-    /// Whether a CDATA section may stand here.
+    /// Whether a CDATA section is allowed at this position.
     fn allows_cdata(&self) -> bool;
 
     /// Whether a `noscript` is open. Browsers with scripts skip to its end tag, so authors do not notice elements left
@@ -39,10 +40,10 @@ pub(crate) trait TokenSink<'a> {
         false
     }
 
-    /// A comment, including the bogus comments of the standard (`<!x>`, `<?x>`).
+    /// Receives a comment. The standard treats `<!x>` and `<?x>` as comments too (bogus comments).
     fn comment(&mut self, _data: &'a [u8]) {}
 
-    /// A doctype: everything between `<!doctype` and `>`.
+    /// Receives a doctype: the text between `<!doctype` and `>`.
     fn doctype(&mut self, _data: &'a [u8]) {}
 }
 
@@ -80,7 +81,8 @@ struct Tokenizer<'a> {
     noscript_end: usize,
 }
 
-/// White space inside tags. Carriage returns count, because line ends are not yet normalised.
+/// Whether the byte is white space inside a tag. Carriage returns are included, because line ends are not yet
+/// normalised.
 #[inline]
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\n' | b'\t' | b'\r' | b'\x0C')
@@ -105,7 +107,7 @@ impl<'a> Tokenizer<'a> {
         &self.bytes[self.at..]
     }
 
-    /// Returns the bytes before the next `byte` (or all that remain) and moves behind it.
+    /// Returns the bytes before the next `byte` (or all that remain) and moves past it.
     fn take_until(&mut self, byte: u8) -> &'a [u8] {
         let rest = self.rest();
         let length = memchr::memchr(byte, rest).unwrap_or(rest.len());
@@ -113,8 +115,8 @@ impl<'a> Tokenizer<'a> {
         &rest[..length]
     }
 
-    /// The data state: text, and everything that begins with `<`. Returns whether the document ended inside a start
-    /// tag.
+    /// Reads text and everything that begins with `<` (the data state of the standard). Returns whether the document
+    /// ended inside a start tag.
     fn data(&mut self, sink: &mut impl TokenSink<'a>) -> bool {
         loop {
             self.text(sink);
@@ -152,7 +154,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// Text up to the next `<`.
+    /// Reads text up to the next `<`.
     #[inline]
     fn text(&mut self, sink: &mut impl TokenSink<'a>) {
         let rest = self.rest();
@@ -170,13 +172,13 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// Characters that look like the start of a tag but are text.
+    /// Passes on `length` characters that look like the start of a tag but are text.
     fn literal(&mut self, length: usize, sink: &mut impl TokenSink<'a>) {
         sink.text(&self.rest()[..length], TextKind::Plain);
         self.at += length;
     }
 
-    /// A tag, from its name on. `None` if the document ends inside it.
+    /// Reads a tag, beginning at its name. `None` if the document ends inside the tag.
     #[inline]
     fn tag(&mut self, start: bool, sink: &mut impl TokenSink<'a>) -> Option<()> {
         let rest = self.rest();
@@ -195,7 +197,7 @@ impl<'a> Tokenizer<'a> {
         Some(())
     }
 
-    /// Attributes and the end of the tag. Returns whether the tag ends with `/>`.
+    /// Reads the attributes and the end of the tag. Returns whether the tag ends with `/>`.
     fn attributes(&mut self, wanted: bool, sink: &mut impl TokenSink<'a>) -> Option<bool> {
         let bytes = self.bytes;
         let mut at = self.at;
@@ -213,7 +215,7 @@ impl<'a> Tokenizer<'a> {
                 continue;
             }
             solidus = false;
-            // An equals sign that begins a name is part of it.
+            // An equals sign at the start of a name is part of the name.
             let name = HtmlName::read(&bytes[at..], |byte| {
                 is_space(byte) || matches!(byte, b'/' | b'>' | b'=')
             })?;
@@ -232,7 +234,7 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// A token that begins with `<!`: comment, CDATA section, doctype or bogus comment.
+    /// Reads a token that begins with `<!`: comment, CDATA section, doctype or bogus comment.
     fn declaration(&mut self, sink: &mut impl TokenSink<'a>) {
         self.at += 2;
         let rest = self.rest();
@@ -254,8 +256,8 @@ impl<'a> Tokenizer<'a> {
         }
     }
 
-    /// The part of the document that raw text and comments may extend to. The position is cached per `noscript`, so
-    /// time stays linear.
+    /// The part of the document to which raw text and comments may extend: inside a `noscript`, the part before its end
+    /// tag. The position of that end tag is cached, so that the time stays linear.
     fn limit(&mut self, sink: &impl TokenSink<'a>) -> &'a [u8] {
         if !sink.in_noscript() {
             return self.bytes;
@@ -267,7 +269,8 @@ impl<'a> Tokenizer<'a> {
         &self.bytes[..self.noscript_end]
     }
 
-    /// A comment, from behind `<!--`. It ends with `-->` or `--!>`; an empty one also with `>` or `->`.
+    /// Reads a comment whose `<!--` has been read. It ends with `-->` or `--!>`; an empty comment may also end with `>`
+    /// or `->`.
     fn comment(&mut self, sink: &mut impl TokenSink<'a>) {
         let rest = &self.limit(sink)[self.at..];
         for end in memchr::memchr_iter(b'>', rest) {
@@ -291,7 +294,7 @@ impl<'a> Tokenizer<'a> {
         self.at += rest.len();
     }
 
-    /// A CDATA section, from behind `<![CDATA[`.
+    /// Reads a CDATA section whose `<![CDATA[` has been read.
     fn cdata(&mut self, sink: &mut impl TokenSink<'a>) {
         let rest = self.rest();
         let end = memchr::memmem::find(rest, b"]]>");
@@ -302,7 +305,7 @@ impl<'a> Tokenizer<'a> {
         self.at = (self.at + length + 3).min(self.bytes.len());
     }
 
-    /// Raw text, up to the end tag of `name`.
+    /// Reads raw text up to the end tag of `name`.
     fn raw_text(&mut self, model: ContentModel, name: &[u8], sink: &mut impl TokenSink<'a>) {
         let limited = self.limit(sink);
         let end = raw_text::end(limited, self.at, model, name).unwrap_or(limited.len());
@@ -326,7 +329,8 @@ fn skip_spaces(bytes: &[u8], mut at: usize) -> Option<usize> {
     Some(at)
 }
 
-/// Returns the value of the attribute whose name ends at `at`, empty if it has none, and the position behind it.
+/// Returns the value of the attribute whose name ends at `at`, and the position after the value. The value is empty if
+/// the attribute has none.
 fn attribute_value(bytes: &[u8], at: usize) -> Option<(&[u8], usize)> {
     let at = skip_spaces(bytes, at)?;
     if bytes[at] != b'=' {

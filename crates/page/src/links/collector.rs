@@ -1,8 +1,8 @@
 //! Collects the links of a page without duplicates.
 //!
-//! Attribute values are cleaned as a browser cleans them (WHATWG URL, 4.4, steps 1 to 3), bounded, and stored once. A
-//! duplicate, which is the common case, costs one hash and one comparison and allocates nothing. Fragments are ignored
-//! in the comparison, because `a#b` and `a#c` are the same page to a crawler.
+//! Attribute values are cleaned as a browser cleans them (WHATWG URL, 4.4, steps 1 to 3), checked against the length
+//! limit, and stored once. A duplicate, which is the common case, costs one hash and one comparison and allocates
+//! nothing. Fragments are ignored in the comparison, because `a#b` and `a#c` are the same page to a crawler.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -36,8 +36,8 @@ pub(crate) struct LinkCollector {
 const MAX_SITEMAP_ENTRIES: usize = 50_000;
 
 impl LinkCollector {
-    /// A collector for a sitemap: all entries that the protocol allows, plus as many secondary links as a page may
-    /// have.
+    /// A collector for a sitemap. It keeps all entries that the protocol allows and, in addition, as many secondary
+    /// links as a page may have links.
     pub(crate) fn for_sitemap(options: &Options) -> LinkCollector {
         LinkCollector {
             max: MAX_SITEMAP_ENTRIES
@@ -62,7 +62,7 @@ impl LinkCollector {
         }
     }
 
-    /// Whether an href is within the length limit. Counts those that are not, for a remark.
+    /// Whether an href is within the length limit. Longer hrefs are counted for a remark.
     pub(crate) fn fits(&mut self, href: &[u8]) -> bool {
         let fits = href.len() <= self.max_href;
         if !fits {
@@ -76,7 +76,7 @@ impl LinkCollector {
     pub(crate) fn add(&mut self, raw: &[u8], kind: LinkKind, nofollow: bool) -> Option<usize> {
         if !any(raw, |lanes| below(lanes, 0x21) | equal(lanes, b'#')) && raw.len() <= self.max_href
         {
-            // Fast path: nothing to clean and no fragment, which is nearly every href.
+            // Fast path for nearly every href: there is nothing to clean and no fragment.
             return if is_data_or_script(raw) {
                 None
             } else {
@@ -106,7 +106,7 @@ impl LinkCollector {
         self.secondary += self.list.len() - before;
     }
 
-    /// Adds a cleaned link unless it is in the list. `page` is its href without the fragment.
+    /// Adds a cleaned link unless the list already has it. `page` is `href` without its fragment.
     fn insert(
         &mut self,
         href: &[u8],
@@ -138,7 +138,7 @@ impl LinkCollector {
         Some(self.list.len() - 1)
     }
 
-    /// Returns the links. Adds remarks about those that were dropped.
+    /// Returns the links, and adds remarks about dropped links.
     pub(crate) fn finish(&mut self, remarks: &mut Vec<PageRemark>) -> Vec<Link> {
         if self.long > 0 {
             remarks.push(PageRemark::LongHrefs {

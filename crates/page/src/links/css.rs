@@ -20,7 +20,8 @@ pub(crate) fn urls(sheet: &[u8], found: impl FnMut(&[u8])) {
 }
 
 /// Decodes CSS escapes: a backslash and up to six hexadecimal digits and one white space; a backslash and a line end,
-/// which stand for nothing; a backslash and any other character (CSS Syntax, 4.3.5 and 4.3.7).
+/// which are removed; a backslash and any other character, which stand for that character (CSS Syntax, 4.3.5 and
+/// 4.3.7).
 pub(crate) fn unescape(url: &str) -> Cow<'_, str> {
     if !url.contains('\\') {
         return Cow::Borrowed(url);
@@ -58,7 +59,7 @@ pub(crate) fn unescape(url: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// One pass over a style sheet. Every step moves `at` forward past what it has read, so the time is linear.
+/// One pass over a style sheet. Every step moves `at` past the bytes that it has read, so the time is linear.
 struct CssScanner<'a, F> {
     sheet: &'a [u8],
     at: usize,
@@ -95,7 +96,7 @@ impl<'a, F: FnMut(&[u8])> CssScanner<'a, F> {
                     }
                     self.depth = self.depth.saturating_sub(1);
                 }
-                // A declaration or block ends here. Parentheses that are still open are errors.
+                // A declaration or block ends here. Parentheses that are still open are errors and are ignored.
                 b';' | b'{' | b'}' => {
                     self.at += 1;
                     (self.depth, self.image_set) = (0, None);
@@ -228,7 +229,7 @@ impl<'a, F: FnMut(&[u8])> CssScanner<'a, F> {
         }
         let url = &self.sheet[start..self.at];
         self.skip_white_space();
-        // Anything else is an error, for which browsers load nothing.
+        // Any other byte is an error, and browsers load nothing.
         if self.peek() == Some(b')') {
             self.at += 1;
             self.report(Some(url));
@@ -248,7 +249,7 @@ impl<'a, F: FnMut(&[u8])> CssScanner<'a, F> {
             .iter()
             .any(|rule| is_named(name, rule))
         {
-            // Their URLs are names and patterns.
+            // The URLs in these rules are names or patterns and are not loaded.
             let end = memchr::memchr2(b';', b'{', self.rest());
             self.at = end.map_or(self.sheet.len(), |end| self.at + end);
         }
@@ -259,12 +260,12 @@ fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_') || byte >= 0x80
 }
 
-/// Whether a name as written is `expected`, which is in lower case.
+/// Whether `name`, which may contain escapes, equals `expected`, ignoring case.
 fn is_named(name: &[u8], expected: &str) -> bool {
     if memchr::memchr(b'\\', name).is_none() {
         return name.eq_ignore_ascii_case(expected.as_bytes());
     }
-    // One character takes at most eight bytes: a backslash, six digits and a space.
+    // An escaped character takes at most eight bytes: a backslash, six digits and a space.
     name.len() <= expected.len() * 8
         && unescape(&String::from_utf8_lossy(name)).eq_ignore_ascii_case(expected)
 }

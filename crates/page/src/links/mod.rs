@@ -16,9 +16,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Link {
     /// The URL as written, with character references decoded, outer white space and control characters trimmed, and
-    /// tabs and line ends removed (WHATWG URL, 4.4, steps 1 to 3). Relative to [`Page::base`](crate::Page::base).
+    /// tabs and line ends removed (WHATWG URL, 4.4, steps 1 to 3). It may be relative to
+    /// [`Page::base`](crate::Page::base).
     pub href: String,
-    /// The kind of element that contains it.
+    /// The element or syntax that contains the link.
     pub kind: LinkKind,
     /// Whether every occurrence of this link in the page has `nofollow`, `ugc` or `sponsored` in its `rel`.
     pub nofollow: bool,
@@ -36,7 +37,7 @@ pub enum LinkKind {
     Frame,
     /// `<form action>` with GET. Only with `Options::forms`.
     Form,
-    /// `<meta http-equiv=refresh>`: a redirect in the page.
+    /// `<meta http-equiv=refresh>`: a redirect that the page itself contains.
     Refresh,
     /// `<link rel=canonical>`.
     Canonical,
@@ -46,7 +47,7 @@ pub enum LinkKind {
     Link,
     /// A file needed to display the page: image, style sheet, script, media. Only with `Options::assets`.
     Asset,
-    /// A guess: found by pattern in a script or event handler. Only with `Options::scripts`.
+    /// A guess: a string in a script or event handler that looks like a URL. Only with `Options::scripts`.
     Script,
     /// An entry of a sitemap or sitemap index.
     Sitemap,

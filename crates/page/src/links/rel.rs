@@ -7,8 +7,8 @@ pub(crate) fn is_nofollow(rel: &[u8]) -> bool {
     has_token(rel, &[b"nofollow", b"ugc", b"sponsored"])
 }
 
-/// The kind of a `<link>` with this `rel`. `None` if its target is not a document. Unknown relations count as pages, as
-/// in wget.
+/// The kind of a `<link>` with this `rel`. `None` if its target is neither a page nor an asset. A link with an unknown
+/// relation is assumed to lead to a page, as in wget.
 pub(crate) fn link_kind(rel: &[u8]) -> Option<LinkKind> {
     const ASSETS: &[&[u8]] = &[
         b"stylesheet",
@@ -24,7 +24,7 @@ pub(crate) fn link_kind(rel: &[u8]) -> Option<LinkKind> {
         b"preload",
         b"modulepreload",
     ];
-    // Connection hints and editing interfaces.
+    // Relations of connection hints and editing interfaces.
     const NO_DOCUMENT: &[&[u8]] = &[
         b"dns-prefetch",
         b"preconnect",

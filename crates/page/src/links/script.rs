@@ -1,8 +1,9 @@
 //! Finds URLs in scripts by pattern (T2). Scripts are not executed.
 //!
-//! Two patterns count as URLs: an absolute `http://` or `https://` address, and a quoted path whose file extension is
-//! that of a page. Both are guesses ([`LinkKind::Script`](crate::LinkKind::Script)), so the rules are narrow. URLs that
-//! a script assembles are ignored: `"/item.php?id=" + n` ends in an equals sign, and templates contain `${`.
+//! Two patterns count as URLs: an absolute `http://` or `https://` URL, and a quoted path with a file extension that
+//! pages have. Both are guesses ([`LinkKind::Script`](crate::LinkKind::Script)), so the rules are narrow. URLs that a
+//! script assembles from several strings are ignored: `"/item.php?id=" + n` ends in an equals sign, and templates
+//! contain `${`.
 
 use std::ops::ControlFlow;
 
@@ -82,7 +83,8 @@ fn quoted_paths(script: &[u8], scratch: &mut Vec<u8>, found: &mut impl FnMut(&[u
                 }
                 at = start + length + 1;
             }
-            // The string contains another byte, so the quote may be the end of a string and the next quote a start.
+            // The string is too long or contains a byte that URLs do not have. The quote may be the end of an earlier
+            // string, so the search continues directly after it.
             _ => at = start,
         }
     }
@@ -116,7 +118,7 @@ fn has_template(url: &[u8]) -> bool {
     memchr::memchr2(b'{', b'}', url).is_some()
 }
 
-/// Bytes that a URL in a script may contain. A backslash is one of them, because of `\/`.
+/// Whether a URL in a script may contain this byte. A backslash is allowed, because scripts write `\/`.
 fn is_url_byte(byte: u8) -> bool {
     byte > b' ' && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b'|' | b'^' | 0x7F)
 }

@@ -27,7 +27,7 @@ pub(crate) fn urls(set: &[u8], mut found: impl FnMut(&[u8])) {
     }
 }
 
-/// The rest from the next comma outside parentheses.
+/// Returns the rest, beginning at the next comma outside parentheses.
 fn skip_descriptors(rest: &[u8]) -> &[u8] {
     let mut depth = 0_u32;
     for (index, byte) in rest.iter().enumerate() {

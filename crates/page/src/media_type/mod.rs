@@ -1,15 +1,15 @@
 //! Determines the media type of a body. First step of [`read`](crate::read).
 //!
-//! The declared type is used unless the first bytes clearly contradict it. A generic type (`application/octet-stream`)
-//! or a missing one is replaced by the type that the bytes suggest, then by that of the file extension. Replacements
-//! are remarked, so that a crawl can count false declarations (T3).
+//! The declared type is used unless the first bytes clearly contradict it. If the type is generic
+//! (`application/octet-stream`) or missing, the type that the bytes suggest is used, or else the type of the file
+//! extension. Replacements give a remark, so that a crawl can count false declarations (T3).
 //!
-//! The rules are those of WHATWG MIME Sniffing, sections 5, 7 and 7.3, with two exceptions. For a crawler, a wrong
-//! guess is a missed link and not a security risk. HTML that is declared as `text/plain` or as binary is read as HTML
-//! if it opens like a document. An image or archive that opens like an HTML document is read as the error page it
-//! probably is.
+//! The rules are those of WHATWG MIME Sniffing, sections 5, 7 and 7.3, with two exceptions. They are acceptable because
+//! a wrong guess costs a crawler a link and is not a security risk. First, HTML that is declared as `text/plain` or as
+//! binary is read as HTML if it opens like a document. Second, a body that is declared as an image or archive but opens
+//! like an HTML document is read as HTML, because it is probably an error page.
 //!
-//! `sniff` examines the bytes; this module weighs its result against the header.
+//! `sniff` examines the bytes; this module decides between its result and the header.
 
 pub(crate) mod sniff;
 
@@ -34,12 +34,12 @@ impl MediaType {
         &self.0
     }
 
-    /// Whether it is HTML or XHTML.
+    /// Whether the type is HTML or XHTML.
     pub fn is_html(&self) -> bool {
         matches!(self.as_str(), "text/html" | "application/xhtml+xml")
     }
 
-    /// Whether it is XML: includes XHTML, feeds and sitemaps.
+    /// Whether the type is XML. XHTML, feeds and sitemaps are XML too.
     pub(crate) fn is_xml(&self) -> bool {
         is_xml(self.as_str())
     }
@@ -110,7 +110,7 @@ fn is_xml(name: &str) -> bool {
     name.ends_with("+xml") || matches!(name, "text/xml" | "application/xml")
 }
 
-/// Generic types, which servers send if they do not know the type.
+/// Whether the type is one of the generic types, which servers send if they do not know the type.
 fn is_generic(name: &str) -> bool {
     matches!(
         name,
@@ -126,7 +126,7 @@ fn is_generic(name: &str) -> bool {
     )
 }
 
-/// Decides the media type of `body`. A missing or contradicted declaration is remarked.
+/// Decides the media type of `body`. A missing or contradicted declaration gives a remark.
 pub(crate) fn decide(
     header: Option<&str>,
     url: &str,
@@ -185,7 +185,7 @@ fn overrule(
     body: &[u8],
 ) -> Option<MediaType> {
     if is_generic(declared) {
-        // Without a signature or file extension, the content stays a download.
+        // Without a signature or file extension, the declared type is kept.
         return match sniffed {
             SniffResult::None if extension.is_none() => None,
             _ => Some(undeclared(extension, sniffed, body)),
@@ -196,7 +196,7 @@ fn overrule(
         SniffResult::Signature(name) if html || declared == "text/plain" => Some(name.into()),
         SniffResult::Signature(name) => (!same_type(declared, name)).then(|| name.into()),
         SniffResult::Container(name) => (html || declared == "text/plain").then(|| name.into()),
-        // HTML source may be served as plain text on purpose. An extension such as .txt confirms it.
+        // HTML source may be served as plain text on purpose. An extension such as .txt shows that this is intended.
         SniffResult::Document if declared == "text/plain" => match extension {
             Some("text/html" | "application/xhtml+xml") | None => Some(MediaType::HTML),
             Some(_) => None,

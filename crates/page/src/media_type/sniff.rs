@@ -3,7 +3,7 @@
 //! Signatures are those of WHATWG MIME Sniffing, sections 6 and 7.1, and those of common documents (RTF, PostScript,
 //! Office). The decision between this result and the header is made in `media_type/mod.rs`.
 
-/// Bytes that are examined (the "resource header" of MIME Sniffing, section 5.2).
+/// Number of bytes that are examined (the "resource header" of MIME Sniffing, section 5.2).
 pub(crate) const HEADER_BYTES: usize = 1445;
 
 /// The kind of content that the first bytes suggest.
@@ -15,7 +15,7 @@ pub(crate) enum SniffResult {
     Markup,
     /// XML. The type is that of the root element if it is known, otherwise `text/xml`.
     Xml(&'static str),
-    /// A signature of one type.
+    /// A signature that belongs to one type only.
     Signature(&'static str),
     /// A signature shared by many types. `OpenDocument` files, for example, are zip files.
     Container(&'static str),
@@ -139,7 +139,7 @@ fn markup(head: &[u8]) -> SniffResult {
     }
 }
 
-/// The media type of an XML document. `rest` follows `<?xml`.
+/// The media type of an XML document. `rest` is the text after `<?xml`.
 fn xml_type(mut rest: &[u8]) -> &'static str {
     while let Some(open) = memchr::memchr(b'<', rest) {
         let tag = skip_prolog(&rest[open..]).0;
@@ -160,7 +160,7 @@ fn xml_type(mut rest: &[u8]) -> &'static str {
     "text/xml"
 }
 
-/// The media type of an XML document with this root element or doctype. `None` if it is unknown.
+/// The media type of an XML document with this root element or doctype. `None` if the root element is unknown.
 fn type_by_root(tag: &[u8]) -> Option<&'static str> {
     const ROOTS: &[(&[u8], &str)] = &[
         (b"rss", "application/rss+xml"),
@@ -178,7 +178,7 @@ fn type_by_root(tag: &[u8]) -> Option<&'static str> {
         .map(|(_, media)| *media)
 }
 
-/// Whether `tag` (the bytes behind `<`) begins with `name`, followed by the end of a name.
+/// Whether `tag`, the bytes after `<`, begins with `name` and a byte that ends a name.
 fn is_tag(tag: &[u8], name: &[u8]) -> bool {
     strip_prefix_ignore_case(tag, name).is_some_and(|rest| {
         matches!(

@@ -26,7 +26,7 @@ pub(crate) struct LinkSpan {
 /// The syntax of the links in a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SpanSyntax {
-    /// An attribute that is one URL.
+    /// An attribute whose value is one URL.
     Url(LinkKind),
     /// An attribute with several URLs, such as `srcset`.
     Srcset,
@@ -59,8 +59,8 @@ pub(crate) fn find(document: &[u8], xml: bool) -> (Vec<LinkSpan>, Option<Range<u
     (spans, base)
 }
 
-/// The current tag. Attributes of `link` and `meta` are kept until the tag is complete, because their meaning depends
-/// on each other.
+/// The current tag. Attributes of `link` and `meta` are kept until the tag is complete, because the meaning of one
+/// attribute depends on the others.
 #[derive(Debug)]
 struct TagAttributes<'a> {
     element: Element,

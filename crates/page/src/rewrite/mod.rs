@@ -1,7 +1,7 @@
 //! Replaces the links of an HTML page or style sheet and keeps all other bytes. Used by `aranha export mirror`.
 //!
 //! [`LinkRewriter::new`] finds the links (`locate` for HTML, `links/css` for style sheets). The caller chooses the
-//! replacement of each in [`LinkRewriter::rewrite`]. Replacements are ASCII, so they are valid in every supported
+//! replacement of each link in [`LinkRewriter::rewrite`]. Replacements are ASCII, so they are valid in every supported
 //! character set.
 //!
 //! **Invariants.** Bytes outside replaced links do not change, except for attributes that would break the replacements:
@@ -87,13 +87,13 @@ impl<'a> LinkRewriter<'a> {
         Some(rewriter)
     }
 
-    /// Name of the character set. URL parsers encode the queries of links in it.
+    /// Name of the character set. To resolve links, a URL parser needs it for the encoding of queries.
     pub fn charset(&self) -> &'static str {
         self.encoding.name()
     }
 
     /// The first `<base href>`. Links are relative to it, and it is relative to the URL of the page.
-    /// [`LinkRewriter::rewrite`] removes it from the document.
+    /// [`LinkRewriter::rewrite`] empties it in the document.
     pub fn base(&self) -> Option<&str> {
         self.base.as_deref()
     }
@@ -116,7 +116,7 @@ impl<'a> LinkRewriter<'a> {
         Cow::Owned(splice(self.document, &edits))
     }
 
-    /// The new content of a span. `None` if it does not change.
+    /// The new content of a span. `None` if the span does not change.
     fn rewrite_span(
         &self,
         span: &LinkSpan,
@@ -189,8 +189,8 @@ fn range_in(text: &[u8], part: &[u8]) -> Range<usize> {
     start..start + part.len()
 }
 
-/// Replaces the URLs of a `srcset`. Commas in new URLs are escaped, because at either end they would separate
-/// candidates.
+/// Replaces the URLs of a `srcset`. Commas in new URLs are escaped, because a comma at the start or end of a URL would
+/// separate candidates.
 fn rewrite_srcset(
     text: &str,
     replace: &mut impl FnMut(LinkKind, &str) -> Option<String>,
@@ -254,7 +254,7 @@ fn escape_css(url: &str) -> String {
     text
 }
 
-/// Escapes an attribute value for HTML, with spaces too if it is written without quotes.
+/// Escapes an attribute value for HTML. Spaces are escaped too if the value is written without quotes.
 fn escape_attribute(value: &str, quoted: bool) -> String {
     let mut text = String::with_capacity(value.len());
     for c in value.chars() {
@@ -289,7 +289,8 @@ mod tests {
         }
     }
 
-    /// Replaces a link by `kind:link`, with other characters than ASCII escaped. Keeps links that begin with `#`.
+    /// Replaces a link by `kind:link`, with spaces and characters outside ASCII escaped. Keeps links that begin with
+    /// `#`.
     fn mark(kind: LinkKind, link: &str) -> Option<String> {
         let escaped = link.chars().map(|c| match c {
             ' ' => "+".to_owned(),
@@ -422,7 +423,7 @@ mod tests {
             b"\xEF\xBB\xBF<a href=x>",
             b"\xEF\xBB\xBF<a href=anchor:x>",
         );
-        // A style attribute with a reference to a character that this character set lacks.
+        // This style attribute contains a reference to a character that the character set lacks.
         check_as(
             "text/html; charset=iso-8859-1",
             b"<p style='content:\"&euro;\xE1\";x:url(y)'>",
@@ -492,8 +493,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(512))]
 
-        /// A replacement changes nothing around it: the rewritten document has as many links, all of them new, and the
-        /// same text.
+        /// Replacements do not affect the text around them: the rewritten document has the same number of links, all of
+        /// them replaced, and the same text.
         #[test]
         fn rewritten_documents_contain_the_new_links(
             choice in prop::collection::vec(0..PIECES.len(), 0..40)
