@@ -1,8 +1,8 @@
-//! The robots.txt file of a site (R1; RFC 9309): fetched before its first page, and used for a day.
+//! The robots.txt file of a site (R1; RFC 9309): fetched before the first page of the site, and used for 24 hours.
 //!
-//! A 4xx response means that there are no rules. A 5xx response, or none, means that nothing may be fetched for now.
-//! The file is archived and logged like a page, with the hop letter `P` (prerequisite), but it is not a page of the
-//! frontier. The visit stores it with the site (`visit/robots.rs`).
+//! A 4xx response means that there are no rules. A 5xx response, or no response, means that no page may be fetched for
+//! now. The file is archived and logged like a page, with the hop letter `P` (prerequisite), but it is not a page of
+//! the frontier. The visit stores it with the site (`visit/robots.rs`).
 
 use std::time::Duration;
 
@@ -18,18 +18,19 @@ use crate::commit::CompletedFetch;
 use crate::courtesy::retry_after;
 use crate::node::Context;
 
-/// How long a copy may be used, in milliseconds (RFC 9309, 2.4).
+/// How long a fetched file may be used, in milliseconds (RFC 9309, 2.4).
 const MAX_AGE_MS: i64 = 24 * 3600 * 1000;
-/// Redirects that are followed (RFC 9309, 2.3.1.2).
+/// Maximum number of redirects that are followed (RFC 9309, 2.3.1.2).
 const MAX_REDIRECTS: usize = 5;
 
-/// Whether the copy may still be used.
+/// Whether a file that was fetched earlier may still be used.
 pub(crate) fn is_fresh(file: &RobotsFile, now: i64) -> bool {
-    // A time in the future means that the clock was wrong.
+    // A time in the future means that the clock was wrong. Then the file is fetched again.
     (0..MAX_AGE_MS).contains(&(now - file.fetched))
 }
 
-/// The rules of a copy. `None`: the file could not be fetched, and nothing may be fetched from the site.
+/// The rules of the file for the crawler `product`. `None`: the file could not be fetched, so no page of the site may
+/// be fetched.
 pub(crate) fn rules(file: &RobotsFile, product: &str) -> Option<RobotsRules> {
     let status = (file.status != 0).then_some(file.status);
     match aranha_robots::access(status) {
@@ -39,7 +40,7 @@ pub(crate) fn rules(file: &RobotsFile, product: &str) -> Option<RobotsRules> {
     }
 }
 
-/// The sitemaps that a copy names.
+/// The sitemaps that the file names.
 pub(crate) fn sitemaps(file: &RobotsFile) -> Vec<String> {
     match file.status {
         200..=299 => Robots::parse(&file.body).sitemaps().to_vec(),
@@ -47,7 +48,7 @@ pub(crate) fn sitemaps(file: &RobotsFile) -> Vec<String> {
     }
 }
 
-/// The end of fetching a robots.txt file, redirects included.
+/// The result of fetching a robots.txt file, with its redirects.
 pub(crate) struct RobotsFetch {
     pub(crate) file: RobotsFile,
     /// The outcome of the last request, for the retry table.
@@ -58,8 +59,8 @@ pub(crate) struct RobotsFetch {
     pub(crate) done: Vec<CompletedFetch>,
 }
 
-/// Fetches the file at `start`. No request is sent before `allowed_at`, which moves by the courtesy pause after each
-/// response.
+/// Fetches the file at `start`. No request is sent before `allowed_at`, which is set to the end of the courtesy pause
+/// after each response.
 pub(crate) async fn request(
     context: &Context,
     session: &mut FetchSession,
@@ -91,7 +92,7 @@ pub(crate) async fn request(
         fetch.done.push(completed);
         match end {
             RequestEnd::Failed => {
-                // Instead of the file: the reason why there is none.
+                // The reason for the failure is stored in place of the file.
                 fetch.file.body = notes.into_bytes();
                 return fetch;
             }
@@ -104,7 +105,7 @@ pub(crate) async fn request(
             RequestEnd::Redirect(href) => {
                 match context.policy.canon.join(&Base::of(&url), &href) {
                     Ok(target) if context.scope.is_blocked(&target) => {
-                        // There may be rules. They are unknown, so nothing may be fetched.
+                        // The site may have rules, but they are unknown. So no page may be fetched.
                         let reason = format!("a redirect to {}, which is blocked", target.as_str());
                         fetch.file.body = reason.into_bytes();
                         return fetch;
@@ -126,7 +127,7 @@ fn read_retry_after(fetched: &Result<Fetched, Failure>) -> Option<Duration> {
     retry_after(response, fetched.started_ms)
 }
 
-/// How one request of the chain ended.
+/// How one request in the chain of redirects ended.
 enum RequestEnd {
     Failed,
     File { status: u16, body: Vec<u8> },
@@ -185,7 +186,7 @@ fn media_type(response: &FetchResponse) -> String {
 fn read(response: &FetchResponse) -> Result<RequestEnd, (Outcome, &'static str)> {
     let is_cut = match response.truncated {
         Some(Truncated::Length) => true,
-        // Rules behind the cut would be ignored, so the whole file is.
+        // The missing part may contain rules, so the file is not used at all.
         Some(Truncated::Disconnect | Truncated::Time | Truncated::Unspecified) => {
             return Err((Outcome::Reset, ""));
         }
@@ -210,8 +211,8 @@ fn is_undecoded(remark: &ResponseRemark) -> bool {
     matches!(remark, ResponseRemark::DecodeError { .. })
 }
 
-/// The part of the file that is read. A truncated last line is dropped, because it may mean something else than the
-/// whole line.
+/// The part of the file that is used: at most [`MAX_ROBOTS_SIZE`] bytes. An incomplete last line is dropped, because
+/// its meaning may differ from that of the whole line.
 fn whole_lines(body: &[u8], is_cut: bool) -> &[u8] {
     let read = &body[..body.len().min(MAX_ROBOTS_SIZE)];
     if !is_cut && read.len() == body.len() {

@@ -1,7 +1,7 @@
 //! The scope of the crawl, shared by all visits: which URLs are wanted, and which the black list blocks.
 //!
-//! Visits ask here before they admit a link and before they fetch a page. **The scope changes only here**: by redirects
-//! of seeds, by traps, by the black list, and by seeds that the user adds while the crawl runs.
+//! Visits check the scope before they admit a link and before they fetch a page. **The scope changes only here**: by
+//! redirects of seeds, by traps, by the black list, and by seeds that the user adds while the crawl runs.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -36,7 +36,7 @@ impl SharedScope {
         self.scope.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a link found at this depth is followed.
+    /// Whether a link to `url` is followed. `depth`: link depth of its target.
     pub(crate) fn wants(&self, url: &CanonUrl, depth: u16) -> bool {
         self.read().judge(url, depth).inside
     }
@@ -52,8 +52,8 @@ impl SharedScope {
         }
     }
 
-    /// Whether a redirect is followed. The target of a seed's redirect becomes a seed, because the user may know only
-    /// the old address of a site.
+    /// Whether a redirect of the page `from` is followed, and the new seed, if there is one: if a seed redirects out of
+    /// scope, the target becomes a seed, because the user may know only the old address of a site.
     pub(crate) fn wants_redirect(&self, target: &CanonUrl, from: &Pending) -> (bool, Option<Seed>) {
         let depth = link_depth(from, Hop::Redirect);
         let inside = self.wants(target, depth);
@@ -91,13 +91,13 @@ impl SharedScope {
     pub(crate) fn block(&self, entries: &str) -> Result<(), BlacklistError> {
         let mut scope = self.write();
         scope.block(entries)?;
-        // Under the lock: a visit that sees the entries must see the new generation.
+        // The scope is still locked, so a visit that sees the entries also sees the new generation.
         self.blacklist.raise_generation();
         Ok(())
     }
 
-    /// Reads the collection's black list if it has changed, and gives it to the fetcher's address guard, too. True:
-    /// there were entries to read.
+    /// Reads the collection's black list if it has changed, and adds its entries to the scope and to the fetcher's
+    /// address guard. Returns true if the file was read.
     pub(crate) fn reload_blacklist(&self, fetcher: &Fetcher) -> Result<bool, BlacklistWatchError> {
         let Some(entries) = self.blacklist.read_if_changed()? else {
             return Ok(false);

@@ -3,7 +3,7 @@
 use super::error::ConfigError;
 use super::{Config, CrawlOptions, Origins};
 
-/// Returns the first error, with the key and its origin.
+/// Checks the configuration. Returns the first error, with the key and its origin.
 pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigError> {
     let error = |key: &str, (sentence, hint): Problem| ConfigError::Value {
         key: key.to_owned(),
@@ -30,7 +30,7 @@ pub(super) fn check(config: &Config, origins: &Origins) -> Result<(), ConfigErro
         .map_err(|error| add_origin(error, origins))
 }
 
-/// Adds the origin, which `Config::scope` does not know.
+/// Adds the origin of the value to an error of `Config::scope`, which does not know it.
 fn add_origin(error: ConfigError, origins: &Origins) -> ConfigError {
     match error {
         ConfigError::Value {
@@ -48,7 +48,7 @@ fn add_origin(error: ConfigError, origins: &Origins) -> ConfigError {
     }
 }
 
-/// Sentence and hint.
+/// The sentence of an error message, and a hint.
 type Problem = (String, Option<String>);
 type ValueCheck = fn(&CrawlOptions) -> Result<(), Problem>;
 

@@ -38,7 +38,7 @@ pub struct CrawlOptions {
     pub reject: Vec<String>,
     /// URLs, domains and address ranges that are never requested (U11).
     pub blacklist: Vec<String>,
-    /// Files with one such entry per line. Relative paths are relative to the configuration file.
+    /// Files with one black list entry per line. Relative paths are relative to the configuration file.
     pub blacklist_files: Vec<PathBuf>,
 
     /// Sites visited at the same time.
@@ -51,7 +51,7 @@ pub struct CrawlOptions {
     /// Courtesy pause: time from the end of a response to the next request to the same site or address (F7, F8).
     #[serde(with = "aranha_units::duration")]
     pub pause: Duration,
-    /// The pause is at least this factor times the duration of the last response (R3). 0 disables it.
+    /// The pause is at least this factor times the duration of the last response (R3). 0 disables this rule.
     pub pause_factor: f64,
     /// Upper limit for pauses from `pause_factor` and from a Crawl-delay.
     #[serde(with = "aranha_units::duration")]
@@ -119,10 +119,10 @@ impl Default for CrawlOptions {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Thresholds {
-    /// Pages fetched from one site.
+    /// Number of pages fetched from one site.
     #[serde(with = "limit::count")]
     pub urls: Option<u64>,
-    /// Pages of one site with the content of another page of the site.
+    /// Number of pages of one site that have the same text as another page of the site.
     #[serde(with = "limit::count")]
     pub duplicates: Option<u64>,
     /// Link depth from the page where the crawl entered the site.
@@ -145,14 +145,14 @@ impl Default for Thresholds {
     }
 }
 
-/// A caching proxy (I5; `CoBWeb` 2.6, 3) reports the pages that its users request, and the crawl fetches its fresh
-/// copies.
+/// A caching proxy (I5; `CoBWeb` 2.6, 3). The proxy reports the pages that its users request, and the crawl fetches the
+/// proxy's fresh copies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProxyCacheOptions {
     /// Address of the proxy, such as `127.0.0.1:3128`. Empty: reported pages are requested from their own servers.
     pub proxy: String,
-    /// Time from the signal to the visit, so that the proxy has received the page.
+    /// Delay from the signal to the visit, in which the proxy receives the whole page.
     #[serde(with = "aranha_units::duration")]
     pub delay: Duration,
     /// Signals are ignored for a page that was fetched or reported less than this time ago.

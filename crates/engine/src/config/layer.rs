@@ -29,7 +29,8 @@ struct FlagValue {
 }
 
 impl FlagValues {
-    /// `flag` with its dashes (`--pause`); `key` is the dotted key it sets (`crawl.pause`).
+    /// Adds the value of a flag. `flag` is its name with dashes (`--pause`); `key` is the dotted key that it sets
+    /// (`crawl.pause`).
     pub fn set(&mut self, flag: impl Into<String>, key: &'static str, value: impl Into<Value>) {
         self.0.push(FlagValue {
             flag: flag.into(),
@@ -49,7 +50,7 @@ pub(super) struct ConfigLayer {
 }
 
 impl ConfigLayer {
-    /// A configuration file.
+    /// Reads a configuration file.
     pub(super) fn file(path: &Path) -> Result<Self, ConfigError> {
         let text = fs::read_to_string(path).map_err(|source| ConfigError::Read {
             path: path.to_owned(),
@@ -84,7 +85,7 @@ impl ConfigLayer {
         })
     }
 
-    /// A built-in profile.
+    /// Reads a built-in profile.
     pub(super) fn profile(profile: &Profile) -> Self {
         let Document { table, leaves, .. } =
             read(profile.text).expect("the tests read every profile");
@@ -99,7 +100,7 @@ impl ConfigLayer {
         }
     }
 
-    /// The command line, one layer per flag.
+    /// Makes one layer of each flag of the command line.
     pub(super) fn flags(flags: &FlagValues) -> Result<Vec<Self>, ConfigError> {
         flags.0.iter().map(Self::flag).collect()
     }
@@ -162,7 +163,7 @@ fn read(text: &str) -> Result<Document, DocumentError> {
     })
 }
 
-/// `a.b` and a value as the table `{ a = { b = value } }`.
+/// Converts the dotted key `a.b` and a value to the table `{ a = { b = value } }`.
 fn nest(key: &str, value: Value) -> Table {
     match key.split_once('.') {
         Some((first, rest)) => {

@@ -8,9 +8,9 @@ use toml::de::{DeTable, DeValue};
 /// A value that is not a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Leaf {
-    /// Dotted key of its table; empty at the top level.
+    /// Dotted key of the table that contains the value; empty at the top level.
     pub(super) table: String,
-    /// Its dotted key, including the table.
+    /// Dotted key of the value, including the table.
     pub(super) key: String,
     /// Byte range from the start of the key to the end of the value.
     pub(super) span: Range<usize>,

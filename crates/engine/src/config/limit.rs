@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 
 use serde::de::{self, Deserializer, Visitor};
 
-/// Value of an absent limit.
+/// The text that stands for an absent limit.
 pub(super) const NONE: &str = "none";
 
 /// Reads `"none"`, a number (converted by `number`) or a text (converted by `text`).

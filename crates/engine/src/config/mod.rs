@@ -4,8 +4,8 @@
 //! later layer overrides an earlier one. The [`Origin`] of every value is kept for `aranha config show`.
 //!
 //! Invariants:
-//! - Every layer is read on its own against the same structs. An unknown key or a wrong type is an error that names the
-//!   file, line and column, or the flag.
+//! - Every layer is deserialised on its own into the same structs. An unknown key or a wrong type is an error that
+//!   names the file, line and column, or the flag.
 //! - A [`Config`] from [`Config::load`] has passed all checks in `check.rs`, and its `fetch.user_agent` contains the
 //!   contact.
 //!
@@ -42,7 +42,7 @@ pub use renamed::Renamed;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Name of the profile, which a flag or a file can set.
+    /// Name of the profile. A flag or a file sets it.
     pub profile: String,
     /// `[crawl]`: scope, limits, courtesy and identity of the crawler.
     pub crawl: CrawlOptions,
@@ -104,7 +104,7 @@ pub struct ConfigEntry {
 /// The layers of a configuration, except the built-in defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
-    /// The profile from the command line. `None`: the profile that the last file names.
+    /// The profile from the command line. `None`: the profile is the one named in the last file that names one.
     pub profile: Option<String>,
     /// Configuration files; a later one overrides an earlier one. A missing file is an error.
     pub files: Vec<PathBuf>,
@@ -129,7 +129,7 @@ impl Config {
     }
 
     /// The values from files and flags, and the name of the profile, as TOML. A collection keeps this text, so that
-    /// later crawls have the same configuration.
+    /// later crawls use the same configuration.
     pub fn show_own(&self, origins: &Origins) -> String {
         show::own(self, origins)
     }

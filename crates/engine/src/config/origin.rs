@@ -56,7 +56,7 @@ impl Origins {
         &self.renamed
     }
 
-    /// Adds the old key names of a layer.
+    /// Adds the old key names that a layer uses.
     pub(super) fn add_renamed(&mut self, renamed: Vec<Renamed>) {
         self.renamed.extend(renamed);
     }

@@ -2,7 +2,7 @@
 //!
 //! Each profile is a TOML file in `profiles/`, with the reason for every value.
 
-/// The profile without values of its own.
+/// Name of the profile that leaves all defaults unchanged.
 pub(super) const DEFAULT: &str = "default";
 
 /// A named set of values.

@@ -43,7 +43,7 @@ impl Config {
     }
 }
 
-/// One filter that matches if any of the filters matches; `None` if there are none.
+/// Combines filters into one that matches if any of them matches. `None` for an empty list.
 fn any_of(key: &str, texts: &[String]) -> Result<Option<Filter>, ConfigError> {
     for text in texts {
         parse(key, text)?;
@@ -65,7 +65,7 @@ fn parse(key: &str, text: &str) -> Result<Filter, ConfigError> {
     })
 }
 
-/// An error without its origin, which `check.rs` adds.
+/// Makes an error with a placeholder for the origin of the value, which `check.rs` replaces.
 fn value_error(key: &str, sentence: String, hint: Option<String>) -> ConfigError {
     ConfigError::Value {
         key: key.to_owned(),

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::*;
 
-/// Layers with one file of this text, and the temporary folder of the file.
+/// Writes `text` to a configuration file. Returns the temporary folder of the file, and layers that contain only this
+/// file.
 fn layers(text: &str) -> (tempfile::TempDir, Layers) {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("aranha.toml");

@@ -2,7 +2,7 @@
 //!
 //! A site's pause is kept by its visit, the only task that sends requests to the site. Many sites can share one
 //! address, so a visit takes the [`Permit`] of the address before each request. Permits are issued in order of arrival
-//! (F7), each not before the pause since the end of the last response is over.
+//! (F7). The next permit is issued when the pause after the last response is over.
 //!
 //! **Invariant 2**: a permit is held until the response has ended, and dropping it starts the pause.
 //! [`Permit::give_back`], which starts no pause, is only for a request that was not sent.
@@ -15,15 +15,15 @@ use std::time::Duration;
 use tokio::sync::OwnedMutexGuard;
 use tokio::time::Instant;
 
-/// Number of addresses in memory at which idle ones are removed.
+/// Minimum number of addresses in memory before idle ones are removed.
 const MIN_SWEEP: usize = 4096;
 
 /// The gates of all addresses.
 #[derive(Debug)]
 pub(crate) struct AddressGates {
     pause: Duration,
-    /// Assumed end of the last response of an unknown address. A resumed crawl does not know the last requests of the
-    /// crawl before, so it assumes its own start.
+    /// Assumed end of the last response from an address that this crawl has not contacted. A resumed crawl does not
+    /// know when the earlier crawl sent its last requests, so it assumes the time of its own start.
     assumed_end: Option<Instant>,
     table: Mutex<Table>,
 }
@@ -39,7 +39,7 @@ struct Gate {
     last_end: Option<Instant>,
 }
 
-/// The right to send one request to an address. It is dropped at the end of the response.
+/// The right to send one request to an address. It must be dropped at the end of the response, which starts the pause.
 #[derive(Debug)]
 pub(crate) struct Permit {
     gate: OwnedMutexGuard<Gate>,
@@ -47,7 +47,7 @@ pub(crate) struct Permit {
 }
 
 impl Permit {
-    /// No request was sent, so the next permit needs no pause.
+    /// Returns the permit without starting a pause, because no request was sent.
     pub(crate) fn give_back(mut self) {
         self.used = false;
     }
@@ -74,13 +74,13 @@ impl AddressGates {
         }
     }
 
-    /// Waits for the permit of an address; `None` if the pause is 0. Cancelling the wait gives up the position in the
-    /// queue.
+    /// Waits for the permit of an address. Returns `None` at once if the configured pause is 0. Cancelling the wait
+    /// gives up the position in the queue.
     pub(crate) async fn enter(&self, address: IpAddr) -> Option<Permit> {
         if self.pause.is_zero() {
             return None;
         }
-        // An IPv4-mapped IPv6 address is the same server.
+        // An IPv4-mapped IPv6 address leads to the same server as the IPv4 address.
         let gate = self.gate(address.to_canonical()).lock_owned().await;
         if let Some(end) = gate.last_end.or(self.assumed_end) {
             tokio::time::sleep_until(end + self.pause).await;

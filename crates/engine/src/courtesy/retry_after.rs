@@ -1,7 +1,7 @@
-//! `Retry-After` (RFC 9110, 10.2.3): how the header is read, and how it is obeyed.
+//! `Retry-After` (RFC 9110, 10.2.3): reads the header, and defines how it is obeyed.
 //!
-//! The header holds for the whole site. The verdict contains a [`BackOff`]: the visit ends, the site is released until
-//! that time, and `SiteFacts::retry_after` stores the time, so that no later visit comes sooner.
+//! The header applies to the whole site. A verdict with a [`BackOff`] ends the visit and releases the site until the
+//! given time. `SiteFacts::retry_after` stores the time, so that no visit of the site begins earlier.
 
 use std::time::Duration;
 
@@ -11,19 +11,19 @@ use aranha_frontier::Outcome;
 /// The longest `Retry-After` that is obeyed.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(7 * 24);
 
-/// No request is sent to a site before some time.
+/// A time before which no request is sent to a site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BackOff {
     /// Unix milliseconds.
     pub(crate) until: i64,
-    /// Whether the server asked for it, by `Retry-After` or 429. Then the time is stored with the site.
+    /// Whether the server requested the back-off, by `Retry-After` or 429. Then the time is stored with the site.
     pub(crate) is_requested: bool,
-    /// Whether it also applies to a visit that already ends, and makes an earlier back-off longer.
+    /// Whether the back-off also applies if the visit is already ending. Then it can make an earlier back-off longer.
     pub(crate) extends: bool,
 }
 
 impl BackOff {
-    /// For a page that is retried at `due`: `None` unless the server sent `Retry-After` or 429.
+    /// The back-off for a page that is retried at `due`. `None` unless the server sent `Retry-After` or 429.
     pub(crate) fn with_retry(
         cause: Outcome,
         retry_after: Option<Duration>,
@@ -38,7 +38,7 @@ impl BackOff {
         })
     }
 
-    /// For a server that fails again and again.
+    /// The back-off after several failed fetches in a row.
     pub(crate) fn server_down(until: i64) -> Self {
         Self {
             until,
@@ -47,7 +47,8 @@ impl BackOff {
         }
     }
 
-    /// For a response that is not retried (a page, robots.txt or a probe): 4xx or 5xx with `Retry-After`.
+    /// The back-off for the response to a request that is not retried: a page, robots.txt or a probe. `None` unless the
+    /// status is 4xx or 5xx and the server sent `Retry-After`.
     pub(crate) fn requested(
         outcome: Outcome,
         retry_after: Option<Duration>,
@@ -66,7 +67,7 @@ fn until(retry_after: Duration, now: i64) -> i64 {
     now + retry_after.min(MAX_RETRY_AFTER).as_millis() as i64
 }
 
-/// The time from `now` that the header of a response gives, in seconds or as a date.
+/// Reads the header `Retry-After`, which contains seconds or a date. Returns the time from `now`.
 pub(crate) fn retry_after(response: &FetchResponse, now: i64) -> Option<Duration> {
     parse(response.headers.text("retry-after")?, now)
 }

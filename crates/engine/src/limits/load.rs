@@ -2,9 +2,9 @@
 //!
 //! `max_requests` limits the active requests exactly. The other limits (latency, error rate, processor) are enforced by
 //! changing the number of active requests once a second: 20% fewer while a limit is exceeded, 5% more otherwise,
-//! similar to the congestion window of TCP. The download rate is limited in `rate`.
+//! similar to the congestion window of TCP. The download rate is limited in `rate_limit.rs`.
 //!
-//! Without limits nothing is measured, and no request waits.
+//! If no limit is configured, nothing is measured and no request waits.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,23 +18,23 @@ use crate::status::tally::LiveCounters;
 
 /// Time between two adjustments of the number of active requests.
 const ADJUST_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum of active requests without a limit.
+/// Maximum number of active requests if `max_requests` is not set.
 const MAX_REQUESTS: usize = 1 << 20;
 
 /// Limits on the load of this machine and its network; each is a value or `"none"`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Caps {
-    /// Active requests, over all sites.
+    /// Maximum number of active requests, over all sites.
     #[serde(with = "limit::count")]
     pub max_requests: Option<u64>,
-    /// Processor use of this process, in percent of all processors.
+    /// Maximum processor use of this process, in percent of all processors.
     #[serde(with = "limit::count")]
     pub max_cpu_percent: Option<u16>,
-    /// Mean time to the first byte of a response.
+    /// Maximum of the mean time to the first byte of a response.
     #[serde(with = "limit::time")]
     pub max_latency: Option<Duration>,
-    /// Percentage of requests that time out or break off.
+    /// Maximum percentage of requests that fail without a response.
     #[serde(with = "limit::count")]
     pub max_error_percent: Option<u16>,
 }
@@ -53,7 +53,7 @@ struct LoadSample {
 #[derive(Debug)]
 pub(crate) struct LoadManager {
     caps: Caps,
-    /// One permit per allowed request; `None` without limits.
+    /// One permit per allowed request; `None` if no limit is configured.
     gate: Option<Semaphore>,
     allowed: AtomicU64,
     sample: Mutex<LoadSample>,
@@ -109,7 +109,8 @@ impl LoadManager {
             };
             let active = allowed.saturating_sub(gate.available_permits());
             let wanted = if self.exceeded(&sample, processor.percent()) {
-                // Reduce from the active requests: reducing unused permits would have no effect.
+                // The reduction starts from the number of active requests, because taking away unused permits would
+                // have no effect.
                 (active.min(allowed) * 4 / 5).max(1)
             } else {
                 (allowed + (allowed / 20).max(1)).min(max_requests)
@@ -137,7 +138,7 @@ impl LoadManager {
         let slow = max_latency
             .is_some_and(|cap| sample.answered > 0 && sample.latency / sample.answered > cap);
         let failing = max_error_percent.is_some_and(|cap| {
-            // Too few requests give no meaningful rate.
+            // The error rate of fewer requests is not meaningful.
             sample.requests >= 20 && sample.failed * 100 > sample.requests * u32::from(cap)
         });
         slow || failing || max_cpu_percent.is_some_and(|cap| cpu > u32::from(cap))
@@ -160,7 +161,7 @@ impl ProcessorUse {
         }
     }
 
-    /// Percentage of all processors since the last call.
+    /// Processor use since the last call, in percent of all processors.
     fn percent(&mut self) -> u32 {
         let used = process_time();
         let now = std::time::Instant::now();

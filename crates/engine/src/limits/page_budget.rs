@@ -1,4 +1,4 @@
-//! The page limit (`crawl.pages`).
+//! The page limit (`crawl.pages`). Each fetch reserves a page first, so that active fetches cannot exceed the limit.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -23,13 +23,13 @@ impl PageBudget {
         }
     }
 
-    /// Reserves one page; false if active fetches have reserved all of them.
+    /// Reserves one page. Returns false if no page is left: each was received or is reserved by an active fetch.
     pub(crate) fn take(&self) -> bool {
         let one = |left: u64| left.checked_sub(1);
         self.limit.is_none() || self.left.fetch_update(Relaxed, Relaxed, one).is_ok()
     }
 
-    /// Returns the reservation of a fetch without a page.
+    /// Returns the reservation of a fetch that received no page.
     pub(crate) fn give_back(&self) {
         if self.limit.is_some() {
             self.left.fetch_add(1, Relaxed);
@@ -42,7 +42,7 @@ impl PageBudget {
         self.freed.notified().await;
     }
 
-    /// Counts a received page; true if the limit is reached.
+    /// Counts a received page. Returns true if the limit is reached.
     pub(crate) fn answered(&self) -> bool {
         let count = self.answered.fetch_add(1, Relaxed) + 1;
         self.limit.is_some_and(|limit| count >= limit)

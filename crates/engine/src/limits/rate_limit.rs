@@ -1,18 +1,18 @@
 //! The download rate limit (`--limit-rate`, `crawl.limit_rate`), over all sites.
 //!
-//! A token bucket that may go into debt: a request starts when the bytes of the earlier ones are paid off. So the
-//! average rate is kept for responses of any size.
+//! A token bucket whose balance may become negative. The bytes of a response are subtracted when they are known, and a
+//! request waits until the balance is zero again. So the average rate is kept for responses of any size.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The token bucket; without a limit no request waits.
+/// The token bucket. If no limit is configured, no request waits.
 #[derive(Debug)]
 pub(crate) struct RateLimit {
     limit: Option<u64>,
-    /// Time at which all received bytes are paid off.
+    /// Time at which the balance is zero, if no further bytes are received.
     paid: Mutex<Instant>,
 }
 
@@ -24,7 +24,7 @@ impl RateLimit {
         }
     }
 
-    /// Waits until all received bytes are paid off. May be cancelled.
+    /// Waits until the balance is zero. Cancel safe.
     pub(crate) async fn wait(&self) {
         if self.limit.is_some() {
             let paid = *self.paid.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +32,7 @@ impl RateLimit {
         }
     }
 
-    /// Charges received bytes.
+    /// Subtracts received bytes from the balance.
     pub(crate) fn charge(&self, bytes: u64) {
         if let Some(limit) = self.limit {
             let cost = Duration::from_secs_f64(bytes as f64 / limit.max(1) as f64);

@@ -8,7 +8,8 @@ use super::link_cache::LinkIds;
 use super::{PageLinks, link_depth, outside_link};
 use crate::node::Context;
 
-/// Takes the links of `page`, which was fetched as `from` under `url`, in the visit with this lease.
+/// Extracts the links of `page`. `from` is the entry of the page in the queue, `url` its URL, `lease` the lease of the
+/// visit.
 pub(crate) fn extract(
     context: &Context,
     lease: u64,
@@ -35,7 +36,8 @@ pub(crate) fn extract(
         if scope.is_beyond(&link.href) {
             continue;
         }
-        // The date of a change must reach the visit even if the link is known.
+        // A link with a date of change is not looked up in the link cache: the visit needs the date even if it knows
+        // the page.
         let id = modified.map_or_else(|| ids.of(&link.href), |_| None);
         if let Some(key) = id.and_then(|id| context.watchers.link_cache.find(id)) {
             links.inside.push_repeated(key);
@@ -66,7 +68,7 @@ pub(crate) fn extract(
 /// The base URL of the page's links.
 fn base(url: &CanonUrl, page: &Page) -> Base {
     let mut own = Base::of(url);
-    // Queries in XML lists are always UTF-8.
+    // In sitemaps and feeds, which are XML, queries are always in UTF-8.
     if page.media_type.is_html() {
         own = own.with_charset(page.charset);
     }

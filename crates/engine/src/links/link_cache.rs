@@ -1,32 +1,33 @@
-//! The link cache recognises links that the visit has seen on an earlier page. Most links of a page are such links.
+//! The link cache recognises links that the visit has seen on an earlier page. Most links of a page are of this kind.
 //!
 //! A recognised link needs no canonicalisation and no scope check, because its target is known. One table of fixed size
 //! serves all visits. A new entry overwrites an old one; a link that is no longer in the table is processed like a new
-//! one. The id of a link depends on the lease: if a lease is lost with pages that were not checked in, later leases do
-//! not see its entries.
+//! one. The id of a link depends on the lease. If a lease is lost, pages that were admitted under it may not be checked
+//! in, so later visits must not find its entries.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use aranha_url::{Base, PathKey};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Entries of the table: half a megabyte, so that it stays in the processor's cache.
+/// Number of entries. The table takes half a megabyte, so that it stays in the processor's cache.
 const SLOTS: usize = 1 << 15;
 
-/// The table.
+/// The table of links that were seen recently.
 pub(crate) struct LinkCache {
     slots: Box<[Slot]>,
 }
 
-/// The key of a link's target, and the XOR of that key and the link's id. A reader that sees halves of two entries
-/// computes a wrong id, so no lock is needed.
+/// An entry: the key of a link's target, and the XOR of that key and the link's id. If a reader sees halves of two
+/// entries, because another thread is writing, it computes a wrong id and finds nothing. So no lock is needed.
 #[derive(Default)]
 struct Slot {
     key: AtomicU64,
     id_xor_key: AtomicU64,
 }
 
-/// Identifies a link within a lease: a hash of the lease, of the part of the base URL that matters, and of the href.
+/// Identifies a link within a lease: a hash of the lease, of the part of the base URL that its target depends on, and
+/// of the href.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct LinkId(u64);
 
@@ -37,7 +38,7 @@ impl LinkCache {
         }
     }
 
-    /// The target of a link that the visit has admitted lately.
+    /// The key of the link's target. `None` if the link is not in the table.
     pub(crate) fn find(&self, id: LinkId) -> Option<PathKey> {
         let slot = self.slot(id);
         let key = slot.key.load(Relaxed);
@@ -77,7 +78,7 @@ impl<'a> LinkIds<'a> {
     pub(crate) fn of(&mut self, href: &str) -> Option<LinkId> {
         let (href, colon) = before_fragment(href);
         let part = self.base.part(href, colon)?;
-        // Every part is a prefix of the base: equal lengths mean equal parts.
+        // Every part is a prefix of the base, so parts of equal length are equal.
         let seed = match self.last {
             Some((length, seed)) if length == part.len() => seed,
             _ => xxh3_64_with_seed(part.as_bytes(), self.lease),
@@ -87,7 +88,8 @@ impl<'a> LinkIds<'a> {
     }
 }
 
-/// The link without its fragment, and whether that contains a colon. Most links have neither.
+/// The link without its fragment, and whether the rest contains a colon. One search suffices for most links, which
+/// contain neither `#` nor a colon.
 fn before_fragment(href: &str) -> (&str, bool) {
     let bytes = href.as_bytes();
     match memchr::memchr2(b'#', b':', bytes) {

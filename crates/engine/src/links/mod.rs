@@ -18,13 +18,14 @@ pub(crate) use self::site_links::SiteLinks;
 /// The links of one page that are in scope.
 #[derive(Default)]
 pub(crate) struct PageLinks {
-    /// To pages of the same site.
+    /// Links to pages of the same site.
     pub(crate) inside: SiteLinks,
-    /// To other sites.
+    /// Links to other sites.
     pub(crate) outside: Vec<Outside>,
 }
 
-/// Depth of a link's target, in links from a seed. One redirect adds nothing; a second in a row does.
+/// Depth of a link's target, in links from a seed. A redirect does not add to the depth, unless the page was itself
+/// reached by a redirect.
 pub(crate) fn link_depth(from: &Pending, hop: Hop) -> u16 {
     if hop == Hop::Redirect && from.hop != Hop::Redirect {
         from.depth

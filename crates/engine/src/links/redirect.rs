@@ -5,11 +5,12 @@ use aranha_url::{Base, CanonUrl};
 
 use crate::node::CrawlPolicy;
 
-/// The target of a redirect, in scope or not.
+/// The target of a redirect. It may be out of scope.
 #[derive(Clone, Debug)]
 pub(crate) struct RedirectTarget {
     pub(crate) target: CanonUrl,
-    /// The path as the server wrote it. It is requested when the canonical form is the redirecting page itself.
+    /// The path as the server wrote it. It is requested if the canonical URL of the target is that of the redirecting
+    /// page.
     pub(crate) literal_path: String,
 }
 

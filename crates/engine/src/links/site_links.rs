@@ -1,4 +1,4 @@
-//! The links of a page to pages of its own site, packed.
+//! The links of a page to pages of its own site, with all paths in one string.
 
 use aranha_frontier::Hop;
 use aranha_url::PathKey;
@@ -12,19 +12,19 @@ pub(crate) struct SiteLink {
     pub(crate) hop: Hop,
     /// Date of the last change, from a sitemap or a feed, unix milliseconds.
     pub(crate) modified: Option<i64>,
-    /// Its id in the link cache.
+    /// Id of the link in the link cache.
     pub(crate) id: Option<LinkId>,
     /// End of its path in [`SiteLinks::paths`].
     path_end: usize,
 }
 
-/// A page's links to pages of its site. The paths are in one string, and are copied only for new targets, because most
-/// targets are known.
+/// A page's links to pages of its site. The path of a link is copied out of the common string only if the target is
+/// new, because most targets are known.
 #[derive(Default)]
 pub(crate) struct SiteLinks {
     paths: String,
     links: Vec<SiteLink>,
-    /// Targets of links that the link cache recognised: known pages.
+    /// Targets of links that the link cache recognised. The visit knows these pages.
     repeated: Vec<PathKey>,
 }
 
@@ -55,7 +55,7 @@ impl SiteLinks {
         });
     }
 
-    /// Number of links, repetitions included.
+    /// Number of links, including those that the link cache recognised.
     pub(crate) fn count(&self) -> usize {
         self.repeated.len() + self.links.len()
     }

@@ -65,7 +65,7 @@ impl Node {
 }
 
 impl Context {
-    /// Claims for signals about pages in scope. Pages that the user requested also become seeds.
+    /// Converts signals about pages in scope to claims. Pages that the user requested also become seeds.
     fn claims(&self, signals: &[Signal]) -> (Vec<(Outside, Claim)>, Vec<Seed>) {
         let (mut claims, mut seeds) = (Vec::new(), Vec::new());
         for signal in signals {

@@ -1,9 +1,9 @@
 //! Signals (I5): messages from outside that a page has changed or is new.
 //!
 //! A receiver (`aranha listen`, the Squid helper, `aranha seed add --now`) appends a line to `signals.jsonl` in the
-//! collection, whether a crawl is active or not, and never waits for the crawl. An active crawl takes the file every
-//! second by renaming it, and removes it when its signals are in the frontier. So a crash may repeat signals but loses
-//! none. A signal can only make a visit earlier (`crates/revisit`, `Trust`).
+//! collection, whether a crawl is active or not, and never waits for the crawl. An active crawl renames the file every
+//! second, reads it, and removes it when its signals are in the frontier. So a crash may cause a signal to be read
+//! twice, but never loses one. A signal can only make a visit earlier (`crates/revisit`, `Trust`).
 //!
 //! Writers hold the lock of the file while they write, and check after locking that the file was not renamed. The
 //! reader waits for the lock. So lines of several writers do not mix, and no line is lost.
@@ -90,7 +90,7 @@ fn trusts(facts: &SiteFacts) -> Vec<(u8, Trust)> {
     postcard::from_bytes(&facts.trust).unwrap_or_default()
 }
 
-/// Signals that a crawl has taken from the file.
+/// Signals that a crawl has taken from the file, but not yet removed.
 #[derive(Debug)]
 pub(crate) struct SignalBatch {
     path: PathBuf,
@@ -100,8 +100,8 @@ pub(crate) struct SignalBatch {
 }
 
 impl SignalBatch {
-    /// Takes the signals from the file at `path`. If an earlier crawl took signals and did not remove them, returns
-    /// those first.
+    /// Takes the signals from the file at `path`. If signals were taken earlier and not removed, for example before a
+    /// crash, returns those instead.
     pub(crate) fn take(path: &Path) -> io::Result<Option<Self>> {
         let taken = path.with_extension("taken");
         if !taken.exists() {
@@ -132,7 +132,7 @@ impl SignalBatch {
         }))
     }
 
-    /// Removes the signals, which are now in the frontier.
+    /// Removes the file of the taken signals. Must be called only when they are in the frontier.
     pub(crate) fn remove(self) -> io::Result<()> {
         fs::remove_file(self.path)
     }

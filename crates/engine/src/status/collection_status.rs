@@ -24,10 +24,11 @@ pub struct Status {
     pub external_links: u64,
     /// Bytes of the frontier on disk.
     pub frontier_bytes: u64,
-    /// When the next page is due, in unix milliseconds. While a site is being visited, the end of its lease counts.
+    /// When the next site can be checked out, in unix milliseconds. For a site that is being visited, this is the end
+    /// of its lease.
     #[serde(serialize_with = "as_timestamp")]
     pub next_due: Option<i64>,
-    /// When the next revisit is due, in unix milliseconds, among sites with no other work.
+    /// When the next revisit is due, in unix milliseconds. Only sites that have nothing else to fetch are considered.
     #[serde(serialize_with = "as_timestamp")]
     pub next_revisit: Option<i64>,
 }

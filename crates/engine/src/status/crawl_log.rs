@@ -4,9 +4,9 @@
 //! time status size url hop via type visit fetched+ms digest source notes
 //! ```
 //!
-//! A fetch without an HTTP status has a negative code of Heritrix. Fields contain no white space and no control characters:
-//! URLs are canonical, and other text is escaped. A line is written after its page is committed, so a crash never leaves a line
-//! about a page that the frontier does not have.
+//! A fetch without an HTTP status has one of Heritrix's negative codes. Fields contain no white space and no control
+//! characters: URLs are canonical, and other text is escaped. A line is written after its page is committed, so a crash
+//! never leaves a line about a page that the frontier does not have.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};

@@ -25,7 +25,7 @@ pub struct Event {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum EventKind {
-    /// The state of a running crawl, every few seconds.
+    /// The state of a running crawl. Sent every few seconds.
     Progress {
         /// Time since the crawl began, in seconds.
         seconds: f64,
@@ -46,7 +46,7 @@ pub enum EventKind {
     },
     /// The crawl has ended.
     End {
-        /// Why, as a sentence.
+        /// Why the crawl ended.
         reason: String,
         /// Duration of the crawl in seconds.
         seconds: f64,
@@ -58,7 +58,7 @@ pub enum EventKind {
 }
 
 impl Event {
-    /// A running crawl reports its state.
+    /// Makes an event with the state of a running crawl.
     pub fn progress(
         time: i64,
         elapsed: Duration,
@@ -75,7 +75,7 @@ impl Event {
         Self { time, kind }
     }
 
-    /// A notice.
+    /// Makes an event of a notice.
     pub fn notice(time: i64, notice: Notice) -> Self {
         let text = notice.to_string();
         Self {
@@ -84,7 +84,7 @@ impl Event {
         }
     }
 
-    /// The end of a crawl.
+    /// Makes the event that ends a crawl.
     pub fn end(time: i64, summary: &Summary) -> Self {
         let kind = EventKind::End {
             reason: summary.reason.to_string(),

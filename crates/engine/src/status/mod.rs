@@ -1,9 +1,10 @@
-//! Reports of a crawl about itself. One vocabulary serves `crawl --json`, `status --json`, the summary, and later a dashboard.
+//! Reports of a crawl about itself. The same types serve `crawl --json`, `status --json`, the summary, and later a
+//! dashboard.
 //!
 //! * [`Tally`](tally::Tally): counters of one crawl.
 //! * [`Status`](collection_status::Status): totals of the whole collection, from the frontier.
 //! * [`Notice`](notice::Notice): something an operator should know: a trap, a DNS outage, a full disk.
-//! * [`Event`](event::Event): one of these with a time: progress, a notice, the end.
+//! * [`Event`](event::Event): a report with a time: progress, a notice, or the end of the crawl.
 //! * `crawl_log` writes `logs/crawl.log`, `event_log` writes `logs/events.jsonl`.
 //!
 //! docs/json.md documents every field.

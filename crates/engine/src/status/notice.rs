@@ -1,7 +1,7 @@
 //! Notices: what the operator of a crawl should know while it runs.
 //!
-//! [`Notices::send`] appends each notice to `logs/events.jsonl` and passes it to the program that runs the crawl. Senders
-//! never wait, and the crawl does not depend on a receiver.
+//! [`Notices::send`] appends each notice to `logs/events.jsonl` and passes it to the program that runs the crawl.
+//! Senders never wait, and the crawl does not depend on a receiver.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,10 +13,11 @@ use super::event::Event;
 use super::event_log::EventLog;
 use crate::clock::Clock;
 
-/// Notices that wait for the receiver; further ones are only logged.
+/// Maximum number of notices that wait for the receiver. Further notices are only logged.
 const QUEUE_LENGTH: usize = 1000;
 
-/// Something that the operator should know. The JSON field `notice` names the variant; `Display` is the sentence for people.
+/// Something that the operator should know. The JSON field `notice` names the variant; `Display` is a sentence for the
+/// operator.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 #[serde(tag = "notice", rename_all = "snake_case")]
 pub enum Notice {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// Defines the live counters and their snapshot with the same fields.
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident,)*) => {
-        /// Live counters of a crawl. Visits write them; anyone may read them at any time.
+        /// Live counters of a crawl. Visits add to them; they can be read at any time.
         #[derive(Debug, Default)]
         pub struct LiveCounters {
             $($(#[$doc])* pub $name: AtomicU64,)*
@@ -57,7 +57,7 @@ counters! {
     traps,
     /// "Not found" pages sent with status 200 (T8).
     soft_404,
-    /// Pages that refuse the crawler's browser (T9).
+    /// Pages that only say that the browser is not supported (T9).
     unsupported_browser,
     /// Revisited pages without a change, 304 responses included.
     unchanged,
@@ -69,7 +69,7 @@ counters! {
     signals,
     /// Revisits that a signal brought forward.
     revisits_advanced,
-    /// Pages first heard of from a signal.
+    /// Pages that were unknown until a signal announced them.
     pages_announced,
     /// Pages read from the proxy's cache.
     proxy_hits,
@@ -77,7 +77,7 @@ counters! {
     proxy_misses,
 }
 
-/// Adds to a counter. No other memory is synchronised with it.
+/// Adds to a counter with relaxed ordering: no other memory is synchronised.
 pub(crate) fn add(counter: &AtomicU64, amount: u64) {
     counter.fetch_add(amount, Relaxed);
 }

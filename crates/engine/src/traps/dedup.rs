@@ -1,6 +1,6 @@
-//! Removes repetitions among the words or links of one page, by their hashes.
+//! Recognises repeated words or links of one page by their hashes.
 //!
-//! A hash table with linear probing, created for one page and at most half full. This is cheaper than to sort the
+//! A hash table with linear probing, created for one page and at most half full. This is cheaper than sorting the
 //! hashes.
 
 /// A set of hashes. They must be evenly distributed.
@@ -11,7 +11,7 @@ pub(crate) struct SeenHashes {
 }
 
 impl SeenHashes {
-    /// With room for `expected` hashes.
+    /// Creates a set with room for `expected` hashes.
     pub(crate) fn new(expected: usize) -> Self {
         Self {
             slots: vec![0; (2 * expected).next_power_of_two()],
@@ -19,7 +19,7 @@ impl SeenHashes {
         }
     }
 
-    /// Adds a hash. True if it is new. 0 and 1 count as the same hash.
+    /// Adds a hash. Returns true if it is new. 0 and 1 count as the same hash.
     #[inline]
     pub(crate) fn insert(&mut self, hash: u32) -> bool {
         let hash = hash.max(1);
@@ -67,7 +67,7 @@ mod tests {
         fn each_hash_is_new_once(hashes in proptest::collection::vec(1..90_u32, 0..200), high in 0..3_u32, expected in 0..60_usize) {
             let (mut seen, mut known) = (SeenHashes::new(expected), HashSet::new());
             for hash in hashes {
-                // Some differ only in their upper bits, and share one slot.
+                // After the shift, hashes differ only in their upper bits, so they compete for the same slots.
                 let hash = hash << (12 * high);
                 proptest::prop_assert_eq!(seen.insert(hash), known.insert(hash));
             }

@@ -1,8 +1,8 @@
 //! Traps: endless sites and domains, recognised by the lack of new text and of links back (D5 to D8).
 //!
-//! [`novelty`] checks one site, [`wildcard_domains`] the hosts of one domain together; both compare words ([`words`],
-//! [`dedup`]). [`soft_404`] recognises "not found" pages with status 200. [`site_share`] reports a site that takes most
-//! of the requests.
+//! [`novelty`] checks one site. [`wildcard_domains`] checks all hosts of one domain together. Both compare words
+//! ([`words`], [`dedup`]). [`soft_404`] recognises "not found" pages with status 200. [`site_share`] reports a site
+//! that takes at least half of the requests.
 
 pub(crate) mod dedup;
 pub(crate) mod novelty;

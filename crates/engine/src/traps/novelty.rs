@@ -5,18 +5,20 @@
 //! * **No new text** ([`Trap::NoNewText`]): its pages bring new links, but their texts were seen before or differ only
 //!   in numbers and a few words. Examples are calendars, filters that combine in any order, session identifiers, paths
 //!   that grow, and mazes whose text is drawn from a fixed set of words.
-//! * **No links back** ([`Trap::NoLinksBack`]): hardly a page has a link to a known page. Real sites have menus and
+//! * **No links back** ([`Trap::NoLinksBack`]): hardly any page has a link to a known page. Real sites have menus and
 //!   links to the home page; a maze that invents its links has neither.
 //!
-//! A stretch of pages without new text is no sign alone: manuals contain thousands of similar pages, and a site may
-//! exist in two editions. It is a sign if the stretch brings at least half as many new links as it has pages, because
-//! then it does not end. One page counts for a few new links at most: in an honest site one index lists hundreds of
-//! pages, and these bring none. It counts for more only if an earlier page had exactly its words, like every month of a
-//! calendar. Each page with new text shortens the stretch, and a site that has brought much new text is allowed longer
-//! stretches. The constants were set on real sites: see `docs/decisions/0008-novelty.md`.
+//! A stretch is a series of barren pages. A long stretch alone does not prove a trap: manuals contain thousands of
+//! similar pages, and a site may exist in two editions. The site is a trap if the pages of the stretch also bring new
+//! links, at least half as many as there are pages, because then the stretch does not end. The number of these links is
+//! the growth of the stretch. One page adds at most a few links to the growth, because in an honest site one index page
+//! lists hundreds of pages that bring no new links themselves. A page adds more only if an earlier page had exactly the
+//! same words, like every month of a calendar. Each page with new text shortens the stretch. The more pages with new
+//! text a site has brought, the longer a stretch may be. The constants were set on real sites: see
+//! `docs/decisions/0008-novelty.md`.
 //!
-//! Read [`Novelty::add_page`] first. [`Record`] is stored between visits; everything else is bounded, and collected
-//! again by each visit.
+//! Read [`Novelty::add_page`] first. Only [`Record`] is stored between visits. Everything else has a fixed maximum
+//! size, and each visit collects it anew.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -27,54 +29,56 @@ use aranha_frontier::{NoveltyCounters as Record, Seen};
 use crate::traps::dedup::SeenHashes;
 use crate::traps::words::{HASH_MULTIPLIER, each_word};
 
-/// How many pages one page with new text removes from the stretch.
+/// Number of pages by which one page with new text shortens the stretch.
 const RELIEF_PAGES: u32 = 10;
-/// Each time this many pages had new text, the site is allowed a stretch that is one page longer.
+/// Number of pages with new text that allow the site a stretch that is one page longer.
 const PAGES_PER_ALLOWANCE: u32 = 2;
-/// Maximum number of new links that one page adds to the stretch.
+/// Maximum number of new links that one page adds to the growth of the stretch.
 const MAX_GROWTH: u32 = 4;
-/// The same for a page that has exactly the words of an earlier one, such as a month of a calendar.
+/// The same maximum for a page that has exactly the words of an earlier page, such as a month of a calendar.
 const MAX_GROWTH_SAME_WORDS: u32 = 32;
-/// Pages at the start of a visit that do not shorten the stretch, because every word is new to the visit.
+/// Number of pages at the start of a visit that do not shorten the stretch, because most words are still new to the
+/// visit.
 const WARM_UP_PAGES: u32 = 8;
-/// Words remembered. When there are more, the older half is dropped.
+/// Maximum size of each of the two sets of known words. When the newer set is full, it replaces the older one.
 const MAX_WORDS: usize = 16 << 10;
-/// Texts remembered. When there are more, all are dropped.
+/// Maximum number of hashes of texts in memory. When it is reached, all are dropped.
 const MAX_TEXTS: usize = 64 << 10;
-/// Sketches remembered, of the latest pages, for near duplicates.
+/// Maximum number of sketches in memory, from the latest pages. They are compared to find near duplicates.
 const MAX_SKETCHES: usize = 32;
-/// Pages with links after which some must lead back. A first level of 100 lists without a menu is rare; one of 24 is
-/// not.
+/// Number of pages with links after which the check for links back begins. Honest sites may begin with 24 lists of
+/// links without a menu, but rarely with 100.
 pub(crate) const MIN_LINKED_PAGES: u32 = 100;
-/// The same for the hosts of a wildcard domain, which are trusted less.
+/// The same number for the hosts of a wildcard domain, which are trusted less.
 pub(crate) const MIN_LINKED_PAGES_OF_HOSTS: u32 = 24;
-/// Pages with fewer links are not counted for this.
+/// Pages with fewer links are ignored by the check for links back.
 const MIN_LINKS: u32 = 3;
-/// One of this many pages must have a link to a known page.
+/// At least one in this number of pages must have a link to a known page.
 const BACK_LINK_SHARE: u32 = 8;
-/// Words of one page that are read.
+/// Maximum number of words that are read from one page.
 const MAX_PAGE_WORDS: usize = 4096;
-/// A site with this many pages with new text is trusted while its stretch is far from the limit, in length or in
-/// growth. Then one of [`SAMPLE_EVERY`] pages, chosen at random, is read, and stands for the pages before it. Near the
-/// limit every page is read.
+/// Number of pages with new text after which a site is trusted, as long as the length or the growth of its stretch is
+/// far from the limit. Of a trusted site only one in [`SAMPLE_EVERY`] pages is read, chosen at random. The unread pages
+/// before it are treated like it.
 const TRUSTED_PAGES: u32 = 256;
-/// A stretch is far from the limit below this fraction of it: 1 / 4.
+/// A stretch is far from the limit if it is less than the limit divided by this number.
 const FAR_DIVISOR: u32 = 4;
+/// Of a trusted site, one in this number of pages is read.
 const SAMPLE_EVERY: u64 = 4;
 
-/// The text of a page, as far as trap detection needs it.
+/// Hashes of the text of a page, for trap detection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reading {
     /// Hash of the text.
     pub(crate) text: u64,
-    /// Sketch of the text, 0 when it is short.
+    /// Sketch of the text for the near-duplicate test; 0 if the text is too short.
     pub(crate) sketch: u64,
-    /// Hashes of its words, each once, unordered; `None` if the words were not read.
+    /// Hashes of the different words of the text, unordered; `None` if the words were not read.
     words: Option<Vec<u32>>,
 }
 
 impl Reading {
-    /// A page whose words are not read.
+    /// Makes the reading of a page whose words are not read.
     pub(crate) fn without_words(digest: u64, sketch: u64) -> Self {
         Self {
             text: digest,
@@ -112,8 +116,8 @@ fn hash_of_set(words: &[u32]) -> u64 {
     words.iter().map(spread).fold(0, u64::wrapping_add)
 }
 
-/// A set of words by their hashes. 32 bits are enough: among 16,000 words one of 250,000 collides, and thousands of
-/// visits remember some hundreds of words each.
+/// A set of words by their hashes. Hashes of 32 bits are enough: if 16,000 words are known, one in 250,000 new words
+/// has the hash of a known word. Short hashes save memory, because thousands of visits keep such sets.
 type WordSet = HashSet<u32, BuildHasherDefault<WordHasher>>;
 
 /// Identity hasher. The multiplication fills the upper bits, which hashbrown uses for its tags.
@@ -139,9 +143,9 @@ impl Hasher for WordHasher {
 /// Why a site is a trap. `Display` completes a sentence about the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trap {
-    /// New links, but no new text.
+    /// The pages have new links, but no new text.
     NoNewText,
-    /// Links that hardly ever lead to a known page.
+    /// The links hardly ever lead to a known page.
     NoLinksBack,
 }
 
@@ -154,15 +158,15 @@ impl fmt::Display for Trap {
     }
 }
 
-/// Memory of the contents of one site during a visit.
+/// The texts and links of one site that a visit remembers for trap detection.
 #[derive(Debug, Default)]
 pub(crate) struct Novelty {
     record: Record,
     /// Pages of this visit whose words were read.
     pages: u32,
-    /// Pages since then whose words were not read.
+    /// Pages since the last one that was read.
     unread: u32,
-    /// New links on the unread pages.
+    /// Growth of the stretch by the unread pages, if they are barren.
     unread_growth: u32,
     texts: Seen,
     words: WordSet,
@@ -171,7 +175,7 @@ pub(crate) struct Novelty {
 }
 
 impl Novelty {
-    /// Continues with the counters of earlier visits.
+    /// Starts with the counters of earlier visits.
     pub(crate) fn resume(record: Record) -> Self {
         Self {
             record,
@@ -184,8 +188,8 @@ impl Novelty {
         self.record
     }
 
-    /// Whether the words of a page are to be read. `limit` as for [`Novelty::trap`]. `random`: a number per page that
-    /// the site cannot predict, so that no trap can hide between the samples.
+    /// Whether the words of a page are to be read. `limit`: see [`Novelty::trap`]. `random`: a number per page that the
+    /// site cannot predict, so that a trap cannot avoid the samples.
     pub(crate) fn reads_words(&self, limit: u32, random: u64) -> bool {
         let Record {
             barren,
@@ -204,13 +208,13 @@ impl Novelty {
         limit.saturating_add(self.record.fruitful / PAGES_PER_ALLOWANCE)
     }
 
-    /// Whether the site had this text, or this set of words, before. Remembers it.
+    /// Whether the visit has seen this hash of a text, or of a set of words, before. Remembers the hash.
     pub(crate) fn is_repeated(&mut self, text: u64) -> bool {
         text != 0 && !remember(&mut self.texts, text, MAX_TEXTS)
     }
 
     /// Adds a page with `links` different links into the site, `new` of them to unknown pages. `is_repeated`: its text
-    /// is known. A page whose words were not read is classified like the next sampled page.
+    /// was seen before. A page whose words were not read is classified like the next page that is read.
     pub(crate) fn add_page(&mut self, reading: &Reading, is_repeated: bool, links: u32, new: u32) {
         if links >= MIN_LINKS {
             self.record.pages = self.record.pages.saturating_add(1);
@@ -227,7 +231,8 @@ impl Novelty {
         let is_near_duplicate = self.is_near_duplicate(reading.sketch);
         let has_known_words = self.is_repeated(hash_of_set(words)) || is_repeated;
         let new_words = self.add_words(words);
-        // Up to 1% new words may be chance, such as a name or a misprint; in a near duplicate up to 5%.
+        // A page is barren if at most 1% of its words are new, such as a name or a misprint. In a near duplicate the
+        // limit is 5%.
         let share = if is_near_duplicate { 20 } else { 100 };
         let is_barren = is_repeated || new_words * share <= words.len();
         if !is_barren {
@@ -255,7 +260,7 @@ impl Novelty {
         self.record.growth = self.record.growth.saturating_add(growth);
     }
 
-    /// Shortens the stretch, because this many pages had new text. The growth shrinks in proportion.
+    /// Shortens the stretch after `pages` pages with new text. The growth shrinks in proportion.
     pub(crate) fn shorten_stretch(&mut self, pages: u32) {
         let Record { barren, growth, .. } = self.record;
         let left = barren.saturating_sub(pages.saturating_mul(RELIEF_PAGES));
@@ -264,8 +269,9 @@ impl Novelty {
             (u64::from(growth) * u64::from(left) / u64::from(barren.max(1))) as u32;
     }
 
-    /// Whether the site is a trap. `limit`: the longest stretch that may grow. `min_linked_pages`: pages with links
-    /// after which some must lead back.
+    /// Whether the site is a trap. `limit`: number of pages after which a stretch with new links is a trap, if the site
+    /// never brought new text. `min_linked_pages`: number of pages with links after which the check for links back
+    /// begins.
     pub(crate) fn trap(&self, limit: u32, min_linked_pages: u32) -> Option<Trap> {
         let Record {
             barren,
@@ -314,7 +320,7 @@ impl Novelty {
     }
 }
 
-/// Adds a hash to a set of at most `max` hashes. False if it was known.
+/// Adds a hash to a set, which is emptied first if it has `max` hashes. Returns false if the hash was in the set.
 fn remember(seen: &mut Seen, hash: u64, max: usize) -> bool {
     if seen.len() >= max {
         *seen = Seen::default();
@@ -347,7 +353,8 @@ mod tests {
 
     const LIMIT: u32 = 50;
 
-    /// The number of pages after which a site is a trap. `page`: text, links and new links of page n.
+    /// Adds pages until the site is a trap. Returns their number and the kind of trap. `page` returns the text, the
+    /// number of links and the number of new links of page n.
     fn pages_until_trap(page: impl Fn(u32) -> (String, u32, u32)) -> Option<(u32, Trap)> {
         let mut novelty = Novelty::default();
         (1..=3000).find_map(|number| {
@@ -363,7 +370,7 @@ mod tests {
         })
     }
 
-    /// A word for every number.
+    /// Makes a different word for every number.
     fn word(number: u32) -> String {
         number
             .to_string()
@@ -419,7 +426,7 @@ mod tests {
 
     #[test]
     fn a_manual_with_similar_pages_is_no_trap() {
-        // A list of a thousand pages, and then these pages, which differ in their numbers.
+        // A list of a thousand pages comes first, then these pages, which differ only in their numbers.
         let manual = |n| match n {
             1 => ((0..1000).map(|n| word(n) + " ").collect(), 1000, 1000),
             _ => (
@@ -433,7 +440,8 @@ mod tests {
 
     #[test]
     fn a_few_indexes_are_not_growth() {
-        // As in rust-doc: pages with little more than a menu, and one of thirty lists another part of the site.
+        // Like rust-doc: pages contain little more than a menu, and every thirtieth page lists another part of the
+        // site.
         let manual = |n| {
             let new = if n % 30 == 0 { 60 } else { 0 };
             (
@@ -447,11 +455,11 @@ mod tests {
 
     #[test]
     fn lists_with_empty_pages_behind_them_are_a_trap() {
-        // Every sixth page leads to five empty pages and to the next list.
+        // Every sixth page links to five empty pages and to the next list.
         let lists = |n| (format!("entry {n}"), 7, if n % 6 == 0 { 6 } else { 0 });
         let (_, trap) = pages_until_trap(lists).unwrap();
         assert_eq!(trap, Trap::NoNewText);
-        // Every month leads to its days and to the month after it.
+        // Every month links to its days and to the next month.
         let calendar = |n| match n % 29 {
             0 => (format!("month {n}, days: no events"), 30, 29),
             _ => (format!("day {n}: no events"), 3, 0),
@@ -461,8 +469,8 @@ mod tests {
         assert!(pages < 150, "{pages}");
     }
 
-    /// Visits a site, with `visit` pages per visit. `every`: the words of every page are read. Returns the number of
-    /// pages whose words were read, and the number of pages until the site is a trap.
+    /// Crawls a site, with `visit` pages per visit. `every`: the words of every page are read, not only samples.
+    /// Returns the number of pages whose words were read, and the number of pages until the site is a trap.
     fn crawl(
         visit: u32,
         every: bool,
@@ -501,7 +509,7 @@ mod tests {
         let (read, trap) = crawl(u32::MAX, false, |n| Some(honest(n)));
         assert_eq!(trap, None);
         assert!((1000..1400).contains(&read), "{read} of 4000");
-        // Half of its pages, and later nearly all, have neither new text nor new links, as in a manual.
+        // Half of the pages, and nearly all from page `manual` on, have neither new text nor new links.
         for manual in [4000, 1500] {
             let site = |n: u32| match n % if n < manual { 2 } else { 200 } {
                 0 => Some(honest(n)),
@@ -513,8 +521,8 @@ mod tests {
         }
     }
 
-    /// Traps with different periods after honest pages, in long and short visits, some with a redirect as every other
-    /// page.
+    /// Sites that become traps after some honest pages. The traps have different periods; visits are long or short; in
+    /// some traps every second page is a redirect.
     #[test]
     fn a_trap_after_honest_pages_is_found_with_little_delay() {
         let mut traps = 0;
@@ -523,7 +531,7 @@ mod tests {
             let visits = |period| [(period, 5), (period, u32::MAX)];
             for (period, visit) in periods.into_iter().flat_map(visits) {
                 for odd_only in [false, true] {
-                    // One page leads to the others, which are empty.
+                    // In each period one page links to the others, which are empty.
                     let page = |n: u32| match n {
                         _ if n < begin => Some(honest(n)),
                         _ if odd_only && n.is_multiple_of(2) => None,

@@ -7,9 +7,9 @@ use aranha_url::SiteKey;
 
 /// Number of latest requests in which sites are counted.
 const WINDOW: usize = 2048;
-/// Share of these requests that is reported, in percent.
+/// Minimum share of these requests, in percent, at which a site is reported.
 const MIN_PERCENT: u32 = 50;
-/// Crawls with fewer sites in the window have no report.
+/// No site is reported while the window contains fewer sites than this.
 const MIN_SITES: usize = 8;
 
 /// The sites of the latest requests.
@@ -25,7 +25,7 @@ struct RequestWindow {
 }
 
 impl SiteShare {
-    /// Counts a request to a site. Returns its share in percent if it is to be reported now.
+    /// Counts a request to a site. Returns the site's share in percent if the site must be reported now.
     pub(crate) fn count(&self, site: SiteKey) -> Option<u32> {
         let mut window = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let window = &mut *window;

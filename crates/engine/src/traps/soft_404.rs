@@ -1,7 +1,8 @@
 //! Soft 404: a "not found" page with status 200, or a redirect to one (T8).
 //!
 //! After the first pages of a site, the visit sends a probe: a request for a page that cannot exist. The response is
-//! stored with the site as [`Absent`]. A page with the same response counts as gone, whatever its status.
+//! stored with the site as [`Absent`]. A page with the same response counts as gone, although its status is not an
+//! error.
 
 use aranha_frontier::{Absent, Outcome, Pending};
 use aranha_url::SiteKey;
@@ -13,7 +14,7 @@ pub(crate) fn probe_path(site: SiteKey) -> String {
     format!("/aranha-{:016x}.html", !site.0)
 }
 
-/// The site's "not found" response, from the response to the probe. `None`: there was no response.
+/// Makes the site's "not found" response from the response to the probe. `None`: the probe got no response.
 pub(crate) fn learn(response: &PageResponse) -> Option<Absent> {
     let Outcome::Answer(status) = response.outcome else {
         return None;
@@ -28,7 +29,7 @@ pub(crate) fn learn(response: &PageResponse) -> Option<Absent> {
     })
 }
 
-/// Compares a response with the site's "not found" response.
+/// Whether a response is the site's "not found" response: the same redirect, or the same or nearly the same text.
 pub(crate) fn is_soft_404(
     absent: Option<&Absent>,
     page: &Pending,

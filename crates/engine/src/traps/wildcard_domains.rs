@@ -1,13 +1,13 @@
 //! Wildcard domains: domains in which every host name has an address (D6; Viuva Negra 4.1, 5.4).
 //!
-//! When several hosts of a domain have been visited, the visit resolves an invented name below it. If it has an
-//! address, the domain is a wildcard. A wildcard alone is no trap, because many publishers give each author a host.
-//! From then on the hosts of the domain are checked together, like the pages of one site ([`novelty`](super::novelty)):
-//! whether they bring new text, and whether their links lead back. The domain of a trap is blocked; the pages already
-//! fetched are kept.
+//! When several hosts of a domain have been visited, the visit resolves an invented name below it. If that name has an
+//! address, the domain is a wildcard. This alone does not make it a trap, because many publishers give each author a
+//! host. From then on the hosts of the domain are checked together, like the pages of one site
+//! ([`novelty`](super::novelty)): whether they bring new text, and whether their links lead to known hosts. If they are
+//! a trap, the domain is blocked, and the pages already fetched are kept.
 //!
-//! Public suffixes are those of the Public Suffix List with its private part: a host below `blogspot.com` is a domain
-//! of its own.
+//! Domains are determined with the Public Suffix List, including its private part. So a host directly below
+//! `blogspot.com` is a domain of its own.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -17,20 +17,20 @@ use aranha_url::{SiteKey, registrable};
 
 use crate::traps::novelty::{MIN_LINKED_PAGES_OF_HOSTS, Novelty, Reading, Trap};
 
-/// Visited hosts of a domain after which an invented name is resolved.
+/// Number of visited hosts of a domain after which an invented name is resolved.
 const HOSTS_BEFORE_TEST: usize = 8;
-/// Domains remembered. When there are more, those that are not wildcards are dropped.
+/// Maximum number of domains in memory. When it is reached, domains that are neither wildcards nor blocked are dropped.
 const MAX_DOMAINS: usize = 64 << 10;
-/// Hosts of a wildcard domain remembered.
+/// Maximum number of hosts in memory for one wildcard domain.
 const MAX_HOSTS: usize = 64 << 10;
 
-/// The domains of which hosts were visited.
+/// The domains of the hosts that were visited.
 #[derive(Debug, Default)]
 pub(crate) struct WildcardDomains(Mutex<HashMap<String, Domain>>);
 
 #[derive(Debug, Default)]
 struct Domain {
-    /// Visited hosts. For a wildcard, also hosts that its pages link to.
+    /// Before the test, visited hosts. For a wildcard, hosts that its pages link to.
     hosts: Seen,
     state: WildcardState,
     novelty: Novelty,
@@ -40,14 +40,14 @@ struct Domain {
 enum WildcardState {
     #[default]
     Untested,
-    /// The test runs, or its result was that the domain is not a wildcard.
+    /// The test is running, or has shown that the domain is not a wildcard.
     Tested,
     Wildcard,
     /// Blocked as a trap.
     Blocked,
 }
 
-/// The domain of a host below it. `None` for a domain itself, its `www` twin, and IP addresses.
+/// The domain that `host` is a subdomain of. `None` if the host is the domain itself, its `www` twin or an IP address.
 pub(crate) fn parent_domain(host: &str) -> Option<&str> {
     let domain = registrable(host)?;
     let below = host.strip_suffix(domain)?;
@@ -55,12 +55,13 @@ pub(crate) fn parent_domain(host: &str) -> Option<&str> {
 }
 
 impl WildcardDomains {
-    /// Counts a visited host. Returns the invented name to resolve, once per domain, when it is time for the test.
+    /// Counts a visited host. When the domain has [`HOSTS_BEFORE_TEST`] visited hosts, returns the invented name to
+    /// resolve, once per domain.
     pub(crate) fn add_host(&self, host: &str, site: SiteKey) -> Option<String> {
         let domain = parent_domain(host)?;
         let mut domains = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if domains.len() >= MAX_DOMAINS && !domains.contains_key(domain) {
-            // Other domains may be tested again.
+            // Domains that are dropped may be tested again.
             domains.retain(|_, domain| {
                 matches!(
                     domain.state,
@@ -86,7 +87,7 @@ impl WildcardDomains {
         Some(format!("aranha-{number:016x}.{parent}"))
     }
 
-    /// The invented name has an address.
+    /// Marks the domain of `host` as a wildcard, because the invented name has an address.
     pub(crate) fn set_wildcard(&self, host: &str) {
         let Some(domain) = parent_domain(host) else {
             return;
@@ -107,7 +108,8 @@ impl WildcardDomains {
         entry.is_some_and(|entry| entry.state == WildcardState::Wildcard)
     }
 
-    /// Adds a page of a host of a wildcard domain. `links`: the hosts of the same domain that it links to.
+    /// Adds a page of a host of a wildcard domain. `links`: the hosts of the same domain that the page links to. If the
+    /// domain is now a trap, marks it as blocked and returns the kind of trap.
     pub(crate) fn add_page(
         &self,
         host: &str,
@@ -156,7 +158,7 @@ mod tests {
         check("example.org", None);
         check("192.0.2.1", None);
         check("localhost", None);
-        // blogspot.com is a public suffix of the private part.
+        // blogspot.com is in the private part of the Public Suffix List.
         check("somebody.blogspot.com", None);
     }
 

@@ -73,7 +73,8 @@ fn classify_by_16(block: &[u8; BLOCK]) -> (u64, u64) {
         _mm_set1_epi8, _mm_sub_epi8,
     };
     let bits = |bytes| u64::from(_mm_movemask_epi8(bytes) as u16);
-    // `count` byte values from `first` on. Smaller values wrap around and are larger than all of these.
+    // Selects the `count` byte values from `first` on. When `first` is subtracted, smaller values wrap around and
+    // become larger than all of these.
     let in_range = |bytes: __m128i, first: u8, count: u8| {
         let above = _mm_sub_epi8(bytes, _mm_set1_epi8(first as i8));
         _mm_cmpeq_epi8(_mm_min_epu8(above, _mm_set1_epi8(count as i8 - 1)), above)
@@ -89,8 +90,8 @@ fn classify_by_16(block: &[u8; BLOCK]) -> (u64, u64) {
     (inside, digits)
 }
 
-/// Calls `visit` with the hash of each word of a text until it returns false. Words with digits, and words of less than
-/// four bytes, are skipped.
+/// Calls `visit` with the hash of each word of a text, until `visit` returns false. Words with digits, and words of
+/// less than four bytes, are skipped.
 pub(crate) fn each_word(text: &[u8], mut visit: impl FnMut(u32) -> bool) {
     let mut rest = text;
     while !rest.is_empty() {
@@ -143,7 +144,7 @@ fn hash(text: &[u8], length: usize) -> u32 {
     }
 }
 
-/// The first bytes, padded with zeros, which are not part of a word.
+/// The first `COUNT` bytes, padded with zeros if there are fewer. A zero byte is never part of a word.
 fn first_bytes<const COUNT: usize>(bytes: &[u8]) -> [u8; COUNT] {
     if let Some(whole) = bytes.first_chunk() {
         return *whole;
