@@ -61,7 +61,7 @@ const MAX_PAGE_WORDS: usize = 4096;
 /// far from the limit. Of a trusted site only one in [`SAMPLE_EVERY`] pages is read, chosen at random. The unread pages
 /// before it are treated like it.
 const TRUSTED_PAGES: u32 = 256;
-/// A stretch is far from the limit if it is less than the limit divided by this number.
+/// The length or the growth of a stretch is far from its limit if it is below the limit divided by this number.
 const FAR_DIVISOR: u32 = 4;
 /// Of a trusted site, one in this number of pages is read.
 const SAMPLE_EVERY: u64 = 4;

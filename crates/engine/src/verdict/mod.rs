@@ -17,13 +17,15 @@
 //! 3. The server sent `Retry-After` or 429, or fails again and again: the visit ends and the site waits
 //!    (`courtesy/retry_after.rs`).
 //! 4. The response is the site's "not found" page: the page counts as gone (`traps/soft_404.rs`).
-//! 5. A redirect to the page itself (its twin, or the same URL with a cookie): fetch it again, at most
-//!    [`MAX_SELF_REDIRECTS`] times, instead of a retry. Any other redirect is a link.
+//! 5. The response redirects to the page itself, for example to its twin or to the same URL after setting a cookie: the
+//!    page is fetched again, at most [`MAX_SELF_REDIRECTS`] times. This replaces a retry by rule 2. Any other redirect
+//!    is a link.
 //! 6. The page has a version, from this response or an earlier one: the revisit policy plans its next visit, unless
-//!    rule 2 has done so (`revisit.rs`).
-//! 7. The page has no version: after a temporary failure it is tried again in the next round, otherwise never.
+//!    rule 2 has planned a retry (`revisit.rs`).
+//! 7. The page has no version: after a temporary failure it is fetched again in the next round. After any other failure
+//!    it is never fetched again.
 //!
-//! Whether the site is a trap is decided when the page's links are known (`trap.rs`).
+//! The decision whether the site is a trap comes later, when the links of the page have been admitted (`trap.rs`).
 
 mod outage;
 mod revisit;
@@ -48,24 +50,24 @@ pub(crate) use self::trap::{
     TrapObservation, TrapReason, duplicate_threshold, observe, page_threshold,
 };
 
-/// How often one page may redirect to itself or to its twin (`www.`, https).
+/// Maximum number of times that a page is fetched again because it redirects to itself or to its twin (`www.`, https).
 const MAX_SELF_REDIRECTS: u8 = 3;
-/// After this many failed fetches in a row the server counts as down.
+/// Number of failed fetches in a row after which the server counts as down.
 const DOWN_AFTER_FAILURES: u32 = 5;
 
-/// The state of a site, at the time of the decision, that a verdict depends on.
+/// The part of a site's state that a verdict depends on.
 #[derive(Clone, Debug)]
 pub(crate) struct SiteView<'a> {
     pub(crate) key: SiteKey,
-    /// Unix milliseconds.
+    /// The time of the decision, in unix milliseconds.
     pub(crate) now: i64,
-    /// The response to the soft 404 probe.
+    /// The response to the soft 404 probe, if the probe was sent.
     pub(crate) absent: Option<&'a Absent>,
     /// The site's rounds, as the revisit policy `selective` stores them.
     pub(crate) rounds: &'a [u8],
     /// Fetches in a row, this one included, that failed or got 429 or 5xx.
     pub(crate) failures: u32,
-    /// The outage that this fetch was part of.
+    /// The decision about the outage, if this fetch could not reach the server.
     pub(crate) outage: Option<SiteOutage>,
 }
 
@@ -73,18 +75,19 @@ pub(crate) struct SiteView<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Verdict {
     pub(crate) next: NextVisit,
-    /// Fetches in a row that ended in a temporary failure, for the page's record. 0: this response is not temporary.
+    /// Number of fetches in a row that ended in a temporary failure, for the page's record. 0 if no retry is planned.
     pub(crate) tries: u8,
-    /// How the page compares with its last version. `None`: it is fetched again first.
+    /// How the page compares with its last version. `None` if that was not decided, for example because the page is
+    /// fetched again in this visit.
     pub(crate) state: Option<PageState>,
     pub(crate) kept: KeptVersion,
     pub(crate) soft_404: bool,
     pub(crate) redirect: Option<RedirectAction>,
-    /// The visit ends and the site is left alone for some time.
+    /// If set, the visit ends, and the site is not visited before the given time.
     pub(crate) back_off: Option<BackOff>,
     /// Whether the change signal that brought this visit forward was right.
     pub(crate) signal: Option<SignalCheck>,
-    /// The site's rounds after this visit, when they changed.
+    /// The site's rounds after this fetch. `None` unless the policy `selective` has planned the next visit.
     pub(crate) rounds: Option<SiteHistory>,
 }
 
@@ -93,11 +96,11 @@ pub(crate) struct Verdict {
 pub(crate) enum NextVisit {
     /// The page goes back to the front of the visit's queue.
     Queued { path: Option<String>, tries: u8 },
-    /// By the retry table, unix milliseconds.
+    /// At `due` (unix milliseconds), by the retry table.
     Retry { due: i64 },
-    /// By the revisit policy, with the page's history for the next plan.
+    /// At `due`, by the revisit policy. `history`: the page's history for the next plan.
     Revisit { due: i64, history: Vec<u8> },
-    /// The retry table is used up, and the page has no version: it is tried again in the next round.
+    /// At `due`, in the next round, because the retry table is used up and the page has no version.
     NextRound { due: i64 },
     /// Never.
     Done,
@@ -117,11 +120,11 @@ pub(crate) enum KeptVersion {
 /// How a redirect is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RedirectAction {
-    /// It leads to the page itself, which is fetched again under the name that the redirect gives.
+    /// The redirect leads to the page itself, which is fetched again under the origin and path that the redirect gives.
     Repeat,
-    /// It leads to the page itself, and has been followed [`MAX_SELF_REDIRECTS`] times.
+    /// The redirect leads to the page itself, and the page has been fetched again [`MAX_SELF_REDIRECTS`] times.
     GiveUp,
-    /// It is a link, to be admitted like any other.
+    /// The redirect is admitted like a link.
     Link,
 }
 
@@ -134,7 +137,7 @@ pub(crate) struct SignalCheck {
 }
 
 impl NextVisit {
-    /// The time at which the frontier hands the page out again; none while it is in the queue.
+    /// The time at which the frontier hands the page out again. `None` if the page is in the visit's queue or is done.
     pub(crate) fn due(&self) -> Option<i64> {
         match self {
             Self::Retry { due } | Self::Revisit { due, .. } | Self::NextRound { due } => Some(*due),
@@ -215,14 +218,14 @@ pub(crate) fn decide(
     verdict
 }
 
-/// Rules 2 and 3: a retry by the table, and the site left alone.
+/// Rules 2 and 3: plans a retry by the table, and a back-off of the whole site.
 fn retry(
     verdict: &mut Verdict,
     site: &SiteView<'_>,
     response: &PageResponse,
     policy: &CrawlPolicy,
 ) {
-    // A truncated response is stored, and retried like one that did not arrive.
+    // A truncated response is stored, and the page is retried as if no response had arrived.
     let cause = match response.truncated {
         Some(Truncated::Disconnect) => Outcome::Reset,
         Some(Truncated::Time) => Outcome::Timeout,
@@ -241,7 +244,7 @@ fn retry(
     }
 }
 
-/// Rule 5.
+/// Rule 5: decides how a redirect is treated.
 fn redirect_action(
     site: &SiteView<'_>,
     page: &Pending,
@@ -251,8 +254,8 @@ fn redirect_action(
     if target.site_key() != site.key || target.path_key() != page.key {
         RedirectAction::Link
     } else if page.tries < MAX_SELF_REDIRECTS {
-        // Counted in the page's tries, which are kept between visits, because two twins may redirect to each other
-        // forever.
+        // Redirects to the page itself count as tries, which are kept between visits. Otherwise two twins that redirect
+        // to each other would be fetched forever.
         RedirectAction::Repeat
     } else {
         RedirectAction::GiveUp
@@ -276,8 +279,8 @@ pub(crate) fn decide_unfetched(
     verdict
 }
 
-/// The verdict about a page that the proxy's cache no longer has. A known page waits for its next visit by the policy;
-/// a new one ([`NextVisit::Queued`]) is fetched from its own server.
+/// The verdict about a page that the proxy's cache no longer has. The revisit policy plans the next visit of a known
+/// page. A new page ([`NextVisit::Queued`]) is fetched from its own server.
 pub(crate) fn decide_cache_miss(
     site: &SiteView<'_>,
     page: &Pending,

@@ -1,6 +1,6 @@
 //! Outages: the server of a site cannot be reached at all.
 //!
-//! One request per outage is enough: the site is released, and all its pages stay pending.
+//! A single failed request is enough to detect an outage. The site is then released, and all its pages stay pending.
 
 use aranha_frontier::Outcome;
 
@@ -11,12 +11,12 @@ use crate::visit::Ending;
 /// The consequence of an outage for the visit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SiteOutage {
-    /// The site is released until then, unix milliseconds. Its pages stay pending.
+    /// The site is released until this time, in unix milliseconds. Its pages stay pending.
     Wait { until: i64 },
-    /// The visit already ends, because another fetch failed before or because the site is blocked. Its pages stay
-    /// pending.
+    /// The visit is already ending, because an earlier fetch failed or because the site is blocked. The pages of the
+    /// site stay pending.
     Ending,
-    /// There is no further try: all pages of the queue are recorded as failed.
+    /// The server is not tried again. All pages in the queue are recorded as failed.
     GiveUp,
 }
 
@@ -32,7 +32,8 @@ pub(crate) fn is_outage(outcome: Outcome) -> bool {
     )
 }
 
-/// Decides about a site that could not be reached. `outages`: visits in a row that ended in an outage before this one.
+/// Decides about a site that could not be reached. `outages`: number of earlier visits in a row that ended in an
+/// outage. `ending`: how the visit will end, if that is already decided.
 pub(crate) fn decide_outage(
     site: &SiteView<'_>,
     cause: Outcome,

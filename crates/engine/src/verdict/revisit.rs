@@ -1,7 +1,9 @@
 //! Revisits: whether a page has changed, and when to fetch it again (I1 to I4, F12).
 //!
-//! Change is judged by the text, not by the markup around it. The policies are in `crates/revisit`; here a page's
-//! [`Past`] and its site's rounds become the input of [`Schedule::plan`](aranha_revisit::Schedule::plan).
+//! A page has changed if its text has changed; changes of the markup do not count. The policies are in
+//! `crates/revisit`. This file converts a page's [`Past`] and its site's rounds to the input of
+//! [`Schedule::plan`](aranha_revisit::Schedule::plan). The policy `selective` distinguishes the entry pages of a site
+//! (`site_depth` 0) from its inner pages, which are all others.
 
 use aranha_frontier::{Past, Pending};
 use aranha_revisit::{History, PageState, PageVisit, Policy, SiteHistory};
@@ -25,8 +27,7 @@ pub(super) fn page_state(page: &Pending, response: &PageResponse, soft_404: bool
     }
 }
 
-/// Plans the next visit of a page that has a version. Also sets the result of its change signal and the rounds of its
-/// site.
+/// Plans the next visit of a page that has a version. Also sets `signal` and `rounds` of the verdict.
 pub(super) fn plan(
     verdict: &mut Verdict,
     site: &SiteView<'_>,
@@ -59,7 +60,7 @@ pub(super) fn plan(
         modified: past.modified,
         expires,
         importance: 1.0 / (1.0 + f32::from(page.depth)),
-        // Policies with rounds visit the pages of a site together.
+        // Policies that plan in rounds use one key for all pages of a site, so that they are visited together.
         key: match revisit {
             Policy::Poisson | Policy::Optimal => page.key.0 ^ site.key.0,
             _ => site.key.0,
@@ -90,14 +91,14 @@ fn check_signal(source: u8, state: PageState) -> Option<SignalCheck> {
 /// Policy `selective`: the decision about an inner page that is due.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PassOver {
-    /// The page is not fetched in this round; it is due again at this time.
+    /// When the page is due again, if it is passed over. `None`: it is fetched now.
     pub(crate) until: Option<i64>,
-    /// The site's rounds, when they changed.
+    /// The site's rounds, if they changed.
     pub(crate) rounds: Option<SiteHistory>,
 }
 
-/// Policy `selective`: whether a page that is due is passed over in this round. Entry pages, new pages, retries and
-/// pages with a change signal are always fetched.
+/// Policy `selective`: decides whether a page that is due is fetched or passed over in this round. Entry pages, new
+/// pages, retries and pages with a change signal are always fetched.
 pub(crate) fn decide_pass_over(
     site: &SiteView<'_>,
     page: &Pending,
@@ -119,7 +120,7 @@ pub(crate) fn decide_pass_over(
     let schedule = &policy.schedule;
     let before = read_rounds(site.rounds);
     let mut rounds = before.clone();
-    // No entry page was due: the round begins with this page.
+    // If no entry page was due, the round begins with this page.
     schedule.open_round(&mut rounds, None, site.now);
     let visited = schedule.visits_inner_page(&rounds, page.key.0);
     PassOver {

@@ -1,4 +1,4 @@
-//! Table tests of the rules in `mod.rs`, one table for each rule, and of their order.
+//! Tests of the rules in `mod.rs` and of their order. Most tests are tables of cases for one rule.
 
 use std::time::Duration;
 
@@ -60,7 +60,7 @@ fn page(tries: u8) -> Pending {
     }
 }
 
-/// A page that was fetched a week ago with the text 1.
+/// A page that was fetched a week ago; the fingerprint of its text was 1.
 fn known_page(tries: u8) -> Pending {
     let past = Past {
         time: NOW - 7 * DAY,
@@ -77,7 +77,7 @@ fn failed(outcome: Outcome) -> PageResponse {
     PageResponse::without_body(NOW, outcome)
 }
 
-/// A 200 response with this text.
+/// A 200 response whose text has this fingerprint.
 fn text(fingerprint: u64) -> PageResponse {
     let past = Past {
         time: NOW,
@@ -173,7 +173,8 @@ fn outages_are_retried_by_the_table_and_then_once_per_round() {
     check(0, None, frequency, &wait(10 * MINUTE));
     check(1, None, frequency, &wait(12 * HOUR));
     check(1, Some(Ending::Release), frequency, &wait(12 * HOUR));
-    // The table is used up: in the next round, but not before its last delay is over.
+    // The retry table is used up: the next try is in the next round, but not before the last delay of the table is
+    // over.
     check(
         2,
         None,
@@ -226,7 +227,7 @@ fn rule_2_temporary_failures_are_retried_by_the_table() {
             _ => None,
         };
         assert_eq!(retry, delay, "{outcome}, try {tries}");
-        // Only a retry counts tries.
+        // Tries are counted only if a retry follows.
         let expected = if delay.is_some() { tries + 1 } else { 0 };
         assert_eq!(verdict.tries, expected, "{outcome}, try {tries}");
         assert_eq!(verdict.back_off, None, "{outcome}, try {tries}");
@@ -290,14 +291,14 @@ fn rule_3_the_server_is_left_alone() {
         failed(Outcome::Answer(429)),
         back_off(MINUTE, true, false),
     );
-    // The last try.
+    // No retry is left.
     check(
         1,
         3,
         with_retry_after(60, busy()),
         back_off(MINUTE, true, true),
     );
-    // A lasting refusal.
+    // A failure that is not temporary.
     let gone = failed(Outcome::Answer(404));
     check(
         0,
@@ -305,7 +306,7 @@ fn rule_3_the_server_is_left_alone() {
         with_retry_after(60, gone),
         back_off(MINUTE, true, true),
     );
-    // Not a refusal.
+    // The header is ignored in a successful response.
     check(0, 0, with_retry_after(60, text(1)), None);
     // Five failures in a row.
     check(4, 0, busy(), None);
@@ -354,7 +355,7 @@ fn rule_4_a_soft_404_is_gone() {
             "{name}"
         );
     }
-    // A new page without a version: it is never fetched again. A known one keeps its earlier version.
+    // A new page has no version, so it is never fetched again. A known page keeps its earlier version.
     let verdict = decide_now(&site, &text(9), &page(0));
     assert_eq!(
         (verdict.next, verdict.kept),
@@ -514,7 +515,7 @@ fn rule_7_a_page_without_a_version_starts_over_or_is_done() {
     ] {
         let verdict = decide_now(&site(), &failed(outcome), &page(tries));
         match verdict.next {
-            // Not before the table's last delay is over.
+            // The next round, but not before the last delay of the retry table is over.
             NextVisit::NextRound { due } => {
                 assert!(starts_over && due >= NOW + 12 * HOUR, "{outcome}");
             }
@@ -566,7 +567,7 @@ fn pages_that_the_cache_no_longer_has() {
     page.past.as_mut().unwrap().claim = Source::Proxy as u8;
     let verdict = decide_cache_miss(&site(), &page, &frequency);
     assert!(matches!(verdict.next, NextVisit::Revisit { .. }));
-    assert_eq!(verdict.signal, None, "the page was not looked at");
+    assert_eq!(verdict.signal, None, "the page was not fetched");
     let never = decide_cache_miss(&site(), &page, &policy(Policy::Never));
     assert_eq!(never.next, NextVisit::Done);
 }
@@ -574,7 +575,7 @@ fn pages_that_the_cache_no_longer_has() {
 #[test]
 fn selective_passes_over_inner_pages_until_the_next_round() {
     let selective = policy(Policy::Selective);
-    // The entry page has not changed, and no inner page ever did.
+    // Neither the entry page nor any inner page has ever changed.
     let mut rounds = SiteHistory::default();
     for day in (0..=30).rev() {
         let schedule = &selective.schedule;

@@ -1,7 +1,7 @@
 //! Traps: evidence from one page about its site, and the thresholds (D5 to D8).
 //!
-//! `visit/trap_check.rs` passes the evidence to the memory of the site's contents, `traps/novelty.rs`, and blocks the
-//! site.
+//! `visit/trap_check.rs` passes the evidence to `traps/novelty.rs`, which remembers the texts of the site, and blocks
+//! the site if it is a trap.
 
 use std::fmt;
 
@@ -14,11 +14,11 @@ use crate::traps::novelty::{Reading, Trap};
 /// Why a site is blocked as a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TrapReason {
-    /// The threshold `urls`.
+    /// The threshold `urls` is reached.
     Pages(u64),
-    /// The threshold `duplicates`.
+    /// The threshold `duplicates` is reached.
     Duplicates(u64),
-    /// The threshold `trap_pages`.
+    /// The check that `trap_pages` configures has found a trap.
     Endless(Trap),
 }
 
@@ -32,13 +32,13 @@ impl fmt::Display for TrapReason {
     }
 }
 
-/// Whether the site has as many pages as the user allows.
+/// Whether the number of pages of the site has reached the threshold `urls`.
 pub(crate) fn page_threshold(counters: &Counters, thresholds: &Thresholds) -> Option<TrapReason> {
     let limit = thresholds.urls?;
     (counters.fetched >= limit).then_some(TrapReason::Pages(limit))
 }
 
-/// Whether the site has as many pages with known texts as the user allows.
+/// Whether the number of pages with known texts has reached the threshold `duplicates`.
 pub(crate) fn duplicate_threshold(
     counters: &Counters,
     thresholds: &Thresholds,
@@ -47,12 +47,13 @@ pub(crate) fn duplicate_threshold(
     (counters.duplicates >= limit).then_some(TrapReason::Duplicates(limit))
 }
 
-/// Evidence from the first fetch of a page.
+/// The evidence that the first fetch of a page gives about its site.
 #[derive(Debug)]
 pub(crate) enum TrapObservation<'a> {
-    /// The page has a text, which may be new or not.
+    /// The page has a text, which may be new or known.
     Text(&'a Reading),
-    /// An image or a document: its content is unknown, and it leads nowhere. This counts in favour of the site.
+    /// The page is an image or a document without readable text and without links. Endless sites consist of pages with
+    /// links, so this counts in favour of the site.
     EndOfPath,
     /// A page without text that leads to this many new pages: a redirect after a redirect, or a list of links. Endless
     /// chains consist of such pages.

@@ -1,4 +1,4 @@
-//! Admits links into the visit's own site: the URL-seen test, and the queue behind it.
+//! Admits links to pages of the visit's own site: pages that pass the URL-seen test are added to the queue.
 
 use aranha_frontier::{Claim, Hop, Pending};
 use aranha_url::{CanonUrl, PathKey};
@@ -8,7 +8,7 @@ use crate::links::{RedirectTarget, SiteLinks, link_depth, outside_link};
 use crate::signals::{self, Source};
 use crate::traps::dedup::SeenHashes;
 
-/// The links of a page into its own site. Several links to one page count once.
+/// Numbers of links from a page to pages of its own site. Several links to one page count once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LinkCounts {
     pub(super) all: u32,
@@ -17,7 +17,7 @@ pub(super) struct LinkCounts {
 }
 
 impl Visit {
-    /// Admits the links of a page into its own site.
+    /// Admits the links from a page to pages of its own site.
     pub(super) fn admit_links(
         &mut self,
         links: &SiteLinks,
@@ -45,7 +45,7 @@ impl Visit {
         }
     }
 
-    /// Admits a page of this site unless it is known. True: it was unknown.
+    /// Admits a page of this site unless it is known or the site is blocked. Returns true if it was admitted.
     pub(super) fn admit(
         &mut self,
         path: &str,
@@ -79,7 +79,7 @@ impl Visit {
         true
     }
 
-    /// Admits the target of a redirect, in this site or another.
+    /// Admits the target of a redirect, which may be in this site or another.
     pub(super) fn admit_redirect(
         &mut self,
         redirect: &RedirectTarget,
@@ -101,7 +101,7 @@ impl Visit {
         }
     }
 
-    /// A sitemap or a feed of the site gives the date of a known page's last change.
+    /// Adds a claim for a known page, whose last change is at `at` according to the sitemap or feed `list`.
     fn claim_change(&mut self, key: PathKey, at: i64, list: &Pending) {
         let source = match list.hop {
             Hop::Sitemap => Source::Sitemap,

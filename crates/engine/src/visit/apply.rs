@@ -18,7 +18,8 @@ use crate::verdict::{
 };
 
 impl Visit {
-    /// A collector has ended. If it panicked, its page is recorded as failed and the visit continues (M6).
+    /// Handles the end of a collector. If the collector panicked, its page is recorded as failed and the visit
+    /// continues (M6).
     pub(super) fn on_collected(&mut self, joined: Result<(Id, Collected), JoinError>) {
         match joined {
             Ok((id, collected)) => {
@@ -52,7 +53,7 @@ impl Visit {
         }
     }
 
-    /// Keeps the connection, and starts the courtesy pause.
+    /// Keeps the connection for the next request, and starts the courtesy pause.
     fn end_request(&mut self, task: FinishedTask) -> (Pending, CanonUrl) {
         self.requests.keep_session(task.session);
         let allowed_at = task.ended + self.pause_after(task.took);
@@ -66,7 +67,8 @@ impl Visit {
         courtesy::pause_after(crawl, self.site.crawl_delay(), took)
     }
 
-    /// A page was fetched, or its fetch failed: decides, applies the verdict, admits the links, and records the page.
+    /// Handles a page that was fetched or whose fetch failed: decides, applies the verdict, admits the links, and
+    /// records the page.
     fn apply_fetched(&mut self, fetched: FetchedPage) {
         let FetchedPage {
             task,
@@ -167,7 +169,8 @@ impl Visit {
         }
     }
 
-    /// Ends the visit and leaves the site alone. A request of the server is stored with the site.
+    /// Ends the visit, and releases the site until the back-off is over. If the server requested the back-off, its end
+    /// is stored with the site.
     pub(super) fn apply_back_off(&mut self, back_off: BackOff) {
         let until = back_off.until;
         if back_off.is_requested {
@@ -182,7 +185,7 @@ impl Visit {
         }
     }
 
-    /// The server cannot be reached: the site is released until its next try, or all its pages are given up.
+    /// Handles an outage: the site is released until the next try, or all pages in its queue are recorded as failed.
     pub(super) fn apply_outage(&mut self, cause: Outcome) -> SiteOutage {
         // The request may have failed because the black list names the site now. Then the site is blocked.
         self.check_blacklist();
@@ -209,8 +212,8 @@ impl Visit {
         outage
     }
 
-    /// The proxy's cache no longer has a page. A known page waits for its revisit; a new one is fetched from its own
-    /// server.
+    /// Handles a page that the proxy's cache no longer has. A known page waits for its revisit; a new page is fetched
+    /// from its own server.
     fn apply_cache_miss(&mut self, mut page: Pending) {
         add(&self.context.counters().proxy_misses, 1);
         self.context.control.pages.give_back();
@@ -236,7 +239,7 @@ impl Visit {
         }
     }
 
-    /// Records a page that is not fetched, and the reason.
+    /// Records a page that is not fetched, with the reason as its outcome.
     pub(super) fn record_unfetched(&mut self, page: Pending, outcome: Outcome, now: i64) {
         let site = self.site.view(now, self.requests.failures, None);
         let verdict = decide_unfetched(&site, outcome, &page, &self.context.policy);

@@ -7,9 +7,9 @@ use tokio::sync::oneshot;
 use crate::commit::{Committed, CompletedFetch, Submission};
 use crate::visit::page_queue::{PageQueue, QueueReport};
 
-/// Records after which a check-in is made before its time, per parallel request.
+/// Number of records, per parallel request, after which a check-in is made before `crawl.check_in_interval` is over.
 const LARGE_BATCH: usize = 512;
-/// Links after which a check-in is made before its time.
+/// Number of links after which a check-in is made before `crawl.check_in_interval` is over.
 const MANY_LINKS: usize = 64 * LARGE_BATCH;
 
 #[derive(Default)]
@@ -21,7 +21,7 @@ pub(super) struct Batch {
     pub(super) later: Vec<(i64, Pending)>,
     /// Changes that the site's own sitemaps and feeds announce.
     pub(super) claims: Vec<Claim>,
-    /// New pages for which the queue has no room.
+    /// New pages for which the queue has no room. The frontier stores them on disk.
     pub(super) overflow: PageQueue,
     /// Links to other sites.
     pub(super) outside: Vec<Outside>,
@@ -43,7 +43,7 @@ impl Batch {
             || self.outside.len() + self.overflow.len() >= MANY_LINKS
     }
 
-    /// Empties the batch into a submission.
+    /// Moves the contents of the batch to a submission.
     pub(super) fn take(
         &mut self,
         lease: u64,

@@ -1,4 +1,4 @@
-//! The black list during a visit: a site that it names is blocked with its pages.
+//! Checks the black list during a visit. A site that it names is blocked, together with its pages.
 
 use aranha_frontier::Blocked;
 

@@ -1,6 +1,7 @@
 //! The check-ins of a visit: the committer writes the batch to disk while the visit continues.
 //!
-//! **At most one check-in of a visit is under way.** A check-in renews the lease. The last one releases the site.
+//! **At most one check-in of a visit is under way.** Every check-in renews the lease, except the last one, which
+//! releases the site.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use tokio::time::Instant;
 use super::{Ending, Visit};
 use crate::commit::Committed;
 
-/// How long an orderly stop waits for responses.
+/// Maximum time that a visit waits for responses after the crawl was asked to stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
 
 /// The check-ins of one visit.
@@ -61,7 +62,7 @@ impl Visit {
         self.more_on_disk || !self.batch.overflow.is_empty()
     }
 
-    /// How many pages to ask the frontier for.
+    /// Number of pages to request from the frontier: the room in the queue, or 0 if no pages wait on disk.
     pub(super) fn free_slots(&self) -> usize {
         if self.has_more_on_disk() {
             self.window().saturating_sub(self.queue.len())
@@ -73,7 +74,7 @@ impl Visit {
     /// Sends the batch to the committer.
     pub(super) async fn check_in(&mut self, then: Then) {
         let submissions = self.context.storage.submissions.clone();
-        // The queue is copied after the channel has room, so that waiting visits hold no copies.
+        // The queue is copied only when the channel has room, so that visits that wait for room hold no copies.
         let Ok(slot) = submissions.reserve().await else {
             self.ending = Some(Ending::Abandon);
             return;
@@ -114,8 +115,9 @@ impl Visit {
         }
     }
 
-    /// Waits for the responses to all requests, and keeps the lease meanwhile. A stop of the crawl shortens this to
-    /// [`SHUTDOWN_GRACE`]; pages without a response then stay pending, and the courtesy pause starts at that time.
+    /// Waits for the responses to all requests, and renews the lease in the meantime. After a stop of the crawl it
+    /// waits at most [`SHUTDOWN_GRACE`] and then cancels the requests. Their pages stay pending, and the courtesy pause
+    /// starts at that time.
     async fn drain(&mut self) {
         let context = Arc::clone(&self.context);
         let too_late = async {
@@ -169,7 +171,8 @@ impl Visit {
             },
             Ending::Block => Then::Block,
             Ending::Abandon => {
-                // Another visit has the site and will fetch these pages.
+                // The pages in flight are not recorded. A later visit will fetch them, so their reservations are
+                // returned.
                 for _ in self.requests.in_flight() {
                     self.context.control.pages.give_back();
                 }
@@ -178,14 +181,14 @@ impl Visit {
         };
         self.site.finish();
         self.check_in(then).await;
-        // If nothing can be recorded any more, nothing was submitted, and there is no reply.
+        // If the committer has ended, nothing was submitted, and there is no reply.
         if self.check_ins.submitted.is_some() {
             let _ = reply(&mut self.check_ins.submitted).await;
         }
     }
 }
 
-/// The reply to the check-in that is under way. Waits forever when there is none.
+/// Waits for the reply to the check-in that is under way. Waits forever if there is no such check-in.
 pub(super) async fn reply(
     submitted: &mut Option<oneshot::Receiver<Committed>>,
 ) -> Result<Committed, ()> {

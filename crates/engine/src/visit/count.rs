@@ -1,4 +1,4 @@
-//! Counts the responses of a site: for its thresholds, the limits of the crawl, and the reports.
+//! Counts the responses of a site, for the thresholds of the site, the limits of the crawl, and the reports.
 
 use aranha_frontier::{Outcome, Pending};
 

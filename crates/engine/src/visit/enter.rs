@@ -19,7 +19,7 @@ impl Visit {
         }
         let retry_after = self.site.facts().retry_after;
         if retry_after > self.context.now() {
-            // Retry-After also holds for pages that the user asked for.
+            // Retry-After also applies to pages that the user requested.
             self.ending = Some(Ending::ReleaseUntil(retry_after));
             return;
         }
@@ -28,8 +28,8 @@ impl Visit {
         }
     }
 
-    /// Resolves an invented name in the domain of the site, once per domain. If it has an address, the domain is a
-    /// wildcard.
+    /// Resolves an invented name in the domain of the site, once per domain. If the name has an address, the domain is
+    /// a wildcard.
     fn test_for_wildcard(&self) {
         let url = self.context.url_of(&self.site.facts().origin, "/");
         let host = url.map_or_else(String::new, |url| url.host().to_owned());
@@ -39,12 +39,12 @@ impl Visit {
         };
         let context = Arc::clone(&self.context);
         tokio::spawn(async move {
-            // During a DNS outage this takes long. It must not delay the end of the crawl.
+            // During a DNS outage the lookup takes long. It must not delay the end of the crawl.
             let result = tokio::select! {
                 result = context.network.web.resolve(&invented) => result,
                 () = context.control.stop.wait() => return,
             };
-            // A refused address is an address, too.
+            // If the address guard refuses the address, the name still has one.
             if matches!(result, Ok(_) | Err(Failure::AddressRefused { .. })) {
                 context.watchers.wildcard_domains.set_wildcard(&host);
             }

@@ -58,7 +58,7 @@ impl Visit {
         }
     }
 
-    /// Policy `selective`: when a page that is passed over in this round is due again.
+    /// Policy `selective`: if the page is passed over in this round, the time at which it is due again.
     fn pass_over(&mut self, page: &Pending, now: i64) -> Option<i64> {
         let site = self.site.view(now, self.requests.failures, None);
         let decision = decide_pass_over(&site, page, &self.context.policy);

@@ -90,8 +90,8 @@ pub(crate) enum Ending {
     Abandon,
 }
 
-/// A time within the last `interval` that differs from site to site, so that visits that begin together do not check in
-/// together.
+/// A time within the last `interval` that differs from site to site, so that visits that begin at the same time do not
+/// check in at the same time.
 fn spread_over(interval: Duration, site: SiteKey) -> Instant {
     let share = (site.0 >> 32) as f64 / f64::from(u32::MAX);
     let now = Instant::now();
@@ -103,7 +103,7 @@ struct Visit {
     lease: u64,
     site: VisitedSite,
     queue: PageQueue,
-    /// Further pages of this site wait in the frontier.
+    /// Whether further pages of this site wait in the frontier.
     more_on_disk: bool,
     requests: Requests,
     /// The contents of the next check-in.
@@ -111,19 +111,19 @@ struct Visit {
     check_ins: CheckIns,
     began: Instant,
     /// Wakes the visit for the next request or check-in. It may fire too early and is then set again, which is cheaper
-    /// than to set it for every page.
+    /// than setting it for every page.
     alarm: Pin<Box<Sleep>>,
     /// Completes when the crawl is asked to stop. Created once, not for every wait.
     stopped: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Set as soon as the visit is to end.
+    /// How the visit ends. Set as soon as it must end.
     ending: Option<Ending>,
 }
 
 impl Visit {
     fn new(context: Arc<Context>, lease: Lease) -> Self {
         let config = context.config();
-        // The time of the last request of an earlier, perhaps killed, process is unknown. The pause starts with this
-        // process.
+        // If an earlier process worked on the collection, the time of its last request is unknown. So the pause is
+        // counted from the start of this process.
         let allowed_at = match context.control.resumed {
             Some(start) => start + config.crawl.pause,
             None => Instant::now(),
@@ -188,7 +188,8 @@ impl Visit {
         }
     }
 
-    /// Waits for the first of: a fetched page, the reply to a check-in, the end of a pause, the stop.
+    /// Waits for the first of these events: a collector ends, the reply to a check-in arrives, a request or a check-in
+    /// may begin, the page limit allows a further page, the crawl stops.
     async fn wait(&mut self) {
         let context = Arc::clone(&self.context);
         let next_check_in = if self.batch.is_empty() {
@@ -218,7 +219,8 @@ impl Visit {
             Some(joined) = self.requests.join_next() => self.on_collected(joined),
             reply = reply(&mut self.check_ins.submitted) => self.on_reply(reply),
             () = &mut self.alarm, if end.is_some() => {
-                // The notification of a free page may have gone to a visit that has ended, so check again.
+                // The notification that the page limit allows a further page may have gone to a visit that has ended.
+                // So the limit is checked again at every check-in interval.
                 self.requests.page_limit_reached &= !no_check_in || Instant::now() < next_check_in;
             }
             () = context.control.pages.freed(), if self.requests.page_limit_reached => {
@@ -228,7 +230,8 @@ impl Visit {
         }
     }
 
-    /// Policy `selective`: the state of the entry page decides whether inner pages are fetched.
+    /// Policy `selective`: moves entry pages to the front of the queue, because their state decides whether inner pages
+    /// are fetched.
     fn put_entry_pages_first(&mut self) {
         if self.context.config().revisit.policy == Policy::Selective {
             let mut pages: Vec<_> = std::mem::take(&mut self.queue).collect();
@@ -237,7 +240,7 @@ impl Visit {
         }
     }
 
-    /// Parallel requests: one, unless the user allows more and there is no pause.
+    /// Maximum number of parallel requests: one, unless the user allows more and there is no pause.
     fn max_requests(&self) -> usize {
         let crawl = &self.context.config().crawl;
         if self.site.facts().pause_ms > 0 || !crawl.pause.is_zero() {

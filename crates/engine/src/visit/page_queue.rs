@@ -1,16 +1,17 @@
-//! The queue of a visit: packed pages in memory, and their difference from the frontier's copy at a check-in.
+//! The queue of a visit: it keeps pages packed in memory, and reports changes to the frontier's copy at each check-in.
 //!
 //! Tens of thousands of visits hold up to `frontier.window` pages each, and most visits only wait for a pause to end. A
 //! [`Pending`] takes about two hundred bytes, half of it the URL of the page that contains the link. Here a page takes
-//! its path and a dozen bytes, because links of one page follow each other and the URL of that page is stored once.
+//! the length of its path plus a dozen bytes. Links of one page follow each other in the queue, so the URL of that page
+//! is stored once.
 //!
-//! The order is first in, first out; a page that was popped too early is pushed to the front. A page comes out as it
-//! went in.
+//! The order is first in, first out. A page that was popped but must be fetched later is pushed to the front again.
+//! Packing does not change a page.
 //!
-//! The frontier keeps a copy of the queue, the window, as of the last check-in. [`PageQueue::report`] computes how it
-//! changes. **The window must contain the pages in flight and then the queue, in this order**: a page that is missing
-//! in it is lost in a crash (invariant 5). If pages were only popped from the front since the last check-in, the report
-//! says how many remain; otherwise it contains the whole queue.
+//! The frontier keeps a copy of the queue, the window, as of the last check-in. [`PageQueue::report`] computes how the
+//! window changes. **The window must contain the pages in flight and then the queue, in this order**. A page that is
+//! missing in the window is lost in a crash (invariant 5). If pages were only popped from the front since the last
+//! check-in, the report says how many remain; otherwise it contains the whole queue.
 
 use std::collections::VecDeque;
 
@@ -18,14 +19,14 @@ use aranha_frontier::codec::{Reader, put_str, put_varint};
 use aranha_frontier::{Hop, Past, Pending, WindowUpdate};
 use aranha_url::PathKey;
 
-/// Bits in the first byte of a packed page.
+/// Bits in the first byte of a packed page: whether it has a past, and whether its `via` is that of the page before it.
 const WITH_PAST: u8 = 1;
 const SAME_VIA: u8 = 2;
 
 /// Pages in the order in which they will be fetched.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageQueue {
-    /// Pages pushed to the front; the last one is the first of the queue.
+    /// Pages pushed to the front. The last element is the first page of the queue.
     front: Vec<Pending>,
     packed: Vec<u8>,
     /// Bytes of `packed` that were popped.
@@ -38,18 +39,18 @@ pub(crate) struct PageQueue {
     first_via: String,
     /// `via` of the last page packed.
     last_via: String,
-    /// How many pages, counted from the front, are also the last pages of the frontier's window.
+    /// Number of pages at the front of this queue that the frontier already has. They are the last pages of its window.
     acked: usize,
-    /// The page before these in the window: the page popped last, if it was acked.
+    /// Key of the page before the acked pages in the window. This is the page that was popped last, if it was acked.
     last_acked_popped: Option<PathKey>,
 }
 
 /// How the window changes at a check-in.
 #[derive(Debug)]
 pub(crate) struct QueueReport {
-    /// How many of the last pages of the window stay.
+    /// Number of pages at the end of the window that stay in it.
     keep_last: usize,
-    /// The pages behind them.
+    /// Pages that are appended to the window.
     append: PageQueue,
 }
 
@@ -133,9 +134,10 @@ impl PageQueue {
         Some(page)
     }
 
-    /// The report for a check-in with these pages in flight. From now on all pages count as acked.
+    /// Makes the report for a check-in with these pages in flight. From now on all pages count as acked.
     ///
-    /// A page in flight stays in the window only if it is the page right before the queue.
+    /// The window can keep its pages only if no page is in flight, or if one page is in flight and precedes the queue
+    /// in the window. Otherwise the report contains all pages.
     pub(crate) fn report<'a>(
         &mut self,
         in_flight: impl Iterator<Item = &'a Pending>,
@@ -155,15 +157,15 @@ impl PageQueue {
         self.acked = self.len();
         self.last_acked_popped = match in_flight.as_slice() {
             [page] => Some(page.key),
-            // The order of several pages in flight is not known.
+            // The order in which the window contains several pages in flight is not known.
             _ => None,
         };
         QueueReport { keep_last, append }
     }
 
     /// Appends pages that came with the lease or with the reply to a check-in. In the window they follow the acked
-    /// pages. If the queue has grown since the check-in, the orders differ, and the next report contains the whole
-    /// queue.
+    /// pages. If the queue has grown since the check-in, the orders of queue and window differ, and the next report
+    /// contains the whole queue.
     pub(crate) fn receive(&mut self, pages: Vec<Pending>) {
         if pages.is_empty() {
             return;
@@ -237,7 +239,7 @@ impl Packed<'_> {
     }
 }
 
-/// Reads the next page; `None` at the end. `via`: of the page before it. The format is written by
+/// Reads the next page; `None` at the end. `via` is that of the page before it. The format is written by
 /// [`PageQueue::push_back`].
 fn read<'a>(reader: &mut Reader<'a>, via: &'a str) -> Option<Packed<'a>> {
     let mark = reader.byte()?;
@@ -315,7 +317,7 @@ mod tests {
         }
     }
 
-    /// Random operations, compared with a `VecDeque`.
+    /// Applies random operations to a `PageQueue` and a `VecDeque`, and compares the two.
     #[test]
     fn behaves_like_a_deque() {
         let (mut packed, mut plain) = (PageQueue::default(), VecDeque::new());
@@ -353,14 +355,15 @@ mod tests {
         }
     }
 
-    /// A visit with its pages in plain form, and the frontier's window of it.
+    /// A model of a visit and the frontier: the queue under test, the same queue as a plain `VecDeque`, the pages in
+    /// flight, and the frontier's window.
     #[derive(Default)]
     struct Model {
         pages: PageQueue,
         queue: VecDeque<Pending>,
         in_flight: Vec<Pending>,
         window: Vec<Pending>,
-        /// A check-in has no reply yet.
+        /// Whether a check-in waits for its reply.
         submitted: bool,
         next: usize,
     }
@@ -391,7 +394,8 @@ mod tests {
             self.pages.push_front(page);
         }
 
-        /// Checks in, and compares the window with what the visit holds. Returns how many pages were not sent again.
+        /// Makes a check-in, and compares the window with the pages of the visit. Returns the number of pages that were
+        /// not sent again.
         fn check_in(&mut self) -> usize {
             let report = self.pages.report(self.in_flight.iter());
             let (left, more) = WindowUpdate::from(report).into_parts();
@@ -422,7 +426,7 @@ mod tests {
                     let page = self.take();
                     self.in_flight.extend(page);
                 }
-                // Refused, or postponed.
+                // The page is refused or postponed.
                 7 if place.is_multiple_of(4) => drop(self.take()),
                 8..12 if !self.in_flight.is_empty() => {
                     let mut page = self.in_flight.swap_remove(place % self.in_flight.len());

@@ -12,7 +12,7 @@ use crate::courtesy::BackOff;
 use crate::traps::soft_404;
 
 impl Visit {
-    /// The probe, once [`FEW_PAGES`] pages of the site were fetched.
+    /// Returns the probe if it was not sent yet and at least [`FEW_PAGES`] pages of the site were fetched.
     pub(super) fn probe(&mut self) -> Option<Pending> {
         let facts = self.site.facts();
         let is_due = self.context.config().crawl.soft_404

@@ -18,11 +18,12 @@ pub(super) struct Requests {
     /// Pages being fetched. They stay pending until their records are in a batch.
     in_flight: Vec<(Id, Pending)>,
     sessions: Vec<FetchSession>,
-    /// No request to this site before this time.
+    /// No request is sent to this site before this time.
     pub(super) allowed_at: Instant,
-    /// Fetches in a row that failed or got 429 or 5xx.
+    /// Number of fetches in a row that failed or got 429 or 5xx.
     pub(super) failures: u32,
-    /// The page limit of the crawl leaves no page for this visit. It waits until a page is given back.
+    /// Whether the page limit of the crawl allows no further fetch at present. The visit then waits until another fetch
+    /// returns its reservation.
     pub(super) page_limit_reached: bool,
 }
 
@@ -38,7 +39,7 @@ impl Requests {
         }
     }
 
-    /// Requests that are running.
+    /// Number of active requests.
     pub(super) fn count(&self) -> usize {
         self.collectors.len()
     }
@@ -60,14 +61,14 @@ impl Requests {
     pub(super) fn start(&mut self, context: Arc<Context>, task: FetchTask) {
         let page = task.page.clone();
         let session = self.sessions.pop().unwrap_or_default();
-        // Boxed here, a future of some kilobytes is not copied on its way to the runtime.
+        // The box avoids that a future of some kilobytes is copied on its way to the runtime.
         let work = async move { collect(&context, session, task).await };
         let work = Box::pin(work.instrument(visit_span()));
         let collector = self.collectors.spawn(work);
         self.in_flight.push((collector.id(), page));
     }
 
-    /// The next collector that ends; `None` when there is none.
+    /// Waits for the next collector to end. `None` if no collector is active.
     pub(super) async fn join_next(&mut self) -> Option<Result<(Id, Collected), JoinError>> {
         self.collectors.join_next_with_id().await
     }
@@ -83,14 +84,14 @@ impl Requests {
         self.sessions.push(session);
     }
 
-    /// Cancels all collectors. Their pages stay in flight.
+    /// Cancels all collectors. Their pages stay in `in_flight`, so that the next check-in reports them as pending.
     pub(super) async fn cancel(&mut self) {
         self.collectors.shutdown().await;
     }
 }
 
-/// The span of the visit, for its fetches, which are tasks of their own. The lookup is skipped while no span is
-/// recorded.
+/// The tracing span of the visit. Fetches are tasks of their own and do not inherit it. The lookup is skipped if the
+/// log level disables the span.
 fn visit_span() -> Span {
     if LevelFilter::current() >= LevelFilter::DEBUG {
         Span::current()

@@ -1,4 +1,4 @@
-//! robots.txt at the beginning of a visit: from the site's facts while it is fresh, otherwise from the server.
+//! robots.txt at the beginning of a visit: the stored file is used while it is fresh, otherwise the file is fetched.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::robots_txt::{self, RobotsFetch};
 use crate::status::tally::add;
 
 impl Visit {
-    /// The rules of the site. `None`: the site cannot be visited now.
+    /// Returns the robots.txt rules of the site. `None`: the site cannot be visited now.
     pub(super) async fn prepare(&mut self) -> Option<RobotsRules> {
         let context = Arc::clone(&self.context);
         let product = &context.config().crawl.product;
@@ -28,7 +28,7 @@ impl Visit {
         if fetch.outcome == Outcome::DnsNotFound
             && let Some(twin) = self.twin()
         {
-            // Often only one of the two names exists (U3).
+            // Often only one of the two names exists, with or without `www.` (U3).
             self.batch.done.append(&mut fetch.done);
             self.site.use_twin(twin);
             fetch = self.fetch_robots().await?;
@@ -53,7 +53,7 @@ impl Visit {
         rules
     }
 
-    /// Fetches robots.txt under the site's preferred name. `None`: the lease is lost, or the crawl stops.
+    /// Fetches robots.txt from the site's preferred origin. `None`: the lease was lost, or the crawl stops.
     async fn fetch_robots(&mut self) -> Option<RobotsFetch> {
         let context = Arc::clone(&self.context);
         let url = context.url_of(&self.site.facts().origin, "/robots.txt")?;
@@ -71,7 +71,7 @@ impl Visit {
                 tokio::select! {
                     biased;
                     fetch = &mut fetching => break fetch,
-                    // With many sites at one address the wait may be longer than the lease.
+                    // If many sites share one address, the wait for the address gate may be longer than the lease.
                     () = tokio::time::sleep_until(renewal), if self.check_ins.submitted.is_none() => {
                         self.check_in(Then::Keep { want: 0 }).await;
                     }
@@ -101,8 +101,8 @@ impl Visit {
         (url.site_key() == self.site.key).then(|| url.origin().to_owned())
     }
 
-    /// Stores the Crawl-delay. If it is longer than the pause, the next request moves by the difference, because the
-    /// delay also counts from the response to robots.txt.
+    /// Stores the Crawl-delay. If it is longer than the pause, the next request is postponed by the difference, because
+    /// the delay also applies after the response to robots.txt.
     pub(super) fn set_crawl_delay(&mut self, rules: &RobotsRules) {
         let crawl = &self.context.config().crawl;
         let delay = rules.crawl_delay().unwrap_or_default().min(crawl.max_pause);

@@ -1,8 +1,8 @@
 //! The site of a visit: its facts, its cookies, the keys of its pages.
 //!
-//! **[`SiteFacts`] change only here.** They contain the robots.txt file and are too large for every check-in, so a
-//! check-in sends them only if something changed that must not be lost. Counters alone wait for the release of the
-//! site.
+//! **[`SiteFacts`] change only here.** They contain the robots.txt file and are too large to be part of every check-in.
+//! A check-in sends them only if something changed that must survive a crash. If only counters changed, they are sent
+//! when the site is released.
 
 use std::time::Duration;
 
@@ -19,11 +19,11 @@ use crate::verdict::{SignalCheck, SiteOutage, SiteView};
 pub(super) struct VisitedSite {
     pub(super) key: SiteKey,
     facts: SiteFacts,
-    /// The next check-in must send the facts.
+    /// Whether the next check-in must send the facts.
     changed: bool,
     cookies: CookieJar,
     known_pages: Seen,
-    /// Memory of the contents, for the trap check.
+    /// The texts and links that the visit remembers for the trap check.
     pub(super) novelty: Novelty,
     /// Generation of the black list that the site was last compared with.
     pub(super) blacklist_generation: u64,
@@ -62,7 +62,7 @@ impl VisitedSite {
         self.changed = true;
     }
 
-    /// Host and port, as the site is called in reports.
+    /// Host and port. This is the name of the site in reports.
     pub(super) fn name(&self) -> &str {
         let origin = self.facts.origin.as_str();
         origin.split_once("://").map_or(origin, |(_, name)| name)
@@ -76,12 +76,12 @@ impl VisitedSite {
         self.facts.blocked = Some(blocked);
     }
 
-    /// The URL-seen test. True: the page was unknown. It is known from now on.
+    /// The URL-seen test: adds a page to the known pages. Returns true if it was unknown.
     pub(super) fn add_page(&mut self, key: PathKey) -> bool {
         self.known_pages.insert(key.0)
     }
 
-    /// The state that a verdict about one of its pages depends on.
+    /// The part of the state that a verdict about a page of the site depends on.
     pub(super) fn view(&self, now: i64, failures: u32, outage: Option<SiteOutage>) -> SiteView<'_> {
         SiteView {
             key: self.key,
@@ -126,12 +126,13 @@ impl VisitedSite {
         self.changed = true;
     }
 
-    /// Requests the site under its other name from now on.
+    /// Makes `origin` the preferred origin of the site. It has the site's other name, with or without `www.`.
     pub(super) fn use_twin(&mut self, origin: String) {
         self.facts.origin = origin;
     }
 
-    /// Requests the site under the name of `target` from now on. Another host has another robots.txt file.
+    /// Makes the origin of `target` the preferred origin of the site. If its host is not the one that robots.txt came
+    /// from, the stored file is dropped, because each host has its own.
     pub(super) fn prefer_origin(&mut self, target: &CanonUrl, canon: &Canonicaliser) {
         if self.facts.origin == target.origin() {
             return;
@@ -156,22 +157,23 @@ impl VisitedSite {
         self.facts.pause_ms = delay.as_millis() as u32;
     }
 
-    /// The server asked not to be visited before `until`.
+    /// Stores that the server must not be visited before `until`, as it requested.
     pub(super) fn extend_retry_after(&mut self, until: i64) {
         self.facts.retry_after = until.max(self.facts.retry_after);
     }
 
-    /// The server can be reached.
+    /// Resets the number of outages in a row, because the server was reached.
     pub(super) fn end_outage(&mut self) {
         self.facts.counters.outages = 0;
     }
 
-    /// One more visit in a row ends because the server cannot be reached.
+    /// Counts a visit that ends because the server cannot be reached.
     pub(super) fn count_outage(&mut self) {
         self.facts.counters.outages += 1;
     }
 
-    /// Counts a response. The thresholds count the pages that a site has: neither revisits nor temporary failures.
+    /// Counts a response. Revisits and temporary failures do not count towards the thresholds, which limit the number
+    /// of pages.
     pub(super) fn count_response(&mut self, page: &Pending, size: u64, is_temporary: bool) {
         let counters = &mut self.facts.counters;
         if page.past.is_none() && !is_temporary {
@@ -191,13 +193,13 @@ impl VisitedSite {
         self.facts.counters.duplicates += 1;
     }
 
-    /// The soft 404 probe is sent. If no response comes, it is not sent again.
+    /// Marks the soft 404 probe as sent. It is not sent again, even if it gets no response.
     pub(super) fn start_probe(&mut self) {
         self.facts.absent = Some(Absent::default());
         self.changed = true;
     }
 
-    /// The soft 404 probe could not be sent yet.
+    /// Marks the soft 404 probe as not sent, because it had to wait for the page limit.
     pub(super) fn postpone_probe(&mut self) {
         self.facts.absent = None;
     }
@@ -214,7 +216,7 @@ impl VisitedSite {
         self.changed = true;
     }
 
-    /// Adapts the trust in a source of change signals.
+    /// Updates the trust in a source of change signals.
     pub(super) fn check_signal(&mut self, check: SignalCheck) {
         signals::learn(&mut self.facts, check.source, check.changed);
         self.changed = true;

@@ -1,4 +1,4 @@
-//! Sitemaps: the files that robots.txt names are fetched like pages, and their entries are links.
+//! Sitemaps that robots.txt names. They are fetched like pages, and their entries are treated as links.
 
 use std::sync::Arc;
 

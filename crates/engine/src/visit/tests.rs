@@ -1,5 +1,5 @@
-//! A verdict applied to a visit: the queue, the batch, the facts of the site and the ending of the visit. No request is
-//! sent.
+//! Tests that apply a verdict to a visit and check its effects on the queue, the batch, the facts of the site and the
+//! ending of the visit. No request is sent.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl Simulation for EmptyWeb {
     fn exchange_ended(&self, _: i64, _: SocketAddr, _: u64) {}
 }
 
-/// A visit of example.org with an empty queue. Created within a tokio runtime.
+/// A visit of example.org with an empty queue. It must be created within a tokio runtime.
 struct Test {
     visit: Visit,
     _node: Node,
@@ -237,7 +237,10 @@ async fn a_back_off_ends_the_visit() {
         test.apply(&verdict, &page("/page"), &response(503));
         assert_eq!(test.visit.ending, Some(after), "{before:?}, {back_off:?}");
         let stored = test.visit.site.facts().retry_after;
-        assert_eq!(stored, 5, "a request of the server is kept in any case");
+        assert_eq!(
+            stored, 5,
+            "the time that the server requested is stored in every case"
+        );
     }
 }
 
@@ -262,7 +265,7 @@ async fn a_redirect_is_admitted_like_a_link() {
     assert_eq!(test.queue(), [("/new".to_owned(), 0)], "admitted once");
     let new = test.visit.queue.pop_front().unwrap();
     assert_eq!((new.hop, new.depth, new.site_depth), (Hop::Redirect, 1, 1));
-    // Another site is in scope only as the target of a seed, and becomes a seed.
+    // Another site is in scope only as the target of a seed's redirect. The target then becomes a seed.
     let outside = redirect("http://example.net/");
     test.apply(&verdict, &page("/page"), &outside);
     assert!(test.visit.batch.outside.is_empty());
@@ -390,7 +393,7 @@ async fn a_revisit_is_counted_and_its_signal_is_checked() {
             ..Verdict::done(0)
         };
         test.apply(&verdict, &known_page("/page"), &response(200));
-        // A page that is fetched for the first time is not a change.
+        // A page that is fetched for the first time does not count as changed or unchanged.
         let new = Verdict {
             state: Some(state),
             ..Verdict::done(0)
@@ -544,7 +547,7 @@ fn size_of_future<A, B, F: Future>(_: impl Fn(A, B) -> F) -> usize {
     size_of::<F>()
 }
 
-/// Tens of thousands of visits are in memory at the same time. Their queues come on top of this.
+/// Tens of thousands of visits are in memory at the same time. Their queues take additional memory.
 #[test]
 fn a_waiting_visit_is_small() {
     let bytes = size_of_future(visit);

@@ -1,4 +1,4 @@
-//! The trap check of each new page (D5 to D8): a site whose pages have no new text is blocked, and its contents are
+//! The trap check of each new page (D5 to D8): a site whose pages have no new text is blocked. Its stored pages are
 //! kept.
 //!
 //! `verdict/trap.rs` classifies the page, `traps/novelty.rs` decides whether the site is a trap, and this file blocks
@@ -36,7 +36,8 @@ impl Visit {
         self.ending.get_or_insert(Ending::Block);
     }
 
-    /// Whether the site has enough pages for the check, or is one of the many hosts of a wildcard domain.
+    /// Whether the trap check is enabled and applies to this site: it has at least [`FEW_PAGES`] pages, or it is a host
+    /// of a wildcard domain.
     fn is_checked(&self) -> bool {
         self.context.config().thresholds.trap_pages.is_some()
             && (self.site.facts().counters.fetched >= FEW_PAGES || self.is_below_wildcard())
@@ -47,8 +48,8 @@ impl Visit {
         domains.is_below_wildcard(host_of(self.site.name()))
     }
 
-    /// Whether the words of a page are read: not at small sites, and only samples at sites that have brought much new
-    /// text.
+    /// Whether the words of a page are read. They are not read at small sites. At sites that have brought much new
+    /// text, only those of sampled pages are read.
     pub(super) fn reads_words(&self, page: &Pending) -> bool {
         let random = page.key.0 ^ self.lease.rotate_left(32);
         match self.context.config().thresholds.trap_pages {
@@ -59,7 +60,7 @@ impl Visit {
         }
     }
 
-    /// Checks a page that was fetched for the first time. True: the page's record is marked as that of a blocked site.
+    /// Checks a page that was fetched for the first time. Returns true if its record must have the flag `BLOCKED`.
     pub(super) fn check_trap(
         &mut self,
         page: &Pending,
@@ -132,7 +133,7 @@ impl Visit {
         }
     }
 
-    /// The hosts of a wildcard domain are checked together.
+    /// Adds a page to the check of its wildcard domain. Blocks the domain if it is a trap.
     fn check_domain(&self, reading: &Reading, url: &CanonUrl, outside: &[Outside], limit: u32) {
         let domain = wildcard_domains::parent_domain(url.host());
         let mut hosts: Vec<_> = outside
