@@ -74,7 +74,7 @@ pub(crate) fn lower(lanes: u64) -> u64 {
     lanes | capital >> 2
 }
 
-/// Whether `matches` returns a non-zero mask for any eight consecutive bytes of the input. An input of fewer than eight
+/// Whether `matches` returns a non-zero mask for any group of eight bytes of the input. An input of fewer than eight
 /// bytes is padded with the letter `x`.
 #[inline]
 pub(crate) fn any(bytes: &[u8], matches: impl Fn(u64) -> u64) -> bool {

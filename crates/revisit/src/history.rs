@@ -1,7 +1,8 @@
 //! The input of the policies: what is stored about a page between visits, and what one visit observed.
 //!
-//! A [`History`] is stored with every page of the frontier: 32 bytes in memory and about as many on disk. The order of
-//! its fields is its stored format (postcard). New fields are appended, and the frontier's version byte is raised.
+//! A [`History`] is stored with every page of the frontier: 32 bytes in memory and about as many on disk. The fields
+//! are stored in the order of their declaration (postcard). New fields are appended, and the frontier's version byte is
+//! raised.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
 //! `optimal`: distributes a budget of requests over the pages so that important pages are fresh for as much of the time
 //! as possible. A page is fresh while the stored copy is up to date.
 //!
-//! A page that changes at `rate` and is visited every t days is fresh for the share (1 - e^-r) / r of the time, with r
-//! = rate * t (Cho and Garcia-Molina, "Effective page refresh policies", 2003). Under a fixed budget, the sum of
-//! importance times freshness is largest when one more request a day gains the same for every page. This common gain is
-//! the *price*:
+//! Let `r = rate * t` for a page that changes `rate` times a day and is visited every t days. Such a page is fresh for
+//! the share (1 - e^-r) / r of the time (Cho and Garcia-Molina, "Effective page refresh policies", 2003). Under a fixed
+//! budget, the sum of importance times freshness is largest when one more request a day gains the same for every page.
+//! This common gain is the *price*:
 //!
 //! ```text
 //! importance / rate * (1 - (1 + r) e^-r) = price
@@ -127,7 +127,7 @@ impl Market {
         f64::from_bits(self.price.load(Relaxed))
     }
 
-    /// Removes a page that is gone from the census.
+    /// Removes from the census a page that is gone.
     pub(crate) fn leave(&self, cell: &mut u16) {
         if *cell != 0 {
             self.move_to(cell, 0);

@@ -54,7 +54,7 @@ pub struct Options {
     /// to have changed.
     pub min_changed_share: f32,
     /// `frequency`, `selective`: length of a quick round. A site is fast if more than half of its pages change from one
-    /// round to the next. A page of a fast site that has changed is visited again in the next quick round instead of
+    /// round to the next. If a page of a fast site has changed, it is visited again in the next quick round instead of
     /// the next full round (I6).
     #[serde(with = "aranha_units::duration::option")]
     pub quick_every: Option<Duration>,

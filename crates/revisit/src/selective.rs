@@ -35,11 +35,11 @@ pub struct SiteHistory {
     round: u32,
     /// Number of the last round in which all inner pages were visited, plus one; 0 = none yet.
     descended: u32,
-    /// Rounds from the last visit of all inner pages to the start of this round.
+    /// Number of rounds from the last full visit to this round.
     waited: u16,
-    /// Inner pages visited in this round.
+    /// Number of inner pages visited in this round.
     looked: u32,
-    /// Inner pages visited in this round that had changed.
+    /// Number of inner pages visited in this round that had changed.
     changed: u32,
     /// Share of inner pages that change in one round, averaged over past rounds.
     share: f32,

@@ -28,8 +28,8 @@ pub struct DurationError {
     problem: &'static str,
 }
 
-/// Parses a duration: numbers with units (`w d h m s ms us ns`) in any order, with optional fractions (`1.5s`). A `0` needs
-/// no unit.
+/// Parses a duration: numbers with units (`w d h m s ms us ns`) in any order, with optional fractions (`1.5s`). The
+/// text `0` needs no unit.
 pub fn parse(text: &str) -> Result<Duration, DurationError> {
     let fail = |problem| DurationError {
         text: text.to_owned(),

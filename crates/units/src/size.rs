@@ -1,5 +1,5 @@
-//! Byte sizes in the configuration and on the command line: `10MiB`, `1GB`, `512`, `1.5MiB`. Binary units (KiB) are powers
-//! of 1024, decimal units (kB, KB) are powers of 1000.
+//! Byte sizes in the configuration and on the command line: `10MiB`, `1GB`, `512`, `1.5MiB`. Binary units (KiB) are
+//! powers of 1024; decimal units (kB, KB) are powers of 1000.
 //!
 //! With serde: `#[serde(with = "aranha_units::size")]` on a `u64` or `usize`. An integer is a number of bytes.
 

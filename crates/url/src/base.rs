@@ -32,7 +32,8 @@ pub struct Base {
 pub(crate) struct PlainBase {
     /// The whole URL without fragment.
     pub(crate) text: String,
-    /// With `www.` folded; the canonicaliser undoes this if folding is off.
+    /// Offsets into `text`. The site name starts after a folded `www.`; the canonicaliser undoes this if folding is
+    /// off.
     pub(crate) offsets: PartOffsets,
     /// End of the path, before the query.
     pub(crate) path_end: usize,

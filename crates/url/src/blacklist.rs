@@ -152,7 +152,7 @@ impl Blacklist {
         self.page(url).or_else(|| self.site(url))
     }
 
-    /// The entry that matches the whole host of this URL.
+    /// The entry that blocks the whole host of this URL.
     pub fn site(&self, url: &CanonUrl) -> Option<&str> {
         self.domain(url.host())
             .or_else(|| self.written_address(url.host()))

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `domain:a.org,pt` | the host is one of these domains or a subdomain |
 //! | `host:www.a.org` | the host, or the site name without `www.`, matches; `*` matches any characters |
-//! | `prefix:https://a.org/docs` | the URL has this prefix; without a scheme, any scheme and twin matches |
+//! | `prefix:https://a.org/docs` | the URL has this prefix; a prefix without a scheme matches both schemes and both twins |
 //! | `scheme:https` | the URL has this scheme |
 //! | `path:/a/*.html` | the whole path, without query, matches; `*` matches any characters |
 //! | `query:id=*` | the whole query, or one of its parameters, matches; `query:*` matches any URL with a query |

@@ -82,7 +82,7 @@ pub struct Scope {
     max_depth: Option<u16>,
     seeds: HashSet<PageKey, IdentityBuildHasher>,
     sites: HashSet<SiteKey, IdentityBuildHasher>,
-    /// Directories of the seeds by site, without those that lie below another.
+    /// Directories of the seeds by site, without directories inside another one of the list.
     prefixes: HashMap<SiteKey, Vec<String>, IdentityBuildHasher>,
     domains: HashSet<String>,
 }
@@ -115,17 +115,17 @@ pub enum ScopeRule<'a> {
     Reject(&'a str),
     /// The `filter` does not match.
     Filter(&'a str),
-    /// Below a wanted top-level domain.
+    /// The URL is below a wanted top-level domain.
     Tld(&'a str),
-    /// Below this directory of a seed.
+    /// The URL is below this directory of a seed.
     Prefix(&'a str),
     /// The site of a seed.
     Host(&'a str),
-    /// In the registrable domain of a seed.
+    /// The URL is in the registrable domain of a seed.
     Domain(&'a str),
     /// The scope has no limit.
     Any,
-    /// Out of reach of the seeds.
+    /// The URL is out of reach of the seeds.
     Beyond {
         /// The configured reach.
         reach: Reach,
@@ -193,17 +193,17 @@ impl Scope {
         }
     }
 
-    /// Whether the black list names this URL, its site, or the address it is written with.
+    /// Whether the black list has this URL, its domain, or the IP address that is its host.
     pub fn is_blocked(&self, url: &CanonUrl) -> bool {
         self.blacklist.url(url).is_some()
     }
 
-    /// The entry of the black list that names the URL's site as a whole.
+    /// The entry of the black list that blocks the whole host of the URL.
     pub fn blocking_entry(&self, url: &CanonUrl) -> Option<&str> {
         self.blacklist.site(url)
     }
 
-    /// Adds entries to the black list of an active crawl. If a line is invalid, none is added.
+    /// Adds entries to the black list of an active crawl. If a line is invalid, no entry is added.
     pub fn block(&mut self, lines: &str) -> Result<(), BlacklistError> {
         self.blacklist.extend_lines(lines)
     }
@@ -255,8 +255,8 @@ impl Scope {
         self.reaches(url, key.site)
     }
 
-    /// Whether the host of a link alone shows that it is out of reach. This excludes most links to other sites before
-    /// they are canonicalised. False if it cannot be decided from the text.
+    /// Whether the host alone shows that a link is out of reach. This excludes most links to other sites before they
+    /// are canonicalised. False if the text of the link is not sufficient to decide.
     pub fn is_beyond(&self, href: &str) -> bool {
         if !matches!(self.reach, Reach::Host | Reach::Domain) {
             return false;
@@ -272,7 +272,8 @@ impl Scope {
             return false;
         }
         let reached = if self.reach == Reach::Host {
-            // With and without `www.`: the rules of the canonicaliser decide which of them is the site.
+            // Both forms are tried, with and without `www.`, because the rules of the canonicaliser decide which of
+            // them is the site.
             [host, &host[site::folded(host) as usize..]]
                 .iter()
                 .any(|site| self.sites.contains(&SiteKey::of(site)))
@@ -412,7 +413,7 @@ mod tests {
         check("http://news.example.org/", [true, false]);
         check("http://example.org?a", [false; 2]);
         check("https://www.example.org#a", [false; 2]);
-        // Not decided by the text.
+        // These links cannot be decided from their text.
         for href in [
             "http://a.test:81/",
             "http://example.net:80/",
@@ -431,7 +432,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// With and without folding, because a scope does not know the rules of its URLs.
+        /// The test runs with and without folding of `www.`, because a scope does not know the rules of its URLs.
         #[test]
         fn a_link_out_of_reach_is_judged_outside(
             scheme in "https?://|//|HTTP://|http:/| http://",

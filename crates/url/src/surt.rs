@@ -10,8 +10,8 @@ pub fn surt(url: &str) -> String {
     plain_surt(url).unwrap_or_else(|| any_surt(url))
 }
 
-/// Fast path for URLs without escapes, dot segments and other special cases, such as nearly all canonical URLs; `None`
-/// for any other URL. The result equals that of [`any_surt`].
+/// Fast path for URLs without escapes, dot segments and other special cases. Nearly all canonical URLs are of this
+/// kind; `None` for any other URL. The result equals that of [`any_surt`].
 fn plain_surt(url: &str) -> Option<String> {
     // The loop has no early exit, so that the compiler can vectorise it. An opening parenthesis may start a session
     // identifier.
@@ -338,7 +338,7 @@ fn strip_asp(query: &mut Vec<u8>) {
     }
 }
 
-/// Removes `cfid` directly followed by `cftoken`. The reverse order is kept.
+/// Removes `cfid` directly followed by `cftoken`. The two parameters are kept if they are in reverse order.
 fn strip_cold_fusion(query: &mut Vec<u8>) {
     const FIRST: &[u8] = b"cfid=";
     const SECOND: &[u8] = b"cftoken=";

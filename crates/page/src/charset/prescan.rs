@@ -27,7 +27,7 @@ pub(crate) fn label(body: &[u8], search_head: bool) -> Option<Vec<u8>> {
     label_in_first_bytes(body).or_else(|| search_head.then(|| label_in_head(body)).flatten())
 }
 
-/// The label declared in the head, anywhere in its first 64 KiB.
+/// The label that the head declares within the first 64 KiB of the body.
 fn label_in_head(body: &[u8]) -> Option<Vec<u8>> {
     let head = &body[..body.len().min(HEAD_BYTES)];
     // Nearly every page without a declaration in the first 1024 bytes has none at all. This check avoids running the

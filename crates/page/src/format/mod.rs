@@ -35,7 +35,7 @@ enum Format {
     Xhtml,
     /// Any XML except XHTML. Only sitemaps and feeds have content that is read.
     Xml,
-    /// SVG. It embeds other images and style sheets.
+    /// SVG, which may embed other images and style sheets.
     Svg,
     PlainText,
     StyleSheet,

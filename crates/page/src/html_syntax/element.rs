@@ -16,7 +16,7 @@ pub(crate) enum Element {
     Area,
     Audio,
     Base,
-    /// A block element: the text breaks into a new line before and after it.
+    /// A block element: line breaks separate it from the text around it.
     Block,
     Body,
     Break,

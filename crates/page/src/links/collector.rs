@@ -25,9 +25,9 @@ pub(crate) struct LinkCollector {
     secondary: usize,
     max_secondary: usize,
     max_href: usize,
-    /// Links dropped because the list was full.
+    /// Number of links dropped because the list was full.
     dropped: usize,
-    /// Hrefs dropped because of their length.
+    /// Number of hrefs dropped because of their length.
     long: usize,
     longest: usize,
 }

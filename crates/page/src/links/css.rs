@@ -1,8 +1,8 @@
 //! Finds URLs in style sheets: `@import`, `url(…)` and the strings of `image-set(…)` (CSS Syntax Module Level 3).
 //!
-//! [`urls`] makes one pass over the tokens that can contain or hide a URL: names, strings, comments and brackets. URLs are
-//! passed on as written, so that `rewrite` can replace them; [`unescape`] decodes their escapes. A URL that the end of
-//! the sheet cuts off is dropped, because a truncated body would give a wrong URL. URLs that are only a fragment
+//! [`urls`] makes one pass over the tokens that can contain or hide a URL: names, strings, comments and brackets. URLs
+//! are reported as written, so that `rewrite` can replace them; [`unescape`] decodes their escapes. A URL that the end
+//! of the sheet cuts off is dropped, because a truncated body would give a wrong URL. URLs that are only a fragment
 //! (`url(#gradient)`) refer to the document itself and are skipped.
 
 use std::borrow::Cow;
@@ -19,9 +19,9 @@ pub(crate) fn urls(sheet: &[u8], found: impl FnMut(&[u8])) {
     scanner.run();
 }
 
-/// Decodes CSS escapes: a backslash and up to six hexadecimal digits and one white space; a backslash and a line end,
-/// which are removed; a backslash and any other character, which stand for that character (CSS Syntax, 4.3.5 and
-/// 4.3.7).
+/// Decodes CSS escapes: a backslash, up to six hexadecimal digits and an optional white space, which stand for a code
+/// point; a backslash and a line end, which are removed; a backslash and any other character, which stand for that
+/// character (CSS Syntax, 4.3.5 and 4.3.7).
 pub(crate) fn unescape(url: &str) -> Cow<'_, str> {
     if !url.contains('\\') {
         return Cow::Borrowed(url);

@@ -331,7 +331,7 @@ pub(crate) fn into_string(bytes: Vec<u8>) -> String {
 }
 
 /// xxh3-64 of a folded text with line breaks read as spaces. 0 for an empty text. Mark-up and layout have no effect on
-/// it. Upper and lower case are different, because folding case would take a second pass over every page.
+/// it. Case is not folded, because that would take a second pass over every page.
 pub(crate) fn digest(text: &str) -> u64 {
     if text.is_empty() {
         return 0;

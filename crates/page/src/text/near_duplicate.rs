@@ -30,11 +30,11 @@ const NUMBER_HASH: u64 = 0x9E37_79B9_7F4A_7C15;
 /// Measured with `examples/near_duplicates` on 2,004 different texts of the Rust documentation (two million pairs).
 /// 1,462 pairs are at most 6 bits apart. 1,268 of these pairs were compared shingle by shingle: all but two share more
 /// than half of their shingles (95% on average). That is about one false positive per million pairs of different pages.
-/// At 9 bits, one pair in seven is a false positive.
+/// Of the pairs that are 9 bits apart, one in seven is a false positive.
 ///
-/// Replacing two words in the middle of a page moves its sketch by 9 bits if the page has under 50 words, by 5 under
-/// 200, by 2 under 500, and by 0 or 1 above. Replacing numbers does not move it. Two short pages that differ in a name
-/// are therefore not recognised as near duplicates.
+/// Replacing two words in the middle of a page moves its sketch by 9 bits if the page has fewer than 50 words, by 5
+/// bits below 200 words, by 2 bits below 500 words, and by at most 1 bit if the page is longer. Replacing numbers does
+/// not move it. Two short pages that differ in a name are therefore not recognised as near duplicates.
 const MAX_DISTANCE: u32 = 6;
 
 /// The number of bits in which two sketches differ. 64 if either text was too short for a sketch.

@@ -1,8 +1,9 @@
 //! Recognises pages that only say "your browser is not supported" or "please enable JavaScript" (T9, Viuva Negra 4.2).
 //!
-//! The check follows when the text of an HTML page is complete. Only short texts are checked, so an article about
-//! browsers does not match. One phrase of the table is enough. A phrase is a list of lower-case pieces that follow each
-//! other closely: "your browser (Lynx 2.9) is not supported" matches `browser`, `not supported`.
+//! The check is made when the text of an HTML page is complete. Only short texts are checked, so an article about
+//! browsers does not match. A text is a notice if it contains one phrase of the table. A phrase is a list of lower-case
+//! pieces that follow each other closely: "your browser (Lynx 2.9) is not supported" matches `browser`, `not
+//! supported`.
 
 /// Maximum number of words in a notice.
 const MAX_WORDS: u32 = 120;

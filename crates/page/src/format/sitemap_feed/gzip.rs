@@ -18,8 +18,8 @@ pub(crate) struct DecompressedSitemap {
     pub(crate) truncated: bool,
 }
 
-/// Decompresses an XML file in gzip, up to `max` bytes. Returns `None` if the body is not one. A truncated or damaged
-/// file gives the bytes before the damage.
+/// Decompresses an XML file in gzip, up to `max` bytes. Returns `None` if the body is not such a file. A truncated or
+/// damaged file gives the bytes before the damage.
 pub(crate) fn decompress(url: &str, body: &[u8], max: usize) -> Option<DecompressedSitemap> {
     if !body.starts_with(b"\x1F\x8B\x08") || !has_xml_gz_extension(url) {
         return None;
