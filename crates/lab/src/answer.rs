@@ -1,7 +1,7 @@
-//! The response of an honest site before encoding: status, headers, and a body without content coding.
+//! The response of an honest site before `wire.rs` encodes it: status, headers, and a body without content coding.
 //!
-//! `wire.rs` adds content coding and framing. Pages are made by `html.rs`; style sheets, pictures and files are made
-//! here.
+//! `wire.rs` adds content coding and framing. `html.rs` makes the bodies of pages. This module makes those of style
+//! sheets, pictures and files.
 
 use std::io::Write as _;
 use std::time::{Duration, SystemTime};
@@ -21,17 +21,17 @@ use crate::web::Web;
 pub struct Answer {
     /// Status code.
     pub status: u16,
-    /// Headers, without those for coding and framing.
+    /// Headers, except Content-Encoding and the framing headers, which `wire.rs` adds.
     pub headers: Vec<(&'static str, String)>,
     /// The body without content coding.
     pub body: Vec<u8>,
 }
 
-// Random streams.
+// Keys of the random streams: each kind of number has its own stream.
 const DATES: u64 = 40;
 const PIXELS: u64 = 41;
 const BYTES: u64 = 42;
-/// 1 January 2026, Unix time: the latest `Last-Modified`.
+/// The latest `Last-Modified` date: 1 January 2026, in Unix seconds.
 const NEWEST: u64 = 1_767_225_600;
 
 impl Answer {
@@ -45,7 +45,7 @@ impl Answer {
     pub(crate) fn of(web: &Web, site: &Site, resource: &Resource, target: &str) -> Answer {
         if let Resource::Redirect(status, path) = resource {
             let location = match status {
-                302 => path.clone(), // RFC 9110, 10.2.2: may be a relative reference
+                302 => path.clone(), // a relative reference, which RFC 9110, 10.2.2 allows
                 _ => format!("{}{path}", site.origin(web.port())),
             };
             return Answer::redirect(site, *status, &location, target);
@@ -79,7 +79,7 @@ impl Answer {
         answer
     }
 
-    /// For host names that the lab does not have.
+    /// The 404 response for a host name that is not in the lab.
     pub(crate) fn unknown_host() -> Answer {
         Answer {
             status: 404,
@@ -129,7 +129,7 @@ impl Answer {
 }
 
 impl Site {
-    /// The text in the character set of the site.
+    /// Encodes the text in the character set of the site.
     fn encode(&self, text: &str) -> Vec<u8> {
         if self.latin_1 {
             text.chars()
@@ -175,12 +175,12 @@ fn body(web: &Web, site: &Site, resource: &Resource) -> Vec<u8> {
     }
 }
 
-/// A PNG of 8 by 8 pixels, different for every site and page.
+/// A PNG picture of 8 by 8 random pixels. Every page of every site has its own.
 fn picture(site: &Site, page: usize) -> Vec<u8> {
     let mut chance = Chance::of(site.seed, &[PIXELS, site.number as u64, page as u64]);
     let mut pixels = ZlibEncoder::new(Vec::new(), Compression::fast());
     for _ in 0..8 {
-        let mut row = [0; 25]; // filter byte, then eight times red, green, blue
+        let mut row = [0; 25]; // one filter byte, then red, green and blue of eight pixels
         row[1..]
             .iter_mut()
             .for_each(|byte| *byte = chance.next() as u8);

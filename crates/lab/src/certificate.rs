@@ -1,8 +1,8 @@
-//! TLS certificates. Those of hazards have one fault each and are made when the lab starts. Those of honest sites are
-//! valid and are made at the first connection.
+//! TLS certificates. The certificate of a hazard has one fault and is made when the lab starts. The certificate of an
+//! honest site is valid and is made at the first connection to the site.
 //!
-//! The lab's root certificate ([`crate::Lab::authority`]) signs all except the self-signed one. `secure.rs` has the
-//! servers.
+//! The lab's root certificate ([`crate::Lab::authority`]) signs all certificates except the self-signed one.
+//! `secure.rs` serves the TLS connections.
 
 use std::collections::HashMap;
 use std::io;
@@ -23,7 +23,7 @@ use crate::web::{Host, Web};
 /// The certificates of the TLS servers.
 pub(crate) struct Certificates {
     acceptors: HashMap<Hazard, TlsAcceptor>,
-    /// Of all honest sites.
+    /// Accepts TLS connections to all honest sites.
     pub(crate) honest: TlsAcceptor,
     /// Root certificate in DER.
     pub(crate) authority: Vec<u8>,
@@ -107,11 +107,11 @@ fn acceptor(
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
-/// Certificates of honest sites, by the server name in the `ClientHello`. Names without HTTPS have none.
+/// Issues a certificate for the server name in the `ClientHello` if it is the name of an honest site with HTTPS.
 struct IssuedOnDemand {
     web: Web,
     issuer: Issuer<'static, KeyPair>,
-    /// Shared by all certificates.
+    /// The key pair that all these certificates share.
     key: KeyPair,
     signing: Arc<dyn SigningKey>,
     issued: Mutex<HashMap<String, Arc<CertifiedKey>>>,

@@ -1,15 +1,16 @@
 //! Reproducible random numbers.
 //!
-//! A [`Chance`] is a stream of numbers for a key, such as seed, purpose, site and page. The same key always gives the
-//! same numbers, which makes every response of the lab a pure function of the plan. The generator is `SplitMix64`
-//! (Steele, Lea, Flood 2014). It uses integers only, so the numbers are the same on every machine.
+//! A [`Chance`] is the stream of random numbers of one key. A key is a list of numbers, such as seed, purpose, site and
+//! page. The same key always gives the same stream, so every response of the lab is a pure function of the plan. The
+//! generator is `SplitMix64` (Steele, Lea, Flood 2014). It uses integers only, so the numbers are the same on every
+//! machine.
 
 /// The stream of random numbers of one key.
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
 
 impl Chance {
-    /// The stream of a key. Different keys have unrelated streams.
+    /// The stream of this key. The streams of two different keys are not correlated.
     pub fn of(seed: u64, key: &[u64]) -> Chance {
         Chance(key.iter().fold(mix(seed), |state, part| {
             mix(state ^ mix(part.wrapping_add(1)))
@@ -36,7 +37,7 @@ impl Chance {
         self.below(100) < percent
     }
 
-    /// One of the choices. Panics if there are none.
+    /// A random element of `choices`. Panics if `choices` is empty.
     pub fn pick<'a, T: ?Sized>(&mut self, choices: &[&'a T]) -> &'a T {
         choices[self.below(choices.len())]
     }

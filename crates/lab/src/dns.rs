@@ -1,8 +1,9 @@
 //! The lab's DNS server, over UDP and TCP on one port of 127.0.0.1.
 //!
-//! Every name of the plan has one A record; other names do not exist. Responses repeat the question with its upper and
-//! lower case. Negative responses have a SOA record, which limits their lifetime in caches. Hazards make their own
-//! responses ([`Hazard::resolve`](crate::Hazard)). `packet.rs` encodes the messages.
+//! Every name of the plan has one A record; other names do not exist. Responses repeat the question and keep the upper
+//! and lower case of its name. Negative responses have a SOA record, which limits their lifetime in caches. The
+//! response for the name of a hazard comes from the hazard ([`Hazard::resolve`](crate::Hazard)). `packet.rs` encodes
+//! the messages.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -13,15 +14,15 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::JoinSet;
 
-use crate::hazard::{Lookup, Said};
+use crate::hazard::{DnsResponse, Lookup};
 use crate::log::Question;
-use crate::packet::{self, A, Asked, Record};
+use crate::packet::{self, A, DnsQuestion, Record};
 use crate::server::ServerState;
 
-/// Number of ports tried until one is free for both protocols.
+/// Maximum number of ports that are tried until one is free for both UDP and TCP.
 const MAX_ATTEMPTS: usize = 50;
 
-/// Opens both sockets on one port (0 = a free port).
+/// Opens a UDP and a TCP socket on the same port (0 = a free port).
 pub(crate) async fn bind(port: u16) -> io::Result<(UdpSocket, TcpListener)> {
     let mut last = None;
     for _ in 0..if port == 0 { MAX_ATTEMPTS } else { 1 } {
@@ -38,7 +39,7 @@ pub(crate) async fn bind(port: u16) -> io::Result<(UdpSocket, TcpListener)> {
 pub(crate) async fn datagrams(socket: UdpSocket, shared: Arc<ServerState>) {
     let mut buffer = [0; 4096];
     loop {
-        // An error means that a client closed its port before a response arrived.
+        // The kernel reports an error if a client closed its port before an earlier response arrived.
         let Ok((length, peer)) = socket.recv_from(&mut buffer).await else {
             continue;
         };
@@ -64,7 +65,7 @@ pub(crate) async fn connections(listener: TcpListener, shared: Arc<ServerState>)
     }
 }
 
-/// Answers any number of questions, each preceded by its length (RFC 7766).
+/// Answers the queries of one TCP connection. Each query is preceded by its length (RFC 7766).
 async fn connection(mut stream: TcpStream, shared: &ServerState) -> io::Result<()> {
     loop {
         let length = stream.read_u16().await?;
@@ -84,30 +85,40 @@ fn respond(shared: &ServerState, query: &[u8], tcp: bool) -> Option<Vec<u8>> {
     if query.len() < packet::HEADER || query[2] & 0x80 != 0 {
         return None;
     }
-    let Some(asked) = Asked::parse(query) else {
+    let Some(question) = DnsQuestion::parse(query) else {
         return Some(packet::header(query, packet::FORMAT_ERROR, [0; 3]));
     };
     let ttl = shared.web.plan().ttl.as_secs() as u32;
-    let (code, bytes) = match said(shared, query, &asked, ttl, tcp) {
-        Said::Records(records) if records.is_empty() => (
+    let (code, bytes) = match response(shared, query, &question, ttl, tcp) {
+        DnsResponse::Records(records) if records.is_empty() => (
             packet::NO_ERROR,
-            Some(packet::negative(query, &asked, packet::NO_ERROR, ttl)),
+            Some(packet::negative(query, &question, packet::NO_ERROR, ttl)),
         ),
-        Said::Records(records) => (
+        DnsResponse::Records(records) => (
             packet::NO_ERROR,
-            Some(packet::positive(query, &asked, &records, packet::NO_ERROR)),
+            Some(packet::positive(
+                query,
+                &question,
+                &records,
+                packet::NO_ERROR,
+            )),
         ),
-        Said::Code(packet::NO_SUCH_NAME) => (
+        DnsResponse::Code(packet::NO_SUCH_NAME) => (
             packet::NO_SUCH_NAME,
-            Some(packet::negative(query, &asked, packet::NO_SUCH_NAME, ttl)),
+            Some(packet::negative(
+                query,
+                &question,
+                packet::NO_SUCH_NAME,
+                ttl,
+            )),
         ),
-        Said::Code(code) => (code, Some(packet::failure(query, &asked, code))),
-        Said::Bytes(bytes) => (packet::NO_ERROR, Some(bytes)),
-        Said::Nothing => (Question::UNANSWERED, None),
+        DnsResponse::Code(code) => (code, Some(packet::failure(query, &question, code))),
+        DnsResponse::Packet(bytes) => (packet::NO_ERROR, Some(bytes)),
+        DnsResponse::NoResponse => (Question::UNANSWERED, None),
     };
     shared.log.question(Question {
-        name: asked.name,
-        kind: asked.kind,
+        name: question.name,
+        kind: question.kind,
         tcp,
         at: Instant::now(),
         code,
@@ -115,24 +126,30 @@ fn respond(shared: &ServerState, query: &[u8], tcp: bool) -> Option<Vec<u8>> {
     bytes
 }
 
-/// The response to a question.
-fn said(shared: &ServerState, query: &[u8], asked: &Asked, ttl: u32, tcp: bool) -> Said {
-    if query[2] & 0x78 != 0 || asked.class != packet::INTERNET {
-        return Said::Code(packet::NOT_IMPLEMENTED);
+/// The response to a question: from the hazard of the name, or from the plan.
+fn response(
+    shared: &ServerState,
+    query: &[u8],
+    question: &DnsQuestion,
+    ttl: u32,
+    tcp: bool,
+) -> DnsResponse {
+    if query[2] & 0x78 != 0 || question.class != packet::INTERNET {
+        return DnsResponse::Code(packet::NOT_IMPLEMENTED);
     }
-    let Some(address) = shared.web.address(&asked.name) else {
-        return Said::Code(packet::NO_SUCH_NAME);
+    let Some(address) = shared.web.address(&question.name) else {
+        return DnsResponse::Code(packet::NO_SUCH_NAME);
     };
-    match shared.web.hazard_site(&asked.name) {
+    match shared.web.hazard_site(&question.name) {
         Some(site) => site.hazard.resolve(&Lookup {
             query,
-            asked,
+            question,
             address,
             ttl,
             tcp,
-            memory: &shared.memory,
+            counters: &shared.counters,
         }),
-        None if asked.kind == A => Said::Records(vec![Record::a(address, ttl)]),
-        None => Said::Records(Vec::new()),
+        None if question.kind == A => DnsResponse::Records(vec![Record::a(address, ttl)]),
+        None => DnsResponse::Records(Vec::new()),
     }
 }

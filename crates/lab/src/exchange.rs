@@ -1,7 +1,8 @@
 //! One request and its response on a connection, with its entry in the log.
 //!
 //! Honest sites and hazards both send through an [`Exchange`], so every response is logged. The entry is written when
-//! the exchange is dropped, also when the task is aborted or the client disconnects. `log.rs` explains the times.
+//! the exchange is dropped, which includes an aborted task and a disconnected client. `log.rs` explains how times are
+//! measured.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -13,9 +14,9 @@ use tokio_rustls::server::TlsStream;
 
 use crate::log::{Log, LoggedRequest};
 
-/// The connection, with or without TLS.
+/// The connection to the client, with or without TLS.
 #[derive(Debug)]
-pub(crate) enum Pipe<'a> {
+pub(crate) enum ClientStream<'a> {
     Plain(&'a TcpStream),
     Secure(&'a mut TlsStream<TcpStream>),
 }
@@ -23,13 +24,13 @@ pub(crate) enum Pipe<'a> {
 /// An exchange in progress.
 #[derive(Debug)]
 pub(crate) struct Exchange<'a> {
-    pipe: Pipe<'a>,
+    pipe: ClientStream<'a>,
     log: &'a Log,
     record: Option<LoggedRequest>,
 }
 
 impl<'a> Exchange<'a> {
-    pub(crate) fn new(pipe: Pipe<'a>, log: &'a Log, record: LoggedRequest) -> Exchange<'a> {
+    pub(crate) fn new(pipe: ClientStream<'a>, log: &'a Log, record: LoggedRequest) -> Exchange<'a> {
         Exchange {
             pipe,
             log,
@@ -47,7 +48,8 @@ impl<'a> Exchange<'a> {
         self.record().complete = true;
     }
 
-    /// Number of the connection. Every request to a hazard has its own.
+    /// Number of the connection. A connection to a hazard serves one request, so the number also identifies the
+    /// request.
     pub(crate) fn connection(&self) -> u64 {
         self.record.as_ref().map_or(0, |record| record.connection)
     }
@@ -62,12 +64,12 @@ impl<'a> Exchange<'a> {
         while !bytes.is_empty() {
             let now;
             let written = match &mut self.pipe {
-                Pipe::Plain(stream) => {
+                ClientStream::Plain(stream) => {
                     stream.writable().await?;
                     now = Instant::now();
                     stream.try_write(bytes)
                 }
-                Pipe::Secure(stream) => {
+                ClientStream::Secure(stream) => {
                     now = Instant::now();
                     let written = stream.write(bytes).await;
                     stream.flush().await?;
@@ -90,8 +92,8 @@ impl<'a> Exchange<'a> {
 
     fn socket(&self) -> &TcpStream {
         match &self.pipe {
-            Pipe::Plain(stream) => stream,
-            Pipe::Secure(stream) => stream.get_ref().0,
+            ClientStream::Plain(stream) => stream,
+            ClientStream::Secure(stream) => stream.get_ref().0,
         }
     }
 
@@ -121,8 +123,8 @@ impl<'a> Exchange<'a> {
 impl Drop for Exchange<'_> {
     fn drop(&mut self) {
         if let Some(mut record) = self.record.take() {
-            // The time of a complete response is known. The current time may be late, if the scheduler delayed this
-            // task.
+            // A complete response was over when its last byte was sent. The current time is later if the scheduler
+            // delayed this task.
             record.closed = if record.complete {
                 record.ended
             } else {

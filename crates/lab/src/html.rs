@@ -1,7 +1,7 @@
 //! Writes the HTML of a page: title, paragraphs of text, and the links of the outline between them.
 //!
 //! The markup varies as on the real web: single, double or no quotes, tags in either case, ampersands escaped or not,
-//! and a link inside a comment, which a crawler must not follow.
+//! and a comment with a link, which a crawler must not follow.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::site::Site;
 /// Random stream of the texts.
 const TEXT: u64 = 30;
 
-/// The HTML of a page. Resources with the same [`text_key`] have the same text.
+/// The HTML of a resource. Resources with the same [`text_key`] have the same text.
 pub(crate) fn page(site: &Site, resource: &Resource, outline: &Outline) -> String {
     let (kind, number) = text_key(resource);
     let mut writer = HtmlWriter {
@@ -30,7 +30,7 @@ pub(crate) fn page(site: &Site, resource: &Resource, outline: &Outline) -> Strin
     writer.out
 }
 
-/// A short page for errors and redirects. It contains the requested path, so that no two are equal.
+/// The page of an error or redirect. It contains the requested path, so that no two such pages are equal.
 pub(crate) fn notice(heading: &str, requested: &str, location: Option<&str>) -> String {
     let mut out =
         format!("<html><head><title>{heading}</title></head>\n<body><h1>{heading}</h1>\n<p>");
@@ -43,7 +43,7 @@ pub(crate) fn notice(heading: &str, requested: &str, location: Option<&str>) -> 
     out
 }
 
-/// Plain text, for files that are not HTML.
+/// The content of a plain text file.
 pub(crate) fn plain(site: &Site, number: usize) -> String {
     let mut chance = Chance::of(site.seed, &[TEXT, site.number as u64, 9, number as u64]);
     let mut out = site.language.title(&mut chance);
@@ -53,7 +53,7 @@ pub(crate) fn plain(site: &Site, number: usize) -> String {
     out
 }
 
-/// Key of the random text of a resource. A copy and a print version have the key of their original.
+/// Key of the random stream for the text of a resource. A page, its copy and its print version have the same key.
 fn text_key(resource: &Resource) -> (u64, usize) {
     match *resource {
         Resource::Page(page) | Resource::Copy(page) | Resource::Print(page) => (0, page),
@@ -174,7 +174,7 @@ impl HtmlWriter<'_> {
         }
     }
 
-    /// An attribute value in one of several quoting styles.
+    /// Appends an attribute value, quoted in one of several styles.
     fn attribute(&mut self, value: &str) {
         let simple = value
             .bytes()
@@ -188,7 +188,8 @@ impl HtmlWriter<'_> {
                 self.out.push('\'');
             }
             2 => {
-                // With unescaped ampersands, as most authors write them. None of them begins an entity.
+                // Ampersands are not escaped, as in most pages of the web. No link of the lab contains text that would
+                // be read as an entity.
                 let _ = write!(self.out, "\"{value}\"");
             }
             _ => {

@@ -1,14 +1,14 @@
 //! The four languages of the lab: tables of words, and a small grammar that makes sentences of them.
 //!
 //! A sentence has subject, verb, object, and sometimes a place or time. Language detectors recognise the language, and
-//! two pages rarely share a sentence. All words fit in Latin-1, so that sites can be served in it.
+//! two pages rarely share a sentence. All letters exist in Latin-1, because some sites use that character set.
 
 use crate::chance::Chance;
 
 /// One language: its code and its words.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Language {
-    /// ISO 639-1.
+    /// ISO 639-1 code.
     pub(crate) code: &'static str,
     /// Names of sections, used as path components.
     pub(crate) sections: [&'static str; 12],
@@ -173,8 +173,8 @@ impl Language {
         title
     }
 
-    /// Appends a paragraph of several sentences with two invented names. The names make the vocabulary grow with the
-    /// text (Heaps' law), as in human writing; trap detection relies on that.
+    /// Appends a paragraph of several sentences with two invented names. Because of these names, longer texts have more
+    /// different words, as in human writing (Heaps' law). The crawler's trap detection relies on this property.
     pub(crate) fn paragraph(&self, out: &mut String, chance: &mut Chance) {
         self.sentences(out, chance);
         out.push(' ');
@@ -223,7 +223,7 @@ impl Language {
     }
 }
 
-/// Appends an invented name: two or three of 80 syllables, and an ending.
+/// Appends an invented name: two or three syllables out of 80, and an ending.
 fn push_name(out: &mut String, chance: &mut Chance) {
     const ONSETS: [&str; 16] = [
         "b", "br", "d", "f", "g", "gl", "k", "l", "m", "n", "p", "r", "s", "t", "tr", "v",

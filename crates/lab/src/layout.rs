@@ -1,17 +1,17 @@
 //! The page tree of a site, and the mapping between page numbers and paths.
 //!
-//! Page 0 is the home page, pages 1 to [`Site::sections`] are the sections, and the rest are leaves, assigned to the
-//! sections in rotation. Every path contains its page number. To find the page of a path, the number is read from the
-//! path and the path of that page is compared, so no table is needed.
+//! Page 0 is the home page, pages 1 to [`Site::sections`] are the sections, and the others are leaves, which are
+//! distributed evenly over the sections. The path of a leaf contains its page number. [`Site::page_at`] reads the
+//! number from a path and compares the path with that of the page, so no table of paths is needed.
 
 use std::fmt::Write as _;
 
 use crate::chance::Chance;
 use crate::site::Site;
 
-/// Special feature of a leaf. A quarter of the leaves has none.
+/// Special feature of a leaf. A quarter of the leaves have none ([`LeafFeature::Plain`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Flavour {
+pub(crate) enum LeafFeature {
     Plain,
     /// The same bytes are served under a second path.
     Copied,
@@ -27,7 +27,7 @@ pub(crate) enum Flavour {
     Inline,
     /// Links to a chain of redirects.
     Chain,
-    /// Links to an old address of a page.
+    /// Links to an old URL of this leaf, which redirects here.
     Moved,
     /// Links to a page that is gone (410) and to one that never existed (404).
     Broken,
@@ -39,44 +39,45 @@ pub(crate) enum Flavour {
     Print,
 }
 
-const FLAVOURS: [Flavour; 16] = [
-    Flavour::Plain,
-    Flavour::Chain,
-    Flavour::Copied,
-    Flavour::Based,
-    Flavour::MetaNofollow,
-    Flavour::Print,
-    Flavour::Plain,
-    Flavour::Files,
-    Flavour::Refresh,
-    Flavour::Plain,
-    Flavour::RelNofollow,
-    Flavour::Moved,
-    Flavour::Inline,
-    Flavour::Broken,
-    Flavour::Plain,
-    Flavour::Pictures,
+const FEATURES: [LeafFeature; 16] = [
+    LeafFeature::Plain,
+    LeafFeature::Chain,
+    LeafFeature::Copied,
+    LeafFeature::Based,
+    LeafFeature::MetaNofollow,
+    LeafFeature::Print,
+    LeafFeature::Plain,
+    LeafFeature::Files,
+    LeafFeature::Refresh,
+    LeafFeature::Plain,
+    LeafFeature::RelNofollow,
+    LeafFeature::Moved,
+    LeafFeature::Inline,
+    LeafFeature::Broken,
+    LeafFeature::Plain,
+    LeafFeature::Pictures,
 ];
 
-/// Only the first leaves have copies, because crawlers block sites with many duplicates (D5: ten).
+/// Only the leaves up to this index have copies, because crawlers block sites with more than ten duplicates (D5).
 const LAST_COPIED_LEAF: usize = 40;
 
-/// Random stream of the paths of leaves.
+/// Key of the random stream for the paths of leaves.
 const LEAF: u64 = 10;
 
 impl Site {
-    /// Number of sections: the square root of the size, at most 60, so that every page is near the home page.
+    /// Number of sections: the square root of the number of pages, at most 60. So every page is a few links from the
+    /// home page.
     pub(crate) fn sections(&self) -> usize {
         (self.size - 1).isqrt().min(60)
     }
 
-    /// The leaves of a section, in order.
+    /// The page numbers of the leaves of a section, in ascending order.
     pub(crate) fn leaves(&self, section: usize) -> impl Iterator<Item = usize> + use<> {
         let first = self.sections() + 1 + section;
         (first..self.size).step_by(self.sections().max(1))
     }
 
-    /// The section of a leaf, and its row in the section.
+    /// The index of the section of a leaf, and the leaf's position in the section.
     pub(crate) fn row(&self, leaf: usize) -> (usize, usize) {
         let index = leaf - self.sections() - 1;
         (index % self.sections(), index / self.sections())
@@ -86,15 +87,15 @@ impl Site {
         page > self.sections() && page < self.size
     }
 
-    pub(crate) fn flavour(&self, leaf: usize) -> Flavour {
+    pub(crate) fn feature(&self, leaf: usize) -> LeafFeature {
         let index = leaf - self.sections() - 1;
-        match FLAVOURS[(index + self.number * 5) % FLAVOURS.len()] {
-            Flavour::Copied if index > LAST_COPIED_LEAF => Flavour::Plain,
-            flavour => flavour,
+        match FEATURES[(index + self.number * 5) % FEATURES.len()] {
+            LeafFeature::Copied if index > LAST_COPIED_LEAF => LeafFeature::Plain,
+            feature => feature,
         }
     }
 
-    /// The name of a section: `noticias`, or `noticias-2` when all names have been used once.
+    /// The name of a section: `noticias`, or `noticias-2` if the site has more sections than the language has names.
     pub(crate) fn section_name(&self, section: usize) -> String {
         let names = &self.language.sections;
         let name = names[section % names.len()];
@@ -137,7 +138,7 @@ impl Site {
         (self.is_leaf(page) && decode(&self.page_path(page)) == path).then_some(page)
     }
 
-    /// The section with this path, which includes the final slash.
+    /// The index of the section with this path. The path ends with a slash.
     pub(crate) fn section_at(&self, path: &str) -> Option<usize> {
         let name = path.strip_prefix('/')?.strip_suffix('/')?;
         let (word, round) = match name.rsplit_once('-') {
@@ -160,7 +161,7 @@ pub(crate) fn last_number(text: &str) -> Option<usize> {
     text.get(start..end)?.parse().ok()
 }
 
-/// Percent-encodes the characters that are not ASCII.
+/// Percent-encodes all characters that are not ASCII.
 pub(crate) fn encode(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for character in text.chars() {
@@ -175,7 +176,7 @@ pub(crate) fn encode(text: &str) -> String {
     out
 }
 
-/// Decodes percent-encoding. Bytes that are not UTF-8 are replaced.
+/// Decodes percent-encoding. Bytes that are not UTF-8 become replacement characters.
 pub(crate) fn decode(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -6,16 +6,17 @@
 //!          │                        └──────────► truth: the pages that a crawl must find
 //!          └─► Lab: server ─► request ─► wire ─► exchange ─► log           sockets
 //!                   dns ─► packet ────────────────────────► log
-//!                   secure (TLS), trespass (refused addresses), vacuum (no answer)
+//!                   secure (TLS), trespass (refused addresses), full_queue (no answer)
 //!                   tally: totals of the log
 //! ```
 //!
 //! Used by tests, by `bench/`, by `aranha demo` and by `aranha lab`. Invariants:
-//! - **Pure.** The response of an honest site depends only on plan, port, host and path. Nothing is stored, so 100,000
-//!   sites take no memory.
-//! - **Loopback only.** Servers listen on 127.0.0.0/8, or close connections from other addresses.
-//! - **Judged by the servers.** Every exchange is logged, including failed ones. Times are measured in the crawler's
-//!   favour, so a reported violation is a real one.
+//! - **Pure.** The response of an honest site is computed from plan, port, host and path. No site is stored, so 100,000
+//!   sites need no more memory than ten.
+//! - **Loopback only.** Servers listen on 127.0.0.0/8 and `::1`. A server that listens on all interfaces closes
+//!   connections from other machines.
+//! - **The servers judge the crawler.** They log every exchange, including failed ones. Inaccurate times favour the
+//!   crawler, so every reported violation is real.
 //!
 //! Read first: [`Plan`], then `web.rs`. Hostile sites are under `hazard/`.
 //!
@@ -26,7 +27,7 @@
 //! let seed = &web.seeds()[0];
 //! let host = seed.trim_start_matches("http://").split(':').next().unwrap_or_default();
 //! assert_eq!(web.answer(host, "/").status, 200);
-//! // The pages that a crawl must find.
+//! // The URLs that a crawl must find.
 //! let truth = web.truth(&Crawler::default());
 //! assert!(truth.values().filter(|expected| expected.html).count() > 50);
 //! ```
@@ -36,16 +37,17 @@ mod certificate;
 mod chance;
 mod dns;
 mod exchange;
+mod full_queue;
 mod hazard;
 mod html;
 mod language;
 mod layout;
 mod log;
-mod memory;
 mod outline;
 mod packet;
 mod plan;
 mod request;
+mod request_counters;
 mod resource;
 mod robots;
 mod secure;
@@ -54,7 +56,6 @@ mod site;
 mod tally;
 mod trespass;
 mod truth;
-mod vacuum;
 mod web;
 mod wire;
 
@@ -78,20 +79,20 @@ pub use trespass::{BLACK_LIST, Trespass};
 pub use truth::{Crawler, Expected};
 pub use web::Web;
 
-/// A running lab: HTTP and DNS servers on loopback. They stop when it is dropped.
+/// A running lab: HTTP and DNS servers on loopback. Dropping it stops the servers.
 #[derive(Debug)]
 pub struct Lab {
     shared: Arc<server::ServerState>,
     resolver: SocketAddr,
     canonicaliser: Canonicaliser,
-    _vacuums: Vec<vacuum::Vacuum>,
+    _full_queues: Vec<full_queue::FullQueue>,
     /// The servers' tasks, aborted on drop.
     _servers: JoinSet<()>,
 }
 
 impl Lab {
-    /// Starts the servers. HTTP listens on the same port of all addresses of the plan, DNS (UDP and TCP) on a port of
-    /// 127.0.0.1. Free ports are used unless the plan sets them.
+    /// Starts the servers. The HTTP servers use the same port on all addresses of the plan. The DNS server uses one
+    /// port of 127.0.0.1 for UDP and TCP. A port that the plan does not set is chosen by the system.
     pub async fn start(plan: Plan) -> io::Result<Lab> {
         let keep_log = plan.keep_log;
         let wanted_port = plan.port;
@@ -104,13 +105,13 @@ impl Lab {
         let mut listeners = server::bind(&addresses, wanted_port).await?;
         let port = listeners[0].local_addr()?.port();
         if hostile {
-            // Without IPv6 on this machine there are no IPv6 connections to count.
+            // On a machine without IPv6 this fails, and a crawler cannot make IPv6 connections either.
             listeners.extend(server::bind_ipv6(port).await.ok());
         }
-        let mut vacuums = Vec::new();
+        let mut full_queues = Vec::new();
         for (address, hazard) in web.hazards() {
             if hazard == Hazard::Void {
-                vacuums.push(vacuum::Vacuum::open(address, port).await?);
+                full_queues.push(full_queue::FullQueue::open(address, port).await?);
             }
         }
         let (udp, tcp) = dns::bind(web.plan().dns_port).await?;
@@ -118,7 +119,7 @@ impl Lab {
         let shared = Arc::new(server::ServerState {
             web: Web::new(web.plan().clone(), port),
             log: log::Log::new(keep_log),
-            memory: memory::Memory::default(),
+            counters: request_counters::RequestCounters::default(),
             certificates: certificate::Certificates::new(&web)?,
             hostile: web
                 .hazards()
@@ -139,7 +140,7 @@ impl Lab {
             shared,
             resolver,
             canonicaliser: Canonicaliser::new(UrlRules::default()),
-            _vacuums: vacuums,
+            _full_queues: full_queues,
             _servers: servers,
         })
     }
@@ -180,8 +181,8 @@ impl Lab {
         self.web().seeds()
     }
 
-    /// Every URL that the default [`Crawler`] can reach by links and may fetch by robots.txt, in the form of
-    /// [`Lab::fold`]. Includes redirects and 404s, but not robots.txt.
+    /// Every URL that the default [`Crawler`] can reach by links and that robots.txt allows it to fetch, in the form of
+    /// [`Lab::fold`]. Redirects and missing pages (404) are included, robots.txt files are not.
     pub fn pages(&self) -> BTreeSet<String> {
         self.truth(&Crawler::default()).into_keys().collect()
     }
@@ -222,9 +223,9 @@ impl Lab {
         self.shared.log.trespasses()
     }
 
-    /// Clears all requests, questions and trespasses, and the counters of hostile sites.
+    /// Deletes the log (requests, questions and trespasses), and sets the counters of hostile sites to 0.
     pub fn clear(&self) {
-        self.shared.memory.clear();
+        self.shared.counters.clear();
         self.shared.log.clear();
     }
 

@@ -1,8 +1,8 @@
 //! The log of the lab's servers: every request and every DNS question, with times.
 //!
-//! Tests judge a crawl by this log, not by the crawler's own statistics. Times are measured in the crawler's favour. A
-//! request starts when its first byte has been read, which is after it arrived. A response ends before the system call
-//! that sends its last byte. A reported violation is therefore a real one, even if the scheduler delays the server.
+//! Tests judge a crawl by this log, not by the crawler's own statistics. Inaccurate times favour the crawler: the start
+//! of a request is taken after its first byte was read, and the end of a response before the system call that sends its
+//! last byte. So every reported violation is real, even if the scheduler delays the server.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -26,11 +26,12 @@ pub struct LoggedRequest {
     pub path: String,
     /// When the first byte of the request was read.
     pub started: Instant,
-    /// When the last sent byte was passed to the socket. Equal to `started` when none was sent.
+    /// When the last byte of the response was passed to the socket. Equal to `started` if no byte was sent.
     pub ended: Instant,
-    /// When the exchange was over. Equal to `ended` when it is complete, otherwise when the server noticed the end.
+    /// When the exchange was over. Equal to `ended` if the response is complete, otherwise the time at which the server
+    /// noticed that the connection had ended.
     pub closed: Instant,
-    /// HTTP status; 0 when none was sent.
+    /// HTTP status; 0 if no status line was sent.
     pub status: u16,
     /// Bytes of the response on the wire, head included.
     pub bytes: u64,
@@ -42,7 +43,7 @@ pub struct LoggedRequest {
     pub cookie: String,
     /// `Authorization` header; empty when absent.
     pub authorization: String,
-    /// Number of the connection, from 0. Requests on one connection (keep-alive) have the same number.
+    /// Number of the connection, counted from 0. All requests on one connection (keep-alive) have its number.
     pub connection: u64,
 }
 
@@ -60,23 +61,23 @@ pub struct Question {
     pub name: String,
     /// Record type: 1 is A, 28 is AAAA.
     pub kind: u16,
-    /// Whether it came over TCP.
+    /// Whether the question came over TCP.
     pub tcp: bool,
-    /// When it arrived.
+    /// When the question arrived.
     pub at: Instant,
-    /// Response code: 0 is no error, 3 is no such name. [`Question::UNANSWERED`] when there was no response.
+    /// Response code: 0 means no error, 3 means no such name. [`Question::UNANSWERED`] if the server sent no response.
     pub code: u16,
 }
 
 impl Question {
-    /// Replaces the code when the server did not respond.
+    /// Value of `code` for a question to which the server sent no response.
     pub const UNANSWERED: u16 = u16::MAX;
 }
 
 /// What two requests of a [`Violation`] have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CourtesyScope {
-    /// The site, with twins folded.
+    /// The site: the host name without `www.`.
     Site(String),
     /// The IP address.
     Address(IpAddr),
@@ -85,9 +86,9 @@ pub enum CourtesyScope {
 /// Two requests with less than the courtesy pause between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The site or address that they have in common.
+    /// The site or address of both requests.
     pub scope: CourtesyScope,
-    /// The request whose exchange ended last before the second began.
+    /// Of the earlier requests to this site or address, the one whose exchange was over last.
     pub first: LoggedRequest,
     /// The request that came too early.
     pub second: LoggedRequest,
@@ -95,10 +96,10 @@ pub struct Violation {
     pub gap: Duration,
 }
 
-/// The log, shared by all servers of a lab. A std mutex, because it is never held across an await.
+/// The log, shared by all servers of a lab. The mutex is one of `std`, because it is never held across an await.
 #[derive(Debug)]
 pub(crate) struct Log {
-    /// Whether requests and questions are kept, or requests only counted.
+    /// Whether requests and questions are stored. If false, requests are only counted.
     keep: bool,
     entries: Mutex<LogEntries>,
     count: watch::Sender<u64>,
@@ -108,7 +109,7 @@ pub(crate) struct Log {
 struct LogEntries {
     requests: Vec<LoggedRequest>,
     questions: Vec<Question>,
-    /// Always kept.
+    /// Stored even if `keep` is false.
     trespasses: Vec<Trespass>,
 }
 
@@ -178,8 +179,9 @@ impl Log {
     }
 }
 
-/// Pairs of requests to the same site or address that violate the courtesy pause. The second came less than `pause`
-/// after the end of the first, or the first stayed open for more than `pause` after the second had started.
+/// Pairs of requests to the same site or address that violate the courtesy pause. The second request came less than
+/// `pause` after the end of the first response, or an incomplete first exchange was still open `pause` after the second
+/// request had started.
 pub fn violations(requests: &[LoggedRequest], pause: Duration) -> Vec<Violation> {
     let mut order: Vec<&LoggedRequest> = requests.iter().collect();
     order.sort_by_key(|request| request.started);
@@ -219,8 +221,8 @@ mod tests {
 
     use super::*;
 
-    /// Each request is (host, last octet of the address, started, ended, closed), with times in milliseconds. The
-    /// expected violations of a pause of 100 ms are pairs of indexes.
+    /// A request of `script` is (host, last octet of the address, started, ended, closed), with times in milliseconds.
+    /// `expected` has the violations of a pause of 100 ms, as pairs of indexes into `script`.
     fn check(script: &[(&str, u8, u64, u64, u64)], expected: &[(usize, usize)]) {
         let zero = Instant::now();
         let at = |milliseconds| zero + Duration::from_millis(milliseconds);
@@ -245,7 +247,7 @@ mod tests {
             .iter()
             .map(|v| (v.first.connection as usize, v.second.connection as usize))
             .collect();
-        found.dedup(); // found by site and by address
+        found.dedup(); // a pair is found twice: by its site and by its address
         assert_eq!(found, expected, "{script:?}");
     }
 

@@ -1,12 +1,12 @@
 //! The links of a page, as written in its HTML.
 //!
-//! The HTML (`html.rs`) and the expected pages (`truth.rs`) are both made from the outline, so they agree. Links are
-//! written in many forms: relative, absolute, with excess dots, upper-case hosts, padded ports, session identifiers,
-//! fragments, unescaped non-ASCII letters. One link in five leaves the site (Viuva Negra 3.3: 81.5% of links stay
-//! inside).
+//! Both the HTML (`html.rs`) and the URLs that a crawl must find (`truth.rs`) are made from the outline, so they agree.
+//! Links are written in many forms: relative, absolute, with needless `.` and `..`, with upper-case hosts, with leading
+//! zeros in the port, with session identifiers, fragments or unescaped non-ASCII letters. One link in five leads to
+//! another site (Viuva Negra 3.3: 81.5% of links stay within their site).
 
 use crate::chance::Chance;
-use crate::layout::{Flavour, decode};
+use crate::layout::{LeafFeature, decode};
 use crate::resource::{CHAIN_LENGTH, PRIVATE_PAGES, Resource, path};
 use crate::site::{SchemeSupport, Site, Twin};
 use crate::web::Web;
@@ -24,7 +24,7 @@ pub(crate) enum Markup {
 }
 
 impl Markup {
-    /// Whether it is an embedded resource, which only some crawlers fetch.
+    /// Whether the link is to an embedded resource. Only some crawlers fetch those.
     pub(crate) fn is_asset(self) -> bool {
         matches!(self, Markup::Image | Markup::Style)
     }
@@ -33,25 +33,25 @@ impl Markup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OutlineLink {
     pub(crate) markup: Markup,
-    /// The `href` before entities are escaped.
+    /// The value of `href`, without HTML escaping.
     pub(crate) href: String,
-    /// `rel=nofollow`.
+    /// Whether the link has `rel=nofollow`.
     pub(crate) nofollow: bool,
 }
 
-/// The parts of a page that matter for following links.
+/// The parts of a page that determine which links a crawler follows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Outline {
     /// `base href` as written.
     pub(crate) base: Option<String>,
-    /// Robots meta tag `nofollow`.
+    /// Whether the page has the robots meta tag `nofollow`.
     pub(crate) nofollow: bool,
     pub(crate) links: Vec<OutlineLink>,
 }
 
-/// Random stream of the outlines.
+/// Key of the random stream for outlines.
 const OUTLINE: u64 = 20;
-/// Number of sites to which a home page links in the tree that connects all sites.
+/// A tree of links connects the home pages of all sites. This is the number of children of a home page.
 const BRANCHES: usize = 4;
 
 /// The outline of a resource. Empty if it is not a page.
@@ -86,7 +86,7 @@ pub(crate) fn outline(web: &Web, site: &Site, resource: &Resource) -> Outline {
 
 fn home(web: &Web, site: &Site) -> Outline {
     let mut writer = LinkWriter::new(web, site, "/");
-    writer.rooted = true; // `/index.html` has the same content
+    writer.rooted = true; // `/index.html` has the same bytes, so no link may depend on the folder
     writer.asset(Markup::Style, "/style.css");
     writer.asset(Markup::Image, "/logo.png");
     for section in 0..site.sections() {
@@ -125,24 +125,24 @@ fn links_to_hazards(writer: &mut LinkWriter<'_>, web: &Web, site: &Site) {
     }
 }
 
-/// A section links to its leaves in even rows. A leaf in an odd row is linked from the leaf before it, or from the
-/// section if that leaf is `nofollow`.
+/// A section links to its leaves at even positions. The leaf at the next, odd position is linked from the leaf before
+/// it. If that leaf is `nofollow`, the section links to both.
 fn section(web: &Web, site: &Site, section: usize) -> Outline {
     let mut writer = LinkWriter::new(web, site, &site.page_path(section + 1));
     writer.asset(Markup::Style, "/style.css");
-    let mut before = Flavour::RelNofollow;
+    let mut before = LeafFeature::RelNofollow;
     for (row, leaf) in site.leaves(section).enumerate() {
-        let unfollowed = matches!(before, Flavour::MetaNofollow | Flavour::RelNofollow);
-        before = site.flavour(leaf);
+        let unfollowed = matches!(before, LeafFeature::MetaNofollow | LeafFeature::RelNofollow);
+        before = site.feature(leaf);
         if row % 2 == 0 || unfollowed {
             writer.inside(Markup::Anchor, &site.page_path(leaf));
         }
-        if before == Flavour::Copied {
+        if before == LeafFeature::Copied {
             writer.inside(Markup::Anchor, &path("copy", leaf));
         }
     }
     let next = (section + 1) % site.sections();
-    let bare = format!("/{}", site.section_name(next)); // redirects to the path with a slash
+    let bare = format!("/{}", site.section_name(next)); // the server redirects to the path with a final slash
     writer.inside(Markup::Anchor, &bare);
     writer.anywhere();
     writer.finish()
@@ -150,11 +150,11 @@ fn section(web: &Web, site: &Site, section: usize) -> Outline {
 
 fn leaf(web: &Web, site: &Site, page: usize) -> Outline {
     let own_path = site.page_path(page);
-    let flavour = site.flavour(page);
+    let feature = site.feature(page);
     let mut writer = LinkWriter::new(web, site, &own_path);
-    writer.rooted = flavour == Flavour::Copied;
-    writer.nofollow = flavour == Flavour::RelNofollow;
-    if flavour == Flavour::Based {
+    writer.rooted = feature == LeafFeature::Copied;
+    writer.nofollow = feature == LeafFeature::RelNofollow;
+    if feature == LeafFeature::Based {
         writer.base(&site.page_path(1 + page % site.sections()));
     }
     writer.asset(Markup::Style, "/style.css");
@@ -165,7 +165,7 @@ fn leaf(web: &Web, site: &Site, page: usize) -> Outline {
     if row.is_multiple_of(2) && page + site.sections() < site.size {
         writer.inside(Markup::Anchor, &site.page_path(page + site.sections()));
     }
-    links_of_flavour(&mut writer, site, page, flavour);
+    links_of_feature(&mut writer, site, page, feature);
     for _ in 0..3 + writer.chance.below(6) {
         if writer.chance.percent(20) {
             writer.anywhere();
@@ -175,32 +175,34 @@ fn leaf(web: &Web, site: &Site, page: usize) -> Outline {
         }
     }
     let mut outline = writer.finish();
-    outline.nofollow = flavour == Flavour::MetaNofollow;
+    outline.nofollow = feature == LeafFeature::MetaNofollow;
     outline
 }
 
-/// The additional links of a leaf with this flavour.
-fn links_of_flavour(writer: &mut LinkWriter<'_>, site: &Site, page: usize, flavour: Flavour) {
-    let (markup, target) = match flavour {
-        Flavour::Plain | Flavour::Copied | Flavour::Based => return,
-        Flavour::MetaNofollow | Flavour::RelNofollow => (Markup::Anchor, path("hidden", page)),
-        Flavour::Refresh => (Markup::Anchor, path("refresh", page)),
-        Flavour::Inline => (
+/// Writes the links that a leaf has because of its feature.
+fn links_of_feature(writer: &mut LinkWriter<'_>, site: &Site, page: usize, feature: LeafFeature) {
+    let (markup, target) = match feature {
+        LeafFeature::Plain | LeafFeature::Copied | LeafFeature::Based => return,
+        LeafFeature::MetaNofollow | LeafFeature::RelNofollow => {
+            (Markup::Anchor, path("hidden", page))
+        }
+        LeafFeature::Refresh => (Markup::Anchor, path("refresh", page)),
+        LeafFeature::Inline => (
             Markup::Inline,
             site.page_path(writer.chance.below(site.size)),
         ),
-        Flavour::Chain => (Markup::Anchor, format!("/moved/{CHAIN_LENGTH}-{page}")),
-        Flavour::Moved => (Markup::Anchor, path("old", page)),
-        Flavour::Broken => {
+        LeafFeature::Chain => (Markup::Anchor, format!("/moved/{CHAIN_LENGTH}-{page}")),
+        LeafFeature::Moved => (Markup::Anchor, path("old", page)),
+        LeafFeature::Broken => {
             writer.inside(Markup::Anchor, &path("missing", page));
             (Markup::Anchor, path("gone", page))
         }
-        Flavour::Pictures => (Markup::Anchor, path("pictures", page)),
-        Flavour::Files => {
+        LeafFeature::Pictures => (Markup::Anchor, path("pictures", page)),
+        LeafFeature::Files => {
             writer.inside(Markup::Anchor, &path("notes", page));
             (Markup::Anchor, path("data", page))
         }
-        Flavour::Print => (Markup::Anchor, path("print", page)),
+        LeafFeature::Print => (Markup::Anchor, path("print", page)),
     };
     writer.inside(markup, &target);
 }
@@ -211,7 +213,7 @@ fn link_to_home(web: &Web, site: &Site, own_path: &str) -> Outline {
     writer.finish()
 }
 
-/// Links to up to four sections, in one kind of element.
+/// Links to at most four sections, all with the same kind of element.
 fn links_to_sections(web: &Web, site: &Site, markup: Markup, own_path: &str) -> Outline {
     let mut writer = LinkWriter::new(web, site, own_path);
     for section in 0..site.sections().min(4) {
@@ -224,9 +226,9 @@ fn links_to_sections(web: &Web, site: &Site, markup: Markup, own_path: &str) -> 
 struct LinkWriter<'a> {
     web: &'a Web,
     site: &'a Site,
-    /// Folder in which relative links are resolved.
+    /// Folder of the page or of its `base`, to which relative links refer.
     folder: String,
-    /// Whether to write only links that do not depend on the folder.
+    /// Whether to write only links that begin with a slash, a host or a scheme, which mean the same in every folder.
     rooted: bool,
     nofollow: bool,
     chance: Chance,
@@ -270,7 +272,7 @@ impl<'a> LinkWriter<'a> {
         });
     }
 
-    /// A link to a path of the same site, in one of many forms.
+    /// Writes a link to a path of the same site, in one of many forms.
     fn inside(&mut self, markup: Markup, target: &str) {
         let form = self.chance.below(if self.rooted { 9 } else { 20 });
         let (name, port) = (self.site.name(), self.web.port());
@@ -307,7 +309,7 @@ impl<'a> LinkWriter<'a> {
         }
     }
 
-    /// A link to another site, under either of its names.
+    /// Writes a link to another site, under its preferred name or its twin.
     fn outside(&mut self, markup: Markup, site: &Site, target: &str) {
         let twin = site.twin != Twin::Absent && self.chance.percent(25);
         let name = site.named(site.www != twin);
@@ -317,7 +319,8 @@ impl<'a> LinkWriter<'a> {
         self.write(markup, format!("{scheme}://{name}:{port}{target}"));
     }
 
-    /// A link to a random site. Low numbers are more likely, so that some sites have many links.
+    /// Writes a link to a random site. Sites with low numbers are more likely, so that some sites have many incoming
+    /// links.
     fn anywhere(&mut self) {
         let sites = self.web.plan().sites;
         let number = self.chance.below(sites).min(self.chance.below(sites));
@@ -332,7 +335,7 @@ impl<'a> LinkWriter<'a> {
         self.outside(Markup::Anchor, &site, &site.page_path(page));
     }
 
-    /// Three links that cannot be fetched: other schemes, malformed URLs, a name without an address.
+    /// Writes three links that cannot be fetched: another scheme, a malformed URL, and a name without an address.
     fn unfetchable(&mut self) {
         let absent = format!(
             "http://absent{:03}.lab:{}/",
@@ -409,12 +412,12 @@ mod tests {
         check("/a/", "/a/show.php?id=1/2", "show.php?id=1/2");
     }
 
-    /// Substrings that together occur in all forms of links.
+    /// Substrings of the forms of links: each form contains one of them. The test checks that all of them occur.
     const MARKS: [&str; 11] = [
         "HTTP:", "//", "/", "../", "./", "here/", ":08000", "#", "jsess", "PHPS", " ",
     ];
 
-    /// Every form of a link resolves to its target.
+    /// `aranha-url` resolves every form of a link to the path from which the form was made.
     #[test]
     fn all_forms_of_links_resolve_to_the_target() {
         let web = Web::new(Plan::demo(), 8000);

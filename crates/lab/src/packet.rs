@@ -1,6 +1,6 @@
 //! Parses DNS questions and encodes responses (RFC 1035, 4).
 //!
-//! Written without a library, so that hazards can send malformed messages. `dns.rs` sends them.
+//! No DNS library is used, because hazards send malformed messages. `dns.rs` sends the messages.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -17,22 +17,22 @@ pub(crate) const SERVER_FAILURE: u16 = 2;
 pub(crate) const NO_SUCH_NAME: u16 = 3;
 pub(crate) const NOT_IMPLEMENTED: u16 = 4;
 pub(crate) const REFUSED: u16 = 5;
-/// Flag in the response header: the response is incomplete, ask again over TCP.
+/// Flag in the response header: the response is incomplete, and the client should repeat the query over TCP.
 pub(crate) const TRUNCATED: u16 = 0x0200;
 
-/// The question of a query.
+/// The question in a query packet.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Asked {
+pub(crate) struct DnsQuestion {
     /// The name, in lower case and without the final dot.
     pub(crate) name: String,
     pub(crate) kind: u16,
     pub(crate) class: u16,
-    /// End of the question in the query.
+    /// Offset of the first byte after the question in the packet.
     pub(crate) end: usize,
 }
 
-impl Asked {
-    pub(crate) fn parse(query: &[u8]) -> Option<Asked> {
+impl DnsQuestion {
+    pub(crate) fn parse(query: &[u8]) -> Option<DnsQuestion> {
         let number = |at: usize| Some(u16::from_be_bytes([*query.get(at)?, *query.get(at + 1)?]));
         if number(4)? != 1 {
             return None;
@@ -44,7 +44,7 @@ impl Asked {
             at += 1;
             match length {
                 0 => break,
-                64.. => return None, // a question has no compression pointers
+                64.. => return None, // a compression pointer, which a question cannot have
                 _ => {}
             }
             let label = query.get(at..at + length)?;
@@ -54,7 +54,7 @@ impl Asked {
             name.push_str(&String::from_utf8_lossy(label).to_ascii_lowercase());
             at += length;
         }
-        Some(Asked {
+        Some(DnsQuestion {
             name,
             kind: number(at)?,
             class: number(at + 2)?,
@@ -66,7 +66,7 @@ impl Asked {
 /// A resource record of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// `None` for the name in the question.
+    /// `None` means the name in the question.
     pub(crate) name: Option<String>,
     pub(crate) kind: u16,
     pub(crate) ttl: u32,
@@ -118,29 +118,34 @@ impl Record {
     }
 }
 
-/// A response with records. `flags` are added to the usual ones.
-pub(crate) fn positive(query: &[u8], asked: &Asked, records: &[Record], flags: u16) -> Vec<u8> {
+/// A response with records. `flags` are set in the header in addition to those that [`header`] sets.
+pub(crate) fn positive(
+    query: &[u8],
+    question: &DnsQuestion,
+    records: &[Record],
+    flags: u16,
+) -> Vec<u8> {
     let mut out = header(query, flags, [1, records.len() as u16, 0]);
-    out.extend(&query[HEADER..asked.end]);
+    out.extend(&query[HEADER..question.end]);
     for record in records {
         record.write(&mut out);
     }
     out
 }
 
-/// A response without records, with a SOA record that limits its lifetime (RFC 2308).
-pub(crate) fn negative(query: &[u8], asked: &Asked, code: u16, ttl: u32) -> Vec<u8> {
+/// A response without answer records. Its SOA record limits how long it may be cached (RFC 2308).
+pub(crate) fn negative(query: &[u8], question: &DnsQuestion, code: u16, ttl: u32) -> Vec<u8> {
     let mut out = header(query, code, [1, 0, 1]);
-    out.extend(&query[HEADER..asked.end]);
+    out.extend(&query[HEADER..question.end]);
     out.push(0); // the root zone
     record(&mut out, SOA, ttl, &soa_data(ttl));
     out
 }
 
-/// A response with only a code and the question.
-pub(crate) fn failure(query: &[u8], asked: &Asked, code: u16) -> Vec<u8> {
+/// A response with a response code and the question, without records.
+pub(crate) fn failure(query: &[u8], question: &DnsQuestion, code: u16) -> Vec<u8> {
     let mut out = header(query, code, [1, 0, 0]);
-    out.extend(&query[HEADER..asked.end]);
+    out.extend(&query[HEADER..question.end]);
     out
 }
 
@@ -166,7 +171,7 @@ fn record(out: &mut Vec<u8>, kind: u16, ttl: u32, data: &[u8]) {
     out.extend(data);
 }
 
-/// A name as uncompressed labels.
+/// Encodes a name as labels, without compression.
 pub(crate) fn encode(name: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(name.len() + 2);
     for label in name.split('.') {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::hazard::Hazard;
 
 /// Sizes of the sites, by Zipf's law: the site of rank r (from 1) has `largest / r` pages, and at least `smallest`. The
-/// total does not depend on the seed.
+/// total number of pages does not depend on the seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// Pages of the smallest sites.
@@ -26,7 +26,7 @@ pub struct Latency {
     pub most: Duration,
 }
 
-/// A deterministic web.
+/// The parameters of a web.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// Seed of all random numbers.
@@ -37,31 +37,31 @@ pub struct Plan {
     pub pages: Sizes,
     /// Number of IP addresses. If there are more sites than addresses, sites share an address as virtual hosts.
     pub addresses: usize,
-    /// Number of sites, from the first, that are seeds. The others are found by links.
+    /// Number of sites whose home pages are seeds, counted from the first site. The others are found by links.
     pub seeds: usize,
     /// Time between the request and the first byte of the response.
     pub latency: Latency,
     /// Port of all HTTP servers (0 = a free port). Absolute links contain the port, so set it if two labs must serve
     /// the same bytes.
     pub port: u16,
-    /// Port of the DNS server (0 = a free port). Programs that use the system's resolver need port 53.
+    /// Port of the DNS server (0 = a free port). Programs that look up names through the operating system need port 53.
     pub dns_port: u16,
     /// Time to live of DNS records.
     pub ttl: Duration,
-    /// Percentage of honest sites with HTTPS. One in three of them serves the same pages over HTTP, the others redirect
-    /// from HTTP to HTTPS. Both schemes use the same port, which must be neither 80 nor 443; the server recognises TLS
-    /// by the first byte. The two schemes of a host are one site.
+    /// Percentage of honest sites with HTTPS. One in three of these serves the same pages over HTTP. The others
+    /// redirect from HTTP to HTTPS. Both schemes use the same port, which must be neither 80 nor 443. The server
+    /// recognises TLS by the first byte of a connection. The two schemes of a host are one site.
     pub secure: usize,
-    /// Hostile sites, one for each element: `calendar.lab`, `drip.lab` and so on. The second site of a kind is
-    /// `calendar2.lab`. The honest sites stay the same, except that the home pages of the seeds link to the hostile
-    /// sites.
+    /// Hostile sites, one for each element: `calendar.lab`, `drip.lab` and so on. If an element occurs twice, the
+    /// second site is `calendar2.lab`. Hostile sites do not change the honest ones, except that the home pages of the
+    /// seeds link to them.
     pub hazards: Vec<Hazard>,
-    /// Whether requests are kept for [`crate::Lab::log`]. Otherwise they are only counted.
+    /// Whether requests are stored for [`crate::Lab::log`]. If false, they are only counted.
     pub keep_log: bool,
 }
 
 impl Plan {
-    /// For tests: 12 sites on 6 addresses with about 150 pages.
+    /// A plan for tests: 12 sites on 6 addresses, with about 150 pages in total.
     pub fn small(seed: u64) -> Plan {
         Plan {
             seed,
@@ -82,7 +82,7 @@ impl Plan {
         }
     }
 
-    /// For `aranha demo`: 24 sites on 12 addresses with about 600 pages and latencies of 5 to 60 ms.
+    /// The plan of `aranha demo`: 24 sites on 12 addresses, with about 600 pages in total and latencies of 5 to 60 ms.
     pub fn demo() -> Plan {
         Plan {
             sites: 24,
@@ -100,9 +100,10 @@ impl Plan {
         }
     }
 
-    /// [`Plan::large`] with hostile sites of every kind, and with requests kept.
+    /// [`Plan::large`] with hostile sites of every kind, and with stored requests.
     ///
-    /// Some hostile sites link to private networks outside this machine, so crawl it with [`crate::BLACK_LIST`].
+    /// Some hostile sites link to private networks outside this machine, so its crawlers must use
+    /// [`crate::BLACK_LIST`].
     pub fn zoo(honest_sites: usize, hostile_sites: usize) -> Plan {
         let kinds = Hazard::ALL.iter().cycle();
         Plan {
@@ -112,7 +113,7 @@ impl Plan {
         }
     }
 
-    /// For measurements: one address for every four sites, and requests only counted.
+    /// A plan for measurements: one address for every four sites; requests are counted but not stored.
     pub fn large(sites: usize) -> Plan {
         Plan {
             sites,

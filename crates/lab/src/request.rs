@@ -1,6 +1,6 @@
-//! Parses the head of a request into the fields that responses depend on.
+//! Parses the head of a request. Only the fields that the lab uses are kept.
 
-/// The request line and the header fields that are used.
+/// The request line and the header fields that the lab uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RequestHead {
     pub(crate) method: String,
@@ -14,7 +14,7 @@ pub(crate) struct RequestHead {
     pub(crate) cookie: String,
     /// `Authorization`, empty if absent.
     pub(crate) authorization: String,
-    /// Whether there is a `Range`.
+    /// Whether the request has a `Range` header.
     pub(crate) range: bool,
     /// Whether `Accept-Encoding` allows gzip.
     pub(crate) gzip: bool,
@@ -23,7 +23,7 @@ pub(crate) struct RequestHead {
     pub(crate) keep_alive: bool,
     pub(crate) if_none_match: Option<String>,
     pub(crate) if_modified_since: Option<String>,
-    /// `Content-Length`: bytes of the body, which is skipped.
+    /// `Content-Length`: number of body bytes that the server skips.
     pub(crate) body_length: usize,
 }
 

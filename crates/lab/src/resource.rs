@@ -4,11 +4,11 @@
 //! pages. Every path has a resource: unknown paths are [`Resource::Missing`]. Session identifiers are removed first, as
 //! servers with session URLs do (U4).
 
-use crate::layout::{Flavour, decode, last_number};
+use crate::layout::{LeafFeature, decode, last_number};
 use crate::robots;
 use crate::site::Site;
 
-/// A resource of a site. Numbers are those of pages in the tree.
+/// A resource of a site. The numbers in the variants are page numbers (`layout.rs`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Resource {
     /// A page of the tree.
@@ -19,9 +19,9 @@ pub(crate) enum Resource {
     Print(usize),
     /// A page that most robots.txt files disallow.
     Private(usize),
-    /// The one private page that some robots.txt files allow.
+    /// A page under `/private/` that some robots.txt files allow by an exception.
     OpenPrivate,
-    /// Linked only with `nofollow` or from pages with a robots meta tag.
+    /// A page that is linked only with `rel=nofollow` or from pages with the robots meta tag `nofollow`.
     Hidden(usize),
     /// Redirects to page N by a `meta` refresh.
     Refresh(usize),
@@ -31,7 +31,7 @@ pub(crate) enum Resource {
     ImageMap,
     /// An HTTP redirect with this status to this path.
     Redirect(u16, String),
-    /// robots.txt; `None` if the site has none.
+    /// robots.txt with its text; `None` if the site has no such file.
     Robots(Option<&'static str>),
     Style,
     Logo,
@@ -96,15 +96,15 @@ impl Resource {
     }
 }
 
-/// The resource of a path that contains a number. The path must be exactly that of the number, so `/old/007.html` and
-/// `/old/7.html?x` are missing.
+/// The resource of a path that contains a number. The path must be exactly the one that [`path`] gives for the number,
+/// so `/old/007.html` and `/old/7.html?x` have no resource.
 fn numbered_resource(site: &Site, target: &str) -> Option<Resource> {
     let number = last_number(target)?;
     let leaf = site.is_leaf(number);
     let folder = target.split('/').nth(1)?;
     let resource = match folder {
         "private" if number < PRIVATE_PAGES => Resource::Private(number),
-        "copy" if leaf && site.flavour(number) == Flavour::Copied => Resource::Copy(number),
+        "copy" if leaf && site.feature(number) == LeafFeature::Copied => Resource::Copy(number),
         "hidden" if leaf => Resource::Hidden(number),
         "refresh" if leaf => Resource::Refresh(number),
         "print" if leaf => Resource::Print(number),

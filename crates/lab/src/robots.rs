@@ -1,8 +1,8 @@
-//! The robots.txt files of the honest sites, and the URLs that each allows.
+//! The robots.txt files of the honest sites, and the paths that each file allows.
 //!
-//! [`allowed`] states the meaning of each file in code. The truth must not depend on a robots.txt parser, because the
-//! parser is under test. The files follow RFC 9309. The malformed file has only faults that every tolerant parser reads
-//! in the same way (R1).
+//! [`allowed`] states in code which paths each file allows. The expected result of a crawl (`truth.rs`) must not come
+//! from a robots.txt parser, because the parser is what is tested. The files follow RFC 9309. Every tolerant parser
+//! reads the faults of the malformed file in the same way (R1).
 
 use crate::site::RobotsVariant;
 
@@ -15,7 +15,7 @@ const MALFORMED: &str = "\u{feff}\r\n<!-- robots -->\r\nuser-AGENT : *\r\n\
     Disalow /everything\r\n  DISALLOW:/private/   # not for robots\r\nNoindex: /\r\n";
 const DISALLOW_ALL: &str = "User-agent: *\nDisallow: /\n";
 
-/// The content of the file. `None` if the site has none.
+/// The content of the file. `None` if the site has no robots.txt.
 pub(crate) fn text(file: RobotsVariant) -> Option<&'static str> {
     match file {
         RobotsVariant::None => None,

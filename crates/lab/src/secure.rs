@@ -1,8 +1,8 @@
-//! TLS connections, to hazards that misbehave in TLS and to honest sites with HTTPS.
+//! TLS connections: to hazards with a fault in TLS, and to honest sites with HTTPS.
 //!
-//! The local address identifies a hazard, whose connections should begin with a TLS handshake and serve one request. A
-//! connection without a request is logged with an empty method. Honest sites are identified by the server name in the
-//! handshake, and their connections are kept alive.
+//! A hazard is identified by the local address of the connection. Its connections serve one request each. A connection
+//! that ends before a request is logged with an empty method. An honest site is identified by the server name in the
+//! handshake, and its connections are kept alive.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -12,8 +12,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::server::TlsStream;
 
-use crate::exchange::{Exchange, Pipe};
-use crate::hazard::{Hazard, Visit};
+use crate::exchange::{ClientStream, Exchange};
+use crate::hazard::{Hazard, HazardRequest};
 use crate::log::LoggedRequest;
 use crate::request::{ParsedHead, RequestHead, parse};
 use crate::server::{IDLE_TIMEOUT, MAX_HEAD, ServerState};
@@ -38,7 +38,11 @@ pub(crate) async fn serve_hazard(
     let acceptor = state.certificates.as_ref().and_then(|c| c.acceptor(hazard));
     let Some(acceptor) = acceptor.filter(|_| is_tls) else {
         let _discarded = stream.read(&mut [0; 4096]).await?;
-        let mut exchange = Exchange::new(Pipe::Plain(&stream), &state.log, log_entry(&no_request));
+        let mut exchange = Exchange::new(
+            ClientStream::Plain(&stream),
+            &state.log,
+            log_entry(&no_request),
+        );
         if hazard == Hazard::Handshake {
             return exchange.wait(Duration::from_hours(24)).await;
         }
@@ -60,13 +64,17 @@ pub(crate) async fn serve_hazard(
     let Some((head, _)) = next_request(&mut stream, &mut Vec::new()).await? else {
         return Ok(());
     };
-    let visit = Visit {
-        exchange: Exchange::new(Pipe::Secure(&mut stream), &state.log, log_entry(&head)),
+    let request = HazardRequest {
+        exchange: Exchange::new(
+            ClientStream::Secure(&mut stream),
+            &state.log,
+            log_entry(&head),
+        ),
         head: &head,
         web: &state.web,
-        memory: &state.memory,
+        counters: &state.counters,
     };
-    hazard.serve(visit).await?;
+    hazard.serve(request).await?;
     stream.shutdown().await
 }
 
@@ -91,7 +99,7 @@ pub(crate) async fn serve_honest(
     while let Some((head, started)) = next_request(&mut stream, &mut buffer).await? {
         served += 1;
         let request = log_entry(&head, started);
-        let mut exchange = Exchange::new(Pipe::Secure(&mut stream), &state.log, request);
+        let mut exchange = Exchange::new(ClientStream::Secure(&mut stream), &state.log, request);
         if state
             .serve_honest(&mut exchange, &head, served, true)
             .await?

@@ -1,8 +1,9 @@
-//! HTTP/1.1 servers for all sites, on raw sockets, so that hazards control every byte.
+//! HTTP/1.1 servers for all sites. They use no HTTP library, so that hazards control every byte.
 //!
-//! All servers use one port on many addresses. Up to 256 addresses are bound one by one. More addresses share one
-//! socket bound to all interfaces, and connections from other machines are closed before a byte is read. The site is
-//! selected by the `Host` header, as for virtual hosts. All servers stop when the [`JoinSet`] is dropped.
+//! All servers use one port on many addresses. If the plan has at most 256 addresses, each has its own socket.
+//! Otherwise one socket listens on all interfaces, and connections from other machines are closed before a byte is
+//! read. The `Host` header selects the site, so several sites can share an address. All servers stop when the
+//! [`JoinSet`] is dropped.
 
 use std::collections::HashMap;
 use std::io;
@@ -16,18 +17,18 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::certificate::Certificates;
-use crate::exchange::{Exchange, Pipe};
-use crate::hazard::{Hazard, Visit};
+use crate::exchange::{ClientStream, Exchange};
+use crate::full_queue;
+use crate::hazard::{Hazard, HazardRequest};
 use crate::log::{Log, LoggedRequest};
-use crate::memory::Memory;
 use crate::request::{ParsedHead, RequestHead, parse};
+use crate::request_counters::RequestCounters;
 use crate::secure;
 use crate::trespass::{self, Trespass};
-use crate::vacuum;
 use crate::web::{Host, Web};
 use crate::wire;
 
-/// Maximum number of addresses that are bound one by one.
+/// Maximum number of addresses with their own socket.
 const MAX_SEPARATE_BINDS: usize = 256;
 /// Maximum number of ports tried until one is free on all addresses.
 const MAX_PORT_ATTEMPTS: usize = 50;
@@ -43,16 +44,17 @@ pub(crate) const IDLE_TIMEOUT: Duration = Duration::from_secs(75);
 pub(crate) struct ServerState {
     pub(crate) web: Web,
     pub(crate) log: Log,
-    pub(crate) memory: Memory,
+    pub(crate) counters: RequestCounters,
     pub(crate) certificates: Option<Certificates>,
-    /// Hazard and host name at each hostile address, for decisions before the first byte.
+    /// Hazard and host name at each hostile address. Needed where the server must act before it reads the `Host`
+    /// header.
     pub(crate) hostile: HashMap<IpAddr, (Hazard, String)>,
     /// Number of connections accepted so far.
     pub(crate) connections: AtomicU64,
 }
 
 impl ServerState {
-    /// Responds for an honest site or an unknown host. Returns whether the connection must be closed.
+    /// Sends the response of an honest site or of an unknown host. Returns whether the connection must be closed.
     pub(crate) async fn serve_honest(
         &self,
         exchange: &mut Exchange<'_>,
@@ -99,7 +101,7 @@ async fn bind_all(addresses: &[Ipv4Addr], mut port: u16) -> io::Result<Vec<TcpLi
     let mut listeners = Vec::with_capacity(addresses.len());
     for address in addresses {
         let listener = if address.is_unspecified() {
-            vacuum::bind_shared(SocketAddr::new((*address).into(), port))?.listen(BACKLOG)?
+            full_queue::bind_shared(SocketAddr::new((*address).into(), port))?.listen(BACKLOG)?
         } else {
             TcpListener::bind((*address, port)).await?
         };
@@ -114,7 +116,7 @@ pub(crate) async fn bind_ipv6(port: u16) -> io::Result<TcpListener> {
     TcpListener::bind((Ipv6Addr::LOCALHOST, port)).await
 }
 
-/// Accepts connections until the task is aborted, which also closes them.
+/// Accepts connections until the task is aborted. The abort also closes the accepted connections.
 pub(crate) async fn accept(listener: TcpListener, state: Arc<ServerState>) {
     let mut connections = JoinSet::new();
     loop {
@@ -138,7 +140,7 @@ struct HttpConnection<'a> {
     stream: TcpStream,
     state: &'a ServerState,
     number: u64,
-    /// The local address.
+    /// The address to which the client connected.
     address: IpAddr,
     buffer: Vec<u8>,
     /// When the last bytes were read.
@@ -187,13 +189,13 @@ impl HttpConnection<'_> {
             let mut exchange = self.exchange(&head, started);
             match self.state.web.host(&head.host) {
                 Some(Host::Hazard(site)) => {
-                    let visit = Visit {
+                    let request = HazardRequest {
                         exchange,
                         head: &head,
                         web: &self.state.web,
-                        memory: &self.state.memory,
+                        counters: &self.state.counters,
                     };
-                    return site.hazard.serve(visit).await;
+                    return site.hazard.serve(request).await;
                 }
                 _ => {
                     if self
@@ -211,7 +213,7 @@ impl HttpConnection<'_> {
 
     fn exchange(&self, head: &RequestHead, started: Instant) -> Exchange<'_> {
         let request = log_entry(head, self.address, self.number, started);
-        Exchange::new(Pipe::Plain(&self.stream), &self.state.log, request)
+        Exchange::new(ClientStream::Plain(&self.stream), &self.state.log, request)
     }
 
     /// The next request and the time of its first byte. Its body is skipped. `None` if the client closed the

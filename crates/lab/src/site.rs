@@ -1,7 +1,7 @@
 //! One honest site: all properties that follow from the plan and the number of the site.
 //!
-//! Properties are assigned by remainders of the site's number, not at random, so that a web of twelve sites has every
-//! property. The seed only shifts the numbers. `resource` determines what a site serves under a path.
+//! Most properties are chosen by a remainder of the site's number, not at random, so that every property occurs in a
+//! web of twelve sites. The seed adds an offset to the numbers. `resource` determines what a site serves under a path.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -10,12 +10,12 @@ use crate::chance::Chance;
 use crate::language::{LANGUAGES, Language};
 use crate::plan::Plan;
 
-/// How the second name of a site behaves (`www.site001.lab` and `site001.lab`).
+/// How the twin of a site's preferred name behaves (`www.site001.lab` and `site001.lab` are twins).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Twin {
     /// Serves the same pages.
     Same,
-    /// Redirects every path to the preferred name, including robots.txt.
+    /// Redirects every path, including robots.txt, to the preferred name.
     Redirects,
     /// Does not resolve.
     Absent,
@@ -28,7 +28,7 @@ pub(crate) enum SchemeSupport {
     Plain,
     /// The same pages over HTTP and HTTPS.
     Both,
-    /// HTTPS. Plain HTTP redirects every path to it, including robots.txt.
+    /// HTTPS. Plain HTTP redirects every path, including robots.txt, to HTTPS.
     Secure,
 }
 
@@ -43,7 +43,7 @@ pub(crate) enum SiteFraming {
     Close,
 }
 
-/// The robots.txt file of a site; `robots` has their content.
+/// The kind of robots.txt file of a site; `robots.rs` has the contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RobotsVariant {
     None,
@@ -65,7 +65,8 @@ pub(crate) struct Site {
     /// The seed of the plan.
     pub(crate) seed: u64,
     pub(crate) number: usize,
-    /// Pages in the tree: home, sections and leaves, without redirects, copies and other extras.
+    /// Number of pages in the tree: home page, sections and leaves. Redirects, copies and other resources are not
+    /// counted.
     pub(crate) size: usize,
     pub(crate) language: &'static Language,
     /// Whether the preferred name begins with `www.`.
@@ -77,7 +78,7 @@ pub(crate) struct Site {
     pub(crate) gzip: bool,
     pub(crate) framing: SiteFraming,
     pub(crate) cookies: bool,
-    /// Whether pages are encoded in Latin-1, as their header declares.
+    /// Whether pages are encoded in Latin-1 instead of UTF-8. The Content-Type header declares it.
     pub(crate) latin_1: bool,
     /// Maximum number of requests per connection.
     pub(crate) max_requests: usize,
@@ -124,7 +125,7 @@ impl Site {
         format!("site{:03}.lab", self.number)
     }
 
-    /// Scheme and authority of the absolute links of the site to itself: `http://www.site000.lab:PORT`.
+    /// Scheme, host and port that the site uses in absolute links to itself, such as `http://www.site000.lab:PORT`.
     pub(crate) fn origin(&self, port: u16) -> String {
         let scheme = match self.scheme {
             SchemeSupport::Plain => "http",
@@ -133,12 +134,12 @@ impl Site {
         format!("{scheme}://{}:{port}", self.name())
     }
 
-    /// The name under which the site serves its pages.
+    /// The preferred name of the site.
     pub(crate) fn name(&self) -> String {
         self.named(self.www)
     }
 
-    /// The name with or without `www.`.
+    /// The name of the site, with `www.` if `www` is true.
     pub(crate) fn named(&self, www: bool) -> String {
         let prefix = if www { "www." } else { "" };
         format!("{prefix}site{:03}.lab", self.number)
@@ -156,8 +157,8 @@ pub(crate) fn parse(host: &str) -> Option<(usize, bool)> {
     (format!("{number:03}") == digits).then_some((number, bare.is_some()))
 }
 
-/// The loopback address with this index. A multiplication, which is bijective modulo 2^22, spreads the addresses over
-/// 127.16.0.0 to 127.143.255.255. 127.0.0.1 is the address of the resolver.
+/// The loopback address with this index. A multiplication modulo 2^22 spreads consecutive indexes over 127.16.0.0 to
+/// 127.143.255.255. The factor is odd, so different indexes have different addresses.
 pub(crate) fn address(number: usize) -> Ipv4Addr {
     let spread = (number as u32).wrapping_mul(2_654_435) & 0x3F_FFFF;
     Ipv4Addr::new(
@@ -168,14 +169,14 @@ pub(crate) fn address(number: usize) -> Ipv4Addr {
     )
 }
 
-// Labels of the random sequences, so that each property has its own.
+// Keys of the random streams, one for each property that is chosen at random.
 const SHIFT: u64 = 1;
 const ADDRESS: u64 = 2;
 const RANK: u64 = 3;
 const LATENCY: u64 = 4;
 const SCHEME: u64 = 5;
 
-/// The index of the address of a site. The first sites have one each; the others share them.
+/// The index of the address of a site. The first sites have different addresses; each later site shares one of these.
 fn address_index(plan: &Plan, number: usize) -> usize {
     if number < plan.addresses {
         number
@@ -184,8 +185,8 @@ fn address_index(plan: &Plan, number: usize) -> usize {
     }
 }
 
-/// The number of pages by Zipf's law. The rank is the site's number times a factor coprime to the number of sites: a
-/// permutation without a table.
+/// The number of pages by Zipf's law. The rank is computed by multiplying the site's number by a factor that is coprime
+/// to the number of sites, so every rank occurs once and no table is needed.
 fn size(plan: &Plan, number: usize) -> usize {
     let sites = plan.sites.max(1);
     let mut chance = Chance::of(plan.seed, &[RANK]);

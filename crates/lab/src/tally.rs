@@ -1,7 +1,7 @@
 //! Totals of a crawl, which `aranha lab` and `bench/zoo` print.
 //!
-//! Computed from the servers' log and the expected pages, never from the crawler's own statistics. The plan must keep
-//! its log ([`Plan::keep_log`](crate::Plan::keep_log)).
+//! They are computed from the servers' log and from the expected URLs (`truth.rs`), never from the crawler's own
+//! statistics. The plan must set [`Plan::keep_log`](crate::Plan::keep_log).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -18,26 +18,26 @@ pub struct Cost {
     pub requests: u64,
     /// Bytes sent to the crawler.
     pub bytes: u64,
-    /// Sum of the durations of all exchanges.
+    /// Sum of the durations of all exchanges with these sites.
     pub held: Duration,
 }
 
-/// Totals of a crawl in the servers' log.
+/// Totals of a crawl, computed from the servers' log.
 #[derive(Clone, Debug, Default)]
 pub struct CrawlTotals {
     /// All requests, including robots.txt.
     pub requests: u64,
     /// Requests to honest sites.
     pub honest: u64,
-    /// Requests with an unknown host name or without one.
+    /// Requests whose host name is unknown or missing.
     pub unknown: u64,
-    /// Cost of each kind of hostile site that was requested.
+    /// Cost of each kind of hostile site that received requests.
     pub hazards: BTreeMap<Hazard, Cost>,
     /// Number of URLs of honest sites that a crawl must fetch.
     pub expected: usize,
-    /// Number of them with a complete response of the expected status.
+    /// Number of expected URLs that were answered completely with the expected status.
     pub arrived: usize,
-    /// The other expected URLs, in folded form ([`Lab::fold`]).
+    /// The expected URLs that are not counted in `arrived`, in folded form ([`Lab::fold`]).
     pub missed: Vec<String>,
     /// Questions to the DNS server.
     pub questions: usize,
@@ -45,11 +45,11 @@ pub struct CrawlTotals {
     pub trespasses: usize,
     /// Pairs of requests to the same site or address that violate the courtesy pause.
     pub violations: Vec<Violation>,
-    /// Time from the first request to the first complete response of the last expected URL.
+    /// Time from the first request of the crawl until all URLs in `arrived` were answered.
     pub honest_time: Duration,
     /// Time from the first request to the end of the last exchange.
     pub time: Duration,
-    /// Number of complete responses in each second after the first request, without robots.txt.
+    /// Number of complete responses in each second after the first request. Responses for robots.txt are not counted.
     pub each_second: Vec<u32>,
 }
 
@@ -68,12 +68,14 @@ impl CrawlTotals {
 }
 
 impl Lab {
-    /// Totals of the log so far, compared with the pages that this crawler should find. `pause` is its courtesy pause.
+    /// Totals of the log so far, compared with the URLs that this crawler must find. `pause` is the crawler's courtesy
+    /// pause.
     pub fn tally(&self, crawler: &Crawler, pause: Duration) -> CrawlTotals {
         self.tally_by(&self.truth(crawler), pause)
     }
 
-    /// Like [`Lab::tally`], but without expected pages, whose computation takes minutes for a million pages.
+    /// Like [`Lab::tally`], but without the comparison with expected URLs, because it takes minutes for a million
+    /// pages.
     pub fn courtesy(&self, pause: Duration) -> CrawlTotals {
         self.tally_by(&BTreeMap::new(), pause)
     }
@@ -124,7 +126,7 @@ impl Lab {
 }
 
 impl CrawlTotals {
-    /// Counts a response that ended this long after the first request.
+    /// Adds a response to [`CrawlTotals::each_second`]. It ended at time `at` after the first request.
     fn count_second(&mut self, at: Duration) {
         let second = at.as_secs() as usize;
         if self.each_second.len() <= second {

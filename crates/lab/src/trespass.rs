@@ -1,7 +1,7 @@
-//! Refused addresses ([`BLACK_LIST`]), and the connections that a crawler makes to them nevertheless.
+//! Refused addresses ([`BLACK_LIST`]), to which a crawler must not connect, and a record of the connections to them.
 //!
-//! The lab is on loopback, so its crawlers run with `allow_private`, and the black list names the addresses that they
-//! must not contact. On some of these, servers listen that record every connection and close it.
+//! The lab is on loopback, so its crawlers need the option `allow_private`. They refuse the addresses in this black
+//! list instead. On some refused addresses, servers of the lab listen, record every connection and close it.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::time::Instant;
@@ -15,8 +15,9 @@ pub struct Trespass {
     pub at: Instant,
 }
 
-/// The address ranges that a crawler of the zoo must refuse, as lines of its black list. Connections to the first three
-/// are counted ([`crate::Lab::trespasses`]). `Hazard::Metadata` links to the others, which are outside this machine.
+/// The address ranges that a crawler of the zoo must refuse, as lines of its black list. The lab records connections to
+/// the first three ranges ([`crate::Lab::trespasses`]). `Hazard::Metadata` links to addresses in the others, which are
+/// outside this machine.
 pub const BLACK_LIST: &[&str] = &[
     "127.166.0.0/16",
     "127.0.0.1/32",
@@ -37,17 +38,17 @@ pub const BLACK_LIST: &[&str] = &[
     "2001::/32",
 ];
 
-/// Second octet of the refused range 127.166.0.0/16. The sites of the lab are below 127.144.
+/// Second octet of the refused range 127.166.0.0/16. The sites of the lab have addresses below 127.144.0.0.
 const SECOND_OCTET: u8 = 166;
-/// Number of refused addresses on which servers always listen.
+/// Number of addresses in this range on which servers listen.
 const LISTENING: u8 = 8;
 
-/// The refused address with this number. Servers listen on 1 to 8.
+/// The refused address 127.166.0.`number`. Servers listen on the numbers 1 to 8.
 pub(crate) const fn refused(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(127, SECOND_OCTET, 0, number)
 }
 
-/// The refused addresses to listen on, with 127.0.0.1, because the host `0` leads there.
+/// The refused addresses on which servers listen. 127.0.0.1 is one of them, because URLs with the host `0` lead to it.
 pub(crate) fn listening_addresses() -> Vec<Ipv4Addr> {
     let range = (1..=LISTENING).map(refused);
     range.chain([Ipv4Addr::LOCALHOST]).collect()

@@ -1,15 +1,17 @@
-//! The truth: the URLs that a correct crawler must find, computed without a crawl.
+//! The truth: the URLs that a correct crawler must find. They are computed without a crawl.
 //!
-//! Computed by a breadth-first search over the outlines (`outline.rs`), without sockets and HTML. Links are resolved by
-//! `aranha-url` with its default rules. The meaning of each robots.txt file is stated in `robots.rs`. A comparison with
-//! a crawl therefore tests the crawler's page reader, its robots.txt parser, its courtesy and its frontier.
+//! The computation is a breadth-first search over the outlines of the pages (`outline.rs`). It uses neither sockets nor
+//! HTML. Links are resolved by `aranha-url` with its default rules. The meaning of each robots.txt file is stated in
+//! `robots.rs`. A comparison with a crawl therefore tests the crawler's page reader, its robots.txt parser, its
+//! courtesy and its frontier.
 //!
 //! **Form.** URLs are folded: canonical by the default rules, and without `www.`, such as
-//! `http://site000.lab:PORT/a?b`. Twins are one URL, with the status under the preferred name. A redirect from one twin
-//! to the other is not a URL of its own.
+//! `http://site000.lab:PORT/a?b`. The URLs of twins are one folded URL. Its status is the one under the preferred name,
+//! so a redirect from one twin to the other is not counted.
 //!
-//! **Content.** Every URL with a response, including redirects, 404s and linked files. Excluded are robots.txt, names
-//! without an address, hazards, and assets unless [`Crawler::assets`] is set.
+//! **Content.** The truth has every URL that is answered, including redirects, missing pages (404) and linked files. It
+//! excludes robots.txt, names without an address, hazards, and, unless [`Crawler::assets`] is set, images and style
+//! sheets.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -21,10 +23,10 @@ use crate::robots;
 use crate::site::Site;
 use crate::web::{Host, Web};
 
-/// The rules that a crawler follows. The default is that of aranha.
+/// The rules that a crawler follows. The default values are the rules of aranha.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crawler {
-    /// Product token for robots.txt.
+    /// Product token of the crawler, by which robots.txt groups are selected.
     pub agent: String,
     /// Whether robots.txt is obeyed.
     pub robots: bool,
@@ -51,12 +53,12 @@ impl Default for Crawler {
     }
 }
 
-/// The expected result of one URL.
+/// The expected response for one URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
     /// Status of the response under the preferred name of the site.
     pub status: u16,
-    /// Whether it is a page: status 200 and HTML.
+    /// Whether the response is an HTML page with status 200.
     pub html: bool,
     /// Minimum number of links and redirects from a seed.
     pub depth: u16,
@@ -75,7 +77,7 @@ fn folded(url: &CanonUrl) -> String {
 }
 
 impl Web {
-    /// Every URL that this crawler must find from the seeds, in folded form.
+    /// Every URL that this crawler must find from the seeds, in folded form (see `truth.rs`).
     pub fn truth(&self, crawler: &Crawler) -> BTreeMap<String, Expected> {
         let mut search = Search {
             web: self,
@@ -101,7 +103,7 @@ struct Search<'a> {
     web: &'a Web,
     crawler: &'a Crawler,
     canonicaliser: Canonicaliser,
-    /// Numbers of the sites of the seeds.
+    /// Numbers of the sites whose home pages are seeds.
     seed_sites: HashSet<usize>,
     queue: VecDeque<(CanonUrl, u16)>,
     found: BTreeMap<String, Expected>,
@@ -132,7 +134,7 @@ impl Search<'_> {
         }
     }
 
-    /// The site of a URL; `None` if the crawler may not or cannot fetch the URL.
+    /// The site of a URL. `None` if the URL is not in the lab, or if the crawler's rules forbid it.
     fn fetchable(&self, url: &CanonUrl) -> Option<Site> {
         if url.port() != self.web.port() {
             return None;

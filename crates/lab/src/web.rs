@@ -1,4 +1,4 @@
-//! The web without sockets: a pure function from host and path to a response.
+//! The web without its servers: a pure function from host and path to a response.
 //!
 //! A [`Web`] is a plan and a port. `server.rs` serves it, `dns.rs` resolves its names, and `truth.rs` computes the
 //! pages that a crawl must find. A response is made in these steps: host → `site` (or hazard) → `resource` → `outline`
@@ -13,14 +13,14 @@ use crate::resource::Resource;
 use crate::robots;
 use crate::site::{self, SchemeSupport, Site, Twin};
 
-/// The generated web: a plan, and the port in its absolute links.
+/// The generated web: a plan, and the port that its absolute links contain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Web {
     plan: Plan,
     port: u16,
 }
 
-/// The site of a host name.
+/// The meaning of a host name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Host {
     /// An honest site under its preferred name, or under a twin that serves the same pages.
@@ -40,7 +40,7 @@ pub(crate) struct HazardSite {
 }
 
 impl Web {
-    /// The web of a plan on a port.
+    /// The web with this plan and this port.
     pub fn new(plan: Plan, port: u16) -> Web {
         Web { plan, port }
     }
@@ -55,15 +55,16 @@ impl Web {
         self.port
     }
 
-    /// Home pages of the first sites whose robots.txt allows aranha, such as `http://www.site000.lab:PORT/`.
+    /// Home pages of the first [`Plan::seeds`] sites whose robots.txt allows aranha, such as
+    /// `http://www.site000.lab:PORT/`.
     pub fn seeds(&self) -> Vec<String> {
         self.seed_sites()
             .map(|site| format!("http://{}:{}/", site.name(), self.port))
             .collect()
     }
 
-    /// The address of the server of a name; `None` when there is no such name. For hostile names the DNS server may
-    /// return another address.
+    /// The address of the server of a host name; `None` if there is no such name. The DNS server may return another
+    /// address for the name of a hazard.
     pub fn address(&self, host: &str) -> Option<Ipv4Addr> {
         Some(match self.host(host)? {
             Host::Site(site) | Host::Twin(site) => site.address,
@@ -71,7 +72,7 @@ impl Web {
         })
     }
 
-    /// All addresses on which servers listen.
+    /// The addresses of all honest sites, and of all hostile sites that have a server.
     pub fn addresses(&self) -> Vec<Ipv4Addr> {
         let honest = (0..self.plan.addresses.max(1)).map(site::address);
         let hostile = self.hazards().filter(|(_, hazard)| hazard.listens());
@@ -118,7 +119,8 @@ impl Web {
         Some(HazardSite { hazard, position })
     }
 
-    /// The response of an honest site to `GET` of a path and query, over HTTPS or HTTP. 404 for unknown names.
+    /// The response of an honest site to a `GET` request, over HTTPS if `secure`, otherwise over HTTP. Unknown names
+    /// get 404.
     pub(crate) fn answer_over(&self, secure: bool, host: &str, target: &str) -> Answer {
         match self.host(host) {
             Some(Host::Site(site) | Host::Twin(site))
@@ -131,7 +133,7 @@ impl Web {
         }
     }
 
-    /// The response of an honest site to `GET` of a path and query, over its preferred scheme. 404 for unknown names.
+    /// The response of an honest site to a `GET` request over its preferred scheme. Unknown names get 404.
     pub fn answer(&self, host: &str, target: &str) -> Answer {
         match self.host(host) {
             Some(Host::Site(site)) => Answer::of(self, &site, &Resource::at(&site, target), target),

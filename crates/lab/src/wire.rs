@@ -1,7 +1,7 @@
 //! Encodes a response as bytes: status line, headers, content coding (RFC 9110, 8.4), framing (RFC 9112).
 //!
-//! Every site has its own coding and framing (`site.rs`). Those that the client does not support are not used, for
-//! example gzip that was not accepted, or chunks for HTTP/1.0.
+//! The properties of the site determine coding and framing (`site.rs`), unless the client does not support them: gzip
+//! needs `Accept-Encoding`, and chunks need HTTP/1.1.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -19,7 +19,7 @@ use crate::site::{Site, SiteFraming};
 pub(crate) struct Reply {
     pub(crate) bytes: Vec<u8>,
     pub(crate) status: u16,
-    /// Whether the connection is closed after it.
+    /// Whether the server closes the connection after this response.
     pub(crate) close: bool,
 }
 
@@ -32,7 +32,8 @@ struct ResponseFormat {
     seed: u64,
 }
 
-/// Encodes the response of a site, or of the default server when `site` is `None`. `last` closes the connection.
+/// Encodes the response of a site, or of an unknown host if `site` is `None`. `last` means that the connection is
+/// closed after this response.
 pub(crate) fn reply(site: Option<&Site>, head: &RequestHead, answer: Answer, last: bool) -> Reply {
     let format = response_format(site, head, &answer);
     let answer = check_condition(head, answer);
@@ -106,7 +107,8 @@ fn response_format(site: Option<&Site>, head: &RequestHead, answer: &Answer) -> 
     }
 }
 
-/// Turns the response into a 304 if the conditional headers match. `If-None-Match` has precedence (RFC 9110, 13.2.2).
+/// Replaces the response by a 304 if the conditional headers of the request match. `If-None-Match` has precedence (RFC
+/// 9110, 13.2.2).
 fn check_condition(head: &RequestHead, answer: Answer) -> Answer {
     let unchanged = match (&head.if_none_match, &head.if_modified_since) {
         _ if answer.status != 200 => false,
@@ -129,7 +131,7 @@ pub(crate) fn gzip(body: &[u8]) -> Vec<u8> {
     encoder.finish().expect("a write to memory cannot fail")
 }
 
-/// Appends the body in chunks of random length. One in ten has an extension.
+/// Appends the body in chunks of random length. One chunk in ten has a chunk extension.
 fn put_chunks(out: &mut Vec<u8>, body: &[u8], seed: u64) {
     let mut chance = Chance::of(seed, &[body.len() as u64]);
     let mut rest = body;

@@ -1,7 +1,7 @@
-//! Compares the expected pages of the lab with those that aranha's page reader finds, without sockets, for crawlers
-//! with different rules. robots.txt is ignored.
+//! Compares the URLs that a crawl of the lab must find with those that aranha's page reader finds, for crawlers with
+//! different rules. No sockets are used, and robots.txt is ignored.
 //!
-//! If this fails and `truth.rs` passes, the page reader and the lab disagree about HTML.
+//! If this test fails and the test `truth.rs` passes, the page reader reads the HTML of the lab wrongly.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
@@ -13,7 +13,7 @@ use aranha_url::{Base, CanonUrl, Canonicaliser, UrlRules};
 
 const PORT: u16 = 8000;
 
-/// Crawls by reading pages. Returns the folded URLs and their status.
+/// Crawls the web with aranha's page reader. Returns the folded URLs and their status.
 fn crawl(web: &Web, crawler: &Crawler) -> BTreeMap<String, u16> {
     let canonicaliser = Canonicaliser::new(UrlRules::default());
     let seeds = web.seeds();
@@ -34,7 +34,7 @@ fn crawl(web: &Web, crawler: &Crawler) -> BTreeMap<String, u16> {
         if let Some(location) = answer.header("Location") {
             let target = canonicaliser.join(&base, location).unwrap();
             if target.key() == url.key() {
-                queue.push_front(target); // the twin of the same page
+                queue.push_front(target); // a redirect to the twin, which has the same folded URL
                 continue;
             }
             queue.push_back(target);
@@ -125,7 +125,7 @@ fn the_page_reader_finds_exactly_the_expected_pages() {
     }
 }
 
-/// Titles, languages and text are read correctly in every character set.
+/// The page reader finds titles, languages and text in every character set.
 #[test]
 fn title_text_and_language_of_every_page_are_read() {
     let web = Web::new(Plan::demo(), PORT);
@@ -140,7 +140,7 @@ fn title_text_and_language_of_every_page_are_read() {
         let url = canonicaliser.canon(url).unwrap();
         let answer = web.answer(url.host(), url.path());
         if answer.status != 200 {
-            continue; // the twin that redirects
+            continue; // a twin, which redirects
         }
         let page = read(
             &url,

@@ -1,4 +1,4 @@
-//! The log and the courtesy violations found in it, with scripted clients.
+//! Tests that the lab finds courtesy violations in its log. Simple clients send the requests.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
@@ -37,7 +37,7 @@ async fn requests_that_keep_the_pause_are_not_violations() {
     assert_eq!(
         lab.violations(PAUSE * 20).len(),
         4,
-        "two pairs, by site and by address"
+        "two pairs of requests, each found by site and by address"
     );
 }
 

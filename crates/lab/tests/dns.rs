@@ -1,4 +1,4 @@
-//! The DNS server, with responses parsed by hickory.
+//! Tests of the lab's DNS server. The library hickory parses the responses.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
@@ -63,7 +63,7 @@ async fn every_name_resolves_to_the_address_of_its_site() {
             assert_eq!(
                 message.queries[0].name().to_string(),
                 name,
-                "upper and lower case are kept"
+                "the response keeps upper and lower case"
             );
             let expected = lab
                 .web()

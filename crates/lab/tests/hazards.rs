@@ -1,4 +1,4 @@
-//! Tests of the hazard table and of the first hazards; `zoo/` has the others.
+//! Tests of the hazard table and of six hazards; `zoo/` tests the others.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -19,7 +19,7 @@ async fn zoo() -> Lab {
     Lab::start(plan).await.unwrap()
 }
 
-async fn get(lab: &Lab, hazard: Hazard, target: &str) -> client::Got {
+async fn get(lab: &Lab, hazard: Hazard, target: &str) -> client::Response {
     let host = hazard.host();
     Client::to(lab, host).await.get(host, target, "").await
 }

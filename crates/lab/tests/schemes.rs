@@ -1,4 +1,4 @@
-//! Honest sites with HTTPS, tested with rustls and the lab's root certificate.
+//! Tests of honest sites with HTTPS. The client is rustls with the lab's root certificate.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
@@ -72,7 +72,7 @@ async fn http_redirects_to_https_or_serves_the_same_pages() {
         }
     }
     assert!(redirected > 8 && same > 2, "{redirected}, {same}");
-    let least = 2 * (redirected + same); // some servers close the connection after the first response
+    let least = 2 * (redirected + same); // one over HTTP, one or two over TLS
     lab.wait_for_requests(least).await;
 }
 

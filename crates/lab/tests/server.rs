@@ -1,4 +1,4 @@
-//! The HTTP servers: framing, coding, keep-alive, conditional requests, virtual hosts.
+//! Tests of the HTTP servers: framing, coding, keep-alive, conditional requests, virtual hosts.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use aranha_lab::{Lab, Plan};
 use client::Client;
 
-/// Host names that serve pages.
+/// The host names whose home page is answered with 200.
 fn hosts(lab: &Lab) -> Vec<String> {
     let names = (0..lab.plan().sites)
         .flat_map(|n| [format!("site{n:03}.lab"), format!("www.site{n:03}.lab")]);

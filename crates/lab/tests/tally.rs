@@ -1,4 +1,4 @@
-//! The totals of a client that fetches all expected pages, then of one that violates the rules.
+//! Tests the totals of a client that first fetches all expected URLs and then violates the rules.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
 

@@ -1,4 +1,4 @@
-//! Compares the expected pages of the lab with a simple crawl over real sockets.
+//! Compares the URLs that a crawl of the lab must find with those that a simple crawl over real sockets finds.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 use aranha_lab::{Crawler, Expected, Lab, Plan, Web};
 use aranha_url::{Base, CanonUrl, Canonicaliser, UrlRules};
-use client::{Client, Got, read};
+use client::{Client, Response, read};
 
 /// A simple crawl with one connection per request and its own robots.txt parser.
 async fn crawl(lab: &Lab) -> BTreeMap<String, (u16, bool)> {
@@ -37,7 +37,7 @@ async fn crawl(lab: &Lab) -> BTreeMap<String, (u16, bool)> {
         if let Some(location) = got.header("location") {
             let target = canonicaliser.join(&base, location).unwrap();
             if lab.fold(target.as_str()) == key {
-                queue.push_front(target); // the twin of the same page
+                queue.push_front(target); // a redirect to the twin, which has the same folded URL
                 continue;
             }
             queue.push_back(target);
@@ -62,14 +62,14 @@ async fn crawl(lab: &Lab) -> BTreeMap<String, (u16, bool)> {
     found
 }
 
-async fn fetch(lab: &Lab, url: &CanonUrl) -> Got {
+async fn fetch(lab: &Lab, url: &CanonUrl) -> Response {
     let mut client = Client::to(lab, url.host()).await;
     client
         .get(url.authority(), url.path(), "Accept-Encoding: gzip\r\n")
         .await
 }
 
-/// The robots.txt of a site, after redirects. Empty when there is none.
+/// Fetches the robots.txt of a site and follows redirects. Empty if the site has none.
 async fn fetch_robots(lab: &Lab, url: &CanonUrl, canonicaliser: &Canonicaliser) -> String {
     let mut target = canonicaliser.join(&Base::of(url), "/robots.txt").unwrap();
     loop {
@@ -82,7 +82,7 @@ async fn fetch_robots(lab: &Lab, url: &CanonUrl, canonicaliser: &Canonicaliser) 
     }
 }
 
-/// User agents of a group, and its rules: whether a rule allows, and its pattern.
+/// A group of robots.txt: its user agents, and its rules. A rule is `true` for Allow, and a pattern.
 type Group = (Vec<String>, Vec<(bool, String)>);
 
 /// Whether robots.txt allows `aranha` to fetch a path. The longest matching rule wins. Patterns may have one `*` and a

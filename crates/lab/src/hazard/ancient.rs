@@ -1,11 +1,11 @@
 //! Responses without a header section, and status lines of unknown protocols.
 //!
-//! HTTP/0.9 (Castillo A.3.3; a protocol error, N10), the `ICY 200 OK` of radio stations (D8), `HTTP/2.0` in an HTTP/1
-//! status line, and invalid status codes.
+//! The variants are HTTP/0.9 (Castillo A.3.3; a protocol error by N10), the `ICY 200 OK` of radio stations (D8),
+//! `HTTP/2.0` in an HTTP/1 status line, and invalid status codes.
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const BODY: &str = "<title>Ancient</title><p>From before there were heads.</p>\n";
 const VARIANTS: [(&str, &str); 9] = [
@@ -35,11 +35,11 @@ const VARIANTS: [(&str, &str); 9] = [
     ),
 ];
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let target = visit.target().to_owned();
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let target = request.target().to_owned();
     if let Some((_, head)) = VARIANTS.iter().find(|(path, _)| *path == target) {
-        return visit.raw(0, format!("{head}{BODY}")).await;
+        return request.raw(0, format!("{head}{BODY}")).await;
     }
     let links: Vec<&str> = VARIANTS.iter().map(|(path, _)| *path).collect();
-    visit.index("Ancient", &links).await
+    request.index("Ancient", &links).await
 }

@@ -1,12 +1,14 @@
-//! Compressed streams of zeros, of any multiple of 16 megabytes, written without compressing the zeros.
+//! Compressed streams of zeros, built without running a compressor over all the zeros. The decoded size is a multiple
+//! of 16 MiB.
 //!
-//! Not a hazard itself: `bomb` uses it. Deflate: one compressed megabyte, flushed to a byte boundary, is repeated.
-//! Zstandard: run-length blocks (RFC 8878, 3.1.1.2). Brotli: one command per meta-block (RFC 7932, 9 and 10).
+//! This module is not a hazard; `bomb` uses it. A deflate stream repeats one compressed megabyte, which ends at a byte
+//! boundary. A Zstandard stream consists of run-length blocks (RFC 8878, 3.1.1.2). A Brotli stream has one command per
+//! meta-block (RFC 7932, 9 and 10).
 
 use flate2::{Compress, Compression, Crc, FlushCompress};
 
 const MEGABYTE: u64 = 1 << 20;
-/// An empty last block with fixed codes.
+/// The end of a deflate stream: an empty last block with fixed codes.
 const END: [u8; 2] = [0x03, 0x00];
 
 /// A raw deflate stream (RFC 1951).
@@ -16,7 +18,7 @@ pub(super) fn deflate(size: u64) -> Vec<u8> {
     let mut compress = Compress::new(Compression::best(), false);
     compress
         .compress_vec(&zeros, &mut piece, FlushCompress::Full)
-        .expect("zeros compress");
+        .expect("compression cannot fail");
     let mut out = piece.repeat((size / MEGABYTE) as usize);
     out.extend(END);
     out

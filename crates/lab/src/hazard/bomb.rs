@@ -1,4 +1,4 @@
-//! Decompression bombs: a gigabyte of zeros in gzip, deflate, zstd and brotli, and gzip inside gzip.
+//! Decompression bombs: a gigabyte of zeros, compressed by gzip, deflate, zstd or brotli, or several times by gzip.
 //!
 //! RFC 9110, 8.4 allows several codings in layers. The crawler must limit the decoded size, not the size on the wire
 //! (N6). `bits` writes the streams. Each stream is valid to its last byte, including the checksum.
@@ -6,14 +6,14 @@
 use std::io;
 use std::sync::OnceLock;
 
-use super::{Visit, bits};
+use super::{HazardRequest, bits};
 use crate::wire::gzip;
 
 /// Decoded size.
 const GIGABYTE: u64 = 1 << 30;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let target = visit.target().to_owned();
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let target = request.target().to_owned();
     let (coding, body) = match target.as_str() {
         "/gzip" => ("gzip", bits::gzip(GIGABYTE)),
         "/x-gzip" => ("x-gzip", bits::gzip(GIGABYTE)),
@@ -24,7 +24,7 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
         "/twice" => ("gzip, gzip", layers(2).to_vec()),
         "/thrice" => ("gzip, gzip, gzip", layers(3).to_vec()),
         "/zstd-gzip" => ("zstd, gzip", gzip(&bits::zstd(GIGABYTE))),
-        "/hundred" => return hundred(visit).await,
+        "/hundred" => return hundred(request).await,
         _ => {
             let links = [
                 "/gzip",
@@ -38,11 +38,11 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
                 "/zstd-gzip",
                 "/hundred",
             ];
-            return visit.index("Bombs", &links).await;
+            return request.index("Bombs", &links).await;
         }
     };
     let header = format!("Content-Encoding: {coding}\r\n");
-    visit.answer(200, &header, body).await
+    request.answer(200, &header, body).await
 }
 
 /// The gzip bomb in `count` layers, computed once.
@@ -57,12 +57,12 @@ fn layers(count: usize) -> &'static [u8] {
 }
 
 /// A small page in a hundred layers of gzip, all listed in Content-Encoding.
-async fn hundred(visit: &mut Visit<'_>) -> io::Result<()> {
+async fn hundred(request: &mut HazardRequest<'_>) -> io::Result<()> {
     let mut body = b"<title>Onion</title>".to_vec();
     for _ in 0..100 {
         body = gzip(&body);
     }
     let codings = ["gzip"; 100].join(", ");
     let header = format!("Content-Encoding: {codings}\r\n");
-    visit.answer(200, &header, body).await
+    request.answer(200, &header, body).await
 }

@@ -1,20 +1,20 @@
 //! A site that serves one browser only and reports an unsupported browser to every other client.
 //!
-//! Cloaking (Viuva Negra 4.2, T9). The crawler recognises and reports it. It does not pose as a browser (N9).
-//! Every path serves the same page.
+//! Cloaking (Viuva Negra 4.2, T9). The crawler must recognise and report cloaking. It must not claim to be a browser
+//! (N9). Every path serves the same page.
 
 use std::io;
 
-use super::{Visit, visit::ordinary};
+use super::{HazardRequest, request::ordinary};
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let agent = &visit.head.agent;
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let agent = &request.head.agent;
     let browser = agent.starts_with("Mozilla/5.0 (") && !agent.contains("compatible");
     if browser {
-        return ordinary(visit).await;
+        return ordinary(request).await;
     }
     let body = "<title>Unsupported browser</title><h1>Your browser is not supported</h1>\
         <p>This site uses technology that your browser does not support. Please enable JavaScript and upgrade to \
         the latest version of Chrome, Firefox, Edge or Safari.</p><a href=/one.html>Continue anyway</a>";
-    visit.page(body).await
+    request.page(body).await
 }

@@ -1,16 +1,16 @@
 //! A server that answers 429 and 503 with Retry-After in seconds, as a date, and as an invalid value.
 //!
-//! RFC 6585, 4; RFC 9110, 10.2.3 (both forms). The first two requests for a page are refused, later ones are served.
-//! `/never` refuses always; `/year` asks for a delay of one year.
+//! RFC 6585, 4; RFC 9110, 10.2.3 (seconds or a date). The first two requests for a page are refused, later ones are
+//! served. `/never` refuses every request. `/year` asks for a delay of one year.
 
 use std::io;
 use std::time::{Duration, SystemTime};
 
-use super::Visit;
+use super::HazardRequest;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
     let now = SystemTime::now();
-    let (status, after) = match visit.target() {
+    let (status, after) = match request.target() {
         "/seconds" | "/never" => (429, "1".to_owned()),
         "/date" => (429, httpdate::fmt_http_date(now + Duration::from_secs(1))),
         "/past" => (429, "Sun, 06 Nov 1994 08:49:37 GMT".to_owned()),
@@ -31,13 +31,13 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
                 "/year",
                 "/never",
             ];
-            return visit.index("Busy", &links).await;
+            return request.index("Busy", &links).await;
         }
     };
-    if visit.times() >= 2 && visit.target() != "/never" {
-        let body = Visit::prose(&mut visit.chance(), 2);
-        return visit.page(&body).await;
+    if request.count_request() >= 2 && request.target() != "/never" {
+        let body = HazardRequest::prose(&mut request.chance(), 2);
+        return request.page(&body).await;
     }
     let header = format!("Retry-After: {after}\r\n");
-    visit.answer(status, &header, "<title>Busy</title>").await
+    request.answer(status, &header, "<title>Busy</title>").await
 }

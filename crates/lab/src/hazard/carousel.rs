@@ -4,13 +4,13 @@
 
 use std::io;
 
-use super::{Visit, visit::ordinary};
+use super::{HazardRequest, request::ordinary};
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    if !visit.path().ends_with("/robots.txt") {
-        return ordinary(visit).await;
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    if !request.path().ends_with("/robots.txt") {
+        return ordinary(request).await;
     }
-    let next = visit.number().unwrap_or(0).wrapping_add(1);
-    let location = format!("{}/{next}/robots.txt", visit.origin());
-    visit.redirect(301, &location).await
+    let next = request.number().unwrap_or(0).wrapping_add(1);
+    let location = format!("{}/{next}/robots.txt", request.origin());
+    request.redirect(301, &location).await
 }

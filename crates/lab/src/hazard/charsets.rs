@@ -5,15 +5,15 @@
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const TEXT: &str = "<p>S\u{e3}o Jo\u{e3}o, cora\u{e7}\u{e3}o, a\u{e7}\u{e3}o</p><a href=\"/cora\u{e7}\u{e3}o.html\">link</a>";
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
     let latin = |text: &str| -> Vec<u8> { text.chars().map(|c| c as u8).collect() };
     let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
     let declared = |declaration: &str| [declaration.as_bytes(), &macintosh(TEXT)].concat();
-    let (kind, body) = match visit.target() {
+    let (kind, body) = match request.target() {
         "/declared" => ("", declared("<meta charset=macintosh>")),
         "/declared-pragma" => (
             "",
@@ -75,11 +75,11 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
                 "/cut",
                 "/overlong",
             ];
-            return visit.index("Character sets", &links).await;
+            return request.index("Character sets", &links).await;
         }
     };
     let header = format!("Content-Type: text/html{kind}\r\n");
-    visit.answer(200, &header, body).await
+    request.answer(200, &header, body).await
 }
 
 /// Text in Mac OS Roman, which detectors do not guess: only the declared encoding decodes it correctly.

@@ -1,13 +1,14 @@
 //! Chunked bodies that break the syntax, one fault per path.
 //!
-//! N10, Castillo A.3.3; RFC 9112, 6.1 and 7.1. The crawler keeps what it can read and marks it, and does not trust
-//! announced sizes. A body with two framings must not be used to smuggle a second response.
+//! N10, Castillo A.3.3; RFC 9112, 6.1 and 7.1. The crawler must keep the readable bytes, mark the page as damaged, and
+//! not allocate memory by an announced size. A body with both Content-Length and chunks must not be read as two
+//! responses (response smuggling).
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
-/// The path, and the bytes after the header section.
+/// Path of the variant, and the bytes that follow its header section.
 const VARIANTS: [(&str, &str); 12] = [
     ("/word", "zebra\r\n<p>a size that is no number\r\n0\r\n\r\n"),
     ("/short", "40\r\n<p>closes inside the chunk"),
@@ -32,39 +33,39 @@ const VARIANTS: [(&str, &str); 12] = [
     ),
 ];
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let target = visit.target().to_owned();
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let target = request.target().to_owned();
     if let Some((_, body)) = VARIANTS.iter().find(|(path, _)| *path == target) {
-        return framed(visit, "", body).await;
+        return framed(request, "", body).await;
     }
     match target.as_str() {
         "/both" => {
             let body = "2f\r\n<title>Both</title><p>framed in two ways...</p>\r\n0\r\n\r\n";
-            framed(visit, "Content-Length: 10\r\n", body).await
+            framed(request, "Content-Length: 10\r\n", body).await
         }
         "/twice" => {
             let body = "11\r\n<p>chunked twice.\r\n0\r\n\r\n";
-            framed(visit, "Transfer-Encoding: chunked\r\n", body).await
+            framed(request, "Transfer-Encoding: chunked\r\n", body).await
         }
         "/trailers" => {
-            framed(visit, "", "9\r\n<p>words!\r\n0\r\n").await?;
-            visit.forever(b"X-Trailer: and another\r\n").await
+            framed(request, "", "9\r\n<p>words!\r\n0\r\n").await?;
+            request.forever(b"X-Trailer: and another\r\n").await
         }
         "/sizes" => {
-            framed(visit, "", "").await?;
-            visit.forever(b"0").await // a chunk size of zeros without end
+            framed(request, "", "").await?;
+            request.forever(b"0").await // an endless line of zeros as chunk size
         }
         _ => {
             let mut links = vec!["/both", "/twice", "/trailers", "/sizes"];
             links.extend(VARIANTS.iter().map(|(path, _)| *path));
-            visit.index("Chunks", &links).await
+            request.index("Chunks", &links).await
         }
     }
 }
 
-async fn framed(visit: &mut Visit<'_>, header: &str, body: &str) -> io::Result<()> {
+async fn framed(request: &mut HazardRequest<'_>, header: &str, body: &str) -> io::Result<()> {
     let text = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n{header}\r\n{body}"
     );
-    visit.raw(200, text).await
+    request.raw(200, text).await
 }

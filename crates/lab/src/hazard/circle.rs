@@ -1,29 +1,31 @@
-//! Redirect loops of five and of sixty URLs, a redirect to itself at `/self`, and an endless chain at `/on/N`.
+//! Redirect loops of five URLs (`/step/N`) and of sixty (`/long/N`), a URL that redirects to itself (`/self`), and an
+//! endless chain (`/on/N`).
 //!
-//! Imitates servers that redirect until the client returns a cookie. N10; N11 and Viuva Negra 3.4 (a redirect is a
-//! link, so a loop is followed once). The chain never repeats a URL: a limit on its length or on the site must end it.
+//! Imitates servers that redirect until the client returns a cookie. N10; N11 and Viuva Negra 3.4 (a redirect is
+//! treated as a link, so each URL of a loop is fetched once). The chain never repeats a URL, so only a limit on its
+//! length or on the URLs of the site ends it.
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const ROUND: usize = 5;
 const LONG_ROUND: usize = 60;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let Some(step) = visit.number() else {
-        if visit.target() == "/" {
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let Some(step) = request.number() else {
+        if request.target() == "/" {
             let links = ["/step/0", "/long/0", "/self", "/on/0"];
-            return visit.index("Circles", &links).await;
+            return request.index("Circles", &links).await;
         }
-        let location = format!("{}{}", visit.origin(), visit.target());
-        return visit.redirect(302, &location).await;
+        let location = format!("{}{}", request.origin(), request.target());
+        return request.redirect(302, &location).await;
     };
-    let next = match visit.target() {
+    let next = match request.target() {
         target if target.starts_with("/on/") => format!("/on/{}", step.wrapping_add(1)),
         target if target.starts_with("/long/") => format!("/long/{}", (step + 1) % LONG_ROUND),
         _ => format!("/step/{}", (step + 1) % ROUND),
     };
-    let location = format!("{}{next}", visit.origin());
-    visit.redirect(302, &location).await
+    let location = format!("{}{next}", request.origin());
+    request.redirect(302, &location).await
 }

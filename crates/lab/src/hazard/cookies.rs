@@ -1,19 +1,19 @@
-//! Thousands of cookies of four kilobytes each, and cookies for domains that do not belong to the site.
+//! Thousands of cookies, one in ten of four kilobytes, and cookies for foreign domains.
 //!
 //! N12; RFC 6265, 5.3 (public suffixes, domains that do not match) and 6.1 (50 per domain, 3,000 in total, 4,096
-//! bytes). The cookie jar must stay small, and no cookie set here may be sent to another site. The log records sent
-//! cookies.
+//! bytes). The cookie jar must stay small, and no cookie set here may be sent to another site. The log records the
+//! cookies of every request.
 
 use std::fmt::Write as _;
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const EACH: usize = 40;
 const PAGES: usize = 200;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let page = visit.number().unwrap_or(0);
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let page = request.number().unwrap_or(0);
     let mut header = String::new();
     for number in 0..EACH {
         let filler = "x".repeat(if number % 10 == 0 { 4000 } else { 20 });
@@ -45,5 +45,5 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     let body = format!(
         "<title>Cookies {page}</title><p>Have {EACH} more.</p><a href=/jar/{next}>more</a>"
     );
-    visit.answer(200, &header, body).await
+    request.answer(200, &header, body).await
 }

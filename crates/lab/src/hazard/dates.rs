@@ -1,17 +1,18 @@
 //! Last-Modified before 1993, hours or days in the future, and invalid dates.
 //!
-//! N15, Castillo A.3.5 and Figure A.2 (17% of servers): dates before 1993 are ignored, dates up to 24 hours ahead count
-//! as now, later ones are ignored. RFC 9110, 5.6.7 defines the three valid forms.
+//! N15, Castillo A.3.5 and Figure A.2 (17% of servers): a date before 1993 is ignored, a date up to 24 hours in the
+//! future is replaced by the current time, and a later date is ignored. RFC 9110, 5.6.7 defines the three valid date
+//! formats.
 
 use std::io;
 use std::time::{Duration, SystemTime};
 
-use super::Visit;
+use super::HazardRequest;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
     let now = SystemTime::now();
     let ahead = |hours| httpdate::fmt_http_date(now + Duration::from_hours(hours));
-    let date = match visit.target() {
+    let date = match request.target() {
         "/zero" => "Thu, 01 Jan 1970 00:00:00 GMT".to_owned(),
         "/before" => "Thu, 31 Dec 1992 23:59:59 GMT".to_owned(),
         "/first" => "Fri, 01 Jan 1993 00:00:00 GMT".to_owned(),
@@ -41,10 +42,10 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
                 "/words",
                 "/seconds",
             ];
-            return visit.index("Dates", &links).await;
+            return request.index("Dates", &links).await;
         }
     };
     let header = format!("Last-Modified: {date}\r\nDate: {date}\r\nExpires: {date}\r\n");
     let body = format!("<title>Dated</title><p>{date}</p>");
-    visit.answer(200, &header, body).await
+    request.answer(200, &header, body).await
 }

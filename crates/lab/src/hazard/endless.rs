@@ -1,21 +1,21 @@
 //! A body that never ends: chunks without a last chunk, or an open connection at `/stream`.
 //!
-//! D8, N6, Viuva Negra 4.1, Castillo A.3.2. The crawler must stop at its maximum size and keep what it has. The server
-//! writes small pieces so that a test does not fill the socket buffers.
+//! D8, N6, Viuva Negra 4.1, Castillo A.3.2. The crawler must stop at its maximum size and keep the bytes that it has.
+//! The server writes small pieces at a limited rate, so that a test does not fill the socket buffers.
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const PIECE: usize = 16 * 1024;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
     let line = "on and on ".repeat(PIECE / 10);
-    if visit.target() == "/stream" {
-        visit.start(200, "").await?;
-        return visit.forever(line.as_bytes()).await;
+    if request.target() == "/stream" {
+        request.start(200, "").await?;
+        return request.forever(line.as_bytes()).await;
     }
-    visit.start(200, "Transfer-Encoding: chunked\r\n").await?;
+    request.start(200, "Transfer-Encoding: chunked\r\n").await?;
     let chunk = format!("{:x}\r\n{line}\r\n", line.len());
-    visit.forever(chunk.as_bytes()).await
+    request.forever(chunk.as_bytes()).await
 }

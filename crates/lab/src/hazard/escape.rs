@@ -1,11 +1,11 @@
-//! Control characters and markup (CR, LF, ESC, BEL, HTML) and long lines in titles, headers, URLs and reasons.
+//! Control characters (CR, LF, ESC, BEL), HTML markup and long lines in titles, headers, URLs and reason phrases.
 //!
-//! Terminal escape injection (CWE-150), log forging (CWE-117), header injection (CWE-93). None of it may reach the
-//! terminal, the logs, the WARC records or a later request without escaping.
+//! Terminal escape injection (CWE-150), log forging (CWE-117), header injection (CWE-93). The crawler must escape them
+//! in its terminal output, its logs, its WARC headers and its later requests.
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const HEAD: &[u8] = b"HTTP/1.1 200 \x1b[2J\x1b[31mOK\x07\r\nContent-Type: text/html\r\n\
     Server: lab\x1b]0;owned\x07\r\nX-Bare: one\rX-Injected: two\r\nX-Html: <script>alert(1)</script>\r\n\
@@ -18,15 +18,15 @@ const BODY: &[u8] = b"<title>\x1b[2J\x1b]0;owned\x07 \r\nWARC/1.1\r\n\r\n &lt;sc
     <a href=\"http://escape.lab\r\nHost: elsewhere/\">host</a> <a href=\"http://\x1b[2Jhost/\">no host</a>\n\
     <a href=\"/\xe2\x80\xaetxt.exe\">reversed</a>\n";
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    match visit.target() {
-        "/" => visit.raw(200, [HEAD, BODY].concat()).await,
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    match request.target() {
+        "/" => request.raw(200, [HEAD, BODY].concat()).await,
         "/redirect" => {
             let location = "/to/\x1b[31m%0d%0aSet-Cookie:%20injected=1\x07\tend";
-            visit.redirect(302, location).await
+            request.redirect(302, location).await
         }
         _ => {
-            visit
+            request
                 .page("<title>Escape</title><p>Found all the same.</p>")
                 .await
         }

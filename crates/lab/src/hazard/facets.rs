@@ -1,27 +1,27 @@
 //! A catalogue with filters that combine in any order: twelve articles under millions of URLs.
 //!
-//! Faceted navigation, common in shops (D5, Chakrabarti 2.3.6). Each selected filter removes one of the twelve
-//! articles.
+//! Imitates faceted navigation, which is common in shops (D5, Chakrabarti 2.3.6). Each selected filter removes one
+//! article from the list.
 
 use std::fmt::Write as _;
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const FACETS: [&str; 8] = [
     "colour", "size", "brand", "price", "sort", "view", "stock", "year",
 ];
 const ARTICLES: usize = 12;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let query = visit
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let query = request
         .target()
         .split_once('?')
         .map_or("", |(_, query)| query);
     let chosen = query.split('&').filter(|part| !part.is_empty()).count();
-    if visit.path().starts_with("/article/") {
-        let body = Visit::prose(&mut visit.chance_at(visit.path()), 3);
-        return visit.page(&body).await;
+    if request.path().starts_with("/article/") {
+        let body = HazardRequest::prose(&mut request.chance_at(request.path()), 3);
+        return request.page(&body).await;
     }
     let mut body = "<title>Catalogue</title><h1>Catalogue</h1>\n".to_owned();
     for facet in FACETS.iter().filter(|facet| !query.contains(*facet)) {
@@ -37,5 +37,5 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     for article in 0..ARTICLES.saturating_sub(chosen) {
         let _ = writeln!(body, "<a href=\"/article/{article}\">article {article}</a>");
     }
-    visit.page(&body).await
+    request.page(&body).await
 }

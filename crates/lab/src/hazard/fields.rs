@@ -5,10 +5,10 @@
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const BODY: &str = "<title>Fields</title><p>A page behind a strange head.</p>\n";
-/// The path and the header lines. A body of 58 bytes follows.
+/// Path of the variant, and its header lines. The body has 58 bytes.
 const VARIANTS: [(&str, &[u8]); 13] = [
     ("/none", b""),
     ("/lengths", b"Content-Length: 58\r\nContent-Length: 20\r\n"),
@@ -43,18 +43,18 @@ const VARIANTS: [(&str, &[u8]); 13] = [
     ("/return", b"Content-Type: text/html\rX-Bare: return\r\n"),
 ];
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let target = visit.target().to_owned();
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let target = request.target().to_owned();
     if let Some((_, header)) = VARIANTS.iter().find(|(path, _)| *path == target) {
         let bytes = [b"HTTP/1.1 200 OK\r\n", *header, b"\r\n", BODY.as_bytes()].concat();
-        return visit.raw(200, bytes).await;
+        return request.raw(200, bytes).await;
     }
     if target == "/many" {
         let lines = (0..5000).map(|n| format!("X-Line-{n}: {n}\r\n"));
         let text = format!("HTTP/1.1 200 OK\r\n{}\r\n{BODY}", lines.collect::<String>());
-        return visit.raw(200, text).await;
+        return request.raw(200, text).await;
     }
     let mut links: Vec<&str> = VARIANTS.iter().map(|(path, _)| *path).collect();
     links.push("/many");
-    visit.index("Fields", &links).await
+    request.index("Fields", &links).await
 }

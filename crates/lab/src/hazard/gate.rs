@@ -1,15 +1,15 @@
 //! A robots.txt that answers 503 to every request.
 //!
-//! R1. RFC 9309, 2.3.1.4: nothing may be fetched for some time; Viuva Negra 5.4: no restrictions. With either rule, the
-//! crawler must not request the file in a loop.
+//! R1. RFC 9309, 2.3.1.4: nothing may be fetched for some time; Viuva Negra 5.4: no restrictions. Under either rule,
+//! the crawler must not request robots.txt again and again.
 
 use std::io;
 
-use super::{Visit, visit::ordinary};
+use super::{HazardRequest, request::ordinary};
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    if visit.target() == "/robots.txt" {
-        return visit.answer(503, "Retry-After: 1\r\n", "").await;
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    if request.target() == "/robots.txt" {
+        return request.answer(503, "Retry-After: 1\r\n", "").await;
     }
-    ordinary(visit).await
+    ordinary(request).await
 }

@@ -1,16 +1,16 @@
 //! A single tag, word, comment, script or entity of ten megabytes.
 //!
 //! T1, Castillo A.4.1 (unterminated or long strings); T5 (very long strings are not words). A link to `/after.html`
-//! follows. It need not be found if the page is truncated (N6), but nothing may fail.
+//! follows the token. The crawler need not find it, because it may truncate the page (N6), but it must not fail.
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const SIZE: usize = 10 << 20;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let (start, piece, end): (&str, &[u8], &str) = match visit.target() {
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let (start, piece, end): (&str, &[u8], &str) = match request.target() {
         "/tag" => ("<a title=\"", b"very long ", "\" href=/in.html>in</a>"),
         "/attributes" => ("<a ", b"a0000=1 b=\"2\" ", " href=/in.html>in</a>"),
         "/name" => ("<", b"tagname", " href=/in.html>"),
@@ -28,17 +28,17 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
                 "/script",
                 "/entity",
             ];
-            return visit.index("Giants", &links).await;
+            return request.index("Giants", &links).await;
         }
     };
-    visit.start(200, "").await?;
-    visit
+    request.start(200, "").await?;
+    request
         .send(format!("<title>Giant</title>{start}").as_bytes())
         .await?;
-    visit.repeat(piece, SIZE / piece.len()).await?;
-    visit
+    request.repeat(piece, SIZE / piece.len()).await?;
+    request
         .send(format!("{end}<a href=/after.html>after</a>").as_bytes())
         .await?;
-    visit.exchange.complete();
+    request.exchange.complete();
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Paths that grow: every page has a relative link that should be absolute, and a link that contains the current URL.
+//! Paths that grow: every page has a relative link that lacks its leading slash, and a link that contains the current
+//! URL.
 //!
 //! Imitates missing root slashes (`a/b/c/c/c/c`: U6, Castillo A.6.2, Chakrabarti 2.3.6) and advertisements that embed
 //! the URLs followed so far (Viuva Negra 4.1, growing URLs). The page is the same at every depth.
@@ -6,12 +7,12 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let history = visit.target().replace('?', "%3F").replace('&', "%26");
-    let mut body = Visit::prose(&mut visit.chance_at("growth"), 2);
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let history = request.target().replace('?', "%3F").replace('&', "%26");
+    let mut body = HazardRequest::prose(&mut request.chance_at("growth"), 2);
     body.push_str("<a href=\"catalogue/articles/\">articles</a>\n");
     let _ = writeln!(body, "<a href=\"/go?via={history}\">offers</a>");
-    visit.page(&body).await
+    request.page(&body).await
 }

@@ -2,4 +2,4 @@
 //!
 //! N5, Castillo A.1.3: every network operation needs a timeout, including the handshake.
 
-pub(super) use super::visit::ordinary as serve;
+pub(super) use super::request::ordinary as serve;

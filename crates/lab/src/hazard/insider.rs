@@ -1,16 +1,16 @@
-//! A host name that resolves to a refused address, in IPv4 and IPv6.
+//! A host name that resolves to refused addresses (`trespass.rs`), in IPv4 and IPv6.
 //!
-//! Server-side request forgery by DNS (OWASP): the URL looks public, the address is not. The guard must check the
-//! address after the lookup. `trespass` counts connections.
+//! Server-side request forgery by DNS (OWASP): the URL looks public, but the address is not. The guard must check the
+//! address after the lookup. `trespass.rs` counts the connections to refused addresses.
 
-pub(super) use super::visit::ordinary as serve;
-use super::{Lookup, Said};
+pub(super) use super::request::ordinary as serve;
+use super::{DnsResponse, Lookup};
 use crate::packet::{A, AAAA, Record};
 use crate::trespass::refused;
 
-pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
+pub(super) fn resolve(lookup: &Lookup<'_>) -> DnsResponse {
     let address = refused(2);
-    Said::Records(match lookup.asked.kind {
+    DnsResponse::Records(match lookup.question.kind {
         A => vec![Record::a(address, lookup.ttl)],
         AAAA => vec![Record::aaaa(address.to_ipv6_mapped(), lookup.ttl)],
         _ => Vec::new(),

@@ -1,13 +1,14 @@
-//! Links and redirects to refused loopback addresses, in every notation.
+//! Links and redirects to refused loopback addresses (`trespass.rs`), in every notation of an address.
 //!
 //! Server-side request forgery (OWASP; Tsai, "A New Era of SSRF", 2017): a URL parser and an address check disagree
-//! about the host. All forms mean 127.166.0.1 or loopback. `trespass` counts connections.
+//! about the host. Every notation stands for 127.166.0.1 or another loopback address. `trespass.rs` counts the
+//! connections to them.
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
-/// URLs. `P` stands for the port, `H` for the site's host.
+/// The URLs. `P` is replaced by the port, and `H` by the site's host name.
 const FORMS: [&str; 25] = [
     "http://127.166.0.1:P/dotted",
     "http://2141585409:P/decimal",
@@ -36,12 +37,12 @@ const FORMS: [&str; 25] = [
     "http://[::1]:P/six",
 ];
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let port = visit.web.port().to_string();
-    let host = format!("{}:{port}", visit.head.host);
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let port = request.web.port().to_string();
+    let host = format!("{}:{port}", request.head.host);
     let forms = FORMS.map(|form| fill(form, &host, &port));
     let forms: Vec<&str> = forms.iter().map(String::as_str).collect();
-    visit.elsewhere("Inward", 302, &forms).await
+    request.link_and_redirect_to("Inward", 302, &forms).await
 }
 
 fn fill(form: &str, host: &str, port: &str) -> String {

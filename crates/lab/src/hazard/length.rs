@@ -1,17 +1,17 @@
 //! A wrong Content-Length: too large at `/more`, too small at `/less`, not a number at `/word`, negative at
 //! `/negative`, larger than any memory at `/huge`.
 //!
-//! N10, Castillo A.3.3; RFC 9112, 6.3. The crawler keeps and marks what arrived. It must not read surplus bytes as the
-//! next response, nor allocate memory by the announced number.
+//! N10, Castillo A.3.3; RFC 9112, 6.3. The crawler must keep the bytes that arrived and mark the page as damaged. It
+//! must neither read surplus bytes as the next response nor allocate as much memory as announced.
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const BODY: &str = "<title>Length</title><p>The body of a page whose length nobody counted.</p>\n";
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let announced = match visit.target() {
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let announced = match request.target() {
         "/more" => (BODY.len() * 3).to_string(),
         "/less" => (BODY.len() / 2).to_string(),
         "/word" => "many".to_owned(),
@@ -19,11 +19,11 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
         "/huge" => "18446744073709551615".to_owned(),
         _ => {
             let links = ["/more", "/less", "/word", "/negative", "/huge"];
-            return visit.index("Lengths", &links).await;
+            return request.index("Lengths", &links).await;
         }
     };
     let text = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {announced}\r\n\r\n{BODY}"
     );
-    visit.raw(200, text).await
+    request.raw(200, text).await
 }

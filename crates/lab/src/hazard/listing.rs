@@ -1,25 +1,27 @@
 //! Directory listings with links that sort them: eight URLs for one page, in every directory.
 //!
-//! U5, Viuva Negra 4.1 (Figure 2) and 5.4 (0.5% of 1.2 million URLs). Apache's `mod_autoindex` uses `?C=M;O=A` since
-//! version 2.0; older versions used `?M=A` (under `/old/`).
+//! U5, Viuva Negra 4.1 (Figure 2) and 5.4 (such URLs were 0.5% of 1.2 million). Apache's `mod_autoindex` has used
+//! `?C=M;O=A` since version 2.0. Older versions used `?M=A`, as the directories under `/old/` do.
 
 use std::fmt::Write as _;
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const FILES: usize = 6;
 const DIRECTORIES: [&str; 4] = ["/", "/pub/", "/pub/docs/", "/old/"];
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let path = visit.path().to_owned();
-    let query = &visit.target()[path.len()..];
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let path = request.path().to_owned();
+    let query = &request.target()[path.len()..];
     if !path.ends_with('/') {
-        let body = Visit::prose(&mut visit.chance_at(&path), 2);
-        return visit.page(&body).await;
+        let body = HazardRequest::prose(&mut request.chance_at(&path), 2);
+        return request.page(&body).await;
     }
     if !DIRECTORIES.contains(&path.as_str()) {
-        return visit.answer(404, "", "<title>404 Not Found</title>").await;
+        return request
+            .answer(404, "", "<title>404 Not Found</title>")
+            .await;
     }
     let down = query.ends_with('D');
     let other = if down { 'A' } else { 'D' };
@@ -50,5 +52,5 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
         );
     }
     body.push_str("</pre>");
-    visit.page(&body).await
+    request.page(&body).await
 }

@@ -2,53 +2,53 @@
 
 use std::net::Ipv4Addr;
 
-use crate::memory::Memory;
-use crate::packet::{A, Asked, Record};
+use crate::packet::{A, DnsQuestion, Record};
+use crate::request_counters::RequestCounters;
 
 /// A DNS query that a hazard answers.
 pub(crate) struct Lookup<'a> {
-    /// The whole query.
+    /// The whole query packet.
     pub(crate) query: &'a [u8],
-    pub(crate) asked: &'a Asked,
+    pub(crate) question: &'a DnsQuestion,
     /// The address of the hazard's server.
     pub(crate) address: Ipv4Addr,
     /// The TTL of the plan, in seconds.
     pub(crate) ttl: u32,
     pub(crate) tcp: bool,
-    pub(crate) memory: &'a Memory,
+    pub(crate) counters: &'a RequestCounters,
 }
 
-/// A response, which `dns` encodes as a packet.
+/// The response of a hazard, which `dns.rs` encodes as a packet.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Said {
-    /// Records. An empty list: the name exists but has no records of this type.
+pub(crate) enum DnsResponse {
+    /// Records. If there are none, the response says that the name exists without a record of this type.
     Records(Vec<Record>),
     /// A response code without records.
     Code(u16),
-    /// A complete packet.
-    Bytes(Vec<u8>),
-    /// No response.
-    Nothing,
+    /// The bytes of a packet, which are sent as they are.
+    Packet(Vec<u8>),
+    /// The server sends nothing.
+    NoResponse,
 }
 
 impl Lookup<'_> {
     /// The correct response: one IPv4 address and no IPv6 address.
-    pub(super) fn usual(&self) -> Said {
-        self.at(&[self.address], self.ttl)
+    pub(super) fn correct_response(&self) -> DnsResponse {
+        self.address_response(&[self.address], self.ttl)
     }
 
-    /// The given addresses, for a query of type A.
-    pub(super) fn at(&self, addresses: &[Ipv4Addr], ttl: u32) -> Said {
-        if self.asked.kind != A {
-            return Said::Records(Vec::new());
+    /// The given addresses if the query has type A, otherwise no records.
+    pub(super) fn address_response(&self, addresses: &[Ipv4Addr], ttl: u32) -> DnsResponse {
+        if self.question.kind != A {
+            return DnsResponse::Records(Vec::new());
         }
         let records = addresses.iter().map(|address| Record::a(*address, ttl));
-        Said::Records(records.collect())
+        DnsResponse::Records(records.collect())
     }
 
-    /// The number of earlier queries for this name and type.
-    pub(super) fn times(&self) -> u64 {
-        let key = format!("dns {} {}", self.asked.name, self.asked.kind);
-        self.memory.count(&key)
+    /// Counts this query. Returns the number of earlier queries for the same name and type.
+    pub(super) fn count_query(&self) -> u64 {
+        let key = format!("dns {} {}", self.question.name, self.question.kind);
+        self.counters.increment(&key)
     }
 }

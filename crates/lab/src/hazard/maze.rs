@@ -1,23 +1,23 @@
 //! A maze of generated text: every path is a new page with links to ten more.
 //!
-//! Imitates Iocaine and similar tools since 2024. A page is the same at every request. No two pages are alike, so
-//! duplicate detection does not recognise the maze (D5, D7).
+//! Imitates Iocaine (2024) and similar tools. Every request for a path gets the same page. No two paths have similar
+//! pages, so duplicate detection does not recognise the maze (D5, D7).
 
 use std::fmt::Write as _;
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 use crate::language::LANGUAGES;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let body = page(visit);
-    visit.page(&body).await
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let body = page(request);
+    request.page(&body).await
 }
 
-/// The page at a path.
-pub(super) fn page(visit: &Visit<'_>) -> String {
-    let mut chance = visit.chance();
-    let mut body = Visit::prose(&mut chance, 6);
+/// The page at the requested path.
+pub(super) fn page(request: &HazardRequest<'_>) -> String {
+    let mut chance = request.chance();
+    let mut body = HazardRequest::prose(&mut chance, 6);
     for _ in 0..10 {
         let language = &LANGUAGES[1];
         let section = chance.pick(&language.sections);

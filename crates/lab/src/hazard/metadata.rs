@@ -2,12 +2,12 @@
 //!
 //! Server-side request forgery: 169.254.169.254 and similar addresses, RFC 1918, RFC 6598, RFC 4193, and IPv6 addresses
 //! that embed an IPv4 address: mapped (RFC 4291), NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380). These addresses
-//! are outside the lab, which cannot count connections to them. Refuse them all ([`crate::BLACK_LIST`]) or omit this
-//! hazard.
+//! are outside the lab, so the lab cannot count connections to them. A crawler must refuse them all
+//! ([`crate::BLACK_LIST`]); otherwise the plan must omit this hazard.
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const ADDRESSES: [&str; 19] = [
     "http://169.254.169.254/latest/meta-data/",
@@ -31,6 +31,8 @@ const ADDRESSES: [&str; 19] = [
     "http://[::]/",
 ];
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    visit.elsewhere("Metadata", 307, &ADDRESSES).await
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    request
+        .link_and_redirect_to("Metadata", 307, &ADDRESSES)
+        .await
 }

@@ -1,11 +1,13 @@
-//! Hazards: hostile sites that imitate what the web does to crawlers, one small file each.
+//! Hazards: hostile sites that imitate what the web does to crawlers. Each has a small file.
 //!
-//! A hazard is a site with its own name and address. If the plan has it, the home page of a seed links to it. Its file
-//! has `serve`, which answers one request in any way (the connection closes when it returns), or `resolve`, which
-//! answers DNS queries, or both. To add a hazard, add its file and a line in the table below. The expected contents of
-//! the lab (`truth`) do not include hazards; tests judge a crawler by the request log.
+//! A hazard is a site with its own name and address. If a plan includes a hazard, the home page of a seed links to it.
+//! The function `serve` of its file answers one request; the connection closes when it returns. The function `resolve`,
+//! which some files have, answers DNS queries for the name. To add a hazard, add its file and a line in the table
+//! below. The pages that a crawl must find (`truth.rs`) do not include hazards; tests judge a crawler by the request
+//! log. The files cite requirements, such as `N5`, and papers: docs/requirements.md and docs/references.md explain
+//! them.
 //!
-//! A plan may name a hazard several times: `calendar.lab`, `calendar2.lab` and so on.
+//! A plan may include several copies of a hazard: `calendar.lab`, `calendar2.lab` and so on.
 
 mod absent;
 mod aimless;
@@ -49,7 +51,6 @@ mod length;
 mod lengthy;
 mod listing;
 mod lookup;
-mod manner;
 mod maze;
 mod metadata;
 mod mixed;
@@ -60,9 +61,11 @@ mod othername;
 mod patterns;
 mod plaintext;
 mod preamble;
+mod properties;
 mod radio;
 mod ranges;
 mod rebind;
+mod request;
 mod reset;
 mod ribbon;
 mod ring;
@@ -83,15 +86,14 @@ mod truncated;
 mod tunnel;
 mod types;
 mod unterminated;
-mod visit;
 mod void;
 mod wildcard;
 
 use std::io;
 use std::pin::Pin;
 
-pub(crate) use lookup::{Lookup, Said};
-pub(crate) use visit::Visit;
+pub(crate) use lookup::{DnsResponse, Lookup};
+pub(crate) use request::HazardRequest;
 
 /// The part of a crawler that a hazard attacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -108,7 +110,7 @@ pub enum Group {
     Name,
 }
 
-/// Declares the hazards: group, variant, name of the host and file, description.
+/// Declares the hazards: group, variant, name (of the file and of the host), description.
 macro_rules! hazards {
     ($($group:ident { $($variant:ident $file:ident $line:literal)* })*) => {
         /// The hostile sites that a plan can have.
@@ -136,13 +138,13 @@ macro_rules! hazards {
                 match self { $($(Hazard::$variant => $line,)*)* }
             }
 
-            /// The part of a crawler that it attacks.
+            /// The part of a crawler that this hazard attacks.
             pub const fn group(self) -> Group {
                 match self { $($(Hazard::$variant => Group::$group,)*)* }
             }
 
-            fn dispatch<'v>(self, visit: &'v mut Visit<'_>) -> ServeFuture<'v> {
-                match self { $($(Hazard::$variant => Box::pin($file::serve(visit)),)*)* }
+            fn dispatch<'v>(self, request: &'v mut HazardRequest<'_>) -> ServeFuture<'v> {
+                match self { $($(Hazard::$variant => Box::pin($file::serve(request)),)*)* }
             }
         }
     };
@@ -236,5 +238,5 @@ hazards! {
     }
 }
 
-/// Boxed so that a connection's future does not have the size of the largest hazard's.
+/// The future of `serve`, boxed because the futures of the hazards differ in size and each connection holds one.
 type ServeFuture<'v> = Pin<Box<dyn Future<Output = io::Result<()>> + Send + 'v>>;

@@ -1,10 +1,10 @@
 //! A host name for which the DNS server sends no response at all.
 //!
-//! N4, Castillo A.2.1: servers drop queries under load. The lookup must time out without delaying others.
+//! N4, Castillo A.2.1: name servers drop queries under load. The lookup must time out and must not delay other lookups.
 
-pub(super) use super::visit::ordinary as serve;
-use super::{Lookup, Said};
+pub(super) use super::request::ordinary as serve;
+use super::{DnsResponse, Lookup};
 
-pub(super) fn resolve(_: &Lookup<'_>) -> Said {
-    Said::Nothing
+pub(super) fn resolve(_: &Lookup<'_>) -> DnsResponse {
+    DnsResponse::NoResponse
 }

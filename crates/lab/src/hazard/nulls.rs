@@ -1,17 +1,17 @@
 //! Links that contain null bytes: raw, encoded, and 68 KB of them in one link.
 //!
-//! T1, Chakrabarti 2.3.6 (URLs with up to 68 KB of nulls): one component of a crawler may end the string at the null
-//! and another may not.
+//! T1, Chakrabarti 2.3.6 (URLs with up to 68 KB of nulls): one component of a crawler may end the URL at the null byte
+//! while another reads on.
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const NULLS: usize = 68 * 1024;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    if visit.target() != "/" {
-        return visit
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    if request.target() != "/" {
+        return request
             .page("<title>Nulls</title><p>Found behind nulls.</p>")
             .await;
     }
@@ -20,5 +20,5 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
         .to_vec();
     body.resize(body.len() + NULLS, 0);
     body.extend(b".html\">many</a>\n<a href=\"/after.html\">after</a>\n");
-    visit.answer(200, "", body).await
+    request.answer(200, "", body).await
 }

@@ -1,17 +1,17 @@
 //! A robots.txt with 3,000 patterns such as `*a*a*a…b$`, and URLs that nearly match.
 //!
-//! R1. Patterns of RFC 9309, 2.2.3 that are translated into backtracking regular expressions take exponential time
-//! (`ReDoS`). A direct match takes the product of both lengths.
+//! R1. If a crawler translates such patterns (RFC 9309, 2.2.3) to backtracking regular expressions, a match takes
+//! exponential time (`ReDoS`). A direct match takes time proportional to the product of both lengths.
 
 use std::fmt::Write as _;
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const RULES: usize = 3000;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    if visit.target() == "/robots.txt" {
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    if request.target() == "/robots.txt" {
         let mut text = "User-agent: *\n".to_owned();
         for rule in 0..RULES {
             let stars = "*a".repeat(30 + rule % 30);
@@ -20,15 +20,15 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
         text.push_str(
             "Disallow: /((a+)+)+$\nDisallow: /[\nDisallow: /****************************x\n",
         );
-        return visit
+        return request
             .answer(200, "Content-Type: text/plain\r\n", text)
             .await;
     }
-    let mut body = Visit::prose(&mut visit.chance(), 2);
-    if visit.target() == "/" {
+    let mut body = HazardRequest::prose(&mut request.chance(), 2);
+    if request.target() == "/" {
         for length in [100, 500, 1000, 1900] {
             let _ = writeln!(body, "<a href=\"/{}c\">{length}</a>", "a".repeat(length));
         }
     }
-    visit.page(&body).await
+    request.page(&body).await
 }

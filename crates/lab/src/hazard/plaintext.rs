@@ -1,5 +1,5 @@
-//! A server that speaks plain HTTP where TLS is expected.
+//! A server that uses plain HTTP at an https URL.
 //!
 //! It answers the first bytes of the handshake with `HTTP/1.1 400`.
 
-pub(super) use super::visit::ordinary as serve;
+pub(super) use super::request::ordinary as serve;

@@ -1,17 +1,17 @@
 //! A server that answers 416 to every range request.
 //!
-//! N7, Castillo A.3.2: range errors on files smaller than the range. The crawler repeats the request without `Range`.
-//! RFC 9110, 14.2.
+//! N7, Castillo A.3.2: servers answer with range errors if the file is smaller than the range. The crawler must repeat
+//! the request without `Range`. RFC 9110, 14.2.
 
 use std::io;
 
-use super::{Visit, visit::ordinary};
+use super::{HazardRequest, request::ordinary};
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    if visit.head.range {
-        return visit
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    if request.head.range {
+        return request
             .answer(416, "Content-Range: bytes */900\r\n", "")
             .await;
     }
-    ordinary(visit).await
+    ordinary(request).await
 }

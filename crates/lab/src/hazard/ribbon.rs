@@ -1,21 +1,21 @@
 //! A robots.txt of one line of 64 megabytes.
 //!
-//! R1; RFC 9309, 2.5: a parser that buffers whole lines holds all of it. Viuva Negra 5.4: 64.3% of the files violate
-//! the rules in some way.
+//! R1; RFC 9309, 2.5: a parser that buffers whole lines would hold the whole file in memory. Viuva Negra 5.4: 64.3% of
+//! the robots.txt files on the web violate the format.
 
 use std::io;
 
-use super::{Visit, visit::ordinary};
+use super::{HazardRequest, request::ordinary};
 
 const TIMES: usize = 4 << 20;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    if visit.target() != "/robots.txt" {
-        return ordinary(visit).await;
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    if request.target() != "/robots.txt" {
+        return ordinary(request).await;
     }
-    visit.start(200, "Content-Type: text/plain\r\n").await?;
-    visit.send(b"User-agent: * Disallow: /").await?;
-    visit.repeat(b"private/ and so ", TIMES).await?;
-    visit.exchange.complete();
+    request.start(200, "Content-Type: text/plain\r\n").await?;
+    request.send(b"User-agent: * Disallow: /").await?;
+    request.repeat(b"private/ and so ", TIMES).await?;
+    request.exchange.complete();
     Ok(())
 }

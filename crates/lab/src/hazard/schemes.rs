@@ -1,11 +1,12 @@
 //! Links and redirects to other schemes: file, gopher, data, dict, ftp, jar, javascript.
 //!
-//! Server-side request forgery by scheme: gopher can talk to mail servers and caches, file reads the local disk. A
-//! redirect must not reach what a link cannot. RFC 8089, RFC 4266, RFC 2397.
+//! Server-side request forgery by scheme: a gopher URL can send commands to mail servers and caches, and a file URL
+//! reads the local disk. The crawler must refuse the same schemes in redirects as in links. RFC 8089, RFC 4266, RFC
+//! 2397.
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const TARGETS: [&str; 14] = [
     "file:///etc/passwd",
@@ -24,6 +25,6 @@ const TARGETS: [&str; 14] = [
     "ws://127.166.0.1/",
 ];
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    visit.elsewhere("Schemes", 301, &TARGETS).await
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    request.link_and_redirect_to("Schemes", 301, &TARGETS).await
 }

@@ -1,13 +1,13 @@
-//! A host name whose name servers fail: SERVFAIL, and REFUSED to every fourth query.
+//! A host name whose name servers fail. They answer REFUSED to every fourth query and SERVFAIL to the others.
 //!
-//! N4, F11; Castillo A.2.2: the name server fails together with the web server. This is not the same as a name that
-//! does not exist.
+//! N4, F11; Castillo A.2.2: the name server often fails together with the web server. The crawler must not treat the
+//! name as one that does not exist.
 
-pub(super) use super::visit::ordinary as serve;
-use super::{Lookup, Said};
+pub(super) use super::request::ordinary as serve;
+use super::{DnsResponse, Lookup};
 use crate::packet::{REFUSED, SERVER_FAILURE};
 
-pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
-    let refuses = lookup.times() % 4 == 3;
-    Said::Code(if refuses { REFUSED } else { SERVER_FAILURE })
+pub(super) fn resolve(lookup: &Lookup<'_>) -> DnsResponse {
+    let refuses = lookup.count_query() % 4 == 3;
+    DnsResponse::Code(if refuses { REFUSED } else { SERVER_FAILURE })
 }

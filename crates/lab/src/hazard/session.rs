@@ -1,28 +1,28 @@
-//! Session identifiers in path and query that change on every visit.
+//! Session identifiers in path and query that change with every request.
 //!
-//! U4, Viuva Negra 4.1 and 5.4 (27% of URLs without cookies, 3.5% with them), Castillo A.6.1. The shop omits them for
-//! clients that return its cookie, as PHP does; the forum always writes them. Each has nine articles, which do not
-//! depend on the identifier.
+//! U4, Viuva Negra 4.1 and 5.4 (27% of the URLs had identifiers in a crawl without cookies, 3.5% in one with cookies),
+//! Castillo A.6.1. Links to `/shop/` have no identifier if the client returns the cookie, as in PHP. Links to `/forum/`
+//! always have one. The shop and the forum have nine articles each, whose text does not depend on the identifier.
 
 use std::fmt::Write as _;
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 use crate::layout::last_number;
 
 const ARTICLES: usize = 9;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let path = visit.path().to_owned();
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let path = request.path().to_owned();
     let session = format!(
         "{:016x}",
-        visit
+        request
             .exchange
             .connection()
             .wrapping_mul(0x9E37_79B9_7F4A_7C15)
     );
-    let known = visit.head.cookie.contains("PHPSESSID=");
-    let shown = match visit.target().split_once("?id=") {
+    let known = request.head.cookie.contains("PHPSESSID=");
+    let shown = match request.target().split_once("?id=") {
         Some((_, rest)) => rest.split('&').next().unwrap_or_default(),
         None => &path,
     };
@@ -32,7 +32,7 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
     } else {
         "shop"
     };
-    let mut body = Visit::prose(&mut visit.chance_at(&format!("{place}{article}")), 3);
+    let mut body = HazardRequest::prose(&mut request.chance_at(&format!("{place}{article}")), 3);
     for next in 1..=ARTICLES {
         let shop = if known {
             format!("/shop/show.php?id={next}")
@@ -52,5 +52,5 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
         );
     }
     let cookie = format!("Set-Cookie: PHPSESSID={session}; Path=/\r\n");
-    visit.answer(200, &cookie, body).await
+    request.answer(200, &cookie, body).await
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io;
 
-use super::{Visit, bits, visit::ordinary};
+use super::{HazardRequest, bits, request::ordinary};
 
 const FILES: [&str; 8] = [
     "laughs.xml",
@@ -19,16 +19,16 @@ const FILES: [&str; 8] = [
     "nested.xml",
 ];
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let origin = visit.origin();
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let origin = request.origin();
     let index = |file: &str| {
         format!("<sitemapindex><sitemap><loc>{origin}/{file}</loc></sitemap></sitemapindex>")
     };
     let xml = "Content-Type: application/xml\r\n";
-    let body = match visit.target() {
+    let body = match request.target() {
         "/robots.txt" => {
             let lines = FILES.map(|file| format!("Sitemap: {origin}/{file}\n"));
-            return visit
+            return request
                 .answer(200, "Content-Type: text/plain\r\n", lines.concat())
                 .await;
         }
@@ -42,7 +42,7 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
         "/right.xml" => index("left.xml"),
         "/nested.xml" => "<urlset>".repeat(100_000),
         "/bomb.xml.gz" => {
-            return visit
+            return request
                 .answer(
                     200,
                     "Content-Type: application/gzip\r\n",
@@ -51,21 +51,21 @@ pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
                 .await;
         }
         "/endless.xml" => {
-            visit.start(200, xml).await?;
-            visit.send(b"<urlset>").await?;
+            request.start(200, xml).await?;
+            request.send(b"<urlset>").await?;
             let entry = format!("<url><loc>{origin}/one.html</loc></url>\n");
-            return visit.forever(entry.as_bytes()).await;
+            return request.forever(entry.as_bytes()).await;
         }
         target if target.starts_with("/deep-") => index(&format!(
             "deep-{}.xml",
-            visit.number().unwrap_or(0).wrapping_add(1)
+            request.number().unwrap_or(0).wrapping_add(1)
         )),
-        _ => return ordinary(visit).await,
+        _ => return ordinary(request).await,
     };
-    visit.answer(200, xml, body).await
+    request.answer(200, xml, body).await
 }
 
-/// Ten entities, each of which expands to ten copies of the previous one.
+/// A sitemap with ten XML entities. Each entity expands to ten copies of the previous one.
 fn laughs(origin: &str) -> String {
     let mut text = "<?xml version=\"1.0\"?><!DOCTYPE urlset [<!ENTITY l0 \"ha\">\n".to_owned();
     for level in 1..10 {

@@ -1,11 +1,11 @@
-//! Missing pages that answer 200 with an apology, or under `/shop/` redirect to one.
+//! Missing pages that are answered with status 200 and an apology, or under `/shop/` with a redirect to such an answer.
 //!
-//! T8: soft 404 (Bar-Yossef et al. 2004; Castillo A.3.4: 29% of dead links). The crawler requests a URL that cannot
-//! exist and compares.
+//! T8: soft 404 (Bar-Yossef et al. 2004; Castillo A.3.4: 29% of dead links). The crawler can request a URL that cannot
+//! exist and compare the responses.
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const LINKS: [&str; 6] = [
     "/real.html",
@@ -16,23 +16,23 @@ const LINKS: [&str; 6] = [
     "/shop/article-8",
 ];
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    match visit.path() {
-        "/" => visit.index("Soft", &LINKS).await,
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    match request.path() {
+        "/" => request.index("Soft", &LINKS).await,
         "/real.html" => {
-            let body = Visit::prose(&mut visit.chance(), 5);
-            visit.page(&body).await
+            let body = HazardRequest::prose(&mut request.chance(), 5);
+            request.page(&body).await
         }
         path if path.starts_with("/shop/") => {
-            let location = format!("{}/error.html?from={path}", visit.origin());
-            visit.redirect(302, &location).await
+            let location = format!("{}/error.html?from={path}", request.origin());
+            request.redirect(302, &location).await
         }
         path => {
             let body = format!(
                 "<title>Oops</title><h1>Page not found</h1><p>We are sorry: {path} could not be found on this \
                 server. It may have been moved. Please start again from our <a href=/>home page</a>.</p>"
             );
-            visit.page(&body).await
+            request.page(&body).await
         }
     }
 }

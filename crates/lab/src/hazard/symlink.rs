@@ -1,26 +1,26 @@
 //! A directory `/spider` that is a symbolic link to `/`: every page exists at every depth.
 //!
-//! U6, Chakrabarti 2.3.6; Viuva Negra 4.1 shows this trap (growing URLs).
+//! U6, Chakrabarti 2.3.6; Viuva Negra 4.1 describes this trap (growing URLs).
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let mut path = visit.path();
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let mut path = request.path();
     while let Some(rest) = path.strip_prefix("/spider").filter(|r| r.starts_with('/')) {
         path = rest;
     }
     if path.ends_with("/spider") {
-        let location = format!("{}{}/", visit.origin(), visit.path());
-        return visit.redirect(301, &location).await;
+        let location = format!("{}{}/", request.origin(), request.path());
+        return request.redirect(301, &location).await;
     }
     let body = match path {
         "/" | "/index.html" => {
             "<title>Tree</title><h1>Tree</h1><a href=\"spider/\">spider</a> <a href=\"about.html\">about</a>"
         }
         "/about.html" => "<title>About</title><p>About this tree.</p><a href=\"./\">up</a>",
-        _ => return visit.answer(404, "", "<title>Not Found</title>").await,
+        _ => return request.answer(404, "", "<title>Not Found</title>").await,
     };
-    visit.page(body).await
+    request.page(body).await
 }

@@ -1,40 +1,40 @@
 //! Twenty-four slow hosts at one address.
 //!
-//! F8, Castillo A.1.2, Chakrabarti 2.3.9: virtual hosts of a parking company or a spammer. A frontier that counts by
-//! host may visit all at the same time, which overloads the one server. Other names under the domain do not exist, so
-//! this is not a DNS wildcard.
+//! F8, Castillo A.1.2, Chakrabarti 2.3.9: virtual hosts of a domain parking company or a spammer. A crawler that limits
+//! its load by host may request from all of them at the same time, which overloads their one server. Other names under
+//! the domain do not exist, so the crawler cannot find a DNS wildcard here.
 
 use std::io;
 use std::time::Duration;
 
-use super::{Lookup, Said, Visit};
+use super::{DnsResponse, HazardRequest, Lookup};
 use crate::packet::NO_SUCH_NAME;
 
 const HOSTS: usize = 24;
 const SLOW: Duration = Duration::from_millis(400);
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let host = visit.head.host.clone();
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let host = request.head.host.clone();
     if number(&host).is_some() {
-        visit.exchange.wait(SLOW).await?;
-        let body = Visit::prose(&mut visit.chance(), 2);
-        return visit.page(&body).await;
+        request.exchange.wait(SLOW).await?;
+        let body = HazardRequest::prose(&mut request.chance(), 2);
+        return request.page(&body).await;
     }
-    let port = visit.web.port();
+    let port = request.web.port();
     let links: Vec<String> = (0..HOSTS)
         .map(|number| format!("http://h{number}.{host}:{port}/"))
         .collect();
     let links: Vec<&str> = links.iter().map(String::as_str).collect();
-    visit.index("Tenants", &links).await
+    request.index("Tenants", &links).await
 }
 
-pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
-    let name = &lookup.asked.name;
+pub(super) fn resolve(lookup: &Lookup<'_>) -> DnsResponse {
+    let name = &lookup.question.name;
     let below = name.split('.').count() > 2;
     if below && number(name).is_none_or(|number| number >= HOSTS) {
-        return Said::Code(NO_SUCH_NAME);
+        return DnsResponse::Code(NO_SUCH_NAME);
     }
-    lookup.usual()
+    lookup.correct_response()
 }
 
 /// The number of a host: 17 for `h17.tenants.lab`.

@@ -1,14 +1,19 @@
 //! A host name whose DNS response is always truncated over UDP and complete over TCP.
 //!
-//! RFC 1035, 4.2.1; RFC 7766, 5: the TC bit means that the client repeats the query over TCP.
+//! RFC 1035, 4.2.1; RFC 7766, 5: a response with the TC bit asks the client to repeat the query over TCP.
 
-pub(super) use super::visit::ordinary as serve;
-use super::{Lookup, Said};
+pub(super) use super::request::ordinary as serve;
+use super::{DnsResponse, Lookup};
 use crate::packet::{self, TRUNCATED};
 
-pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
+pub(super) fn resolve(lookup: &Lookup<'_>) -> DnsResponse {
     if lookup.tcp {
-        return lookup.usual();
+        return lookup.correct_response();
     }
-    Said::Bytes(packet::positive(lookup.query, lookup.asked, &[], TRUNCATED))
+    DnsResponse::Packet(packet::positive(
+        lookup.query,
+        lookup.question,
+        &[],
+        TRUNCATED,
+    ))
 }

@@ -1,19 +1,19 @@
-//! A host name with IPv6 addresses only, each of which is refused or embeds a refused IPv4 address.
+//! A host name with IPv6 addresses only. Each is refused (`trespass.rs`) or embeds a refused IPv4 address.
 //!
-//! IPv4-mapped and -compatible (RFC 4291, 2.5.5), NAT64 (RFC 6052), 6to4 (RFC 3056), loopback, link-local and unique
-//! local. A guard that checks IPv4 only accepts them. `trespass` counts connections to the mapped address and to `::1`;
-//! the others lead nowhere in the lab.
+//! The addresses are IPv4-mapped, IPv4-compatible (both RFC 4291, 2.5.5), NAT64 (RFC 6052), 6to4 (RFC 3056), loopback,
+//! link-local and unique local. A guard that checks only IPv4 addresses would accept them. `trespass.rs` counts
+//! connections to the IPv4-mapped address and to `::1`. No server of the lab is at the others.
 
 use std::net::Ipv6Addr;
 
-pub(super) use super::visit::ordinary as serve;
-use super::{Lookup, Said};
+pub(super) use super::request::ordinary as serve;
+use super::{DnsResponse, Lookup};
 use crate::packet::{AAAA, Record};
 use crate::trespass::refused;
 
-pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
-    if lookup.asked.kind != AAAA {
-        return Said::Records(Vec::new());
+pub(super) fn resolve(lookup: &Lookup<'_>) -> DnsResponse {
+    if lookup.question.kind != AAAA {
+        return DnsResponse::Records(Vec::new());
     }
     let address = refused(5);
     let [a, b, c, d] = address.octets();
@@ -29,5 +29,5 @@ pub(super) fn resolve(lookup: &Lookup<'_>) -> Said {
         Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
     ];
     let records = addresses.map(|address| Record::aaaa(address, lookup.ttl));
-    Said::Records(records.to_vec())
+    DnsResponse::Records(records.to_vec())
 }

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const PAGE: &[u8] =
     b"<!DOCTYPE html><html><title>Types</title><p>A page.</p><a href=/page.bin>page</a></html>";
@@ -13,7 +13,7 @@ const PDF: &[u8] =
     b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n";
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR <a href=/not-a-link>";
 
-/// The path, the header line and the body.
+/// Path of the variant, its Content-Type line and its body.
 const VARIANTS: [(&str, &str, &[u8]); 11] = [
     ("/archive.html", "Content-Type: text/html\r\n", ZIP),
     (
@@ -40,15 +40,15 @@ const VARIANTS: [(&str, &str, &[u8]); 11] = [
     ("/missing", "", PAGE),
 ];
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let target = visit.target().to_owned();
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let target = request.target().to_owned();
     if let Some((_, header, body)) = VARIANTS.iter().find(|(path, _, _)| *path == target) {
         let head = format!(
             "HTTP/1.1 200 OK\r\n{header}Content-Length: {}\r\n\r\n",
             body.len()
         );
-        return visit.raw(200, [head.as_bytes(), body].concat()).await;
+        return request.raw(200, [head.as_bytes(), body].concat()).await;
     }
     let links: Vec<&str> = VARIANTS.iter().map(|(path, _, _)| *path).collect();
-    visit.index("Types", &links).await
+    request.index("Types", &links).await
 }

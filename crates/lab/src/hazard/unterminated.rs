@@ -1,11 +1,11 @@
-//! Markup without an end: attributes, strings, comments, scripts, tags; and other faults of hand-written HTML.
+//! Attributes, strings, comments, scripts and tags without an end, and other faults of hand-written HTML.
 //!
 //! T1, Castillo A.4.1: mixed quotes, mixed empty tags, unbalanced tags, mixed case, unterminated strings.
 //! Each page has a link before the fault, `/before.html`, and one after it, `/after.html`.
 
 use std::io;
 
-use super::Visit;
+use super::HazardRequest;
 
 const VARIANTS: [(&str, &str); 12] = [
     ("/attribute", "<img alt=\"This is a photo src=photo.jpg>"),
@@ -28,16 +28,16 @@ const VARIANTS: [(&str, &str); 12] = [
     ),
 ];
 
-pub(super) async fn serve(visit: &mut Visit<'_>) -> io::Result<()> {
-    let target = visit.target().to_owned();
+pub(super) async fn serve(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let target = request.target().to_owned();
     if target == "/" {
         let links: Vec<&str> = VARIANTS.iter().map(|(path, _)| *path).collect();
-        return visit.index("Unterminated", &links).await;
+        return request.index("Unterminated", &links).await;
     }
     let fault = VARIANTS.iter().find(|(path, _)| *path == target);
     let fault = fault.map_or("", |(_, fault)| fault);
     let body = format!(
         "<html><body><p>{target}</p><a href=/before.html>before</a>\n{fault}\n<a href=/after.html>after</a>\n"
     );
-    visit.page(&body).await
+    request.page(&body).await
 }

@@ -1,8 +1,8 @@
 //! A simple HTTP client and link reader for the tests of the lab.
 //!
-//! It shares no code with the lab, so that a fault in the lab cannot hide itself. It only asks the lab for addresses.
+//! It shares no code with the lab, so that a fault of the lab does not occur in both. Only addresses come from the lab.
 
-#![expect(dead_code, reason = "each test file uses a part")]
+#![expect(dead_code, reason = "each test file uses only some of the functions")]
 
 use std::io::Read as _;
 use std::net::{IpAddr, SocketAddr};
@@ -13,14 +13,14 @@ use tokio::net::TcpStream;
 
 /// A decoded response.
 #[derive(Debug)]
-pub(crate) struct Got {
+pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
     pub(crate) close: bool,
 }
 
-impl Got {
+impl Response {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(n, _)| n == name);
         found.map(|(_, value)| value.as_str())
@@ -56,7 +56,7 @@ impl Client {
         }
     }
 
-    pub(crate) async fn get(&mut self, host: &str, target: &str, headers: &str) -> Got {
+    pub(crate) async fn get(&mut self, host: &str, target: &str, headers: &str) -> Response {
         self.ask(host, target, headers).await;
         self.answer().await
     }
@@ -73,7 +73,7 @@ impl Client {
         self.stream.write_all(text.as_bytes()).await.unwrap();
     }
 
-    /// After a complete response: the announced length and the actual length.
+    /// The announced and the actual length of a response that has arrived completely.
     pub(crate) fn announced_and_sent(&self) -> (usize, usize) {
         let end = find(&self.buffer, b"\r\n\r\n").unwrap() + 4;
         let head = String::from_utf8(self.buffer[..end].to_vec()).unwrap();
@@ -82,7 +82,7 @@ impl Client {
         (length, self.buffer.len() - end)
     }
 
-    pub(crate) async fn answer(&mut self) -> Got {
+    pub(crate) async fn answer(&mut self) -> Response {
         let end = loop {
             if let Some(at) = find(&self.buffer, b"\r\n\r\n") {
                 break at + 4;
@@ -100,7 +100,7 @@ impl Client {
             .map(|line| line.split_once(": ").expect("the line is a header field"))
             .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
             .collect();
-        let mut got = Got {
+        let mut got = Response {
             status,
             headers,
             body: Vec::new(),
@@ -122,7 +122,7 @@ impl Client {
         got
     }
 
-    async fn body(&mut self, got: &Got) -> Vec<u8> {
+    async fn body(&mut self, got: &Response) -> Vec<u8> {
         if got.status == 304 {
             return Vec::new();
         }
@@ -175,17 +175,17 @@ fn find(bytes: &[u8], needle: &[u8]) -> Option<usize> {
     bytes.windows(needle.len()).position(|w| w == needle)
 }
 
-/// The parts of a page: base, whether links may be followed, links.
+/// The parts of a page that concern links: base, robots meta tag, links.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct PageLinks {
     pub(crate) base: Option<String>,
     pub(crate) nofollow: bool,
     pub(crate) links: Vec<String>,
 }
 
 /// Reads a page tag by tag. Comments and scripts are skipped.
-pub(crate) fn read(html: &str) -> Seen {
-    let mut seen = Seen::default();
+pub(crate) fn read(html: &str) -> PageLinks {
+    let mut seen = PageLinks::default();
     let mut rest = html;
     while let Some(at) = rest.find('<') {
         rest = &rest[at..];
@@ -200,7 +200,7 @@ pub(crate) fn read(html: &str) -> Seen {
     seen
 }
 
-fn tag(text: &str, seen: &mut Seen) {
+fn tag(text: &str, seen: &mut PageLinks) {
     let (name, mut rest) = text.split_once(' ').unwrap_or((text, ""));
     let mut attributes = Vec::new();
     while let Some((key, value)) = rest.split_once('=') {

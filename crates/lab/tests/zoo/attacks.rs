@@ -11,7 +11,7 @@ use super::{Client, body, get, links, raw, text, with};
 
 const ENOUGH: u64 = 80 << 20;
 
-/// Counts decoded zeros, up to a limit that keeps the test fast.
+/// Decodes and counts zeros. Stops at [`ENOUGH`], which keeps the test fast.
 fn unpacked(reader: impl Read) -> u64 {
     let mut reader = reader.take(ENOUGH);
     let mut piece = vec![0; 1 << 16];
@@ -68,7 +68,7 @@ async fn bombs_are_small_and_decode_without_errors() {
     );
 }
 
-/// Decodes the two formats that decode quickly completely, including their checksums.
+/// Decodes two bombs to the end, which also checks their checksums. The other formats would take too long.
 #[tokio::test]
 async fn bombs_decode_to_one_gigabyte_with_a_valid_checksum() {
     struct Count(u64);
@@ -151,7 +151,7 @@ async fn connections_to_refused_addresses_are_counted() {
         assert_eq!(
             stream.read(&mut [0; 10]).await.unwrap(),
             0,
-            "nothing is said"
+            "the server sends nothing"
         );
         let seen = lab.trespasses();
         assert_eq!(seen.len(), count + 1);

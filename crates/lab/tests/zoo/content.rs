@@ -48,7 +48,7 @@ async fn urls_have_68_kilobytes() {
     );
     assert!(
         (2000..4000).contains(&all[3].len()),
-        "one that servers read"
+        "one URL that servers accept"
     );
     let got = get(&lab, "/redirect").await;
     assert!(got.header("location").unwrap().len() > 69_000);

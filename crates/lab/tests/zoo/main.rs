@@ -1,6 +1,6 @@
-//! Tests of the hazards with a client that reads raw bytes, one file per group.
+//! Tests of the hazards, with a client that reads raw bytes. Each group has a file.
 //!
-//! The first hazards (calendar, drip, silence, endless, circle, length) are tested in `../hazards.rs`.
+//! `../hazards.rs` tests calendar, drip, silence, endless, circle and length.
 
 #![expect(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -19,7 +19,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use aranha_lab::{Hazard, Lab, Plan};
-use client::{Client, Got};
+use client::{Client, Response};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -34,7 +34,7 @@ async fn with(hazard: Hazard) -> Lab {
 }
 
 /// Sends a request to the lab's only hazard and reads an HTTP response.
-async fn get(lab: &Lab, target: &str) -> Got {
+async fn get(lab: &Lab, target: &str) -> Response {
     let host = lab.plan().hazards[0].host();
     Client::to(lab, host).await.get(host, target, "").await
 }
@@ -44,7 +44,7 @@ async fn links(lab: &Lab, target: &str) -> Vec<String> {
     client::read(&get(lab, target).await.text()).links
 }
 
-/// Reads raw bytes until the connection ends, is reset or is idle, or until `limit` bytes were read.
+/// Reads raw bytes until the connection ends, is reset or becomes idle, or until `limit` bytes have been read.
 async fn raw(lab: &Lab, target: &str, limit: usize) -> Vec<u8> {
     raw_with(lab, target, "", limit).await.0
 }

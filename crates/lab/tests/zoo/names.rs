@@ -1,4 +1,4 @@
-//! Tests of the DNS hazards: raw queries, with responses parsed by hickory.
+//! Tests of the DNS hazards. Queries are sent as raw packets, and the library hickory parses the responses.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn query(name: &str, kind: RecordType) -> Vec<u8> {
     message.to_vec().unwrap()
 }
 
-/// The response packet, if any.
+/// The response packet; `None` if the server sends nothing.
 async fn packet(lab: &Lab, name: &str, kind: RecordType) -> Option<Vec<u8>> {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     socket
@@ -115,7 +115,7 @@ async fn a_crooked_response_has_an_address_before_the_fault() {
     assert!(packet.windows(4).any(|w| w == address));
     assert!(
         Message::from_vec(&packet).is_err(),
-        "a strict reader refuses it all"
+        "a strict parser rejects the whole response"
     );
     assert_eq!(get(&lab, "/").await.status, 200);
 }
@@ -208,7 +208,7 @@ async fn insider_rebind_and_mixed_resolve_to_refused_addresses() {
     assert_eq!(
         addresses(&lab, "rebind.lab").await[0].0,
         own,
-        "forgotten with the log"
+        "Lab::clear resets the counter"
     );
 
     let lab = with(Hazard::Mixed).await;

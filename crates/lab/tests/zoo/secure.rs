@@ -14,7 +14,7 @@ use tokio_rustls::TlsConnector;
 
 use super::{raw, text, with};
 
-/// Sends one request over TLS. Returns the response, or the fault of the certificate or handshake.
+/// Sends one request over TLS. Returns the response, or the error of the handshake.
 async fn ask(lab: &Lab, name: &str) -> Result<String, String> {
     let host = lab.plan().hazards[0].host();
     let mut roots = RootCertStore::empty();
@@ -89,7 +89,7 @@ async fn the_handshake_never_finishes() {
     assert_eq!(lab.log()[0].bytes, 0);
 }
 
-/// Copies of a hazard are separate sites, even if no request names the host.
+/// The log has the host name of the right copy of a hazard, although the handshake fails and no request names the host.
 #[tokio::test]
 async fn handshakes_are_logged_with_the_name_of_the_copy() {
     let plan = aranha_lab::Plan {
@@ -101,8 +101,8 @@ async fn handshakes_are_logged_with_the_name_of_the_copy() {
         let address = lab.web().address(host).unwrap();
         let mut stream = TcpStream::connect((address, lab.port())).await.unwrap();
         stream.write_all(b"\x16\x03\x01").await.unwrap();
-        let mut said = Vec::new();
-        let _ = stream.read_to_end(&mut said).await;
+        let mut received = Vec::new();
+        let _ = stream.read_to_end(&mut received).await;
         lab.wait_for_requests(count as u64 + 1).await;
         assert_eq!(lab.log()[count].host, *host);
     }

@@ -220,7 +220,7 @@ async fn busy_pages_are_served_at_the_third_request() {
     assert_eq!(
         get(&lab, "/seconds").await.status,
         429,
-        "forgotten with the log"
+        "Lab::clear resets the counter"
     );
 }
 
@@ -230,7 +230,8 @@ fn seconds(time: SystemTime) -> u64 {
         .as_secs()
 }
 
-/// The time of day of `Sun, 06 Nov 1994 08:49:37 GMT`, on today's date.
+/// Unix time of a date such as `Sun, 06 Nov 1994 08:49:37 GMT`. Only its time of day is read; the day is taken as
+/// today.
 fn httpdate_seconds(date: &str) -> u64 {
     let clock: Vec<u64> = date[17..25]
         .split(':')
@@ -287,7 +288,7 @@ async fn the_void_never_completes_a_connection() {
             timeout(Duration::from_millis(300), connecting)
                 .await
                 .is_err(),
-            "neither made nor refused"
+            "the connection is neither accepted nor refused"
         );
         let other = lab.web().address("site000.lab").unwrap();
         assert!(TcpStream::connect((other, lab.port())).await.is_ok());
@@ -319,7 +320,7 @@ async fn radio_streams_never_end() {
         }
         assert!(
             started.elapsed() > Duration::from_millis(400),
-            "as fast as it is heard"
+            "the stream is sent at playback speed"
         );
     }
     let list = get(&lab, "/playlist.m3u").await.text();

@@ -128,7 +128,7 @@ async fn maze_pages_differ_and_each_stays_the_same() {
         assert_eq!(
             page.body,
             get(&lab, &target).await.body,
-            "the same each time"
+            "a path has the same page at every request"
         );
         assert!(
             page.body.len() > 1500 && seen.insert(page.body.clone()),

@@ -1,7 +1,7 @@
 //! An address where connection attempts time out, for `Hazard::Void`.
 //!
-//! A socket listens and never accepts. Connections of the lab itself fill its queue, so the kernel drops all further
-//! connection attempts, as a firewall does.
+//! A socket listens but never accepts. The lab fills the socket's accept queue with its own connections. The kernel
+//! then drops all further connection attempts without an answer, as some firewalls do.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,20 +10,21 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::timeout;
 
-/// Maximum number of connections that fill the queue.
+/// Maximum number of connections that the lab makes to fill the queue.
 const MAX_CONNECTIONS: usize = 16;
-/// A connection attempt that takes longer was dropped. On loopback, successful ones take less than a millisecond.
+/// After this time, a connection attempt counts as dropped. On loopback, a successful attempt takes less than a
+/// millisecond.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// A listening socket with a full queue.
+/// A listening socket whose accept queue is full.
 #[derive(Debug)]
-pub(crate) struct Vacuum {
+pub(crate) struct FullQueue {
     _listener: TcpListener,
     _connections: Vec<TcpStream>,
 }
 
-impl Vacuum {
-    pub(crate) async fn open(address: Ipv4Addr, port: u16) -> io::Result<Vacuum> {
+impl FullQueue {
+    pub(crate) async fn open(address: Ipv4Addr, port: u16) -> io::Result<FullQueue> {
         let address = SocketAddr::new(address.into(), port);
         let listener = bind_shared(address)?.listen(1)?;
         let mut connections = Vec::new();
@@ -32,14 +33,15 @@ impl Vacuum {
         {
             connections.push(connection?);
         }
-        Ok(Vacuum {
+        Ok(FullQueue {
             _listener: listener,
             _connections: connections,
         })
     }
 }
 
-/// A bound socket whose port may also be bound for all addresses. The kernel prefers the socket with the exact address.
+/// Binds a socket to one address, even if another socket has the same port on all addresses. The kernel passes a
+/// connection to the socket with the exact address.
 pub(crate) fn bind_shared(address: SocketAddr) -> io::Result<TcpSocket> {
     let socket = TcpSocket::new_v4()?;
     socket.set_reuseaddr(true)?;

@@ -2,12 +2,12 @@
 
 use std::io;
 
-use super::{Hazard, Lookup, Said, Visit};
+use super::{DnsResponse, Hazard, HazardRequest, Lookup};
 use super::{absent, alias, crooked, descent, fleeting, garbled, insider, mixed, mute, rebind};
 use super::{ring, servfail, shifting, tenants, truncated, tunnel};
 
 impl Hazard {
-    /// The host name of copy `copy` of this hazard; the first copy is 1.
+    /// The host name of a copy of this hazard. Copies are numbered from 1.
     pub fn host_of(self, copy: usize) -> String {
         match copy {
             0 | 1 => self.host().to_owned(),
@@ -15,7 +15,7 @@ impl Hazard {
         }
     }
 
-    /// The hazard and the copy that a host name, or one of its subdomains, belongs to.
+    /// The hazard with this host name, and the number of its copy. Some hazards also own all subdomains.
     pub(crate) fn parse(host: &str) -> Option<(Hazard, usize)> {
         let bare = host.strip_suffix(".lab")?;
         let (below, label) = match bare.rsplit_once('.') {
@@ -38,7 +38,7 @@ impl Hazard {
         if self.is_secure() { "https" } else { "http" }
     }
 
-    /// Whether links to it use https.
+    /// Whether links to this hazard use https.
     pub(crate) fn is_secure(self) -> bool {
         use Hazard::{Expired, Handshake, OtherName, PlainText, SelfSigned};
         matches!(
@@ -47,7 +47,7 @@ impl Hazard {
         )
     }
 
-    /// Whether a server listens at its address.
+    /// Whether a server listens at the hazard's address.
     pub(crate) fn listens(self) -> bool {
         !matches!(self, Hazard::Down | Hazard::Void)
     }
@@ -57,7 +57,7 @@ impl Hazard {
         matches!(self, Wildcard | Tenants | Alias | Ring | Descent)
     }
 
-    /// Whether it serves its own robots.txt.
+    /// Whether the hazard answers requests for robots.txt itself.
     fn has_robots(self) -> bool {
         use Hazard::{Carousel, Doorman, Flood, Gate, Patterns, Ribbon, Sitemaps};
         matches!(
@@ -66,16 +66,16 @@ impl Hazard {
         )
     }
 
-    /// Answers one request. Most hazards have no robots.txt, so that crawlers visit them.
-    pub(crate) async fn serve(self, mut visit: Visit<'_>) -> io::Result<()> {
-        if visit.target() == "/robots.txt" && !self.has_robots() {
-            return visit.answer(404, "", "").await;
+    /// Answers one request. Most hazards answer 404 for robots.txt, so that crawlers may fetch all their pages.
+    pub(crate) async fn serve(self, mut request: HazardRequest<'_>) -> io::Result<()> {
+        if request.target() == "/robots.txt" && !self.has_robots() {
+            return request.answer(404, "", "").await;
         }
-        self.dispatch(&mut visit).await
+        self.dispatch(&mut request).await
     }
 
-    /// The DNS response for one of its names.
-    pub(crate) fn resolve(self, lookup: &Lookup<'_>) -> Said {
+    /// The DNS response to a query for a name of this hazard.
+    pub(crate) fn resolve(self, lookup: &Lookup<'_>) -> DnsResponse {
         match self {
             Hazard::Insider => insider::resolve(lookup),
             Hazard::Rebind => rebind::resolve(lookup),
@@ -93,7 +93,7 @@ impl Hazard {
             Hazard::Descent => descent::resolve(lookup),
             Hazard::Fleeting => fleeting::resolve(lookup),
             Hazard::Truncated => truncated::resolve(lookup),
-            _ => lookup.usual(),
+            _ => lookup.correct_response(),
         }
     }
 }

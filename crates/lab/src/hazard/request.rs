@@ -1,7 +1,7 @@
-//! One request to a hazard, with the ways to answer it.
+//! One request to a hazard, with functions that answer it.
 //!
-//! [`Visit::answer`] sends a correct response; [`Visit::raw`] sends arbitrary bytes. Both write through the exchange,
-//! which logs everything.
+//! [`HazardRequest::answer`] sends a correct response; [`HazardRequest::raw`] sends arbitrary bytes. Both write through
+//! the [`Exchange`], which writes the log entry.
 
 use std::fmt::Write as _;
 use std::io;
@@ -12,8 +12,8 @@ use crate::exchange::Exchange;
 use crate::html::escape;
 use crate::language::LANGUAGES;
 use crate::layout::last_number;
-use crate::memory::Memory;
 use crate::request::RequestHead;
+use crate::request_counters::RequestCounters;
 use crate::web::Web;
 
 const HAZARD: u64 = 60;
@@ -21,14 +21,14 @@ const HAZARD: u64 = 60;
 const PIECE: usize = 64 * 1024;
 
 /// One request to a hazard.
-pub(crate) struct Visit<'a> {
+pub(crate) struct HazardRequest<'a> {
     pub(crate) exchange: Exchange<'a>,
     pub(crate) head: &'a RequestHead,
     pub(crate) web: &'a Web,
-    pub(crate) memory: &'a Memory,
+    pub(crate) counters: &'a RequestCounters,
 }
 
-impl Visit<'_> {
+impl HazardRequest<'_> {
     /// Path and query.
     pub(super) fn target(&self) -> &str {
         &self.head.target
@@ -49,22 +49,22 @@ impl Visit<'_> {
         format!("http://{}:{}", self.head.host, self.web.port())
     }
 
-    /// Random numbers that depend on host and target only.
+    /// Random numbers that depend only on the host and the target.
     pub(super) fn chance(&self) -> Chance {
         self.chance_at(self.target())
     }
 
-    /// Random numbers that depend on the host and on `place`.
+    /// Random numbers that depend only on the host and on `place`.
     pub(super) fn chance_at(&self, place: &str) -> Chance {
         let bytes = self.head.host.bytes().chain(place.bytes());
         let place: Vec<u64> = bytes.map(u64::from).collect();
         Chance::of(self.web.plan().seed ^ HAZARD, &place)
     }
 
-    /// The number of earlier requests for this host and target.
-    pub(super) fn times(&self) -> u64 {
+    /// Counts this request. Returns the number of earlier requests for the same host and target.
+    pub(super) fn count_request(&self) -> u64 {
         let key = format!("{}{}", self.head.host, self.target());
-        self.memory.count(&key)
+        self.counters.increment(&key)
     }
 
     /// Sends a correct page.
@@ -83,8 +83,8 @@ impl Visit<'_> {
         self.page(&body).await
     }
 
-    /// Sends a correct page with a link to each target and to `/to/N`, which redirects to target N.
-    pub(super) async fn elsewhere(
+    /// Sends a correct page that links to each target, and to `/to/N` for each, which redirects to target N.
+    pub(super) async fn link_and_redirect_to(
         &mut self,
         title: &str,
         status: u16,
@@ -99,7 +99,7 @@ impl Visit<'_> {
         self.index(title, &links).await
     }
 
-    /// Sends a correct response with additional header lines. The default Content-Type is HTML.
+    /// Sends a correct response with additional header lines. Content-Type is HTML unless `header` sets it.
     pub(super) async fn answer(
         &mut self,
         status: u16,
@@ -120,7 +120,8 @@ impl Visit<'_> {
         self.answer(status, &header, "moved").await
     }
 
-    /// Sends a status line and headers. The body follows by [`Visit::send`] until the connection closes.
+    /// Sends a status line and headers. The caller sends the body with [`HazardRequest::send`]. It ends when the
+    /// connection closes.
     pub(super) async fn start(&mut self, status: u16, header: &str) -> io::Result<()> {
         let reason = crate::wire::reason(status);
         let kind = if header.contains("Content-Type") {
@@ -145,7 +146,7 @@ impl Visit<'_> {
         self.exchange.send(bytes).await
     }
 
-    /// Sends `piece` `times` times, in large writes.
+    /// Sends `piece` as often as `times` says, in large writes.
     pub(super) async fn repeat(&mut self, piece: &[u8], times: usize) -> io::Result<()> {
         let block = piece.repeat((PIECE / piece.len()).clamp(1, times.max(1)));
         let mut left = piece.len() * times;
@@ -157,7 +158,7 @@ impl Visit<'_> {
         Ok(())
     }
 
-    /// Sends `piece` repeatedly, at most about 16 MB/s, until the client disconnects.
+    /// Sends `piece` again and again, at about 16 MB/s at most, until the client disconnects.
     pub(super) async fn forever(&mut self, piece: &[u8]) -> io::Result<()> {
         loop {
             self.repeat(piece, (16 * 1024 / piece.len()).max(1)).await?;
@@ -179,13 +180,13 @@ impl Visit<'_> {
     }
 }
 
-/// A small correct site, for hazards that misbehave outside HTTP.
-pub(super) async fn ordinary(visit: &mut Visit<'_>) -> io::Result<()> {
-    let mut body = Visit::prose(&mut visit.chance(), 3);
-    match visit.path() {
+/// Answers as a small correct site does. Used by hazards whose fault is in DNS, TLS or robots.txt.
+pub(super) async fn ordinary(request: &mut HazardRequest<'_>) -> io::Result<()> {
+    let mut body = HazardRequest::prose(&mut request.chance(), 3);
+    match request.path() {
         "/" => body.push_str("<a href=/one.html>one</a> <a href=/two.html>two</a>"),
         "/one.html" | "/two.html" => body.push_str("<a href=/>home</a>"),
-        _ => return visit.answer(404, "", "<title>Not Found</title>").await,
+        _ => return request.answer(404, "", "<title>Not Found</title>").await,
     }
-    visit.page(&body).await
+    request.page(&body).await
 }
