@@ -5,22 +5,24 @@
 //! cargo run --release -p aranha-frontier --example load -- --site FOLDER [MILLIONS]
 //! ```
 //!
-//! Each check-in has 30 page records and 60 links to other sites. GROUP check-ins are one transaction, followed by up
-//! to 20 ms of tidying, as in the engine. It prints a line for every ten million links (every million up to ten
-//! million):
+//! Each check-in has 30 page records and 60 links to other sites. A transaction has GROUP check-ins, and is followed by
+//! up to 20 ms of tidying, as in the engine. The program prints a line for every ten million links (every million up to
+//! ten million):
 //!
-//! - `links/s`, `records/s`: per second of wall-clock time in calls, which depends on the load of the machine;
+//! - `links/s`, `records/s`: links and records per second of wall-clock time spent in calls. They depend on the load of
+//!   the machine;
 //! - `own/s`: links per second, without the time in which this thread was ready to run and other processes had the
 //!   processor (`schedstat`). Time spent waiting for the disk is included. The check uses this rate;
-//! - `cpu us`, `disk us`: processor time per link in calls, and the rest of `own` time, which is spent waiting for the
-//!   disk;
-//! - `merge us`: processor time per link of the merge threads;
+//! - `cpu us`: microseconds of processor time in calls, per link; `disk us`: microseconds per link in which calls
+//!   waited for the disk;
+//! - `merge us`: microseconds of processor time in merge threads, per link;
 //! - memory, bytes on disk, bytes written per link or page (as sent to the disk by the system), link runs, the longest
 //!   call.
 //!
-//! At the end it prints the mean `own/s` of the last tenth of the lines, divided by that of the first line and by the
-//! better of the first two, because the first line includes the cost of new sites. With `--check` the exit status is 1
-//! if the latter ratio is below 0.8 or memory exceeded 1 GiB.
+//! At the end it prints two ratios: the mean `own/s` of the last tenth of the lines, divided by `own/s` of the first
+//! line, and divided by the higher `own/s` of the first two lines. The second ratio exists because the first line
+//! includes the cost of new sites. With `--check` the exit status is 1 if the second ratio is below 0.8 or memory
+//! exceeded 1 GiB.
 //!
 //! With `--site`, it measures check-outs of one site with MILLIONS of URLs.
 
@@ -43,7 +45,7 @@ const PAGES: usize = 30;
 const LINKS: usize = 60;
 /// Concurrent visits.
 const VISITS: usize = 512;
-/// Check-ins of a visit before it releases the site.
+/// Number of check-ins of a visit before it releases the site.
 const QUANTUM: u32 = 4;
 
 /// Random numbers (xorshift64*), the same in every run.
@@ -67,22 +69,22 @@ impl Random {
 struct LoadVisit {
     lease: Lease,
     queue: VecDeque<Pending>,
-    /// Number of its first pages that the frontier has stored.
+    /// Number of pages at the front of the queue that the frontier has stored.
     stored: usize,
     check_ins: u32,
     next_page: u64,
 }
 
-/// Minimum ratio of the last rate to the better of the first two.
+/// Minimum ratio of the last rate to the higher of the first two.
 const MIN_RATE_RATIO: f64 = 0.8;
 const MAX_MEMORY: u64 = 1 << 30;
 
-/// Times of this thread.
+/// Processor and waiting times of this thread.
 #[derive(Clone, Copy, Default)]
 struct Times {
     wall: Duration,
     processor: Duration,
-    /// Ready to run, while other processes had the processor.
+    /// Time in which this thread was ready to run, but other processes had the processor.
     queued: Duration,
 }
 
@@ -309,7 +311,7 @@ fn memory() -> u64 {
     pages * 4096
 }
 
-/// A line of the output.
+/// Measurements of one line of the output.
 struct Line {
     links: f64,
     /// Processor time in seconds.
@@ -425,7 +427,7 @@ fn run(folder: &Path, target: u64, sites: u64, group: usize) -> Result<Vec<Line>
     Ok(lines)
 }
 
-/// Print the summary. False if the rate fell or memory grew too much.
+/// Print the summary. Returns false if the rate fell too much or memory grew too much.
 fn summarise(lines: &[Line]) -> bool {
     let tenth = (lines.len() / 10).max(1);
     let last = lines.iter().rev().take(tenth).map(Line::own).sum::<f64>() / tenth as f64;
@@ -441,8 +443,8 @@ fn summarise(lines: &[Line]) -> bool {
     last / better >= MIN_RATE_RATIO && memory <= MAX_MEMORY
 }
 
-/// Check-outs of one site with `count` URLs: with all links in the inbox, with all pages in the queue, and with ten
-/// more links.
+/// Measure three check-outs of one site with `count` URLs: with all URLs in the inbox, with all pages in the queue, and
+/// with ten more links in the inbox.
 fn one_site(folder: &Path, count: u64) -> Result<(), FrontierError> {
     let mut frontier = Embedded::open(folder, Options::default())?;
     let mut random = Random(0x5eed);

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Prefix of the stored text of a block by the user, before the black list entry. Part of the stored format.
+/// A block by the user is stored as this prefix, followed by the black list entry. Part of the stored format.
 const STORED_USER_PREFIX: &str = "shut out by the black list: ";
 
 /// The cause of a block.
@@ -16,7 +16,7 @@ pub enum BlockedBy {
     User,
 }
 
-/// A block on a site. Stored as one string: the reason, with a fixed prefix for [`BlockedBy::User`].
+/// A block on a site. It is stored as one string: the reason, with a fixed prefix if the cause is [`BlockedBy::User`].
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Blocked {
@@ -27,7 +27,7 @@ pub struct Blocked {
 }
 
 impl Blocked {
-    /// A block on a trap.
+    /// A block on a site that was recognised as a trap.
     pub fn as_trap(reason: impl Into<String>) -> Blocked {
         Blocked {
             by: BlockedBy::Trap,

@@ -1,4 +1,4 @@
-//! Encoding of blocks: integers of variable length, strings, and the envelope around a block.
+//! Encoding of blocks: variable-length integers, strings, and the envelope around a block.
 //!
 //! A block has two parts. `text` holds paths, types and small numbers, which compress well. `fixed` holds keys and
 //! digests, random bytes that do not compress. The envelope:
@@ -24,11 +24,12 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use crate::Location;
 
-/// Shorter texts are not compressed, because setting up the compressor costs more time than the bytes are worth.
+/// Minimum length of a text that is compressed, in bytes. For shorter texts the set-up time of the compressor is not
+/// worth the bytes saved.
 const MIN_PACKED_TEXT: usize = 512;
-/// Maximum text of a block in bytes. A larger length in an envelope is damage.
+/// Maximum length of a block's text in bytes. An envelope that states a larger length is damaged.
 const MAX_TEXT: usize = 1 << 30;
-/// A higher level is slower and saves 5% (docs/decisions/0002-frontier-layout.md).
+/// Compression level. A higher level is slower and saves only 5% of the bytes (docs/decisions/0002-frontier-layout.md).
 const ZSTD_LEVEL: i32 = 1;
 
 /// The two parts of a block that is being written.
@@ -36,7 +37,7 @@ const ZSTD_LEVEL: i32 = 1;
 pub(crate) struct BlockBuffer {
     /// The part that compresses.
     pub(crate) text: Vec<u8>,
-    /// The part that does not.
+    /// The part that does not compress.
     pub(crate) fixed: Vec<u8>,
 }
 
@@ -122,7 +123,7 @@ impl<'a> Reader<'a> {
         T::try_from(self.varint()?).ok()
     }
 
-    /// Where a record is in the archive.
+    /// The location of a WARC record in the archive.
     pub fn location(&mut self) -> Option<Location> {
         Some(Location {
             volume: self.varint()?.into(),
@@ -149,7 +150,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Compression of a text; the numbers are those of the envelope.
+/// Compression of the text. The discriminants are the values of `packing` in the envelope.
 #[derive(Clone, Copy, Debug)]
 enum Packing {
     None = 0,
@@ -162,7 +163,7 @@ pub(crate) struct Packer {
     compressor: RefCell<Compressor<'static>>,
     decompressor: RefCell<Decompressor<'static>>,
     table: RefCell<CompressTable>,
-    /// Output of the compressor, before its length is known.
+    /// Reused buffer for the compressed text, which is copied into the envelope when its length is known.
     packed: RefCell<Vec<u8>>,
 }
 
@@ -183,7 +184,7 @@ impl Packer {
         })
     }
 
-    /// The envelope of a permanent block. The text is compressed if that saves an eighth or more of it.
+    /// The envelope of a permanent block. The text is stored compressed if that makes it at least an eighth shorter.
     pub(crate) fn seal(&self, block: &BlockBuffer) -> Vec<u8> {
         let mut out = Vec::with_capacity(block.text.len() + block.fixed.len() + 16);
         self.seal_as(Packing::Zstd, block, &mut out);
@@ -238,7 +239,7 @@ impl Packer {
         }
     }
 
-    /// The two parts of a sealed block; `None` if it is damaged.
+    /// The text and the fixed part of a sealed block; `None` if it is damaged.
     pub(crate) fn open<'a>(&self, sealed: &'a [u8]) -> Option<(Vec<u8>, &'a [u8])> {
         let mut text = Vec::new();
         let fixed = self.open_into(sealed, &mut text)?;
@@ -261,7 +262,8 @@ impl Packer {
                     let mut decompressor = self.decompressor.borrow_mut();
                     decompressor.decompress_to_buffer(packed, text).ok()?
                 } else {
-                    // LZ4 expands at most 255 times. A larger length is damage and must not allocate memory.
+                    // Decompressed LZ4 data is at most 255 times longer. A larger length is damage; no memory is
+                    // allocated for it.
                     if length / 255 > packed.len() {
                         return None;
                     }

@@ -27,12 +27,12 @@ pub enum FrontierError {
         /// Folder of the collection.
         path: PathBuf,
     },
-    /// Written by a newer aranha.
+    /// The database was written by a newer version of aranha.
     #[error("{} has layout {found}, this aranha reads up to {known}: use a newer one", path.display())]
     Newer {
         /// The database.
         path: PathBuf,
-        /// Its layout.
+        /// Layout of the database.
         found: i64,
         /// Newest layout that this program reads.
         known: i64,
@@ -61,7 +61,7 @@ pub enum FrontierError {
     },
 }
 
-/// A check-in for a lease that expired or was released. Nothing of the entry was stored; its pages will be fetched
+/// The lease expired or was released. Nothing of a check-in with this lease is stored, so its pages will be fetched
 /// again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("lease {lease} is no longer in force")]

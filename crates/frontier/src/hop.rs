@@ -1,7 +1,7 @@
 //! How a page was discovered: the kind of link that led to it.
 //!
 //! Each kind has one letter, shown in `logs/crawl.log`, `aranha pages --json` and `aranha why`, and stored as one byte
-//! with the page. Kinds that Heritrix has use Heritrix's letter.
+//! with the page. Kinds that exist in Heritrix have the letter that Heritrix uses.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub enum Hop {
     Embed = b'E',
     /// `S`: the address that a form submits to.
     Form = b'S',
-    /// `X`: speculative: a string in a script that looks like a URL.
+    /// `X`: a string in a script that looks like a URL (Heritrix: speculative).
     Script = b'X',
     /// `M`: a sitemap (Heritrix: manifest), or a URL that a sitemap lists.
     Sitemap = b'M',
@@ -31,7 +31,7 @@ pub enum Hop {
     /// `N`: a change notification from outside (`signals.jsonl`): IndexNow, WebSub, the user. Not in
     /// Heritrix.
     Signal = b'N',
-    /// `C`: a page in the cache of a proxy, fetched by its users. Not in Heritrix.
+    /// `C`: a page in the cache of a proxy, requested by the users of the proxy. Not in Heritrix.
     ProxyCache = b'C',
 }
 

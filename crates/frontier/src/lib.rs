@@ -1,20 +1,21 @@
 //! The Global Frontier: all sites and pages that a crawl knows, and the leases on sites (F1; Viuva Negra 5).
 //!
 //! It is the first and the last step of the flow. [`Frontier::check_out`] leases sites to visits.
-//! [`Frontier::check_in`] stores the pages that they fetched and the links that they found. A visit compares the links
-//! inside its site with the keys in its lease. Links to other sites are appended without a look-up, and compared when
-//! their site is next checked out. So the cost of a link does not grow with the crawl (F4; Viuva Negra 5.3).
+//! [`Frontier::check_in`] stores the pages that they fetched and the links that they found. A lease contains the keys
+//! of all known pages of its site, so the visit itself recognises links to pages that are known. Links to other sites
+//! are appended to the inboxes of those sites without a look-up, and compared with the known keys when the site is next
+//! checked out. So the cost of a link does not grow with the crawl (F4; Viuva Negra 5.3).
 //!
 //! Invariants:
 //! - **A site is leased to one visit at a time.**
-//! - **Everything checked in survives a crash at any instant.** A check-in is one transaction, with its links to other
-//!   sites.
+//! - **Everything checked in survives a crash at any instant.** A check-in, including its links to other sites, is one
+//!   transaction.
 //! - **A page is admitted once.** Its key is compared with the known keys of its site before it is queued.
 //! - **Memory is bounded by [`Options`]**, plus the keys of the sites that are being checked out.
 //! - **The caller gives the time**, in Unix milliseconds.
 //!
-//! [`embedded`] is the SQLite engine; its tables are in `embedded/schema.sql`. A second engine belongs beside it, in
-//! `postgres/`, with the same file names. It must pass the same tests (`suite/`).
+//! [`embedded`] is the SQLite engine; its tables are in `embedded/schema.sql`. A PostgreSQL engine would be a folder
+//! `postgres/` beside it, with the same file names, and would have to pass the same tests (`suite/`).
 //!
 //! Read first: [`record`], then the trait [`Frontier`], then [`embedded`] and `docs/decisions/0002-frontier-layout.md`.
 //!
@@ -111,27 +112,28 @@ pub use status::{
     Explanation, FrontierStatus, LeaseEntry, PageTotals, SiteEntry, SiteState, SiteTotals, Waiting,
 };
 
-/// The operations of every engine. One suite of tests checks them (`suite/`).
+/// The operations that every storage engine implements. The same tests (`suite/`) check every engine.
 ///
-/// Calls block on the disk, so the engine makes them on a thread of their own. A call that returns `Err` has changed
+/// Calls block on the disk, so `crates/engine` makes them on a dedicated thread. A call that returns `Err` has changed
 /// nothing.
 pub trait Frontier: Send {
     /// Add seeds. Sites with a new seed are checked out before all others (F6). Known pages are not changed.
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError>;
 
-    /// Make the sites of these seeds due now, with their pages that wait for a retry. Pages that wait for a revisit
-    /// keep their time. Call it before visits begin: it ignores the courtesy pause.
+    /// Make the sites of these seeds due now. Their pages that wait for a retry become due too; pages that wait for a
+    /// revisit keep their due time. Call this before visits begin, because it ignores the courtesy pause.
     fn make_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), FrontierError>;
 
-    /// Make every page due now that waits for a retry or a revisit. Pages with a past get the claim `source`, unless
-    /// they have one. Call it before visits begin.
+    /// Make all pages that wait for a retry or a revisit due now. A page that was fetched before gets a claim with this
+    /// source, unless it has a claim already. Call this before visits begin.
     fn make_all_due(&mut self, now: i64, source: u8) -> Result<(), FrontierError>;
 
     /// Apply claims from outside that pages have changed or are new. Known pages that wait for a revisit are visited
     /// earlier. Unknown pages are admitted like links from other sites.
     ///
-    /// `weigh` returns the weight of a source, given the facts of the site; [`Claim::weight`] is ignored. A weight of
-    /// 1.0 makes the page due now, also if it waits for a retry, and also beyond [`Frontier::revisit_until`].
+    /// `weigh` returns the weight of a claim, given the facts of its site and its source; [`Claim::weight`] is ignored.
+    /// A weight of 1.0 makes the page due now, even if it waits for a retry and even after the horizon
+    /// ([`Frontier::revisit_until`]).
     fn claim(
         &mut self,
         now: i64,
@@ -146,21 +148,22 @@ pub trait Frontier: Send {
     /// All seeds, in the order in which they were added.
     fn seeds(&self) -> Result<Vec<String>, FrontierError>;
 
-    /// Lease up to `room` due sites to `node`: first seeds that were never visited, then the longest wait (KLWF, F7).
-    /// The inbox of each site is merged. Sites without new pages are skipped. The work of one call is bounded, so fewer
-    /// than `room` leases do not mean that no site is due: see [`FrontierStatus::next_due`].
+    /// Lease up to `room` due sites to `node`: first seed sites that were never visited, then the sites that have
+    /// waited longest (KLWF, F7). The inbox of each site is merged. A site that then has no page to fetch is skipped.
+    /// The work of one call is bounded, so fewer than `room` leases do not mean that no site is due: see
+    /// [`FrontierStatus::next_due`].
     fn check_out(&mut self, now: i64, node: &str, room: usize)
     -> Result<Vec<Lease>, FrontierError>;
 
-    /// Store check-ins durably, all in one transaction. Replies are in the order of the batch. An entry whose lease is
-    /// lost is refused; the others are stored.
+    /// Store check-ins durably, all in one transaction. Replies are in the order of the batch. A check-in whose lease
+    /// is lost is refused; the others are stored.
     fn check_in(
         &mut self,
         now: i64,
         batch: Vec<CheckIn>,
     ) -> Result<Vec<Result<CheckedIn, LeaseLost>>, FrontierError>;
 
-    /// Like [`Frontier::check_in`], but takes the entries one by one, so that the batch need not be in memory.
+    /// Like [`Frontier::check_in`], but takes the check-ins one by one, so that the batch need not be in memory.
     fn check_in_each(
         &mut self,
         now: i64,
@@ -172,8 +175,8 @@ pub trait Frontier: Send {
     /// Renew leases without a check-in. Returns the leases that are lost.
     fn renew(&mut self, now: i64, leases: &[u64]) -> Result<Vec<LeaseLost>, FrontierError>;
 
-    /// Release all leases of a node that is gone. Returns their number. Their sites are due at once, with the windows
-    /// of the last check-in.
+    /// Release all leases of a node that is gone. Returns their number. Their sites become due at once. Each keeps its
+    /// window as of the last check-in.
     fn release_all(&mut self, now: i64, node: &str) -> Result<u64, FrontierError>;
 
     /// The totals of the crawl. Cheap enough to be called every second.
@@ -190,12 +193,12 @@ pub trait Frontier: Send {
     /// Returns false if the site was not blocked.
     fn unblock(&mut self, now: i64, site: &str) -> Result<bool, FrontierError>;
 
-    /// Write link runs and replace merged ones for about `budget`, in short transactions. To be called between
-    /// check-ins. Returns true if more is to be done, which includes a merge under way. With `Duration::MAX` it waits
-    /// for merges.
+    /// Write gathered links to link runs, and start and complete merges of link runs, for about `budget`. Call it
+    /// between check-ins. Returns true if work is left or a merge is running. With `Duration::MAX` it waits until
+    /// running merges end.
     fn tidy(&mut self, now: i64, budget: Duration) -> Result<bool, FrontierError>;
 
-    /// Write all gathered links to link runs, so that their sites become due. For an orderly stop; `check_out` does it
-    /// when no site is due.
+    /// Write all gathered links to link runs, so that their sites become due. Call it at an orderly stop. During a
+    /// crawl, `check_out` writes gathered links when no site is due.
     fn flush(&mut self, now: i64) -> Result<(), FrontierError>;
 }

@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum External {
-    /// Replace the link by the home page of its site; drop it if the site is known. Fewest links, but pages that cannot
-    /// be reached from a home page are not found.
+    /// Replace the link by a link to the home page of the other site; drop it if that site is known. This policy
+    /// follows the fewest links, but does not find pages that cannot be reached from a home page.
     HomePage,
-    /// Follow the link as it is. A site that is known only by a page without links is not crawled further.
+    /// Follow the link as it is. If all links to a site lead to pages without links, the rest of the site is not found.
     #[default]
     DeepLink,
-    /// Follow the link as it is, and visit the home page of each new site too. Highest coverage.
+    /// Follow the link as it is, and visit the home page of each new site too. This policy has the highest coverage.
     Combined,
 }
 
@@ -26,15 +26,16 @@ pub struct Options {
     /// Time without renewal after which a lease expires and the site can be leased again.
     #[serde(with = "duration")]
     pub lease: Duration,
-    /// Maximum pages of a window, per concurrent request of a visit.
+    /// Maximum number of pages in a window, for each concurrent request of the visit.
     pub window: usize,
     /// Policy for links to other sites.
     pub external_links: External,
-    /// Links to other sites that are gathered in memory and in the journal before they are written as a link run.
+    /// Number of links to other sites that are gathered in memory and in the journal before they are written as a link
+    /// run.
     pub run_links: usize,
-    /// Recently sent links that are remembered, so that they are not sent again; 8 bytes each.
+    /// Number of recently sent links that are remembered, 8 bytes each. A remembered link is not sent again.
     pub recent_links: usize,
-    /// Page cache of SQLite.
+    /// Size of the page cache of SQLite.
     #[serde(with = "size")]
     pub cache_size: u64,
     /// Size of the write-ahead log at which it is checkpointed into the database.

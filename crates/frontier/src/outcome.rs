@@ -1,11 +1,12 @@
 //! The outcome of a fetch: a closed list, based on the return codes of Chakrabarti 2.4.
 //!
-//! Failures of the web are data. Each outcome is stored, counted and, by [`crate::Retry`], rescheduled. The codes are
-//! part of the stored format: a code never changes its meaning, and a new outcome gets a new code.
+//! Failures of the web are data. Each outcome is stored and counted, and [`crate::Retry`] says whether and when the
+//! page is retried. The codes are part of the stored format: a code never changes its meaning, and a new outcome gets a
+//! new code.
 
 use std::fmt;
 
-/// Result of a fetch, or the reason why none was made.
+/// The result of a fetch, or the reason why the page was not fetched.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Outcome {
     /// A response with this status.
@@ -40,12 +41,12 @@ pub enum Outcome {
     RobotsUnreachable,
     /// The black list matches the page, or its site is blocked.
     Blocked,
-    /// The page is no longer in scope.
+    /// The page was in scope when it was admitted, but no longer is.
     OutOfScope,
 }
 
 impl Outcome {
-    /// Stored code and HTTP status; 0 without one.
+    /// The stored code, and the HTTP status (0 if there was no response).
     pub fn code(self) -> (u8, u16) {
         match self {
             Outcome::Answer(status) => (1, status),

@@ -1,21 +1,22 @@
 //! The past of a page: the data that the next visit needs for a conditional request and to detect a change (N14, I1).
 //!
-//! It is stored with the waiting page. A [`crate::PageRecord`] with a next visit holds it, and [`crate::Pending`]
-//! returns it when the page is due. So no look-up by key is needed, and a page without a next visit uses no space.
+//! It is stored with the waiting page. A [`crate::PageRecord`] that schedules a next visit brings it to the frontier,
+//! and [`crate::Pending`] brings it back to a visit when the page is due. So no look-up by key is needed, and a page
+//! without a next visit uses no space.
 
 use aranha_url::PathKey;
 
 use crate::Location;
 use crate::codec::{BlockBuffer, Reader, put_signed, put_str, put_varint};
 
-/// The last response of a page.
+/// Data about the last response of a page.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Past {
     /// When the stored version was fetched.
     pub time: i64,
     /// When the page was last visited; [`Past::time`] or later.
     pub visited: i64,
-    /// SHA-1 of the body; zero until the body is stored.
+    /// SHA-1 of the body; all bytes are zero until the body is stored.
     pub digest: [u8; 20],
     /// Hash by which a change is detected: of the text, of the body if there is no text, or of the target of a
     /// redirect.
@@ -49,22 +50,22 @@ pub struct Claim {
     pub source: u8,
     /// Trust in the claim, 0 to 1: the share of the remaining wait by which the visit is brought forward.
     pub weight: f64,
-    /// Milliseconds after the last visit in which claims are ignored.
+    /// A change in this time after the last visit is ignored, in milliseconds.
     pub gap: i64,
 }
 
 impl Claim {
-    /// Whether the change is later than the last visit.
+    /// Whether the page changed after the last visit, by more than [`Claim::gap`].
     pub(crate) fn is_news(&self, past: &Past) -> bool {
         self.at > past.visited.max(past.time).saturating_add(self.gap)
     }
 
-    /// The earlier time of a visit that is due at `due`; `None` if the claim does not bring it forward.
+    /// The new, earlier due time of a visit that is due at `due`; `None` if the claim does not bring the visit forward.
     pub(crate) fn earlier_due(&self, past: &Past, due: i64, now: i64) -> Option<i64> {
         if !self.is_news(past) {
             return None;
         }
-        // A repeated claim of the same source counts once.
+        // If a source repeats its claim, only the first claim counts, unless the weight is 1.0.
         if self.source == past.claim && self.weight < 1.0 {
             return None;
         }

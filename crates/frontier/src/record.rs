@@ -25,13 +25,13 @@ pub struct Pending {
     pub path: String,
     /// Key of `path`.
     pub key: PathKey,
-    /// Number of links from a seed.
+    /// Number of links on the way from a seed to the page.
     pub depth: u16,
-    /// Number of links from the page at which the site was entered.
+    /// Number of links on the way from the page at which the site was entered.
     pub site_depth: u16,
-    /// Failed fetches in a row; 0 for a page that was never requested.
+    /// Number of failed fetches in a row; 0 after a success, and for a page that was never requested.
     pub tries: u8,
-    /// The kind of link that led here.
+    /// The kind of link that led to the page.
     pub hop: Hop,
     /// URL of the page on which the link was found; may be empty.
     pub via: String,
@@ -44,7 +44,7 @@ pub struct Pending {
 pub struct Outside {
     /// Name of the site, as in [`CanonUrl::site`].
     pub site: String,
-    /// Origin as found, such as `https://www.example.org`. The first request to a new site uses it.
+    /// Origin as written in the link, such as `https://www.example.org`. The first request to a new site uses it.
     pub origin: String,
     /// Canonical path and query.
     pub path: String,
@@ -52,9 +52,9 @@ pub struct Outside {
     pub site_key: SiteKey,
     /// Key of `path`.
     pub path_key: PathKey,
-    /// Number of links from a seed.
+    /// Number of links on the way from a seed to the page.
     pub depth: u16,
-    /// The kind of link that led here.
+    /// The kind of link that led to the page.
     pub hop: Hop,
     /// URL of the page on which the link was found; may be empty.
     pub via: String,
@@ -108,9 +108,9 @@ impl Seed {
 /// Result of [`crate::Frontier::seed`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Seeded {
-    /// New pages.
+    /// Number of seeds whose page is new.
     pub added: u64,
-    /// Known pages.
+    /// Number of seeds whose page was known before.
     pub known: u64,
 }
 
@@ -131,7 +131,7 @@ impl Flags {
     pub const BLOCKED: Flags = Flags(32);
     /// The page is a soft 404: the site answers in the same way for pages that do not exist (T8).
     pub const SOFT_404: Flags = Flags(64);
-    /// The page refuses clients by their user agent (T9).
+    /// The page says that it does not support the browser, so its content was withheld from the crawler (T9).
     pub const CLOAKED: Flags = Flags(128);
 
     /// Whether all flags of `other` are set.
@@ -139,7 +139,7 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// The union of both.
+    /// The flags that are set in either.
     #[must_use]
     pub fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -153,9 +153,9 @@ pub struct PageRecord {
     pub path: String,
     /// Key of `path`.
     pub key: PathKey,
-    /// Number of links from a seed.
+    /// Number of links on the way from a seed to the page.
     pub depth: u16,
-    /// Number of links from the page at which the site was entered.
+    /// Number of links on the way from the page at which the site was entered.
     pub site_depth: u16,
     /// Start of the fetch, or time of the refusal.
     pub time: i64,
@@ -169,14 +169,14 @@ pub struct PageRecord {
     pub digest: Option<[u8; 20]>,
     /// Hash of the text; 0 if there is none.
     pub text_digest: u64,
-    /// Where the response is in the archive.
+    /// The location of the response in the archive, if it is stored.
     pub location: Option<Location>,
-    /// Stored as a revisit record, which refers to the payload of an earlier record.
+    /// Whether the response is stored as a revisit record, which refers to the payload of an earlier record.
     pub revisit: bool,
     /// Duration of the fetch in milliseconds.
     pub duration_ms: u32,
-    /// Failed fetches in a row, including this one; 0 after a success. Copied to [`Pending::tries`] for the next
-    /// fetch.
+    /// Number of failed fetches in a row, including this one; 0 if it succeeded. Copied to [`Pending::tries`] for the
+    /// next fetch.
     pub tries: u8,
     /// See [`Pending::hop`].
     pub hop: Hop,
@@ -188,8 +188,8 @@ pub struct PageRecord {
     pub flags: Flags,
     /// Time of the next fetch, a retry or a revisit; `None` for no further fetch.
     pub next: Option<i64>,
-    /// Data for the next visit. Stored with the waiting page, not in the history: a record that is read from the store
-    /// has none.
+    /// Data for the next visit. It is stored with the waiting page, not in the history, so it is `None` in a record
+    /// that is read from the store.
     pub past: Option<Box<Past>>,
 }
 
@@ -247,14 +247,14 @@ pub struct SiteFacts {
     pub counters: Counters,
     /// The block on the site, if any.
     pub blocked: Option<Blocked>,
-    /// Time before which the server wants no request (Retry-After). A visit respects it also if its pages were made
-    /// due.
+    /// Time before which the server wants no requests (Retry-After). A visit waits until then, even if pages of the
+    /// site are due.
     pub retry_after: i64,
     /// Courtesy pause at the end of the last visit, in milliseconds.
     pub pause_ms: u32,
-    /// How much new content the pages bring.
+    /// Counters of the new content in the site's pages.
     pub novelty: NoveltyCounters,
-    /// Response to the probe for a page that cannot exist, after it was sent (T8).
+    /// Response to the probe for a page that cannot exist (T8); `None` until the probe is sent.
     pub absent: Option<Absent>,
     /// State of the revisit policy for the site; opaque here.
     pub rounds: Vec<u8>,
@@ -265,15 +265,15 @@ pub struct SiteFacts {
 /// Counters of new content in a site's pages, for the detection of traps in the engine (D5, D7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct NoveltyCounters {
-    /// Pages since the last page with new content, approximately.
+    /// Approximate number of pages since the last page with new content.
     pub barren: u32,
-    /// New links on those pages.
+    /// Number of new links on those pages.
     pub growth: u32,
-    /// Pages with new content.
+    /// Number of pages with new content.
     pub fruitful: u32,
-    /// Pages with several links into the site.
+    /// Number of pages with several links to pages of the site.
     pub pages: u32,
-    /// Pages among these with a link to a page that was known before.
+    /// Number of pages among [`NoveltyCounters::pages`] with a link to a page that was known before.
     pub back: u32,
 }
 
@@ -286,11 +286,12 @@ pub struct Absent {
     pub text_digest: u64,
     /// Sketch of the text for the near-duplicate test; 0 if the text is too short.
     pub sketch: u64,
-    /// Target of a redirect; empty if it is none.
+    /// Target of the redirect; empty if the response is not a redirect.
     pub location: String,
 }
 
-/// The right to visit a site, until it is released or expires, with the site's data. A site has at most one lease.
+/// The right to visit a site until the lease is released or expires, together with the data of the site. A site has at
+/// most one lease.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lease {
     /// Number of the lease; never reused.
@@ -322,23 +323,23 @@ pub struct CheckIn {
     pub lease: u64,
     /// Pages fetched or refused.
     pub done: Vec<PageRecord>,
-    /// How the window changes: from now on it is the visit's remaining queue, including pages being fetched. The visit
-    /// keeps it within [`crate::Options::window`] pages. Pages in `done` with a `next` time are scheduled by the
-    /// frontier and must not be in the window.
+    /// Update of the window. After the update the window is the visit's remaining queue, including pages that are being
+    /// fetched. The visit limits it to [`crate::Options::window`] pages for each concurrent request. Pages in `done`
+    /// with a `next` time are scheduled by the frontier and must not be in the window.
     pub window: WindowUpdate,
-    /// Pages of the window that are postponed, each until a time, without a record.
+    /// Pages of the window that are postponed without a page record, each with its new due time.
     pub later: Vec<(i64, Pending)>,
     /// Claims of the site about its own pages, from sitemaps and feeds.
     pub claims: Vec<Claim>,
-    /// New pages of the site beyond the window: appended to the queue on disk.
+    /// New pages of the site for which the window has no room. They are appended to the queue on disk.
     pub overflow: Vec<Pending>,
-    /// Keys of the pages that are new since the last check-in, in `window`, `overflow` or `done`.
+    /// Keys of all pages in `window`, `overflow` and `done` that are new since the last check-in.
     pub keys: Vec<PathKey>,
     /// Links to other sites.
     pub outside: Vec<Outside>,
     /// Facts of the site, if they changed.
     pub facts: Option<SiteFacts>,
-    /// The lease after the check-in.
+    /// What happens to the lease after the check-in.
     pub then: Then,
 }
 
@@ -347,10 +348,11 @@ pub struct CheckIn {
 pub enum WindowUpdate {
     /// The window is exactly these pages, in this order.
     Replace(Vec<Pending>),
-    /// The window keeps its last pages and gains new ones. The window before the update is the one of the lease, or of
-    /// the last check-in followed by the pages that its reply brought.
+    /// The last `keep_last` pages of the window stay, and `append` follows them. Before the first check-in the window
+    /// is that of the lease. Afterwards it is the window of the last check-in, followed by the pages of the reply to
+    /// that check-in.
     Tail {
-        /// Number of last pages that stay unchanged. A number larger than the window is an error.
+        /// Number of pages at the end of the window that stay unchanged. A number larger than the window is an error.
         keep_last: usize,
         /// Pages to append.
         append: Vec<Pending>,
@@ -364,7 +366,7 @@ impl Default for WindowUpdate {
 }
 
 impl WindowUpdate {
-    /// The number of last pages to keep, and the pages to append.
+    /// The number of pages to keep at the end of the window, and the pages to append.
     pub fn into_parts(self) -> (usize, Vec<Pending>) {
         match self {
             WindowUpdate::Replace(pages) => (0, pages),
@@ -373,7 +375,7 @@ impl WindowUpdate {
     }
 }
 
-/// The lease after a check-in.
+/// What happens to the lease after a check-in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Then {
     /// The visit continues.
@@ -399,6 +401,6 @@ pub struct CheckedIn {
     pub has_more: bool,
     /// New expiry of the lease.
     pub expires: i64,
-    /// The lease is released, by the visit or because the site was blocked. The visit must end.
+    /// Whether the lease was released, either by the visit or because the site was blocked. If so, the visit must end.
     pub released: bool,
 }

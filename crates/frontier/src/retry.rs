@@ -1,7 +1,8 @@
-//! When a failed fetch is retried: one table of delays by kind of failure (F11; `CoBWeb` 2.3, Castillo A.1.1, A.2.2).
+//! The times at which a failed fetch is retried: one table of delays by kind of failure (F11; `CoBWeb` 2.3, Castillo
+//! A.1.1, A.2.2).
 //!
-//! The n-th failure in a row waits for the n-th delay of its list. After the last delay the page is not retried. An
-//! empty list means no retry. The section `[retry]` of `aranha.toml`:
+//! Each kind of failure has a list of delays. After the n-th failure in a row, the page is retried after the n-th delay
+//! of the list. If the list has no n-th delay, the page is not retried. The section `[retry]` of `aranha.toml`:
 //!
 //! ```toml
 //! [retry]
@@ -50,7 +51,8 @@ pub struct Retry {
     /// robots.txt could not be fetched.
     #[serde(with = "duration::list")]
     pub robots_unreachable: Vec<Duration>,
-    /// The address guard refused. The name may get another address, or the user may allow this one.
+    /// The address guard refused the address. The page is retried, because the name may get another address, or the
+    /// user may allow this one.
     #[serde(with = "duration::list")]
     pub address_refused: Vec<Duration>,
 }

@@ -10,13 +10,13 @@ use crate::{Outcome, PageRecord, SiteFacts};
 pub struct SiteTotals {
     /// All sites.
     pub known: u64,
-    /// With pages to fetch, now or at a known time.
+    /// Sites with pages to fetch, now or at a known time.
     pub waiting: u64,
-    /// Leased to a visit.
+    /// Sites that are leased to a visit.
     pub leased: u64,
-    /// Without pages to fetch.
+    /// Sites without pages to fetch.
     pub idle: u64,
-    /// Blocked, by the user or as a trap.
+    /// Sites that are blocked, by the user or as a trap.
     pub blocked: u64,
 }
 
@@ -25,15 +25,15 @@ pub struct SiteTotals {
 pub struct PageTotals {
     /// Admitted pages. Links in inboxes are not counted, because they may be duplicates.
     pub known: u64,
-    /// To be fetched, including the windows of visits.
+    /// Pages to be fetched, including those in the windows of visits, except on blocked sites.
     pub queued: u64,
-    /// Waiting for a retry after a failure.
+    /// Pages that wait for a retry after a failure, except on blocked sites.
     pub retry: u64,
-    /// To be fetched, on blocked sites.
+    /// Pages of blocked sites that are to be fetched or retried.
     pub blocked: u64,
-    /// Fetched, or failed without a further retry.
+    /// Pages that were fetched, or that failed and are not retried.
     pub done: u64,
-    /// Pages among `done` that wait for a revisit.
+    /// Pages among `done` that wait for a revisit, except on blocked sites.
     pub revisit: u64,
 }
 
@@ -44,7 +44,7 @@ pub struct FrontierStatus {
     pub sites: SiteTotals,
     /// Pages by state.
     pub pages: PageTotals,
-    /// Page records.
+    /// Number of page records.
     pub records: u64,
     /// Page records by outcome, ordered by code.
     pub outcomes: Vec<(Outcome, u64)>,
@@ -52,7 +52,8 @@ pub struct FrontierStatus {
     pub bytes: u64,
     /// Links to other sites found by visits.
     pub links: u64,
-    /// Links among these that were sent to an inbox. The others had been sent shortly before.
+    /// Links among `links` that were sent to an inbox. The others were dropped, because the same link had been sent
+    /// shortly before.
     pub links_sent: u64,
     /// Gathered links that are not in a link run yet.
     pub links_gathered: u64,
@@ -63,7 +64,7 @@ pub struct FrontierStatus {
     /// Earliest time at which a check-out can return a lease; may be in the past. `None` if only new seeds or the
     /// check-ins of visits can add work.
     pub next_due: Option<i64>,
-    /// Time of the next revisit, among the sites with nothing else to fetch.
+    /// Earliest time of a revisit, among the sites that have nothing else to fetch.
     pub next_revisit: Option<i64>,
     /// Bytes of the database, its write-ahead log and the link runs.
     pub disk: u64,
@@ -93,7 +94,7 @@ pub struct SiteEntry {
     pub seed: bool,
     /// State.
     pub state: SiteState,
-    /// Time from which the site can be leased; `None` unless it waits.
+    /// Time from which the site can be leased; `None` unless the state is [`SiteState::Waiting`].
     pub due: Option<i64>,
     /// Admitted pages.
     pub known: u64,
@@ -103,9 +104,9 @@ pub struct SiteEntry {
     pub retry: u64,
     /// Pages that wait for a revisit.
     pub revisit: u64,
-    /// Page records.
+    /// Number of page records.
     pub records: u64,
-    /// Whether its inbox has links; they may be duplicates.
+    /// Whether the inbox of the site has links. All of them may lead to known pages.
     pub inbox: bool,
 }
 
@@ -129,9 +130,9 @@ pub enum Waiting {
     Window,
     /// In the queue behind the window.
     Queue,
-    /// For a retry at this time.
+    /// The page waits for a retry at this time.
     Retry(i64),
-    /// For a revisit at this time.
+    /// The page waits for a revisit at this time.
     Revisit(i64),
 }
 
@@ -146,7 +147,7 @@ pub struct Explanation {
     pub lease: Option<LeaseEntry>,
     /// Whether the page was admitted.
     pub known: bool,
-    /// Where the page waits, if it does.
+    /// Where the page waits; `None` if it does not wait.
     pub waiting: Option<Waiting>,
     /// Whether a link to the page is in the site's inbox.
     pub inbox: bool,

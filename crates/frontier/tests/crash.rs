@@ -1,7 +1,8 @@
 //! Crash test: after a kill at a random moment, every acknowledged check-in is stored and the crawl can continue.
 //!
-//! The test starts itself as a child process, which checks in without end and prints the data of each check-in after it
-//! is acknowledged. The parent kills it with SIGKILL, opens the collection, and looks for all of that data.
+//! The test starts itself as a child process, which makes check-ins until it is killed, and prints the data of each
+//! check-in after the frontier has acknowledged it. The parent kills the child with SIGKILL, opens the collection, and
+//! looks for all printed data.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -73,14 +74,14 @@ fn found(path: String) -> Pending {
     }
 }
 
-/// A visit and its window, all of which the frontier has stored.
+/// A visit and its window. The frontier has stored the whole window.
 struct ChildVisit {
     lease: Lease,
     queue: Vec<Pending>,
 }
 
-/// A check-in: half of the window is fetched, and a page of the site and links to other sites are found. Adds the data
-/// that must survive a crash to `stored`. `name` makes the paths of this check-in unique.
+/// Make a check-in in which half of the window is fetched, and a new page of the site and links to other sites are
+/// found. Adds to `stored` the data that must survive a crash. `name` makes the paths of this check-in unique.
 fn check_in(visit: &mut ChildVisit, name: &str, then: Then, stored: &mut Vec<String>) -> CheckIn {
     let site = visit.lease.site.clone();
     let half = visit.queue.len().div_ceil(2);
@@ -121,7 +122,7 @@ fn check_in(visit: &mut ChildVisit, name: &str, then: Then, stored: &mut Vec<Str
     }
 }
 
-/// The child process. Does nothing when run as a test.
+/// The code of the child process. It does nothing when it is run as an ordinary test.
 #[test]
 fn child() {
     let Ok(folder) = std::env::var(FOLDER) else {
@@ -177,7 +178,7 @@ fn run_and_kill(folder: &Path, acknowledgements: usize, delay: Duration) -> Vec<
     let lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let (mut acknowledged, mut printed, mut count) = (Vec::new(), Vec::new(), 0);
     for line in lines {
-        // The kill may truncate a line. Only lines before an acknowledgement count.
+        // The kill may truncate a line. Only lines before an acknowledgement are compared.
         let Ok(line) = line else { break };
         if line != "acknowledged" {
             printed.push(line);
@@ -186,7 +187,7 @@ fn run_and_kill(folder: &Path, acknowledgements: usize, delay: Duration) -> Vec<
         acknowledged.append(&mut printed);
         count += 1;
         if count == acknowledgements {
-            // The child continues meanwhile, so that the kill hits any part of a transaction.
+            // The child continues during this pause, so that the kill can hit any part of a transaction.
             std::thread::sleep(delay);
             child.kill().expect("kills");
         }
@@ -246,7 +247,7 @@ fn acknowledged_check_ins_survive_a_kill() {
     }
     for page in &windows {
         let found = frontier.explain(&url(page)).expect("explains");
-        // The last transaction may have stored its record without an acknowledgement.
+        // The page may also have a record: of a transaction that was stored, but killed before its acknowledgement.
         assert!(
             found.waiting.is_some() || !found.records.is_empty(),
             "{page} was checked in and does not wait"

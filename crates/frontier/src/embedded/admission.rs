@@ -1,8 +1,9 @@
-//! Merging the inbox of a site at check-out: links to unknown pages are added to the window or the queue (F4).
+//! Merges the inbox of a site at check-out: links to unknown pages are added to the window or the queue (F4).
 //!
 //! Most sites have many known keys and few links in the inbox. Then the links are collected and compared with the keys
-//! in one pass, without a hash table of all keys. If the links exceed one batch, the table is built, and the pages go
-//! to the queue one batch at a time. So only the keys of a large inbox are in memory, not its links.
+//! in one pass, without a hash table of all keys. If the links exceed one batch, a hash table of all keys is built, and
+//! the pages are appended to the queue one batch at a time. So only the keys of a large inbox are in memory, not its
+//! links.
 
 use aranha_url::PathKey;
 
@@ -15,22 +16,22 @@ use crate::Pending;
 use crate::codec::BlockBuffer;
 use crate::seen::Seen;
 
-/// Pages in memory at a time.
+/// Maximum number of pages in a batch.
 const BATCH: usize = if cfg!(test) { 16 } else { 1024 };
 
 /// The state of merging one inbox.
 pub(super) struct Admission<'a> {
     pub(super) store: &'a Store,
     pub(super) site: &'a mut SiteRow,
-    /// Keys of the site; the keys of admitted pages are added.
+    /// Known keys of the site. The keys of admitted pages are added to them.
     pub(super) known: &'a mut Vec<PathKey>,
     pub(super) window: &'a mut Vec<Pending>,
-    /// Maximum pages of the window.
+    /// Maximum number of pages in the window.
     pub(super) limit: usize,
     pub(super) block: &'a mut BlockBuffer,
     batch: Vec<Pending>,
     unique: Unique,
-    /// All keys of the site and of the links so far, from the second batch on.
+    /// The known keys of the site and the keys of the links so far. Set when the first batch is full.
     seen: Option<Seen>,
     failed: Option<StoreError>,
 }
@@ -92,7 +93,7 @@ impl<'a> Admission<'a> {
         self.failed.is_none().then_some(())
     }
 
-    /// Append the batch to the window if the queue is empty, as far as there is room. The rest goes to the queue.
+    /// Fill the window with pages of the batch if the queue is empty. Append the other pages to the queue.
     fn store_batch(&mut self) -> Result<(), StoreError> {
         let keys: Vec<PathKey> = self.batch.iter().map(|page| page.key).collect();
         let room = if self.site.queued > 0 {

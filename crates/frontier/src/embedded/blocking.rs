@@ -8,7 +8,8 @@ use super::store_error::StoreError;
 use crate::NoveltyCounters;
 
 impl Embedded {
-    /// Set or remove the block. Returns whether that is a change. A block on an unknown site creates its row.
+    /// Block or unblock a site. Returns false if it was already in that state. Blocking an unknown site creates its
+    /// row.
     pub(super) fn set_blocked(
         &mut self,
         now: i64,
@@ -35,7 +36,7 @@ impl Embedded {
         Ok(before.blocked != blocked)
     }
 
-    /// Clear the reason of a block, and the counters that led to it.
+    /// Clear the reason of the block in the facts of the site, and the counters that led to it.
     fn clear_blocked(&mut self, row: &mut SiteRow) -> Result<(), StoreError> {
         let mut facts = self.store.facts_read(row)?;
         if facts.blocked.take().is_some() {

@@ -1,6 +1,6 @@
-//! Check-in: stores the results of visits, many entries in one transaction.
+//! Check-in: stores the results of visits, many check-ins in one transaction.
 //!
-//! The entries of a batch become durable together or not at all.
+//! The check-ins of a batch become durable together or not at all.
 
 use super::Embedded;
 use super::checkout::has_more;
@@ -8,7 +8,8 @@ use super::gather::GatherPosition;
 use super::store_error::StoreError;
 use crate::{CheckIn, CheckedIn, LeaseLost, Then};
 
-/// Links of this many bytes end a journal entry. Small in tests, so that a batch has several entries.
+/// A journal entry ends when its links have this many bytes. The limit is small in tests, so that a batch has several
+/// entries.
 const JOURNAL_ENTRY: usize = if cfg!(test) { 200 } else { 64 << 20 };
 
 impl Embedded {
@@ -28,7 +29,7 @@ impl Embedded {
                 links += outside;
             }
             replies.push(reply.ok_or(LeaseLost { lease }));
-            // A batch has no maximum size; a journal entry has.
+            // The size of a batch is not limited, so its links may need several journal entries.
             if self.inbox.bytes_since(start) >= JOURNAL_ENTRY {
                 self.write_links(now, start, links - written)?;
                 (start, written) = (self.inbox.position(), links);
@@ -39,7 +40,8 @@ impl Embedded {
         Ok(replies)
     }
 
-    /// Write the links from `start` on to the journal, and a part of a link run in proportion to their number.
+    /// Write the gathered links from `start` on to the journal. Also write a part of the link run in progress, in
+    /// proportion to `links`, their number.
     fn write_links(
         &mut self,
         now: i64,
@@ -51,7 +53,7 @@ impl Embedded {
             .write_in_pace(&self.store, &mut self.totals, now, links)
     }
 
-    /// Store one entry; `None` if its lease is lost.
+    /// Store one check-in. Returns `None` if its lease is lost.
     fn store_check_in(
         &mut self,
         now: i64,

@@ -12,16 +12,16 @@ use super::sites::SiteRow;
 use super::store_error::StoreError;
 use crate::{Lease, Pending};
 
-/// Maximum number of sites that one call examines: a multiple of the requested number plus a constant. It bounds the
-/// work if many inboxes have only known pages. With a constant of 16, a site waited for 51 s beside free visits after a
-/// link run had made 100,000 such sites due.
+/// Maximum number of sites that one call examines: a multiple of the requested number plus a constant. The limit bounds
+/// the work if many inboxes have only known pages. With a constant of 16, after a link run had made 100,000 such sites
+/// due, another site waited for 51 s although fewer visits than allowed were under way.
 const EXAMINED_PER_LEASE: usize = 4;
 const EXAMINED_EXTRA: usize = 256;
 /// Maximum number of expired leases that one call reclaims.
 const MAX_RECLAIMED: usize = 1000;
 /// Minimum time between two flushes by check-outs while sites are leased, in milliseconds.
 pub(super) const MIN_FLUSH_INTERVAL: i64 = 250;
-/// Gathered links that a flush step writes, and the maximum number of steps in one call.
+/// Number of gathered links that one flush step writes, and maximum number of steps in one call.
 const FLUSH_LINKS: usize = if cfg!(test) { 2 } else { 2000 };
 const MAX_FLUSH_STEPS: usize = 10;
 
@@ -81,8 +81,8 @@ impl Embedded {
             || self.inbox.gathered() > 0 && (!recent || (no_leases && self.leased == 0))
     }
 
-    /// End a lease whose visit is gone. The site is due with the window of the last check-in. Its wait counts from that
-    /// check-out.
+    /// End a lease whose visit is gone. The site is due with the window of the last check-in. Its wait is counted from
+    /// the check-out of this lease.
     pub(super) fn reclaim(&mut self, now: i64, lease: AbandonedLease) -> Result<(), StoreError> {
         self.store.lease_delete(lease.id)?;
         self.leased = self.leased.saturating_sub(1);
@@ -128,7 +128,8 @@ impl Embedded {
         if window.is_empty() {
             site.due = None;
             site.schedule(now, self.store.horizon);
-            // Written even if the row is unchanged: the write updates the class, so that the site is not found again.
+            // The row is written even if it is unchanged, because the write updates the class. Otherwise the site would
+            // be found again.
             self.store.site_update(&site)?;
             self.totals.site(Some(before), &site);
             return Ok(None);
@@ -160,7 +161,7 @@ impl Embedded {
     }
 }
 
-/// Whether pages behind the window are due.
+/// Whether pages that are not in the window are due.
 pub(super) fn has_more(site: &SiteRow, now: i64, horizon: i64) -> bool {
     let due = |time: Option<i64>, until: i64| time.is_some_and(|time| time <= until);
     site.queued > 0 || due(site.later_due, now) || due(site.again_due, now.min(horizon))

@@ -15,7 +15,7 @@ impl Embedded {
     ) -> Result<Claimed, StoreError> {
         let start = self.inbox.position();
         let mut claimed = Claimed::default();
-        // Grouped by site, so that its keys and waiting pages are read once.
+        // Claims are grouped by site, so that the keys and waiting pages of a site are read once.
         let mut order: Vec<&(Outside, Claim)> = claims.iter().collect();
         order.sort_by_key(|(link, _)| link.site_key.0);
         for group in order.chunk_by(|a, b| a.0.site_key == b.0.site_key) {

@@ -1,4 +1,5 @@
-//! Opens the database: for the writer, which creates the tables of `schema.sql`, and for readers beside it.
+//! Opens the database: for the writer, which creates the tables of `schema.sql`, and for readers, also while the writer
+//! has it open.
 
 use std::io;
 use std::path::Path;
@@ -10,13 +11,13 @@ use super::migrations;
 use super::store_error::StoreError;
 use crate::Options;
 
-/// Bytes of a database page. A block of one check-in fits in a page, and changing a row of `sites` copies few other
-/// rows.
+/// Size of a database page in bytes. It is large enough for the block of one check-in, and so small that a change of
+/// one row of `sites` rewrites few other rows.
 const PAGE_SIZE: u32 = 8192;
 
 /// Open for writing. Creates the tables in an empty database, unless link runs exist beside it.
 pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, StoreError> {
-    // Checked before opening, which creates the file.
+    // This check comes before `Connection::open`, which creates the file.
     if std::fs::metadata(path).map_or(true, |file| file.len() == 0) {
         refuse_beside_runs(path)?;
     }
@@ -51,7 +52,8 @@ pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     Ok(db)
 }
 
-/// Link runs hold links that are stored nowhere else. Beside a new database they would be removed as unused files.
+/// Fail if link runs exist in `frontier.runs`. Their links are stored nowhere else, and a new database would remove the
+/// files, because it does not list them.
 fn refuse_beside_runs(path: &Path) -> Result<(), StoreError> {
     let folder = path.with_extension("runs");
     let files = match std::fs::read_dir(&folder) {

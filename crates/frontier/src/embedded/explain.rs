@@ -7,14 +7,14 @@ use super::store::Store;
 use super::store_error::StoreError;
 use crate::{Explanation, Waiting};
 
-/// How often a reader retries when a link run is merged while it reads.
+/// Maximum number of attempts after a link run was merged, and its file removed, during the reading.
 const MAX_RETRIES: usize = 5;
 
 impl Store {
     pub(super) fn explain(&self, url: &CanonUrl) -> Result<Explanation, StoreError> {
         for _ in 0..MAX_RETRIES {
             match self.explain_once(url) {
-                // The writer has merged the link run and removed its file.
+                // The writer has merged a link run and removed its file. Try again with the new list of link runs.
                 Err(error) if error.is_missing_file() => {}
                 result => return result,
             }
@@ -23,7 +23,7 @@ impl Store {
     }
 
     fn explain_once(&self, url: &CanonUrl) -> Result<Explanation, StoreError> {
-        // One snapshot, so that a link is either in a link run or among the keys of its site.
+        // All reads are from one snapshot, so that a link is either in a link run or among the keys of its site.
         let snapshot = self.db.unchecked_transaction()?;
         let (site, path) = (url.site_key().0 as i64, url.path_key());
         let seed = self.seeds_has(site, path.0 as i64)?;
@@ -60,7 +60,8 @@ impl Store {
         } else {
             self.later_find(site, key)?
         };
-        // The links of a link run that is being written are still in the journal.
+        // The links of a link run that is being written are not passed here (`None`), because `is_in_journal` has found
+        // them.
         let mut runs = self.runs_read()?;
         self.runs_open(&mut runs)?;
         self.inbox_walk(&runs, None, site.key, site.consumed, |link| {

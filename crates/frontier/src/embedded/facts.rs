@@ -34,7 +34,7 @@ impl Store {
         Ok(())
     }
 
-    /// The facts of a site; only the origin if it was never visited.
+    /// The facts of a site. If it was never visited, only the origin is set.
     pub(super) fn facts_read(&self, site: &SiteRow) -> Result<SiteFacts, StoreError> {
         let sealed: Option<Vec<u8>> = self.first(
             "SELECT facts FROM facts WHERE site = ?1",

@@ -5,10 +5,10 @@
 //!
 //! ```text
 //! name              string; needed if the site is new
-//! origin            1 to 4 = https://, http://, https://www., http://www. and the name; 0 = a string follows
+//! origin            1 to 4 = https://, http://, https://www., http://www. before the name; 0 = a string follows
 //! depth, hop        varints
 //! path              string
-//! via               varint 0 and a string, or the distance in bytes back to an earlier via
+//! via               varint 0 and a string, or the distance in bytes from the start of the link back to an equal via
 //! ```
 //!
 //! A journal entry is a block: `text` has the links of one transaction, `fixed` their site keys and path keys, 8 bytes
@@ -20,14 +20,15 @@ use super::link_run_file::{RunLink, skip_str};
 use crate::codec::{BlockBuffer, Reader, put_str, put_varint};
 use crate::{External, Outside};
 
-/// Prefixes of origins before the name of the site. Number 1 is the first.
+/// Prefixes that give an origin when the name of the site is appended. In the encoding they are numbered from 1.
 const ORIGINS: [&str; 4] = ["https://", "http://", "https://www.", "http://www."];
 
 /// Keys and position of a gathered link.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct LinkIndexEntry {
     pub(super) site: i64,
-    /// Position of its first byte, so that sorting keeps the links of a site in order of arrival.
+    /// Position of the first byte of the link. It is compared after the site, so that sorting keeps the links of a site
+    /// in order of arrival.
     offset: u32,
     pub(super) key: u64,
 }
@@ -39,20 +40,20 @@ pub(super) struct Gather {
     bytes: Vec<u8>,
     /// Keys and position of each link.
     pub(super) links: Vec<LinkIndexEntry>,
-    /// Newest journal entry with these links.
+    /// Id of the newest journal entry that contains some of these links.
     pub(super) journal: i64,
-    /// Position of the last via in the current journal entry.
+    /// Position of the last encoded via, if it is in the current journal entry.
     via: Option<usize>,
 }
 
-/// Maximum bytes before a link run is written. Positions have 32 bits.
+/// A link run is begun when the gathered links have this many bytes, because positions have 32 bits.
 const MAX_BYTES: usize = 256 << 20;
 
-/// Maximum bytes of the numbers in a link.
+/// Upper bound for the bytes of an encoded link without its strings.
 const MAX_NUMBERS: usize = 64;
 
-/// Reserve memory for `more` items, growing by an eighth. The memory is reused for later batches, and a batch that is a
-/// little larger must not double it.
+/// Reserve memory for `more` items. If the list must grow, it grows by an eighth: its memory is reused for the next
+/// links, and should not double because they are a little larger.
 fn reserve<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         list.reserve_exact(more.max(list.len() / 8).max(1024));
@@ -89,7 +90,7 @@ impl Gather {
         }
     }
 
-    /// Append a link. The home page policy replaces it by the home page of its site (F5).
+    /// Append a link. The home page policy replaces it by a link to the home page of the other site (F5).
     pub(super) fn push(&mut self, link: &Outside, policy: External, home: PathKey) {
         let (path, key) = match policy {
             External::HomePage => ("/", home),
@@ -132,7 +133,7 @@ impl Gather {
         }
     }
 
-    /// Encode the links from `start` on as a journal entry. False if there are none.
+    /// Encode the links from `start` on as a journal entry. Returns false if there are none.
     pub(super) fn encode_since(&mut self, start: GatherPosition, block: &mut BlockBuffer) -> bool {
         self.via = None;
         if self.links.len() == start.links {
@@ -169,7 +170,7 @@ impl Gather {
         GatheredLink::read(&self.bytes, entry.offset as usize).map(|(link, _)| link)
     }
 
-    /// The links to one site. The links must be sorted.
+    /// The links to one site. [`Gather::links`] must be sorted.
     pub(super) fn of_site(&self, site: i64) -> &[LinkIndexEntry] {
         let start = self.links.partition_point(|entry| entry.site < site);
         let count = self.links[start..].partition_point(|entry| entry.site == site);
@@ -222,7 +223,7 @@ impl<'a> GatheredLink<'a> {
         }
     }
 
-    /// As a link of a link run.
+    /// The link as it is written to link run number `run`.
     pub(super) fn link(&self, run: i64, key: u64) -> RunLink<'a> {
         RunLink {
             run,

@@ -2,8 +2,8 @@
 //!
 //! Links are gathered ([`Gather`]) until there are enough for a link run. Then they are sorted by site and written in
 //! steps of a few thousand links. Each step creates the rows of new sites and makes idle sites due, in the transaction
-//! of its caller. The file needs no transaction: until it is complete and synced, it can be written again from the
-//! journal. Merging is in `merge.rs`.
+//! of its caller. The file itself is not part of a transaction: until it is complete and synced, it can be written
+//! again from the journal. Merging is in `merge.rs`.
 
 use std::path::PathBuf;
 
@@ -23,9 +23,10 @@ use super::unique::Unique;
 use crate::codec::BlockBuffer;
 use crate::{External, Hop, Options, Outside, Pending};
 
-/// Minimum number of links that a check-in writes. Small in tests, so that link runs are incomplete for some time.
+/// Minimum number of links that a check-in writes to the link run in progress. It is small in tests, so that link runs
+/// stay incomplete for some time.
 const MIN_STEP: usize = if cfg!(test) { 1 } else { 500 };
-/// Entries of the cache of sites with an inbox, 8 bytes each.
+/// Number of entries in the cache of sites with an inbox, 8 bytes each.
 const CACHED_SITES: usize = if cfg!(test) { 8 } else { 1 << 21 };
 
 /// A link run that is being written.
@@ -45,7 +46,8 @@ struct RunInProgress {
 pub(super) struct Inbox {
     gather: Gather,
     in_progress: Option<RunInProgress>,
-    /// Empty, with the memory of the last link run. It is reused for the next one, so that memory use stays constant.
+    /// Empty buffer with the allocated memory of the last link run. It is reused for the next one, so that memory use
+    /// stays constant.
     spare: Gather,
     pub(super) runs: Vec<LinkRun>,
     pub(super) merges: Vec<Merge>,
@@ -99,7 +101,7 @@ impl Inbox {
                 run: run.id,
                 file: LinkRunWriter::create(&store.run_path(run.id))?,
             };
-            // The sites of these links are due already. Only the file is written again.
+            // These links were written before, and their sites are due already. Only the file is written again.
             while progress.next < next {
                 let range = progress.next_site();
                 progress.write(store, range, &mut self.unique)?;
@@ -110,11 +112,12 @@ impl Inbox {
         Ok(())
     }
 
-    /// Remove files that the database does not name.
+    /// Remove files that the database does not list.
     fn remove_unnamed_files(&mut self, store: &Store) -> Result<(), StoreError> {
         let runs = &self.runs;
         let is_named = |path: &PathBuf| runs.iter().any(|run| store.run_path(run.id) == *path);
-        // They are removed here, and their numbers may be used again.
+        // These files are removed below, as far as the database does not list them. Their numbers may be used again, so
+        // they must not be removed later.
         self.obsolete_files.clear();
         let folder = store.runs_folder();
         let at_folder = StoreError::at_file(&folder);
@@ -127,7 +130,7 @@ impl Inbox {
             }
         }
         if !unnamed.is_empty() {
-            // The last durable state may still name them.
+            // Before the sync, the last durable state of the database may still list these files.
             store.sync()?;
         }
         for path in unnamed {
@@ -136,7 +139,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// Remove the files that the last durable transaction no longer names.
+    /// Remove the files that the last durable state of the database no longer lists.
     pub(super) fn remove_obsolete_files(&mut self) {
         for path in self.obsolete_files.drain(..) {
             // A file that cannot be removed now is removed when the frontier is next opened.
@@ -160,7 +163,7 @@ impl Inbox {
         self.gather.position()
     }
 
-    /// Bytes gathered since then.
+    /// Number of bytes gathered since `start`.
     pub(super) fn bytes_since(&self, start: GatherPosition) -> usize {
         self.gather.bytes_since(start)
     }
@@ -181,8 +184,8 @@ impl Inbox {
         totals.add(Count::Sent, (self.gather.links.len() - before) as i64);
     }
 
-    /// Gather a link without the policy for links and without the test for recent links: for seeds of leased sites, and
-    /// claims.
+    /// Gather a link without applying the policy for external links and without the test for recent links. Used for
+    /// seeds of leased sites and for claims.
     pub(super) fn send_unfiltered(&mut self, link: &Outside) {
         self.gather.push(link, External::DeepLink, self.home);
     }
@@ -197,8 +200,8 @@ impl Inbox {
         store.journal_append(&mut self.gather, start, block)
     }
 
-    /// Write twice as many links of the link run in progress as were just gathered, so that it is complete before the
-    /// next one is full.
+    /// Write links of the link run in progress: twice as many as were just gathered (`links`), so that it is complete
+    /// before enough links for the next one are gathered.
     pub(super) fn write_in_pace(
         &mut self,
         store: &Store,
@@ -238,7 +241,7 @@ impl Inbox {
         }
         let next = std::mem::take(&mut self.spare);
         let mut gather = std::mem::replace(&mut self.gather, next);
-        // By site, then by position, which is the order of arrival.
+        // The order is by site, then by position, which is the order of arrival.
         gather.links.sort_unstable();
         let run = store.run_create(gather.journal)?;
         self.in_progress = Some(RunInProgress {
@@ -293,7 +296,7 @@ impl Inbox {
         store.run_update(&self.runs[index])
     }
 
-    /// Make the site of these links due, and create its row if it is new. False if the policy drops the links.
+    /// Make the site of these links due, and create its row if it is new. Returns false if the policy drops the links.
     fn make_site_due(
         &mut self,
         store: &Store,
@@ -389,7 +392,7 @@ impl RunInProgress {
         Ok(())
     }
 
-    /// Whether a seed or a claim is among these links. They have an empty via.
+    /// Whether a seed or a claim is among these links. A seed or claim has an empty `via`.
     fn has_request(&self, range: &std::ops::Range<usize>) -> bool {
         let is_request = |entry: &LinkIndexEntry| {
             let link = self.gather.read(entry)?.link(self.run, entry.key);

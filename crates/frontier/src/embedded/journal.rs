@@ -9,7 +9,7 @@ use super::store_error::StoreError;
 use crate::codec::BlockBuffer;
 
 impl Store {
-    /// Append the links from `start` on.
+    /// Append the gathered links from `start` on, as one entry.
     pub(super) fn journal_append(
         &self,
         gather: &mut Gather,
@@ -26,7 +26,7 @@ impl Store {
         Ok(())
     }
 
-    /// The links of the entries after `after`, up to `upto`.
+    /// The links of the entries whose id is greater than `after` and at most `upto`.
     pub(super) fn journal_read(&self, after: i64, upto: i64) -> Result<Gather, StoreError> {
         let mut gather = Gather::default();
         let mut statement =

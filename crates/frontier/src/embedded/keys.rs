@@ -1,9 +1,9 @@
 //! Known keys: the keys of all admitted pages of a site (table `keys`; the URL-seen test of F4).
 //!
 //! A check-in appends one block of keys, 8 bytes each, unordered. The blocks of a site form a chain from the newest to
-//! the oldest (`sites.keys`, then `keys.previous`). A new block goes to the end of the table, so that inserts never
-//! read a cold database page. Eight blocks of a level are merged into one block of the next level. So a site with n
-//! check-ins has at most seven blocks per level and log8(n) levels.
+//! the oldest (`sites.keys`, then `keys.previous`). A new block goes to the end of the table, so that an insert never
+//! has to read an old database page from the disk. Eight blocks of a level are merged into one block of the next level.
+//! So a site with n check-ins has at most seven blocks per level and log8(n) levels.
 
 use aranha_url::PathKey;
 use rusqlite::params;
@@ -12,7 +12,7 @@ use super::sites::SiteRow;
 use super::store::Store;
 use super::store_error::StoreError;
 
-/// Blocks of a level that are merged into one of the next.
+/// Number of blocks of a level that are merged into one block of the next level.
 const BLOCKS_PER_LEVEL: i64 = 8;
 /// Blocks of this level (about a million keys at 30 per check-in) are not merged further, so that a merge stays short.
 const MAX_LEVEL: u32 = 5;
@@ -34,7 +34,8 @@ impl Store {
         site.keys = self.keys_insert(site.key, site.keys, &bytes)?;
         site.known += keys.len() as i64;
         site.key_blocks += 1;
-        // As in an odometer: a level is full when the number of blocks has that many factors of eight.
+        // One merge for each factor of 8 in the number of blocks: after 8 blocks a merge at the first level, after 64
+        // blocks also one at the second, and so on.
         let mut blocks = site.key_blocks;
         for _ in 0..MAX_LEVEL {
             if blocks % BLOCKS_PER_LEVEL != 0 {

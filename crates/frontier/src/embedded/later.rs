@@ -1,4 +1,4 @@
-//! Pages that wait for a time (table `later`): retries after a failure, and revisits.
+//! Pages that wait until their due time (table `later`): retries after a failure, and revisits.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use super::store_error::StoreError;
 use crate::codec::{BlockBuffer, Reader, put_signed};
 use crate::{Claim, PageRecord, Pending, Waiting};
 
-/// Maximum pages per block.
+/// Maximum number of pages in a block.
 const BLOCK: usize = 256;
 
 /// Decode a block: pages with their due times.
@@ -26,12 +26,12 @@ fn read_later(text: &[u8], fixed: &[u8]) -> Option<Vec<(i64, Pending)>> {
     fixed.is_empty().then_some(pages)
 }
 
-/// Why a page waits. The numbers are those of the column `again`.
+/// Why a page waits. The discriminants are the values of the column `again`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WaitKind {
-    /// For a retry. Also a revisit that a claim made due beyond the horizon.
+    /// The page waits for a retry, or for a revisit that a claim made due after the horizon.
     Retry = 0,
-    /// For a revisit.
+    /// The page waits for a revisit.
     Revisit = 1,
 }
 
@@ -199,7 +199,8 @@ impl Store {
         Ok(())
     }
 
-    /// Make all retries of the site due now. With a source, make revisits due too and set it as their claim.
+    /// Make all retries of the site due now. If `source` is given, make its revisits due too, and set `source` as the
+    /// claim of each page with a past, unless the page has a claim.
     pub(super) fn later_make_due(
         &self,
         site: &mut SiteRow,
@@ -215,7 +216,7 @@ impl Store {
             self.later_change(site, kind, block, |due, page| {
                 let mut changed = *due > now;
                 *due = now.min(*due);
-                // An earlier claim stays, because the visit will show whether it was right.
+                // An earlier claim is kept, because the visit will show whether it was right.
                 if let (Some(source), Some(past)) = (source, &mut page.past)
                     && past.claim == 0
                 {
@@ -228,8 +229,8 @@ impl Store {
         Ok(())
     }
 
-    /// Bring the visits of claimed pages forward. Returns their number. With `orders`, a claim of weight 1.0 is an
-    /// order: it also brings retries forward, and applies beyond the horizon.
+    /// Bring the visits of claimed pages forward. Returns their number. If `orders` is true, a claim of weight 1.0 is
+    /// an order: it also brings retries forward, and also applies after the horizon.
     pub(super) fn later_claim(
         &self,
         site: &mut SiteRow,
@@ -243,7 +244,7 @@ impl Store {
         if claims.is_empty() || (site.again == 0 && !has_orders) {
             return Ok(0);
         }
-        // Of several claims for a page, the one with the highest weight is used.
+        // If a page has several claims, the one with the highest weight is used: it is inserted last.
         let mut by_weight: Vec<&Claim> = claims.iter().collect();
         by_weight.sort_by(|a, b| a.weight.total_cmp(&b.weight));
         let claims: HashMap<PathKey, &Claim> = by_weight
@@ -281,8 +282,8 @@ impl Store {
         Ok(brought_forward)
     }
 
-    /// Call `change` for every page of this kind. It returns the new kind of a page that it changed. Returns the number
-    /// of changed pages.
+    /// Call `change` for every page of this kind. `change` returns the new kind of a page that it changed, and `None`
+    /// for an unchanged page. Returns the number of changed pages.
     fn later_change(
         &self,
         site: &mut SiteRow,
@@ -319,7 +320,8 @@ impl Store {
         Ok(changed)
     }
 
-    /// The ids of the blocks of this kind. A large site has thousands of blocks, which are read one by one.
+    /// The ids of the blocks of this kind. Only ids are read here, because a large site has thousands of blocks; the
+    /// caller reads the blocks one by one.
     fn later_blocks(&self, site: i64, kind: WaitKind) -> Result<Vec<i64>, StoreError> {
         self.all(
             "SELECT id FROM later WHERE site = ?1 AND again = ?2",

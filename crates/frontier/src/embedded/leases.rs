@@ -7,7 +7,7 @@ use super::store::Store;
 use super::store_error::StoreError;
 use crate::LeaseEntry;
 
-/// A lease that ends without a check-in.
+/// A lease that is ended by the frontier, because it expired or its node is gone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AbandonedLease {
     pub(super) id: i64,
@@ -47,7 +47,7 @@ impl Store {
         })
     }
 
-    /// Set the expiry. False if the lease is lost.
+    /// Set the expiry. Returns false if the lease is lost.
     pub(super) fn lease_renew(&self, id: i64, expires: i64) -> Result<bool, StoreError> {
         let changed = self.run(
             "UPDATE leases SET expires = ?2 WHERE id = ?1",
@@ -89,7 +89,7 @@ impl Store {
         )
     }
 
-    /// Leases of a node, or all leases.
+    /// The leases of a node; with `None`, all leases.
     pub(super) fn leases_of(&self, node: Option<&str>) -> Result<Vec<AbandonedLease>, StoreError> {
         self.all(
             "SELECT id, site, since FROM leases WHERE ?1 IS NULL OR node = ?1",

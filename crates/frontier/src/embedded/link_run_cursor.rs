@@ -14,14 +14,14 @@ pub(super) struct LinkRunCursor {
     sealed: Vec<u8>,
     text: Vec<u8>,
     fixed: Vec<u8>,
-    /// Positions in `text` and `fixed` after the current site.
+    /// Positions in `text` and `fixed` at which the next site begins.
     at: (usize, usize),
-    /// The current site, and its links.
+    /// The current site; `links` has its links.
     site: Option<i64>,
     links: Vec<LinkBounds>,
 }
 
-/// A link: its run and key, and its positions in `text`.
+/// A link of the current site: its run and key, and where it is in `text`.
 #[derive(Clone, Copy, Debug)]
 struct LinkBounds {
     run: i64,
@@ -49,7 +49,8 @@ impl LinkRunCursor {
         Ok(cursor)
     }
 
-    /// The current site; `None` at the end. A site that continues in the next block occurs again.
+    /// The current site; `None` at the end. If the links of a site continue in the next block, the site is returned
+    /// again for that block.
     pub(super) fn site(&self) -> Option<i64> {
         self.site
     }

@@ -1,12 +1,12 @@
 //! The file of a link run: links sorted by site, in blocks. It is written once, from front to back, and never changed.
 //!
-//! It is not in the database, because the write-ahead log would write every byte twice, and each insert would cost a
-//! tree look-up. The file is synced before the database names it. A file that the database does not name is removed
-//! when the frontier is opened.
+//! The links are not in the database, because with the write-ahead log every byte would be written twice, and each
+//! insert would cost a look-up in a B-tree. The file is synced before the database lists it as complete. A file that
+//! the database does not list is removed when the frontier is opened.
 //!
 //! ```text
 //! blocks     each in the envelope of codec.rs
-//!   text     per site: varint number of links; per link: varint run (its link run of level 0, minus that of
+//!   text     per site: varint number of links; per link: varint run (number of its level 0 link run, minus that of
 //!            the previous link of the site), varint depth, hop, string path, string via
 //!   fixed    per site: key of the site, then the path keys; 8 bytes each
 //! filter     Bloom filter of the sites, words of 8 bytes
@@ -30,25 +30,26 @@ use super::store_error::StoreError;
 use crate::Hop;
 use crate::codec::{BlockBuffer, Packer, Reader, put_varint};
 
-/// Text of a block before compression: small for a fast look-up, large for good compression.
+/// A block ends when its text, before compression, has this many bytes. Smaller blocks make a look-up faster; larger
+/// blocks compress better.
 const BLOCK: usize = if cfg!(test) { 256 } else { 4 << 10 };
-/// Bytes per write.
+/// Number of bytes that are collected for one write to the file.
 const BUFFER: usize = 1 << 18;
-/// Bytes between syncs. A single sync at the end of a large file would block for a second.
+/// Number of bytes between two syncs. A single sync at the end of a large file would block for a second.
 const SYNC_INTERVAL: u64 = 8 << 20;
 const MAGIC: u64 = u64::from_le_bytes(*b"aranha1\n");
-/// Bytes of the trailer.
+/// Length of the trailer in bytes.
 const TRAILER: usize = 32;
 
 /// A link in a link run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RunLink<'a> {
-    /// The link run of level 0 that first held it.
+    /// The link run of level 0 to which the link was first written.
     pub(super) run: i64,
     pub(super) key: PathKey,
     /// Encoded depth, hop and path.
     pub(super) head: &'a [u8],
-    /// Encoded URL of the page on which it was found.
+    /// Encoded URL of the page on which the link was found.
     pub(super) via: &'a [u8],
 }
 
@@ -71,18 +72,18 @@ pub(super) struct LinkRunWriter {
     path: PathBuf,
     file: File,
     buffer: Vec<u8>,
-    /// Bytes written to the file.
+    /// Number of bytes written to the file.
     written: u64,
-    /// Bytes synced.
+    /// Number of bytes synced.
     synced: u64,
     block: BlockBuffer,
     /// The current site.
     site: i64,
-    /// Its encoded links.
+    /// Encoded links of the current site.
     body: Vec<u8>,
-    /// Number of its links.
+    /// Number of links of the current site.
     count: u64,
-    /// Run of its last link.
+    /// Value of [`RunLink::run`] of the last link of the current site.
     run: i64,
     /// First site of the current block.
     first: Option<i64>,
@@ -113,7 +114,8 @@ impl LinkRunWriter {
         })
     }
 
-    /// Append a link. Sites must be in ascending order, and runs within a site too.
+    /// Append a link. Sites must be in ascending order, and within a site the links must be in ascending order of
+    /// [`RunLink::run`].
     pub(super) fn push(
         &mut self,
         packer: &Packer,
@@ -188,7 +190,7 @@ impl LinkRunWriter {
         Ok(())
     }
 
-    /// Write the rest of the file and sync it. After that the database can name it.
+    /// Write the rest of the file and sync it. After that the database can list it as complete.
     pub(super) fn finish(mut self, packer: &Packer) -> Result<LinkRunFile, StoreError> {
         self.end_site();
         self.end_block(packer)?;
@@ -224,7 +226,7 @@ impl LinkRunWriter {
     fn finish_file(&mut self) -> io::Result<()> {
         self.write_buffer()?;
         self.file.sync_data()?;
-        // The entry in the folder too.
+        // The folder is synced too, so that the new file is found after a crash.
         match self.path.parent() {
             Some(folder) => File::open(folder)?.sync_all(),
             None => Ok(()),
@@ -320,7 +322,7 @@ impl LinkRunFile {
         if !inner.filter.may_have(site) {
             return Ok(());
         }
-        // The links of the site may begin in the block before the first one that starts with it.
+        // The links of the site may begin inside the block before the first block that starts with this site.
         let after = inner.index.partition_point(|(first, _)| *first < site);
         let Scratch { sealed, text } = scratch;
         for number in after.saturating_sub(1)..inner.index.len() {

@@ -3,9 +3,9 @@
 //! A link run is one file (`link_run_file.rs`) and one row. A site stores the newest link run that it has consumed.
 //! Consumed links are not deleted one by one; the next merge drops them.
 //!
-//! Invariants: A link run that is complete in the database has a synced file. While a link run of level 0 is written,
-//! its links are in the journal and in memory. They are visible up to the site `upto`, which advances in the
-//! transaction that makes those sites due. A merged link run is visible only when it is complete.
+//! Invariants: A link run that is complete according to the database has a synced file. While a link run of level 0 is
+//! written, its links are in the journal and in memory. Links to sites with keys up to `upto` are visible; `upto`
+//! advances in the transaction that makes those sites due. A merged link run is visible only when it is complete.
 
 use std::path::PathBuf;
 
@@ -21,18 +21,18 @@ use super::store_error::StoreError;
 pub(super) struct LinkRun {
     pub(super) id: i64,
     pub(super) level: i64,
-    /// Newest link run of level 0 whose links it holds; its own number at level 0.
+    /// Newest link run of level 0 whose links this one contains. At level 0 it is the link run itself.
     pub(super) last: i64,
-    /// While it is written: newest journal entry that it will hold.
+    /// While the link run is being written: the newest journal entry whose links it will contain.
     pub(super) journal: i64,
-    /// While it is written: last site that is written; `None` if complete.
+    /// While the link run is being written: the last site whose links are written. `None` if the link run is complete.
     pub(super) upto: Option<i64>,
-    /// The open file, if complete.
+    /// The open file; `None` until the link run is complete.
     pub(super) file: Option<LinkRunFile>,
 }
 
 impl LinkRun {
-    /// Whether it can have links to the site that are newer than `consumed`.
+    /// Whether the link run can have links to the site that are newer than the link run `consumed`.
     fn may_have(&self, site: i64, consumed: i64) -> bool {
         self.last > consumed && self.upto.is_none_or(|upto| site <= upto)
     }
@@ -49,7 +49,7 @@ impl Store {
         self.runs_folder().join(format!("{id}.run"))
     }
 
-    /// All link runs, the oldest links first.
+    /// All link runs, in order of their newest links, oldest first.
     pub(super) fn runs_read(&self) -> Result<Vec<LinkRun>, StoreError> {
         self.all(
             "SELECT run, level, last, journal, upto FROM runs ORDER BY last, run",
@@ -119,8 +119,8 @@ impl Store {
         Ok(())
     }
 
-    /// Call `visit` for each link in the inbox of a site that is newer than `consumed`. `in_progress` has the sorted
-    /// links of the link run that is being written. Returns the newest link run that is visible to the site.
+    /// Call `visit` for each link in the inbox of a site that is newer than the link run `consumed`. `in_progress` has
+    /// the sorted links of the link run that is being written. Returns the newest link run that was read.
     pub(super) fn inbox_walk(
         &self,
         runs: &[LinkRun],

@@ -1,6 +1,7 @@
 //! One writer per collection: an advisory lock on the file `lock`, which holds the process id of the writer.
 //!
-//! The kernel releases the lock when the process ends, so a file that remains after a crash locks nothing.
+//! The kernel releases the lock when the process ends, so a lock file that remains after a crash does not keep the
+//! collection locked.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, Write};

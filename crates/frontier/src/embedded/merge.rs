@@ -1,15 +1,17 @@
-//! Merging link runs: sixteen of a level become one of the next level, on a thread of their own.
+//! Merges sixteen link runs of a level into one link run of the next level, on a separate thread.
 //!
-//! A merge thread reads its sources, which never change, and writes the file of its target. The database names the
-//! target only when it is complete, so a crash or a close loses only the work of the merge. Then one transaction
-//! replaces the sources by the target. Their files are removed when that transaction is durable.
+//! A merge thread reads the files of the sixteen sources, which never change, and writes the file of the target. When
+//! that file is complete, one transaction replaces the sources by the target in the database. So a crash or a close
+//! during a merge loses only the work of the merge. The files of the sources are removed when that transaction is
+//! durable.
 //!
-//! Links that their site has consumed are dropped, and so are links that an older source holds too. The thread reads
-//! the consumed runs from the last committed state, before the target replaces its sources. If a crash undoes that
-//! state, it undoes the replacement too, and the sources still exist.
+//! The merge drops links that their site has consumed, and links that an older source contains too. The thread reads
+//! the newest consumed link run of each site from the last committed state, which may not be durable yet. If a crash
+//! undoes that state, it also undoes the later transaction that replaced the sources, so the dropped links still exist
+//! in the sources.
 //!
 //! A link is copied once per level, and each level has at most one merge at a time. If link runs are written faster
-//! than they are merged, check-ins wait for the merge, so that their number is bounded.
+//! than they are merged, check-ins wait for the merge, so that the number of link runs is bounded.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -26,26 +28,26 @@ use super::store_error::StoreError;
 use super::unique::Unique;
 use crate::codec::Packer;
 
-/// Link runs of a level that are merged into one of the next.
+/// Number of link runs of a level that are merged into one link run of the next level.
 pub(super) const RUNS_PER_MERGE: usize = if cfg!(test) { 8 } else { 16 };
-/// With this number of further link runs in a level, its merge is waited for. A multiple of [`RUNS_PER_MERGE`], because
-/// link runs may be small, a merge large and the disk slow.
+/// If a level has this number of link runs besides those being merged, check-ins wait for its merge. It is a multiple
+/// of [`RUNS_PER_MERGE`], because link runs may be small, a merge large and the disk slow.
 const MAX_UNMERGED: usize = 4 * RUNS_PER_MERGE;
-/// Sites whose consumed link run is read at a time.
+/// Number of sites whose newest consumed link run is read by one query.
 const SITES_PER_QUERY: usize = 256;
 
-/// A merge in progress. Dropping it stops the thread and leaves an unnamed file.
+/// A merge in progress. Dropping it stops the thread and leaves a file that the database does not list.
 #[derive(Debug)]
 pub(super) struct Merge {
     level: i64,
     /// Number of the target.
     target: i64,
-    /// Newest link run of level 0 in the target.
+    /// Newest link run of level 0 whose links the target contains.
     last: i64,
     sources: Vec<i64>,
     files: Vec<PathBuf>,
     stop: Arc<AtomicBool>,
-    /// Returns the complete file, or `None` if it was stopped.
+    /// The thread returns the complete file, or `None` if it was stopped.
     thread: Option<JoinHandle<Result<Option<LinkRunFile>, StoreError>>>,
 }
 
@@ -91,8 +93,8 @@ impl Inbox {
         })
     }
 
-    /// Install finished merges and start new ones, inside a transaction. Waits for a merge if its level has too many
-    /// link runs, and with `all` for every merge.
+    /// Apply finished merges to the database and start new ones. The caller has begun a transaction. Waits for a merge
+    /// if its level has too many link runs; if `all` is true, waits for every merge.
     pub(super) fn merge(&mut self, store: &Store, all: bool) -> Result<(), StoreError> {
         loop {
             let is_late = |merge: &Merge| self.unmerged(merge.level).count() >= MAX_UNMERGED;
@@ -112,7 +114,7 @@ impl Inbox {
         }
     }
 
-    /// Start a merge. False if no thread can be created now.
+    /// Start a merge. Returns false if no thread can be created now.
     fn start(&mut self, store: &Store, level: i64) -> Result<bool, StoreError> {
         let runs: Vec<&LinkRun> = self.unmerged(level).take(RUNS_PER_MERGE).collect();
         let sources = runs.iter().map(|run| run.id).collect();
@@ -143,7 +145,7 @@ impl Inbox {
         Ok(true)
     }
 
-    /// Replace the sources by the target.
+    /// Replace the sources by the target, in the database and in the list of link runs.
     fn replace(
         &mut self,
         store: &Store,
@@ -183,7 +185,7 @@ impl Merge {
     }
 }
 
-/// The state of a merge thread. It has its own connection, for reading.
+/// The state of a merge thread. It has its own read-only connection.
 struct MergeWork {
     store: Store,
     cursors: Vec<LinkRunCursor>,
@@ -216,7 +218,7 @@ impl MergeWork {
         })
     }
 
-    /// Copy all links. `None` if the merge was stopped.
+    /// Copy all links. Returns `None` if the merge was stopped.
     fn finish(mut self, stop: &AtomicBool) -> Result<Option<LinkRunFile>, StoreError> {
         while !stop.load(Relaxed) {
             let Some(site) = self.cursors.iter().filter_map(LinkRunCursor::site).min() else {
@@ -242,7 +244,7 @@ impl MergeWork {
             self.unique.begin(here.map(links).sum());
         }
         let packer = &self.store.packer;
-        // The oldest source first, so that links stay in the order of their runs.
+        // The cursors are in order of age, oldest first, so that links stay in ascending order of their runs.
         for cursor in &mut self.cursors {
             while cursor.site() == Some(site) && !stop.load(Relaxed) {
                 for link in cursor.links() {

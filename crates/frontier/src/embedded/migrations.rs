@@ -12,7 +12,7 @@ use super::store_error::StoreError;
 type Migration = fn(&Connection) -> Result<(), StoreError>;
 
 const FIRST_RELEASED: i64 = 4;
-/// From layout 4 to 5, from 5 to 6, and so on.
+/// The migrations from layout 4 to 5, from 5 to 6, and so on.
 const MIGRATIONS: &[Migration] = &[];
 /// The layout that this program writes.
 pub(super) const LAYOUT: i64 = FIRST_RELEASED + MIGRATIONS.len() as i64;

@@ -6,12 +6,12 @@
 //! `docs/decisions/0002-frontier-layout.md`, those of link runs and the journal in 0007-runs.md.
 //!
 //! Invariants:
-//! - **Only one process writes** (`lock.rs`). It releases all leases when it opens the collection, because their
-//!   process is gone.
+//! - **Only one process writes** (`lock.rs`). It releases all leases when it opens the collection, because the process
+//!   that held them is gone.
 //! - **Every call is one transaction** (`transaction.rs`). A call that fails is rolled back, in memory too.
-//! - **A link run that the database names is complete and synced.** Its file is removed after no durable state names
-//!   it. Merge threads (`merge.rs`) write only files that the database does not name yet, and read the last committed
-//!   state.
+//! - **A link run that is complete according to the database has a complete and synced file.** The file is removed only
+//!   after no durable state of the database lists it. Merge threads (`merge.rs`) write only files that the database
+//!   does not list yet. They read the last committed state of the database.
 //! - **A check-in is on the disk when the call returns**: WAL mode with `synchronous=FULL`, one fsync per transaction.
 //!   Check-outs and tidying are not synced. They become durable with the next check-in, because the write-ahead log is
 //!   sequential. A crash before that loses nothing that was checked in.
@@ -85,23 +85,25 @@ const FILE: &str = "frontier.db";
 /// The embedded engine: the only writer of its collection.
 #[derive(Debug)]
 pub struct Embedded {
-    /// Declared before `store`, so that it is dropped first and merge threads close their connections. The last
-    /// connection to close empties the write-ahead log, and a reader cannot.
+    /// Declared before `store`, so that it is dropped first: merge threads then close their read-only connections
+    /// before the writer closes. SQLite empties the write-ahead log when the last connection closes, which a read-only
+    /// connection cannot do.
     inbox: Inbox,
     store: Store,
     options: Options,
     totals: Totals,
-    /// Number of leases.
+    /// Number of leases in force.
     leased: u64,
     /// When a check-out last began to write gathered links, because no site was due.
     last_flush: Option<i64>,
     /// Reused buffer for encoding a block.
     block: BlockBuffer,
-    /// A transaction failed: the state in memory must be read again from the database.
+    /// Whether the state in memory must be read from the database before the next transaction: after opening, and after
+    /// a failed transaction.
     stale: bool,
-    /// The due times of sites may have been set with another horizon.
+    /// Whether due times of sites may have been computed with another horizon.
     horizon_changed: bool,
-    /// Whether commits are synced, as last set in the database.
+    /// Whether commits are synced: the last setting of `PRAGMA synchronous`; `None` before the first.
     durable: Option<bool>,
     _lock: Lock,
 }
@@ -144,10 +146,10 @@ impl Embedded {
         Ok(leases.len() as u64)
     }
 
-    /// Write and merge link runs until `budget` is spent. Returns true if more is to be done. `Duration::MAX` waits for
-    /// merges.
+    /// Write link runs until `budget` is spent, then start and complete merges. Returns true if work is left or a merge
+    /// is running. With `Duration::MAX` it waits until running merges end.
     fn work(&mut self, now: i64, budget: Duration) -> Result<bool, StoreError> {
-        /// Links that are written between two checks of the budget.
+        /// Number of links that are written between two checks of the budget.
         const STEP: usize = if cfg!(test) { 2 } else { 2000 };
         let begun = Instant::now();
         while self.inbox.is_writing() {

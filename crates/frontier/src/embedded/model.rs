@@ -1,5 +1,5 @@
-//! Property test of the engine against a model: random operations on both, with the engine opened again at random
-//! points. No page is lost, leased twice or fetched again after it is done.
+//! Property test of the engine against a model: random operations are applied to both, and the engine is closed and
+//! opened again at random points. No page may be lost, leased twice, or fetched again after it is done.
 //!
 //! The model does not predict the order of sites, nor when a link becomes visible; it takes both from the engine. At
 //! the end all pages must have been fetched.
@@ -21,8 +21,8 @@ type PageName = (String, String);
 enum Operation {
     Seed(u8, u8),
     CheckOut(u8),
-    /// Index of the visit; pages done; pages failed; new pages in the window; new pages in the queue; links; whether to
-    /// release; whether to replace the whole window.
+    /// The fields are: index of the visit; number of pages done; of pages failed; of new pages in the window; of new
+    /// pages in the queue; links; whether to release the lease; whether to replace the whole window.
     CheckIn(u8, u8, u8, u8, u8, Vec<(u8, u8)>, bool, bool),
     Tidy,
     Flush,
@@ -57,7 +57,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 struct ModelVisit {
     lease: Lease,
     queue: Vec<Pending>,
-    /// Number of its first pages that the frontier has stored.
+    /// Number of pages at the front of `queue` that the frontier has stored.
     stored: usize,
     known: BTreeSet<PathKey>,
 }
@@ -133,7 +133,7 @@ impl FrontierModel {
                 self.engine = Some(self.folder.open(small()));
             }
             Operation::Expire => {
-                // Longer than a lease: the sites of all visits must be leased again.
+                // This is longer than a lease, so all leases expire.
                 self.now += 600_000;
                 self.visits.clear();
             }
@@ -145,7 +145,7 @@ impl FrontierModel {
         let leases = self.engine().check_out(now, "n", room).expect("works");
         let count = leases.len();
         for lease in leases {
-            // This call reclaimed the expired leases, so their visits are over.
+            // If the site is leased again, its earlier lease had expired, and the visit with that lease is over.
             self.visits.retain(|visit| visit.lease.site != lease.site);
             assert!(!lease.pending.is_empty() && lease.pending.len() <= small().window);
             let window = self.windows.entry(lease.site.clone()).or_default();
@@ -211,7 +211,7 @@ impl FrontierModel {
         }
         for turn in 0..counts[2] + counts[3] {
             self.counter += 1;
-            // Every third path is one that links from other sites may have.
+            // Every third new page has a path that links from other sites may have too.
             let number = if self.counter.is_multiple_of(3) {
                 self.counter % 12
             } else {
@@ -263,7 +263,7 @@ impl FrontierModel {
         }
     }
 
-    /// Record an acknowledged check-in, with the window after it.
+    /// Update the model after a check-in that the engine accepted. `window` is the window after the check-in.
     fn record_check_in(&mut self, site: &str, entry: &CheckIn, window: &[Pending]) {
         for record in &entry.done {
             let name = (site.to_owned(), record.path.clone());
@@ -280,7 +280,7 @@ impl FrontierModel {
         }
     }
 
-    /// Crawl until nothing is left. All expected pages must be fetched.
+    /// Crawl until no page is left to fetch. All expected pages must have been fetched.
     fn finish(&mut self) {
         self.apply(Operation::Reopen);
         for round in 0.. {
@@ -331,7 +331,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_is_lost_and_nothing_comes_twice(
+    fn no_page_is_lost_or_fetched_twice(
         operations in proptest::collection::vec(operation(), 1..120)
     ) {
         let mut model = FrontierModel::new();

@@ -1,5 +1,5 @@
-//! Encoding of a waiting page, used by the window (`window.rs`), the queue (`queue.rs`) and the pages that wait for a
-//! time (`later.rs`).
+//! Encoding of a waiting page, used by the window (`window.rs`), the queue (`queue.rs`) and the pages that wait until
+//! their due time (`later.rs`).
 
 use aranha_url::PathKey;
 
@@ -41,7 +41,7 @@ pub(super) fn read_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option
     Some(page)
 }
 
-/// Skip a page.
+/// Skip an encoded page without building a [`Pending`].
 pub(super) fn skip_page(text: &mut Reader<'_>, fixed: &mut Reader<'_>) -> Option<()> {
     fixed.word()?;
     let (_, has_past) = (text.byte()?, text.byte()? != 0);

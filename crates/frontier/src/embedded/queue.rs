@@ -1,7 +1,7 @@
 //! The queue of a site (table `pending`): pages behind the window (`window.rs`).
 //!
-//! The queue is first in, first out, so that a site is crawled breadth first (F3; Viuva Negra 5.1). A block that is
-//! taken in part is rewritten in place with the rest.
+//! The queue is first in, first out, so that a site is crawled breadth first (F3; Viuva Negra 5.1). If only some pages
+//! of a block are taken, the block is rewritten in place with the other pages.
 
 use aranha_url::PathKey;
 use rusqlite::params;
@@ -13,7 +13,7 @@ use super::store_error::StoreError;
 use crate::Pending;
 use crate::codec::{BlockBuffer, Reader};
 
-/// Maximum pages per block: the default size of a window, which mostly takes whole blocks.
+/// Maximum number of pages in a block. It is the default size of a window, so that mostly whole blocks are taken.
 const BLOCK: usize = 256;
 
 fn read_pages(text: &[u8], fixed: &[u8]) -> Option<Vec<Pending>> {

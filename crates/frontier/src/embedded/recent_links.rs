@@ -1,11 +1,11 @@
-//! Links that were sent recently, so that a popular link is not sent again and again.
+//! Remembers links that were sent recently, so that a popular link is not sent again and again.
 
-/// Hash table without collision handling: a new link overwrites an older one in its slot. A lost entry costs a
-/// duplicate in an inbox, never a link.
+/// Hash table without collision handling: a new link overwrites an older one in its slot. An overwritten link may be
+/// sent again, as a duplicate in an inbox. No link is lost.
 #[derive(Debug)]
 pub(super) struct RecentLinks {
     slots: Vec<u64>,
-    /// Whether a link was added.
+    /// Whether a link was added since the table was created.
     used: bool,
 }
 
@@ -17,15 +17,15 @@ impl RecentLinks {
         }
     }
 
-    /// Empty the table. An unused table is not touched: its zeroed memory is not resident yet, and most of it stays so
-    /// in a small crawl.
+    /// Empty the table. An unused table is left alone: the operating system has not yet assigned physical memory to its
+    /// zeroed pages, and for a small crawl never assigns most of it.
     pub(super) fn clear(&mut self) {
         if self.used {
             *self = RecentLinks::new(self.slots.len());
         }
     }
 
-    /// Add a link. False if it was sent recently.
+    /// Add a link. Returns false if it was sent recently.
     pub(super) fn insert(&mut self, site: u64, path: u64) -> bool {
         let hash = (site ^ path.rotate_left(32)).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let slot = (hash >> 32) as usize & (self.slots.len() - 1);

@@ -1,5 +1,6 @@
--- The tables of frontier.db, layout 4. The encoding of the blobs is described in docs/decisions/0002-frontier-layout.md,
--- that of the journal in 0007-runs.md. Link runs are files beside the database (link_run_file.rs).
+-- The tables of frontier.db, layout 4. The encoding of the blobs is described in
+-- docs/decisions/0002-frontier-layout.md, that of the journal in 0007-runs.md. Link runs are files beside the database
+-- (link_run_file.rs).
 --
 -- Keys of sites and paths are 64-bit hashes, stored as signed integers. A block is a blob with the data of many pages
 -- or links. Blocks form a chain: a row of `sites` has the id of the newest block, and each block has the id of the
@@ -8,7 +9,7 @@
 CREATE TABLE sites (
     key INTEGER PRIMARY KEY,
     name TEXT NOT NULL,
-    origin TEXT NOT NULL,        -- preferred origin; a value that ends in '/' or '.' is a prefix of the name
+    origin TEXT NOT NULL,        -- preferred origin; if it ends in '/' or '.', `name` is to be appended
     class INTEGER NOT NULL,      -- 0 seed, never visited; 4 seed, visited; 1 found by links; with only revisits to do:
                                  -- 2 seed, 3 found by links
     due INTEGER,                 -- can be leased from this time on; NULL if leased, idle or blocked
@@ -20,17 +21,17 @@ CREATE TABLE sites (
     held INTEGER NOT NULL,       -- pages in the window
     queued INTEGER NOT NULL,     -- pages in `pending`
     later INTEGER NOT NULL,      -- pages in `later` that wait for a retry
-    later_due INTEGER,           -- earliest due time of them
+    later_due INTEGER,           -- earliest due time of these pages
     known INTEGER NOT NULL,      -- admitted pages
     records INTEGER NOT NULL,    -- page records
     pages INTEGER NOT NULL,      -- newest block in `pages`
     keys INTEGER NOT NULL,       -- newest block in `keys`
     key_blocks INTEGER NOT NULL, -- number of blocks of keys ever appended
     again INTEGER NOT NULL,      -- pages in `later` that wait for a revisit
-    again_due INTEGER,           -- earliest due time of them
+    again_due INTEGER,           -- earliest due time of these pages
     window INTEGER NOT NULL,     -- newest block in `held`
-    window_blocks INTEGER NOT NULL, -- blocks of that chain
-    window_pages INTEGER NOT NULL   -- pages of that chain, including pages that left the window
+    window_blocks INTEGER NOT NULL, -- number of blocks in the chain of the window
+    window_pages INTEGER NOT NULL   -- number of pages in that chain, including pages that left the window
 );
 CREATE INDEX sites_due ON sites (class, due) WHERE due IS NOT NULL;
 
@@ -42,7 +43,7 @@ CREATE TABLE pages (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, previous INTE
 -- Blocks of keys of admitted pages.
 CREATE TABLE keys (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, previous INTEGER NOT NULL, keys BLOB NOT NULL);
 
--- Blocks of the window, which is the last `sites.held` pages of the chain.
+-- Blocks of the window. The window consists of the last `sites.held` pages of the chain.
 CREATE TABLE held (
     id INTEGER PRIMARY KEY,
     site INTEGER NOT NULL,
@@ -55,7 +56,7 @@ CREATE TABLE held (
 CREATE TABLE pending (id INTEGER PRIMARY KEY, site INTEGER NOT NULL, pages BLOB NOT NULL);
 CREATE INDEX pending_site ON pending (site);
 
--- Blocks of pages that wait for a time.
+-- Blocks of pages that wait until their due time: retries and revisits.
 CREATE TABLE later (
     id INTEGER PRIMARY KEY,
     site INTEGER NOT NULL,
@@ -72,18 +73,18 @@ CREATE INDEX leases_expires ON leases (expires);
 CREATE TABLE seeds (id INTEGER PRIMARY KEY, url TEXT NOT NULL, site INTEGER NOT NULL, path INTEGER NOT NULL,
                     time INTEGER NOT NULL, UNIQUE (site, path));
 
--- Gathered links that are in no complete link run yet.
+-- Gathered links that are not yet in a complete link run.
 CREATE TABLE journal (id INTEGER PRIMARY KEY AUTOINCREMENT, links BLOB NOT NULL);
 
 -- Link runs, one row per file.
 CREATE TABLE runs (
     run INTEGER PRIMARY KEY AUTOINCREMENT,
     level INTEGER NOT NULL,
-    last INTEGER NOT NULL,       -- newest run of level 0 whose links it holds
+    last INTEGER NOT NULL,       -- newest link run of level 0 whose links this one contains
     links INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
-    journal INTEGER NOT NULL,    -- while it is written: newest journal entry that it will hold
-    upto INTEGER                 -- while it is written: last site key that is written; NULL if complete
+    journal INTEGER NOT NULL,    -- while it is written: newest journal entry with links of this run
+    upto INTEGER                 -- while it is written: last site key written so far; NULL if complete
 );
 
 CREATE TABLE totals (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;

@@ -1,4 +1,4 @@
-//! Seeds (F6, F10; Viuva Negra 3.1), and making sites due by order of the user.
+//! Adds seeds (F6, F10; Viuva Negra 3.1), and makes sites due at the request of the user.
 //!
 //! A seed of a site that is not leased is admitted at once. A visit under way has its own copy of the site's keys, so a
 //! seed of a leased site goes to the inbox like a link, and is admitted at the next check-out.
@@ -21,7 +21,8 @@ impl Embedded {
                 self.totals.add(Count::Seeds, 1);
             }
         }
-        // Grouped by site, so that its keys are read once. The sort is stable: seeds of a site keep their order.
+        // Seeds are grouped by site, so that the keys of a site are read once. The sort is stable: seeds of a site keep
+        // their order.
         let mut order: Vec<&Seed> = seeds.iter().collect();
         order.sort_by_key(|seed| seed.site_key.0 as i64);
         for group in order.chunk_by(|a, b| a.site_key == b.site_key) {
@@ -69,9 +70,9 @@ impl Embedded {
         Ok(new.len() as u64)
     }
 
-    /// Make the sites of these seeds due, with their retries.
+    /// Make the sites of these seeds and their retries due.
     pub(super) fn make_sites_due(&mut self, now: i64, seeds: &[Seed]) -> Result<(), StoreError> {
-        // Each site once, because all its retries are read.
+        // Each site is handled only once, because all its retries are read.
         let sites: BTreeSet<i64> = seeds.iter().map(|seed| seed.site_key.0 as i64).collect();
         for key in sites {
             let Some(before) = self.store.site(key)? else {
@@ -87,8 +88,8 @@ impl Embedded {
         Ok(())
     }
 
-    /// Make all retries and revisits of the next sites after the key `after` due. Returns the key of the last of these
-    /// sites.
+    /// Make all retries and revisits of the next 500 sites after the key `after` due, in order of key. Returns the key
+    /// of the last of these sites; `None` if there were no more sites.
     pub(super) fn make_next_sites_due(
         &mut self,
         now: i64,
@@ -108,7 +109,7 @@ impl Embedded {
         Ok(sites.last().map(|site| site.key))
     }
 
-    /// Append pages to the window if the queue is empty, as far as there is room. The rest goes to the queue.
+    /// Fill the window with pages if the queue is empty. Append the other pages to the queue.
     fn admit_seeds(
         &mut self,
         site: &mut SiteRow,
@@ -152,7 +153,7 @@ fn outside(seed: &Seed) -> Outside {
 }
 
 impl Store {
-    /// False if the seed is already in the table.
+    /// Insert a seed. Returns false if it is already in the table.
     fn seed_insert(&self, now: i64, seed: &Seed) -> Result<bool, StoreError> {
         let changed = self.run(
             "INSERT INTO seeds (url, site, path, time) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",

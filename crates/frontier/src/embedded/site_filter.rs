@@ -1,6 +1,7 @@
-//! Bloom filter of the sites in a link run. It avoids most look-ups of sites without links in it.
+//! Bloom filter of the sites in a link run. With it, a site that has no links in the link run is mostly recognised
+//! without reading the file.
 
-/// Bits per site: about 1% false positives.
+/// Bits per site. Ten bits give about 1% false positives.
 const BITS: u64 = 10;
 
 /// Bloom filter of site keys.
@@ -10,10 +11,12 @@ pub(super) struct SiteFilter {
 }
 
 impl SiteFilter {
-    /// Link runs with more sites have no filter, which bounds memory. Nearly every site is in them.
+    /// A link run with more sites has no filter. This bounds memory, and such a link run contains nearly every site
+    /// anyway.
     pub(super) const MAX_SITES: usize = 1 << 21;
 
-    /// A filter of these sites. With too many sites it is empty, and every site passes.
+    /// A filter of these sites. If there are more than [`SiteFilter::MAX_SITES`], the filter is empty and every site
+    /// passes.
     pub(super) fn of(sites: &[i64]) -> SiteFilter {
         if sites.len() > SiteFilter::MAX_SITES {
             return SiteFilter { words: Vec::new() };
@@ -49,7 +52,7 @@ impl SiteFilter {
         }
     }
 
-    /// False if the site is certainly not in the link run.
+    /// Returns false only if the site is not in the link run.
     pub(super) fn may_have(&self, site: i64) -> bool {
         self.words.is_empty()
             || self

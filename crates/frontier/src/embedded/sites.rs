@@ -1,8 +1,8 @@
-//! The rows of `sites`, and the time at which a site is due.
+//! The rows of the table `sites`, and the computation of the time at which a site is due.
 //!
 //! Invariant: `due` is set if and only if the site is neither leased nor blocked and has pages to fetch, now or at a
-//! known time. The index on `(class, due)` gives the order of check-out: first seeds that were never visited (F6), then
-//! the longest wait (KLWF, F7).
+//! known time. The index on `(class, due)` gives the order of check-out: first seed sites that were never visited (F6),
+//! then the sites that have waited longest (KLWF, F7).
 
 use aranha_url::SiteKey;
 use rusqlite::{Row, params};
@@ -11,15 +11,15 @@ use super::store::Store;
 use super::store_error::StoreError;
 use crate::{SiteEntry, SiteState};
 
-/// Class of a seed that was never visited. Seeds have even numbers.
+/// Class of a seed site that was never visited. The classes of seed sites have even numbers.
 const SEED_NEW: i64 = 0;
-/// Class of a site found by links.
+/// Class of a site that was found by links.
 const FOUND: i64 = 1;
-/// Class of a seed with only revisits to do.
+/// Class of a seed site that has only revisits to do.
 const SEED_REVISIT: i64 = 2;
-/// Class of a site found by links with only revisits to do.
+/// Class of a site that was found by links and has only revisits to do.
 const FOUND_REVISIT: i64 = 3;
-/// Class of a seed that was visited and has more than revisits to do.
+/// Class of a seed site that was visited and has other pages to fetch than revisits.
 const SEED_VISITED: i64 = 4;
 
 /// One row of `sites`. The columns are described in `schema.sql`.
@@ -130,9 +130,9 @@ impl SiteRow {
         self.held + self.queued == 0 && !self.inbox && self.later_due.is_none()
     }
 
-    /// The class for the order of check-out. A seed has precedence only until its first visit; otherwise many large
-    /// seeds would exclude all other sites. Revisits that were due at the horizon, but wait for the courtesy pause
-    /// beyond it, count as ordinary work.
+    /// The class for the order of check-out. A seed site has precedence only until its first visit; otherwise many
+    /// large seed sites would exclude all other sites. Revisits that were due before the horizon, but have to wait for
+    /// a courtesy pause that ends after it, are not classed as revisits, so that they are still done.
     fn class(&self, horizon: i64) -> i64 {
         let paused = self.free > horizon && self.again_due.is_some_and(|due| due <= horizon);
         match (self.seed, self.has_only_revisits() && !paused) {
@@ -144,8 +144,8 @@ impl SiteRow {
         }
     }
 
-    /// Links have arrived in the inbox. A site that had only revisits beyond the horizon waits from now on: its old due
-    /// time must not put it before sites that have waited.
+    /// Record that links have arrived in the inbox. If the site had only revisits after the horizon, its wait begins
+    /// now: the due time of the revisits must not give it precedence over sites that have waited longer.
     pub(super) fn receive_links(&mut self, now: i64, horizon: i64) {
         if self.has_only_revisits() && self.due.is_some_and(|due| due > horizon) {
             self.due = None;
@@ -154,8 +154,9 @@ impl SiteRow {
         self.schedule(now, horizon);
     }
 
-    /// Set `due` from the pages to fetch. `now` is used for links that have just arrived. Revisits after the horizon
-    /// are ignored if the site has retries; if they are alone, their time is kept.
+    /// Compute `due` from the pages to fetch. A site with new links in its inbox is due from `now` on. Revisits after
+    /// the horizon are ignored if the site also has retries; if it has nothing else, `due` is the time of the first
+    /// revisit.
     pub(super) fn schedule(&mut self, now: i64, horizon: i64) {
         let before = self.due;
         self.due = if self.lease.is_some() || self.blocked {
@@ -197,8 +198,8 @@ impl SiteRow {
     }
 }
 
-/// The origin without the name of the site, such as `https://www.`, because the row has the name. The inverse of
-/// [`full_origin`].
+/// The origin without the name of the site, such as `https://www.`. The name is not stored twice, because the row has
+/// it in another column. [`full_origin`] is the inverse.
 fn short_origin<'a>(origin: &'a str, name: &str) -> &'a str {
     match origin.strip_suffix(name) {
         Some(prefix) if prefix.ends_with(['/', '.']) => prefix,
@@ -226,7 +227,8 @@ impl Store {
         })
     }
 
-    /// Up to `count` sites in order of key, from `from` on, each with the newest link run that it has consumed.
+    /// Up to `count` sites with keys from `from` on, in order of key, each with the newest link run that it has
+    /// consumed.
     pub(super) fn sites_consumed(
         &self,
         from: i64,
@@ -290,8 +292,8 @@ impl Store {
         Ok(())
     }
 
-    /// The next sites to lease, at most `count`: seeds that were never visited, or else the sites with the longest
-    /// wait.
+    /// The next sites to lease, at most `count`: seed sites that were never visited, or, if there are none, the sites
+    /// that have waited longest.
     pub(super) fn sites_due(&self, now: i64, count: usize) -> Result<Vec<SiteRow>, StoreError> {
         let sql = "SELECT * FROM sites WHERE class = ?1 AND due <= ?2 ORDER BY due LIMIT ?3";
         let of = |class: i64, until| self.all(sql, (class, until, count as i64), SiteRow::read);
@@ -313,10 +315,10 @@ impl Store {
 
     /// Recompute `due` and `class` of all sites after the horizon changed.
     ///
-    /// The first statement is [`SiteRow::schedule`] in SQL. Only sites with retries and revisits and nothing else
-    /// depend on the horizon. Sites that are due by now need no change, so the index restricts the search to the few
-    /// others. The second statement is [`SiteRow::class`] in SQL. It scans the table: 0.15 s per million sites, against
-    /// 4 s by the index.
+    /// The first statement is [`SiteRow::schedule`] in SQL. The horizon affects `due` only for sites that have retries,
+    /// revisits and nothing else. Sites that are already due need no change, so the statement uses the index to find
+    /// the few sites that are due later. The second statement is [`SiteRow::class`] in SQL. It scans the table, which
+    /// takes 0.15 s per million sites; with the index it took 4 s.
     pub(super) fn sites_reschedule(&self, now: i64) -> Result<(), StoreError> {
         self.run(
             "UPDATE sites SET due = max(free, iif(again_due <= ?2, min(again_due, later_due), later_due)) \
@@ -338,7 +340,8 @@ impl Store {
         Ok(())
     }
 
-    /// The earliest due time of a site within the horizon, and the earliest due time of a site with only revisits.
+    /// The earliest time at which a site can be leased in this crawl, and the earliest due time among the sites that
+    /// have only revisits to do.
     pub(super) fn sites_next(&self) -> Result<(Option<i64>, Option<i64>), StoreError> {
         let sql = "SELECT min(due) FROM sites WHERE class = ?1 AND due IS NOT NULL";
         let first = |classes: &[i64]| {
@@ -355,7 +358,7 @@ impl Store {
         Ok((work.into_iter().chain(within_horizon).min(), revisit))
     }
 
-    /// Up to `count` sites in order of key, after the key `after`.
+    /// Up to `count` sites with keys greater than `after`, in order of key.
     pub(super) fn sites_after(
         &self,
         after: Option<i64>,

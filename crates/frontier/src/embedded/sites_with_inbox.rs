@@ -1,14 +1,15 @@
-//! Sites that are known to have links in their inbox, so that another link to them needs no look-up in the database.
+//! Remembers sites that have links in their inbox. Another link to such a site needs no look-up in the database.
 
-/// Set-associative cache of site keys: a new site replaces an older one of its set. A lost entry costs a look-up.
+/// Set-associative cache of site keys: a new site replaces an older one of its set. A site that was replaced only costs
+/// a look-up in the database.
 #[derive(Debug)]
 pub(super) struct SitesWithInbox {
     sets: Vec<[i64; WAYS]>,
-    /// Number of insertions, which chooses the entry to replace in a full set.
+    /// Number of insertions. It selects the entry to replace in a full set.
     insertions: usize,
 }
 
-/// Entries per set.
+/// Number of entries in a set.
 const WAYS: usize = 4;
 
 impl SitesWithInbox {

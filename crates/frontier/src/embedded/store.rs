@@ -1,6 +1,7 @@
 //! The database connection, with cached statements and the packer.
 //!
-//! Each table has a file that extends [`Store`] by the operations on that table. The writer and the readers share them.
+//! Each table has its own source file, which adds the operations on that table to [`Store`]. The writer and the readers
+//! use the same operations.
 
 use std::fs::File;
 use std::io;
@@ -32,7 +33,8 @@ impl Store {
     }
 
     /// Sync all committed transactions to the disk. Syncing the write-ahead log is enough, because SQLite syncs the
-    /// database at every checkpoint. SQLite holds no locks on the log, so closing it here releases none.
+    /// database at every checkpoint. Closing a file releases the POSIX locks that the process has on it, but SQLite
+    /// takes no locks on the log.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         let mut log = self.path.as_os_str().to_owned();
         log.push("-wal");

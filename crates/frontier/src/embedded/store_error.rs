@@ -1,4 +1,4 @@
-//! Errors inside the engine, without the path of the database. [`StoreError::at`] adds it.
+//! Errors inside the engine. They do not contain the path of the database; [`StoreError::at`] adds it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ impl StoreError {
         move |source| StoreError::File(path.to_owned(), source)
     }
 
-    /// Whether a file does not exist.
+    /// Whether the cause of the error is a file that does not exist.
     pub(super) fn is_missing_file(&self) -> bool {
         matches!(self, StoreError::File(_, source) if source.kind() == io::ErrorKind::NotFound)
     }
@@ -66,7 +66,7 @@ impl StoreError {
     }
 }
 
-/// Includes a shared memory file that cannot grow, for which SQLite has a separate code.
+/// Whether the disk is full. SQLite has a separate error code for a shared memory file that cannot grow.
 fn is_full(error: &rusqlite::Error) -> bool {
     let extended = error.sqlite_error().map(|error| error.extended_code);
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)

@@ -1,4 +1,5 @@
-//! The suite on the embedded engine, and tests of its own: lock, layout, blocks, link runs, readers beside the writer.
+//! Runs the suite on the embedded engine, and tests what only this engine has: lock, layout, blocks, link runs, and
+//! readers during writing.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ pub(crate) struct Folder(TempDir);
 
 impl Folder {
     pub(crate) fn new() -> Folder {
-        // In memory where possible, for speed. `tests/crash.rs` tests durability.
+        // The folder is in memory where possible, for speed. `tests/crash.rs` tests durability.
         let memory = TempDir::new_in("/dev/shm");
         Folder(memory.or_else(|_| TempDir::new()).expect("a folder"))
     }
@@ -139,7 +140,7 @@ fn readers_see_the_committed_state() {
     assert!(list(some).iter().all(|line| line.ends_with(" 202")));
     let found = view.explain(&url("https://c.example/1")).expect("explains");
     assert!(found.inbox || found.known);
-    // Also after the writer has closed and removed the write-ahead log.
+    // A reader also works after the writer has closed and removed the write-ahead log.
     drop(view);
     drop(frontier);
     let view = View::open(&folder.path()).expect("opens");
@@ -160,7 +161,7 @@ fn a_failed_transaction_changes_nothing() {
         entry.outside = vec![link("https://b.example/1")];
         entry
     };
-    // A full disk: the database cannot grow.
+    // Simulate a full disk: limit the database to its current size.
     let pages: i64 = frontier
         .store
         .db
@@ -205,7 +206,7 @@ fn blocks_of_keys_are_merged() {
         .seed(0, &[seed("https://a.example/")])
         .expect("seeds");
     let lease = frontier.check_out(0, "n", 1).expect("succeeds").remove(0);
-    // The seed wrote the first block.
+    // The call of `seed` wrote the first block.
     for round in 2..=200u64 {
         let mut entry = release(&lease, 1);
         entry.keys = vec![PathKey(round), PathKey(round + 1000)];
@@ -227,7 +228,7 @@ fn blocks_of_keys_are_merged() {
     assert_eq!((known.len(), lease.known.len()), (399, 399));
 }
 
-/// Number of rows of `held`, and of pages in them.
+/// Number of rows in the table `held`, and number of pages in these rows.
 fn held_blocks(frontier: &Embedded) -> (i64, i64) {
     let sql = "SELECT count(*), coalesce(sum(count), 0) FROM held";
     let found = frontier
@@ -311,7 +312,8 @@ fn a_damaged_window_is_an_error() {
     }
 }
 
-/// Check in links from a.example to three blocked sites, in link runs of the smallest size.
+/// In each round, check in `links` links from a.example to three sites, and block these sites, so that only a.example
+/// is leased.
 fn send_links(frontier: &mut Embedded, rounds: Range<u64>, links: u64) {
     for round in rounds {
         let now = round as i64 * 10_000;
@@ -337,14 +339,14 @@ fn run_files(folder: &Folder) -> Vec<PathBuf> {
     files
 }
 
-/// A power failure can undo an unsynced merge. Then the files of its sources are needed.
+/// A power failure can undo an unsynced merge. Then the files of the merged link runs are needed again.
 #[test]
 fn the_files_of_merged_runs_stay_until_the_merge_is_durable() {
     let folder = Folder::new();
     let mut frontier = folder.open(small());
     let seeds = [seed("https://a.example/")];
     frontier.seed(0, &seeds).expect("seeds");
-    // A flush writes a link run and merges none.
+    // A flush writes a link run but starts no merge.
     for round in 0..RUNS_PER_MERGE as u64 {
         send_links(&mut frontier, round..round + 1, 2);
         frontier.flush(0).expect("flushes");
@@ -364,7 +366,7 @@ fn the_files_of_merged_runs_stay_until_the_merge_is_durable() {
     assert_eq!(
         run_files(&folder).len() as u64,
         runs,
-        "the unnamed file is removed"
+        "the file that the database does not list is removed"
     );
     drop(frontier);
     std::fs::remove_file(&run_files(&folder)[0]).expect("removes");
@@ -372,8 +374,8 @@ fn the_files_of_merged_runs_stay_until_the_merge_is_durable() {
     assert!(matches!(error, FrontierError::File { .. }), "{error}");
 }
 
-/// The last connection to close checkpoints the write-ahead log. It must be the writer, not the reader of a merge
-/// thread.
+/// SQLite checkpoints the write-ahead log when the last connection closes. The last one must be the writer, because the
+/// connection of a merge thread is read-only.
 #[test]
 fn closing_during_a_merge_leaves_no_log() {
     let folder = Folder::new();
@@ -398,7 +400,7 @@ fn closing_during_a_merge_leaves_no_log() {
     assert_eq!(frontier.status(0).expect("status").runs, 1, "merged");
 }
 
-/// An inbox of several batches: all links are admitted, in order of arrival.
+/// If an inbox has several batches of links, all links are admitted, in order of arrival.
 #[test]
 fn a_large_inbox_is_admitted_in_order() {
     let folder = Folder::new();
@@ -436,8 +438,8 @@ fn a_large_inbox_is_admitted_in_order() {
     assert_eq!(paths, expected);
 }
 
-/// A repeated seed makes the retries of its site due. The revisits, most of the pages of a large site, must not be
-/// read.
+/// A repeated seed makes the retries of its site due. It must not read the revisits, which are most of the pages of a
+/// large site.
 #[test]
 fn making_a_site_due_reads_only_its_retries() {
     let folder = Folder::new();
@@ -510,7 +512,7 @@ fn no_database_is_created_beside_link_runs() {
     assert!(!path.exists());
     std::fs::write(&path, b"").expect("writes");
     refused();
-    // A database without tables.
+    // Now the database is valid but has no tables.
     let db = rusqlite::Connection::open(&path).expect("opens");
     db.pragma_update(None, "journal_mode", "WAL").expect("sets");
     drop(db);

@@ -1,5 +1,5 @@
 //! The totals of the crawl (tables `totals` and `outcomes`), updated in the same transactions as the data, so that the
-//! status needs no scan.
+//! status needs no scan of other tables.
 
 use std::collections::BTreeMap;
 
@@ -48,12 +48,12 @@ const NAMES: [&str; 16] = [
     "pages_again",
 ];
 
-/// The counters in memory, and their stored values.
+/// The current counters, and their values in the database.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Totals {
     counts: [i64; NAMES.len()],
     stored: [i64; NAMES.len()],
-    /// Changes by outcome since the last write.
+    /// Number of new page records by outcome since the last write.
     outcomes: BTreeMap<i64, i64>,
 }
 
@@ -85,7 +85,7 @@ impl Totals {
         }
     }
 
-    /// Count a changed row; `before` is `None` for a new row.
+    /// Update the counters for a changed row of `sites`; `before` is `None` for a new row.
     pub(super) fn site(&mut self, before: Option<&SiteRow>, after: &SiteRow) {
         self.tally(after, 1);
         if let Some(before) = before {
@@ -148,7 +148,7 @@ impl Store {
         Ok(())
     }
 
-    /// The status, without the gathered links in [`FrontierStatus::next_due`].
+    /// The status. [`FrontierStatus::next_due`] does not take gathered links into account; the caller does.
     pub(super) fn status(&self) -> Result<FrontierStatus, StoreError> {
         let totals = self.totals_read()?;
         let outcomes = self
@@ -208,8 +208,8 @@ impl Store {
         })
     }
 
-    /// The earliest time at which a check-out can return a lease, by a due site or an expired lease, and the earliest
-    /// revisit.
+    /// The earliest time at which a check-out can return a lease, because a site is due or another lease expires; and
+    /// the earliest revisit.
     fn next_due(&self) -> Result<(Option<i64>, Option<i64>), StoreError> {
         let expires = self
             .first("SELECT min(expires) FROM leases", [], |row| row.get(0))?

@@ -1,4 +1,4 @@
-//! Transactions: every call of the engine is one.
+//! Transactions. Every call of the engine is one transaction.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use super::store_error::StoreError;
 use super::totals::Count;
 use crate::FrontierError;
 
-/// Longer transactions are logged.
+/// Transactions that take longer are logged.
 const SLOW_TRANSACTION: Duration = Duration::from_secs(1);
 
 impl Embedded {
@@ -30,7 +30,7 @@ impl Embedded {
         }
         result.map_err(|error| {
             if !self.store.db.is_autocommit() {
-                // The first error is the one to report.
+                // A failure of the rollback is ignored, because the first error is the one to report.
                 let _ = self.store.db.execute_batch("ROLLBACK");
             }
             self.stale = true;
@@ -66,9 +66,9 @@ impl Embedded {
         self.totals.set(Count::Runs, self.inbox.runs.len() as i64);
         self.store.totals_write(&mut self.totals)?;
         self.store.run("COMMIT", [])?;
-        // SQLite does not sync a transaction without changes, so earlier unsynced ones may not be durable: sync before
-        // files are removed. The transaction is committed, so a failed sync is no error; the files stay until the next
-        // one.
+        // SQLite does not sync a transaction without changes, so earlier transactions may still be unsynced. Therefore
+        // the log is synced here before obsolete files are removed. A failed sync is not returned as an error, because
+        // the transaction is committed; the files stay until the next durable commit.
         let has_obsolete = self.durable == Some(true) && !self.inbox.obsolete_files.is_empty();
         if has_obsolete && self.store.sync().is_ok() {
             self.inbox.remove_obsolete_files();

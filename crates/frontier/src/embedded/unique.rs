@@ -2,8 +2,8 @@
 
 use crate::seen::Seen;
 
-/// Set of keys that is reused for many sites. Up to [`Unique::MAX_LISTED`] keys are in a list and compared one by one,
-/// because most sites have few, and clearing a hash table costs time in proportion to its capacity.
+/// Set of keys that is reused for many sites. Up to [`Unique::MAX_LISTED`] keys are kept in a list and compared one by
+/// one. Most sites have few keys, and clearing a hash table takes time in proportion to its capacity.
 #[derive(Debug, Default)]
 pub(super) struct Unique {
     list: Vec<u64>,
@@ -13,14 +13,14 @@ pub(super) struct Unique {
 impl Unique {
     const MAX_LISTED: usize = 24;
 
-    /// Empty the set, for about this number of keys.
+    /// Empty the set, and prepare it for about this number of keys.
     pub(super) fn begin(&mut self, keys: usize) {
         self.list.clear();
         self.table =
             (keys > Self::MAX_LISTED).then(|| Seen::with_capacity_and_hasher(keys, <_>::default()));
     }
 
-    /// Add a key. False if it is already in the set.
+    /// Add a key. Returns false if it is already in the set.
     pub(super) fn is_new(&mut self, key: u64) -> bool {
         if let Some(table) = &mut self.table {
             return table.insert(key);

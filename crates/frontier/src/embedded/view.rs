@@ -15,7 +15,7 @@ use super::store_error::StoreError;
 use crate::codec::Packer;
 use crate::{Explanation, FrontierError, FrontierStatus, Outcome, PageRecord, SiteEntry};
 
-/// Sites per query.
+/// Number of sites per query.
 const BATCH: usize = 500;
 
 /// The frontier of a collection, open for reading.
@@ -27,11 +27,11 @@ pub struct View {
 /// Selects the page records of a listing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageFilter<'a> {
-    /// Only the site with this name.
+    /// If set, only records of the site with this name.
     pub site: Option<&'a str>,
-    /// Only records with this outcome.
+    /// If set, only records with this outcome.
     pub outcome: Option<Outcome>,
-    /// All records of a page, not only the latest.
+    /// Whether to list all records of a page instead of only the latest.
     pub all: bool,
 }
 
@@ -96,8 +96,8 @@ impl View {
         self.read(|store| each_site(store, |row| Ok(visit(row.entry()))))
     }
 
-    /// Call `visit` for every selected record, site by site, the newest record first, until it returns false. Memory is
-    /// bounded by the keys of one site.
+    /// Call `visit` for every selected record, site by site, the newest record first, until it returns false. Memory
+    /// use is bounded by one batch of sites and the keys of one site.
     pub fn pages(
         &self,
         filter: &PageFilter<'_>,
@@ -142,7 +142,7 @@ fn each_site(
     }
 }
 
-/// List the records of one site. False if `visit` returned false.
+/// List the records of one site. Returns false if `visit` returned false.
 fn pages_of(
     store: &Store,
     site: &SiteRow,

@@ -14,15 +14,15 @@ use super::store_error::StoreError;
 use crate::Pending;
 use crate::codec::{BlockBuffer, Reader};
 
-/// Maximum blocks of a chain. Small in tests, so that chains are rewritten.
+/// Maximum number of blocks in a chain. It is small in tests, so that chains are rewritten.
 const MAX_BLOCKS: i64 = if cfg!(test) { 3 } else { 8 };
-/// Maximum ratio of pages that have left to pages in the window.
+/// Maximum ratio of pages that have left the window to pages in the window.
 const MAX_TAKEN_RATIO: i64 = 2;
 
-/// A block with pages in the window.
+/// A block that has pages in the window.
 struct WindowBlock {
     id: i64,
-    /// Number of its first pages that have left the window.
+    /// Number of pages at the front of the block that have left the window.
     taken: usize,
     sealed: Vec<u8>,
 }
@@ -141,7 +141,7 @@ impl Store {
         Ok(blocks)
     }
 
-    /// Delete the chain. Most chains have one block, for which the look-up of the previous block is skipped.
+    /// Delete the chain. Most chains have one block; then the look-up of the previous block is skipped.
     fn window_delete(&self, site: &mut SiteRow) -> Result<(), StoreError> {
         while site.window != 0 {
             let id = site.window;

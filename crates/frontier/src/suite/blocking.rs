@@ -55,7 +55,7 @@ pub(crate) fn a_blocked_site_is_not_leased(factory: &impl EngineFactory) {
     assert!(frontier.unblock(3, "a.example").expect("unblocks"));
     assert!(!frontier.unblock(3, "b.example").expect("unblocks"));
     let lease = one(&mut frontier, 3);
-    // Blocked during a visit: its pages are stored, and the lease is released.
+    // If a site is blocked during a visit, the next check-in stores its pages and releases the lease.
     frontier.block(4, "a.example").expect("blocks");
     let mut entry = finish(&lease, 5);
     entry.outside = vec![link("https://never-seen.example/1")];

@@ -71,7 +71,7 @@ pub(crate) fn a_claim_brings_a_visit_forward(factory: &impl EngineFactory) {
     assert_eq!(waits(&mut frontier, "/e"), Some(Waiting::Revisit(10_000)));
     let lease = one(&mut frontier, 3000);
     assert_eq!(paths(&lease.pending), ["/new"]);
-    // A claim of the site itself, in a check-in: the page is in the reply.
+    // If a check-in contains a claim of the site itself with weight 1.0, the reply contains the page.
     let mut entry = release(&lease, 3000);
     entry.claims = vec![Claim {
         weight: 1.0,
@@ -83,7 +83,7 @@ pub(crate) fn a_claim_brings_a_visit_forward(factory: &impl EngineFactory) {
     assert_eq!(more[0].past.as_ref().map(|past| past.claim), Some(3));
 }
 
-/// A claim by the user, while a crawl with a horizon is running.
+/// The user claims that pages have changed, while a crawl with a horizon is running.
 pub(crate) fn a_claim_of_full_weight_makes_the_page_due(factory: &impl EngineFactory) {
     let mut frontier = factory.open(small());
     frontier.revisit_until(50);

@@ -31,7 +31,7 @@ pub(crate) fn links_reach_their_site_once(factory: &impl EngineFactory) {
     accept(&mut frontier, 1002, entry);
     frontier.flush(1002).expect("flushes");
     let leases = frontier.check_out(3000, "n", 9).expect("checks out");
-    // a.example was due for a link to a known page, so it is not leased.
+    // The only link to a.example leads to a known page, so this site is not leased.
     assert_eq!(sites(&leases), ["b.example"]);
     assert_eq!(paths(&leases[0].pending), ["/4"]);
     let status = frontier.status(3000).expect("status");
@@ -152,7 +152,7 @@ pub(crate) fn a_seed_of_a_leased_site_is_admitted_at_the_next_check_out(
     }
 }
 
-/// A claim that was counted as new must be visited, also under a policy that drops links.
+/// A claimed page that was counted as new must be visited, even under a policy that drops links.
 pub(crate) fn a_claimed_page_passes_the_home_page_policy(factory: &impl EngineFactory) {
     let mut frontier = factory.open(Options {
         external_links: External::HomePage,
@@ -201,7 +201,7 @@ pub(crate) fn a_claimed_page_passes_the_home_page_policy(factory: &impl EngineFa
     assert_eq!(found["b.example"], ["/new"]);
 }
 
-/// Enough links for several levels of link runs. No link is lost, and no page is leased twice.
+/// Sends enough links for several levels of link runs. No link may be lost, and no page may be leased twice.
 pub(crate) fn merging_loses_nothing(factory: &impl EngineFactory) {
     let mut frontier = factory.open(small());
     frontier

@@ -1,7 +1,8 @@
-//! The tests of every engine: they check what the trait [`Frontier`] promises.
+//! Tests that every storage engine must pass. They check what the documentation of the trait [`Frontier`] promises.
 //!
 //! The test module of an engine implements [`EngineFactory`] and calls [`suite!`]. Each test gets an empty collection.
-//! A collection that is opened again after the engine was dropped must have the same content, with all leases released.
+//! If the engine is dropped and the collection is opened again, it must have the same content, and all leases must be
+//! released.
 
 pub(crate) mod blocking;
 pub(crate) mod checkout;
@@ -18,7 +19,7 @@ use aranha_url::{CanonUrl, Canonicaliser, PathKey, SiteKey, UrlRules};
 
 use crate::*;
 
-/// Opens an engine on one collection.
+/// Opens an engine on a collection. Every call opens the same collection.
 pub(crate) trait EngineFactory {
     type Engine: Frontier;
     fn open(&self, options: Options) -> Self::Engine;
@@ -136,7 +137,7 @@ fn paths(pages: &[Pending]) -> Vec<&str> {
     pages.iter().map(|page| page.path.as_str()).collect()
 }
 
-/// Make a test of every case.
+/// Define a `#[test]` function for each test of the suite.
 macro_rules! suite {
     ($factory:expr) => {
         suite!($factory =>

@@ -119,7 +119,8 @@ pub(crate) fn a_page_is_revisited_with_its_past(factory: &impl EngineFactory) {
         accept(&mut frontier, 20, entry);
         let pages = frontier.status(20).expect("status").pages;
         assert_eq!((pages.retry, pages.revisit, pages.done), (0, 3, 3));
-        // A repeated seed keeps its revisit time, so that the same command continues a crawl.
+        // A repeated seed does not change the time of its revisit, so that repeating the same command continues a
+        // crawl.
         frontier.make_due(30, &[home]).expect("makes due");
         assert!(
             frontier
@@ -130,7 +131,7 @@ pub(crate) fn a_page_is_revisited_with_its_past(factory: &impl EngineFactory) {
         let lease = one(&mut frontier, 5000);
         assert_eq!(paths(&lease.pending), ["/b"]);
         assert_eq!(lease.pending[0].past, past(5000));
-        // A page that was not visited waits in the window with its past.
+        // A page that was leased but not fetched waits in the window with its past.
         let mut entry = release(&lease, 5010);
         entry.window = WindowUpdate::Replace(lease.pending);
         accept(&mut frontier, 5010, entry);
@@ -223,7 +224,7 @@ pub(crate) fn revisits_beyond_the_horizon_wait_for_the_next_crawl(factory: &impl
         (status.next_due, status.next_revisit),
         (Some(500), Some(110))
     );
-    // In the next crawl both are due.
+    // In the next crawl both sites are due.
     frontier.revisit_until(i64::MAX);
     let leases = frontier.check_out(200, "n", 9).expect("checks out");
     assert_eq!(leases.len(), 2);

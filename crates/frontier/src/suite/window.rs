@@ -34,7 +34,7 @@ pub(crate) fn the_queue_is_first_in_first_out(factory: &impl EngineFactory) {
     assert!(!reply.has_more);
 }
 
-/// Pages, every third with a past.
+/// Pages with these numbers. Every third one has a past.
 fn pages(numbers: std::ops::Range<usize>) -> Vec<Pending> {
     let past = |number: usize| {
         number.is_multiple_of(3).then(|| {
@@ -53,7 +53,7 @@ fn pages(numbers: std::ops::Range<usize>) -> Vec<Pending> {
     pages.collect()
 }
 
-/// A check-in that keeps the lease and takes up to `want` pages.
+/// A check-in that keeps the lease and asks for up to `want` pages.
 fn keep(lease: &Lease, window: WindowUpdate, want: usize) -> CheckIn {
     CheckIn {
         window,
@@ -66,7 +66,7 @@ fn tail(keep_last: usize, append: Vec<Pending>) -> WindowUpdate {
     WindowUpdate::Tail { keep_last, append }
 }
 
-/// Check out a site and set its window.
+/// Seed and check out a site, and set its window.
 fn begin_with(frontier: &mut impl Frontier, window: &[Pending]) -> Lease {
     frontier
         .seed(0, &[seed("https://a.example/")])
@@ -81,7 +81,7 @@ fn begin_with(frontier: &mut impl Frontier, window: &[Pending]) -> Lease {
     lease
 }
 
-/// The window at the next check-out after the frontier was opened again.
+/// Close the frontier, open it again, and return the window at the next check-out.
 fn reopened_window<P: EngineFactory>(factory: &P, frontier: P::Engine) -> Vec<Pending> {
     drop(frontier);
     let mut frontier = factory.open(Options::default());
@@ -179,7 +179,7 @@ pub(crate) fn a_release_keeps_the_rest_of_the_window(factory: &impl EngineFactor
     assert_eq!(frontier.status(2).expect("status").next_due, Some(50));
     let lease = one(&mut frontier, 50);
     assert_eq!(lease.pending, all[2..5]);
-    // The pages of the lease are the stored window.
+    // The pages of the lease are now the stored window.
     let entry = CheckIn {
         window: tail(1, all[5..].to_vec()),
         ..release(&lease, 60)
@@ -188,7 +188,7 @@ pub(crate) fn a_release_keeps_the_rest_of_the_window(factory: &impl EngineFactor
     assert_eq!(reopened_window(factory, frontier), all[4..]);
 }
 
-/// 200 check-ins with taken, appended and returned pages, releases and lost leases.
+/// Makes 200 check-ins that take pages, append pages, ask for pages and release the lease; some leases are lost.
 pub(crate) fn windows_keep_their_order(factory: &impl EngineFactory) {
     let mut frontier = factory.open(small());
     let mut window = pages(0..3);
