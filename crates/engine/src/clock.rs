@@ -1,7 +1,7 @@
 //! Unix milliseconds that advance with tokio's clock.
 //!
-//! The engine takes all times from here. In a simulation tokio's clock is paused, and this clock advances together with
-//! the timers. A change of the system time during a crawl affects neither courtesy nor leases.
+//! All times in the engine come from this clock. In a simulation tokio's clock is paused, and this clock advances
+//! together with the timers. A change of the system time during a crawl affects neither courtesy nor leases.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 

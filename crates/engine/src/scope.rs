@@ -52,8 +52,8 @@ impl SharedScope {
         }
     }
 
-    /// Whether a redirect of the page `from` is followed, and the new seed, if there is one: if a seed redirects out of
-    /// scope, the target becomes a seed, because the user may know only the old address of a site.
+    /// Returns whether a redirect of the page `from` is followed, and the seed that it adds, if any. If a seed
+    /// redirects out of scope, the target becomes a seed, because the user may know only the old address of a site.
     pub(crate) fn wants_redirect(&self, target: &CanonUrl, from: &Pending) -> (bool, Option<Seed>) {
         let depth = link_depth(from, Hop::Redirect);
         let inside = self.wants(target, depth);

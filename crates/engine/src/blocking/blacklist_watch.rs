@@ -27,7 +27,7 @@ pub(crate) struct BlacklistWatch {
 
 type Stamp = Option<(u64, SystemTime)>;
 
-/// An error of the black list file.
+/// An error in reading or writing the black list file.
 #[derive(Debug, thiserror::Error)]
 pub enum BlacklistWatchError {
     /// The file cannot be read or written.

@@ -92,8 +92,8 @@ pub(crate) struct FetchedPage {
 
 /// Fetches and reads one page. It ends within a finite time (invariant 6). If it is cancelled, the page stays pending.
 ///
-/// The futures of rare paths are boxed, here and in the fetcher. This keeps the future small, which is allocated for
-/// every page.
+/// The futures of rare paths are boxed, here and in the fetcher. This keeps the future of this function small, because
+/// one is allocated for every page.
 pub(crate) async fn collect(
     context: &Context,
     mut session: FetchSession,

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use crate::node::Context;
 use crate::status::tally::add;
 
-/// Maximum time that a close is assumed to need to reach the server. If aranha closes the connection before the end of
-/// a response, the courtesy pause begins after that time.
+/// Maximum time that a close is assumed to need to reach the server. If aranha closes a connection before the end of
+/// the response, the courtesy pause begins when the close has reached the server.
 const MAX_CLOSE_DELAY: Duration = Duration::from_millis(200);
 /// Maximum number of addresses of a host that are tried before its server counts as unreachable.
 const MAX_ADDRESSES: usize = 2;

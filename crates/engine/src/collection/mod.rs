@@ -6,7 +6,7 @@ pub(crate) mod files;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The paths of a collection. Opens no file.
+/// The paths of a collection. This type opens no files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Collection {
     root: PathBuf,

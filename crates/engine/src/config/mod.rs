@@ -104,7 +104,7 @@ pub struct ConfigEntry {
 /// The layers of a configuration, except the built-in defaults.
 #[derive(Clone, Debug, Default)]
 pub struct Layers {
-    /// The profile from the command line. `None`: the profile is the one named in the last file that names one.
+    /// The profile from the command line. `None`: the last file that names a profile decides.
     pub profile: Option<String>,
     /// Configuration files; a later one overrides an earlier one. A missing file is an error.
     pub files: Vec<PathBuf>,

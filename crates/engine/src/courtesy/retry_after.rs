@@ -8,7 +8,7 @@ use std::time::Duration;
 use aranha_fetch::FetchResponse;
 use aranha_frontier::Outcome;
 
-/// The longest `Retry-After` that is obeyed.
+/// The longest `Retry-After` that is obeyed. Longer ones are shortened to it.
 const MAX_RETRY_AFTER: Duration = Duration::from_hours(7 * 24);
 
 /// A time before which no request is sent to a site.

@@ -1,4 +1,4 @@
-//! Limits of the user on the whole crawl: load, download rate, number of pages.
+//! Limits that the user sets for the whole crawl: load, download rate, number of pages.
 
 pub(crate) mod load;
 pub(crate) mod page_budget;

@@ -1,7 +1,8 @@
 //! The download rate limit (`--limit-rate`, `crawl.limit_rate`), over all sites.
 //!
-//! A token bucket whose balance may become negative. The bytes of a response are subtracted when they are known, and a
-//! request waits until the balance is zero again. So the average rate is kept for responses of any size.
+//! A token bucket whose balance may become negative. The bytes of a response are subtracted when the response has
+//! ended, and the next request waits until the balance is zero again. So the average rate is kept for responses of any
+//! size.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

@@ -143,7 +143,7 @@ mod tests {
         cache.insert(other, PathKey(2));
         assert_eq!(cache.find(one), None);
         assert_eq!(cache.find(other), Some(PathKey(2)));
-        // Two visits write at the same time: halves of two entries match no id.
+        // If two visits write at the same time, a slot may contain halves of two entries, which match no id.
         cache.slot(one).key.store(1, Relaxed);
         assert_eq!(cache.find(one), None);
         assert_eq!(cache.find(other), None);

@@ -1,4 +1,4 @@
-//! Links of pages, separated into links of the same site and links to other sites.
+//! Links of pages, separated into links within the site and links to other sites.
 //!
 //! `extract.rs` reads the links of a page, `redirect.rs` the target of a redirect, which is a link as well (N11).
 //! `link_cache.rs` recognises links that the visit has seen on an earlier page.

@@ -2,7 +2,7 @@
 //!
 //! A crawl ends when no site is due within `crawl.idle_wait`, when a limit is reached, when the user interrupts it, or
 //! when the disk or the frontier fails ([`Reason`]). **Before the crawl ends, every visit makes its last check-in**,
-//! unless nothing can be recorded any more. Then the open volume is closed and indexed.
+//! unless nothing can be recorded any more. Afterwards the open volume is closed and indexed.
 //!
 //! `opening.rs` opens everything that a crawl needs. `context.rs` is the state that all visits share. Read
 //! [`Node::run`] first.

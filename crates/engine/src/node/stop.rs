@@ -1,7 +1,8 @@
 //! The stop signal of a crawl, with the reason for the stop. Every task can wait for it.
 //!
-//! The first reason is kept. Only a failure (full disk, error of aranha) replaces an earlier reason, if that is not a
-//! failure. After the signal, visits start no further fetch. They make their last check-in, which releases their sites.
+//! The first reason is kept. Only a failure (full disk, error of aranha) replaces an earlier reason that is not itself
+//! a failure. After the signal, visits start no further fetch. They make their last check-in, which releases their
+//! sites.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,7 +25,8 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Whether the crawl could not continue. The last pages that it fetched may then be missing in the frontier.
+    /// Whether the crawl stops because it cannot continue. The pages that it fetched last may then be missing in the
+    /// frontier.
     fn is_failure(&self) -> bool {
         matches!(self, Self::DiskFull(_) | Self::Failed(_))
     }

@@ -2,8 +2,8 @@
 //!
 //! A receiver (`aranha listen`, the Squid helper, `aranha seed add --now`) appends a line to `signals.jsonl` in the
 //! collection, whether a crawl is active or not, and never waits for the crawl. An active crawl renames the file every
-//! second, reads it, and removes it when its signals are in the frontier. So a crash may cause a signal to be read
-//! twice, but never loses one. A signal can only make a visit earlier (`crates/revisit`, `Trust`).
+//! second, reads it, and removes it when its signals are in the frontier. So a crash of the crawl may cause signals to
+//! be read twice, but loses none. A signal can only make a visit earlier (`crates/revisit`, `Trust`).
 //!
 //! Writers hold the lock of the file while they write, and check after locking that the file was not renamed. The
 //! reader waits for the lock. So lines of several writers do not mix, and no line is lost.
@@ -50,7 +50,8 @@ pub struct Signal {
     pub at: i64,
 }
 
-/// Appends signals to the file at `path` in one write. Does not sync: a lost signal costs less than a sync.
+/// Appends signals to the file at `path` in one write. The file is not synced, so a power failure may lose signals.
+/// This costs less than a sync for each signal.
 pub fn signal(path: &Path, signals: &[Signal]) -> io::Result<()> {
     let mut lines = Vec::new();
     for signal in signals {

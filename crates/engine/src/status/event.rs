@@ -10,7 +10,7 @@ use super::notice::Notice;
 use super::tally::Tally;
 use crate::node::Summary;
 
-/// Something that happened in a crawl, and when. Serialises as one flat JSON object.
+/// Something that happened in a crawl, and when. It is serialised as one flat JSON object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Event {
     /// Unix milliseconds; RFC 3339 in JSON.
@@ -84,7 +84,7 @@ impl Event {
         }
     }
 
-    /// Makes the event that ends a crawl.
+    /// Makes the event for the end of a crawl.
     pub fn end(time: i64, summary: &Summary) -> Self {
         let kind = EventKind::End {
             reason: summary.reason.to_string(),

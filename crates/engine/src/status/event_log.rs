@@ -32,7 +32,8 @@ impl EventLog {
         Ok(Self(Mutex::new(file)))
     }
 
-    /// Appends one event. A write error is ignored: the log must not stop a crawl, and a full disk stops it elsewhere.
+    /// Appends one event. A write error is ignored, because the log must not stop a crawl. A full disk stops the crawl
+    /// when volumes or the frontier are written.
     pub(crate) fn append(&self, event: &Event) {
         let mut line = serde_json::to_vec(event).expect("an event is valid JSON");
         line.push(b'\n');

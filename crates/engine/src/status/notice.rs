@@ -1,4 +1,4 @@
-//! Notices: what the operator of a crawl should know while it runs.
+//! Notices: events that the operator of a crawl should know about while it runs.
 //!
 //! [`Notices::send`] appends each notice to `logs/events.jsonl` and passes it to the program that runs the crawl.
 //! Senders never wait, and the crawl does not depend on a receiver.
@@ -25,14 +25,14 @@ pub enum Notice {
     Trap {
         /// The site.
         site: String,
-        /// The threshold that was exceeded.
+        /// Why the site is considered a trap.
         reason: String,
     },
     /// All hosts below a domain are blocked as one trap (D6).
     DomainTrap {
         /// The entry added to the collection's black list.
         entry: String,
-        /// The evidence.
+        /// Why the hosts are considered a trap.
         reason: String,
     },
     /// A site that was being visited is blocked by the black list.

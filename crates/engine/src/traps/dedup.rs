@@ -67,7 +67,7 @@ mod tests {
         fn each_hash_is_new_once(hashes in proptest::collection::vec(1..90_u32, 0..200), high in 0..3_u32, expected in 0..60_usize) {
             let (mut seen, mut known) = (SeenHashes::new(expected), HashSet::new());
             for hash in hashes {
-                // After the shift, hashes differ only in their upper bits, so they compete for the same slots.
+                // If `high` is above 0, the hashes differ only in their upper bits, so they compete for the same slots.
                 let hash = hash << (12 * high);
                 proptest::prop_assert_eq!(seen.insert(hash), known.insert(hash));
             }

@@ -1,4 +1,5 @@
-//! Trap detection: how much new text the pages of a site still bring (D5, D7, D8; Chakrabarti 2.3.6, Viuva Negra 4.1).
+//! Trap detection by the new text and the links back on the pages of a site (D5, D7, D8; Chakrabarti 2.3.6, Viuva Negra
+//! 4.1).
 //!
 //! An endless site shows one of two signs:
 //!
@@ -213,8 +214,8 @@ impl Novelty {
         text != 0 && !remember(&mut self.texts, text, MAX_TEXTS)
     }
 
-    /// Adds a page with `links` different links into the site, `new` of them to unknown pages. `is_repeated`: its text
-    /// was seen before. A page whose words were not read is classified like the next page that is read.
+    /// Adds a page with links to `links` different pages of the site, of which `new` were unknown. `is_repeated`: its
+    /// text was seen before. A page whose words were not read is classified like the next page that is read.
     pub(crate) fn add_page(&mut self, reading: &Reading, is_repeated: bool, links: u32, new: u32) {
         if links >= MIN_LINKS {
             self.record.pages = self.record.pages.saturating_add(1);

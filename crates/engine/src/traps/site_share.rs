@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use aranha_url::SiteKey;
 
-/// Number of latest requests in which sites are counted.
+/// Number of latest requests over which the shares of sites are computed.
 const WINDOW: usize = 2048;
 /// Minimum share of these requests, in percent, at which a site is reported.
 const MIN_PERCENT: u32 = 50;

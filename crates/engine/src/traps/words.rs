@@ -1,8 +1,8 @@
 //! The words of a text, as hashes, for trap detection ([`crate::traps::novelty`]).
 //!
 //! A word is a sequence of ASCII letters, ASCII digits and bytes above ASCII. The text is read in blocks of 64 bytes: a
-//! bit mask says which bytes belong to words. It is computed 16 bytes at a time with SSE2, which every x86-64 processor
-//! has, and 8 bytes at a time elsewhere.
+//! bit mask says which bytes belong to words. The mask is computed 16 bytes at a time with SSE2, which every x86-64
+//! processor has, and 8 bytes at a time elsewhere.
 
 /// An odd number with evenly distributed bits (from the golden ratio), for multiplicative hashing.
 pub(crate) const HASH_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -14,8 +14,8 @@
 //!
 //! 1. The server could not be reached: the page stays in the queue while its site waits (`outage.rs`).
 //! 2. The failure is temporary and the retry table has a delay left: retry. A truncated response counts as temporary.
-//! 3. The server sent `Retry-After` or 429, or fails again and again: the visit ends and the site waits
-//!    (`courtesy/retry_after.rs`).
+//! 3. The server sent `Retry-After` or 429, or [`DOWN_AFTER_FAILURES`] fetches in a row have failed: the visit ends and
+//!    the site waits (`courtesy/retry_after.rs`).
 //! 4. The response is the site's "not found" page: the page counts as gone (`traps/soft_404.rs`).
 //! 5. The response redirects to the page itself, for example to its twin or to the same URL after setting a cookie: the
 //!    page is fetched again, at most [`MAX_SELF_REDIRECTS`] times. This replaces a retry by rule 2. Any other redirect
@@ -94,7 +94,8 @@ pub(crate) struct Verdict {
 /// When a page is fetched again.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum NextVisit {
-    /// The page goes back to the front of the visit's queue.
+    /// The page goes back to the front of the visit's queue. `path`: the path to request, if it differs from that of
+    /// the page.
     Queued { path: Option<String>, tries: u8 },
     /// At `due` (unix milliseconds), by the retry table.
     Retry { due: i64 },

@@ -1,7 +1,7 @@
 //! Traps: evidence from one page about its site, and the thresholds (D5 to D8).
 //!
-//! `visit/trap_check.rs` passes the evidence to `traps/novelty.rs`, which remembers the texts of the site, and blocks
-//! the site if it is a trap.
+//! `traps/novelty.rs` collects the evidence of all pages and decides whether the site is a trap. `visit/trap_check.rs`
+//! calls it and blocks the site.
 
 use std::fmt;
 
@@ -62,7 +62,7 @@ pub(crate) enum TrapObservation<'a> {
     Nothing,
 }
 
-/// Classifies a page. `links`: number of links into the site, and how many of these lead to new pages.
+/// Classifies a page. `links`: number of its links to pages of the site, and how many of these lead to new pages.
 pub(crate) fn observe<'a>(
     page: &Pending,
     response: &'a PageResponse,

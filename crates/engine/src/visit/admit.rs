@@ -1,4 +1,4 @@
-//! Admits links to pages of the visit's own site: pages that pass the URL-seen test are added to the queue.
+//! Admits links to pages of the visit's own site: pages that the URL-seen test finds to be new are added to the queue.
 
 use aranha_frontier::{Claim, Hop, Pending};
 use aranha_url::{CanonUrl, PathKey};

@@ -1,4 +1,4 @@
-//! The contents of the next check-in: everything that the visit has gathered since the last one.
+//! The contents of the next check-in: everything that the visit has gathered since the last check-in.
 
 use aranha_frontier::{CheckIn, Claim, Outside, Pending, Seed, SiteFacts, Then, WindowUpdate};
 use aranha_url::PathKey;

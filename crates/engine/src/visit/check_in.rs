@@ -40,8 +40,8 @@ impl Visit {
         self.check_ins.last + self.context.config().frontier.lease / 3
     }
 
-    /// Whether a check-in is due: by time, because the batch is large, or because the queue is short and pages wait on
-    /// disk.
+    /// Whether a check-in is due: its interval is over, the lease must be renewed, the batch is large, or the queue is
+    /// short while pages wait on disk.
     pub(super) fn needs_check_in(&self) -> bool {
         if self.check_ins.submitted.is_some() {
             return false;

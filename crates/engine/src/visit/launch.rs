@@ -13,7 +13,8 @@ use crate::status::tally::add;
 use crate::verdict::decide_pass_over;
 
 impl Visit {
-    /// Whether another fetch may begin: a connection is free, and commits keep up.
+    /// Whether another fetch may begin: fewer than the maximum number of requests are active, and the committer keeps
+    /// up.
     pub(super) fn may_fetch_more(&self) -> bool {
         let disk_is_behind = self.check_ins.submitted.is_some() && self.is_batch_large();
         self.requests.count() < self.max_requests() && !disk_is_behind

@@ -4,9 +4,9 @@
 //! enter ─► robots.txt ─► loop: launch ─► collect ─► verdict ─► apply ─► check-in ─► release
 //! ```
 //!
-//! A visit holds the site's Local Frontier: a queue of pages, breadth first (F3), and the keys of all pages that the
-//! site is known to have, so that the URL-seen test for a link inside the site is a lookup in memory (F4). robots.txt
-//! comes first. Between requests the visit keeps the site's courtesy pause (R3).
+//! A visit holds the site's Local Frontier: a queue of pages, breadth first (F3), and the keys of all known pages of
+//! the site, so that the URL-seen test for a link inside the site is a lookup in memory (F4). robots.txt is read first.
+//! Between requests the visit keeps the site's courtesy pause (R3).
 //!
 //! **A crash loses no page**: each check-in reports the whole queue, pages in flight included, or its changes since the
 //! last check-in (`page_queue.rs`). At most the fetches since the last check-in are repeated (invariant 5).
@@ -58,7 +58,7 @@ use crate::status::tally::add;
 /// Visits the site of a lease until its pages are fetched, its time is up, or the crawl stops.
 ///
 /// Tens of thousands of visits wait at the same time. Futures that are needed only at the beginning and at the end are
-/// boxed, so that they take no memory meanwhile.
+/// boxed, so that they take no memory in the meantime.
 pub(crate) fn visit(context: Arc<Context>, lease: Lease) -> impl Future<Output = ()> + Send {
     add(&context.counters().visits_started, 1);
     let span = tracing::debug_span!("visit", site = %lease.site, lease = lease.id);

@@ -29,9 +29,9 @@ pub(crate) struct PageQueue {
     /// Pages pushed to the front. The last element is the first page of the queue.
     front: Vec<Pending>,
     packed: Vec<u8>,
-    /// Bytes of `packed` that were popped.
+    /// Number of bytes at the start of `packed` that belong to popped pages.
     popped: usize,
-    /// Packed pages that were not popped.
+    /// Number of packed pages that were not popped.
     count: usize,
     /// The pasts of the packed pages that have one, in order.
     pasts: VecDeque<Box<Past>>,
@@ -478,9 +478,9 @@ mod tests {
         };
         pages.receive((1..6).map(page).collect());
         assert_eq!(report(&mut pages, &[]), (5, vec![]));
-        let first = pages.pop_front().expect("five");
+        let first = pages.pop_front().expect("five pages");
         assert_eq!(report(&mut pages, &[first]), (5, vec![]), "one in flight");
-        let second = pages.pop_front().expect("four");
+        let second = pages.pop_front().expect("four pages");
         pages.push_back(page(6));
         assert_eq!(
             report(&mut pages, std::slice::from_ref(&second)),
@@ -496,14 +496,14 @@ mod tests {
         pages.push_back(page(7));
         pages.receive(vec![page(8)]);
         assert_eq!(report(&mut pages, &[]).0, 0, "order differs");
-        let both = [pages.pop_front(), pages.pop_front()].map(|page| page.expect("seven"));
+        let both = [pages.pop_front(), pages.pop_front()].map(|page| page.expect("seven pages"));
         assert_eq!(report(&mut pages, &both).0, 0, "two in flight");
         assert_eq!(
             report(&mut pages, &both[1..]).0,
             0,
             "position in the window unknown"
         );
-        let mut last = pages.pop_front().expect("five");
+        let mut last = pages.pop_front().expect("five pages");
         while let Some(page) = pages.pop_front() {
             last = page;
         }
@@ -513,7 +513,7 @@ mod tests {
             "the last page in flight"
         );
         pages.push_back(page(9));
-        let new = pages.pop_front().expect("one");
+        let new = pages.pop_front().expect("one page");
         assert_eq!(
             report(&mut pages, &[new]),
             (0, vec![9]),

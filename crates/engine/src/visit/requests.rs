@@ -61,7 +61,7 @@ impl Requests {
     pub(super) fn start(&mut self, context: Arc<Context>, task: FetchTask) {
         let page = task.page.clone();
         let session = self.sessions.pop().unwrap_or_default();
-        // The box avoids that a future of some kilobytes is copied on its way to the runtime.
+        // The box prevents that a future of some kilobytes is copied several times on its way to the runtime.
         let work = async move { collect(&context, session, task).await };
         let work = Box::pin(work.instrument(visit_span()));
         let collector = self.collectors.spawn(work);

@@ -188,7 +188,7 @@ impl VisitedSite {
         self.facts.counters.errors += 1;
     }
 
-    /// Counts a page whose text another page of the site has.
+    /// Counts a page with the same text as another page of the site.
     pub(super) fn count_duplicate(&mut self) {
         self.facts.counters.duplicates += 1;
     }
