@@ -1,4 +1,5 @@
-//! Sends queries to the name servers: in turn, to spread the load (N3), and to the next server if one fails.
+//! Sends queries to the name servers: in turn, to spread the load (N3), and to the next server if one fails or is slow.
+//! A slow server is not given up: its answer is used if it arrives within `dns_timeout`.
 //!
 //! A server that does not answer or cannot be reached is skipped, for two seconds at first and for up to a minute as
 //! long as it does not answer. It is used in that time only if no other server is left. After that time a single query
@@ -16,6 +17,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use hickory_resolver::{
     Hosts, NameServerPool, PoolContext, TlsConfig,
     config::{NameServerConfig, ResolveHosts, ResolverOpts},
@@ -33,7 +35,7 @@ use hickory_resolver::{
     },
     system_conf::read_system_conf,
 };
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, timeout, timeout_at};
 use tracing::{info, warn};
 
 use super::{
@@ -41,9 +43,9 @@ use super::{
     lookup_result::LookupResult,
     resolver::{AddressLookup, is_unanswered},
 };
-use crate::{Failure, FetchSetupError, Options};
+use crate::{Failure, FetchSetupError, Options, clock::deadline_after};
 
-/// Maximum number of servers that are queried for one name, one after the other.
+/// Maximum number of attempts to look up one name.
 const MAX_ATTEMPTS: usize = 3;
 
 /// Pause before the second attempt of a failed query; twice as long before the third.
@@ -65,6 +67,8 @@ pub(crate) struct NameServers {
     hosts: Hosts,
     next: AtomicUsize,
     start: Instant,
+    /// Time without an answer after which the next server is queried as well.
+    slow_after: Duration,
 }
 
 struct NameServer {
@@ -100,7 +104,7 @@ impl NameServers {
         }
         settings.cache_size = 0;
         settings.attempts = 0;
-        settings.timeout = options.dns_timeout / MAX_ATTEMPTS as u32;
+        settings.timeout = options.dns_timeout;
         settings.max_active_requests = options.dns_concurrency.saturating_mul(2).max(32);
         let servers = configs
             .into_iter()
@@ -120,11 +124,13 @@ impl NameServers {
             hosts,
             next: AtomicUsize::new(0),
             start: Instant::now(),
+            // Leaves the last server as much time as the others.
+            slow_after: options.dns_timeout / (MAX_ATTEMPTS as u32 + 1),
         })
     }
 
     /// The servers to query, in round-robin order; those that are skipped come last.
-    fn order(&self) -> impl Iterator<Item = &NameServer> {
+    fn order(&self) -> Vec<&NameServer> {
         let first = self.next.fetch_add(1, Ordering::Relaxed) % self.servers.len();
         let (before, after) = self.servers.split_at(first);
         let now = self.now();
@@ -142,12 +148,7 @@ impl NameServers {
             })
             .collect();
         order.sort_by_key(|(last, _)| *last);
-        let servers = order.into_iter().map(|(_, server)| server);
-        servers
-            .collect::<Vec<_>>()
-            .into_iter()
-            .cycle()
-            .take(MAX_ATTEMPTS)
+        order.into_iter().map(|(_, server)| server).collect()
     }
 
     fn now(&self) -> u64 {
@@ -156,7 +157,8 @@ impl NameServers {
 }
 
 impl AddressLookup for NameServers {
-    /// Queries one server after the other until one answers.
+    /// Queries one server. Queries the next one when an attempt fails, and also when it is slow; the slow attempt
+    /// continues. Returns the first answer.
     async fn look_up(&self, name: &str) -> LookupResult {
         let Some(name) = absolute_name(name) else {
             return LookupResult::failed(Failure::DnsNotFound);
@@ -165,18 +167,44 @@ impl AddressLookup for NameServers {
         {
             return found;
         }
-        let mut found = LookupResult::failed(Failure::DnsTimeout);
-        for (attempt, server) in self.order().enumerate() {
-            if attempt > 0 && matches!(found.outcome, Err(Failure::DnsFailed(_))) {
-                // A broken connection to a server takes a moment to be reopened.
-                tokio::time::sleep(RETRY_PAUSE * attempt as u32).await;
+        let order = self.order();
+        let server = |attempt: usize| order[attempt % order.len()];
+        let attempt = async |server: &NameServer, pause: Duration| {
+            tokio::time::sleep(pause).await;
+            server.look_up(&name, self.start).await
+        };
+        let mut attempts = FuturesUnordered::new();
+        attempts.push(attempt(server(0), Duration::ZERO));
+        let mut started = 1;
+        let mut slow_at = deadline_after(Instant::now(), self.slow_after);
+        let mut failed = LookupResult::failed(Failure::DnsTimeout);
+        loop {
+            let mut pause = Duration::ZERO;
+            match timeout_at(slow_at, attempts.next()).await {
+                Ok(Some(found)) if !is_unanswered(&found.outcome) => return found,
+                Ok(Some(found)) => {
+                    if matches!(found.outcome, Err(Failure::DnsFailed(_))) {
+                        // A broken connection to a server takes a moment to be reopened.
+                        pause = RETRY_PAUSE * started as u32;
+                    }
+                    failed = found;
+                }
+                Ok(None) => return failed,
+                Err(_) => {
+                    server(started - 1).record_failure(self.start);
+                    slow_at = deadline_after(Instant::now(), Duration::MAX);
+                    if started >= order.len() {
+                        // Every server has a query in flight.
+                        continue;
+                    }
+                }
             }
-            found = server.look_up(&name, self.start).await;
-            if !is_unanswered(&found.outcome) {
-                break;
+            if started < MAX_ATTEMPTS {
+                attempts.push(attempt(server(started), pause));
+                started += 1;
+                slow_at = deadline_after(Instant::now(), pause + self.slow_after);
             }
         }
-        found
     }
 }
 
@@ -272,17 +300,22 @@ impl NameServer {
             )
         };
         if is_unanswered(&v4) && is_unanswered(&v6) {
-            if self
-                .health
-                .record_failure(start.elapsed().as_millis() as u64)
-            {
-                warn!(server = %self.address, "name server does not answer; it is skipped for a while");
-            }
+            self.record_failure(start);
         } else if self.health.record_answer() {
             info!(server = %self.address, "name server answers again");
         }
         let [v4, v6] = [v4, v6].map(|result| result.unwrap_or_else(failure_of));
         v4.merge(v6)
+    }
+
+    /// Records that the server did not answer in time.
+    fn record_failure(&self, start: Instant) {
+        if self
+            .health
+            .record_failure(start.elapsed().as_millis() as u64)
+        {
+            warn!(server = %self.address, "name server does not answer; it is skipped for a while");
+        }
     }
 
     /// Looks up the records of one type. Sends one query for the name, and one for each alias that an answer ends with.

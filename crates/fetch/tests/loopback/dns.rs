@@ -12,7 +12,10 @@ use hickory_proto::{
     op::{Message, ResponseCode},
     rr::{Name, RData, Record, RecordType, rdata},
 };
-use tokio::net::UdpSocket;
+use tokio::{net::UdpSocket, time::Instant};
+
+/// The delay of answers for `slow.example`.
+const SLOW_ANSWER: Duration = Duration::from_secs(4);
 
 /// Starts a name server. Returns its address and the list of queries it receives.
 async fn start() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
@@ -20,7 +23,7 @@ async fn start() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
 }
 
 async fn start_at(address: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
-    let socket = UdpSocket::bind(address).await.unwrap();
+    let socket = Arc::new(UdpSocket::bind(address).await.unwrap());
     let address = socket.local_addr().unwrap();
     let received = Arc::new(Mutex::new(Vec::new()));
     let questions = received.clone();
@@ -34,10 +37,14 @@ async fn start_at(address: SocketAddr) -> (SocketAddr, Arc<Mutex<Vec<String>>>) 
                 .unwrap()
                 .push(format!("{} {}", query.name(), query.query_type()));
             if let Some(answer) = answer(&question) {
-                socket
-                    .send_to(&answer.to_vec().unwrap(), from)
-                    .await
-                    .unwrap();
+                let socket = socket.clone();
+                tokio::spawn(async move {
+                    if query.name().to_string() == "slow.example." {
+                        tokio::time::sleep(SLOW_ANSWER).await;
+                    }
+                    let bytes = answer.to_vec().unwrap();
+                    socket.send_to(&bytes, from).await.unwrap();
+                });
             }
         }
     });
@@ -58,7 +65,7 @@ fn answer(question: &Message) -> Option<Message> {
         answer.add_answer(Record::from_rdata(query.name().clone(), 600, data));
     };
     match (name.as_str(), query.query_type()) {
-        ("both.example." | "four.example.", RecordType::A) => {
+        ("both.example." | "four.example." | "slow.example.", RecordType::A) => {
             add(v4(1));
             add(v4(2));
         }
@@ -71,7 +78,8 @@ fn answer(question: &Message) -> Option<Message> {
         ("gnir.example.", _) => add(alias("ring.example.")),
         ("alias.example.", _) => add(alias("both.example.")),
         (
-            "both.example." | "four.example." | "six.example." | "none.example." | "meta.example.",
+            "both.example." | "four.example." | "six.example." | "none.example." | "meta.example."
+            | "slow.example.",
             _,
         ) => {}
         _ => answer.metadata.response_code = ResponseCode::NXDomain,
@@ -195,6 +203,27 @@ async fn a_dead_server_is_skipped() {
         "the dead servers are not queried again: {:?}",
         begun.elapsed()
     );
+}
+
+/// Other servers are queried while the slow one has not answered. Its answer is used when it arrives.
+#[tokio::test(start_paused = true)]
+async fn a_slow_answer_within_the_timeout_is_used() {
+    let (slow, received) = start().await;
+    let silent = UdpSocket::bind("127.0.0.1:0").await.unwrap();
+    let silent = silent.local_addr().unwrap();
+    for servers in [vec![slow], vec![slow, silent], vec![silent, slow]] {
+        received.lock().unwrap().clear();
+        let fetcher = fetcher(Options {
+            dns_timeout: Duration::from_secs(10),
+            ..with(&servers)
+        });
+        let begun = Instant::now();
+        let found = fetcher.resolve("slow.example").await;
+        let found = found.map(|resolved| resolved.addresses.len());
+        assert_eq!(found, Ok(2), "{servers:?}");
+        assert!(begun.elapsed() < Duration::from_secs(7), "{servers:?}");
+        assert!(!received.lock().unwrap().is_empty());
+    }
 }
 
 #[tokio::test]
