@@ -16,8 +16,8 @@ pub struct Options {
     pub scripts: bool,
     /// Build the text. If false, [`Page::text`](crate::Page::text) is empty and its digest 0.
     pub text: bool,
-    /// Maximum number of links per page. Further links are dropped and counted in a remark. Of a sitemap, at least
-    /// 50,000 entries are kept.
+    /// Maximum number of links per page. Further links are dropped and counted in a remark. For the entries of a
+    /// sitemap the limit is at least 50,000.
     pub max_links: usize,
     /// Maximum bytes of text per page. The rest is dropped.
     pub max_text: usize,

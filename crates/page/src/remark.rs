@@ -35,8 +35,8 @@ pub enum PageRemark {
         /// Length of the longest dropped href in bytes.
         longest: usize,
     },
-    /// Only the first [`Options::max_links`](crate::Options::max_links) links were kept. Of a sitemap, at least the
-    /// first 50,000 entries were kept.
+    /// Only the first [`Options::max_links`](crate::Options::max_links) links were kept. For the entries of a sitemap
+    /// the limit is at least 50,000.
     LinksTruncated {
         /// Number of dropped links, duplicates included.
         dropped: usize,

@@ -136,7 +136,7 @@ mod tests {
         weighted / sum
     }
 
-    /// Simulates visits at irregular times of a page with this rate of change. Each result is the interval in days and
+    /// Simulates visits of a page with this rate of change, at irregular times. Each result is the interval in days and
     /// whether the page had changed.
     fn observe(rate: f64, mean_days: f64, visits: u64, seed: u64) -> Vec<(f64, bool)> {
         (0..visits)

@@ -2,7 +2,8 @@
 //!
 //! When a source claims that a page has changed, [`Trust::bring_forward`] computes an earlier time for its next visit.
 //! After the visit, [`Trust::learn`] records whether the claim was true. There is one [`Trust`] for each source and
-//! site. A signal never delays a visit, because the absence of a claim does not mean that the page is unchanged.
+//! site. Claims only make visits earlier. The absence of claims does not delay a visit, because it does not mean that
+//! the page is unchanged.
 
 use serde::{Deserialize, Serialize};
 

@@ -9,7 +9,7 @@ use std::ops::{BitOr, BitOrAssign};
 
 use crate::product_token;
 
-/// Directives of a page. The default has none; `|` merges the directives of several tags.
+/// Directives of a page. The default has no directives; `|` merges the directives of several tags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Directives {
     /// Do not index the page. Recorded only.

@@ -22,14 +22,14 @@ pub(crate) struct Pattern {
     anchored: bool,
     /// Length of the normalised pattern including wildcards. The longest pattern that matches decides.
     pub(crate) octets: usize,
-    /// The pattern after [`decoded_query`], if that differs.
+    /// This pattern with its query decoded by [`decoded_query`]; `None` if that changes nothing.
     loose: Option<Box<Pattern>>,
 }
 
 /// A normalised path and query, to be matched against many patterns.
 pub(crate) struct Subject<'a> {
     strict: Cow<'a, [u8]>,
-    /// The path after [`decoded_query`], if that differs.
+    /// `strict` with its query decoded by [`decoded_query`]; `None` if that changes nothing.
     loose: Option<Vec<u8>>,
 }
 

@@ -131,7 +131,7 @@ impl Canonicaliser {
         self.settle(&base.parse(href).map_err(malformed)?)
     }
 
-    /// Steps 2 and 3: from the parsed URL to normalised text.
+    /// Steps 2 and 3 of canonicalisation: converts the parsed URL to normalised text.
     fn settle(&self, url: &Url) -> Result<CanonUrl, Rejected> {
         let (mut text, offsets) = origin::write(url, true, url.as_str().len())?;
         percent::normalise_into(&mut text, url.path());
@@ -142,7 +142,8 @@ impl Canonicaliser {
         self.finish(text, offsets)
     }
 
-    /// Step 4: the optional rules. `offsets` has `www.` folded; this is undone if folding is off.
+    /// Step 4 of canonicalisation: applies the optional rules. `offsets` has `www.` folded; this is undone if folding
+    /// is off.
     fn finish(&self, mut text: String, mut offsets: PartOffsets) -> Result<CanonUrl, Rejected> {
         if !self.rules.fold_www {
             offsets.site = offsets.scheme.authority_start() as u32;

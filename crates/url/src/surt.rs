@@ -11,7 +11,7 @@ pub fn surt(url: &str) -> String {
 }
 
 /// Fast path for URLs without escapes, dot segments and other special cases. Nearly all canonical URLs are of this
-/// kind; `None` for any other URL. The result equals that of [`any_surt`].
+/// kind. Returns `None` for any other URL. The result equals that of [`any_surt`].
 fn plain_surt(url: &str) -> Option<String> {
     // The loop has no early exit, so that the compiler can vectorise it. An opening parenthesis may start a session
     // identifier.

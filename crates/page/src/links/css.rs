@@ -208,7 +208,7 @@ impl<'a, F: FnMut(&[u8])> CssScanner<'a, F> {
         }
     }
 
-    /// Reads the argument of `url(…)`, after the parenthesis.
+    /// Reads the argument of `url(…)`, whose opening parenthesis has been read.
     fn url_argument(&mut self) {
         self.skip_white_space();
         if matches!(self.peek(), Some(b'"' | b'\'')) {
@@ -236,7 +236,7 @@ impl<'a, F: FnMut(&[u8])> CssScanner<'a, F> {
         }
     }
 
-    /// Reads the start of an at-rule, after the `@`.
+    /// Reads the start of an at-rule whose `@` has been read.
     fn at_rule(&mut self) {
         let name = self.name();
         if is_named(name, "import") {

@@ -99,7 +99,7 @@ const CLASSES: [(f64, f64, f64); 5] = [
 ];
 
 impl ChangingWeb {
-    /// A web of about `pages` pages, over `days` days.
+    /// Generates a web of about `pages` pages, and their changes over `days` days.
     pub(crate) fn new(pages: usize, days: f64, seed: u64) -> Self {
         let mut random = RandomStream::new(seed);
         let mut web = ChangingWeb {
