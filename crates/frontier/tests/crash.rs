@@ -247,7 +247,8 @@ fn acknowledged_check_ins_survive_a_kill() {
     }
     for page in &windows {
         let found = frontier.explain(&url(page)).expect("explains");
-        // The page may also have a record: of a transaction that was stored, but killed before its acknowledgement.
+        // The page may have a record instead, if the child was killed after storing the record and before acknowledging
+        // it.
         assert!(
             found.waiting.is_some() || !found.records.is_empty(),
             "{page} was checked in and does not wait"

@@ -1,10 +1,10 @@
-//! Measures the speed of the writing side:
+//! Measures the speed of writing an archive:
 //! `cargo run --release -p aranha-volume --example write_speed -- DIR [N] [LEVEL] [THREADS] [gzip|zstd] [TARGET]`.
 //!
-//! Appends N pages (default 20,000), repeating the HTML files under DIR. Every page gets a comment with its number, so that
-//! none is a duplicate. Syncs every 1,000 pages, as a crawl does. Prints pages and megabytes per second, compression ratio,
-//! processor time per page, and bytes written to the disk per byte of page. The volumes are written to a temporary folder
-//! under TARGET. `bench/storage` runs it for a table of levels.
+//! It appends N pages (default 20,000), using the HTML files under DIR again and again. Every page gets a comment with
+//! its number, so that no page is a duplicate. It syncs after every 1,000 pages, as a crawl does. It prints pages and
+//! megabytes per second, the compression ratio, the processor time per page, and the bytes written to the disk per byte
+//! of page. The volumes are written to a temporary folder under TARGET. `bench/storage` runs it for a table of levels.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -12,7 +12,7 @@ use std::time::Instant;
 use aranha_volume::{Archive, Compression, Exchange, Options};
 use bytes::Bytes;
 
-/// The allocator of aranha.
+/// The allocator that the binary uses too.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

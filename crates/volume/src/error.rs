@@ -1,4 +1,4 @@
-//! [`VolumeError`]. It is `Clone`, because one failed write fails every pending receipt.
+//! The error type [`VolumeError`]. It is `Clone`, because after a failed write every pending receipt returns the error.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use crate::VolumeId;
 
-/// An operation on the archive failed. After [`VolumeError::DiskFull`] or [`VolumeError::Io`] while writing, every later
-/// append fails with the same error, so that the archive has no gap.
+/// An operation on the archive failed. If writing fails with [`VolumeError::DiskFull`] or [`VolumeError::Io`], every
+/// later append fails with the same error, so that no exchange is missing between stored ones.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum VolumeError {
@@ -20,7 +20,7 @@ pub enum VolumeError {
     /// Any other error of the file system.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file or directory concerned.
+        /// The file or directory on which the operation failed.
         path: PathBuf,
         /// The error of the operating system.
         source: Arc<io::Error>,

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::{Location, WarcFields};
 
-/// One fetch to store: the bytes on the wire, and their meaning as parsed by the fetcher.
+/// One fetch to store: the bytes that were sent and received, and what the fetcher parsed from them.
 #[derive(Debug, Clone, Default)]
 pub struct Exchange {
     /// The requested URL.
@@ -17,19 +17,19 @@ pub struct Exchange {
     pub address: Option<IpAddr>,
     /// The request as sent.
     pub request: Bytes,
-    /// The response as received: head and body, transfer coding included.
+    /// The response as received: head and body, with the transfer coding.
     pub response: Bytes,
-    /// The same bytes as `response`, followed by `\r\n\r\n`. If the fetcher has them in one buffer, a large response is
-    /// compressed without being copied.
+    /// The same bytes as `response`, followed by `\r\n\r\n`, the end of a WARC record. Set if the fetcher has all of
+    /// them in one buffer; then a large response is compressed without being copied.
     pub with_record_end: Option<Bytes>,
-    /// Length of the head in `response`, empty line included.
+    /// Length of the head in `response`, including the empty line.
     pub head_length: usize,
     /// The body without transfer coding, but with its content coding. Duplicates are recognised by its digest.
     pub payload: Bytes,
-    /// HTTP status. The index uses it when the head has no status line.
+    /// HTTP status. The index uses it if the head has no status line.
     pub status: u16,
-    /// The media type identified from the content; may be empty. Written as `WARC-Identified-Payload-Type` and as `mime`
-    /// in the index.
+    /// The media type identified from the content; may be empty. Written as `WARC-Identified-Payload-Type` and as
+    /// `mime` in the index.
     pub media_type: String,
     /// Reason why the response is incomplete, as in `WARC-Truncated`: `length`, `time`, `disconnect`, `unspecified`.
     pub truncated: Option<&'static str>,
@@ -42,11 +42,11 @@ pub struct Exchange {
 /// An earlier, stored version of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct EarlierVersion {
-    /// When it was fetched, Unix time in milliseconds.
+    /// When the version was fetched, as Unix time in milliseconds.
     pub time_ms: i64,
-    /// Its [`Stored::digest`].
+    /// The [`Stored::digest`] of the version.
     pub digest: [u8; 20],
-    /// Its [`Stored::location`], which must be durable.
+    /// The [`Stored::location`] of the version. The record there must be durable.
     pub location: Option<Location>,
 }
 
@@ -57,7 +57,7 @@ pub struct Stored {
     pub location: Location,
     /// SHA-1 of the payload without transfer coding. For a 304 response, the digest of the earlier version.
     pub digest: [u8; 20],
-    /// Whether a revisit record was written: the HTTP head without the payload.
+    /// Whether a revisit record was written. It has the HTTP head but not the payload.
     pub revisit: bool,
     /// Compressed size of all records of the exchange, in bytes.
     pub written: u64,

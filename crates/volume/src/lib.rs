@@ -1,22 +1,24 @@
 //! Volumes: fetched pages stored as WARC 1.1 files, with a CDXJ index for each file.
 //!
-//! The last step of the flow. An [`Exchange`] passed to [`Archive::append`] takes this path:
+//! Writing volumes is the last step of the flow. An [`Exchange`] that is passed to [`Archive::append`] is processed in
+//! these steps:
 //!
 //! 1. A worker thread hashes the payload and asks the duplicate index for an earlier copy (`write/worker.rs`).
-//! 2. The encoder builds the response, or the revisit record (`record/revisit.rs`), then the request and metadata
-//!    records, and compresses each into a gzip member or zstd frame (`write/encoder.rs`, `compress/`).
+//! 2. The encoder builds the response or revisit record (`record/revisit.rs`), then the request and metadata records.
+//!    It compresses each into a gzip member or zstd frame (`write/encoder.rs`, `compress/`).
 //! 3. The writer thread appends them to the open volume and resolves the [`Receipt`] (`write/writer.rs`).
 //! 4. When [`Archive::sync`] returns, the bytes are durable and the frontier may record the page.
-//! 5. A full volume is indexed, its digests become a segment of the duplicate index, and it gets its final name
-//!    (`write/finish.rs`).
+//! 5. When a volume is full, its index is written, its digests become a segment of the duplicate index, and it gets its
+//!    final name (`write/finish.rs`).
 //!
-//! [`ArchiveReader`] reads records back, also while a crawl writes. [`check`] verifies a whole archive.
+//! [`ArchiveReader`] reads records, also while a crawl writes. [`check`] verifies a whole archive.
 //!
 //! Invariants:
 //! - A file under `archive/` without the suffix `.open` is complete and never written again.
-//! - One record is one gzip member or zstd frame. The records of an exchange are adjacent, response or revisit first.
-//! - A revisit record refers to a response earlier in the same file, or in a file that was durable before this one was
-//!   begun. No crash leaves a revisit record without its original.
+//! - One record is one gzip member or zstd frame. The records of an exchange are adjacent, and the response or revisit
+//!   record is the first of them.
+//! - A revisit record refers to a response that comes earlier in the same file, or is in a file that was durable before
+//!   this file was begun. No crash leaves a revisit record without its original.
 //! - Memory is bounded by [`Options`] and by the size at which volumes are closed.
 //!
 //! Formats: ISO 28500:2017 (WARC 1.1), RFC 1952 (gzip members), RFC 8878 (zstd frames).

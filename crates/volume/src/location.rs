@@ -1,6 +1,7 @@
-//! Where a record is stored: the volume, and the byte range in it.
+//! The location of a stored record: its volume, and its byte range in the volume.
 //!
-//! The frontier keeps the [`Location`] of every page, so a location must mean the same record on every machine of a crawl.
+//! The frontier keeps the [`Location`] of every page, so a location must mean the same record on every machine of a
+//! crawl.
 
 use std::fmt;
 
@@ -25,7 +26,7 @@ use std::fmt;
 pub struct VolumeId(u64);
 
 impl VolumeId {
-    /// The volume with this counter of this node.
+    /// The identifier of the volume with this number (`counter`) among the volumes of this node.
     pub const fn new(node: u32, counter: u32) -> Self {
         Self((node as u64) << 32 | counter as u64)
     }
@@ -35,7 +36,7 @@ impl VolumeId {
         (self.0 >> 32) as u32
     }
 
-    /// Position in the sequence of the node's volumes, from 1.
+    /// Number of the volume among the volumes of its node, from 1.
     pub const fn counter(self) -> u32 {
         self.0 as u32
     }
@@ -46,7 +47,7 @@ impl VolumeId {
         let (node, counter) = match text.strip_prefix('n') {
             Some(rest) => {
                 let (node, counter) = rest.split_once('.')?;
-                // Node 0 and leading zeros would give one volume a second name.
+                // Node 0 and leading zeros are refused, because each volume has exactly one text form.
                 if !is_number(node) || node.starts_with('0') {
                     return None;
                 }
@@ -70,7 +71,7 @@ impl fmt::Display for VolumeId {
     }
 }
 
-/// From the number that is stored in the frontier.
+/// The identifier from the number that is stored in the frontier.
 impl From<u64> for VolumeId {
     fn from(number: u64) -> Self {
         Self(number)
@@ -84,7 +85,7 @@ impl From<VolumeId> for u64 {
     }
 }
 
-/// Where a response or revisit record is stored. Ordered by volume, then by offset.
+/// The location of a response or revisit record. Locations are ordered by volume, then by offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
     /// The volume.

@@ -20,14 +20,15 @@ pub struct Options {
     pub roll_size: u64,
     /// Compression of the records. Most tools read gzip only.
     pub compression: Compression,
-    /// Compression level, from fast to small: 1 to 12 for gzip (libdeflate's scale), 1 to 22 for zstd.
+    /// Compression level: 1 to 12 for gzip (levels of libdeflate), 1 to 22 for zstd. Higher levels are slower and give
+    /// smaller files.
     pub level: i32,
-    /// Threads that hash and compress. 0 = one per core, or one per two cores at the fast levels. Writing and finishing
-    /// volumes have a thread each in addition.
+    /// Number of threads that hash and compress. 0 = one per core, or one per two cores at the fast levels. Two more
+    /// threads write and finish volumes.
     pub threads: usize,
     /// Whether a payload that is already stored becomes a revisit record.
     pub dedupe: bool,
-    /// Payloads shorter than this many bytes are always stored, because a revisit record would not be smaller.
+    /// Payloads shorter than this many bytes are always stored, because a revisit record would not save space.
     pub dedupe_minimum: usize,
     /// Memory for the filters of the duplicate index, in bytes. With less memory, more look-ups read the disk.
     #[serde(with = "aranha_units::size")]
@@ -45,8 +46,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Number of threads that hash and compress. At the fast levels this work is less than half of the processor time
-    /// per page, so half of the cores are left to fetching and parsing.
+    /// Number of threads that hash and compress. At the fast levels, hashing and compressing take less than half of the
+    /// processor time per page, so half of the cores are left for fetching and parsing.
     pub(crate) fn worker_threads(&self) -> usize {
         let cores = || available_parallelism().map_or(1, NonZero::get);
         let fast = match self.compression {

@@ -1,12 +1,12 @@
-//! Repairs the volumes that a crash left `.open`, before anything is written: truncates them to the last complete record,
-//! indexes and closes them.
+//! Repairs the volumes that a crash left with the suffix `.open`, before new volumes are written. Each is truncated
+//! after its last complete record, indexed and closed.
 //!
-//! No complete record is deleted. An interrupted write leaves none after the damage, but other damage may. Then the truncated
-//! bytes are saved in a file of their own, with the suffix `.damaged`. A volume without any complete record is renamed to
-//! `.damaged`.
+//! No complete record is deleted. An interrupted write leaves no complete record after the incomplete one, but other
+//! damage may. In that case the bytes that are cut off are saved in a separate file with the suffix `.damaged`. A
+//! volume without any complete record is renamed to `.damaged`.
 //!
-//! The whole volume is decompressed, which also restores its index. A possible improvement is to store the position of the
-//! last `sync` and begin there.
+//! The whole volume is decompressed, which also restores its index. A possible improvement is to store the position of
+//! the last `sync` and begin there.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
@@ -35,15 +35,15 @@ pub struct Repairs {
 /// A volume that was repaired and closed after a crash.
 #[derive(Debug, Clone)]
 pub struct RepairedVolume {
-    /// Its final path.
+    /// Path of the volume after the repair.
     pub path: PathBuf,
     /// Number of complete records.
     pub records: u64,
-    /// Bytes truncated after the last complete record.
+    /// Number of bytes that were cut off after the last complete record.
     pub bytes_cut: u64,
 }
 
-/// Repairs every volume that is `.open`, in the order of their identifiers.
+/// Repairs every volume with the suffix `.open`, in order of identifier.
 pub(crate) fn repair(archive: &Path, finisher: &Finisher) -> Result<Repairs, VolumeError> {
     let mut repairs = Repairs::default();
     let volumes = volumes::list(archive)?;
@@ -56,7 +56,7 @@ pub(crate) fn repair(archive: &Path, finisher: &Finisher) -> Result<Repairs, Vol
         match scan(&volume.path) {
             Ok(Some(scan)) => repairs.truncate_and_close(&volume, scan, finisher)?,
             Ok(None) => repairs.rename_damaged(&volume)?,
-            // A read error may be temporary, so the volume is left as it is and the archive does not open.
+            // A read error may be temporary, so the volume is left unchanged, and opening the archive fails.
             Err(error) => return Err(fault(error)),
         }
     }
@@ -73,8 +73,8 @@ struct Scan {
     length: u64,
 }
 
-/// Reads up to the first incomplete record; `None` when there is no complete one. An error of the disk is returned as such,
-/// and does not count as an incomplete record.
+/// Reads the records up to the first incomplete one. Returns `None` if there is no complete record. An error of the
+/// operating system is returned as an error; it does not mean that the record is incomplete.
 fn scan(path: &Path) -> io::Result<Option<Scan>> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -115,7 +115,7 @@ impl Repairs {
             self.damaged
                 .extend(save_tail(volume, scan.end).map_err(fault)?);
         }
-        // Synced even when nothing is truncated, because later revisit records may refer to its records.
+        // The volume is synced even if nothing is cut off, because later revisit records may refer to its records.
         let file = File::options()
             .write(true)
             .open(&volume.path)
@@ -166,8 +166,9 @@ fn save_tail(volume: &Volume, end: u64) -> io::Result<Option<PathBuf>> {
     Ok(Some(path))
 }
 
-/// Whether the tail contains a complete record, or may contain one. A hostile page can hold bytes that look like many nested
-/// members. The work is limited to a multiple of the length; beyond that the answer is `true`.
+/// Whether the tail contains a complete record, or may contain one. A hostile page can contain bytes that look like
+/// many nested members. Therefore the search stops after it has read four times the length of the tail and 1 MiB more,
+/// and returns `true`.
 pub(crate) fn contains_record(tail: &[u8]) -> bool {
     let mut remaining = 4 * tail.len() as u64 + (1 << 20);
     let starts = Compression::ALL.map(|kind| memmem::find_iter(tail, kind.magic()));
@@ -191,7 +192,7 @@ pub(crate) fn contains_record(tail: &[u8]) -> bool {
 /// Whether the content of the member begins with a WARC version line.
 fn begins_like_a_record(member: &[u8]) -> bool {
     const VERSION: &[u8] = b"WARC/1.";
-    /// Compressed bytes to read. The Huffman codes come before the first byte of content.
+    /// Number of compressed bytes to read: enough for the Huffman codes, which come before the first byte of content.
     const MAX_COMPRESSED: usize = 4 << 10;
     let compressed = &member[..member.len().min(MAX_COMPRESSED)];
     compress::decompress_prefix(compressed, VERSION.len() as u64) == VERSION
@@ -205,7 +206,7 @@ mod tests {
     use crate::tests::sample::{folder, page, small_options, write_all};
     use crate::{Archive, check};
 
-    /// Name and bytes of a volume with four exchanges, and an empty `archive/` under `target`.
+    /// Creates an empty `archive/` under `target`. Returns the name and the bytes of a volume with four exchanges.
     fn sample_volume(target: &Path) -> (String, Vec<u8>) {
         let source = folder();
         write_all(source.path(), small_options(), (0..4).map(|n| page(n % 3)));
@@ -320,7 +321,7 @@ mod tests {
         let report = check(folder.path(), |_| {}).unwrap();
         assert!(report.is_sound());
         assert_eq!(report.damaged_files, repairs.damaged);
-        // The counter of the damaged volume is not used again.
+        // The next volume gets a new counter, not that of the damaged file.
         write_all(folder.path(), small_options(), [page(9)]);
         let volumes = volumes::list(&folder.path().join("archive")).unwrap();
         let counters: Vec<u32> = volumes.keys().map(|id| id.counter()).collect();

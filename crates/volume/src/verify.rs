@@ -1,8 +1,8 @@
-//! Verifies an archive for `aranha check`: every record, every digest, every index line.
+//! Verifies all records, digests and index lines of an archive, for `aranha check`.
 //!
-//! Reads every volume completely. Every record must be valid, with the stated length and digests. Every revisit record must
-//! have its original. The index must have exactly the lines that follow from the records. After a damaged record, reading
-//! continues at the next offset in the index.
+//! Every volume is read completely. Every record must be valid, and its length and digests must be as stated in its
+//! header. The original of every revisit record must exist. The index must have exactly the lines that the encoder
+//! writes for the records. After a damaged record, reading continues at the next offset in the index.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -40,7 +40,7 @@ pub struct CheckProgress {
 pub struct CheckReport {
     /// Volumes read.
     pub files: u64,
-    /// Volumes that are still `.open`. They have no index, and are read up to the last complete record.
+    /// Volumes that are still `.open`. They have no index. They are checked up to the last complete record.
     pub open: u64,
     /// Records read.
     pub records: u64,
@@ -48,7 +48,7 @@ pub struct CheckReport {
     pub responses: u64,
     /// Revisit records.
     pub revisits: u64,
-    /// Index lines compared.
+    /// Number of index lines read.
     pub lines: u64,
     /// Bytes read.
     pub bytes: u64,
@@ -83,7 +83,7 @@ impl CheckReport {
 pub struct CheckFault {
     /// The file.
     pub path: PathBuf,
-    /// Offset in a volume, or line number in an index.
+    /// Offset in the volume, or line number in the index.
     pub offset: u64,
     /// Description of the fault.
     pub problem: String,
@@ -200,7 +200,7 @@ impl Checker {
         }
     }
 
-    /// Checks the fields, digests and original of one record.
+    /// Checks the header fields and digests of one record, and that the original of a revisit record exists.
     fn check_record(&mut self, volume: &Volume, offset: u64, record: &WarcRecord) {
         self.report.records += 1;
         let mut fault = |text: &str| self.report.add_fault(&volume.path, offset, text);
@@ -311,7 +311,8 @@ impl Checker {
         }
     }
 
-    /// Finds indexes whose volume is missing. The indexes are listed first, because a volume exists before its index.
+    /// Finds indexes whose volume is missing. The indexes are listed before the volumes: a volume exists before its
+    /// index, so no index of a new volume is reported.
     fn find_indexes_without_volume(&mut self) -> Result<(), VolumeError> {
         let indexes = files(&self.indexes)?;
         let volumes = self.reader.volumes()?;
@@ -337,14 +338,14 @@ impl Checker {
     }
 }
 
-/// The lines of an index with their line numbers, by the offset of the record.
+/// The lines of an index with their line numbers. The key is the offset of the record.
 #[derive(Default)]
 struct IndexLines {
     by_offset: BTreeMap<u64, (u64, CdxjLine)>,
 }
 
-/// Whether a line is the one expected from the record. If the response has no status line, the status is not compared,
-/// because only the fetcher knew it.
+/// Whether a line equals the line expected for the record. If the response has no status line, the status is not
+/// compared, because only the fetcher knew it.
 fn is_same_line(line: &CdxjLine, expected: &CdxjLine) -> bool {
     let status = expected.status.is_none() || line.status == expected.status;
     status
@@ -364,7 +365,7 @@ fn is_same_line(line: &CdxjLine, expected: &CdxjLine) -> bool {
             )
 }
 
-/// The files of a folder, sorted; none when the folder does not exist.
+/// The files of a folder, sorted. An empty list if the folder does not exist.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, VolumeError> {
     let fault = |source| VolumeError::from_io(folder, source);
     let entries = match std::fs::read_dir(folder) {

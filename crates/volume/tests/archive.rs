@@ -1,5 +1,5 @@
-//! Writing and reading through the public interface: records are read as they were written, duplicates are stored once,
-//! volumes are closed at their maximum size, a killed writer loses nothing that was synced.
+//! Tests of writing and reading through the public interface: records are read as they were written, duplicates are
+//! stored once, volumes are closed at their maximum size, and a killed writer loses nothing that was synced.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
@@ -162,7 +162,7 @@ fn duplicates_are_found_across_volumes_and_restarts() {
     assert!(first.last().unwrap().location.volume.counter() > 1);
     let second = write(folder.path(), options(), pages("two"));
     assert!(second.iter().all(|stored| stored.revisit));
-    // Also through the indexes, not only through the location in the revisit record.
+    // The originals are also found through the indexes, not only by the location in the revisit record.
     let reader = ArchiveReader::open(folder.path()).unwrap();
     for (stored, name) in second.iter().zip(names) {
         assert_eq!(
@@ -190,7 +190,8 @@ fn duplicates_are_found_across_volumes_and_restarts() {
     assert!(third.last().unwrap().revisit);
 }
 
-/// Finished volumes may be moved elsewhere, and stored locations still refer to them, so their counters are not reused.
+/// Finished volumes may be moved elsewhere, but stored locations still refer to them. So their counters must not be
+/// reused.
 #[test]
 fn counters_of_moved_volumes_are_not_reused() {
     for deleted in [None, Some("cdxj"), Some("duplicates")] {
@@ -238,7 +239,7 @@ fn nodes_have_counters_of_their_own() {
         let has = |path: &&PathBuf| path.to_string_lossy().contains(part);
         assert_eq!(names.iter().filter(has).count(), 1, "{part}");
     }
-    // Each node's volume is found by its identifier, also through the location that a revisit record carries.
+    // Each node's volume is found by its identifier, also by the location in a revisit record.
     let reader = ArchiveReader::open(folder.path()).unwrap();
     for (location, revisit) in locations.into_iter().zip([false, true, true, true]) {
         let record = reader.read_resolved(location).unwrap();
@@ -248,7 +249,7 @@ fn nodes_have_counters_of_their_own() {
     assert_sound(folder.path());
 }
 
-/// A collection with volumes of both formats and duplicates across them, then a truncated zstd volume.
+/// Writes a collection with volumes of both formats and with duplicates across them, then truncates a zstd volume.
 #[test]
 fn zstd_volumes_are_written_read_referred_to_and_repaired() {
     let folder = tempfile::tempdir().unwrap();
@@ -310,7 +311,7 @@ fn concurrent_appends_are_stored_once_and_readable_at_once() {
         for (n, receipt) in receipts {
             let stored = receipt.await.unwrap();
             assert_eq!(stored.revisit, n >= 200, "{n}");
-            // Readable while the volume is still open.
+            // The record can be read while its volume is still open.
             let record = reader.read_resolved(stored.location).unwrap();
             assert_eq!(
                 record.url(),
@@ -410,7 +411,7 @@ fn damage_is_found_and_described() {
     fs::write(&volume, &damaged).unwrap();
     let report = check(folder.path(), |_| {}).unwrap();
     assert_eq!(report.faults[0].offset, stored[2].location.offset);
-    // Reading continues after the damage: the other four are found.
+    // Reading continues after the damage, so the other four responses are found.
     assert_eq!(report.responses, 4);
     fs::write(&volume, &bytes).unwrap();
 
@@ -489,8 +490,8 @@ fn memory_folder() -> PathBuf {
     }
 }
 
-/// The process that `a_killed_writer_loses_nothing_that_was_synced` starts and kills. Prints every location after it is
-/// durable. Does nothing when run as a test.
+/// The code of the process that `a_killed_writer_loses_nothing_that_was_synced` starts and kills. It prints the
+/// location of every record after the record is durable. It does nothing when it is run as an ordinary test.
 #[test]
 fn writer_to_be_killed() {
     let Ok(folder) = std::env::var("ARANHA_TEST_KILLED_WRITER") else {

@@ -1,5 +1,5 @@
-//! Compatibility with other tools: `warcio check` passes, pywb's indexer makes the same index, and pywb replays responses and
-//! revisit records byte for byte from our volumes and indexes.
+//! Tests of compatibility with other tools: `warcio check` passes, pywb's indexer makes the same index, and pywb
+//! replays responses and revisit records byte for byte from the volumes and indexes of aranha.
 
 #![expect(clippy::unwrap_used, reason = "an error fails the test")]
 
@@ -27,7 +27,7 @@ fn tool(name: &str) -> Command {
     Command::new(path)
 }
 
-/// A large page with `\r\n\r\n` after the response in memory, as from the fetcher.
+/// A large page. As from the fetcher, the response in memory is followed by `\r\n\r\n`.
 fn large(path: &str) -> Exchange {
     let page = plain(path, &text("enorme").repeat(300));
     let ended = Bytes::from([&page.response[..], b"\r\n\r\n"].concat());
@@ -38,7 +38,8 @@ fn large(path: &str) -> Exchange {
     }
 }
 
-/// Every kind of record, and every combination of chunked and plain in a revisit record and its original.
+/// Exchanges that give every kind of record, and every combination of chunked and plain responses as original and as
+/// duplicate.
 fn every_kind() -> Vec<Exchange> {
     let packed = gzip(&text("zipada"));
     let coded = [
@@ -89,7 +90,7 @@ fn every_kind() -> Vec<Exchange> {
     pages
 }
 
-/// A checked archive with these pages, and its volumes.
+/// Writes the pages of [`every_kind`] to an archive and checks it. Returns the folder and the volumes.
 fn archive() -> (tempfile::TempDir, Vec<PathBuf>) {
     let folder = tempfile::tempdir().unwrap();
     let warcinfo = vec![("operator".to_owned(), "the tests".to_owned())];
@@ -101,7 +102,8 @@ fn archive() -> (tempfile::TempDir, Vec<PathBuf>) {
     };
     let stored = write(folder.path(), options, every_kind());
     let revisits: Vec<bool> = stored.iter().map(|stored| stored.revisit).collect();
-    // A plain copy of a chunked original is stored again, because its head cannot describe chunks.
+    // A plain duplicate of a chunked original is stored again, because its head does not announce chunks, so it could
+    // not be replayed with the chunked body.
     let (t, f) = (true, false);
     assert_eq!(revisits, [f, f, f, t, t, t, t, f, t, f, f, f, f, f, f]);
     let report = check(folder.path(), |_| {}).unwrap();
@@ -155,7 +157,7 @@ fn the_index_has_the_same_captures_as_that_of_pywb() {
             ours += &fs::read_to_string(path).unwrap();
         }
     }
-    // Not compared: media type and status, and responses without a payload digest of ours.
+    // The media type and the status are not compared, nor are responses to which aranha gave no payload digest.
     let captures = |text: &str, skip: &[&str]| -> BTreeSet<String> {
         let capture = |line: &str| {
             let (key, json) = line.split_once(" {").unwrap();
@@ -184,7 +186,7 @@ struct Pywb {
 }
 
 impl Pywb {
-    /// Serves the folders of the collection.
+    /// Starts pywb so that it serves this collection.
     fn start(collection: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
         let port = TcpListener::bind("127.0.0.1:0")
@@ -209,7 +211,7 @@ impl Pywb {
         while !seen.contains("Starting Gevent Server") {
             assert!(log.read_line(&mut seen).unwrap() > 0, "pywb ended:\n{seen}");
         }
-        // Drains the log, so that pywb does not block.
+        // The log is read to the end, so that pywb does not block on a full pipe.
         std::thread::spawn(move || std::io::copy(&mut log, &mut std::io::sink()));
         Self {
             child,
@@ -277,7 +279,7 @@ fn pywb_replays_every_page() {
     );
 }
 
-/// A 304 response to a conditional request, a day after the first page.
+/// A 304 response to a conditional request. It comes a day after the pages of [`sample`].
 fn not_modified(path: &str, earlier: EarlierVersion) -> Exchange {
     let head = "HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n";
     Exchange {

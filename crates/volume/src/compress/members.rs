@@ -1,5 +1,5 @@
-//! Reads the members of a volume in order, each with its offset and length. A member is a gzip member or a zstd frame, and
-//! holds one record.
+//! Reads the members of a volume in order, each with its offset and length. A member is a gzip member or a zstd frame,
+//! and contains one record.
 
 use std::io::{self, BufRead, Read};
 

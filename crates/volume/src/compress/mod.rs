@@ -1,9 +1,9 @@
-//! Compression of records. Every record becomes one *member*: a gzip member (WARC 1.1, annex D), which every tool reads,
-//! or a zstd frame (IIPC draft "Zstandard Compression for WARC Files 1.0", without a dictionary), which is smaller for the
-//! same processor time.
+//! Compression of records. Every record becomes one *member*: a gzip member (WARC 1.1, annex D), which every tool
+//! reads, or a zstd frame (IIPC draft "Zstandard Compression for WARC Files 1.0", without a dictionary), which is
+//! shorter than the gzip member for the same processor time.
 //!
-//! Every member can be decompressed without the others, and has a checksum. Readers recognise the format by the first byte,
-//! not by the file name. One collection may hold volumes of both formats.
+//! Every member can be decompressed without the others, and has a checksum. Readers recognise the format by the first
+//! byte, not by the file name. One collection may hold volumes of both formats.
 
 pub(crate) mod members;
 mod short;
@@ -17,11 +17,11 @@ use zstd::stream::read::Decoder;
 
 use self::short::ShortDeflater;
 
-/// Reused buffers larger than this many bytes are freed after the record.
+/// A reused buffer that grew larger than this many bytes is freed after the record.
 pub(crate) const MAX_KEPT_BUFFER: usize = 4 << 20;
 
-/// Size of a new reusable buffer for `bytes` bytes: the next power of two, so that it is rarely replaced, but not more than
-/// [`MAX_KEPT_BUFFER`] unless `bytes` is.
+/// Size of a new reusable buffer for `bytes` bytes: the next power of two, so that the buffer is rarely replaced. The
+/// size exceeds [`MAX_KEPT_BUFFER`] only if `bytes` does.
 pub(crate) fn buffer_size(bytes: usize) -> usize {
     bytes.next_power_of_two().min(MAX_KEPT_BUFFER.max(bytes))
 }
@@ -56,7 +56,8 @@ impl Compression {
         }
     }
 
-    /// The format of a member with this first byte. Gzip unless it is that of zstd.
+    /// The format of a member with this first byte: zstd if it is the first byte of zstd's magic number, otherwise
+    /// gzip.
     fn of(first: u8) -> Self {
         if first == Self::Zstd.magic()[0] {
             Self::Zstd
@@ -66,7 +67,7 @@ impl Compression {
     }
 }
 
-/// Compresses records, one after the other, with the same buffers.
+/// Compresses records one after the other and reuses the buffers.
 pub(crate) struct RecordCompressor {
     method: CompressionMethod,
     /// Output of libdeflate or zstd, reused for every record.
@@ -131,8 +132,8 @@ impl RecordCompressor {
         matches!(self.method, CompressionMethod::FastGzip(..)) && length <= short::MAX_SHORT
     }
 
-    /// Like [`RecordCompressor::compress`], for a record whose two parts are in different buffers. Only if
-    /// [`RecordCompressor::can_compress_split`].
+    /// Like [`RecordCompressor::compress`], for a record whose two parts are in different buffers. Call it only if
+    /// [`RecordCompressor::can_compress_split`] returns true for the length of `first`.
     pub(crate) fn compress_split(&mut self, first: &[u8], rest: &[u8], out: &mut Vec<u8>) -> usize {
         let start = out.len();
         if let CompressionMethod::FastGzip(gzip, _) = &mut self.method {
@@ -180,8 +181,8 @@ impl RecordCompressor {
     }
 }
 
-/// Appends the content of the next member to `out`, and consumes exactly that member. An incomplete or damaged member is
-/// an error.
+/// Appends the content of the next member to `out`, and consumes exactly that member. An incomplete or damaged member
+/// is an error.
 pub(crate) fn decompress(source: &mut impl BufRead, out: &mut Vec<u8>) -> io::Result<()> {
     let first = source.fill_buf()?.first().copied().unwrap_or_default();
     match Compression::of(first) {
@@ -191,12 +192,12 @@ pub(crate) fn decompress(source: &mut impl BufRead, out: &mut Vec<u8>) -> io::Re
     Ok(())
 }
 
-/// At most `limit` bytes from the beginning of a member's content. `compressed` may be the beginning of the member; the
-/// result is then as long as can be decompressed.
+/// At most `limit` bytes from the beginning of a member's content. `compressed` may be only the beginning of the
+/// member; then the result is as much of the content as can be decompressed from it.
 pub(crate) fn decompress_prefix(compressed: &[u8], limit: u64) -> Vec<u8> {
     let mut out = Vec::new();
     let first = compressed.first().copied().unwrap_or_default();
-    // An incomplete member is an error, but the bytes decompressed before it are valid.
+    // An incomplete member gives an error, but the bytes that were decompressed before the error are valid.
     let _ = match Compression::of(first) {
         Compression::Gzip => GzDecoder::new(compressed).take(limit).read_to_end(&mut out),
         Compression::Zstd => {

@@ -1,21 +1,22 @@
 //! A deflate compressor for short records (RFC 1951, RFC 1952): the request and metadata records of every page.
 //!
-//! libdeflate is made for long inputs. It clears a table of 128 kB and builds two Huffman codes per record, which for these
-//! records takes a quarter of the time of compressing the page (docs/decisions/0009-where-the-processor-goes.md). This
-//! compressor has a table of 2 kB and uses the fixed Huffman code. Its output is ordinary gzip, 60 to 75 bytes longer per
-//! record.
+//! libdeflate is made for long inputs. For each record it clears a table of 128 kB and builds two Huffman codes. For
+//! these short records that takes a quarter of the time of compressing the page
+//! (docs/decisions/0009-where-the-processor-goes.md). This compressor has a table of 2 kB and uses the fixed Huffman
+//! code. Its output is ordinary gzip, 60 to 75 bytes longer per record.
 //!
 //! It also compresses the WARC header of a large response as the first block of the member. libdeflate compresses the
-//! response as the following blocks, so the response need not be copied behind its header.
+//! response as the following blocks, so the header and the response need not be copied into one buffer.
 
 use libdeflater::Compressor;
 
 /// Maximum length of an input. Positions must fit into the 16 bits of a table entry.
 pub(crate) const MAX_SHORT: usize = 2048;
 
-/// Size of the output buffer: at most nine bits per input byte, and space for writes of eight bytes past the end.
+/// Size of the output buffer in bytes: nine bits per input byte, the maximum, and space for writing eight bytes at the
+/// end.
 const OUTPUT_SIZE: usize = MAX_SHORT / 8 * 9 + 16;
-/// Bits of an index into the match table.
+/// Number of bits of an index into the match table.
 const HASH_BITS: u32 = 10;
 /// Length of the shortest match that is searched for.
 const MIN_MATCH: usize = 4;
@@ -26,8 +27,8 @@ const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 4, 255];
 /// A code word in the order of its output bits, and its length in bits.
 type Codeword = (u32, u32);
 
-/// The fixed literal and length codes (RFC 1951, 3.2.6), bit-reversed: deflate writes Huffman codes highest bit first, and
-/// everything else lowest bit first.
+/// The fixed literal and length codes (RFC 1951, 3.2.6), bit-reversed, because deflate writes Huffman codes highest bit
+/// first and everything else lowest bit first.
 const SYMBOL_CODES: [Codeword; 288] = {
     let mut code = [(0, 0); 288];
     let mut symbol = 0;
@@ -44,7 +45,7 @@ const SYMBOL_CODES: [Codeword; 288] = {
     code
 };
 
-/// The code word of every match length, with its extra bits (RFC 1951, 3.2.5).
+/// The code word of every match length, followed by the extra bits (RFC 1951, 3.2.5).
 const LENGTH_CODES: [Codeword; MAX_MATCH + 1] = {
     let mut lengths = [(0, 0); MAX_MATCH + 1];
     let mut length = 3;
@@ -66,7 +67,8 @@ const LENGTH_CODES: [Codeword; MAX_MATCH + 1] = {
     lengths
 };
 
-/// Compresses short inputs, one after the other, in the same memory. Only the match table is cleared in between.
+/// Compresses short inputs one after the other and reuses its memory. Between two inputs only the match table is
+/// cleared.
 pub(crate) struct ShortDeflater {
     input: ShortInput,
     out: [u8; OUTPUT_SIZE],
@@ -93,8 +95,9 @@ impl ShortDeflater {
         put_trailer(&checksum, input.len(), packed);
     }
 
-    /// Appends a gzip member with the content `first` and `rest`. This compressor takes `first`, of at most [`MAX_SHORT`]
-    /// bytes, and `compressor` takes `rest`, of any length. `buffer` has the size that `compressor` requires.
+    /// Appends a gzip member with the content `first` and `rest`. This compressor compresses `first`, of at most
+    /// [`MAX_SHORT`] bytes, and `compressor` compresses `rest`, of any length. `buffer` must have the size that
+    /// `compressor` requires for `rest`.
     pub(crate) fn compress_split(
         &mut self,
         first: &[u8],
@@ -139,7 +142,7 @@ fn put_trailer(checksum: &libdeflater::Crc, length: usize, packed: &mut Vec<u8>)
     packed.extend_from_slice(&(length as u32).to_le_bytes());
 }
 
-/// Greedy LZ77: encodes the first match that the table has, and all other bytes as literals.
+/// Greedy LZ77: encodes each match that is found, and the bytes between matches as literals.
 fn deflate(input: &mut ShortInput, bits: &mut BitWriter<'_>) {
     let mut written = 0;
     loop {
@@ -163,16 +166,16 @@ fn deflate(input: &mut ShortInput, bits: &mut BitWriter<'_>) {
 
 /// The input, and the table in which matches are found.
 struct ShortInput {
-    /// Eight bytes longer than the longest input, so that eight bytes can be read at every position. After the input
-    /// follow bytes of earlier inputs.
+    /// The input, followed by bytes of earlier inputs. The array is eight bytes longer than the longest input, so that
+    /// eight bytes can be read at every position.
     bytes: [u8; MAX_SHORT + 8],
     length: usize,
-    /// The last position of four bytes, by their hash; 0 when the hash was not seen. The bytes at the position are always
-    /// compared, so a collision gives no match.
+    /// For each hash of four bytes, the last position of four bytes with that hash; 0 if there was none. The bytes at
+    /// the position are always compared, so a hash collision does not give a match.
     last_seen: [u16; 1 << HASH_BITS],
 }
 
-/// Bytes at `at` that are equal to those at `earlier`.
+/// A match: `length` bytes at `at` that are equal to the bytes at `earlier`.
 #[derive(Clone, Copy)]
 struct Match {
     at: usize,
@@ -187,18 +190,18 @@ impl ShortInput {
         self.last_seen.fill(0);
     }
 
-    /// The eight bytes at a position, little endian. Positions are below [`MAX_SHORT`]; the remainder tells the compiler
-    /// so, which removes the bounds check.
+    /// The eight bytes at a position, little endian. Positions are below [`MAX_SHORT`], so the remainder changes
+    /// nothing; it lets the compiler remove the bounds check.
     fn eight_bytes(&self, at: usize) -> u64 {
         let eight = self.bytes[at % MAX_SHORT..].first_chunk();
         u64::from_le_bytes(*eight.expect("the array is eight bytes longer than the input"))
     }
 
-    /// The next match at or after `from`. Every eight bytes read give five positions. Positions so close to the end that
-    /// they include bytes of earlier inputs give no match, because [`ShortInput::match_length`] stops at the end.
+    /// The next match at or after `from`. Each read of eight bytes covers five positions. Four bytes that extend beyond
+    /// the end of the input give no match, because [`ShortInput::match_length`] stops at the end.
     fn next_match(&mut self, from: usize) -> Option<Match> {
         const POSITIONS: usize = 8 - MIN_MATCH + 1;
-        let mut start = from.max(1); // position 0 has nothing before it
+        let mut start = from.max(1); // position 0 has no earlier bytes to match
         while start + MIN_MATCH <= self.length {
             let window = self.eight_bytes(start);
             for step in 0..POSITIONS {
@@ -241,7 +244,7 @@ fn hash(four: u32) -> usize {
     (four.wrapping_mul(0x9e37_79b1) >> (32 - HASH_BITS)) as usize
 }
 
-/// The code word of a distance with its extra bits (RFC 1951, 3.2.5).
+/// The code word of a distance, followed by the extra bits (RFC 1951, 3.2.5).
 fn distance_code(distance: u32) -> Codeword {
     let above = distance - 1;
     let (symbol, extra) = if above < 4 {
@@ -254,10 +257,11 @@ fn distance_code(distance: u32) -> Codeword {
     (symbol.reverse_bits() >> 27 | rest << 5, 5 + extra)
 }
 
-/// Writes bits, lowest first. Borrows the output buffer, so that the compiler keeps the counters in registers.
+/// Writes bits, lowest first. It borrows the output buffer instead of owning it, so that the compiler keeps the
+/// counters in registers.
 struct BitWriter<'out> {
     out: &'out mut [u8; OUTPUT_SIZE],
-    /// Complete bytes written.
+    /// Number of complete bytes written.
     length: usize,
     /// Bits that do not fill a byte yet.
     pending: u64,
@@ -275,7 +279,7 @@ impl<'out> BitWriter<'out> {
         }
     }
 
-    /// Appends at most 56 bits. Stores eight bytes each time, but counts only the complete ones.
+    /// Appends at most 56 bits. Each call stores eight bytes, but advances `length` only by the complete ones.
     #[inline]
     fn put(&mut self, word: u64, length: u32) {
         self.pending |= word << self.count;
@@ -306,8 +310,8 @@ impl<'out> BitWriter<'out> {
         }
     }
 
-    /// Appends the lowest `count` bytes, at most seven, as literals. The code of an ASCII character is its value plus 0x30,
-    /// in eight bits.
+    /// Appends the lowest `count` bytes, at most seven, as literals. The code of an ASCII character is its value plus
+    /// 0x30, in eight bits.
     #[inline]
     fn put_up_to_seven(&mut self, bytes: u64, count: usize) {
         let mask = (1 << (8 * count)) - 1;
@@ -338,7 +342,8 @@ mod tests {
     use super::*;
 
     thread_local! {
-        /// Shared by all inputs of a test, because bytes of earlier inputs stay in its buffer.
+        /// One deflater for all inputs of a test, to check that bytes of earlier inputs, which stay in its buffer, have
+        /// no effect.
         static DEFLATER: RefCell<ShortDeflater> = RefCell::new(ShortDeflater::new());
     }
 

@@ -1,16 +1,17 @@
-//! A blocked Bloom filter (Putze, Sanders, Singler 2007). It rules out most digests that are not in a digest segment, for
-//! the cost of one cache line. Digests are uniformly distributed, so their bits are used as hash values.
+//! A blocked Bloom filter (Putze, Sanders, Singler 2007). It recognises most digests that are not in a digest segment,
+//! and reads only one cache line per look-up. Digests are uniformly distributed, so their bits are used as hash values.
 
 use crate::record::digest::Digest;
 
-/// Filter size per digest, in bits. Gives about one false positive in 200 look-ups.
+/// Filter size per digest, in bits. Twelve bits give about one false positive in 200 look-ups.
 const BITS_PER_DIGEST: u64 = 12;
-/// With fewer bits per digest the false positives would be too many, and there is no filter.
+/// Minimum filter size per digest, in bits. With fewer bits there would be too many false positives, so no filter is
+/// made.
 const MIN_BITS_PER_DIGEST: u64 = 4;
-/// Bits set per digest. Each is chosen by nine bits of the digest.
+/// Number of bits that are set per digest. Nine bits of the digest select each of them.
 const PROBES: usize = 7;
 
-/// One cache line.
+/// The bits of one cache line.
 type FilterBlock = [u64; 8];
 
 /// The filter of one digest segment.
@@ -20,7 +21,7 @@ pub(crate) struct DigestFilter {
 }
 
 impl DigestFilter {
-    /// A filter for this many digests in at most `max_memory` bytes; `None` when that is too little.
+    /// A filter for this many digests, of at most `max_memory` bytes; `None` if that is too little memory.
     pub(crate) fn new(digests: u64, max_memory: usize) -> Option<Self> {
         let bits = (digests * BITS_PER_DIGEST).min((max_memory as u64).saturating_mul(8));
         if digests == 0 || bits / digests < MIN_BITS_PER_DIGEST {
@@ -52,7 +53,8 @@ impl DigestFilter {
             .all(|bit| block[bit / 64] & 1 << (bit % 64) != 0)
     }
 
-    /// The block of a digest, and its bits in the block. Uses bytes 4 to 11 for the block and bytes 12 to 19 for the bits.
+    /// The block of a digest, and its bits in the block. Bytes 4 to 11 of the digest select the block, and bytes 12 to
+    /// 19 select the bits.
     fn probes(&self, digest: &Digest) -> (usize, [usize; PROBES]) {
         let word = |at: usize| {
             u64::from_le_bytes(

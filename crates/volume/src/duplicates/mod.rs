@@ -2,19 +2,20 @@
 //! docs/decisions/0004-duplicate-index.md).
 //!
 //! It has two parts:
-//! - *Recent payloads*, in memory: those of volumes that are not finished yet. After a crash they are read again from the
-//!   volume.
-//! - *Digest segments*, on disk: those of finished volumes. Each volume gives one sorted file ([`segment`]), and eight files
-//!   of one level are merged into one of the next level.
+//! - *Recent payloads*, in memory: payloads of volumes that are not finished yet. After a crash, repair reads them
+//!   again from the volume.
+//! - *Digest segments*, on disk: payloads of finished volumes. Each volume gives one sorted file ([`segment`]), and
+//!   eight files of one level are merged into one file of the next level.
 //!
 //! Invariants:
-//! - [`DuplicateIndex::claim`] looks a payload up and assigns the ticket under one lock, and the writer writes in ticket
-//!   order. An original therefore comes before its revisit records in the same volume, or is in a volume that was durable
-//!   before theirs was created. No crash leaves a revisit record without its original.
-//! - An entry of a segment is used only if a record with that digest is found at its location. A volume that was moved away
-//!   costs a second copy of its payloads, nothing else.
-//! - When the payload of a chunked original is stored again without chunks, the new record replaces it in the index. At most
-//!   two copies of a payload are stored.
+//! - [`DuplicateIndex::claim`] looks a payload up and assigns a ticket, the position in the order of writing, under one
+//!   lock. The writer writes in ticket order. Therefore an original comes before its revisit records in the same
+//!   volume, or is in a volume that was durable before the volume of the revisit record was created. No crash leaves a
+//!   revisit record without its original.
+//! - An entry of a segment is used only if a record with that digest is found at its location. If a volume was moved
+//!   away, its payloads may be stored a second time; there is no other effect.
+//! - If the original is chunked and its payload is stored again without chunks, the new record replaces the original in
+//!   the index. At most two copies of a payload are stored.
 
 mod filter;
 pub(crate) mod segment;
@@ -33,7 +34,7 @@ use crate::record::payload::may_refer;
 use crate::record::revisit::Original;
 use crate::{VolumeError, VolumeId};
 
-/// Number of segments of one level that are merged into one of the next level.
+/// Number of segments of one level that are merged into one segment of the next level.
 const MERGE_FACTOR: usize = 8;
 
 /// Finds payloads that are already stored.
@@ -44,9 +45,10 @@ pub(crate) struct DuplicateIndex {
     enabled: bool,
     /// Maximum size of all filters together, in bytes.
     max_memory: usize,
-    /// A std mutex, because it is held only for a hash look-up and never while reading the disk.
+    /// A mutex of the standard library, not of tokio, because it is held only for a hash look-up and never while the
+    /// disk is read.
     recent: Mutex<RecentPayloads>,
-    /// Newest first.
+    /// The digest segments, newest first.
     segments: RwLock<Vec<Arc<DigestSegment>>>,
 }
 
@@ -90,7 +92,7 @@ impl DuplicateIndex {
         Ok(duplicates)
     }
 
-    /// Opens all segments, and removes those that were merged into others.
+    /// Opens all segments, and removes the files of segments that were merged into others.
     fn open_segments(&self) -> Result<(), VolumeError> {
         let fault = |source| VolumeError::from_io(&self.folder, source);
         let mut ranges = Vec::new();
@@ -103,7 +105,8 @@ impl DuplicateIndex {
                 .into_owned();
             ranges.extend(DigestSegment::range_of(&name).map(|range| (range, path)));
         }
-        // Of the segments with the same first volume the widest comes first, then those that it covers.
+        // Segments are sorted by first volume, and those with the same first volume by length, longest first. So a
+        // segment comes before the segments that it covers.
         ranges.sort_by_key(|((first, last), _)| (*first, Reverse(*last)));
         let mut end = None;
         ranges.retain(|((_, last), path)| {
@@ -121,21 +124,21 @@ impl DuplicateIndex {
         Ok(())
     }
 
-    /// Adds the newest segment. Its filter gets the memory that the others have left.
+    /// Adds the newest segment. Its filter may use the memory that the filters of the other segments do not use.
     fn add_segment(&self, path: &Path, range: (VolumeId, VolumeId)) {
         let used: usize = self.segments().iter().map(|segment| segment.memory()).sum();
         match DigestSegment::open(path, range, self.max_memory.saturating_sub(used)) {
             Ok(segment) => self
                 .segments
                 .write()
-                .expect("no panic while held")
+                .expect("lock is not poisoned")
                 .insert(0, Arc::new(segment)),
             Err(error) => tracing::warn!("{}: digest segment ignored: {error}", path.display()),
         }
     }
 
     fn segments(&self) -> Vec<Arc<DigestSegment>> {
-        self.segments.read().expect("no panic while held").clone()
+        self.segments.read().expect("lock is not poisoned").clone()
     }
 
     /// The next position in the order of writing, for an exchange without duplicate detection.
@@ -148,8 +151,8 @@ impl DuplicateIndex {
         self.enabled
     }
 
-    /// Finds the original of a payload. If there is none, `candidate` becomes the original for later duplicates. Takes a
-    /// ticket in both cases.
+    /// Finds the original of a payload. If there is none, `candidate` becomes the original for later duplicates. A
+    /// ticket is taken in both cases.
     pub(crate) fn claim(
         &self,
         key: Digest,
@@ -160,7 +163,7 @@ impl DuplicateIndex {
         if let Some(claim) = self.recent().claim(key, form, payload) {
             return claim;
         }
-        // Without the lock, because this may read the disk.
+        // The lock is not held here, because `find_stored` may read the disk.
         let stored = self
             .find_stored(&key)
             .filter(|original| may_refer(form, original.form, payload));
@@ -185,12 +188,12 @@ impl DuplicateIndex {
     }
 
     fn recent(&self) -> MutexGuard<'_, RecentPayloads> {
-        self.recent.lock().expect("no panic while held")
+        self.recent.lock().expect("lock is not poisoned")
     }
 
     /// The original in a finished volume, if its record can be read.
     fn find_stored(&self, key: &Digest) -> Option<Arc<Original>> {
-        let segments = self.segments.read().expect("no panic while held");
+        let segments = self.segments.read().expect("lock is not poisoned");
         let location = segments
             .iter()
             .find_map(|segment| segment.find(key).ok().flatten())?;
@@ -222,7 +225,7 @@ impl DuplicateIndex {
                 ))
             })
             .collect();
-        // Keeps one entry per digest, the one that is in memory: the plain form, otherwise the last one.
+        // Keeps one entry per digest, the same one that is in memory: the one in plain form, or else the last one.
         segment_entries.sort_by_key(|(digest, location)| {
             (
                 *digest,
@@ -256,7 +259,8 @@ impl DuplicateIndex {
         }
     }
 
-    /// Merges the newest segments while [`MERGE_FACTOR`] of them have the same level and node. Look-ups continue meanwhile.
+    /// Merges the newest segments while [`MERGE_FACTOR`] of them have the same level and node. Look-ups continue during
+    /// the merge.
     fn merge_segments(&self, disk: &dyn Disk) -> Result<(), VolumeError> {
         loop {
             let segments = self.segments();
@@ -281,11 +285,11 @@ impl DuplicateIndex {
             DigestSegment::write(disk, &path, level + 1, segment::merge(sources))?;
             self.segments
                 .write()
-                .expect("no panic while held")
+                .expect("lock is not poisoned")
                 .drain(..MERGE_FACTOR);
             self.add_segment(&path, range);
             for part in parts {
-                let _ = std::fs::remove_file(&part.path); // otherwise removed at the next start
+                let _ = std::fs::remove_file(&part.path); // if this fails, the file is removed at the next start
             }
         }
     }
@@ -366,7 +370,7 @@ mod tests {
             for n in 10..715 {
                 let location = find(&duplicates, n).unwrap();
                 assert_eq!(location.offset, u64::from(n));
-                // The newer of two volumes that hold it.
+                // If two volumes contain the digest, the newer one is found.
                 assert_eq!(location.volume, VolumeId::new(0, (n / 10).min(70)));
             }
             assert_eq!(find(&duplicates, 9), None);

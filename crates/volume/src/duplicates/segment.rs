@@ -5,14 +5,16 @@
 //!      0      8  "aranhaD1"
 //!      8      4  level, big endian: number of times that the entries have been merged
 //!     12     20  zero
-//!     32     32  first entry: SHA-1 of the payload (20), counter of the volume (4), offset << 1 | chunked (8), big endian
+//!     32     32  first entry: SHA-1 of the payload (20), counter of the volume (4), offset << 1 | chunked (8), big
+//! endian
 //!     64         … further entries, sorted by digest
 //! ```
 //!
-//! The file `indexes/duplicates/FIRST-LAST.run` covers the volumes FIRST to LAST. They belong to one node, whose number is
-//! only in the file name. A segment whose range lies within the range of another one was merged into it, and is removed at
-//! the next start. A look-up asks the Bloom filter, then finds the page of the digest by interpolation search, because
-//! digests are uniformly distributed (docs/decisions/0004-duplicate-index.md).
+//! The file `indexes/duplicates/FIRST-LAST.run` covers the volumes FIRST to LAST. They belong to one node. Its number
+//! is in the file name, not in the entries. A segment whose range lies within the range of another one was merged into
+//! it, and is removed at the next start. A look-up tests the Bloom filter, then finds the page of the file with the
+//! digest by interpolation search, which is fast because digests are uniformly distributed
+//! (docs/decisions/0004-duplicate-index.md).
 
 use std::fs::File;
 use std::io::{self, BufReader, Read as _};
@@ -30,7 +32,7 @@ const MAGIC: &[u8; 8] = b"aranhaD1";
 const EXTENSION: &str = ".run";
 /// Size of an entry, and of the file header, in bytes.
 const ENTRY_SIZE: usize = 32;
-/// Entries read at once: 4 KiB.
+/// Number of entries in a page, which is read at once: 4 KiB.
 const PAGE_ENTRIES: u64 = 128;
 
 /// Where a payload is stored.
@@ -48,9 +50,9 @@ pub(crate) type SegmentEntry = (Digest, PayloadLocation);
 #[derive(Debug)]
 pub(crate) struct DigestSegment {
     pub(crate) path: PathBuf,
-    /// The first and the last volume covered, both of one node.
+    /// The first and the last volume that the segment covers. Both are of the same node.
     pub(crate) range: (VolumeId, VolumeId),
-    /// Number of times that its entries have been merged.
+    /// Number of times that the entries of the segment have been merged.
     pub(crate) level: u32,
     /// Number of entries.
     pub(crate) count: u64,
@@ -71,7 +73,7 @@ impl DigestSegment {
         (range.0.node() == range.1.node()).then_some(range)
     }
 
-    /// Writes a segment. `entries` are sorted by digest, and have each digest once.
+    /// Writes a segment. `entries` must be sorted by digest and contain each digest only once.
     pub(crate) fn write(
         disk: &dyn Disk,
         path: &Path,
@@ -166,7 +168,8 @@ impl DigestSegment {
             return Ok(None);
         }
         let mut page = [0; PAGE_ENTRIES as usize * ENTRY_SIZE];
-        // The digest can only be in low..high. `below` and `above` are the first eight bytes of the neighbouring entries.
+        // The digest can only be in the entries low..high. `below` and `above` are the first eight bytes of the entries
+        // before and after that range.
         let (mut low, mut high) = (0, self.count);
         let (mut below, mut above) = (0, u64::MAX);
         while low < high {
@@ -233,8 +236,8 @@ fn decode(bytes: &[u8; ENTRY_SIZE], node: u32) -> SegmentEntry {
     )
 }
 
-/// Merges the entries of several segments. If a digest occurs more than once, the entry of the first segment in the list
-/// is kept.
+/// Merges the entries of several segments. If a digest occurs more than once, the entry of the first segment in the
+/// list is kept.
 pub(crate) fn merge(
     segments: Vec<impl Iterator<Item = io::Result<SegmentEntry>>>,
 ) -> impl Iterator<Item = io::Result<SegmentEntry>> {
@@ -244,7 +247,7 @@ pub(crate) fn merge(
         loop {
             let head = |segment: &mut std::iter::Peekable<_>| match segment.peek() {
                 Some(Ok((digest, _))) => Some(Some(*digest)),
-                Some(Err::<SegmentEntry, io::Error>(_)) => Some(None), // an error sorts first
+                Some(Err::<SegmentEntry, io::Error>(_)) => Some(None), // `None`, an error, sorts before every digest, so it is returned next
                 None => None,
             };
             let heads = segments

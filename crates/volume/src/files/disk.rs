@@ -1,5 +1,5 @@
-//! The file system operations of the writing side, as a trait: [`LocalDisk`] in production, `FaultyDisk` in tests that
-//! fill the disk or make a sync fail.
+//! The file system operations for writing volumes and indexes, as a trait. [`LocalDisk`] implements it in production;
+//! `FaultyDisk` implements it in tests of a full disk or a failed sync.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -11,7 +11,7 @@ use crate::VolumeError;
 
 /// The file system on which volumes and indexes are created.
 pub(crate) trait Disk: Debug + Send + Sync {
-    /// Creates a file. Fails when it exists.
+    /// Creates a file. Fails if it exists.
     fn create(&self, path: &Path) -> io::Result<Arc<dyn OutputFile>>;
     /// Renames within a directory, replacing an existing file, and makes the rename durable.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -35,7 +35,7 @@ pub(crate) struct LocalDisk;
 
 impl Disk for LocalDisk {
     fn create(&self, path: &Path) -> io::Result<Arc<dyn OutputFile>> {
-        // Append mode: after a truncation, the next write goes to the new end.
+        // The file is opened in append mode, so that after a truncation the next write goes to the new end.
         let file = File::options().append(true).create_new(true).open(path)?;
         Ok(Arc::new(file))
     }
@@ -85,7 +85,7 @@ pub(crate) fn write_atomically(
         disk.rename(partial, path)
     });
     if result.is_err() {
-        // Frees the space on a full disk. An error here adds nothing to the first one.
+        // Frees the space on a full disk. If the removal fails too, only the first error is reported.
         let _ = std::fs::remove_file(partial);
     }
     result.map_err(fault)
@@ -101,9 +101,10 @@ pub(crate) mod faulty {
 
     #[derive(Debug, Clone)]
     pub(crate) struct FaultyDisk {
-        /// Bytes that can still be written.
+        /// Number of bytes that can still be written.
         pub(crate) free: Arc<AtomicU64>,
-        /// Number of file syncs that will fail. Like Linux, it reports each loss once; the next sync succeeds.
+        /// Number of file syncs that will fail. As on Linux, a failed sync is reported once, and the next sync
+        /// succeeds.
         pub(crate) failing_syncs: Arc<AtomicU64>,
     }
 

@@ -1,5 +1,5 @@
-//! Volumes as files: their names ([`name`]), the list of them ([`volumes`]), and the file system operations of the
-//! writing side ([`disk`]).
+//! Volumes as files: their names ([`name`]), listing and opening them ([`volumes`]), and the file system operations for
+//! writing them ([`disk`]).
 
 pub(crate) mod disk;
 pub(crate) mod name;

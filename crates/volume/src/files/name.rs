@@ -5,10 +5,10 @@
 //!                                                     aranha-20261115174800123-n7.00042-crawler.warc.zst
 //! ```
 //!
-//! The timestamp (UTC) is the time at which the volume was begun. ID is the text form of [`VolumeId`]: the counter
-//! with at least five digits, preceded by `n`, the node and a dot when the node is not 0. Volumes of several nodes can
-//! therefore lie in one folder. The extension is `.warc.gz` or `.warc.zst`. `.open` is appended while the volume is
-//! written, `.damaged` when it could not be repaired.
+//! The timestamp (UTC) is the time at which the volume was begun. ID is the text form of [`VolumeId`]: the counter with
+//! at least five digits, preceded by `n`, the node and a dot when the node is not 0. Therefore one folder can contain
+//! volumes of several nodes. The extension is `.warc.gz` or `.warc.zst`. `.open` is appended while the volume is being
+//! written, and `.damaged` if it could not be repaired.
 
 use aranha_units::calendar;
 
@@ -39,7 +39,7 @@ pub(crate) fn compose(
     )
 }
 
-/// Replaces characters that are not safe in a file name, a URL and a shell; never empty.
+/// Replaces characters that are not safe in file names, URLs or shell commands. The result is never empty.
 fn plain(text: &str) -> String {
     let safe = |c: char| {
         if c.is_ascii_alphanumeric() || c == '_' || c == '.' {

@@ -11,24 +11,25 @@ use crate::{VolumeError, VolumeId};
 /// A volume on the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Volume {
-    /// The identifier in its name.
+    /// The identifier in the file name.
     pub id: VolumeId,
-    /// Where it is now; a volume being written is renamed when it is closed.
+    /// The current path. A volume that is being written is renamed when it is closed.
     pub path: PathBuf,
-    /// Whether it is still being written, or was when its writer died.
+    /// Whether the volume is still being written, or was being written when its process ended abnormally.
     pub open: bool,
 }
 
 impl Volume {
-    /// The name it has, or will have when closed.
+    /// The file name of the volume without the suffix `.open`.
     pub fn name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         name.strip_suffix(OPEN).unwrap_or(&name).to_owned()
     }
 }
 
-/// The highest counter that this node has ever used, judged by the files. Closed volumes may be moved away; their
-/// index and their digest segment, which stay under `indexes/`, still carry the identifier.
+/// The highest counter that this node has ever used, according to the names of the files. Closed volumes may have been
+/// moved away, but the names of their index and of their digest segment, which stay under `indexes/`, contain the
+/// identifier too.
 pub(crate) fn last_counter(archive: &Path, indexes: &Path, node: u32) -> Result<u32, VolumeError> {
     let duplicates = indexes.join("duplicates");
     let in_archive = names(archive)?
@@ -76,7 +77,8 @@ pub(crate) fn list(archive: &Path) -> Result<BTreeMap<VolumeId, Volume>, VolumeE
     Ok(volumes)
 }
 
-/// Opens volumes by identifier. Lists the folder again when a volume is not where it was, because closing renames it.
+/// Opens volumes by identifier. If a volume is no longer at its known path, the folder is listed again, because a
+/// volume is renamed when it is closed.
 #[derive(Debug)]
 pub(crate) struct VolumeFolder {
     archive: PathBuf,
@@ -96,7 +98,7 @@ impl VolumeFolder {
         let known = self
             .known
             .lock()
-            .expect("no panic while held")
+            .expect("lock is not poisoned")
             .get(&id)
             .cloned();
         if let Some(volume) = known
@@ -104,11 +106,11 @@ impl VolumeFolder {
         {
             return Ok((file, volume.path));
         }
-        // Twice, because the volume may be renamed between the listing and the opening.
+        // A second attempt is needed if the volume is renamed between the listing and the opening.
         for _ in 0..2 {
             let volumes = list(&self.archive)?;
             let volume = volumes.get(&id).cloned();
-            *self.known.lock().expect("no panic while held") = volumes;
+            *self.known.lock().expect("lock is not poisoned") = volumes;
             let volume = volume.ok_or(VolumeError::NoVolume { volume: id })?;
             match std::fs::File::open(&volume.path) {
                 Ok(file) => return Ok((file, volume.path)),

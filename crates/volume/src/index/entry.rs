@@ -1,11 +1,12 @@
-//! Writes CDXJ, as pywb reads it: one line per response and revisit record of a volume, except 304 responses, sorted.
+//! Writes the index of a volume as CDXJ, in the form that pywb reads: sorted, one line for each response or revisit
+//! record, except for 304 responses.
 //!
 //! ```text
 //! SURT YYYYMMDDhhmmss {"url": …, "mime": …, "status": …, "digest": …, "length": …, "offset": …, "filename": …}
 //! ```
 //!
-//! An [`IndexEntry`] holds the values of a line. The encoder makes it while a volume is written. Repair and `check` make it
-//! from the stored record ([`IndexEntry::of`]). Both must give the same line.
+//! An [`IndexEntry`] has the values of a line. The encoder makes it while a volume is written; repair and `check` make
+//! it from the stored record ([`IndexEntry::of`]). Both entries must give the same line.
 
 use std::sync::Arc;
 
@@ -21,7 +22,7 @@ use crate::{Location, VolumeId, WarcRecord};
 /// The index entry of one response or revisit record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct IndexEntry {
-    /// As in `WARC-Target-URI`.
+    /// The URL as in `WARC-Target-URI`.
     pub(crate) url: Arc<str>,
     pub(crate) time_ms: i64,
     pub(crate) media_type: Box<str>,
@@ -31,7 +32,8 @@ pub(crate) struct IndexEntry {
     pub(crate) revisit: bool,
     pub(crate) offset: u64,
     pub(crate) length: u32,
-    /// Payload digest without transfer coding, and form. Set when later duplicates may refer to this record.
+    /// Digest of the payload without transfer coding, and the form in which the payload is stored. Set only if later
+    /// duplicates may refer to this record.
     pub(crate) original: Option<(Digest, PayloadForm)>,
 }
 
@@ -73,8 +75,8 @@ impl IndexEntry {
         })
     }
 
-    /// Whether the entry has a line in the index. A 304 response has none, because pywb would replay it to a browser that
-    /// does not have the page. Without the line, replay tools find the earlier version.
+    /// Whether the entry has a line in the index. A 304 response has no line, because pywb would replay it to a browser
+    /// that does not have the page. Without that line, replay tools find the earlier version.
     pub(crate) fn is_listed(&self) -> bool {
         !(self.revisit && self.status == Some(304))
     }
@@ -127,7 +129,8 @@ impl IndexEntry {
 }
 
 /// Digest and form under which later duplicates may refer to a stored response. The rule for new exchanges is in
-/// [`crate::record::payload`]. Where this one is stricter, a payload is stored a second time.
+/// [`crate::record::payload`]. If this rule is stricter than that one, a payload may be stored a second time, which
+/// does no harm.
 fn original(record: &WarcRecord, digest: Digest) -> Option<(Digest, PayloadForm)> {
     if record.header("WARC-Truncated").is_some() {
         return None;
@@ -142,7 +145,8 @@ fn original(record: &WarcRecord, digest: Digest) -> Option<(Digest, PayloadForm)
     }
 }
 
-/// The media type of an entry: the identified one, otherwise the one in `Content-Type`, otherwise `unk` (CDX: unknown).
+/// The media type of an entry: the identified one if there is one, else the one in `Content-Type`, else `unk` (unknown,
+/// in CDX).
 pub(crate) fn media_type(identified: &str, head: &[u8]) -> Box<str> {
     let declared = || {
         let value = http::header(head, "content-type")?;

@@ -1,4 +1,4 @@
-//! Look-ups in a sorted CDXJ file by bisection. Reads a few pages of the file, whatever its size.
+//! Look-ups in a sorted CDXJ file by bisection. A look-up reads few pages, even of a large file.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Seek as _, SeekFrom};
@@ -13,7 +13,7 @@ pub(crate) fn reader_at(mut file: File, offset: u64) -> io::Result<BufReader<Fil
     Ok(BufReader::with_capacity(1 << 16, file))
 }
 
-/// The locations of a URL's captures in the index of one volume. A missing index has none.
+/// The locations of a URL's captures in the index of one volume. Empty if the index does not exist.
 pub(crate) fn captures(
     path: &Path,
     volume: VolumeId,
@@ -48,9 +48,9 @@ pub(crate) fn captures(
     }
 }
 
-/// Offset of a line shortly before the first line that is greater than or equal to `key`.
+/// Offset of a line that is at or shortly before the first line greater than or equal to `key`.
 fn lower_bound(file: &File, key: &[u8]) -> io::Result<u64> {
-    /// The rest is read line by line.
+    /// Bisection stops at this distance in bytes. The caller reads the rest line by line.
     const MAX_DISTANCE: u64 = 1 << 13;
     let (mut low, mut high) = (0, file.metadata()?.len());
     let mut line = Vec::new();
@@ -95,7 +95,7 @@ impl CdxjLine {
     }
 }
 
-/// Parses a line; `None` when [`crate::index::entry`] could not have written it.
+/// Parses a line. Returns `None` if it does not have the form that [`crate::index::entry`] writes.
 pub(crate) fn parse(line: &[u8]) -> Option<CdxjLine> {
     let line = std::str::from_utf8(line).ok()?.strip_suffix('\n')?;
     let (key, rest) = line.split_once(' ')?;

@@ -1,3 +1,3 @@
-//! The reading side. Its only file is [`reader`].
+//! Reads archives. The only file is [`reader`].
 
 pub(crate) mod reader;

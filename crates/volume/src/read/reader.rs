@@ -1,5 +1,5 @@
-//! The reading side: reads a record by its location or a volume record by record, and resolves revisit records to their
-//! originals. It shares only files with the writing side, so it also works in another process during a crawl.
+//! Reads single records by their location, or a whole volume record by record, and finds the originals of revisit
+//! records. Reader and writer share only the files, so the reader also works in another process during a crawl.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -26,7 +26,7 @@ impl ArchiveReader {
     /// Opens the collection's `archive/` and `indexes/` for reading.
     pub fn open(dir: &Path) -> Result<Self, VolumeError> {
         let archive = dir.join("archive");
-        volumes::list(&archive)?; // fails now if the directory cannot be read
+        volumes::list(&archive)?; // fail now if the directory cannot be read
         Ok(Self {
             folder: VolumeFolder::new(&archive),
             archive,
@@ -62,13 +62,13 @@ impl ArchiveReader {
         }
     }
 
-    /// The record at this location. A revisit record gets the body of its original.
+    /// The record at this location. If it is a revisit record, its original is attached, so that it has a body.
     pub fn read_resolved(&self, location: Location) -> Result<WarcRecord, VolumeError> {
         self.resolve(self.read(location)?)
     }
 
-    /// Attaches the original to a revisit record. [`WarcRecord::original`] is `None` if it was not found. Other records are
-    /// returned unchanged.
+    /// Attaches the original to a revisit record. If the original is not found, [`WarcRecord::original`] is `None`.
+    /// Other records are returned unchanged.
     pub fn resolve(&self, record: WarcRecord) -> Result<WarcRecord, VolumeError> {
         if !record.is_revisit() {
             return Ok(record);
@@ -93,7 +93,8 @@ impl ArchiveReader {
         let url = revisit
             .header("WARC-Refers-To-Target-URI")
             .unwrap_or_default();
-        // One list for both searches. With two, a volume closed in between could be in neither.
+        // Both searches use the same list of volumes. With two lists, a volume that is closed between them could be
+        // missing in both searches.
         let volumes = self.volumes()?;
         for location in self.captures_in(&volumes, url)? {
             if let Ok(record) = self.read(location)
@@ -135,8 +136,8 @@ impl ArchiveReader {
         Ok(found)
     }
 
-    /// The records of a volume in order, each with its location. The first incomplete record ends the iteration, with an
-    /// error unless the volume is open.
+    /// The records of a volume in order, each with its location. The first incomplete record ends the iteration, with
+    /// an error unless the volume is open.
     pub fn records(&self, volume: &Volume) -> Result<VolumeRecords, VolumeError> {
         let (file, path) = self.folder.open(volume.id)?;
         Ok(VolumeRecords {

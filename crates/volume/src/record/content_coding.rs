@@ -1,14 +1,15 @@
 //! Decodes the content coding of a stored body, for `aranha cat` and `text`: gzip, deflate, br, zstd, in any order.
 //!
-//! The output of every step is limited, so a small body cannot expand without bound. Decoding never fails; the result ends
-//! where the body cannot be decoded.
+//! The output of every step is limited, so a small body cannot expand without bound. Decoding never fails: if a part of
+//! the body cannot be decoded, the result ends before that part.
 
 use std::io::Read;
 
 use brotli_decompressor::Decompressor as Brotli;
 use flate2::read::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 
-/// The body without the codings of its `Content-Encoding` header, at most `cap` bytes. Decoding stops at an unknown coding.
+/// The body without the codings of its `Content-Encoding` header, at most `cap` bytes. Decoding stops at an unknown
+/// coding.
 pub(crate) fn decode(content_encoding: &[u8], body: Vec<u8>, cap: usize) -> Vec<u8> {
     let mut body = body;
     for coding in content_encoding.rsplit(|&byte| byte == b',') {
@@ -18,7 +19,7 @@ pub(crate) fn decode(content_encoding: &[u8], body: Vec<u8>, cap: usize) -> Vec<
                 if body.starts_with(&[0x1f, 0x8b]) {
                     read(MultiGzDecoder::new(body.as_slice()), cap)
                 } else {
-                    body // not compressed although the header says so; browsers accept this
+                    body // the body is not compressed, although the header says so; browsers accept this too
                 }
             }
             b"deflate" => inflate(&body, cap),
@@ -38,7 +39,7 @@ pub(crate) fn decode(content_encoding: &[u8], body: Vec<u8>, cap: usize) -> Vec<
     body
 }
 
-/// `deflate` means the zlib format (RFC 9110, 8.4.1.2), but some servers send raw deflate data.
+/// Decodes `deflate`. It means the zlib format (RFC 9110, 8.4.1.2), but some servers send raw deflate data.
 fn inflate(body: &[u8], cap: usize) -> Vec<u8> {
     let is_zlib = body.len() >= 2
         && body[0] & 15 == 8

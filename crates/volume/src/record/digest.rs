@@ -1,4 +1,5 @@
-//! SHA-1 digests, written in base 32 as is usual in WARC files. They identify payloads, and do not protect against forgery.
+//! SHA-1 digests. They are written in base 32, as is usual in WARC files. They identify payloads, and do not protect
+//! against forgery.
 
 use data_encoding::BASE32;
 use sha1::{Digest as _, Sha1};
@@ -10,7 +11,8 @@ pub(crate) fn sha1(bytes: &[u8]) -> Digest {
     Sha1::digest(bytes).into()
 }
 
-/// The SHA-1 digests of two inputs. Faster than hashing one after the other if the processor has SHA instructions.
+/// The SHA-1 digests of two inputs. If the processor has SHA instructions, this is faster than hashing one after the
+/// other.
 pub fn sha1_pair(inputs: [&[u8]; 2]) -> [Digest; 2] {
     #[cfg(target_arch = "x86_64")]
     if let Some(digests) = crate::record::sha1_pair::sha1_pair(inputs) {
@@ -19,7 +21,7 @@ pub fn sha1_pair(inputs: [&[u8]; 2]) -> [Digest; 2] {
     inputs.map(sha1)
 }
 
-/// Precedes the digest in headers.
+/// The label before a digest in WARC headers.
 pub(crate) const SHA1_PREFIX: &str = "sha1:";
 
 /// The labelled digest of WARC headers: `sha1:` and 32 base 32 characters.
@@ -27,7 +29,7 @@ pub(crate) fn label(digest: &Digest) -> String {
     format!("{SHA1_PREFIX}{}", BASE32.encode(digest))
 }
 
-/// The digest in base 32, as in CDXJ lines. Eight characters for each five bytes.
+/// The digest in base 32, as in CDXJ lines: eight characters for every five bytes.
 pub(crate) fn base32(digest: &Digest) -> [u8; 32] {
     const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
     let mut text = [0; 32];

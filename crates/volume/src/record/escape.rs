@@ -1,10 +1,11 @@
-//! Escapes text from the web for header lines. A line break in a URL or title could forge a header field or a whole record,
-//! so every character that any reader could take for a line end is percent-encoded as UTF-8. All values from outside pass
-//! through these functions.
+//! Escapes text from the web for header lines. A line break in a URL or title could forge a header field or a whole
+//! record, so every character that some reader could interpret as a line end is percent-encoded as UTF-8. All values
+//! that come from the web pass through these functions.
 
 const HEX: &[u8; 16] = b"0123456789ABCDEF";
 
-/// Whether a URL needs no escapes. Has no early exit, so that the compiler vectorises the loop.
+/// Whether a URL contains only characters that need no escapes. The loop has no early exit, so that the compiler
+/// vectorises it.
 pub(crate) fn is_plain_uri(text: &str) -> bool {
     let plain = |plain, byte: u8| plain & byte.is_ascii_graphic();
     text.bytes().fold(true, plain)
@@ -25,14 +26,14 @@ pub(crate) fn uri(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a value needs no escapes.
+/// Whether a value contains only characters that need no escapes.
 pub(crate) fn is_plain_value(text: &str) -> bool {
     let plain = |plain, byte: u8| plain & matches!(byte, b' '..=b'~');
     text.bytes().fold(true, plain) && !text.starts_with(' ') && !text.ends_with(' ')
 }
 
-/// Appends any other value. Control characters and Unicode line separators are percent-encoded, and so is white space at
-/// either end, which readers would strip.
+/// Appends a value that is not a URL. Control characters and Unicode line separators are percent-encoded. White space
+/// at either end is percent-encoded too, because readers would strip it.
 pub(crate) fn value(text: &str, out: &mut Vec<u8>) {
     if is_plain_value(text) {
         out.extend_from_slice(text.as_bytes());

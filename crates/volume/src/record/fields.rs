@@ -2,17 +2,17 @@
 
 use crate::record::escape;
 
-/// Named fields, kept in one buffer in their written form. Line ends in names and values are escaped.
+/// Named fields in one buffer, in the form in which they are written. Line ends in names and values are escaped.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WarcFields(Vec<u8>);
 
 impl WarcFields {
-    /// No fields.
+    /// An empty list of fields.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// No fields, with capacity for this many bytes.
+    /// An empty list of fields, with capacity for this many bytes.
     pub fn with_capacity(bytes: usize) -> Self {
         Self(Vec::with_capacity(bytes))
     }

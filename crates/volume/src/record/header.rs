@@ -1,5 +1,5 @@
-//! Writes header fields directly into the record. A page has about two dozen of them, and a `String` for each would be an
-//! allocation that is freed at once.
+//! Writes header fields directly into the record. A page has about two dozen fields, and formatting each as a `String`
+//! would allocate memory that is freed at once.
 
 use std::io::Write as _;
 use std::net::IpAddr;
@@ -22,7 +22,7 @@ pub(crate) trait HeaderValue {
     fn put(&self, out: &mut Vec<u8>);
 }
 
-/// Must not contain line ends. Text from the web is escaped first ([`crate::record::escape`]).
+/// Text without line ends. Text from the web must be escaped first ([`crate::record::escape`]).
 impl HeaderValue for str {
     fn put(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.as_bytes());
@@ -37,7 +37,7 @@ impl HeaderValue for Digest {
     }
 }
 
-/// In decimal.
+/// The number in decimal.
 impl HeaderValue for u64 {
     fn put(&self, out: &mut Vec<u8>) {
         let mut digits = [0; 20];

@@ -1,11 +1,11 @@
 //! The part of HTTP/1 that is needed for stored messages: end of the head, status, single headers, chunks.
 //!
-//! A line of white space ends the head, as in the common WARC readers, because they verify the payload digest. If the fetcher
-//! found the end of the head elsewhere, no payload digest is written.
+//! A line of white space ends the head here, because the common WARC readers end it there, and they verify the payload
+//! digest. If the fetcher found the end of the head at another place, no payload digest is written.
 
 use memchr::memchr;
 
-/// Length of the head with its empty line; all of `message` when there is no empty line.
+/// Length of the head, including its empty line. If there is no empty line, the length of `message`.
 pub(crate) fn head_end(message: &[u8]) -> usize {
     let mut position = 0;
     while let Some(length) = memchr(b'\n', &message[position..]) {
@@ -37,7 +37,7 @@ pub(crate) fn header<'head>(head: &'head [u8], name: &str) -> Option<&'head [u8]
     let mut rest = head;
     while let Some(end) = memchr(b'\n', rest) {
         rest = &rest[end + 1..];
-        // Skips most lines without searching for their end.
+        // Most lines do not begin with the name, and are skipped without searching for the colon.
         let begin = rest.get(..name.len());
         if begin.is_none_or(|begin| !begin.eq_ignore_ascii_case(name.as_bytes())) {
             continue;
@@ -61,7 +61,7 @@ pub(crate) enum TransferCoding {
     Plain,
     /// Chunked transfer coding.
     Chunked,
-    /// Any other coding. Excluded from duplicate detection.
+    /// Any other coding. Such responses are excluded from duplicate detection.
     Other,
 }
 
@@ -95,7 +95,8 @@ impl<'body> StoredChunks<'body> {
 impl<'body> Iterator for StoredChunks<'body> {
     type Item = &'body [u8];
 
-    /// Ends at the last chunk or the first error. An incomplete chunk is returned as far as it exists.
+    /// The data of the next chunk. Returns `None` at the last chunk or the first error. If the body ends inside a
+    /// chunk, the existing part of the chunk is returned.
     fn next(&mut self) -> Option<&'body [u8]> {
         let (size, start) = chunk_size(self.rest)?;
         let body = &self.rest[start..];
@@ -114,7 +115,7 @@ impl<'body> Iterator for StoredChunks<'body> {
     }
 }
 
-/// Whether these bytes begin like a chunk, so that a reader would parse them as one.
+/// Whether a reader would parse the beginning of these bytes as a chunk.
 pub(crate) fn begins_like_a_chunk(bytes: &[u8]) -> bool {
     chunk_size(bytes).is_some()
 }
@@ -131,7 +132,7 @@ fn chunk_size(bytes: &[u8]) -> Option<(usize, usize)> {
     Some((size, end + 1))
 }
 
-/// Whether `body` is `payload` in well-formed chunks.
+/// Whether `body` consists of well-formed chunks whose data is `payload`.
 pub(crate) fn is_chunked_form_of(body: &[u8], payload: &[u8]) -> bool {
     let mut chunks = StoredChunks::new(body);
     let mut rest = payload;
@@ -155,8 +156,8 @@ pub(crate) fn dechunk(body: &[u8], cap: usize) -> (Vec<u8>, bool) {
     (payload, chunks.complete)
 }
 
-/// Whether a line has only white space as the common readers define it: that of Unicode, applied to UTF-8 or otherwise to
-/// ISO 8859-1.
+/// Whether a line has only white space, as the common readers define it: white space of Unicode, with the line decoded
+/// as UTF-8, or as ISO 8859-1 if it is not valid UTF-8.
 fn is_blank(line: &[u8]) -> bool {
     let is_space = |c: char| c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}');
     match std::str::from_utf8(line) {

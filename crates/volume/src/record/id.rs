@@ -16,7 +16,7 @@ pub(crate) struct RecordIds {
 
 impl RecordIds {
     pub(crate) fn new() -> Self {
-        // RandomState is keyed with random numbers of the operating system.
+        // The keys of `RandomState` come from the random number generator of the operating system.
         let random = || RandomState::new().hash_one(std::process::id());
         Self {
             salt: [random(), random()],
@@ -38,7 +38,7 @@ impl RecordIds {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RecordId([u8; 16]);
 
-/// `<urn:uuid:…>`, as in `WARC-Record-ID`.
+/// The form `<urn:uuid:…>`, as in `WARC-Record-ID`.
 impl HeaderValue for RecordId {
     fn put(&self, out: &mut Vec<u8>) {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";

@@ -1,8 +1,8 @@
 //! The parts of a WARC record.
 //!
-//! Written: header fields ([`header`], [`escape`], [`id`]), digests ([`digest`], [`payload`]), warc-fields blocks
-//! ([`fields`]), revisit records ([`revisit`]). Read: the record ([`parsed`]), the HTTP message in its block ([`http`]), its
-//! content coding ([`content_coding`]).
+//! For writing: header fields ([`header`], [`escape`], [`id`]), digests ([`digest`], [`payload`]), warc-fields blocks
+//! ([`fields`]), revisit records ([`revisit`]). For reading: the record ([`parsed`]), the HTTP message in its block
+//! ([`http`]), the content coding of that message ([`content_coding`]).
 
 pub(crate) mod content_coding;
 pub(crate) mod digest;

@@ -1,5 +1,5 @@
 //! Parses a WARC record: version line, named fields, empty line, block, two empty lines (WARC 1.1, section 4).
-//! [`crate::write::encoder`] writes them.
+//! [`crate::write::encoder`] writes such records.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use memchr::memmem;
 use crate::record::content_coding;
 use crate::record::http;
 
-/// One WARC record. A resolved revisit record contains its original, and returns the body of the original.
+/// One WARC record. A resolved revisit record contains its original; the functions that return the body return that of
+/// the original.
 #[derive(Debug, Clone)]
 pub struct WarcRecord {
     fields: Vec<(String, String)>,
@@ -94,7 +95,7 @@ impl WarcRecord {
         self.original.as_deref()
     }
 
-    /// The HTTP head with its empty line. Empty when the block is not an HTTP message.
+    /// The HTTP head, including its empty line. Empty if the block is not an HTTP message.
     pub fn http_head(&self) -> Bytes {
         self.block.slice(..self.head_length)
     }
@@ -104,7 +105,8 @@ impl WarcRecord {
         http::status(&self.block[..self.head_length])
     }
 
-    /// The first value of an HTTP header. Names are case-insensitive. If a 304 does not have it, the original is searched.
+    /// The first value of an HTTP header. Names are case-insensitive. If a 304 response does not have the header, the
+    /// value in its original is returned.
     pub fn http_header(&self, name: &str) -> Option<String> {
         let value_in = |record: &WarcRecord| {
             let value = http::header(&record.block[..record.head_length], name)?;
@@ -113,7 +115,7 @@ impl WarcRecord {
         value_in(self).or_else(|| value_in(self.describing_record()))
     }
 
-    /// The record whose HTTP head describes the body: the original of a 304, otherwise this one.
+    /// The record whose HTTP head describes the body: for a resolved 304 response its original, otherwise this record.
     fn describing_record(&self) -> &WarcRecord {
         match &self.original {
             Some(original) if self.http_status() == Some(304) => original,
@@ -121,7 +123,8 @@ impl WarcRecord {
         }
     }
 
-    /// The HTTP body as stored, with transfer and content coding. For a resolved revisit record, that of the original.
+    /// The HTTP body as stored, with transfer and content coding. For a resolved revisit record, the body of the
+    /// original.
     pub fn http_body(&self) -> Bytes {
         match &self.original {
             Some(original) => original.http_body(),
@@ -143,7 +146,8 @@ impl WarcRecord {
         body[..body.len().min(cap)].to_vec()
     }
 
-    /// The body without transfer and content coding. At most `cap` bytes; shorter where decoding fails.
+    /// The body without transfer and content coding. At most `cap` bytes. If decoding fails, the bytes that were
+    /// decoded before the failure.
     pub fn body_decoded(&self, cap: usize) -> Vec<u8> {
         let payload = self.payload(cap);
         match http::header(&self.describing_record().http_head(), "content-encoding") {

@@ -1,4 +1,4 @@
-//! The digests of an exchange, and the rule for which payloads duplicates are detected.
+//! The digests of an exchange, and the rule that says which payloads take part in duplicate detection.
 
 use crate::Exchange;
 use crate::index::entry::PayloadForm;
@@ -8,24 +8,25 @@ use crate::record::http::{self, TransferCoding};
 /// The digests of an exchange.
 #[derive(Debug, Clone)]
 pub(crate) struct PayloadDigests {
-    /// Of the payload without transfer coding. Key of the duplicate index.
+    /// Digest of the payload without transfer coding. The duplicate index uses it as key.
     pub(crate) key: Digest,
-    /// Of the body as stored, with transfer coding: `WARC-Payload-Digest`, which `warcio check` verifies. `None` when other
-    /// readers find the end of the head at another place than the fetcher did, because their digest would differ.
+    /// Digest of the body as stored, with transfer coding. It is written as `WARC-Payload-Digest`, which `warcio check`
+    /// verifies. `None` if other readers find the end of the head at another place than the fetcher did, because they
+    /// would compute another digest.
     pub(crate) stored: Option<Digest>,
-    /// Of the whole response. Computed together with `stored`, otherwise `None`.
+    /// Digest of the whole response. `None` if `stored` is `None`, because both are computed together.
     pub(crate) block: Option<Digest>,
-    /// Form in which the payload is stored. `None` excludes it from duplicate detection.
+    /// Form in which the payload is stored. `None` if the payload is excluded from duplicate detection.
     pub(crate) form: Option<PayloadForm>,
 }
 
 impl PayloadDigests {
-    /// Hashes the exchange. Excluded from duplicate detection are truncated payloads, payloads shorter than
-    /// `dedupe_minimum`, and bodies that are not exactly the payload, plain or in chunks (bytes beyond `Content-Length`,
-    /// trailers, malformed chunks).
+    /// Hashes the exchange. Three kinds of responses are excluded from duplicate detection: truncated payloads,
+    /// payloads shorter than `dedupe_minimum`, and bodies that are neither exactly the payload nor exactly the payload
+    /// in chunks (because of bytes beyond `Content-Length`, trailers or malformed chunks).
     pub(crate) fn of(exchange: &Exchange, dedupe_minimum: usize) -> Self {
         let (head, body) = exchange.split();
-        // Usually a slice of the same memory, which needs no comparison.
+        // Usually body and payload are the same slice of memory, so their bytes need not be compared.
         let is_plain = std::ptr::eq(body, exchange.payload.as_ref()) || body == exchange.payload;
         let head_agrees = !head.is_empty() && http::head_end(&exchange.response) == head.len();
         let [stored, block] = if head_agrees {
@@ -58,9 +59,10 @@ impl PayloadDigests {
     }
 }
 
-/// Whether a response in this form may become a revisit record of an original in the form `original`. Replay combines the
-/// new head with the stored body. A chunked body needs a head with `Transfer-Encoding: chunked`. The reverse works, because
-/// readers ignore that header if the body does not begin like a chunk.
+/// Whether a response with its payload in the form `form` may become a revisit record of an original in the form
+/// `original`. Replay combines the new head with the stored body. A chunked body needs a head with
+/// `Transfer-Encoding: chunked`. A plain body works with such a head too, if it does not begin like a chunk, because
+/// readers then ignore that header.
 pub(crate) fn may_refer(form: PayloadForm, original: PayloadForm, payload: &[u8]) -> bool {
     match (form, original) {
         (PayloadForm::Plain, PayloadForm::Plain) | (PayloadForm::Chunked, PayloadForm::Chunked) => {
@@ -134,7 +136,7 @@ mod tests {
         assert_eq!(one.key, plain.key);
         assert_ne!(one.stored, two.stored);
         assert_eq!(plain.stored, Some(plain.key));
-        // Other readers end this head at the line with a space, so they could not verify a digest.
+        // Other readers end this head at the line that has only a space, so they would compute another digest.
         let odd = PayloadDigests::of(
             &exchange("HTTP/1.1 200 OK\r\n \r\nA: b\r\n\r\n", "abc", "abc"),
             1,

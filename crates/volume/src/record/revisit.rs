@@ -1,14 +1,15 @@
 //! Revisit records (WARC 1.1, 6.7): a response whose body is not stored again.
 //!
-//! Two cases, and both are decided here:
+//! There are two cases:
 //! - **Not modified**: the server answered 304 to a conditional request. [`Revisit::not_modified`] finds the stored
-//!   response of the earlier version. Profile `server-not-modified`.
-//! - **Duplicate payload**: the same payload is stored already, under any URL. The duplicate index finds the original
-//!   ([`crate::duplicates`]), [`Revisit::same_payload`] makes the record. Profile `identical-payload-digest`.
+//!   response of the earlier version. The profile is `server-not-modified`.
+//! - **Duplicate payload**: the same payload is stored already, under any URL. The duplicate index
+//!   ([`crate::duplicates`]) finds the original, and [`Revisit::same_payload`] makes the record. The profile is
+//!   `identical-payload-digest`.
 //!
-//! In both cases the block is the HTTP head alone ([`Revisit::block`]), and `WARC-Payload-Digest` repeats the digest of
-//! the original, because replay tools look the original up by it. [`Revisit::put_fields`] writes the fields that lead
-//! to the original.
+//! In both cases the block is only the HTTP head ([`Revisit::block`]). `WARC-Payload-Digest` is the digest of the
+//! original, because replay tools use it to find the original. [`Revisit::put_fields`] writes the fields that identify
+//! the original.
 
 use std::os::unix::fs::FileExt as _;
 use std::sync::{Arc, OnceLock};
@@ -28,10 +29,11 @@ const SERVER_NOT_MODIFIED: &str = "http://netpreserve.org/warc/1.1/revisit/serve
 const IDENTICAL_PAYLOAD_DIGEST: &str =
     "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
 
-/// Extension field: volume number and offset of the original, separated by a colon. Saves our reader a search.
+/// Extension field with the volume number and the offset of the original, separated by a colon. With it,
+/// [`crate::ArchiveReader`] finds the original without a search.
 pub(crate) const REFERS_TO_LOCATION: &str = "Aranha-Refers-To-Location";
 
-/// What distinguishes a revisit record from a response record.
+/// The part of a revisit record that a response record does not have: its profile and its original.
 #[derive(Debug)]
 pub(crate) struct Revisit {
     /// `WARC-Profile`.
@@ -40,8 +42,8 @@ pub(crate) struct Revisit {
 }
 
 impl Revisit {
-    /// A 304 becomes a revisit of the earlier version. When the record of that version cannot be read, the revisit
-    /// refers to it by URL and date, by which other tools find it.
+    /// The revisit record of a 304 response, which refers to the earlier version. If the record of that version cannot
+    /// be read, the revisit record has only its URL and date; other tools find the version by these.
     pub(crate) fn not_modified(
         volumes: &VolumeFolder,
         earlier: &EarlierVersion,
@@ -66,7 +68,7 @@ impl Revisit {
         }
     }
 
-    /// A payload that is stored already becomes a revisit of the record that stores it.
+    /// The revisit record of a payload that is stored already. It refers to the record with the payload.
     pub(crate) fn same_payload(original: Arc<Original>) -> Self {
         Self {
             profile: IDENTICAL_PAYLOAD_DIGEST,
@@ -79,7 +81,7 @@ impl Revisit {
         exchange.split().0
     }
 
-    /// Appends the profile and the fields that lead to the original.
+    /// Appends the profile and the fields that identify the original.
     pub(crate) fn put_fields(&self, out: &mut Vec<u8>) {
         put_field(out, "WARC-Profile", self.profile);
         let original = &*self.original;
@@ -97,7 +99,7 @@ impl Revisit {
                 put_field(out, "WARC-Refers-To-Date", date.as_str());
             }
         }
-        // Missing while the original is still being compressed.
+        // The position is unknown while the original is not yet written; then the field is left out.
         if let Some((volume, offset)) = original.position.get() {
             let location = format!("{}:{offset}", u64::from(*volume));
             put_field(out, REFERS_TO_LOCATION, location.as_str());
@@ -113,23 +115,23 @@ pub(crate) struct Original {
     /// `WARC-Payload-Digest`.
     pub(crate) digest: Digest,
     pub(crate) form: PayloadForm,
-    /// Volume and offset, once the record is written.
+    /// Volume and offset. Set when the record is written.
     pub(crate) position: OnceLock<(VolumeId, u64)>,
 }
 
-/// Identifier and date of an original. Many are kept in memory, so those that can be formatted again are kept as
-/// numbers.
+/// Identifier and date of an original. Many originals are in memory, so the identifiers and dates that this process
+/// generated are kept as numbers, which take less memory than text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum OriginalName {
-    /// Of a record that this process writes.
+    /// Identifier and date of a record that this process writes.
     Written { id: RecordId, time_ms: i64 },
-    /// Of a record that was read. The identifier is empty when it is unknown.
+    /// Identifier and date of a record that was read from a volume. The identifier is empty if it is unknown.
     Read { id: String, date: String },
 }
 
 impl Original {
-    /// The original of a duplicate in a closed volume. `None` when no response with this payload is stored there, for
-    /// example because the volume was moved away.
+    /// The original of a duplicate, in a closed volume. `None` if there is no response with this payload at the
+    /// location, for example because the volume was moved away.
     pub(crate) fn of_payload(
         volumes: &VolumeFolder,
         location: PayloadLocation,
@@ -152,8 +154,8 @@ impl Original {
         })
     }
 
-    /// The response that holds the body of an earlier version. When that version is a revisit record itself, the record
-    /// to which it refers. `None` when it cannot be read.
+    /// The response with the body of an earlier version. If that version is itself a revisit record, this is the record
+    /// to which it refers. `None` if the record cannot be read.
     fn of_version(volumes: &VolumeFolder, location: Location) -> Option<Self> {
         let fields = header_at(volumes, location.volume, location.offset)?;
         let get = |name: &str| parsed::field(&fields, name);

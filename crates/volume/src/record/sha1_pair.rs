@@ -1,8 +1,8 @@
 //! SHA-1 (FIPS 180-4, 6.1.2) of two inputs at once, with the SHA instructions of x86-64.
 //!
-//! Every step of SHA-1 depends on the one before it, so a single input leaves half of the execution units idle. The steps of
-//! two inputs are interleaved, because they do not depend on each other. This is twice as fast as hashing one input after the
-//! other, for pages of 6 kB and more (docs/decisions/0009-where-the-processor-goes.md).
+//! Every step of SHA-1 depends on the step before it, so a single input leaves half of the execution units idle. The
+//! steps of two inputs do not depend on each other, so they are interleaved. For pages of 6 kB and more this is twice
+//! as fast as hashing one input after the other (docs/decisions/0009-where-the-processor-goes.md).
 
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::{
@@ -41,8 +41,8 @@ fn hash_pair(inputs: [&[u8]; 2]) -> [Digest; 2] {
     })
 }
 
-/// The bytes after the last complete block, with padding and length, in one or two blocks (FIPS 180-4, 5.1.1). Returns the
-/// bytes and the number of blocks.
+/// Pads the bytes after the last complete block and appends the length, which gives one or two blocks (FIPS 180-4,
+/// 5.1.1). Returns the bytes and the number of blocks.
 fn padded_end(input: &[u8]) -> ([u8; 2 * BLOCK_SIZE], usize) {
     let rest = input.as_chunks::<BLOCK_SIZE>().1;
     let mut padded = [0; 2 * BLOCK_SIZE];
@@ -54,7 +54,8 @@ fn padded_end(input: &[u8]) -> ([u8; 2 * BLOCK_SIZE], usize) {
     (padded, count)
 }
 
-/// The hash value between two blocks: the words a to d, and e. The first word is in the highest lane.
+/// The hash value between two blocks: the words a to d in `abcd`, and the word e. The first word is in the highest
+/// lane.
 #[derive(Clone, Copy)]
 struct Sha1State {
     abcd: __m128i,
@@ -121,9 +122,9 @@ struct BlockState {
     /// The last sixteen words of the message schedule.
     words: [__m128i; 4],
     abcd: __m128i,
-    /// `abcd` four rounds ago. The next e is computed from it.
+    /// The value of `abcd` four rounds ago, from which the next e is computed.
     previous_abcd: __m128i,
-    /// Used by the first four rounds.
+    /// The word e for the first four rounds; later rounds use `previous_abcd`.
     e: __m128i,
 }
 
@@ -153,7 +154,7 @@ impl BlockState {
 #[inline]
 fn twenty_rounds<const FUNCTION: i32, const INPUTS: usize>(blocks: &mut [BlockState; INPUTS]) {
     for step in 0..5 {
-        // Index of these four rounds among the twenty groups of four.
+        // Index of this group of four rounds among the twenty groups of the block.
         let group = 5 * FUNCTION as usize + step;
         for block in &mut *blocks {
             if group >= 4 {

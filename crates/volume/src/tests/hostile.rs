@@ -1,5 +1,5 @@
-//! Hostile and damaged volumes and indexes: reading, checking and repairing them ends, reports the fault, and takes time
-//! proportional to their length.
+//! Tests with hostile and damaged volumes and indexes. Reading, checking and repairing them must end, report the fault,
+//! and take time proportional to their length.
 
 use std::fs;
 use std::io::Write as _;
@@ -17,8 +17,8 @@ use crate::repair::contains_record;
 use crate::tests::sample::{folder, page, small_options, write_all};
 use crate::{Archive, ArchiveReader, check};
 
-/// The allocator of the program. The system's allocator maps new memory for every copy above 32 MB, which would dominate the
-/// measured time.
+/// The allocator that the binary uses too. The system's allocator maps new memory for every allocation above 32 MB,
+/// which would dominate the measured time.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -116,19 +116,20 @@ fn members_are_read_in_linear_time() {
     );
 }
 
-/// Bytes that may follow the damage in a volume, such as beginnings of members without an end.
+/// A tail is what follows the damage in a volume. The worst tails have many beginnings of members that do not end.
 #[test]
 fn tails_are_searched_in_linear_time() {
     let complete = gzip(&record("", "x"));
     let beginning = |bytes: &[u8]| gzip(bytes)[..12].to_vec();
-    // Stored blocks, so that the bytes of a page are in the file uncompressed.
+    // These members have stored (uncompressed) deflate blocks, so that the bytes of a page appear in the file
+    // unchanged.
     let nested = |size: usize| {
         let mut inner = Vec::new();
         while inner.len() < size {
             let mut encoder = GzEncoder::new(Vec::new(), Compression::none());
             encoder.write_all(b"WARC/1.1\r\nA: ").unwrap();
             encoder.write_all(&[b'a'; 64]).unwrap();
-            // Not finished, so that the next one is read as part of it.
+            // The member is not finished, so that the next member is read as part of it.
             encoder.flush().unwrap();
             inner.extend_from_slice(encoder.get_ref());
         }
@@ -176,7 +177,7 @@ fn index_lines_are_parsed_in_linear_time() {
     );
 }
 
-/// A small collection, and its files.
+/// Writes a small collection. Returns its folder and its files.
 fn collection() -> (tempfile::TempDir, Vec<std::path::PathBuf>) {
     let folder = folder();
     write_all(folder.path(), small_options(), (0..6).map(|n| page(n % 4)));
@@ -209,7 +210,7 @@ fn read_everything(folder: &Path) {
     }
 }
 
-/// Overwrites, inserts, truncates, removes or repeats bytes.
+/// Applies changes to a copy of the bytes: overwrites, inserts, truncates, removes or repeats bytes.
 fn changed(bytes: &[u8], changes: &[(prop::sample::Index, u8, u8)]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for (position, byte, kind) in changes {
@@ -241,7 +242,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
 
-    /// Damaged files can be read and checked. A damaged volume that is `.open` is repaired or renamed to `.damaged`.
+    /// Damaged files can be read and checked. A damaged volume with the suffix `.open` is repaired, or its suffix is
+    /// changed to `.damaged`.
     #[test]
     fn damaged_files_are_read_checked_and_repaired(
         which in any::<prop::sample::Index>(),

@@ -1,7 +1,7 @@
-//! The handle of the writing side, and the start of its threads: workers, one writer, one finisher.
+//! The handle for writing an archive. It starts the threads: workers, one writer, one finisher.
 //!
 //! [`Archive::append`] puts an exchange into a queue whose size is bounded in bytes. The threads end after
-//! [`Archive::close`], or when the last handle is dropped. Both write the queued exchanges first.
+//! [`Archive::close`], or when the last handle is dropped. In both cases they write the queued exchanges first.
 
 use std::fs::{File, TryLockError};
 use std::future::Future;
@@ -27,10 +27,10 @@ use crate::write::worker::{QueuedExchange, Worker};
 use crate::write::writer::{AppendBuffer, VolumeWriter};
 use crate::{Exchange, Options, Repairs, Stored, VolumeError, repair};
 
-/// Bytes of the queue that one semaphore permit stands for.
+/// Number of bytes in the queue that one semaphore permit stands for.
 const PERMIT_BYTES: u64 = 1024;
 
-/// The archive of one collection, open for writing. A handle: clones write to the same volumes.
+/// The archive of one collection, open for writing. This is a handle: all clones write to the same volumes.
 #[derive(Debug, Clone)]
 pub struct Archive {
     inner: Arc<ArchiveInner>,
@@ -43,10 +43,11 @@ struct ArchiveInner {
     queue_permits: Arc<Semaphore>,
     /// Total number of permits. An exchange larger than the queue takes all of them.
     max_permits: u32,
-    /// `None` when closed. A std mutex, because a send never waits.
+    /// The sending end of the queue; `None` after closing. The mutex is that of the standard library, not of tokio,
+    /// because a send never waits.
     queue: Mutex<Option<Sender<QueuedExchange>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    /// Replaces the threads in a simulation.
+    /// Set in a simulation, where it replaces the queue and the threads.
     discarding: Option<DiscardingArchive>,
     /// The locked `archive/` directory.
     _lock: Option<File>,
@@ -55,8 +56,9 @@ struct ArchiveInner {
 impl Archive {
     /// Opens `archive/` and `indexes/` under `dir`, and creates them if they do not exist.
     ///
-    /// Volumes left `.open` by a crash are repaired first: truncated to the last complete record, indexed, closed. This reads
-    /// them completely, at a few hundred megabytes per second. No volume is created before the first append.
+    /// Volumes that a crash left with the suffix `.open` are repaired first: truncated after the last complete record,
+    /// indexed and closed. This reads them completely, at a few hundred megabytes per second. No volume is created
+    /// before the first append.
     pub fn open(dir: &Path, options: Options) -> Result<(Self, Repairs), VolumeError> {
         Self::open_on(dir, options, Arc::new(LocalDisk))
     }
@@ -106,8 +108,8 @@ impl Archive {
         ))
     }
 
-    /// An archive for simulations, which stores nothing and starts no threads. [`Archive::sync`] takes `sync` on tokio's
-    /// clock.
+    /// An archive for simulations, which stores nothing and starts no threads. Each [`Archive::sync`] takes the time
+    /// `sync`, measured with tokio's clock.
     pub fn discarding(sync: Duration) -> Self {
         let inner = ArchiveInner {
             state: Arc::default(),
@@ -124,7 +126,8 @@ impl Archive {
     }
 
     /// Queues an exchange, and waits while the queue is full. The receipt resolves when the records are written. They
-    /// become durable with the next [`Archive::sync`]. If this future is dropped before it completes, nothing is queued.
+    /// become durable with the next [`Archive::sync`]. If this future is dropped before it completes, nothing is
+    /// queued.
     pub async fn append(&self, exchange: Exchange) -> Result<Receipt, VolumeError> {
         let inner = &*self.inner;
         if let Some(discarding) = &inner.discarding {
@@ -150,8 +153,8 @@ impl Archive {
         Ok(Receipt(receipt))
     }
 
-    /// Makes every exchange durable whose receipt resolved before this call. Waits for the disk, so call it once for many
-    /// pages.
+    /// Makes all exchanges durable whose receipts resolved before this call. It waits for the disk, so call it once for
+    /// many pages.
     pub async fn sync(&self) -> Result<(), VolumeError> {
         if let Some(discarding) = &self.inner.discarding {
             discarding.sync().await;
@@ -177,16 +180,16 @@ impl Archive {
 
 impl ArchiveInner {
     fn send(&self, queued: QueuedExchange) -> Result<(), VolumeError> {
-        let queue = self.queue.lock().expect("no panic while held");
+        let queue = self.queue.lock().expect("lock is not poisoned");
         let queue = queue.as_ref().ok_or(VolumeError::Closed)?;
         queue.send(queued).map_err(|_| VolumeError::Closed)
     }
 
-    /// Closes the queue and waits until the threads have written it and ended.
+    /// Closes the queue and waits until the threads have written all queued exchanges and ended.
     fn stop(&self) {
         self.queue_permits.close();
-        self.queue.lock().expect("no panic while held").take();
-        let mut threads = self.threads.lock().expect("no panic while held");
+        self.queue.lock().expect("lock is not poisoned").take();
+        let mut threads = self.threads.lock().expect("lock is not poisoned");
         for thread in threads.drain(..) {
             if thread.join().is_err() {
                 self.state.fail(VolumeError::Closed);
@@ -196,13 +199,13 @@ impl ArchiveInner {
 }
 
 impl Drop for ArchiveInner {
-    /// Closes an archive that was not closed. Blocks until it is written.
+    /// Closes the archive if it was not closed. Blocks until all queued exchanges are written.
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-/// Locks the directory. A second writer would repair the volumes that the first one writes.
+/// Locks the directory. Without the lock, a second process would repair the volumes that the first one is writing.
 fn lock(archive: &Path) -> Result<File, VolumeError> {
     let fault = |source| VolumeError::from_io(archive, source);
     let directory = File::open(archive).map_err(fault)?;
@@ -227,7 +230,7 @@ fn start_threads(
     let ids = Arc::new(RecordIds::new());
     let (queue, exchanges) = mpsc::channel();
     let (to_writer, writes) = mpsc::channel();
-    // At most one volume waits while another one is finished, because each holds its index entries in memory.
+    // At most one volume waits while another one is being finished, because the index entries of each are in memory.
     let (to_finisher, volumes) = mpsc::sync_channel(1);
     let exchanges = Arc::new(Mutex::new(exchanges));
     let mut threads = Vec::new();
@@ -280,7 +283,7 @@ fn start_threads(
     Ok((queue, threads))
 }
 
-/// Runs blocking work on tokio's thread pool for it.
+/// Runs blocking work on tokio's thread pool for blocking work.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, VolumeError> {

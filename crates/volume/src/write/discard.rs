@@ -1,5 +1,5 @@
-//! An archive for simulations. It returns the same receipts as a real one, but discards the bytes. It has no threads and
-//! no files. The duration of a sync elapses on tokio's clock.
+//! An archive for simulations. It returns the same receipts as a real one, but discards the bytes. It has no threads
+//! and no files. A sync waits for a fixed time on tokio's clock.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -7,12 +7,12 @@ use std::time::Duration;
 use crate::record::digest::sha1;
 use crate::{Exchange, Location, Stored, VolumeId};
 
-/// Discards exchanges and returns a made-up location for each.
+/// Discards exchanges and returns an invented location for each.
 #[derive(Debug)]
 pub(crate) struct DiscardingArchive {
     /// Duration of a sync.
     sync: Duration,
-    /// Bytes discarded so far; the offset of the next exchange.
+    /// Number of bytes discarded so far. It is the offset of the next exchange.
     discarded: AtomicU64,
 }
 

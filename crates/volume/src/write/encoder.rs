@@ -1,5 +1,5 @@
-//! Encodes an exchange as WARC records (WARC 1.1, sections 4 to 6) and compresses each record into its own gzip member or
-//! zstd frame. Every worker thread has one [`Encoder`], which reuses its buffers.
+//! Encodes an exchange as WARC records (WARC 1.1, sections 4 to 6) and compresses each record into its own gzip member
+//! or zstd frame. Every worker thread has one [`Encoder`], which reuses its buffers.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use crate::record::payload::PayloadDigests;
 use crate::record::revisit::Revisit;
 use crate::{Exchange, Options, WarcFields};
 
-/// Follows the block of every record.
+/// The bytes after the block of every record.
 const RECORD_END: &[u8] = b"\r\n\r\n";
-/// Maximum length of the end of a header, from `WARC-Block-Digest` on.
+/// Maximum length of the last part of a header, from `WARC-Block-Digest` on, in bytes.
 const MAX_HEADER_END: usize = 192;
 const HTTP_RESPONSE: &str = "application/http;msgtype=response";
 const HTTP_REQUEST: &str = "application/http;msgtype=request";
@@ -28,7 +28,7 @@ const WARC_FIELDS: &str = "application/warc-fields";
 /// The records of one exchange, ready to be written.
 #[derive(Debug)]
 pub(crate) struct EncodedExchange {
-    /// The compressed records, response or revisit first.
+    /// The compressed records; the response or revisit record is the first.
     pub(crate) bytes: Vec<u8>,
     /// The index entry. Its offset is 0 until the writer sets it.
     pub(crate) entry: IndexEntry,
@@ -36,7 +36,8 @@ pub(crate) struct EncodedExchange {
     pub(crate) key: Digest,
 }
 
-/// An exchange before encoding: the values shared by its records, and the decision about its payload.
+/// An exchange before encoding: the values that its records share, and the decision whether it becomes a revisit
+/// record.
 #[derive(Debug)]
 pub(crate) struct Draft<'exchange> {
     pub(crate) exchange: &'exchange Exchange,
@@ -45,7 +46,7 @@ pub(crate) struct Draft<'exchange> {
     pub(crate) id: RecordId,
     /// The URL as in `WARC-Target-URI`.
     pub(crate) url: Arc<str>,
-    /// Set when the exchange becomes a revisit record.
+    /// Set if the exchange becomes a revisit record.
     pub(crate) revisit: Option<Revisit>,
 }
 
@@ -129,7 +130,7 @@ impl Encoder {
             companions.request && !request.is_empty(),
             companions.metadata && !metadata.is_empty(),
         );
-        // Hashing both at once is faster.
+        // Hashing request and metadata together is faster than one after the other.
         let both =
             (with_request && with_metadata).then(|| digest::sha1_pair([&request[..], metadata]));
         if with_request {
@@ -247,8 +248,8 @@ impl Encoder {
         put_field(&mut self.record, name, value);
     }
 
-    /// Appends the fields about the block, and hashes it unless `digest` is given. With the empty line after them, these
-    /// fields take at most [`MAX_HEADER_END`] bytes.
+    /// Appends the fields that describe the block, and hashes the block unless `digest` is given. These fields and the
+    /// empty line after them have at most [`MAX_HEADER_END`] bytes.
     fn put_block_fields(&mut self, content_type: &str, block: &[u8], digest: Option<Digest>) {
         let digest = digest.unwrap_or_else(|| digest::sha1(block));
         self.field("WARC-Block-Digest", &digest);
@@ -256,8 +257,8 @@ impl Encoder {
         self.field("Content-Length", &(block.len() as u64));
     }
 
-    /// Like [`Encoder::finish`], for a response followed by [`RECORD_END`] in memory. Compresses it without copying it
-    /// behind the header.
+    /// Like [`Encoder::finish`], for a response that is followed by [`RECORD_END`] in memory. The response is
+    /// compressed without being copied into the buffer with the header.
     fn finish_uncopied(
         &mut self,
         response: &[u8],
@@ -283,7 +284,8 @@ impl Encoder {
         self.put_block_fields(content_type, block, digest);
         let length = self.record.len() + block.len() + 6;
         if length > self.record.capacity() {
-            // A new buffer, into which only the header is copied. Growing the old one may copy its whole capacity.
+            // A new buffer is allocated, and only the header is copied into it. Growing the old buffer might copy its
+            // whole capacity.
             let mut larger = Vec::with_capacity(buffer_size(length));
             larger.extend_from_slice(&self.record);
             self.record = larger;

@@ -1,7 +1,8 @@
-//! The thread that finishes a full volume: writes its index, adds its digests to the duplicate index, renames it to its
-//! final name. The next volume is written meanwhile.
+//! The thread that finishes full volumes. It writes the index of a volume, adds the digests to the duplicate index, and
+//! gives the volume its final name. Meanwhile the writer thread writes the next volume.
 //!
-//! The rename comes last. After a crash before it, the volume is still `.open`, and [`crate::repair`] repeats all steps.
+//! Renaming is the last step. After a crash before it, the volume still has the suffix `.open`, and [`crate::repair`]
+//! repeats all steps.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::index::entry::{self, IndexEntry};
 use crate::write::state::WriteState;
 use crate::{VolumeError, VolumeId};
 
-/// A volume that is complete and durable, but still `.open`.
+/// A volume that is complete and durable, but still has the suffix `.open`.
 #[derive(Debug)]
 pub(crate) struct WrittenVolume {
     pub(crate) id: VolumeId,

@@ -1,7 +1,7 @@
-//! The writing side, in the order of the flow: [`archive`] is the public handle and the queue, [`worker`] hashes and looks
-//! for duplicates, [`encoder`] builds and compresses the records, [`writer`] appends them to the open volume, [`finish`]
-//! indexes a full volume and gives it its final name. [`state`] is shared by these threads. [`discard`] replaces all of
-//! them in simulations.
+//! Writes archives. The modules in the order of the flow: [`archive`] is the public handle and the queue, [`worker`]
+//! hashes and looks for duplicates, [`encoder`] builds and compresses the records, [`writer`] appends them to the open
+//! volume, [`finish`] indexes a full volume and gives it its final name. [`state`] is shared by these threads. In
+//! simulations, [`discard`] replaces all these threads.
 
 pub(crate) mod archive;
 mod discard;

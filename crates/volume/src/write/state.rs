@@ -10,24 +10,25 @@ use crate::files::disk::OutputFile;
 /// State of an archive that is open for writing.
 #[derive(Debug, Default)]
 pub(crate) struct WriteState {
-    /// The first error of any thread. Nothing is appended after it.
+    /// The first error of any thread. After it, nothing more is appended.
     failure: OnceLock<VolumeError>,
-    /// The first failed sync. After it no sync may report success: the kernel may have dropped the bytes, and it reports
-    /// that only once. The lock is held during a sync, so that no other thread syncs before the error is recorded.
+    /// The error of the first failed sync. After it no sync may report success, because the kernel may have dropped the
+    /// bytes and reports the loss only once. The lock is held during a sync, so that no other thread syncs before the
+    /// error is recorded.
     sync_failure: Mutex<Option<VolumeError>>,
     /// The open volume. All volumes before it are durable.
     current: Mutex<Option<(PathBuf, Arc<dyn OutputFile>)>>,
 }
 
 impl WriteState {
-    /// Returns the first failure, if there is one.
+    /// Fails with the first recorded failure, if there is one.
     pub(crate) fn ensure_not_failed(&self) -> Result<(), VolumeError> {
         self.failure
             .get()
             .map_or(Ok(()), |error| Err(error.clone()))
     }
 
-    /// Records a failure. Returns the first one recorded.
+    /// Records a failure, unless there is one already. Returns the recorded failure.
     pub(crate) fn fail(&self, error: VolumeError) -> VolumeError {
         let first = || {
             tracing::info!(%error, "archive failed; nothing more is appended");
@@ -37,21 +38,21 @@ impl WriteState {
     }
 
     pub(crate) fn set_current(&self, current: Option<(PathBuf, Arc<dyn OutputFile>)>) {
-        *self.current.lock().expect("no panic while held") = current;
+        *self.current.lock().expect("lock is not poisoned") = current;
     }
 
-    /// Makes the open volume durable. Also works after the disk has filled up, because the volume then ends with the last
-    /// complete exchange.
+    /// Makes the open volume durable. This also works when the disk is full, because the volume is then truncated after
+    /// the last complete exchange.
     pub(crate) fn sync(&self) -> Result<(), VolumeError> {
-        let current = self.current.lock().expect("no panic while held").clone();
+        let current = self.current.lock().expect("lock is not poisoned").clone();
         match current {
             Some((path, output)) => self.sync_output(&path, &*output),
             None => self.sync_failure().clone().map_or(Ok(()), Err),
         }
     }
 
-    /// Makes a volume durable. After a failed sync it returns that error without syncing again, because the kernel would
-    /// report success.
+    /// Makes a volume durable. After a failed sync it returns that error without syncing again, because the kernel
+    /// would report success.
     pub(crate) fn sync_output(
         &self,
         path: &Path,
@@ -69,6 +70,6 @@ impl WriteState {
     }
 
     fn sync_failure(&self) -> MutexGuard<'_, Option<VolumeError>> {
-        self.sync_failure.lock().expect("no panic while held")
+        self.sync_failure.lock().expect("lock is not poisoned")
     }
 }

@@ -1,7 +1,8 @@
-//! The worker threads: they take exchanges from the queue, hash the payload, look for a duplicate, and encode and compress
-//! the records. [`crate::Options::threads`] sets their number.
+//! The worker threads: they take exchanges from the queue, hash the payload, look for a duplicate, and encode and
+//! compress the records. [`crate::Options::threads`] sets their number.
 //!
-//! The duplicate index gives every exchange a ticket number. The writer appends exchanges in the order of their tickets.
+//! The duplicate index gives every exchange a ticket number. The writer appends exchanges in the order of their
+//! tickets.
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -19,7 +20,7 @@ use crate::{Exchange, Stored, VolumeError};
 
 /// Maximum number of exchanges that a worker takes from the queue at once.
 const MAX_BATCH: usize = 8;
-/// Delay in which a worker that found a single exchange lets more arrive.
+/// A worker that found only one exchange waits for this time, so that more arrive.
 const BATCH_DELAY: Duration = Duration::from_millis(1);
 
 /// An exchange in the queue.
@@ -27,7 +28,7 @@ const BATCH_DELAY: Duration = Duration::from_millis(1);
 pub(crate) struct QueuedExchange {
     pub(crate) exchange: Exchange,
     pub(crate) reply: oneshot::Sender<Result<Stored, VolumeError>>,
-    /// Its share of the queue size.
+    /// The part of the queue size that the exchange takes.
     pub(crate) permit: OwnedSemaphorePermit,
 }
 
@@ -48,7 +49,7 @@ impl Worker {
     pub(crate) fn run(mut self, queue: &Mutex<Receiver<QueuedExchange>>) {
         let mut batch = Vec::with_capacity(MAX_BATCH);
         loop {
-            take_batch(&queue.lock().expect("no panic while held"), &mut batch);
+            take_batch(&queue.lock().expect("lock is not poisoned"), &mut batch);
             if batch.is_empty() {
                 return;
             }
@@ -100,7 +101,8 @@ impl Worker {
         }));
     }
 
-    /// The original to which later duplicates would refer. `None` when this payload is excluded from duplicate detection.
+    /// The original for later duplicates, if this payload is stored. `None` if the payload is excluded from duplicate
+    /// detection.
     fn candidate(&self, draft: &Draft<'_>) -> Option<Arc<Original>> {
         if !self.duplicates.enabled() || draft.revisit.is_some() {
             return None;
@@ -119,10 +121,11 @@ impl Worker {
     }
 }
 
-/// Waits for the next exchanges. Leaves the batch empty only when the queue is closed and empty.
+/// Waits for the next exchanges. The batch stays empty only if the queue is closed and empty.
 ///
-/// The caller holds the lock of the queue while it waits, so the other workers wait for the lock. Batches are small, so that
-/// every worker gets some. A batch of one sleeps for [`BATCH_DELAY`]: exchanges that arrive meanwhile wake no thread.
+/// The caller holds the lock of the queue while it waits, so the other workers wait for the lock. Batches are small, so
+/// that every worker gets some exchanges. If the batch has only one exchange, the worker sleeps for [`BATCH_DELAY`].
+/// Exchanges that arrive in this time do not wake a thread, which saves processor time.
 fn take_batch(queue: &Receiver<QueuedExchange>, batch: &mut Vec<QueuedExchange>) {
     batch.extend(queue.recv());
     batch.extend(queue.try_iter().take(MAX_BATCH - 1));
@@ -132,8 +135,8 @@ fn take_batch(queue: &Receiver<QueuedExchange>, batch: &mut Vec<QueuedExchange>)
     }
 }
 
-/// A position in the order of writing. Sent to the writer on drop, also after a panic, because the writer waits for every
-/// ticket number.
+/// A position in the order of writing. When it is dropped, also because of a panic, it is sent to the writer, because
+/// the writer waits for every ticket number.
 struct Ticket<'worker> {
     number: u64,
     writer: &'worker Sender<TicketedWrite>,
@@ -142,7 +145,7 @@ struct Ticket<'worker> {
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        // Fails only if the writer panicked. Then the receipts resolve to `VolumeError::Closed`.
+        // This fails only if the writer panicked. Then the receipts resolve to `VolumeError::Closed`.
         let _ = self.writer.send((self.number, self.request.take()));
     }
 }

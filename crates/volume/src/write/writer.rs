@@ -1,8 +1,9 @@
-//! The writer thread: appends encoded exchanges to the open volume in the order of their tickets, many in one write, and
-//! resolves their receipts. Passes a full volume to [`crate::write::finish`] and opens the next one.
+//! The writer thread: appends encoded exchanges to the open volume in the order of their tickets, many in one write,
+//! and resolves their receipts. It passes a full volume to [`crate::write::finish`] and opens the next one.
 //!
 //! Invariants:
-//! - The open volume ends with a complete exchange. When an append fails, it is truncated to the last complete one.
+//! - The open volume ends with a complete exchange. If an append fails, the volume is truncated after the last complete
+//!   exchange.
 //! - A volume is durable before the next one is created.
 
 use std::collections::BTreeMap;
@@ -26,23 +27,24 @@ use crate::{Options, Stored, VolumeError, VolumeId};
 
 /// The buffer is written when it reaches this size.
 const FLUSH_SIZE: usize = 1 << 20;
-/// Delay after the first exchange of a batch, in which more may arrive.
+/// Waiting time after the first exchange of a batch, so that more arrive.
 const BATCH_DELAY: Duration = Duration::from_millis(2);
-/// Maximum number of exchanges in a volume. Bounds the index entries, which stay in memory until the volume is closed.
+/// Maximum number of exchanges in a volume. It bounds the number of index entries, which stay in memory until the
+/// volume is closed.
 const MAX_EXCHANGES: usize = 200_000;
 
 /// An exchange on its way from a worker to the file.
 #[derive(Debug)]
 pub(crate) struct WriteRequest {
     pub(crate) encoded: EncodedExchange,
-    /// Set when later revisit records may refer to this exchange. The writer sets its position.
+    /// Set if later revisit records may refer to this exchange. The writer fills in its position.
     pub(crate) original: Option<Arc<Original>>,
     pub(crate) reply: oneshot::Sender<Result<Stored, VolumeError>>,
-    /// Its share of the queue size, released on drop.
+    /// The part of the queue size that the exchange takes. It is released on drop.
     pub(crate) permit: OwnedSemaphorePermit,
 }
 
-/// A ticket number and its exchange, or `None` when the worker panicked.
+/// A ticket number and its exchange. The exchange is `None` if the worker panicked.
 pub(crate) type TicketedWrite = (u64, Option<Box<WriteRequest>>);
 
 /// The writer thread.
@@ -66,7 +68,7 @@ pub(crate) struct OpenVolume {
     name: String,
     path: PathBuf,
     output: Arc<dyn OutputFile>,
-    /// Length of the file; the end of its last complete exchange.
+    /// Length of the file, which is the end of its last complete exchange.
     length: u64,
     entries: Vec<IndexEntry>,
 }
@@ -88,12 +90,12 @@ struct BufferedExchange {
 impl VolumeWriter {
     /// Runs until all workers have ended, then closes the open volume.
     pub(crate) fn run(mut self, writes: &Receiver<TicketedWrite>) {
-        // Exchanges whose turn has not come.
+        // Exchanges that wait for one with a lower ticket number.
         let mut pending: BTreeMap<u64, Option<Box<WriteRequest>>> = BTreeMap::new();
         let mut next_ticket = 0;
         while let Ok((ticket, request)) = writes.recv() {
             pending.insert(ticket, request);
-            // Exchanges that arrive during the delay wake no thread, and are written in the same append.
+            // Exchanges that arrive during the delay do not wake this thread, and are written in the same append.
             std::thread::sleep(BATCH_DELAY);
             pending.extend(writes.try_iter());
             while let Some(request) = pending.remove(&next_ticket) {
@@ -102,7 +104,8 @@ impl VolumeWriter {
                     self.add(*request);
                 }
             }
-            // Nothing more is ready, so the receipts should not wait for later exchanges.
+            // No further exchange is ready. The buffer is written now, so that its receipts do not wait for later
+            // exchanges.
             self.flush();
         }
         self.flush();
@@ -162,7 +165,7 @@ impl VolumeWriter {
         Ok(())
     }
 
-    /// Writes the buffer and resolves its receipts. When the write fails, truncates the volume to its previous length.
+    /// Writes the buffer and resolves its receipts. If the write fails, the volume is truncated to its previous length.
     fn flush(&mut self) {
         let Some(current) = &mut self.current else {
             return;
@@ -198,7 +201,7 @@ impl VolumeWriter {
             return;
         };
         if current.entries.is_empty() {
-            // The disk was full before the first exchange.
+            // The volume has no exchange, because the disk was full before the first one.
             self.state.set_current(None);
             let _ = std::fs::remove_file(&current.path);
             return;
@@ -304,7 +307,7 @@ mod tests {
                 let disk = FaultyDisk::with_free_bytes(free);
                 let (archive, stored) = fill(folder.path(), &disk).await;
                 disk.free.store(1 << 30, Ordering::SeqCst);
-                // The disk has space again, but the archive would have a gap.
+                // The disk has space again, but appends still fail, because exchanges in between were not stored.
                 assert!(matches!(
                     archive.append(page(1)).await,
                     Err(VolumeError::DiskFull { .. })
@@ -352,7 +355,8 @@ mod tests {
         });
     }
 
-    /// The kernel reports lost bytes once. The next sync of the file succeeds, although the bytes are lost.
+    /// The kernel reports lost bytes only once: the next sync of the file succeeds, although the bytes are lost. So the
+    /// archive must remember the failure.
     #[test]
     fn after_a_failed_sync_the_volume_is_not_closed() {
         runtime().block_on(async {
