@@ -76,6 +76,10 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "FILTER", help_heading = "What to crawl")]
     reject: Vec<String>,
 
+    /// Also fetch the images, style sheets, fonts and scripts of every page, at any depth and on any host
+    #[arg(long, help_heading = "What to crawl")]
+    assets: bool,
+
     /// Stop after this many pages [default: none]
     #[arg(long, value_name = "N", value_parser = count, allow_hyphen_values = true, help_heading = "When to stop")]
     pages: Option<Value>,
@@ -170,6 +174,11 @@ impl Settings {
             ("--depth", "crawl.depth", self.depth.clone()),
             ("--accept", "crawl.accept", list(&self.accept)),
             ("--reject", "crawl.reject", list(&self.reject)),
+            (
+                "--assets",
+                "page.assets",
+                self.assets.then_some(Value::Boolean(true)),
+            ),
             ("--pages", "crawl.pages", self.pages.clone()),
             ("--time", "crawl.time", self.time.clone()),
             ("--size", "crawl.size", self.size.clone()),

@@ -229,7 +229,7 @@ fn config_profiles_lists_all_and_prints_one() {
         .lines()
         .filter_map(|line| line.split(' ').next().map(str::to_owned))
         .collect();
-    assert_eq!(names, ["default", "vn2006", "mysite"]);
+    assert_eq!(names, ["default", "vn2006", "archive", "mysite"]);
     run.status(0);
     let run = aranha(&["config", "profiles", "vn2006"]).input("");
     assert!(run.stdout_text().contains("urls = 5000"));

@@ -7,7 +7,9 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use aranha_fetch::Fetcher;
 use aranha_frontier::{Hop, Outcome, Pending, Seed};
-use aranha_url::{BlacklistError, CanonUrl, Scope, ScopeRule};
+use aranha_url::{
+    BlacklistError, CanonUrl, Judgement, MAX_REQUISITE_HOPS, PageKey, Scope, ScopeRule,
+};
 
 use crate::blocking::blacklist_watch::{BlacklistWatch, BlacklistWatchError};
 use crate::links::link_depth;
@@ -17,6 +19,22 @@ use crate::links::link_depth;
 pub(crate) struct SharedScope {
     scope: RwLock<Scope>,
     pub(crate) blacklist: BlacklistWatch,
+}
+
+/// Judges a URL by the kind of link that leads to it: with `page.assets`, the files that a page loads are also wanted out of
+/// scope.
+pub(crate) fn judge_hop<'a>(
+    scope: &'a Scope,
+    url: &'a CanonUrl,
+    key: PageKey,
+    depth: u16,
+    hop: Hop,
+) -> Judgement<'a> {
+    if hop == Hop::Embed {
+        scope.judge_requisite(url, key, depth)
+    } else {
+        scope.judge_page(url, key, depth)
+    }
 }
 
 impl SharedScope {
@@ -42,9 +60,9 @@ impl SharedScope {
     }
 
     /// Checks a page before its fetch. The scope may have changed since its link was found.
-    pub(crate) fn check_page(&self, url: &CanonUrl, depth: u16) -> Result<(), Outcome> {
+    pub(crate) fn check_page(&self, url: &CanonUrl, page: &Pending) -> Result<(), Outcome> {
         let scope = self.read();
-        let judgement = scope.judge(url, depth);
+        let judgement = judge_hop(&scope, url, url.key(), page.depth, page.hop);
         match judgement.rule {
             _ if judgement.inside => Ok(()),
             ScopeRule::Blacklist(_) => Err(Outcome::Blocked),
@@ -52,18 +70,40 @@ impl SharedScope {
         }
     }
 
-    /// Returns whether a redirect of the page `from` is followed, and the seed that it adds, if any. If a seed
-    /// redirects out of scope, the target becomes a seed, because the user may know only the old address of a site.
-    pub(crate) fn wants_redirect(&self, target: &CanonUrl, from: &Pending) -> (bool, Option<Seed>) {
+    /// Returns the kind of link as which a redirect of the page `from` is followed, if it is, and the seed that it
+    /// adds, if any. If a seed redirects out of scope, the target becomes a seed, because the user may know only the old
+    /// address of a site. The target of a requisite's redirect is a requisite.
+    pub(crate) fn wants_redirect(
+        &self,
+        target: &CanonUrl,
+        from: &Pending,
+    ) -> (Option<Hop>, Option<Seed>) {
+        if self.is_wanted_requisite(target, from) {
+            return (Some(Hop::Embed), None);
+        }
         let depth = link_depth(from, Hop::Redirect);
         let inside = self.wants(target, depth);
         if inside || from.hop != Hop::Seed {
-            return (inside, None);
+            return (inside.then_some(Hop::Redirect), None);
         }
         let mut scope = self.write();
         scope.add_seed(target);
         let inside = scope.judge(target, depth).inside;
-        (inside, inside.then(|| Seed::of(target)))
+        (
+            inside.then_some(Hop::Redirect),
+            inside.then(|| Seed::of(target)),
+        )
+    }
+
+    /// Whether `target`, to which a requisite redirects, is a requisite in its place. Longer chains within one site count
+    /// as ordinary redirects, so that endless chains are recognised as traps.
+    fn is_wanted_requisite(&self, target: &CanonUrl, from: &Pending) -> bool {
+        let scope = self.read();
+        let depth = link_depth(from, Hop::Embed);
+        from.hop == Hop::Embed
+            && scope.takes_requisites()
+            && from.site_depth < MAX_REQUISITE_HOPS
+            && scope.judge_requisite(target, target.key(), depth).inside
     }
 
     /// Adds a seed while the crawl runs.

@@ -1,8 +1,9 @@
 //! Scope (U12): whether a URL belongs to the crawl, and which rule decides.
 //!
 //! Applied to every link, in this order: a URL on the black list is outside; a seed is inside; a URL beyond the maximum
-//! depth, one that matches `reject`, or one that does not match `filter` is outside; all others must be within reach of
-//! the seeds or below a wanted top-level domain. A judgement only borrows, so that it costs no allocation.
+//! depth, one that matches `reject`, or one that does not match `filter` is outside; all others must be within reach of the
+//! seeds or below a wanted top-level domain. With [`Scope::with_requisites`], the files that a page loads are inside wherever
+//! they are, unless the black list or `reject` names them. A judgement only borrows, so that it costs no allocation.
 //!
 //! Half of this file are tests, which check the rules in combination.
 
@@ -71,6 +72,9 @@ impl std::str::FromStr for Reach {
     }
 }
 
+/// Requisites are followed this many links beyond the maximum depth: page, style sheet, imported style sheet, font.
+pub const MAX_REQUISITE_HOPS: u16 = 5;
+
 /// The scope of a crawl: the configured limits and the seeds.
 #[derive(Clone, Debug)]
 pub struct Scope {
@@ -80,6 +84,7 @@ pub struct Scope {
     reject: Option<Filter>,
     blacklist: Blacklist,
     max_depth: Option<u16>,
+    requisites: bool,
     seeds: HashSet<PageKey, IdentityBuildHasher>,
     sites: HashSet<SiteKey, IdentityBuildHasher>,
     /// Directories of the seeds by site, without directories inside another one of the list.
@@ -125,6 +130,8 @@ pub enum ScopeRule<'a> {
     Domain(&'a str),
     /// The scope has no limit.
     Any,
+    /// A page in scope loads the file at this URL.
+    Requisite,
     /// The URL is out of reach of the seeds.
     Beyond {
         /// The configured reach.
@@ -168,11 +175,23 @@ impl Scope {
             reject,
             blacklist,
             max_depth,
+            requisites: false,
             seeds: HashSet::default(),
             sites: HashSet::default(),
             prefixes: HashMap::default(),
             domains: HashSet::new(),
         }
+    }
+
+    /// Whether the files that pages load are in scope at any depth and on any host: see [`Scope::judge_requisite`].
+    #[must_use]
+    pub fn with_requisites(self, requisites: bool) -> Scope {
+        Scope { requisites, ..self }
+    }
+
+    /// Whether requisites are judged more leniently than links.
+    pub fn takes_requisites(&self) -> bool {
+        self.requisites
     }
 
     /// Adds a seed to the scope.
@@ -253,6 +272,36 @@ impl Scope {
             return Judgement::outside(ScopeRule::Filter(filter.as_str()));
         }
         self.reaches(url, key.site)
+    }
+
+    /// Like [`Scope::judge_page`], for a file that a page or another requisite loads. If requisites are taken, only the black
+    /// list, `reject` and [`MAX_REQUISITE_HOPS`] exclude it.
+    pub fn judge_requisite<'a>(
+        &'a self,
+        url: &'a CanonUrl,
+        key: PageKey,
+        depth: u16,
+    ) -> Judgement<'a> {
+        let judgement = self.judge_page(url, key, depth);
+        if judgement.inside || !self.requisites {
+            return judgement;
+        }
+        match judgement.rule {
+            ScopeRule::Blacklist(_) | ScopeRule::Reject(_) => return judgement,
+            _ => {}
+        }
+        if let Some(reject) = self.reject.as_ref().filter(|r| r.matches(url, depth)) {
+            return Judgement::outside(ScopeRule::Reject(reject.as_str()));
+        }
+        // The reach `page` ends at the seeds.
+        let limit = self
+            .max_depth
+            .or((self.reach == Reach::Page).then_some(0))
+            .map(|limit| limit.saturating_add(MAX_REQUISITE_HOPS));
+        match limit {
+            Some(limit) if depth > limit => Judgement::outside(ScopeRule::Depth { depth, limit }),
+            _ => Judgement::inside(ScopeRule::Requisite),
+        }
     }
 
     /// Whether the host alone shows that a link is out of reach. This excludes most links to other sites before they
@@ -355,6 +404,7 @@ impl fmt::Display for ScopeRule<'_> {
             ScopeRule::Host(site) => write!(out, "scope host: {site} is a seed's site"),
             ScopeRule::Domain(domain) => write!(out, "scope domain: {domain} is a seed's domain"),
             ScopeRule::Any => out.write_str("scope any: everything is wanted"),
+            ScopeRule::Requisite => out.write_str("page.assets: a page in scope loads it"),
             ScopeRule::Beyond { reach, name } => match reach {
                 Reach::Page => out.write_str("scope page: it is not a seed"),
                 Reach::Prefix => out.write_str("scope prefix: it is not below a seed"),
@@ -665,6 +715,40 @@ mod tests {
             true,
             "scope any: everything is wanted",
         );
+    }
+
+    #[test]
+    fn requisites_are_inside_on_any_host_and_beyond_the_depth() {
+        let reject = Some(Filter::parse("ext:zip").expect("valid"));
+        let blacklist = Blacklist::parse_lines("bad.example").expect("valid");
+        let mut scope = Scope::new(Reach::Page, &[], None, reject, blacklist, None);
+        scope.add_seed(&canon("http://example.org/"));
+        let judge = |scope: &Scope, url: &str, depth: u16| {
+            let url = canon(url);
+            let judgement = scope.judge_requisite(&url, url.key(), depth);
+            (judgement.inside, judgement.rule.to_string())
+        };
+        let outside = |rule: &str| (false, rule.to_owned());
+        let style = "http://cdn.example/a.css";
+        assert_eq!(
+            judge(&scope, style, 1),
+            outside("scope page: it is not a seed")
+        );
+        let scope = scope.with_requisites(true);
+        let inside = (true, "page.assets: a page in scope loads it".to_owned());
+        assert_eq!(judge(&scope, style, 1), inside);
+        assert_eq!(judge(&scope, style, 5), inside);
+        let deep = outside("depth 6 is beyond the limit of 5");
+        assert_eq!(judge(&scope, style, 6), deep);
+        assert_eq!(
+            judge(&scope, "http://cdn.example/a.zip", 1),
+            outside("reject: ext:zip")
+        );
+        assert_eq!(
+            judge(&scope, "http://bad.example/a.css", 1),
+            outside("black list: bad.example")
+        );
+        check(&scope, style, 1, false, "scope page: it is not a seed");
     }
 
     #[test]

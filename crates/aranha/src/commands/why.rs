@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use aranha_engine::{Clock, Config};
-use aranha_frontier::{Explanation, RobotsFile, SiteState, Waiting};
+use aranha_frontier::{Explanation, Hop, RobotsFile, SiteState, Waiting};
 use aranha_robots::{Access, Robots};
 use aranha_url::CanonUrl;
 use clap::Args;
@@ -79,11 +79,13 @@ fn scope(
     known: &Explanation,
 ) -> Result<(bool, String), CommandError> {
     let scope = collection.scope()?;
-    let depth = match known.records.last() {
-        Some(record) => record.depth,
-        None => u16::from(!known.seed),
+    let judgement = match known.records.last() {
+        Some(record) if record.hop == Hop::Embed => {
+            scope.judge_requisite(url, url.key(), record.depth)
+        }
+        Some(record) => scope.judge(url, record.depth),
+        None => scope.judge(url, u16::from(!known.seed)),
     };
-    let judgement = scope.judge(url, depth);
     Ok((judgement.inside, judgement.rule.to_string()))
 }
 

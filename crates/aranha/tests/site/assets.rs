@@ -71,3 +71,87 @@ fn without_assets_only_pages_are_fetched() {
     run(&mut crawl(&folder.path().join("c"), &site.url("/")));
     assert_eq!(site.requests(), ["/"]);
 }
+
+/// Two servers are two hosts to the crawl, because their ports differ.
+#[test]
+fn one_page_is_saved_complete_and_no_link_is_followed() {
+    let cdn = ScriptedSite::start(|path, _, _| {
+        match path {
+        "/robots.txt" => file("text/plain", "User-agent: *\nDisallow: /private/"),
+        "/style.css" => file("text/css", "@import 'more.css';"),
+        "/more.css" => file("text/css", "a { src: url(font.woff2) }"),
+        "/frame" => page("<img src=frame.png><a href=/elsewhere>elsewhere</a>"),
+        "/moved.png" => "HTTP/1.1 302 Found\r\nLocation: /target.png\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned(),
+        _ => file("application/octet-stream", path),
+    }
+    });
+    let elsewhere = cdn.url("");
+    let site = ScriptedSite::start(move |path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/dir/page" => page(&format!(
+            "<link rel=stylesheet href={elsewhere}/style.css><iframe src={elsewhere}/frame></iframe>\
+             <img src={elsewhere}/moved.png><img src={elsewhere}/private/x.png><img src=/banned.zip>\
+             <img src=/logo.png><a href=next>next</a><a href={elsewhere}/link>link</a>",
+        )),
+        _ => file("application/octet-stream", path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let seed = site.url("/dir/page");
+    run(crawl(&collection, &seed).args(["--scope", "page", "--assets", "--reject", "ext:zip"]));
+    assert_eq!(files_requested(&site), ["/dir/page", "/logo.png"]);
+    assert_eq!(
+        files_requested(&cdn),
+        [
+            "/font.woff2",
+            "/frame",
+            "/frame.png",
+            "/more.css",
+            "/moved.png",
+            "/style.css",
+            "/target.png"
+        ]
+    );
+    let outcomes = crate::outcomes(&collection);
+    assert_eq!(outcomes["/private/x.png"], "robots.txt refused");
+}
+
+#[test]
+fn files_of_the_last_pages_are_beyond_the_depth() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        "/" => page("<a href=/one>one</a>"),
+        "/one" => page("<link rel=stylesheet href=a.css><a href=/two>two</a>"),
+        "/a.css" => file("text/css", "@import 'b.css';"),
+        "/b.css" => file("text/css", "a { b: url(c.png) }"),
+        _ => file("application/octet-stream", path),
+    });
+    let folder = tempfile::tempdir().unwrap();
+    run(crawl(&folder.path().join("c"), &site.url("/")).args(["-l", "1", "--profile", "archive"]));
+    assert_eq!(
+        files_requested(&site),
+        ["/", "/a.css", "/b.css", "/c.png", "/one"]
+    );
+}
+
+/// A style sheet that imports a new one forever ends with the limit of hops, or as a trap.
+#[test]
+fn endless_imports_end() {
+    let endless = |path: &str| match path {
+        "/robots.txt" => String::new(),
+        "/" => page("<link rel=stylesheet href=/1.css>"),
+        _ => {
+            let number = path.trim_start_matches('/').trim_end_matches(".css");
+            let next = number.parse::<u32>().unwrap_or(0) + 1;
+            file("text/css", &format!("@import '/{next}.css';"))
+        }
+    };
+    let folder = tempfile::tempdir().unwrap();
+    for (name, scope, limit) in [("page", "page", 6), ("host", "host", 80)] {
+        let site = ScriptedSite::start(move |path, _, _| endless(path));
+        let collection = folder.path().join(name);
+        run(crawl(&collection, &site.url("/")).args(["--scope", scope, "--assets"]));
+        let requests = files_requested(&site).len();
+        assert!(requests <= limit, "{name}: {requests}");
+    }
+}

@@ -29,6 +29,11 @@ pub const PROFILES: &[Profile] = &[
         text: include_str!("profiles/vn2006.toml"),
     },
     Profile {
+        name: "archive",
+        about: "complete pages for replay: with their images, style sheets, fonts and scripts",
+        text: include_str!("profiles/archive.toml"),
+    },
+    Profile {
         name: "mysite",
         about: "a site of your own: no pause, several connections",
         text: include_str!("profiles/mysite.toml"),

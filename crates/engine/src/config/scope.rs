@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use aranha_frontier::External;
 use aranha_url::{Blacklist, Filter, Scope};
 
 use super::{Config, ConfigError, Origin};
@@ -12,6 +13,8 @@ impl Config {
         let crawl = &self.crawl;
         let accept = any_of("crawl.accept", &crawl.accept)?;
         let reject = any_of("crawl.reject", &crawl.reject)?;
+        // The other policies replace links to other sites by links to home pages.
+        let takes_deep_links = self.frontier.external_links == External::DeepLink;
         Ok(Scope::new(
             crawl.scope,
             &crawl.tlds,
@@ -19,7 +22,8 @@ impl Config {
             reject,
             self.blacklist()?,
             crawl.depth,
-        ))
+        )
+        .with_requisites(self.page.assets && takes_deep_links))
     }
 
     /// The black list, including the entries from files.

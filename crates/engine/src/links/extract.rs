@@ -2,11 +2,12 @@
 
 use aranha_frontier::{Hop, Pending};
 use aranha_page::{LinkKind, Page};
-use aranha_url::{Base, CanonUrl, SiteKey};
+use aranha_url::{Base, CanonUrl, Scope, SiteKey};
 
 use super::link_cache::LinkIds;
 use super::{PageLinks, link_depth, outside_link};
 use crate::node::Context;
+use crate::scope::judge_hop;
 
 /// Extracts the links of `page`. `from` is the entry of the page in the queue, `url` its URL, `lease` the lease of the
 /// visit.
@@ -21,6 +22,7 @@ pub(crate) fn extract(
     let base = base(url, page);
     let scope = context.scope.read();
     let follow_nofollow = context.config().crawl.follow_nofollow;
+    let requisites_only = is_outside_requisite(&scope, url, from);
     let mut links = PageLinks::default();
     let mut dates = page.link_dates.iter().peekable();
     let mut buffer = String::new();
@@ -33,7 +35,11 @@ pub(crate) fn extract(
         if link.nofollow && !follow_nofollow {
             continue;
         }
-        if scope.is_beyond(&link.href) {
+        let hop = hop_of(link.kind);
+        if requisites_only && hop != Hop::Embed {
+            continue;
+        }
+        if scope.is_beyond(&link.href) && !(scope.takes_requisites() && hop == Hop::Embed) {
             continue;
         }
         // A link with a date of change is not looked up in the link cache: the visit needs the date even if it knows
@@ -47,10 +53,9 @@ pub(crate) fn extract(
         let Ok(target) = canon.join_into(&base, &link.href, &mut buffer) else {
             continue;
         };
-        let hop = hop_of(link.kind);
         let key = target.key();
         let depth = link_depth(from, hop);
-        if scope.judge_page(&target, key, depth).inside {
+        if judge_hop(&scope, &target, key, depth, hop).inside {
             if key.site == site {
                 links
                     .inside
@@ -63,6 +68,12 @@ pub(crate) fn extract(
         buffer = target.into_string();
     }
     links
+}
+
+/// Whether a page was fetched only because a page in scope loads it. The files that it loads are fetched, but its links are
+/// not followed.
+fn is_outside_requisite(scope: &Scope, url: &CanonUrl, from: &Pending) -> bool {
+    scope.takes_requisites() && from.hop == Hop::Embed && !scope.judge(url, from.depth).inside
 }
 
 /// The base URL of the page's links.

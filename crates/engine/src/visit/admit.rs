@@ -87,16 +87,16 @@ impl Visit {
         url: &CanonUrl,
     ) {
         let target = &redirect.target;
-        let (is_wanted, new_seed) = self.context.scope.wants_redirect(target, from);
+        let (hop, new_seed) = self.context.scope.wants_redirect(target, from);
         self.batch.new_seeds.extend(new_seed);
-        if !is_wanted {
+        let Some(hop) = hop else {
             return;
-        }
+        };
         if target.site_key() == self.site.key {
             let (path, key) = (target.path(), target.path_key());
-            self.admit(path, key, from, Hop::Redirect, url.as_str());
+            self.admit(path, key, from, hop, url.as_str());
         } else {
-            let link = outside_link(target, from, Hop::Redirect, url);
+            let link = outside_link(target, from, hop, url);
             self.batch.outside.push(link);
         }
     }

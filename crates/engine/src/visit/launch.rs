@@ -79,7 +79,7 @@ impl Visit {
             .context
             .url_of(&self.site.facts().origin, &page.path)
             .ok_or(Outcome::OutOfScope)?;
-        self.context.scope.check_page(&url, page.depth)?;
+        self.context.scope.check_page(&url, page)?;
         Ok(url)
     }
 
