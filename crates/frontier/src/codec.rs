@@ -1,7 +1,7 @@
 //! Encoding of blocks: variable-length integers, strings, and the envelope around a block.
 //!
 //! A block has two parts. `text` holds paths, types and small numbers, which compress well. `fixed` holds keys and
-//! digests, random bytes that do not compress. The envelope:
+//! digests, which are random bytes and do not compress. The envelope:
 //!
 //! ```text
 //! packing: u8       0 = uncompressed text, 1 = text as one zstd frame, 2 = text as one LZ4 block
@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Permanent blocks are compressed with zstd. Blocks that are soon read and rewritten (link runs, queues) are
-//! compressed with LZ4, which is several times faster and a little larger (figures in docs/decisions/0007-runs.md).
+//! compressed with LZ4, which is several times faster but compresses a little less (figures in
+//! docs/decisions/0007-runs.md).
 //!
 //! A varint is LEB128: seven bits per byte, lowest first. Signed numbers are zigzag-encoded. A string is its length as
 //! a varint and its UTF-8 bytes. Decoding never panics; a damaged block gives `None`.
@@ -91,21 +92,21 @@ impl<'a> Reader<'a> {
         self.rest.is_empty()
     }
 
-    /// One byte.
+    /// Reads one byte.
     pub fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.rest.split_first()?;
         self.rest = rest;
         Some(*first)
     }
 
-    /// `count` bytes.
+    /// Reads `count` bytes.
     pub fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (head, rest) = self.rest.split_at_checked(count)?;
         self.rest = rest;
         Some(head)
     }
 
-    /// An unsigned integer.
+    /// Reads an unsigned integer.
     pub fn varint(&mut self) -> Option<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
@@ -118,12 +119,12 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// An unsigned integer that fits `T`.
+    /// Reads an unsigned integer; `None` if it does not fit `T`.
     pub fn number<T: TryFrom<u64>>(&mut self) -> Option<T> {
         T::try_from(self.varint()?).ok()
     }
 
-    /// The location of a WARC record in the archive.
+    /// Reads the location of a WARC record.
     pub fn location(&mut self) -> Option<Location> {
         Some(Location {
             volume: self.varint()?.into(),
@@ -132,18 +133,18 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// A signed integer.
+    /// Reads a signed integer.
     pub fn signed(&mut self) -> Option<i64> {
         let value = self.varint()?;
         Some((value >> 1) as i64 ^ -((value & 1) as i64))
     }
 
-    /// A 64-bit integer, little-endian.
+    /// Reads a 64-bit integer, little-endian.
     pub fn word(&mut self) -> Option<u64> {
         Some(u64::from_le_bytes(self.take(8)?.try_into().ok()?))
     }
 
-    /// A string.
+    /// Reads a string.
     pub fn text(&mut self) -> Option<&'a str> {
         let length = self.number()?;
         std::str::from_utf8(self.take(length)?).ok()

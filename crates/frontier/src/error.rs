@@ -18,7 +18,7 @@ pub enum FrontierError {
     File {
         /// The file.
         path: PathBuf,
-        /// The error of the system.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// The folder has no frontier.

@@ -23,10 +23,10 @@ pub enum Hop {
     Script = b'X',
     /// `M`: a sitemap (Heritrix: manifest), or a URL that a sitemap lists.
     Sitemap = b'M',
-    /// `P`: robots.txt (Heritrix: prerequisite). Logged; never stored as a page.
+    /// `P`: robots.txt (Heritrix: prerequisite). It is logged, but never stored as a page.
     RobotsTxt = b'P',
-    /// `T`: a request for a path that cannot exist, to learn how the site answers for missing pages. Logged; never
-    /// stored as a page. Not in Heritrix.
+    /// `T`: a request for a path that cannot exist, to learn how the site answers for missing pages. It is logged, but
+    /// never stored as a page. Not in Heritrix.
     SoftNotFoundProbe = b'T',
     /// `N`: a change notification from outside (`signals.jsonl`): IndexNow, WebSub, the user. Not in
     /// Heritrix.

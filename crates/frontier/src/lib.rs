@@ -115,9 +115,10 @@ pub use status::{
 /// The operations that every storage engine implements. The same tests (`suite/`) check every engine.
 ///
 /// Calls block on the disk, so `crates/engine` makes them on a dedicated thread. A call that returns `Err` has changed
-/// nothing.
+/// nothing, except [`Frontier::make_all_due`], which works in several transactions.
 pub trait Frontier: Send {
-    /// Add seeds. Sites with a new seed are checked out before all others (F6). Known pages are not changed.
+    /// Add seeds. Seed sites that were never visited are checked out before all others (F6). Known pages are not
+    /// changed.
     fn seed(&mut self, now: i64, seeds: &[Seed]) -> Result<Seeded, FrontierError>;
 
     /// Make the sites of these seeds due now. Their pages that wait for a retry become due too; pages that wait for a

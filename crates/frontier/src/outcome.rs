@@ -19,7 +19,7 @@ pub enum Outcome {
     DnsFailed,
     /// The address guard refused all addresses of the name.
     AddressRefused,
-    /// The connection was refused or the network unreachable.
+    /// The connection was refused, or the network is unreachable.
     ConnectFailed,
     /// Time-out of the connection.
     ConnectTimeout,

@@ -23,7 +23,7 @@ pub struct Past {
     pub fingerprint: u64,
     /// Whether [`Past::fingerprint`] is [`crate::PageRecord::text_digest`].
     pub text: bool,
-    /// Where the stored version is in the archive.
+    /// Location of the stored version in the archive.
     pub location: Option<Location>,
     /// Media type.
     pub media_type: String,
@@ -33,7 +33,7 @@ pub struct Past {
     pub etag: String,
     /// Last-Modified, if it is plausible.
     pub modified: Option<i64>,
-    /// State of the revisit policy; opaque here.
+    /// State of the revisit policy. The frontier does not interpret it.
     pub history: Vec<u8>,
     /// Source of the claim that brought the visit forward; 0 for none.
     pub claim: u8,
@@ -44,13 +44,13 @@ pub struct Past {
 pub struct Claim {
     /// Key of the page in its site.
     pub key: PathKey,
-    /// When the page changed, in Unix milliseconds. A claim that is not later than the last visit is ignored.
+    /// When the page changed, in Unix milliseconds. A change that is not later than the last visit is ignored.
     pub at: i64,
     /// Source of the claim, not 0. The numbers are defined by the caller.
     pub source: u8,
-    /// Trust in the claim, 0 to 1: the share of the remaining wait by which the visit is brought forward.
+    /// Trust in the claim, 0 to 1. The time until the next visit is shortened by this share.
     pub weight: f64,
-    /// A change in this time after the last visit is ignored, in milliseconds.
+    /// Number of milliseconds after the last visit in which changes are ignored.
     pub gap: i64,
 }
 

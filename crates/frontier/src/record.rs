@@ -27,7 +27,7 @@ pub struct Pending {
     pub key: PathKey,
     /// Number of links on the way from a seed to the page.
     pub depth: u16,
-    /// Number of links on the way from the page at which the site was entered.
+    /// Number of links on the way to the page from the page at which the site was entered.
     pub site_depth: u16,
     /// Number of failed fetches in a row; 0 after a success, and for a page that was never requested.
     pub tries: u8,
@@ -139,7 +139,7 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// The flags that are set in either.
+    /// The flags that are set in `self` or in `other`.
     #[must_use]
     pub fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
@@ -155,7 +155,7 @@ pub struct PageRecord {
     pub key: PathKey,
     /// Number of links on the way from a seed to the page.
     pub depth: u16,
-    /// Number of links on the way from the page at which the site was entered.
+    /// Number of links on the way to the page from the page at which the site was entered.
     pub site_depth: u16,
     /// Start of the fetch, or time of the refusal.
     pub time: i64,
@@ -198,7 +198,7 @@ pub struct PageRecord {
 pub struct RobotsFile {
     /// Time of the fetch.
     pub fetched: i64,
-    /// HTTP status; 0 if unreachable.
+    /// HTTP status; 0 if the file could not be fetched.
     pub status: u16,
     /// URL after redirects.
     pub url: String,
@@ -213,7 +213,7 @@ pub struct Addresses {
     pub host: String,
     /// The addresses.
     pub list: Vec<IpAddr>,
-    /// Time after which they must be resolved again.
+    /// Time after which the name must be resolved again.
     pub expires: i64,
 }
 
@@ -232,16 +232,16 @@ pub struct Counters {
     pub outages: u32,
 }
 
-/// Data about a site that a visit stores for the next one. Encoded with postcard, after a version byte.
+/// Data about a site that a visit stores for the next one. It is stored as a version byte and its postcard encoding.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SiteFacts {
-    /// Preferred origin, `https://www.example.org`.
+    /// Preferred origin, such as `https://www.example.org`.
     pub origin: String,
     /// robots.txt, if it was requested.
     pub robots: Option<RobotsFile>,
     /// IP addresses, if they were resolved.
     pub addresses: Option<Addresses>,
-    /// Cookies of the site; opaque here.
+    /// Cookies of the site. The frontier does not interpret them.
     pub cookies: Vec<u8>,
     /// Counters for the thresholds.
     pub counters: Counters,
@@ -256,9 +256,9 @@ pub struct SiteFacts {
     pub novelty: NoveltyCounters,
     /// Response to the probe for a page that cannot exist (T8); `None` until the probe is sent.
     pub absent: Option<Absent>,
-    /// State of the revisit policy for the site; opaque here.
+    /// State of the revisit policy for the site. The frontier does not interpret it.
     pub rounds: Vec<u8>,
-    /// Trust in the sources of change signals for the site; opaque here.
+    /// Trust in the sources of change signals for the site. The frontier does not interpret it.
     pub trust: Vec<u8>,
 }
 

@@ -10,8 +10,8 @@
 //! dns_not_found = ["7d"]
 //! ```
 //!
-//! The defaults follow the papers: a time-out is retried after a penalty, a page that is gone is not retried, a server
-//! that is down is retried after 12 hours, and a name that does not resolve after a week.
+//! The defaults follow the papers: a time-out is retried after increasing delays, a page that is gone is not retried, a
+//! server that is down is retried after 12 hours, and a name that does not resolve after a week.
 
 use std::time::Duration;
 

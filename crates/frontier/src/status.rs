@@ -73,13 +73,13 @@ pub struct FrontierStatus {
 /// State of a site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SiteState {
-    /// Waits for a visit, from its due time on.
+    /// The site waits for a visit. It can be leased from its due time on.
     Waiting,
-    /// Leased to a visit.
+    /// The site is leased to a visit.
     Leased,
-    /// Without pages to fetch.
+    /// The site has no pages to fetch.
     Idle,
-    /// Blocked, by the user or as a trap.
+    /// The site is blocked, by the user or as a trap.
     Blocked,
 }
 
@@ -126,9 +126,9 @@ pub struct LeaseEntry {
 /// Where a page waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waiting {
-    /// In the window of the current or the next visit.
+    /// The page is in the window of the current or the next visit.
     Window,
-    /// In the queue behind the window.
+    /// The page is in the queue behind the window.
     Queue,
     /// The page waits for a retry at this time.
     Retry(i64),

@@ -2,8 +2,8 @@
 //! after its last complete record, indexed and closed.
 //!
 //! No complete record is deleted. An interrupted write leaves no complete record after the incomplete one, but other
-//! damage may. In that case the bytes that are cut off are saved in a separate file with the suffix `.damaged`. A
-//! volume without any complete record is renamed to `.damaged`.
+//! damage may. In that case the bytes that are cut off are saved in a separate file with the suffix `.damaged`. The
+//! suffix of a volume without any complete record is changed to `.damaged`.
 //!
 //! The whole volume is decompressed, which also restores its index. A possible improvement is to store the position of
 //! the last `sync` and begin there.

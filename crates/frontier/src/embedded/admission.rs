@@ -1,9 +1,9 @@
 //! Merges the inbox of a site at check-out: links to unknown pages are added to the window or the queue (F4).
 //!
-//! Most sites have many known keys and few links in the inbox. Then the links are collected and compared with the keys
-//! in one pass, without a hash table of all keys. If the links exceed one batch, a hash table of all keys is built, and
-//! the pages are appended to the queue one batch at a time. So only the keys of a large inbox are in memory, not its
-//! links.
+//! Most sites have many known keys and few links in the inbox. For such a site the links are collected and compared
+//! with the keys in one pass, without a hash table of all keys. If the links exceed one batch, a hash table of all keys
+//! is built, and the pages are appended to the queue one batch at a time. So only the keys of a large inbox are in
+//! memory, not its links.
 
 use aranha_url::PathKey;
 

@@ -81,8 +81,8 @@ impl Embedded {
             || self.inbox.gathered() > 0 && (!recent || (no_leases && self.leased == 0))
     }
 
-    /// End a lease whose visit is gone. The site is due with the window of the last check-in. Its wait is counted from
-    /// the check-out of this lease.
+    /// End a lease whose visit is gone. The site becomes due, with its window as of the last check-in. Its wait is
+    /// counted from the check-out of this lease.
     pub(super) fn reclaim(&mut self, now: i64, lease: AbandonedLease) -> Result<(), StoreError> {
         self.store.lease_delete(lease.id)?;
         self.leased = self.leased.saturating_sub(1);

@@ -41,7 +41,7 @@ pub(super) fn open_writer(path: &Path, options: &Options) -> Result<Connection, 
     Ok(db)
 }
 
-/// Open for reading, beside a writer.
+/// Open for reading, also while a writer has the database open.
 pub(super) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags)?;

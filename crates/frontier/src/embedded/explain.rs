@@ -1,4 +1,4 @@
-//! Everything known about one URL, for the writer and for readers.
+//! Collects everything known about one URL. The writer and the readers use it.
 
 use aranha_url::CanonUrl;
 
@@ -7,7 +7,7 @@ use super::store::Store;
 use super::store_error::StoreError;
 use crate::{Explanation, Waiting};
 
-/// Maximum number of attempts after a link run was merged, and its file removed, during the reading.
+/// Maximum number of attempts that fail because a link run was merged, and its file removed, during reading.
 const MAX_RETRIES: usize = 5;
 
 impl Store {
@@ -60,8 +60,8 @@ impl Store {
         } else {
             self.later_find(site, key)?
         };
-        // The links of a link run that is being written are not passed here (`None`), because `is_in_journal` has found
-        // them.
+        // The links of a link run that is being written are not passed here (`None`), because they are still in the
+        // journal, which `is_in_journal` searches.
         let mut runs = self.runs_read()?;
         self.runs_open(&mut runs)?;
         self.inbox_walk(&runs, None, site.key, site.consumed, |link| {

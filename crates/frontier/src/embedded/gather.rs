@@ -52,8 +52,8 @@ const MAX_BYTES: usize = 256 << 20;
 /// Upper bound for the bytes of an encoded link without its strings.
 const MAX_NUMBERS: usize = 64;
 
-/// Reserve memory for `more` items. If the list must grow, it grows by an eighth: its memory is reused for the next
-/// links, and should not double because they are a little larger.
+/// Reserve memory for `more` items. If the list must grow, it grows by an eighth instead of doubling. Its memory is
+/// reused for the next link run, which needs about the same amount.
 fn reserve<T>(list: &mut Vec<T>, more: usize) {
     if list.capacity() - list.len() < more {
         list.reserve_exact(more.max(list.len() / 8).max(1024));

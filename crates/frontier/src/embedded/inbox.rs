@@ -116,8 +116,8 @@ impl Inbox {
     fn remove_unnamed_files(&mut self, store: &Store) -> Result<(), StoreError> {
         let runs = &self.runs;
         let is_named = |path: &PathBuf| runs.iter().any(|run| store.run_path(run.id) == *path);
-        // These files are removed below, as far as the database does not list them. Their numbers may be used again, so
-        // they must not be removed later.
+        // These files are removed below, unless the database still lists them. The list is cleared, because after a
+        // rollback a number may be used again, and the new file must not be removed.
         self.obsolete_files.clear();
         let folder = store.runs_folder();
         let at_folder = StoreError::at_file(&folder);

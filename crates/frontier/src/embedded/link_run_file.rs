@@ -14,8 +14,8 @@
 //! trailer    offset of the filter, offset of the index, number of links, magic number; 8 bytes each
 //! ```
 //!
-//! Invariants: Sites are in ascending order. The links of a site are in ascending order of their runs. A site with many
-//! links continues in the next blocks.
+//! Invariants: Sites are in ascending order. The links of a site are in ascending order of their runs. The links of a
+//! site may continue in the next blocks.
 
 use std::fs::File;
 use std::io::{self, Write as _};

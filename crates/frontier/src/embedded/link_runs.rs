@@ -75,7 +75,7 @@ impl Store {
         Ok(())
     }
 
-    /// Create the row of a new link run. Its number is never reused.
+    /// Create the row of a new link run. Its number is not reused, unless the transaction is undone.
     pub(super) fn run_create(&self, journal: i64) -> Result<LinkRun, StoreError> {
         let id = self.insert(
             "INSERT INTO runs (level, last, links, bytes, journal, upto) VALUES (0, 0, 0, 0, ?1, ?2)",
@@ -119,8 +119,8 @@ impl Store {
         Ok(())
     }
 
-    /// Call `visit` for each link in the inbox of a site that is newer than the link run `consumed`. `in_progress` has
-    /// the sorted links of the link run that is being written. Returns the newest link run that was read.
+    /// Call `visit` for each link in the inbox of a site that came with a newer link run than `consumed`. `in_progress`
+    /// has the sorted links of the link run that is being written. Returns the newest link run that was read.
     pub(super) fn inbox_walk(
         &self,
         runs: &[LinkRun],

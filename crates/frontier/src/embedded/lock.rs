@@ -1,4 +1,5 @@
-//! One writer per collection: an advisory lock on the file `lock`, which holds the process id of the writer.
+//! Ensures that a collection has only one writer: an advisory lock on the file `lock`, which contains the process id of
+//! the writer.
 //!
 //! The kernel releases the lock when the process ends, so a lock file that remains after a crash does not keep the
 //! collection locked.

@@ -262,7 +262,7 @@ impl MergeWork {
 /// Reads the newest consumed link run of each site, in order of site keys.
 #[derive(Debug, Default)]
 struct Consumed {
-    /// Sites of the last query, with their consumed link run.
+    /// The sites of the last query, each with the newest link run that it has consumed.
     sites: Vec<(i64, i64)>,
     next: usize,
 }

@@ -1,5 +1,5 @@
-//! Bloom filter of the sites in a link run. With it, a site that has no links in the link run is mostly recognised
-//! without reading the file.
+//! Bloom filter of the sites in a link run. With it, most sites without links in the link run are recognised without
+//! reading the file.
 
 /// Bits per site. Ten bits give about 1% false positives.
 const BITS: u64 = 10;

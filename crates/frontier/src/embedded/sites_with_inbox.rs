@@ -1,7 +1,7 @@
 //! Remembers sites that have links in their inbox. Another link to such a site needs no look-up in the database.
 
-/// Set-associative cache of site keys: a new site replaces an older one of its set. A site that was replaced only costs
-/// a look-up in the database.
+/// Set-associative cache of site keys: a new site replaces an older one of its set. If a site was replaced, the next
+/// link to it needs a look-up in the database.
 #[derive(Debug)]
 pub(super) struct SitesWithInbox {
     sets: Vec<[i64; WAYS]>,

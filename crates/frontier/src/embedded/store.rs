@@ -33,8 +33,8 @@ impl Store {
     }
 
     /// Sync all committed transactions to the disk. Syncing the write-ahead log is enough, because SQLite syncs the
-    /// database at every checkpoint. Closing a file releases the POSIX locks that the process has on it, but SQLite
-    /// takes no locks on the log.
+    /// database at every checkpoint. Opening and closing the log here is safe: closing a file releases all POSIX locks
+    /// that the process has on it, but SQLite takes no locks on the log.
     pub(super) fn sync(&self) -> Result<(), StoreError> {
         let mut log = self.path.as_os_str().to_owned();
         log.push("-wal");
@@ -64,7 +64,7 @@ impl Store {
         Ok(self.statement(sql)?.insert(params)?)
     }
 
-    /// The first row, if there is one.
+    /// Run a query. Returns its first row, if there is one.
     pub(super) fn first<T>(
         &self,
         sql: &str,
@@ -74,7 +74,7 @@ impl Store {
         Ok(self.statement(sql)?.query_row(params, read).optional()?)
     }
 
-    /// All rows.
+    /// Run a query. Returns all its rows.
     pub(super) fn all<T>(
         &self,
         sql: &str,

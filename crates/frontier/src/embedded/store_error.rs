@@ -8,7 +8,7 @@ use crate::FrontierError;
 #[derive(Debug)]
 pub(super) enum StoreError {
     Database(rusqlite::Error),
-    /// An I/O error on a link run.
+    /// An I/O error on a link run or on the write-ahead log.
     File(PathBuf, io::Error),
     Damaged(String),
     Newer(i64),

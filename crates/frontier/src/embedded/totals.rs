@@ -73,7 +73,7 @@ impl Totals {
     pub(super) fn records(&mut self, records: &[PageRecord]) {
         self.add(Count::Records, records.len() as i64);
         for record in records {
-            // A record of a 304 has the size of the stored version, but no body was fetched.
+            // The record of a 304 response has the size of the stored version, but no body was fetched.
             if record.outcome.status() != Some(304) {
                 self.add(Count::Bytes, record.size as i64);
             }

@@ -1,4 +1,4 @@
-//! Transactions. Every call of the engine is one transaction.
+//! Transactions. Every call of the engine is one transaction, except `make_all_due`, which takes several.
 
 use std::time::{Duration, Instant};
 

@@ -285,7 +285,7 @@ pub(crate) fn each_crawl_has_its_own_horizon(factory: &impl EngineFactory) {
     assert_eq!(frontier.check_out(400, "n", 9).expect("checks out"), []);
     assert_eq!(frontier.status(400).expect("status").next_due, Some(900));
     drop(frontier);
-    // A crawl without a horizon.
+    // This crawl has no horizon.
     let mut frontier = factory.open(small());
     let lease = one(&mut frontier, 400);
     assert_eq!(paths(&lease.pending), ["/"]);
@@ -293,7 +293,7 @@ pub(crate) fn each_crawl_has_its_own_horizon(factory: &impl EngineFactory) {
     entry.done = vec![answered("/", 600)];
     accept(&mut frontier, 420, entry);
     assert_eq!(frontier.status(420).expect("status").next_due, Some(600));
-    // A horizon before the next revisit.
+    // This horizon is before the next revisit.
     frontier.revisit_until(500);
     assert_eq!(frontier.check_out(500, "n", 9).expect("checks out"), []);
     assert_eq!(frontier.status(500).expect("status").next_due, Some(900));

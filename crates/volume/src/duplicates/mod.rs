@@ -2,9 +2,9 @@
 //! docs/decisions/0004-duplicate-index.md).
 //!
 //! It has two parts:
-//! - *Recent payloads*, in memory: payloads of volumes that are not finished yet. After a crash, repair reads them
+//! - *Recent payloads*, in memory: the entries for volumes that are not finished yet. After a crash, repair makes them
 //!   again from the volume.
-//! - *Digest segments*, on disk: payloads of finished volumes. Each volume gives one sorted file ([`segment`]), and
+//! - *Digest segments*, on disk: the entries for finished volumes. Each volume gives one sorted file ([`segment`]), and
 //!   eight files of one level are merged into one file of the next level.
 //!
 //! Invariants:
@@ -64,7 +64,7 @@ struct RecentPayloads {
 pub(crate) struct PayloadClaim {
     /// Position in the order of writing.
     pub(crate) ticket: u64,
-    /// The record to refer to; `None` when the payload must be stored.
+    /// The record to which a revisit record should refer; `None` if the payload must be stored.
     pub(crate) original: Option<Arc<Original>>,
 }
 

@@ -5,8 +5,8 @@
 //!      0      8  "aranhaD1"
 //!      8      4  level, big endian: number of times that the entries have been merged
 //!     12     20  zero
-//!     32     32  first entry: SHA-1 of the payload (20), counter of the volume (4), offset << 1 | chunked (8), big
-//! endian
+//!     32     32  first entry: SHA-1 of the payload (20), counter of the volume (4), offset << 1 | chunked (8);
+//!                numbers are big endian
 //!     64         … further entries, sorted by digest
 //! ```
 //!

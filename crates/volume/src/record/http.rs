@@ -1,7 +1,8 @@
 //! The part of HTTP/1 that is needed for stored messages: end of the head, status, single headers, chunks.
 //!
-//! A line of white space ends the head here, because the common WARC readers end it there, and they verify the payload
-//! digest. If the fetcher found the end of the head at another place, no payload digest is written.
+//! A line that has only white space ends the head. The common WARC readers use the same rule, and verify the payload
+//! digest of the bytes after it. If the fetcher found the end of the head at another place, no payload digest is
+//! written.
 
 use memchr::memchr;
 

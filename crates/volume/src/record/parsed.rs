@@ -146,8 +146,8 @@ impl WarcRecord {
         body[..body.len().min(cap)].to_vec()
     }
 
-    /// The body without transfer and content coding. At most `cap` bytes. If decoding fails, the bytes that were
-    /// decoded before the failure.
+    /// The body without transfer and content coding. At most `cap` bytes. If decoding fails, the result has only the
+    /// bytes that were decoded before the failure.
     pub fn body_decoded(&self, cap: usize) -> Vec<u8> {
         let payload = self.payload(cap);
         match http::header(&self.describing_record().http_head(), "content-encoding") {

@@ -87,7 +87,7 @@ impl Encoder {
         }
     }
 
-    /// The warcinfo record, the first of every volume.
+    /// The warcinfo record, which is the first record of every volume.
     pub(crate) fn warcinfo(
         &mut self,
         id: RecordId,

@@ -39,7 +39,7 @@ pub(crate) struct Worker {
     pub(crate) ids: Arc<RecordIds>,
     pub(crate) encoder: Encoder,
     pub(crate) companions: Companions,
-    /// [`crate::Options::dedupe_minimum`].
+    /// The value of [`crate::Options::dedupe_minimum`].
     pub(crate) dedupe_minimum: usize,
     pub(crate) writer: Sender<TicketedWrite>,
 }
