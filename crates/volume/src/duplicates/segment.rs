@@ -247,7 +247,7 @@ pub(crate) fn merge(
         loop {
             let head = |segment: &mut std::iter::Peekable<_>| match segment.peek() {
                 Some(Ok((digest, _))) => Some(Some(*digest)),
-                Some(Err::<SegmentEntry, io::Error>(_)) => Some(None), // `None`, an error, sorts before every digest, so it is returned next
+                Some(Err::<SegmentEntry, io::Error>(_)) => Some(None), // sorts before every digest
                 None => None,
             };
             let heads = segments
