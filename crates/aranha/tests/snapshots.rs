@@ -37,6 +37,7 @@ const ERRORS: &[(&str, &[&str])] = &[
     ("value-not-a-round", &["crawl", "--every", "0"]),
     ("value-not-an-address", &["crawl", "--resolver", "nonsense"]),
     ("value-zero", &["config", "show", "--sites", "0"]),
+    ("value-zero-pages", &["crawl", "http://127.0.0.1:9/", "--allow-private", "--pages", "0", "--time", "2s", "-c", "new"]),
     ("value-not-a-time", &["cat", PAGE, "-c", "example", "--at", "soon"]),
     ("log-filter-invalid", &["status", "--log", "loud=very"]),
     ("log-level-invalid", &["crawl", "http://127.0.0.1:9/", "--allow-private", "--config", "log.toml", "-c", "new"]),

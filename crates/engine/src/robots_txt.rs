@@ -155,7 +155,7 @@ async fn store(
             &summary.media_type,
             WarcFields::new(),
         );
-        match context.storage.archive.append(exchange).await {
+        match context.store(exchange).await {
             Ok(appended) => receipt = Some(appended),
             Err(error) => context.control.archive_failed(&error),
         }

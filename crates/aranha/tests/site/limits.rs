@@ -1,5 +1,8 @@
 //! Limits and filters set by the user.
 
+use std::hash::{BuildHasher as _, RandomState};
+use std::time::{Duration, Instant};
+
 use crate::outcomes;
 use crate::scripted_site::{ScriptedSite, crawl, links, page, run};
 use crate::support::aranha;
@@ -37,6 +40,59 @@ fn time_and_size_limits_end_an_endless_site() {
         .map(|file| file.unwrap().metadata().unwrap().len())
         .sum();
     assert!((20_000..2_000_000).contains(&size), "{size}");
+}
+
+/// The limit is compared after every record. The last record may go beyond it; nothing is fetched after that record.
+#[test]
+fn the_size_limit_is_exceeded_by_one_record_at_most() {
+    const RECORD: u64 = 50_000;
+    let site = ScriptedSite::start(|path, _, before| {
+        if path == "/robots.txt" {
+            return String::new();
+        }
+        // Digits of a hash, so that compression leaves about half of the text.
+        let digits = (0..RECORD / 8)
+            .map(|number| format!("{:016x}", RandomState::new().hash_one((path, number))));
+        let text: String = digits.collect();
+        page(&format!(
+            "<a href='{path}{before}'></a><a href='{path}x'></a>{text}"
+        ))
+    });
+    let folder = tempfile::tempdir().unwrap();
+    run(crawl(&folder.path().join("c"), &site.url("/")).args(["--size", "500kB"]));
+    let archive = std::fs::read_dir(folder.path().join("c/archive")).unwrap();
+    let size: u64 = archive
+        .map(|file| file.unwrap().metadata().unwrap().len())
+        .sum();
+    assert!((500_000..500_000 + 3 * RECORD).contains(&size), "{size}");
+}
+
+/// A response that never ends delays the end of the crawl by about a second.
+#[test]
+fn the_time_limit_does_not_wait_for_slow_responses() {
+    let site = ScriptedSite::start(|path, _, _| match path {
+        "/robots.txt" => String::new(),
+        _ => loop {
+            std::thread::park();
+        },
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let collection = folder.path().join("c");
+    let start = Instant::now();
+    run(crawl(&collection, &site.url("/")).args(["--time", "1s"]));
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(4), "{took:?}");
+    assert_eq!(site.requests(), ["/"]);
+    let status = aranha()
+        .args(["status", "--json", "-c"])
+        .arg(&collection)
+        .output()
+        .unwrap();
+    let status: serde_json::Value = serde_json::from_slice(&status.stdout).unwrap();
+    assert_eq!(
+        status["pages"]["queued"], 1,
+        "the page is not lost: {status}"
+    );
 }
 
 #[test]

@@ -177,7 +177,7 @@ pub(crate) async fn collect(
     if let Some(exchange) = read::read(context, &fetched, response, lease, read_words, &mut page) {
         // `fetched` must live until the archive has the bytes, because it holds the response's share of the memory
         // budget.
-        match context.storage.archive.append(exchange).await {
+        match context.store(exchange).await {
             Ok(receipt) => page.receipt = Some(receipt),
             Err(error) => {
                 context.control.archive_failed(&error);

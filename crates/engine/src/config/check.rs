@@ -59,6 +59,20 @@ const CHECKS: &[(&str, ValueCheck)] = &[
     ("crawl.connections", |crawl| {
         at_least_one(crawl.connections, "no page could be requested")
     }),
+    ("crawl.pages", |crawl| {
+        require(
+            crawl.pages != Some(0),
+            "the value is 0, so no page could be fetched",
+            "use 1 or more; \"none\" removes the limit",
+        )
+    }),
+    ("crawl.size", |crawl| {
+        require(
+            crawl.size != Some(0),
+            "the value is 0, so no page could be stored",
+            "use 1 or more; \"none\" removes the limit",
+        )
+    }),
     ("crawl.pause_factor", |crawl| {
         require(
             crawl.pause_factor.is_finite() && crawl.pause_factor >= 0.0,

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use aranha_fetch::Fetcher;
 use aranha_revisit::Schedule;
 use aranha_url::{CanonUrl, Canonicaliser};
-use aranha_volume::{Archive, VolumeError};
+use aranha_volume::{Archive, Exchange, Receipt, VolumeError};
 use tokio::time::Instant;
 
 use crate::clock::Clock;
@@ -16,6 +16,7 @@ use crate::courtesy::address_gate::AddressGates;
 use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
 use crate::limits::rate_limit::RateLimit;
+use crate::limits::size_limit::SizeLimit;
 use crate::links::link_cache::LinkCache;
 use crate::node::stop::{Reason, Stop};
 use crate::scope::SharedScope;
@@ -74,11 +75,12 @@ pub(crate) struct Reports {
     pub(crate) notices: Notices,
 }
 
-/// The clock, the stop signal and the page limit of the crawl.
+/// The clock, the stop signal and the limits of the crawl.
 pub(crate) struct Control {
     pub(crate) clock: Clock,
     pub(crate) stop: Stop,
     pub(crate) pages: PageBudget,
+    pub(crate) size: SizeLimit,
     /// When this process began. `None` if no earlier crawl worked on the collection.
     pub(crate) resumed: Option<Instant>,
     pub(super) others_wait: AtomicBool,
@@ -102,6 +104,20 @@ impl Context {
     pub(crate) fn blocking_entry(&self, origin: &str) -> Option<String> {
         let url = self.policy.canon.rebuild(origin, "/").ok()?;
         self.scope.blocking_entry(&url)
+    }
+
+    /// Stores an exchange in the archive. If `crawl.size` is set, this waits until the records are written, and requests
+    /// the stop when the limit is reached. So each request exceeds the limit by at most one response.
+    pub(crate) async fn store(&self, exchange: Exchange) -> Result<Receipt, VolumeError> {
+        let receipt = self.storage.archive.append(exchange).await?;
+        if !self.control.size.is_set() {
+            return Ok(receipt);
+        }
+        let (receipt, bytes) = Box::pin(receipt.written()).await;
+        if self.control.size.count(bytes) {
+            self.control.stop.ask(Reason::Limit("size"));
+        }
+        Ok(receipt)
     }
 
     /// The canonical URL of `path` on the site with this origin. `None` if the URL is invalid.

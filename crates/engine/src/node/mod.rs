@@ -204,7 +204,7 @@ impl Node {
             while let Some(ended) = visits.try_join_next() {
                 self.check_visit(ended);
             }
-            self.check_limits(deadline);
+            self.check_deadline(deadline);
             self.reload(&mut reloaded).await?;
             if context.control.stop.asked() {
                 return Ok(());
@@ -238,15 +238,9 @@ impl Node {
         }
     }
 
-    fn check_limits(&self, deadline: Option<Instant>) {
-        let context = &self.context;
+    fn check_deadline(&self, deadline: Option<Instant>) {
         if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            context.control.stop.ask(Reason::Limit("time"));
-        }
-        if let Some(size) = context.config().crawl.size
-            && context.counters().bytes_written.load(Relaxed) >= size
-        {
-            context.control.stop.ask(Reason::Limit("size"));
+            self.context.control.stop.ask(Reason::Limit("time"));
         }
     }
 

@@ -22,6 +22,7 @@ use crate::courtesy::address_gate::AddressGates;
 use crate::limits::load::LoadManager;
 use crate::limits::page_budget::PageBudget;
 use crate::limits::rate_limit::RateLimit;
+use crate::limits::size_limit::SizeLimit;
 use crate::links::link_cache::LinkCache;
 use crate::node::stop::Stop;
 use crate::scope::SharedScope;
@@ -91,6 +92,7 @@ impl Node {
                 clock,
                 stop,
                 pages: PageBudget::new(config.crawl.pages),
+                size: SizeLimit::new(config.crawl.size),
                 resumed: resumed.then(Instant::now),
                 others_wait: AtomicBool::new(false),
             },

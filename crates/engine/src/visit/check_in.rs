@@ -13,9 +13,12 @@ use tokio::time::Instant;
 
 use super::{Ending, Visit};
 use crate::commit::Committed;
+use crate::node::stop::Reason;
 
 /// Maximum time that a visit waits for responses after the crawl was asked to stop.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(5);
+/// The same after the time limit (`crawl.time`) was reached.
+const TIME_LIMIT_GRACE: Duration = Duration::from_secs(1);
 
 /// The check-ins of one visit.
 pub(super) struct CheckIns {
@@ -116,13 +119,17 @@ impl Visit {
     }
 
     /// Waits for the responses to all requests, and renews the lease in the meantime. After a stop of the crawl it
-    /// waits at most [`SHUTDOWN_GRACE`] and then cancels the requests. Their pages stay pending, and the courtesy pause
-    /// starts at that time.
+    /// waits at most [`SHUTDOWN_GRACE`] or [`TIME_LIMIT_GRACE`] and then cancels the requests. Their pages stay
+    /// pending, and the courtesy pause starts at that time.
     async fn drain(&mut self) {
         let context = Arc::clone(&self.context);
         let too_late = async {
             context.control.stop.wait().await;
-            tokio::time::sleep(SHUTDOWN_GRACE).await;
+            let grace = match context.control.stop.reason() {
+                Some(Reason::Limit("time")) => TIME_LIMIT_GRACE,
+                _ => SHUTDOWN_GRACE,
+            };
+            tokio::time::sleep(grace).await;
         };
         let mut too_late = pin!(too_late);
         while self.requests.count() > 0 && self.ending != Some(Ending::Abandon) {

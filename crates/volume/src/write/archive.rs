@@ -297,6 +297,18 @@ async fn blocking<T: Send + 'static>(
 #[must_use = "the exchange is written only once the receipt has resolved"]
 pub struct Receipt(oneshot::Receiver<Result<Stored, VolumeError>>);
 
+impl Receipt {
+    /// Waits until the exchange has been written. Returns a receipt that has resolved, and the number of bytes that were
+    /// added to the volume (0 after an error).
+    pub async fn written(self) -> (Self, u64) {
+        let result = self.await;
+        let bytes = result.as_ref().map_or(0, |stored| stored.written);
+        let (reply, receipt) = oneshot::channel();
+        let _ = reply.send(result);
+        (Self(receipt), bytes)
+    }
+}
+
 impl Future for Receipt {
     type Output = Result<Stored, VolumeError>;
 
