@@ -1,8 +1,8 @@
 //! The allocator of the process (mimalloc), and how soon it returns free memory to the system.
 //!
 //! mimalloc is faster than the system allocator for many small strings on many threads. By default it keeps free memory
-//! for one second. A hostile site can make a crawler allocate and free large buffers faster than that on every thread: peak
-//! memory was 1.5 times the memory in use (`docs/zoo.md`).
+//! for one second. A hostile site can make every thread allocate and free large buffers many times per second. With the
+//! default delay, peak memory was 1.5 times the memory in use (`docs/zoo.md`); therefore the delay is 100 ms here.
 
 use std::ffi::{c_int, c_long};
 
@@ -12,7 +12,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Number of the option `mi_option_purge_delay` in mimalloc.h, versions 2 and 3.
 const PURGE_DELAY_OPTION: c_int = 15;
 
-/// Milliseconds that free memory is kept, so that the next page can reuse it.
+/// How long free memory is kept, in milliseconds. Until then, the next page can reuse it.
 const PURGE_DELAY_MS: c_long = 100;
 
 #[expect(

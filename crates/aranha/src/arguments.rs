@@ -17,10 +17,10 @@ Examples:
   aranha crawl https://example.org -c example --contact you@example.org
   aranha config show --profile vn2006
   echo 'HTTP://Example.ORG:80/a/../b#c' | aranha url canon
-  aranha robots allowed --agent aranha --file robots.txt https://example.org/private/
+  aranha robots allowed --agent aranha --file robots.txt /private/ /public/
 
-Exit status: 0 finished, 1 failed, 2 wrong usage or configuration, 3 stopped by a full disk,
-130 interrupted. After 3 and 130 the same command continues.";
+Exit status: 0 finished, 1 failed, 2 wrong usage or configuration, 3 stopped by a full disk, \
+130 interrupted. After 3 and 130, run the same command again to continue.";
 
 /// A polite, incremental, archival web crawler.
 #[derive(Parser, Debug)]
@@ -28,7 +28,7 @@ Exit status: 0 finished, 1 failed, 2 wrong usage or configuration, 3 stopped by 
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,
-    /// Print log messages to stderr: a level (error, warn, info, debug, trace), or levels by crate, such as
+    /// Print log messages to stderr; FILTER is a level (error, warn, info, debug, trace), or levels by crate, such as
     /// `aranha_fetch=debug,info`
     #[arg(long, value_name = "FILTER", global = true)]
     log: Option<String>,
@@ -93,7 +93,7 @@ fn tip(text: &str) -> Option<&str> {
         .find_map(|line| line.trim_start().strip_prefix("tip: "))
 }
 
-/// The command that the first words name: `aranha url canon` of `aranha url canon --jsn`.
+/// The command that the first words name, for example `aranha url canon` for `aranha url canon --jsn`.
 fn command_path(words: impl IntoIterator<Item = String>) -> String {
     let mut definition = Arguments::command();
     let mut path = definition.get_name().to_owned();

@@ -1,4 +1,4 @@
-//! The folder of a collection: creating it, and requiring it.
+//! Creates the folder of a collection, or requires that it exists.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -21,12 +21,12 @@ pub(crate) fn create(path: &Path) -> Result<Folder, CommandError> {
         ))
         .hint(FREE_DISK_SPACE),
         _ => CommandError::failed(format!("cannot create the collection `{name}`: {error}"))
-            .hint("choose a folder that you are allowed to write to with -c"),
+            .hint("with -c, choose a folder that you are allowed to write to"),
     })?;
     Ok(folder)
 }
 
-/// The folder of a collection that must exist.
+/// Returns the folder of a collection, or an error if the folder is not a collection.
 pub(crate) fn existing(path: &Path) -> Result<Folder, CommandError> {
     let folder = Folder::at(path);
     if folder.exists() {

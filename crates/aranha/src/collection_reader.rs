@@ -34,7 +34,7 @@ impl CollectionReader {
         })
     }
 
-    /// The current scope of the crawl: configuration, black lists, seeds.
+    /// The scope that a crawl of the collection has now, from the configuration, the black lists and the seeds.
     pub(crate) fn scope(&self) -> Result<Scope, CommandError> {
         let mut scope = self.config.scope()?;
         self.apply_blacklist(&mut scope)?;
@@ -65,14 +65,14 @@ impl CollectionReader {
         })
     }
 
-    /// The canonical form of a URL that was typed, by the rules of this collection.
+    /// The canonical form of a typed URL, by the URL rules of this collection.
     pub(crate) fn url(&self, text: &str) -> Result<CanonUrl, CommandError> {
         let mut urls =
             session::parse_seeds(&self.canon, [("argument".to_owned(), text.to_owned())])?;
         Ok(urls.remove(0))
     }
 
-    /// The name of the site that `--site` restricts a command to.
+    /// The name of the site that `--site` restricts a command to; `None` without the flag.
     pub(crate) fn site(&self, site: &SiteArg) -> Result<Option<String>, CommandError> {
         let Some(host) = &site.host else {
             return Ok(None);

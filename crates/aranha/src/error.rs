@@ -35,14 +35,14 @@ impl From<ExitStatus> for ExitCode {
 /// Why a command ended early: one sentence, a hint, an exit status.
 #[derive(Debug)]
 pub(crate) struct CommandError {
-    /// Without a full stop. `None` prints nothing.
+    /// The message, without a full stop. If it is `None`, nothing is printed.
     sentence: Option<String>,
     hint: Option<String>,
     status: ExitStatus,
 }
 
 impl CommandError {
-    /// Status 1.
+    /// An error with exit status 1.
     pub(crate) fn failed(sentence: impl Into<String>) -> Self {
         Self {
             sentence: Some(sentence.into()),
@@ -51,7 +51,7 @@ impl CommandError {
         }
     }
 
-    /// Status 3: the same command continues once the cause is removed.
+    /// An error with exit status 3: the same command continues once the cause is removed.
     pub(crate) fn stopped(sentence: impl Into<String>) -> Self {
         Self {
             status: ExitStatus::Stopped,
@@ -59,7 +59,7 @@ impl CommandError {
         }
     }
 
-    /// Status 2: wrong usage or configuration.
+    /// An error with exit status 2: wrong usage or configuration.
     pub(crate) fn usage(sentence: impl Into<String>) -> Self {
         Self {
             status: ExitStatus::Usage,
@@ -76,7 +76,8 @@ impl CommandError {
         }
     }
 
-    /// A file of the collection cannot be written: status 3 if the disk is full, else status 1 with this hint.
+    /// The error for a file of the collection that cannot be written. If the disk is full, the status is 3 and the hint
+    /// is to free disk space. Otherwise the status is 1 and the hint is `hint`.
     pub(crate) fn cannot_write(path: &Path, error: &io::Error, hint: &str) -> Self {
         let sentence = format!("cannot write `{}`: {error}", path.display());
         match error.kind() {
@@ -87,7 +88,7 @@ impl CommandError {
         }
     }
 
-    /// What the user can do about it.
+    /// Sets the hint, which says what the user can do about the error.
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         Self {
             hint: Some(hint.into()),
@@ -95,7 +96,7 @@ impl CommandError {
         }
     }
 
-    /// The sentence alone.
+    /// The sentence without the hint; empty if there is none.
     pub(crate) fn sentence(&self) -> &str {
         self.sentence.as_deref().unwrap_or_default()
     }
@@ -110,7 +111,7 @@ impl CommandError {
     /// Prints sentence and hint to stderr. Both may quote files or the web, so control characters are escaped.
     pub(crate) fn report(self) -> ExitCode {
         let mut stderr = io::stderr().lock();
-        // A closed stderr is ignored: there is nowhere else to report it.
+        // If stderr is closed, the error is ignored: there is nowhere else to report it.
         if let Some(sentence) = &self.sentence {
             let _ = writeln!(stderr, "error: {}", Escaped(sentence));
         }
@@ -137,8 +138,12 @@ impl From<ConfigError> for CommandError {
             return usage.hint(hint);
         }
         usage.hint(match error {
-            ConfigError::Read { .. } => "it must be a readable TOML file in UTF-8",
-            ConfigError::ReadList { .. } => "it must be a readable text file",
+            ConfigError::Read { .. } => {
+                "the file must be TOML in UTF-8, and you must be allowed to read it"
+            }
+            ConfigError::ReadList { .. } => {
+                "the file must be a text file that you are allowed to read"
+            }
             _ => "`aranha config show` prints every key with a valid value",
         })
     }

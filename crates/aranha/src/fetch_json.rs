@@ -10,15 +10,16 @@ use aranha_volume::{ArchiveReader, VolumeId};
 use data_encoding::BASE32;
 use serde_json::{Value, json};
 
-/// Prints the fetch records of one collection.
+/// Converts the fetch records of one collection to JSON.
 pub(crate) struct FetchJson {
     folder: PathBuf,
-    /// File names by volume. Listed when the first volume is needed, and again when a crawl has begun another one.
+    /// File names by volume. `archive/` is listed whenever a volume is not in this map: for the first record, and when
+    /// a crawl has begun another volume since.
     names: RefCell<BTreeMap<VolumeId, Option<String>>>,
 }
 
 impl FetchJson {
-    /// For the collection in this folder.
+    /// A converter for the collection in this folder.
     pub(crate) fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_path_buf(),
@@ -26,7 +27,7 @@ impl FetchJson {
         }
     }
 
-    /// One fetch of the page `url`.
+    /// The JSON object of one fetch of the page `url`.
     pub(crate) fn record(&self, url: &str, record: &PageRecord) -> Value {
         json!({
             "url": url,

@@ -6,13 +6,13 @@ use std::path::Path;
 use crate::error::CommandError;
 use crate::output::message;
 
-/// An input with its position for messages: `argument 2`, `line 17`.
+/// An input with its position for error messages: `argument 2`, `line 17`.
 pub(crate) struct Item {
     pub(crate) place: String,
     pub(crate) text: String,
 }
 
-/// The arguments, or without arguments the lines of stdin. Blank lines are skipped and invalid UTF-8 is replaced.
+/// The arguments; if there are none, the lines of stdin. Blank lines are skipped and invalid UTF-8 is replaced.
 pub(crate) fn items(
     arguments: Vec<String>,
 ) -> Box<dyn Iterator<Item = Result<Item, CommandError>>> {
@@ -32,7 +32,7 @@ pub(crate) fn items(
     Box::new(lines.filter_map(|(index, line)| item(index, line).transpose()))
 }
 
-/// Arguments with their positions.
+/// The arguments, each with its position.
 pub(crate) fn named(arguments: &[String]) -> impl Iterator<Item = (String, String)> {
     let item = |(index, text): (usize, &String)| (format!("argument {}", index + 1), text.clone());
     arguments.iter().enumerate().map(item)

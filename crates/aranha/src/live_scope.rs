@@ -1,8 +1,8 @@
-//! The current scope of a collection, for commands that receive URLs for days: `squid` and `listen`.
+//! The current scope of a collection, for commands that run for days: `squid` and `listen`.
 //!
-//! Configuration, black list and seeds are reloaded when their files change. Reloading takes at most a twentieth of the
-//! time. Everything is opened for reading only, with or without a crawl. If the collection cannot be read, no URL is
-//! accepted.
+//! Configuration, black list and seeds are reloaded when their files change. Reloading takes at most about 5%
+//! of the running time. All files are opened for reading only, so a crawl may run at the same time. If the collection
+//! cannot be read, no URL is accepted.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -16,13 +16,14 @@ use crate::collection_reader::CollectionReader;
 use crate::error::CommandError;
 use crate::shared_args::CollectionArg;
 
-/// Shortest time between two checks of the files.
+/// Shortest time between two checks whether the files have changed.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Reload at least this often: files named by the configuration (lists) are not checked for changes.
+/// The scope is reloaded at least this often, because the list files that the configuration names are not checked for
+/// changes.
 const MAX_AGE: Duration = Duration::from_mins(1);
 
-/// The pause between reloads is at least this multiple of the time that the last one took.
+/// The pause between reloads is at least this multiple of the time that the last reload took.
 const RELOAD_COST_FACTOR: u32 = 20;
 
 /// The scope of a collection, reloaded when its files change.
@@ -35,10 +36,11 @@ pub(crate) struct LiveScope {
     load_time: Duration,
 }
 
-/// Inode, length and modification time, by which a change of a file is noticed. `None`: the file does not exist.
+/// Inode, length and modification time (seconds and nanoseconds) of a file. If the stamp differs, the file has changed.
+/// `None`: the file does not exist.
 type FileStamp = Option<(u64, u64, i64, i64)>;
 
-/// The scope at one time.
+/// The scope when the files were last loaded.
 pub(crate) struct ScopeSnapshot {
     pub(crate) config: Config,
     pub(crate) canon: Canonicaliser,
@@ -56,7 +58,7 @@ impl ScopeSnapshot {
         })
     }
 
-    /// Whether a page is in scope. It is judged like a page one link from a seed.
+    /// Whether a page is in scope. Its depth is taken as one link from a seed.
     pub(crate) fn accepts(&self, url: &CanonUrl) -> bool {
         self.scope.judge(url, 1).inside
     }
@@ -79,7 +81,7 @@ impl LiveScope {
 
     /// The current scope, or why the collection cannot be read.
     pub(crate) fn current(&mut self) -> Result<&ScopeSnapshot, &str> {
-        // A collection that cannot be read is checked more often: it may be created at any moment.
+        // While the collection cannot be read, check more often: it may be created at any moment.
         let interval = if self.snapshot.is_ok() {
             CHECK_INTERVAL
         } else {

@@ -1,8 +1,8 @@
 //! Log messages of the crawler on stderr: `--log FILTER` and the configuration key `log.level`.
 //!
-//! A filter is a level (`info`), or levels by crate (`aranha_fetch=debug,info`). Messages below the level cost one atomic load
-//! each. Lines have time, level, spans and target; control characters are escaped, and the progress line on a terminal is hidden
-//! while a line is printed.
+//! A filter is a level (`info`), or levels by crate (`aranha_fetch=debug,info`). A message below the level costs one
+//! atomic load. Each line has the time, level, spans and target. Control characters are escaped. The progress line on a
+//! terminal is hidden while a log line is printed.
 
 use std::io::{self, Write};
 use std::sync::OnceLock;
@@ -19,7 +19,8 @@ use crate::terminal_escape::Escaped;
 /// The value of `--log`.
 static FLAG: OnceLock<String> = OnceLock::new();
 
-/// Starts logging for any command if `--log` was given. `crawl` and `demo` otherwise use `log.level`.
+/// Starts logging if `--log` was given, for every command. Without the flag, `crawl` and `demo` log with `log.level`,
+/// and other commands do not log.
 pub(crate) fn set_flag(filter: Option<String>) -> Result<(), CommandError> {
     let Some(filter) = filter else { return Ok(()) };
     start("--log", FLAG.get_or_init(|| filter))
@@ -30,7 +31,8 @@ pub(crate) fn flag() -> Option<&'static str> {
     FLAG.get().map(String::as_str)
 }
 
-/// Starts logging with the filter that this flag or key has, unless logging has been started.
+/// Starts logging with `filter`, unless logging has already been started. `name` is the flag or key that set the
+/// filter, for the error message.
 pub(crate) fn start(name: &str, filter: &str) -> Result<(), CommandError> {
     let targets = parse(filter).ok_or_else(|| {
         CommandError::usage(format!("{name}: `{filter}` is not a log filter")).hint(
@@ -47,8 +49,8 @@ pub(crate) fn start(name: &str, filter: &str) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// `Targets` takes any word without a level for the name of a crate. Here such a word must be a level, because it is
-/// more likely a misspelt one.
+/// Parses a filter. `Targets` would accept a bare word that is not a level, as the name of a crate. Here it is an
+/// error, because it is more likely a misspelt level.
 fn parse(filter: &str) -> Option<Targets> {
     let valid = |part: &str| part.contains('=') || part.parse::<LevelFilter>().is_ok();
     filter.split(',').all(valid).then(|| filter.parse().ok())?

@@ -33,7 +33,8 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     allocator::set_purge_delay();
-    // Buffers of pages are a few kilobytes large and short-lived. With huge pages the kernel would clear 2 MB for many of them.
+    // Most buffers have a few kilobytes and live for one fetch. With transparent huge pages, the kernel would clear 2
+    // MB of memory for many of them.
     let _ = rustix::thread::disable_transparent_huge_pages(true);
     match arguments::read().and_then(commands::run) {
         Ok(status) => status.into(),

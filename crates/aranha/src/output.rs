@@ -1,4 +1,4 @@
-//! Data to stdout, buffered; messages for people to stderr.
+//! Writes data to stdout through a buffer, and messages for people to stderr.
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, ErrorKind, StdoutLock, Write};

@@ -11,13 +11,13 @@ use aranha_frontier::{Flags, Outcome, PageRecord};
 /// What a fetch found, compared with earlier fetches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// The first content.
+    /// The first content of the page.
     New,
-    /// The text differs.
+    /// The text differs from the content before.
     Changed,
-    /// The bytes differ, the text is the same.
+    /// The bytes differ from the content before, but the text is the same.
     Markup,
-    /// The bytes are the same.
+    /// The bytes are the same as those of the content before.
     Same,
     /// The server answered 304.
     NotModified,
@@ -25,7 +25,7 @@ pub(crate) enum Finding {
     Moved,
     /// The page does not exist: 404, 410 or a soft 404.
     Gone,
-    /// No information about the page: an error, a refusal, a rejected response.
+    /// The fetch says nothing about the page: an error, a refusal, a rejected response.
     Failed,
 }
 
@@ -55,11 +55,11 @@ impl Finding {
 pub(crate) struct PastFetch<'a> {
     pub(crate) record: &'a PageRecord,
     pub(crate) finding: Finding,
-    /// Milliseconds since the last change before this fetch; `None` if there was none.
+    /// Milliseconds since the last change before this fetch; `None` if there was no change before it.
     pub(crate) since_change: Option<i64>,
 }
 
-/// What a fetch record says without regard to earlier fetches.
+/// The kind of a response, as its own fetch record says; earlier fetches do not matter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ResponseKind {
     Content,
@@ -127,13 +127,13 @@ fn compare(before: &PageRecord, after: &PageRecord) -> Finding {
     }
 }
 
-/// Whether two records have the same text. Content without text (an image) never has.
+/// Whether two records have the same text. False if they have no text, such as images.
 pub(crate) fn same_text(one: &PageRecord, other: &PageRecord) -> bool {
     one.text_digest != 0 && one.text_digest == other.text_digest
 }
 
-/// The records whose location may hold the content of `records[index]`, best first: the record itself; for a 304
-/// response the earlier records with the same digest, newest first.
+/// The records whose location may hold the content of `records[index]`, in the order in which to try them: the record
+/// itself, then the earlier records with the same digest, newest first. A 304 response is itself tried last.
 pub(crate) fn content_sources(records: &[PageRecord], index: usize) -> Vec<&PageRecord> {
     let record = &records[index];
     let mut sources: Vec<_> = records[..index]

@@ -21,7 +21,7 @@ pub(crate) struct PointInTime {
 }
 
 impl PointInTime {
-    /// The current time, labelled with its day.
+    /// The current time. Its label is the current day.
     pub(crate) fn today(now: i64) -> Self {
         Self {
             ms: now,
@@ -29,7 +29,7 @@ impl PointInTime {
         }
     }
 
-    /// The last millisecond included, since 1970.
+    /// The point in time in milliseconds since 1970. This millisecond is still included.
     pub(crate) fn ms(self) -> i64 {
         self.ms
     }

@@ -24,7 +24,7 @@ impl ProgressLine {
         }
     }
 
-    /// Shows the line, unless the last one was shown only a moment ago.
+    /// Shows the line, unless the interval since the previous line is not over yet.
     pub(crate) fn show(&mut self, line: impl FnOnce() -> String) {
         let interval = if self.terminal {
             TERMINAL_INTERVAL

@@ -20,7 +20,7 @@ use crate::output::message;
 use crate::shared_args::CollectionArg;
 use crate::terminal_escape::Escaped;
 
-/// Loads a configuration and warns about old key names, once per process for each.
+/// Loads a configuration and warns about old key names, once per process and key.
 pub(crate) fn load(layers: &Layers) -> Result<(Config, Origins), CommandError> {
     static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     let (config, origins) = Config::load(layers)?;
@@ -35,7 +35,7 @@ pub(crate) fn load(layers: &Layers) -> Result<(Config, Origins), CommandError> {
     Ok((config, origins))
 }
 
-/// The configuration of a collection that exists, without flags.
+/// The configuration in the collection's `aranha.toml`, without flags; the defaults if there is no such file.
 pub(crate) fn of_collection(collection: &CollectionArg) -> Result<Config, CommandError> {
     let files = collection.configuration().into_iter().collect();
     let layers = Layers {
@@ -45,7 +45,7 @@ pub(crate) fn of_collection(collection: &CollectionArg) -> Result<Config, Comman
     Ok(load(&layers)?.0)
 }
 
-/// The flags.
+/// The flags that set configuration values.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct Settings {
     /// Also read this configuration file; its values override those of the collection's own file (docs/configuration.md)
@@ -126,7 +126,7 @@ pub(crate) struct Settings {
     #[arg(long, help_heading = "Network")]
     allow_private: bool,
 
-    /// Omit the settings that apply to one crawl only: limits, `--continuous`, `--log`.
+    /// Leave out `--continuous` and `--log`, which apply to one crawl only.
     #[arg(skip)]
     permanent_only: bool,
 }

@@ -1,4 +1,4 @@
-//! One page of a collection: its fetch records, and its stored response, now or at a point in time.
+//! Reads one page of a collection: its fetch records, and its stored response, the newest or that of a point in time.
 
 use aranha_frontier::PageRecord;
 use aranha_page::{Input, Page};
@@ -12,7 +12,8 @@ use crate::point_in_time::PointInTime;
 use crate::shared_args::VersionArgs;
 use aranha_units::calendar;
 
-/// Decoded bodies are read up to this many bytes. The limit of a crawl (`fetch.max_decoded`) is lower by default.
+/// Maximum number of bytes of a decoded body; the rest is cut off. The limit of a crawl (`fetch.max_decoded`) is lower
+/// by default.
 pub(crate) const MAX_DECODED_BODY: usize = 1 << 30;
 
 /// Opens the collection and reads the version of the page that the arguments name.
@@ -25,7 +26,7 @@ pub(crate) fn open(
 }
 
 impl CollectionReader {
-    /// All fetch records of a page, oldest first. Not empty: a page that was never fetched is an error.
+    /// All fetch records of a page, oldest first. There is at least one: a page that was never fetched is an error.
     pub(crate) fn records(&self, url: &str) -> Result<(CanonUrl, Vec<PageRecord>), CommandError> {
         let url = self.url(url)?;
         let records = self.view.explain(&url)?.records;
@@ -37,10 +38,10 @@ impl CollectionReader {
         Ok((url, records))
     }
 
-    /// The newest stored response of a page, optionally only up to a point in time, with its fetch record.
+    /// The newest stored response of a page, with its fetch record. With `at`, later responses are ignored.
     ///
-    /// An error response is returned only if there is no other. For a 304 response the earlier response with the
-    /// content is returned.
+    /// An error response is returned only if no other response was stored. Instead of a 304 response, the earlier
+    /// response that holds the content is returned.
     fn page(
         &self,
         url: &str,
@@ -64,7 +65,7 @@ impl CollectionReader {
         }
     }
 
-    /// The stored response that holds the content of `records[index]`, which has a location.
+    /// The stored response that holds the content of `records[index]`. That record must have a location.
     pub(crate) fn stored(
         &self,
         url: &CanonUrl,

@@ -31,7 +31,8 @@ impl fmt::Display for EscapedJson<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = self.0.to_string();
         let mut rest = text.as_str();
-        // Such characters occur in strings only, and all are below U+10000: four hexadecimal digits suffice.
+        // In JSON, such characters occur only inside strings. All are below U+10000, so four hexadecimal digits
+        // suffice.
         while let Some((at, c)) = rest.char_indices().find(|(_, c)| needs_escape(*c)) {
             write!(formatter, "{}\\u{:04x}", &rest[..at], u32::from(c))?;
             rest = &rest[at + c.len_utf8()..];
@@ -40,7 +41,8 @@ impl fmt::Display for EscapedJson<'_> {
     }
 }
 
-/// C0, DEL and C1 control characters, line and paragraph separators, and characters that set the writing direction.
+/// Whether a character is escaped: C0, DEL and C1 control characters, line and paragraph separators, and characters
+/// that set the writing direction.
 pub(crate) fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(

@@ -1,8 +1,8 @@
 //! A word-by-word comparison of two texts.
 //!
-//! White space is ignored, as in the digest of a text. In scripts without spaces between words, each character is a
-//! word. The search for the shortest difference has a deadline; after it the result is still correct, but may mark more
-//! words as changed than necessary.
+//! Differences in white space are ignored, as in the text digest of a page. In scripts without spaces between words,
+//! each character is a word. The search for the shortest difference has a deadline; after it the result is still
+//! correct, but may mark more words as changed than necessary.
 //!
 //! Read first: [`compare`].
 
@@ -14,7 +14,7 @@ use similar::{Algorithm, DiffOp};
 
 use crate::terminal_escape::Escaped;
 
-/// Time limit of the search for the shortest difference. Two texts of 10 MB without a common word reach it.
+/// Time limit of the search for the shortest difference. Two texts of 10 MB without a common word reach this limit.
 const SEARCH_TIME: Duration = Duration::from_secs(5);
 /// Words shown on either side of a change.
 const CONTEXT: usize = 6;
@@ -49,7 +49,7 @@ impl EditKind {
 pub(crate) struct Segment {
     pub(crate) kind: EditKind,
     pub(crate) text: String,
-    /// Whether white space precedes it.
+    /// Whether white space precedes the segment.
     spaced: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Segment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Hunk {
     pub(crate) segments: Vec<Segment>,
-    /// Whether words before and after the hunk are not shown.
+    /// Whether words are left out before the hunk, and after it.
     cut: (bool, bool),
 }
 
@@ -65,8 +65,9 @@ pub(crate) struct Hunk {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WordDiff {
     pub(crate) hunks: Vec<Hunk>,
-    /// Number of words.
+    /// Number of words removed.
     pub(crate) removed: u64,
+    /// Number of words added.
     pub(crate) added: u64,
 }
 
@@ -84,7 +85,7 @@ impl Replacement {
 }
 
 impl Hunk {
-    /// One line with terminal escaping. Removed and added words are put between the given marks.
+    /// The hunk as one line, escaped for a terminal. Removed and added words are put between the given marks.
     pub(crate) fn line(&self, removed: (&str, &str), added: (&str, &str)) -> String {
         let mut line = String::new();
         if self.cut.0 {
@@ -152,7 +153,7 @@ fn words(text: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// Whether a character counts as a word: Thai, Lao, Burmese, Khmer, Chinese, Japanese.
+/// Whether a character counts as a word of its own: the characters of Thai, Lao, Burmese, Khmer, Chinese and Japanese.
 fn is_word(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
         | '\u{2e80}'..='\u{abff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
@@ -188,7 +189,8 @@ fn replacements(old: &[Word<'_>], new: &[Word<'_>], deadline: Instant) -> Vec<Re
     changes
 }
 
-/// Merges larger changes that are separated by one word, such as `the`: it matches by chance.
+/// Merges two changes of more than three words each if only one word separates them. Such a word, for example `the`,
+/// usually occurs in both texts by chance.
 fn merge_close(changes: Vec<Replacement>) -> Vec<Replacement> {
     let mut merged: Vec<Replacement> = Vec::with_capacity(changes.len());
     for change in changes {
@@ -206,7 +208,8 @@ fn merge_close(changes: Vec<Replacement>) -> Vec<Replacement> {
     merged
 }
 
-/// Neighbouring changes with the words before, between and after them. Kept words are taken from the new text.
+/// Makes a hunk of neighbouring changes and the words before, between and after them. Kept words are taken from the new
+/// text.
 fn hunk(old: &[Word<'_>], new: &[Word<'_>], group: &[Replacement]) -> Hunk {
     let (first, last) = (&group[0], &group[group.len() - 1]);
     let begin = first.new.start.saturating_sub(CONTEXT);

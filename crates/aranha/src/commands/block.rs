@@ -20,8 +20,9 @@ use crate::shared_args::{CollectionArg, JsonObjectArg};
 const EXAMPLES: &str = "\
 Examples:
   aranha block spam.example -c national --reason \"a link farm\"
-  aranha block '*.example.net' https://example.org/calendar/* 192.0.2.0/24 -c national
-  aranha status --blocked -c national               list the blocked sites with the reason
+  aranha block '*.example.net' 192.0.2.0/24 -c national
+  aranha block 'https://example.org/calendar/*' -c national
+  aranha status --blocked -c national    list the blocked sites with the reason
   aranha unblock spam.example -c national";
 
 /// Block sites, domains, URLs or addresses; also works during a crawl
@@ -131,7 +132,7 @@ pub(crate) fn unblock(arguments: &Unblock) -> Result<ExitStatus, CommandError> {
     Ok(ExitStatus::Done)
 }
 
-/// The error for entries that match nothing.
+/// The error for entries that match neither a line of the black list nor a blocked site.
 fn unknown(wanted: &[EntryMatcher], collection: &CollectionArg) -> CommandError {
     let entries: Vec<_> = wanted
         .iter()
@@ -163,7 +164,7 @@ fn report(lines: u64, sites: u64, json: bool) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// An entry in normal form: two entries with the same key mean the same.
+/// An entry in normal form: two entries with the same key block the same URLs.
 struct EntryMatcher<'a> {
     /// As typed.
     entry: &'a str,
@@ -171,7 +172,7 @@ struct EntryMatcher<'a> {
     key: String,
     /// The host, for entries that name a host or its subdomains.
     host: Option<String>,
-    /// Whether it matched a line of the black list or a blocked site.
+    /// Whether the entry matched a line of the black list or a blocked site.
     found: bool,
 }
 
@@ -220,7 +221,7 @@ impl<'a> EntryMatcher<'a> {
     }
 }
 
-/// Whether any entry matches; marks all that do as found.
+/// Whether any entry matches. Every entry that matches is marked as found.
 fn find(wanted: &mut [EntryMatcher], fits: impl Fn(&EntryMatcher) -> bool) -> bool {
     let mut any = false;
     for named in wanted.iter_mut() {
@@ -231,7 +232,7 @@ fn find(wanted: &mut [EntryMatcher], fits: impl Fn(&EntryMatcher) -> bool) -> bo
     any
 }
 
-/// `example.org` for `example.org:8080`: black list entries name hosts.
+/// Removes the port, because black list entries name hosts: `example.org` for `example.org:8080`.
 fn without_port(entry: &str) -> &str {
     match entry.rsplit_once(':') {
         Some((host, port))

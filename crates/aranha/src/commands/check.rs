@@ -88,7 +88,8 @@ fn unreadable(error: &VolumeError) -> CommandError {
         .hint("the folders archive/ and indexes/ of the collection must exist and be readable")
 }
 
-/// Verifies the inbox files beside the database. Explaining any page of a known site opens all of them.
+/// Verifies the link runs beside the database. To explain any page of a known site, the frontier opens all link runs,
+/// so explaining one page is enough.
 fn check_link_runs(
     collection: &CollectionReader,
     faults: &mut Vec<String>,
@@ -110,8 +111,8 @@ fn check_link_runs(
     }
 }
 
-/// Invariant 4: the content of every recorded page is in the archive, at the location in its record. Returns the number
-/// of records verified.
+/// Verifies invariant 4: the content of every recorded page is in the archive, at the location that its record names.
+/// Returns the number of records verified.
 fn check_locations(
     collection: &CollectionReader,
     faults: &mut Vec<String>,

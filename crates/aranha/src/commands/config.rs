@@ -13,10 +13,10 @@ use crate::shared_args::{CollectionArg, JsonObjectArg};
 
 const SHOW_EXAMPLES: &str = "\
 Examples:
-  aranha config show                                all keys with their default values
-  aranha config show -c example                     the configuration of the collection `example`
+  aranha config show               all keys with their default values
+  aranha config show -c example    the configuration of the collection `example`
   aranha config show --profile vn2006 | grep -v '# default'
-  aranha config show --config mine.toml --pause 1s  the configuration of a crawl with these flags
+  aranha config show --config mine.toml --pause 1s
   aranha config show --json | jq '.\"crawl.pause\".origin'";
 
 const CHECK_EXAMPLES: &str = "\
@@ -27,8 +27,8 @@ Examples:
 const PROFILES_EXAMPLES: &str = "\
 Examples:
   aranha config profiles
-  aranha config profiles vn2006                     its values, with comments
-  aranha config profiles vn2006 > mine.toml         a configuration file to edit";
+  aranha config profiles vn2006                its values, with comments
+  aranha config profiles vn2006 > mine.toml    a configuration file to edit";
 
 /// Show and check configurations
 #[derive(Subcommand, Debug)]
@@ -104,7 +104,7 @@ fn list(output: &mut Output) -> Result<(), CommandError> {
 }
 
 fn profile(name: &str, output: &mut Output) -> Result<(), CommandError> {
-    // Loading reports an unknown name, with a similar one as hint.
+    // Loading fails if the name is unknown; the hint is a similar name.
     settings::load(&Layers {
         profile: Some(name.to_owned()),
         ..Layers::default()

@@ -16,14 +16,14 @@ use crate::shared_args::{CREATED_IF_MISSING, CollectionArg};
 const EXAMPLES: &str = "\
 Examples:
   aranha crawl https://example.org -c example --contact you@example.org
-  aranha crawl -c example                           continue, and revisit the pages that are due
-  aranha crawl -c example --every day               keep running, and revisit pages every day
+  aranha crawl -c example                continue; revisit the pages that are due
+  aranha crawl -c example --every day    keep running, and revisit pages daily
   aranha crawl -i seeds.txt -c national --tld pt --scope any --time 8h
-  aranha crawl https://docs.example.org/guide/ --scope prefix --depth 3 --reject 'ext:zip'
+  aranha crawl https://example.org/guide/ --scope prefix --reject 'ext:zip'
   aranha crawl http://localhost:8000 --profile mysite --allow-private
 
-Ctrl-C saves the state and stops; the same command continues. Exit status: 0 finished or a limit
-was reached, 3 stopped by a full disk, 130 interrupted.";
+Ctrl-C saves the state and stops the crawl; the same command continues it. Exit status: 0 if the crawl \
+finished or reached a limit, 3 stopped by a full disk, 130 interrupted.";
 
 /// Start a crawl, or continue one
 #[derive(Args, Debug)]
@@ -72,7 +72,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     runtime()?.block_on(session.run())
 }
 
-/// Requires a contact, which every request names (N9). Only a crawl of private addresses may do without.
+/// Requires a contact, which is sent with every request (N9). With `--allow-private` the contact is optional.
 fn require_contact(config: &Config) -> Result<(), CommandError> {
     if config.crawl.contact.is_empty() && !config.fetch.allow_private {
         return Err(

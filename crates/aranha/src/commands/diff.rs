@@ -21,12 +21,13 @@ use aranha_units::calendar;
 const EXAMPLES: &str = "\
 Examples:
   aranha diff https://example.org/ -c example
-  aranha diff https://example.org/ -c example --from 2026-11-01 --to \"2026-11-05 18:30\"
+  aranha diff https://example.org/ -c example --from 2026-11-01 --to 2026-11-05
+  aranha diff https://example.org/ -c example --to \"2026-11-05 18:30\"
   aranha diff https://example.org/ -c example --json | jq -r '.changes[].added'
 
-Each change is one line: [-removed words-]{+added words+} with a few words of context. WHEN is a
-date (the end of that day), a date and time in UTC, or an RFC 3339 time; it selects the version that was
-current at that time.";
+Each change is one line: [-removed words-]{+added words+} with a few words of context. WHEN is a \
+date (the end of that day), a date and time in UTC, or an RFC 3339 time; it selects the version that \
+was current at that time.";
 
 /// Show the words added and removed between two versions of a page
 #[derive(Args, Debug)]

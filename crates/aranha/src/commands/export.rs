@@ -25,8 +25,8 @@ Examples:
   aranha export mirror copy -c example --at 2026-11-01 --site www.example.org
   xdg-open copy/2026-11-01/index.html
 
-Files are sorted by date, host and path: copy/2026-11-01/www.example.org/about/index.html. Links to
-exported pages lead to their files, all other links to the web. An interrupted export is continued by
+Files are sorted by date, host and path: copy/2026-11-01/www.example.org/about/index.html. Links to \
+exported pages lead to their files, all other links to the web. An interrupted export is continued by \
 the same command.";
 
 /// Write a collection in another format

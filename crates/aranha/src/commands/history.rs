@@ -21,11 +21,13 @@ use crate::terminal_escape::Escaped;
 const EXAMPLES: &str = "\
 Examples:
   aranha history https://example.org/ -c example
-  aranha history https://example.org/ -c example --json | jq -r '.history[] | select(.found == \"changed\") | .time'
+  aranha history https://example.org/ -c example --json | jq -r .last_change
   aranha cat https://example.org/ -c example --at 2026-11-01
 
-Columns: time (UTC), HTTP status or error, bytes, first characters of the digest, finding, time since the
-last change of the text. Findings:
+Columns: time (UTC), HTTP status or error, bytes, first characters of the digest, finding, time since \
+the last change of the text.
+
+Findings:
   new           first content
   changed       the text differs
   markup only   the bytes differ, the text does not
@@ -49,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
     let collection = CollectionReader::open(&arguments.page.collection)?;
     let (url, records) = collection.records(&arguments.page.url)?;
     let next = match collection.view.explain(&url)?.waiting {
-        // May be earlier than the last visit planned: signals bring visits forward.
+        // May be earlier than the next visit in the last record, because signals bring visits forward.
         Some(Waiting::Retry(due) | Waiting::Revisit(due)) => Some(due),
         Some(Waiting::Window | Waiting::Queue) => records.last().and_then(|record| record.next),
         None => None,
@@ -116,7 +118,7 @@ fn rounded(ms: i64) -> String {
     duration::format(Duration::from_secs(seconds / unit * unit))
 }
 
-/// Number of changes of the text, the first content not counted.
+/// Number of changes of the text. The first content is not a change.
 fn changes(fetches: &[PastFetch<'_>]) -> u64 {
     let changed = fetches.iter().filter(|f| f.finding == Finding::Changed);
     changed.count() as u64

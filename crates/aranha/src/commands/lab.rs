@@ -25,15 +25,15 @@ use crate::shared_args::JsonLinesArg;
 
 const EXAMPLES: &str = "\
 Examples:
-  aranha lab                              100 honest sites and one hostile site of each kind
-  aranha lab --list                       list the kinds of hostile sites
-  aranha lab --hostile 0                  honest sites only
-  aranha lab --only maze,bomb,rebind      these hostile sites
+  aranha lab                  100 honest sites, one hostile site of each kind
+  aranha lab --list           list the kinds of hostile sites
+  aranha lab --hostile 0      honest sites only
+  aranha lab --only maze,bomb,rebind
   aranha lab --honest 1000 --hostile 300 --json
 
-The lab prints a command that crawls it. Ctrl-C stops the lab and prints a report of the requests
-that its servers received. All servers are on loopback, but some hostile sites link to private
-networks outside this machine: use the black list that is printed.";
+The lab prints a command that crawls it. Ctrl-C stops the lab and prints a report of the requests \
+that its servers received. All servers are on loopback, but some hostile sites link to private \
+networks outside this machine. To keep a crawler away from those, use the black list that is printed.";
 
 /// Serve honest and hostile sites on loopback to test crawlers
 #[derive(Args, Debug)]
@@ -69,10 +69,10 @@ pub(crate) struct Arguments {
     /// Port of the DNS server [default: a free port]
     #[arg(long, value_name = "P", default_value_t = 0, hide_default_value = true)]
     dns_port: u16,
-    /// Response time of honest sites: 20ms for all, or 5ms..60ms for a different one per site
+    /// Response time of honest sites: 20ms for all, or 5ms..60ms for a different time per site
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = latency)]
     latency: Latency,
-    /// Percentage of honest sites with TLS, with certificates of the lab's own authority
+    /// Percentage of honest sites served over TLS, with certificates of the lab's own authority
     #[arg(long, value_name = "PERCENT", default_value_t = 0)]
     secure: usize,
     /// Courtesy pause that the report requires of the crawler; the printed command sets it too
@@ -177,7 +177,7 @@ fn settings_file(folder: &Path) -> PathBuf {
     folder.join("lab.toml")
 }
 
-/// Writes seeds and black list to files for `--seeds` and `--config`.
+/// Writes the seeds to a file for `aranha crawl --seeds`, and the black list to a file for `--config`.
 fn write(lab: &Lab, folder: &Path) -> Result<(), CommandError> {
     let seeds = lab.seeds().join("\n") + "\n";
     let settings = format!(
@@ -253,7 +253,7 @@ fn fresh_folder() -> PathBuf {
     std::env::temp_dir().join(format!("aranha-lab-{}", Clock::new().now()))
 }
 
-/// `8..250`.
+/// Parses two numbers of pages: `8..250`.
 fn sizes(text: &str) -> Result<Sizes, String> {
     let (least, most) = text
         .split_once("..")
@@ -272,7 +272,7 @@ fn sizes(text: &str) -> Result<Sizes, String> {
     Ok(Sizes { smallest, largest })
 }
 
-/// `20ms`, or `5ms..60ms`.
+/// Parses one response time, or the shortest and the longest: `20ms`, `5ms..60ms`.
 fn latency(text: &str) -> Result<Latency, String> {
     let (least, most) = text.split_once("..").unwrap_or((text, text));
     let latency = Latency {

@@ -15,10 +15,10 @@ Examples:
   aranha links https://example.org/ -c example
   aranha links https://example.org/ -c example --at 2026-11-01
   aranha links --assets https://example.org/ -c example
-  aranha links --json https://example.org/ -c example | jq -r 'select(.nofollow) | .url'
+  aranha links --json https://example.org/ -c example | jq -r .url
 
-Columns, separated by tabs: kind of link, canonical URL. A link that is not a valid URL has the kind
-`-`, and the reason in parentheses.";
+Columns, separated by tabs: kind of link, canonical URL. A link that is not a valid URL is printed as \
+in the page, with the kind `-` and the reason in parentheses.";
 
 /// List the links of a stored page
 #[derive(Args, Debug)]

@@ -4,9 +4,10 @@
 //! connection ─► request (size and time limits) ─► indexnow | websub (authentication) ─► scope ─► signals.jsonl
 //! ```
 //!
-//! **Always holds**: a notification is accepted only with a key, topic or signature that the user configured. It can only
-//! bring forward the visit of a page that is in scope. Each connection carries one request; size, time and number of
-//! connections are limited. There is no TLS: put a web server in front of it on a public network.
+//! **Always holds**: a notification is accepted only with a key, topic or signature that the user configured. It can
+//! only bring forward the visit of a page that is in scope. Each connection carries one request. The size of a request,
+//! the time of a connection and the number of connections are limited. The server does not speak TLS: on a public
+//! network, put a web server with TLS in front of it.
 //!
 //! Read first: [`Listener::respond`], then [`indexnow`] and [`websub`].
 
@@ -41,13 +42,13 @@ use websub::Subscription;
 const EXAMPLES: &str = "\
 Examples:
   aranha listen -c example --port 8080 --key example.org=5f0c7e1a9b3d4c26
-  aranha listen -c example --port 8080 --topic https://example.org/feed.xml --secret @secret.txt
-  curl 'http://127.0.0.1:8080/indexnow?url=https://example.org/new&key=5f0c7e1a9b3d4c26'
+  aranha listen -c example --port 8080 --topic https://example.org/feed.xml
+  curl 'localhost:8080/indexnow?url=https://example.org/&key=5f0c7e1a9b3d4c26'
 
-The paths are /indexnow for IndexNow and /websub for WebSub hubs. IndexNow keys can also be written to
+The paths are /indexnow for IndexNow and /websub for WebSub hubs. IndexNow keys can also be written to \
 indexnow-keys.txt in the collection, one per line: example.org=5f0c7e1a9b3d4c26. Ctrl-C stops the server.";
 
-/// Maximum number of concurrent connections; others wait in the accept queue.
+/// Maximum number of concurrent connections; further connections wait in the accept queue.
 const MAX_CONNECTIONS: usize = 32;
 
 /// Time limit of a connection, from accepting it to the end of the response.
@@ -65,13 +66,13 @@ pub(crate) struct Arguments {
     /// IP address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
     address: IpAddr,
-    /// Accept IndexNow notifications of this host with this key (repeatable)
+    /// Accept IndexNow notifications from this host with this key (repeatable)
     #[arg(long = "key", value_name = "HOST=KEY")]
     keys: Vec<String>,
-    /// Accept WebSub notifications of this topic (repeatable)
+    /// Accept WebSub notifications about this topic (repeatable)
     #[arg(long = "topic", value_name = "URL")]
     topics: Vec<String>,
-    /// Secret with which WebSub hubs sign; `@FILE` reads it from a file
+    /// Secret with which WebSub hubs sign notifications; `@FILE` reads it from a file
     #[arg(long, value_name = "TEXT")]
     secret: Option<String>,
     /// Print one JSON object per request on stdout
@@ -176,7 +177,7 @@ async fn accept(socket: TcpListener, listener: Arc<Listener>) {
         let Ok(slot) = slots.clone().acquire_owned().await else {
             return;
         };
-        // The client has gone, or there are too many open files at the moment.
+        // An error means that the client has gone, or that too many files are open at the moment.
         let Ok((stream, from)) = socket.accept().await else {
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
@@ -219,11 +220,11 @@ struct ListenerState {
 
 impl Listener {
     fn state(&self) -> std::sync::MutexGuard<'_, ListenerState> {
-        // Every update is one assignment, so a panic leaves the state valid.
+        // Every update is one assignment, so the state is valid even after a panic in another thread.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Responds to a request. Its signals are written to the file before the response is sent.
+    /// Responds to a request. Its signals are written to `signals.jsonl` before the response is sent.
     fn respond(&self, request: &Request) -> Response {
         let now = Clock::new().now();
         let mut state = self.state();
@@ -274,7 +275,7 @@ impl Listener {
     }
 }
 
-/// The URL of a signal for a page, if it is in scope.
+/// The URL for a signal about a page; `None` if the page is not in scope.
 fn in_scope(snapshot: &ScopeSnapshot, url: &aranha_url::CanonUrl) -> Option<String> {
     snapshot.accepts(url).then(|| url.as_str().to_owned())
 }

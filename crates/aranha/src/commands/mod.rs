@@ -1,4 +1,4 @@
-//! The commands, one file each: flag definitions, help with examples, and the function that runs it.
+//! The commands, one file each: flag definitions, help with examples, and the function that runs the command.
 
 mod block;
 mod cat;

@@ -16,7 +16,7 @@ Examples:
   aranha pages -c example
   aranha pages -c example --status 404
   aranha pages -c example --site www.example.org --history
-  aranha pages -c example --json | jq -r 'select(.type == \"application/pdf\") | .url'
+  aranha pages -c example --json | jq -r 'select(.size > 1000000) | .url'
 
 Columns, separated by tabs: HTTP status or error, bytes, media type, time, URL.";
 

@@ -16,13 +16,13 @@ use crate::terminal_escape::Escaped;
 
 const ALLOWED_EXAMPLES: &str = "\
 Examples:
-  aranha robots allowed --agent aranha --file robots.txt https://example.org/private/
+  aranha robots allowed --agent aranha --file robots.txt https://example.org/a
   aranha robots allowed --agent aranha --file robots.txt /private/ /public/
-  aranha robots allowed --agent Googlebot --file robots.txt < urls.txt | grep ^refused
+  aranha robots allowed --agent Googlebot --file robots.txt < urls.txt
   aranha robots allowed --agent aranha --file robots.txt --json < urls.txt
 
-Columns, separated by tabs: `allowed` or `refused`, URL, matching rule. Input that is neither a URL nor
-a path goes to stderr with the reason, and the exit status is 1. With --json it goes to stdout.";
+Columns, separated by tabs: `allowed` or `refused`, URL, matching rule. Input that is neither a URL nor \
+a path goes to stderr with the reason, and the exit status is 1. With --json such input goes to stdout, too.";
 
 /// Test robots.txt files (RFC 9309)
 #[derive(Subcommand, Debug)]

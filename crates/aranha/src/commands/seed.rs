@@ -20,7 +20,7 @@ Examples:
   aranha seed add https://example.org https://example.com -c example
   aranha seed import hosts.txt -c national
   zcat urls.gz | aranha seed import - -c national
-  aranha seed add --now https://example.org/news -c example   fetch it again soon; also works during a crawl
+  aranha seed add --now https://example.org/news -c example    fetch it again
   aranha crawl -c national --contact you@example.org";
 
 /// Add seeds to a collection

@@ -1,13 +1,14 @@
-//! `aranha squid`: a Squid helper that passes the pages requested by users to the crawl (I5; CoBWeb 2.6 and 3).
+//! `aranha squid`: a Squid helper that passes to the crawl the pages that users of the proxy request (I5; CoBWeb 2.6
+//! and 3).
 //!
 //! ```text
 //! Squid ─ stdin ─► request line ─► reply ERR (URL unchanged) ─ stdout ─► Squid
 //!                        └► bounded queue ─► signal writer: filters ─► signals.jsonl ─► crawl
 //! ```
 //!
-//! **Always holds**: every line gets the same reply at once, whatever happens to the collection. The thread that replies
-//! opens no file. The signal writer has its own thread; requests that find its queue full are dropped and counted. The
-//! program ends at the end of its input, as Squid requires.
+//! **Always holds**: every line gets the same reply at once, even if the collection cannot be read. The thread that
+//! replies opens no file. The signal writer has its own thread. A request is dropped and counted if the queue to that
+//! thread is full. The program ends at the end of its input, as Squid requires.
 //!
 //! Read first: [`protocol`], then [`signal_writer`] for the filters.
 
@@ -37,8 +38,10 @@ In squid.conf:
   acl aranha browser ^aranha/
   url_rewrite_access deny aranha
 
-The section [proxy_cache] of the collection's aranha.toml selects the pages. By default these are pages
-in scope without a query string, at most once a day each. To test it:
+The section [proxy_cache] of the collection's aranha.toml selects the pages. By default these are the \
+pages in scope that have no query string, each at most once a day.
+
+To test it:
   echo '0 http://example.org/ 192.0.2.1/- - GET' | aranha squid -c example";
 
 /// Capacity of the queue to the signal writer.
@@ -47,7 +50,7 @@ const QUEUE_CAPACITY: usize = 4096;
 /// Time for the signal writer to finish after the end of the input.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
-/// Run as a helper of a Squid proxy: pass the pages that its users request to the crawl
+/// Run as a helper of a Squid proxy: pass to the crawl the pages that users of the proxy request
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -111,7 +114,7 @@ fn serve(
             urls.extend(url.map(str::to_owned));
         });
         input.consume(count);
-        // If Squid has closed our output, our input ends soon.
+        // An error means that Squid has closed the output. It then closes the input as well, which ends this loop.
         let _ = output.write_all(&replies).and_then(|()| output.flush());
         for url in urls {
             let at = clock.now();

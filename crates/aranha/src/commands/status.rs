@@ -18,11 +18,11 @@ use crate::terminal_escape::Escaped;
 const EXAMPLES: &str = "\
 Examples:
   aranha status -c example
-  watch -n 5 aranha status -c example          during a crawl
-  aranha status --blocked -c example           list the blocked sites with the reason
+  watch -n 5 aranha status -c example    during a crawl
+  aranha status --blocked -c example     list the blocked sites with the reason
   aranha status -c example --json | jq .pages.queued";
 
-/// Show the state of a crawl; works while it runs
+/// Show the state of a crawl; also works while it runs
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Arguments {
@@ -95,7 +95,7 @@ fn print(status: &Status, now: i64, output: &mut Output) -> Result<(), CommandEr
         output.line(format_args!("  {:>10}  {outcome}", grouped(*count)))?;
     }
     let next = match status.next_due {
-        // The due time of a leased site is the end of its lease.
+        // For a leased site, `next_due` is the end of its lease and says nothing about its pages.
         _ if sites.leased > 0 && sites.waiting == 0 => "when the current visits end".to_owned(),
         None => "no page is due".to_owned(),
         Some(due) if due <= now => "now".to_owned(),
@@ -104,8 +104,8 @@ fn print(status: &Status, now: i64, output: &mut Output) -> Result<(), CommandEr
     output.line(format_args!("next      {next}"))
 }
 
-/// Lists traps one by one, and the entries of the black list with the number of their sites: one entry can block
-/// thousands of hosts. The first column is the argument for `aranha unblock`.
+/// Lists the blocked sites. In text output, sites on the black list are grouped by entry and counted, because one entry
+/// can block thousands of hosts. The first column is the argument for `aranha unblock`.
 fn print_blocked_sites(
     collection: &CollectionReader,
     json: bool,

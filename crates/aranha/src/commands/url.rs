@@ -20,8 +20,8 @@ Examples:
   aranha url canon --profile vn2006 https://example.org/index.html
   aranha url canon --json < urls.txt | jq -r 'select(.reason) | .input'
 
-Canonical URLs go to stdout. Rejected input goes to stderr with the reason, and the exit status is 1.
-With --json both go to stdout in the order of the input.";
+Canonical URLs go to stdout. Rejected input goes to stderr with the reason, and the exit status is 1. \
+With --json, canonical URLs and rejected input both go to stdout, in the order of the input.";
 
 /// Convert URLs to their canonical form
 #[derive(Subcommand, Debug)]

@@ -61,18 +61,19 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitStatus, CommandError> {
 
 struct Decisions {
     url: CanonUrl,
-    /// Whether the URL is in scope, and the rule.
+    /// Whether the URL is in scope, and the rule that decides it.
     scope: (bool, String),
-    /// Whether robots.txt allows the URL, and the rule; `None` before robots.txt was fetched.
+    /// Whether robots.txt allows the URL, and the rule that decides it; `None` before robots.txt was fetched.
     robots: Option<(bool, String)>,
     known: Explanation,
     /// The collection, as typed.
     folder: String,
-    /// The links that are not followed.
+    /// The kinds of links that are not followed.
     limits: String,
 }
 
-/// Judges the scope at the depth at which the page was found; an unknown page is judged one link from a seed.
+/// Whether the URL is in scope, and the rule that decides it. The depth is that of the last fetch record. Without a
+/// record, the depth of a seed is 0 and that of another page is taken as 1.
 fn scope(
     collection: &CollectionReader,
     url: &CanonUrl,
@@ -89,7 +90,7 @@ fn scope(
     Ok((judgement.inside, judgement.rule.to_string()))
 }
 
-/// The links that are not followed, by the configuration.
+/// The kinds of links that the configuration excludes from the crawl.
 fn limits(config: &Config) -> String {
     let depths = [
         ("crawl.depth", config.crawl.depth),
@@ -231,14 +232,14 @@ impl Decisions {
             Some(Waiting::Window) => "queued, among the next pages of its site".to_owned(),
             Some(Waiting::Queue) => "queued".to_owned(),
             Some(Waiting::Retry(due)) => {
-                format!("retried from {} UTC", calendar::date_time(due))
+                format!("waiting for a retry, due {} UTC", calendar::date_time(due))
             }
             Some(Waiting::Revisit(due)) => {
-                format!("done; revisited from {} UTC", calendar::date_time(due))
+                format!("done; next visit due {} UTC", calendar::date_time(due))
             }
             None if known.known => "done".to_owned(),
             None if known.inbox => {
-                "linked from another site; queued at the next visit of its site".to_owned()
+                "linked from another site; will be queued at the next visit of its site".to_owned()
             }
             None => format!(
                 "unknown: no followed link leads to it (not followed: {})",

@@ -1,4 +1,5 @@
-//! Events as JSON on stdout, one object per line, with the field names of the previous release beside the current ones.
+//! Prints events as JSON on stdout, one object per line, with the field names of the previous release beside the
+//! current ones.
 //!
 //! The old names are documented as deprecated in docs/json.md and will be removed in the next release.
 
@@ -9,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::terminal_escape::EscapedJson;
 
-/// Old and new names of `tally`.
+/// Old and new names of the fields of `tally`.
 const TALLY: &[(&str, &str)] = &[
     ("failures", "failed"),
     ("refusals", "http_errors"),
@@ -62,7 +63,7 @@ const END: &[(&str, &str)] = &[
     ("/sites/set_aside", "/status/sites/blocked"),
 ];
 
-/// Prints an event. The crawl continues if nobody reads stdout.
+/// Prints an event. Errors are ignored, so that the crawl continues if stdout is closed.
 pub(super) fn print(event: &Event) {
     let mut value = serde_json::to_value(event).expect("an event is valid JSON");
     match &event.kind {
@@ -106,7 +107,7 @@ fn copy(value: &mut Value, names: &[(&str, &str)]) {
     }
 }
 
-/// The field `what` of the previous release. Notices that are new have none.
+/// The value that the field `what` had in the previous release; null for notices that did not exist then.
 fn old_notice(notice: &Notice) -> Value {
     match notice {
         Notice::Trap { site, reason } => {

@@ -1,6 +1,6 @@
 //! What a crawl prints: progress while it runs, notices, and a summary at the end.
 //!
-//! * `progress` prints the state of the crawl every few seconds, and notices as they come.
+//! * `progress` prints the state of the crawl at regular intervals, and notices as they come.
 //! * `summary` prints the result.
 //! * `bar` is the progress line on a terminal; other output hides it for a moment.
 //! * `json` prints events on stdout.

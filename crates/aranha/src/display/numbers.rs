@@ -1,6 +1,6 @@
 //! Counts and sizes for people.
 
-/// A size with three or four significant digits: `1.4 MB`.
+/// A size in decimal units with one digit after the point: `1.4 MB`.
 pub(crate) fn about(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
     let mut number = bytes as f64;
@@ -15,7 +15,7 @@ pub(crate) fn about(bytes: u64) -> String {
     }
 }
 
-/// `1,234,567`.
+/// A number with its digits in groups of three: `1,234,567`.
 pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

@@ -1,4 +1,4 @@
-//! The state of a running crawl, every few seconds.
+//! Prints the state of a running crawl at regular intervals, and its notices.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -21,10 +21,10 @@ const LIVE_INTERVAL: Duration = Duration::from_millis(250);
 /// Interval of lines in a file, a pipe or JSON.
 const LINE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Notices printed for people. Further ones are only in `logs/events.jsonl`.
+/// Maximum number of notices printed for people. Further notices are only in `logs/events.jsonl`.
 const MAX_NOTICES: u32 = 200;
 
-/// Reports until the caller drops the future, which never ends by itself.
+/// Reports until the caller drops the future, which never completes.
 pub(crate) async fn follow(
     mode: OutputMode,
     counters: Arc<LiveCounters>,
@@ -58,7 +58,7 @@ pub(crate) async fn follow(
         let tally = counters.tally();
         let elapsed = began.elapsed();
         let pages_per_second = speed.update(elapsed, tally.pages);
-        // A broken frontier ends the crawl, which reports it.
+        // An error of the frontier ends the crawl, which reports the error.
         let Ok(status) = status().await else { continue };
         if mode == OutputMode::Json {
             let event = Event::progress(clock.now(), elapsed, pages_per_second, tally, status);

@@ -1,11 +1,11 @@
-//! The file name of a page below the folder of the date: host, then path (Bouras 2).
+//! The file name of a page below the folder of the date: the host, then the path of the URL (Bouras 2).
 //!
-//! `http://www.mysite.com/d1/d2` becomes `www.mysite.com/d1/d2/index.html`. `/d1/d2/` would become the same file; `plan`
-//! gives one of the two another name. Names keep the text of the URL as far as all file systems allow it. Where a part had
-//! to be changed, `~` and a hash of the original part follow.
+//! `http://www.mysite.com/d1/d2` becomes `www.mysite.com/d1/d2/index.html`. `/d1/d2/` would become the same file;
+//! `plan` gives one of the two pages another name. Names keep the text of the URL as far as all file systems allow it.
+//! If a part had to be changed, `~` and a hash of the original part are appended to it.
 //!
 //! **Always holds**, for any URL: a name consists of components that are not empty, not `.` or `..`, at most 255 bytes long,
-//! and without separators and control characters. Joined to a folder, it is below that folder.
+//! and without separators and control characters. Joined to a folder, the name leads to a place below that folder.
 
 use aranha_url::PathKey;
 
@@ -13,14 +13,15 @@ use crate::terminal_escape::needs_escape;
 
 /// Maximum bytes of a component before the ending is added. File systems allow 255.
 const MAX_COMPONENT: usize = 200;
-/// Maximum number of folders and maximum bytes of the folder path. Pages beyond go into one folder, named by a hash.
+/// Maximum number of folders and maximum bytes of the folder path. A page beyond one of these limits goes into the
+/// folder `_deep` of its host, under a hash as its name.
 const MAX_FOLDERS: usize = 40;
 const MAX_FOLDER_PATH: usize = 1000;
 
 /// Folder, stem and ending of a file. The ending includes its dot, or is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FileName {
-    /// Separated by `/`; ends with `/`.
+    /// Folder names separated by `/`; ends with `/`.
     pub(crate) folder: String,
     stem: String,
     ending: String,
@@ -35,7 +36,7 @@ impl FileName {
         };
         let host = authority.replacen(':', "_", 1);
         let mut folders = vec![match component(&host) {
-            // `index.html` is the list of sites.
+            // The list of sites has the name `index.html`.
             name if name.eq_ignore_ascii_case("index.html") => format!("_{name}"),
             name => name,
         }];
@@ -75,8 +76,8 @@ impl FileName {
     }
 }
 
-/// Stem and ending of the file. An HTML page without an ending becomes `index.html` in a folder, as there may be pages
-/// below it.
+/// Stem and ending of the file. An HTML page without an ending becomes `index.html` in a folder with the page's name,
+/// because there may be pages below it.
 fn file(last: &str, media_type: &str, folders: &mut Vec<String>) -> (String, String) {
     let (usual, endings) = endings(media_type);
     let usual = usual.map_or_else(String::new, |ending| format!(".{ending}"));
@@ -96,7 +97,8 @@ fn file(last: &str, media_type: &str, folders: &mut Vec<String>) -> (String, Str
     }
 }
 
-/// The ending for a media type, and the endings of the URL that are kept instead. An empty list: any ending is kept.
+/// The ending for a media type, and the endings of the URL that are kept instead. If the list is empty, any ending is
+/// kept.
 fn endings(media_type: &str) -> (Option<&'static str>, &'static [&'static str]) {
     match media_type {
         "text/html" => (Some("html"), &["html", "htm"]),
@@ -137,7 +139,8 @@ fn component(part: &str) -> String {
             if bad { '_' } else { c }
         })
         .collect();
-    // Windows removes dots and spaces at the end. `.`, `..` and the empty name become `_`.
+    // Windows removes dots and spaces at the end of a name, so `_` replaces them. `.`, `..` and the empty name become
+    // `_`.
     let kept = name.trim_end_matches(['.', ' ']).len();
     if kept < name.len() || name.is_empty() {
         name.truncate(kept);
@@ -153,7 +156,7 @@ fn component(part: &str) -> String {
     bounded(name, part)
 }
 
-/// Undoes percent-encoding if the result is UTF-8.
+/// Undoes percent-encoding. If the result is not UTF-8, the part is returned unchanged.
 fn decoded(part: &str) -> String {
     let bytes = part.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());
@@ -191,7 +194,7 @@ fn is_device(name: &str) -> bool {
     }
 }
 
-/// Shortens a name to the maximum length, with a hash of `original`.
+/// Shortens a name that is longer than [`MAX_COMPONENT`], and appends a hash of `original`.
 fn bounded(name: String, original: &str) -> String {
     if name.len() <= MAX_COMPONENT {
         return name;
@@ -219,7 +222,7 @@ mod tests {
     #[track_caller]
     fn check(target: &str, media_type: &str, expected: &str) {
         let path = FileName::of("a.org", target, media_type).path();
-        // Hashes are replaced by #.
+        // `~` and a hash are shown as `#`.
         let mut shown = String::new();
         let mut rest = path.as_str();
         while let Some((before, after)) = rest.split_once('~') {

@@ -93,7 +93,7 @@ impl MirrorWriter<'_> {
             .files
             .chunk_by(|one, next| one.origin == next.origin);
         for site in sites {
-            // Sorted by path: the home page is first if it was exported.
+            // Files are sorted by path, so the home page is first if it was exported.
             let (first, count) = (&site[0], site.len());
             let _ = writeln!(
                 html,
@@ -137,7 +137,7 @@ impl MirrorWriter<'_> {
             body: &body,
             content_language: None,
         };
-        // Without a base URL (the current rules refuse the URL) links cannot be resolved.
+        // If the current rules reject the page's URL, there is no base URL. The links then stay as they are.
         let own = stored.url().unwrap_or(&url);
         let own = self.canon.canon(own).or_else(|_| self.canon.canon(&url));
         let (Some(rewriter), Ok(own)) = (LinkRewriter::new(&input), own) else {

@@ -1,8 +1,9 @@
 //! Selects the pages of a mirror, their versions, and their file names.
 //!
-//! The frontier lists the records of a site newest first; the first record of each page that is not newer than the requested
-//! time decides. File names are assigned in the order of the URLs, so that every export gives the same names. No two files
-//! have the same name, even on file systems that ignore case, and no file has the name of a folder.
+//! For each page, the newest record at or before the requested time decides; records of errors are ignored. The
+//! frontier lists the records of a site newest first. File names are assigned in the order of the URLs, so that every
+//! export gives the same names. No two files have the same name, even on file systems that ignore case, and no file has
+//! the name of a folder.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use crate::error::CommandError;
 use crate::mirror::file_name::FileName;
 use crate::page_history::{ResponseKind, kind};
 
-/// Redirects followed to find the file that a link leads to.
+/// Maximum number of redirects that are followed to find the file for a link.
 const MAX_REDIRECTS: usize = 10;
 
 /// A file of the mirror.
@@ -49,9 +50,9 @@ impl MirrorFile {
 pub(crate) struct MirrorPlan {
     /// Sorted by URL.
     pub(crate) files: Vec<MirrorFile>,
-    /// Indices into `files`.
+    /// The index into `files` for each page.
     by_page: HashMap<PageKey, usize>,
-    /// Redirects.
+    /// Pages that redirect, with the target of the redirect.
     moved: HashMap<PageKey, PageKey>,
 }
 
@@ -59,8 +60,8 @@ pub(crate) struct MirrorPlan {
 #[derive(Debug)]
 enum PageState {
     Content(MirrorFile),
-    /// A 304 response. The content is in an earlier record with this digest; if there is none, the location of the 304
-    /// record is tried.
+    /// A 304 response. The content is in an earlier record with this digest; if there is no such record, the location
+    /// of the 304 record is tried.
     NotModified(Option<[u8; 20]>, Option<MirrorFile>),
     Moved(String),
     Gone,

@@ -1,4 +1,4 @@
-//! Errors of the frontier and the engine as messages with hints.
+//! Converts errors of the frontier and the engine to messages with hints.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(crate) fn frontier_error(error: &FrontierError) -> CommandError {
     }
 }
 
-/// Whether the error is a link run that the database refers to and that does not exist.
+/// Whether the error says that a file of `frontier.runs/` does not exist.
 fn is_missing_run(path: &Path, source: &std::io::Error) -> bool {
     let folder = path.parent().and_then(Path::file_name);
     source.kind() == ErrorKind::NotFound && folder.is_some_and(|name| name == "frontier.runs")

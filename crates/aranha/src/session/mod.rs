@@ -1,7 +1,7 @@
 //! One crawl from opening the collection to the exit status, shared by `crawl` and `demo`.
 //!
 //! * `seeds` reads the seeds that a user typed.
-//! * `preconditions` refuses a folder whose frontier is missing, and raises the limit of open files.
+//! * `preconditions` refuses a folder with an archive but without a frontier, and raises the limit of open files.
 //! * `stop_signals` turns Ctrl-C into an orderly stop.
 //! * `errors` turns errors of the frontier and the engine into messages for people.
 //!
@@ -34,13 +34,14 @@ pub(crate) struct Session<'a> {
     /// Content of `aranha.toml` in a new collection.
     pub(crate) saved_config: String,
     pub(crate) seeds: Vec<CanonUrl>,
-    /// Make every fetched page due now.
+    /// Make every fetched page due now (`--again`).
     pub(crate) again: bool,
     pub(crate) mode: OutputMode,
 }
 
 impl Session<'_> {
-    /// Crawls until nothing is due, a limit is reached, or Ctrl-C. Must be called within a tokio runtime.
+    /// Crawls until no page is due, a limit is reached, or the user presses Ctrl-C. Must be called within a tokio
+    /// runtime.
     pub(crate) async fn run(self) -> Result<ExitStatus, CommandError> {
         let Self {
             folder,
@@ -91,7 +92,7 @@ impl Session<'_> {
         let notices = node.notices();
         let summary = tokio::select! {
             summary = node.run() => summary.map_err(errors::engine_error)?,
-            () = display::follow(mode, counters, status, notices) => unreachable!("the progress display has no end"),
+            () = display::follow(mode, counters, status, notices) => unreachable!("the progress display never ends"),
         };
         display::summary(mode, &summary, &name);
         exit_status(&summary, &name)
@@ -115,7 +116,7 @@ fn save_configuration(collection: &Collection, text: &str) -> Result<(), Command
         CommandError::cannot_write(
             &path,
             &error,
-            "choose a folder that you are allowed to write to with -c",
+            "with -c, choose a folder that you are allowed to write to",
         )
     })
 }

@@ -11,7 +11,7 @@ use crate::error::CommandError;
 /// that were already fetched.
 pub(crate) fn check_frontier(folder: &Path) -> Result<(), CommandError> {
     let frontier = Collection::at(folder).frontier();
-    // A failed copy leaves an empty file.
+    // An empty file counts as missing, because a failed copy leaves one.
     if std::fs::metadata(&frontier).is_ok_and(|file| file.len() > 0) {
         return Ok(());
     }
@@ -38,8 +38,8 @@ fn has_file(folder: &Path, part: &str) -> bool {
     })
 }
 
-/// Raises the limit of open files as far as the system allows: a crawl of 10,000 sites uses 10,000 sockets. If that is not
-/// enough, `aranha_fetch` closes connections between requests.
+/// Raises the limit of open files as far as the system allows: a crawl of 10,000 sites uses 10,000 sockets. If the
+/// limit is still too low, `aranha_fetch` closes connections between requests.
 pub(crate) fn raise_open_file_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);

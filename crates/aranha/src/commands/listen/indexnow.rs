@@ -35,7 +35,7 @@ const HOUR: Duration = Duration::from_hours(1);
 
 /// Accepted keys, and the number of URLs by host in the current hour.
 pub(super) struct Keys {
-    /// Hosts and keys of `--key`.
+    /// Hosts and keys given with `--key`.
     flags: HashSet<(String, String)>,
     file: PathBuf,
     url_counts: HashMap<String, (Instant, usize)>,
@@ -103,7 +103,7 @@ impl Keys {
         }
     }
 
-    /// Reads the file every time, so that added keys work at once.
+    /// Whether this key is configured for this host. The file is read every time, so that added keys work at once.
     fn accepts(&self, host: &str, key: &str) -> bool {
         let wanted = (host.to_ascii_lowercase(), key.to_owned());
         self.flags.contains(&wanted)
@@ -111,7 +111,7 @@ impl Keys {
                 .is_ok_and(|text| text.lines().filter_map(pair).any(|pair| pair == wanted))
     }
 
-    /// Counts the URLs, unless they would exceed the hourly limit of the host.
+    /// Whether `count` more URLs are within the hourly limit of the host. If so, they are counted.
     fn within_rate(&mut self, host: &str, count: usize) -> bool {
         let fresh = (Instant::now(), 0);
         let urls = self
@@ -170,8 +170,8 @@ fn from_body(body: &[u8]) -> Option<Notification> {
     })
 }
 
-/// The pages, if all belong to the host and are below the folder of `keyLocation`. URLs that the rules of the collection
-/// reject are skipped.
+/// The announced pages; `None` if a page does not belong to the host or is not below the folder of `keyLocation`. URLs
+/// that the rules of the collection reject are skipped.
 fn pages(notification: &Notification, snapshot: &ScopeSnapshot) -> Option<Vec<CanonUrl>> {
     let own = |url: &CanonUrl| {
         let host = notification.host.as_str();

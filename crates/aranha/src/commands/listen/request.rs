@@ -74,7 +74,7 @@ pub(super) async fn read<S: AsyncRead + AsyncWrite + Unpin>(
     Ok(request)
 }
 
-/// The head and its length, once it is complete.
+/// Parses the head and returns it with its length; `None` if it is not complete yet.
 fn parse_head(buffer: &[u8]) -> Result<Option<(Request, usize)>, u16> {
     let mut headers = [httparse::EMPTY_HEADER; MAX_HEADERS];
     let mut head = httparse::Request::new(&mut headers);
@@ -133,7 +133,8 @@ async fn read_chunked<S: AsyncRead + Unpin>(
     mut buffer: Vec<u8>,
 ) -> Result<Vec<u8>, u16> {
     let mut body = Vec::new();
-    // Bytes before `position` are removed only before a read: removing each chunk would move the rest once per chunk.
+    // Bytes before `position` have been used. They are removed only before the next read: removing them after each
+    // chunk would move the rest of the buffer once per chunk.
     let mut position = 0;
     loop {
         let (start, size) = loop {
@@ -168,7 +169,7 @@ async fn read_chunked<S: AsyncRead + Unpin>(
 mod tests {
     use super::*;
 
-    /// Reads a request that arrives in pieces of several sizes.
+    /// Reads a request that arrives in pieces of several sizes, and compares its body or its error status.
     async fn check(bytes: &str, expected: Result<&str, u16>) {
         for size in [1, 3, 7, bytes.len()] {
             let (mut near, mut far) = tokio::io::duplex(64);

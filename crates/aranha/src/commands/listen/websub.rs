@@ -1,8 +1,8 @@
-//! The subscriber side of WebSub (W3C Recommendation, 23 January 2018): a hub sends a feed when it changes.
+//! The subscriber side of WebSub (W3C Recommendation, 23 January 2018): a hub sends a feed when the feed has changed.
 //!
 //! The user subscribes with a POST request to the hub (docs/commands.md). This module confirms the subscription to the hub
 //! (section 5.3) if its topic was given with `--topic`, and reads the feeds that the hub sends (section 7). With `--secret`
-//! a feed without a valid signature is ignored; the hub gets the same response as otherwise (section 8).
+//! a feed without a valid signature is ignored; the hub gets the same response as for a valid one (section 8).
 
 use std::fs;
 
@@ -17,7 +17,7 @@ use super::{Response, in_scope};
 use crate::error::CommandError;
 use crate::live_scope::ScopeSnapshot;
 
-/// Topics of the user, and the secret shared with their hubs.
+/// The topics given with `--topic`, and the secret shared with their hubs.
 pub(super) struct Subscription {
     topics: Vec<String>,
     secret: Option<Vec<u8>>,
@@ -65,7 +65,7 @@ impl Subscription {
         now: i64,
     ) -> Response {
         let Some(topic) = self.topic(request) else {
-            return Response::new(404, "not a topic of --topic");
+            return Response::new(404, "the topic was not given with --topic");
         };
         if !self.is_signed(request) {
             return Response::new(202, format!("{topic}: the signature is missing or wrong"));
@@ -76,7 +76,8 @@ impl Subscription {
         }
     }
 
-    /// The topic that the `rel=self` links of a request name; without such links the only topic, if there is one.
+    /// The topic that a `rel=self` link of the request names. A request without such links is about the only topic, if
+    /// exactly one was given.
     fn topic(&self, request: &Request) -> Option<&str> {
         let mut links = request.headers("link").flat_map(self_links).peekable();
         if links.peek().is_none() && self.topics.len() == 1 {
@@ -95,7 +96,7 @@ impl Subscription {
             return false;
         };
         let algorithm = match method.trim() {
-            // Most hubs still sign with SHA-1, which is not broken as an HMAC.
+            // Most hubs still sign with SHA-1, which is still secure in an HMAC.
             "sha1" => hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY,
             "sha256" => hmac::HMAC_SHA256,
             "sha384" => hmac::HMAC_SHA384,
@@ -109,7 +110,7 @@ impl Subscription {
     }
 }
 
-/// Targets with `rel=self` in a `Link` header (RFC 8288).
+/// The targets of the links with `rel=self` in a `Link` header (RFC 8288).
 fn self_links(value: &str) -> impl Iterator<Item = &str> {
     value.split('<').skip(1).filter_map(|link| {
         let (target, parameters) = link.split_once('>')?;

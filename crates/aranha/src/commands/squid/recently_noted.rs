@@ -1,7 +1,7 @@
 //! Pages that were passed to the crawl recently, so that each is passed only once per interval (CoBWeb 3: 24 hours).
 //!
-//! The memory is bounded by two generations: a full young generation replaces the old one. A page that is dropped too
-//! early is passed once more, which does no harm.
+//! To bound the memory, there are two generations: a full young generation replaces the old one. A page that is dropped
+//! before its interval has ended is passed once more, which does no harm.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -1,10 +1,10 @@
-//! Filters the pages requested from the proxy, and writes the rest to `signals.jsonl`.
+//! Filters the pages requested from the proxy, and writes those that pass to `signals.jsonl`.
 //!
 //! A page is written if it is in scope and not on a black list, its host is allowed (`proxy_cache.hosts`), it has no query
 //! string (or `proxy_cache.queries` is set), and it was not written within `proxy_cache.min_interval`.
 //!
-//! **Always holds** (privacy): other pages leave no trace except in the total count, and nothing about the user is read. If
-//! the collection cannot be read, no page is written.
+//! **Always holds** (privacy): of all other pages only the number of requests is kept, and nothing about the user is
+//! read. If the collection cannot be read, no page is written.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ use crate::output::message;
 use crate::shared_args::CollectionArg;
 use crate::terminal_escape::Escaped;
 
-/// A batch of signals is written after this time, or when it has [`MAX_BATCH`] signals.
+/// A batch ends this long after its first request, or when it has [`MAX_BATCH`] requests.
 const BATCH_TIME: Duration = Duration::from_millis(200);
 const MAX_BATCH: usize = 1000;
 
@@ -41,9 +41,9 @@ pub(super) struct ProxyRequest {
 pub(super) struct Tally {
     requests: AtomicU64,
     written: AtomicU64,
-    /// Written before, within the interval.
+    /// Requests for pages that were written less than one interval before.
     repeated: AtomicU64,
-    /// Lost because the queue was full or the file could not be written.
+    /// Requests that were lost because the queue was full or the file could not be written.
     dropped: AtomicU64,
 }
 
@@ -146,7 +146,8 @@ impl SignalWriter {
                 self.problem = None;
             }
             Err(error) => {
-                // These pages were not written: later requests for them must pass the filter.
+                // Forget all pages: those of this batch were not written, so later requests for them must pass the
+                // filter.
                 self.recent = RecentlyNoted::default();
                 let count = signals.len() as u64;
                 self.tally.dropped.fetch_add(count, Relaxed);
